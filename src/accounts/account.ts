@@ -35,31 +35,31 @@ export const APPLICATION_SLOT = 'application';
 
 export interface AccountStore {
   list(teamId: string, userId: string): Promise<readonly Account[]>;
-  /** Everyone with a personal account. */
+  /** Everyone who has a personal account. */
   people(teamId: string): Promise<readonly string[]>;
   find(id: string): Promise<{ readonly account: Account; readonly sealed: Sealed } | undefined>;
   /** Replaces the account in its slot and makes it the person's active one. */
   save(account: PersonAccount, sealed: Sealed): Promise<void>;
-  /** @returns false when the person has no account in the slot */
+  /** @returns false if the person has no account in the slot */
   activate(teamId: string, userId: string, slot: string): Promise<boolean>;
   remove(ids: readonly string[]): Promise<void>;
-  /** @param profile the user's record; default: unchanged */
+  /** @param profile the user's record; default: keep the stored one */
   markVerified(id: string, at: Date, profile?: AccountProfile): Promise<void>;
-  /** Up to `limit` accounts encrypted with another key than `keyId`, by id, after `afterId`. */
+  /** Up to `limit` accounts encrypted with a key other than `keyId`, sorted by id, starting after `afterId`. */
   listSealedWithOtherKey(
     keyId: string,
     limit: number,
     afterId?: string,
   ): Promise<readonly { readonly account: Account; readonly sealed: Sealed }[]>;
-  /** Replaces the encrypted credential unless it was changed since it was read. */
+  /** Replaces the encrypted credential unless it has changed since it was read. */
   reseal(id: string, before: Sealed, after: Sealed): Promise<boolean>;
   readonly team: TeamAccountStore;
 }
 
-/** Stores the team's account. There is at most one, and every change is in the audit log. */
+/** Stores the team's account. There is at most one. Every change is in the audit log. */
 export interface TeamAccountStore {
   find(teamId: string): Promise<Account | undefined>;
-  /** Replaces the previous account. An account with the same login keeps its id. */
+  /** Replaces the previous account. If the login is the same, the account keeps its id. */
   save(account: TeamAccount, sealed: Sealed, at: Date): Promise<void>;
   /** @returns the deleted account */
   remove(teamId: string, by: string, at: Date): Promise<Account | undefined>;
@@ -96,7 +96,10 @@ export function isDemoContext(context: number | undefined): boolean {
   return context === DEMO_CONTEXT;
 }
 
-/** Binds an encrypted credential to its row: it can't be decrypted in the row of another team, person or context. */
+/**
+ * Binds an encrypted credential to its row, so that it can't be decrypted in the row of another team, person or
+ * context.
+ */
 export function buildSecretOwner({ teamId, userId, slot }: Account): readonly string[] {
   return userId === undefined ? ['team-account', teamId, slot] : ['account', teamId, userId, slot];
 }

@@ -18,18 +18,21 @@ import { type Sealed, UnknownKeyError, type Vault, VaultError } from './vault.ts
 
 export type LookupOutcome =
   | { readonly kind: 'told'; readonly record: Readonly<Record<string, unknown>> }
-  /** The service API has no task to read this account's user. */
+  /** The service API has no task that reads this account's user. */
   | { readonly kind: 'not_documented' }
   | { readonly kind: 'failed'; readonly refusal: LinkRefusal };
 
 export type TeamCredential = Extract<Credential, { method: 'trusted_application' }>;
 
-/** The account of the whole team, for people without their own. Only approved orders use it. */
+/** The account of the whole team, for people without an account. Used only for approved orders. */
 export interface TeamAccounts {
   current(): Promise<Account | undefined>;
-  /** Encrypts and saves an application as the team's account, replacing the previous one. @param by the admin */
+  /**
+   * Encrypts and saves an application as the team's account. Replaces the previous one.
+   * @param by the admin
+   */
   link(by: string, credential: TeamCredential): Promise<LinkOutcome>;
-  /** @returns the deleted account; undefined when there was none */
+  /** @returns the deleted account; undefined if there was none */
   unlink(by: string): Promise<Account | undefined>;
 }
 
@@ -41,21 +44,27 @@ export interface Accounts {
   /** The account for a person's orders: their own active one, or else the team's. */
   findDefault(userId: string): Promise<Account | undefined>;
   find(accountId: string): Promise<Account | undefined>;
-  /** Checks a credential at the service; if valid, encrypts and saves it. */
+  /** Checks a credential at the service. If it is valid, encrypts and saves it. */
   link(userId: string, credential: Credential): Promise<LinkOutcome>;
-  /** Deletes one account, or all without a slot, and ends their sessions. @returns the deleted accounts */
+  /**
+   * Deletes the account in the slot, or all of the person's accounts if no slot is given. Ends their sessions.
+   * @returns the deleted accounts
+   */
   unlink(userId: string, slot?: string): Promise<readonly Account[]>;
-  /** @returns the account, now active; undefined when the person has none in the slot */
+  /** @returns the account, which is now active; undefined if the person has none in the slot */
   activate(userId: string, slot: string): Promise<Account | undefined>;
   loadClient(accountId: string): Promise<ServiceClient | undefined>;
   /**
-   * Logs in with a password account to read the user's rights, profile and customer data, which aren't stored.
-   * @returns undefined when the account is gone
+   * Logs in with a password account to read the user's rights, profile and customer data. They aren't stored.
+   * @returns undefined if the account no longer exists
    */
   lookUp(accountId: string): Promise<LookupOutcome | undefined>;
   /** Records that the service accepted the account's credential. */
   recordAccepted(accountId: string): Promise<void>;
-  /** Encrypts credentials with the current key. @returns how many */
+  /**
+   * Re-encrypts credentials with the current key.
+   * @returns how many
+   */
   reseal(): Promise<number>;
   close(): Promise<void>;
 }
@@ -110,7 +119,7 @@ async function linkTeam(scope: Scope, by: string, credential: TeamCredential): P
   if (checked.kind !== 'checked') return checked;
   const now = scope.now();
   const previous = await store.team.find(teamId);
-  // The same application keeps its id, so pending orders stay bound to it.
+  // The same application keeps its id, so that pending orders stay bound to it.
   const id = previous?.login === credential.uuid ? previous.id : randomUUID();
   const account: TeamAccount = {
     id,
@@ -149,7 +158,7 @@ async function linkPerson(scope: Scope, userId: string, credential: Credential):
   const slot = credential.method === 'trusted_application' ? APPLICATION_SLOT : String(credential.context);
   const login = credential.method === 'trusted_application' ? credential.uuid : credential.user;
   const previous = (await store.list(teamId, userId)).find((account) => account.slot === slot);
-  // The same login keeps its id, so pending orders stay bound to it.
+  // The same login keeps its id, so that pending orders stay bound to it.
   const id = previous?.login === login && previous.method === credential.method ? previous.id : randomUUID();
   const account: PersonAccount = {
     id,
@@ -168,7 +177,7 @@ async function linkPerson(scope: Scope, userId: string, credential: Credential):
   return finishLink(scope, account, previous);
 }
 
-/** Ends the sessions of the account that a linked one replaces. */
+/** Ends the sessions of the account that was replaced. */
 async function finishLink(
   { clients }: Scope,
   account: Account,
@@ -188,7 +197,7 @@ async function unlinkPerson(
     (account) => slot === undefined || account.slot === slot,
   );
   for (const account of gone) {
-    // Ending a stored session needs a client.
+    // A client is needed to end a stored session.
     if (account.method === 'two_factor') await clients.open(account.id).catch(() => undefined);
   }
   await store.remove(gone.map((account) => account.id));
@@ -212,7 +221,7 @@ async function lookUp({ store, now, clients }: Scope, accountId: string): Promis
 
 async function reseal({ store, vault, log }: Scope): Promise<number> {
   let count = 0;
-  // One by one: an account that can't be decrypted must not block the others.
+  // One at a time, so that an account that can't be decrypted doesn't block the others.
   for (let afterId: string | undefined; ; ) {
     const batch = await store.listSealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH, afterId);
     for (const { account, sealed } of batch) {
@@ -221,7 +230,7 @@ async function reseal({ store, vault, log }: Scope): Promise<number> {
         const resealed = vault.seal(vault.open(sealed, holder), holder);
         if (await store.reseal(account.id, sealed, resealed)) count += 1;
       } catch (err) {
-        // The vault already reported the missing key.
+        // The vault has already logged the missing key.
         if (err instanceof UnknownKeyError) continue;
         log.error({ err, accountId: account.id }, 'encrypting a credential with the current key failed');
       }

@@ -8,7 +8,8 @@ import { type AccountProfile, readProfile } from './profile.ts';
 
 export type LinkOutcome =
   /**
-   * `verified` is false if the service API has no check for the credential: its first use shows whether it is valid.
+   * `verified` is false if the service API has no way to check the credential. Its first use then shows whether it is
+   * valid.
    */
   | {
       readonly kind: 'linked';
@@ -16,9 +17,9 @@ export type LinkOutcome =
       readonly verified: boolean;
       readonly replaced?: Account;
     }
-  /** The service rejected it, or it can't be sent. */
+  /** The service rejected the credential, or it can't be sent. */
   | { readonly kind: 'refused'; readonly refusal: CredentialRefusal }
-  /** The service couldn't be reached: nothing was stored. */
+  /** The service couldn't be reached. Nothing was stored. */
   | { readonly kind: 'unreachable'; readonly refusal: CheckRefusal };
 
 export type CredentialRefusal =
@@ -33,17 +34,17 @@ export type CheckRefusal =
 
 export type LinkRefusal = CredentialRefusal | CheckRefusal;
 
-/** The service's own words about a refusal. */
+/** What the service said about a refusal. */
 export interface ServiceStatement {
   readonly words: string;
-  /** Its code and text. */
+  /** The service's code and text. */
   readonly stid: string | undefined;
 }
 
-/** A credential that the service accepted, or that has no documented check. */
+/** A credential that the service accepted or that can't be checked. */
 interface CheckedCredential {
   readonly kind: 'checked';
-  /** The credential to store. A one-time token is replaced by its session. */
+  /** The credential to store: a one-time token is replaced by its session. */
   readonly stored: Credential;
   readonly verified: boolean;
   readonly profile: AccountProfile | undefined;
@@ -72,7 +73,7 @@ export async function checkCredential(
   }
 }
 
-/** A token works once, so its session is stored instead. */
+/** A token works only once, so its session is stored instead. */
 function replaceTokenBySession(
   credential: Extract<Credential, { method: 'two_factor' }>,
   sessionHash: Secret,

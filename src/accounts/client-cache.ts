@@ -4,9 +4,9 @@ import type { AccountsContext } from './context.ts';
 import { parseCredential } from './credential.ts';
 import type { Sealed } from './vault.ts';
 
-/** Clients of linked accounts, which share sessions. Created on demand. */
+/** Clients of linked accounts. They share sessions and are created on demand. */
 
-/** The client of one encrypted credential. A changed credential gets another client. */
+/** The client of one encrypted credential. If the credential changes, a new client is created. */
 interface CachedClient {
   readonly sealed: Sealed;
   readonly client: ServiceClient;
@@ -14,7 +14,7 @@ interface CachedClient {
   readonly verified: boolean;
 }
 
-/** Above this number, the least recently used client is closed: each may hold a session at the service. */
+/** Above this number, the least recently used client is closed, because each may hold a session at the service. */
 const MAX_CLIENTS = 500;
 
 export type ClientCache = ReturnType<typeof createClientCache>;
@@ -50,7 +50,7 @@ export function createClientCache(context: AccountsContext) {
       await Promise.all([...clients.keys()].map((accountId) => close(accountId, 'own')));
     },
 
-    /** @returns undefined when the account is gone */
+    /** @returns undefined if the account no longer exists */
     async open(accountId: string): Promise<ServiceClient | undefined> {
       const found = await store.find(accountId);
       if (found === undefined) {
@@ -72,7 +72,7 @@ export function createClientCache(context: AccountsContext) {
       try {
         await store.markVerified(accountId, now());
       } catch (err) {
-        // The next use saves it.
+        // Saved at the next use.
         if (clients.get(accountId)?.client === held.client) clients.set(accountId, held);
         log.warn({ err, accountId }, 'noting that an account was accepted');
       }

@@ -23,7 +23,7 @@ const stored = z.discriminatedUnion('method', [
   }),
 ]);
 
-/** The text to encrypt, without the one-time token, which linking uses up. */
+/** The text to encrypt. Leaves out the one-time token, which is used up when the account is linked. */
 export function serializeCredential(credential: Credential): Secret {
   const revealed = Object.fromEntries(
     Object.entries(credential)
@@ -33,15 +33,15 @@ export function serializeCredential(credential: Credential): Secret {
   return new Secret(JSON.stringify(revealed));
 }
 
-/** @throws {VaultError} when the decrypted text isn't a credential: another version has written it */
+/** @throws {VaultError} if the decrypted text isn't a known kind of credential: another version wrote it */
 export function parseCredential(text: Secret): Credential {
   const parsed = stored.safeParse(parseJson(text));
-  // The error's details would quote the credential.
+  // The details of the error would contain the credential.
   if (!parsed.success) throw new VaultError('reading a linked credential: unknown format');
   return parsed.data;
 }
 
-/** The parser's own error would quote the text. */
+/** The parser's own error would contain the text. */
 function parseJson(text: Secret): unknown {
   try {
     return JSON.parse(text.reveal());

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
 const text = z.string().optional().catch(undefined);
-/** An empty text isn't 0. */
+/** Rejects an empty text, which `Number` would turn into 0. */
 const typed = z.string().trim().min(1).transform(Number).pipe(z.int());
 const whole = z.union([z.int(), typed]).optional().catch(undefined);
 
-/** The stored part of a user's record. Fields of another type are dropped. */
+/** The part of a user's record that is stored. Fields of the wrong type are dropped. */
 const record = z.object({
   defaultEmail: text,
   status: whole,

@@ -11,13 +11,13 @@ export interface Sealed {
 export interface Vault {
   readonly currentKeyId: string;
   /**
-   * @param owner the secret's owner (team, user, context …), bound as associated data, so that a row moved to another
-   * owner can't be decrypted
+   * @param owner the owner of the secret (team, user, context …), used as associated data, so that a row moved to
+   * another owner can't be decrypted
    */
   seal(secret: Secret, owner: readonly string[]): Sealed;
   /**
-   * @throws {UnknownKeyError} when the key is unknown
-   * @throws {VaultError} when the row was changed or belongs to another owner
+   * @throws {UnknownKeyError} if this process doesn't have the key
+   * @throws {VaultError} if the row was changed or belongs to another owner
    */
   open(sealed: Sealed, owner: readonly string[]): Secret;
 }
@@ -26,7 +26,7 @@ export class VaultError extends Error {
   override readonly name: string = 'VaultError';
 }
 
-/** The key is unknown. Nothing is lost: another replica may know the key, or this one after its next start. */
+/** This process doesn't have the key. Nothing is lost: another replica may have it, or this one after a restart. */
 export class UnknownKeyError extends VaultError {
   override readonly name = 'UnknownKeyError';
 
@@ -37,11 +37,11 @@ export class UnknownKeyError extends VaultError {
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
-/** Set when encrypting and decrypting: without a length, Node 20 accepts tags of 4 bytes. */
+/** Passed when encrypting and decrypting, because Node 20 otherwise accepts tags of 4 bytes. */
 const TAG_BYTES = 16;
 
 /**
- * @param keys the first key encrypts, all keys decrypt; each has 32 bytes
+ * @param keys 32 bytes each; the first key encrypts, all keys decrypt
  * @param onUnknownKey called with the key's id each time a value with a missing key is read
  */
 export function createVault(

@@ -33,9 +33,9 @@ export interface Bot {
   readonly prices: PriceStore;
   readonly facts: ProtectedChanges;
   readonly proposals: Proposals;
-  /** Finds and does all due work, for clocks that jump. */
+  /** Finds and does all due work. Used after a clock jump. */
   catchUp(): Promise<void>;
-  /** Finishes running work, or leaves it where it can be resumed. Takes at most 10 seconds. */
+  /** Finishes running work, or leaves it in a state from which it can be resumed. Takes at most 10 seconds. */
   stop(): Promise<void>;
 }
 

@@ -51,11 +51,11 @@ import type { Connected, Contexts, Site } from './site.ts';
 
 /** Builds the contexts from top to bottom. Nothing runs yet. */
 
-/** Each reads up to two certificates. */
+/** Names observed in parallel. Each may read two certificates. */
 const OBSERVED_AT_ONCE = 8;
 const USER_AGENT = 'domain-steward (expiry watch list)';
 
-/** Parts of the features' context besides stores. */
+/** Parts of the features' context other than stores. */
 interface Built
   extends Pick<
     SlackContext,
@@ -184,7 +184,7 @@ function composeNames(
   stores: Stores,
   { notifyDue }: Reconciler,
 ): NamesContext {
-  // The only client for registries, so that rate limits hold.
+  // The only client for registries, so that its rate limits cover all requests.
   const rdap = createRdapClient({
     bootstrapUrl: config.rdapBootstrapUrl,
     userAgent: USER_AGENT,
@@ -399,8 +399,8 @@ export function openPages(
 }
 
 /**
- * The roots of trust for keys; undefined without `SIGNING_ROOTS`. If `PUBLIC_URL` doesn't allow passkeys, no signature
- * is valid: a wrong setting must not turn signatures off.
+ * The roots of trust for keys; undefined without `SIGNING_ROOTS`. If passkeys don't work at `PUBLIC_URL`, no signature
+ * is valid: a wrong setting must not turn signing off.
  */
 function buildKeyUse(
   roots: readonly string[],

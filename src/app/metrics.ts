@@ -10,18 +10,18 @@ export interface Metrics {
   readonly contentType: string;
   serviceRequest(task: string, outcome: string, seconds: number): void;
   slackCall(method: string, outcome: string): void;
-  /** A value couldn't be decrypted, because its key isn't in `CREDENTIALS_KEYS`. */
+  /** Counts a value that couldn't be decrypted because its key isn't in `CREDENTIALS_KEYS`. */
   unknownKey(): void;
-  /** @param times 0 creates the counter, so that alerts know the job before its first failure */
+  /** @param times 0 creates the counter, so that alerts can see the job before its first failure */
   jobFailed(job: string, times?: number): void;
   acknowledged(kind: string, seconds: number): void;
-  /** Reads the figures of orders at every scrape. */
+  /** Reads the figures about orders at every scrape. */
   watchOrders(figures: () => Promise<OrderFigures>): void;
-  /** Reads values at every scrape, in addition to other sources. */
+  /** Reads these values at every scrape, in addition to other sources. */
   watchCondition(source: () => Promise<Condition>): void;
 }
 
-/** Undefined values are unknown to the source. */
+/** Values that the source doesn't know are undefined. */
 export type Condition = Readonly<Partial<Record<keyof typeof CONDITION, number | undefined>>>;
 
 /** Name and help of each gauge. Times are in seconds since 1970. */
@@ -48,7 +48,7 @@ const CONDITION = {
   overdueLooks: ['domain_steward_names_overdue', 'Names whose lookup is more than an hour overdue'],
 } as const satisfies Record<string, readonly [name: string, help: string]>;
 
-/** Timeout for all sources. Prometheus waits 10 s for a scrape. */
+/** Timeout for all sources together. Prometheus waits 10 s for a scrape. */
 const SOURCES_MS = 2_000;
 
 function createConditionGauges(registry: Registry): ReadonlyMap<string, Gauge> {
@@ -62,7 +62,7 @@ function createConditionGauges(registry: Registry): ReadonlyMap<string, Gauge> {
 
 function createInstruments(registry: Registry) {
   const registers = [registry];
-  // A slower commit is acknowledged after 2 s, and Slack gives up after 3 s.
+  // A slower commit is acknowledged after 2 s; Slack gives up after 3 s.
   const buckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 3, 5, 10, 30];
   const service = new Histogram({
     name: 'domain_steward_service_request_seconds',
@@ -146,7 +146,8 @@ export function createMetrics(): Metrics {
   return {
     contentType: registry.contentType,
     async text() {
-      // Without the database, other metrics are still served. Outdated values would mislead, so they are omitted.
+      // Without the database, other metrics are still served. These figures are omitted, because outdated ones would
+      // mislead.
       const late = sleep(SOURCES_MS, undefined, { ref: false });
       const [figures] = await Promise.all([
         Promise.race([figuresOfOrders().catch(() => undefined), late]),

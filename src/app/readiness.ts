@@ -7,15 +7,15 @@ export type Missing = Readonly<Record<string, string>>;
 
 export interface Readiness {
   missing(): Promise<Missing>;
-  /** @param look returns why the part isn't ready; undefined when it is */
+  /** @param check returns why the part isn't ready; undefined if it is */
   watch(part: string, check: () => Promise<string | undefined>): void;
   /** Problems that don't affect readiness. */
   details(): Promise<Missing>;
-  /** @param look returns the part's problem; undefined if none */
+  /** @param check returns the part's problem; undefined if there is none */
   watchDetail(part: string, check: () => Promise<string | undefined>): void;
 }
 
-/** @param parts required parts; each isn't ready until it is watched */
+/** @param parts required parts. None is ready until it is watched */
 export function createReadiness(parts: readonly string[]): Readiness {
   const checks = new Map(parts.map((part) => [part, async (): Promise<string | undefined> => NOT_YET]));
   const details = new Map<string, () => Promise<string | undefined>>();
@@ -23,7 +23,7 @@ export function createReadiness(parts: readonly string[]): Readiness {
     missing: () => runChecks(checks),
     details: () => runChecks(details),
     watchDetail(part, check) {
-      // A detail that can't be read in time is omitted, so that the response isn't delayed.
+      // A detail that can't be read in time is omitted, so that it doesn't delay the response.
       details.set(part, () =>
         Promise.race([check().catch(() => undefined), sleep(DETAIL_MS, undefined, { ref: false })]),
       );

@@ -11,8 +11,8 @@ import {
 } from '../outbox/notifications.ts';
 
 /**
- * Finds due rows at start, every two seconds, and immediately in the process that made a change. Lost notifications,
- * crashes and other replicas need no special handling.
+ * Finds due rows at start and every two seconds. The process that made a change finds its row immediately. Lost
+ * notifications, crashes and other replicas need no special handling.
  */
 
 export interface LoopOptions {
@@ -29,14 +29,14 @@ export interface LoopOptions {
 
 /** Processes due ids in parallel, so that a slow one doesn't block the others. */
 export interface Loop {
-  /** Queries for due work now and then periodically. */
+  /** Queries for due work immediately, then periodically. */
   start(): void;
-  /** Processes an id immediately. A queued id is processed once; a running one again afterwards. */
-  add(id: string): void;
   /**
-   * Claims due ids and starts processing them.
-   * @param claim replaces the usual claim
+   * Processes an id immediately. An id that is already queued is processed only once; one that is running is processed
+   * again afterwards.
    */
+  add(id: string): void;
+  /** Claims due ids and starts processing them. @param claim used in place of the usual claim */
   poll(claim?: LoopOptions['claim']): Promise<void>;
   stop(): void;
   /** Resolves when nothing is running or queued. */
@@ -61,7 +61,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
     }
     running.delete(id);
     next();
-    // A backlog is processed without waiting for the next interval.
+    // Processes a backlog without waiting for the next interval.
     if (mayBeMore && !isPolling && running.size + waiting.size <= parallel / 2) await poll();
   }
 
@@ -84,7 +84,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
     if (isStopped) return;
     isPolling = true;
     try {
-      // Claims at least one: a process that is busy with its own changes must also take other work.
+      // Claims at least one, so that a process that is busy with its own changes also takes other work.
       const limit = Math.max(1, parallel - running.size - waiting.size);
       const ids = await claimDue(limit);
       mayBeMore = ids.length === limit;
@@ -106,7 +106,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
     start() {
       void poll();
       timer = setInterval(() => {
-        // A slow database must not get the same query while it runs.
+        // Doesn't send a slow database the same query again while it runs.
         if (!isPolling) void poll();
       }, periodMs);
     },
@@ -130,7 +130,7 @@ export interface ReconcilerDeps {
   readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;
   /** Whether Slack accepts background updates. */
   readonly mayRefresh: () => boolean;
-  /** Duration of a claim that is no longer renewed. */
+  /** How long a claim lasts if it isn't renewed, in milliseconds. */
   readonly leaseMs: number;
   readonly notificationLeaseMs: number;
   readonly periodMs: number;
@@ -141,23 +141,23 @@ export interface ReconcilerDeps {
 
 /** Advances orders and delivers notifications. */
 export interface Reconciler {
-  /** Queries for due work now and every two seconds. */
+  /** Queries for due work immediately, then every two seconds. */
   start(): void;
-  /** Continues an order that this process has changed. Due work starts immediately. */
+  /** Advances an order that this process has changed. Due work starts immediately. */
   advance(order: Order): void;
-  /** Delivers due notifications, also after this process has changed their subject. */
+  /** Delivers due notifications. Also called after this process has changed their subject. */
   notifyDue(): Promise<void>;
-  /** Checks public records for all orders that wait for them, even if not due. */
+  /** Checks public records for all orders that wait for them, even if they aren't due. */
   checkRecords(): Promise<void>;
-  /** Does all due work and waits for it. For the demo and tests, because their clocks jump. */
+  /** Does all due work and waits until it is done. For the demo and tests, where clocks jump. */
   catchUp(): Promise<void>;
   stop(): void;
   idle(): Promise<void>;
 }
 
-/** Orders and subjects that one process works on in parallel. */
+/** How many orders and subjects one process works on in parallel. */
 const PARALLEL = { deadlines: 4, execution: 48, observation: 4, notifications: 8, refreshes: 4 } as const;
-/** Checking an order with many names takes long. A repeated check is harmless. */
+/** Checking an order with many names takes a long time. A repeated check is harmless. */
 const OBSERVATION_LEASE_MS = 10 * MINUTE_MS;
 /** Timers may fire a little early. */
 const TIMER_LEEWAY_MS = 5;
@@ -177,7 +177,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       parallel: PARALLEL[name],
       periodMs,
       claim: async (limit) =>
-        // Messages that Slack refuses now stay due.
+        // Messages that Slack refuses for now stay due.
         isBackground && !deps.mayRefresh()
           ? []
           : (await deps.notifications.claimDue(now(), notificationLeaseMs, limit, isBackground)).map(
@@ -209,12 +209,12 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       for (const loop of loops) loop.start();
     },
     advance(order) {
-      // The first query finds it.
+      // The first query will find the order.
       if (!isStarted) return;
       const at = now();
       const isDue = (moment: Date | undefined) => moment !== undefined && moment <= at;
       notifyOnTime(order.id, computeNotificationTime(order, at));
-      // The order's worker continues it.
+      // The order's worker will continue it.
       if (order.claim !== undefined || !isDue(computeDueTime(order, at))) return;
       for (const lane of ['deadlines', 'execution', 'observation'] as const)
         if (DUE_LANES[lane].includes(order.state)) lanes[lane].add(order.id);
@@ -234,7 +234,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   };
 }
 
-/** The loops for orders. An order that fails is due later. */
+/** The loops for orders. If an order fails, it is rescheduled. */
 function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
   const { store, now, log, periodMs, leaseMs } = deps;
   const advance = async (orderId: string, lane: DueLane) => {
@@ -263,7 +263,7 @@ function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
   };
 }
 
-/** Calls `notify` when an order is due: immediately, or by a timer that a later call replaces. */
+/** Calls `notify` when an order is due: immediately, or with a timer. A later call replaces the timer. */
 function createOrderTimers(now: () => Date, notify: (orderId: string) => void) {
   const soon = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
   return (id: string, due: Date | undefined) => {
@@ -282,16 +282,16 @@ function createOrderTimers(now: () => Date, notify: (orderId: string) => void) {
   };
 }
 
-/** Repeated work. It finds out itself what is due. */
+/** Work that runs repeatedly and finds out by itself what is due. */
 export interface Repeated {
-  /** Runs the work now; if it is running, runs it once more afterwards. Never throws. */
+  /** Runs the work now. If it is already running, runs it once more afterwards. Never throws. */
   now(): Promise<void>;
   stop(): void;
   /** Resolves when the work isn't running. */
   idle(): Promise<void>;
 }
 
-/** Runs work now and then periodically, never concurrently. */
+/** Runs work immediately, then periodically, never concurrently. */
 export function repeat({
   name,
   everyMs,

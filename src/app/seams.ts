@@ -9,13 +9,16 @@ import { NOTIFICATION_LEASE_MS } from '../slack/outbound/notify.ts';
 /** Durations that tests change, in milliseconds. */
 export interface Pace {
   readonly leaseMs: number;
-  /** A request that still hasn't left this long after `sentAt` was saved is dropped. */
+  /** A request that isn't sent within this time after `sentAt` was saved is dropped. */
   readonly maxSendDelayMs: number;
   readonly notificationLeaseMs: number;
-  /** The interval between queries for due orders: the longest delay if a wake-up is lost. */
+  /** The interval between queries for due orders, and so the longest delay after a lost wake-up. */
   readonly periodMs: number;
   readonly purgeMs: number;
-  /** The minimum pause between requests to a registry, messages of a digest, and people checked; default: one for each. */
+  /**
+   * The minimum pause between requests to a registry, between messages of a digest, and between checks of people. By
+   * default, each has its own.
+   */
   readonly spacingMs?: number;
 }
 
@@ -27,18 +30,20 @@ export const PACE: Pace = {
   purgeMs: 10_000,
 };
 
-/** Replacements of real parts, only for tests and the demo. */
+/** Replacements for real parts, only for tests and the demo. */
 export interface Seams {
-  /** The clock for orders and expiry. Signatures, tokens and sessions use real time, because the other side does. */
+  /**
+   * The clock for orders and expiry. Signatures, tokens and sessions use real time, because the other side does too.
+   */
   readonly now?: () => Date;
-  /** The HTTP server's address; default: all interfaces. */
+  /** The address that the HTTP server listens on. Default: all interfaces. */
   readonly host?: string;
   readonly commandsPerMinute?: number;
   readonly pace?: Pace;
   /** Replaced in the demo, whose names have no websites. */
   readonly readCertificate?: ReadCertificate;
   readonly policy?: PolicySource;
-  /** Wraps the store of orders, so that tests can observe each commit. */
+  /** Wraps the order store, so that tests can observe each commit. */
   readonly wrapOrderStore?: (store: OrderStore) => OrderStore;
   readonly wrapNotificationStore?: (store: NotificationStore) => NotificationStore;
 }

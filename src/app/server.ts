@@ -15,7 +15,7 @@ import type { Missing } from './readiness.ts';
 export interface ListenOptions {
   /** 0 picks any free port. */
   readonly port: number;
-  /** The address to listen on; default: every address of the machine. */
+  /** The address to listen on. Default: every address of the machine. */
   readonly host?: string;
   readonly log: Log;
 }
@@ -35,9 +35,9 @@ export interface ServerOptions extends ListenOptions {
 
 /** Routes served once the bot has started. */
 export interface Routes {
-  /** Whether a request has Slack's signature over the raw body. */
+  /** Whether a request has a valid Slack signature over the raw body. */
   readonly isSigned: (headers: IncomingHttpHeaders, body: Buffer) => boolean;
-  /** Handles Slack's signed requests; undefined while starting, and in Socket Mode. */
+  /** Handles Slack's signed requests. Undefined during startup and in Socket Mode. */
   readonly slack: () => RequestListener | undefined;
   /** The calendar feed of a token, in chunks; undefined for an unknown token. */
   readonly calendar: (token: string) => Promise<AsyncIterable<string> | undefined>;
@@ -47,21 +47,21 @@ export interface Routes {
 
 export interface MetricsServer {
   readonly port: number;
-  /** Accepts no new connections and closes idle ones. */
+  /** Stops accepting connections and closes idle ones. */
   close(): Promise<void>;
 }
 
 export interface HttpServer extends MetricsServer {
-  /** Starts serving these routes. Before, Slack gets "not ready", and there is no calendar. */
+  /** Starts serving these routes. Until then, Slack gets "not ready", and there is no calendar. */
   serve(routes: Routes): void;
 }
 
 const CALENDAR_PATH = /^\/calendar\/([A-Za-z0-9_-]{20,100})\.ics$/;
 
-/** Slack's largest requests, forms with every field filled in, are far smaller. */
+/** Slack's largest requests are forms with every field filled in, which are far smaller. */
 const MAX_BODY_BYTES = 1_000_000;
 
-/** A certificate check has a smaller body: `ssl_check=1` and a token. */
+/** A certificate check from Slack has a smaller body: `ssl_check=1` and a token. */
 const SSL_CHECK_BYTES = 1_000;
 const SSL_CHECK = /(?:^|&)ssl_check=1(?:&|$)/;
 
@@ -71,14 +71,14 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** Node checks for slow requests every 30 s by default. */
 const TIMEOUT_CHECK_MS = 1_000;
 /**
- * Longer than load balancers keep an idle connection (60 s): otherwise they could send a request on a connection that
+ * Longer than load balancers keep an idle connection (60 s). Otherwise, they could send a request on a connection that
  * the server is closing.
  */
 const KEEP_ALIVE_MS = 65_000;
 /** Slack sends about fifteen headers, and load balancers add some. */
 const MAX_HEADERS = 100;
 const MAX_HEADER_BYTES = 16_384;
-/** Connections without a complete request. Load balancers keep a few dozen idle ones. */
+/** Limits connections without a complete request. Load balancers keep a few dozen idle ones. */
 const MAX_WAITING_CONNECTIONS = 500;
 const MAX_CONNECTIONS = 1_000;
 
@@ -149,8 +149,8 @@ async function listen({ port, host, log }: ListenOptions, handle: Handle): Promi
 }
 
 /**
- * Closes the oldest connection without a complete request when there are too many. Real requests are complete within
- * milliseconds, so an attacker who opens connections and sends nothing only loses their own.
+ * If too many connections have no complete request, closes the oldest one. Real requests are complete within
+ * milliseconds, so attackers who open connections and send nothing lose only their own.
  */
 function limitWaitingConnections(server: Server): void {
   const waiting = new Set<Socket>();
@@ -233,7 +233,7 @@ async function answerMetrics(metrics: ServedMetrics, response: ServerResponse): 
   response.end(text);
 }
 
-/** @returns undefined when larger than any of Slack's requests */
+/** @returns undefined if the body is larger than any of Slack's requests */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -247,8 +247,8 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
 }
 
 /**
- * Slack occasionally checks the certificate with an unsigned request, and expects 200. Nothing else in this request is
- * used, and its body is read only if it is short enough.
+ * Slack occasionally checks the certificate with an unsigned request, and expects a 200. Nothing else in that request
+ * is used, and its body is read only if it is short.
  */
 async function isSslCheck(request: IncomingMessage): Promise<boolean> {
   if (request.headers['x-slack-signature'] !== undefined) return false;
@@ -273,7 +273,7 @@ function isDelivery(mediaType: string, body: string): boolean {
   }
 }
 
-/** The body isn't decoded before its signature is checked. */
+/** The signature is checked before the body is decoded. */
 async function takeFromSlack(
   routes: Routes | undefined,
   request: IncomingMessage,

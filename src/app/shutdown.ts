@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
 
-/** Time for running work before its requests are aborted. Shutdown takes at most 10 s in all. */
+/** How long running work may continue before its requests are aborted. The whole shutdown takes at most 10 s. */
 const DRAIN_MS = 5_000;
 const FINAL_NOTIFICATIONS_MS = 1_500;
 const LAST_BEAT_MS = 1_000;
@@ -10,27 +10,27 @@ const LAST_BEAT_MS = 1_000;
 export interface Shutdown {
   /** Aborts requests to the service. */
   readonly sending: AbortSignal;
-  /** Aborts lookups and digests, which are resumed later. */
+  /** Aborts lookups and digests, which can be resumed later. */
   readonly stopLookups: AbortSignal;
-  /** Closes a part at the end, last added first. */
+  /** Registers a part to close at the end. The last one added is closed first. */
   onClose(close: () => Promise<void> | void): void;
-  /** Closes the parts of a bot that fails to start. */
+  /** Closes the parts of a bot that failed to start. */
   closeAll(): Promise<void>;
-  /** Finishes running work, or leaves it where it can be resumed. */
+  /** Finishes running work, or leaves it in a state from which it can be resumed. */
   stop(running: Stoppable): Promise<void>;
 }
 
 export interface Stoppable {
   readonly heartbeat: { stopCleanly(): Promise<void> };
   readonly work: { stop(): void; idle(): Promise<void> };
-  /** @returns false when it timed out */
+  /** @returns false if it timed out */
   readonly app: { stop(timeoutMs: number): Promise<boolean> };
 }
 
 export function createShutdown(log: Log): Shutdown {
   const closers: (() => Promise<void> | void)[] = [];
   const [stopSending, lookupsAbort] = [new AbortController(), new AbortController()];
-  // Every running request listens to these signals.
+  // Lifts the limit, because every running request listens to these signals.
   setMaxListeners(0, stopSending.signal, lookupsAbort.signal);
   const closeAll = async () => {
     for (const close of closers.splice(0).reverse()) {
@@ -54,7 +54,7 @@ export function createShutdown(log: Log): Shutdown {
         app.stop(DRAIN_MS),
         Promise.race([idle, sleep(DRAIN_MS, false, { ref: false })]),
       ]);
-      // Running requests are aborted. Sent items become `UNKNOWN`, and a person settles them.
+      // Aborts running requests. Sent items become `UNKNOWN`, and a person settles them.
       stopSending.abort();
       // Without a clean stop, the next start treats orders that may have been sent as unknown.
       if (!drained.includes(false) || (await Promise.race([idle, sleep(FINAL_NOTIFICATIONS_MS, false)]))) {

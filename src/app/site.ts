@@ -19,7 +19,7 @@ import type { Pace, Seams } from './seams.ts';
 import type { HttpServer, MetricsServer } from './server.ts';
 import type { Shutdown } from './shutdown.ts';
 
-/** Shared by all steps of the composition. */
+/** What all steps of the composition share. */
 export interface Site {
   readonly config: Config;
   readonly log: Log;
@@ -51,7 +51,7 @@ export interface Identity {
   readonly orgId: string | undefined;
 }
 
-/** Defaults for team settings that weren't saved. */
+/** Defaults for team settings that aren't saved. */
 export interface TeamDefaults {
   current(): NamedSettings;
   /** Reloads the workspace's admins if they are the approvers. */
@@ -70,7 +70,7 @@ export interface Connected {
   readonly slack: Slack;
   readonly stores: Stores;
   readonly teamDefaults: TeamDefaults;
-  /** Undefined when it can't be decrypted: nothing is sealed then. */
+  /** Undefined if it can't be decrypted. Then nothing is sealed. */
   readonly ledgerKey: LedgerKey | undefined;
 }
 

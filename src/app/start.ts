@@ -39,7 +39,7 @@ import type { Condition } from './metrics.ts';
 import { type HttpServer, type MetricsServer, startMetricsServer, startServer } from './server.ts';
 import type { Connected, Identity, Site, Slack, TeamDefaults } from './site.ts';
 
-/** The parts a start waits for, and the operator's message when one is missing. */
+/** The parts that startup waits for, and the message for the operator if one is missing. */
 
 /** The bot can't start. The message is for the operator. */
 export class StartError extends Error {
@@ -50,7 +50,7 @@ const MAX_START_WAIT_MS = 120_000;
 
 /**
  * Returns the URL of the configured database, or starts the embedded one.
- * @param onClose gets a function that stops the embedded database
+ * @param onClose receives a function that stops the embedded database
  */
 async function findDatabase(
   config: Config,
@@ -90,8 +90,8 @@ export function slackMode(config: Config): SlackMode {
 }
 
 /**
- * Retries while the database or Slack is down. Stops immediately if either refuses. Pauses requested by Slack don't
- * count towards the limit.
+ * Retries while the database or Slack is down. Stops immediately if either one refuses. Pauses that Slack requests
+ * don't count towards the limit.
  */
 export async function retryAtStart<T>(
   what: string,
@@ -206,7 +206,7 @@ function backupsOfDay({ config: { backupDir: folder }, now, log }: Site, url: st
   };
 }
 
-/** Decrypts the ledger's key. Without it, nothing is sealed; everything else works. */
+/** Decrypts the ledger's key. Without it, nothing is sealed, but everything else works. */
 async function openKey(
   { config, log, signal }: Site,
   database: Database,
@@ -225,7 +225,7 @@ async function openKey(
   return key;
 }
 
-/** @param readAdmins the workspace's admins: the approvers if no setting names any */
+/** @param readAdmins loads the workspace's admins, who are the approvers if no setting names any */
 function createTeamDefaults(
   start: NamedSettings,
   readAdmins: () => Promise<readonly string[]>,
@@ -254,7 +254,7 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
   const bot = await retryAtStart('Slack', log, signal, () => identify(web));
   readiness.watch('slack', async () => refusedToken(await token.check()) ?? 'not connected yet');
   const opened = createInstallationStores(database);
-  // Before any work is claimed: from here on, new rows belong to the team.
+  // Runs before any work is claimed. From here on, new rows belong to the team.
   await retryAtStart('the database', log, signal, () => opened.installation.serve(bot.teamId));
   const ledgerKey = await openKey(site, database, vault, bot.teamId);
   const teamDefaults = createTeamDefaults(config.team, () => directory.workspaceAdmins());
@@ -350,12 +350,12 @@ function refusedToken(code: string | undefined): string | undefined {
   return code === undefined ? undefined : `refuses SLACK_BOT_TOKEN (${code})`;
 }
 
-/** At start, other calls to Slack are more urgent. */
+/** During startup, other calls to Slack are more urgent. */
 const SETTINGS_CHECK_MS = 30_000;
 
 /**
- * Warns about people, groups and channels in the settings that don't exist in Slack. @returns a function that cancels
- * it
+ * Warns about people, groups and channels in the settings that don't exist in Slack.
+ * @returns a function that cancels the check
  */
 export function checkSettingsLater(
   { config, log }: Pick<Site, 'config' | 'log'>,
@@ -380,7 +380,7 @@ export function checkSettingsLater(
   return () => clearTimeout(timer);
 }
 
-/** Logs which features are off. The bot already works, so a slow database must not end it. */
+/** Logs which features are off. The bot is already running, so a slow database must not stop it. */
 export function logMissingFeatures({ config, log }: Site, settings: SlackContext['savedSettings']): void {
   if (config.service.jsonUrl === undefined)
     log.info('SERVICE_JSON_URL is not set: no domain service is connected, the bot only watches');
@@ -391,7 +391,7 @@ export function logMissingFeatures({ config, log }: Site, settings: SlackContext
   );
 }
 
-/** Keys are bound to the host of `PUBLIC_URL`. After a change they are useless, and everyone must add a new one. */
+/** Keys are bound to the host in `PUBLIC_URL`. If it changes, they no longer work, and everyone must add new ones. */
 export function warnOfMovedKeys({ log }: Site, { stores, relyingParty }: Connected): void {
   const host = relyingParty?.id;
   stores.keys.readRows().then(

@@ -9,7 +9,7 @@ import { openMoneyReport } from '../slack/money/money-report.ts';
 import { createLoop, repeat } from './reconcile.ts';
 import type { Connected, Contexts, Site } from './site.ts';
 
-/** Runs due work. The due times are in rows that replicas share. */
+/** Runs due work. Due times are stored in rows that all replicas share. */
 export interface Work {
   /** Finds and does all due work. */
   catchUp(): Promise<void>;
@@ -18,7 +18,7 @@ export interface Work {
   idle(): Promise<void>;
 }
 
-/** A periodic job with its own loop. It finds out itself what is due. */
+/** A periodic job with its own loop. It finds out by itself what is due. */
 export interface Job {
   /** Used in the log, in metrics and in `/readyz`. */
   readonly name: string;
@@ -30,7 +30,7 @@ export interface Job {
   readonly isCutOffAtStop?: true;
 }
 
-/** After a clock jump, lookups get this long before due work is done. */
+/** After a clock jump, lookups get this long before due work starts. */
 const CATCH_UP_MS = 10_000;
 /** Webhooks that one process sends to one endpoint in parallel. */
 const WEBHOOKS_AT_ONCE = 4;
@@ -50,7 +50,7 @@ function createWebhookLoops({ pace, metrics, log }: Site, { slack }: Contexts) {
   );
 }
 
-/** Longer than a year, so that a name's last renewal is in its history. */
+/** Longer than a year, so that a name's history includes its last renewal. */
 const OBSERVATIONS_KEPT_MS = 400 * DAY_MS;
 
 function listJobs(site: Site, connected: Connected, contexts: Contexts): readonly Job[] {
@@ -92,7 +92,7 @@ function listJobs(site: Site, connected: Connected, contexts: Contexts): readonl
         await webhooks.recordSlackOutage(slack.outage.current());
       },
     },
-    // A few of them each second.
+    // Checks a few of them every second.
     { name: 'guarded_names', everyMs: 1_000, run: names.lookUpGuarded, whenBehind: 'early' },
     { name: 'departures', everyMs: HOUR_MS, run: checkDepartures, whenBehind: 'early' },
     {
@@ -173,7 +173,7 @@ export function startWork(site: Site, connected: Connected, contexts: Contexts):
   };
 }
 
-/** A job that fails for this long is in the details of `/readyz`. */
+/** A job that has failed for this long appears in the details of `/readyz`. */
 const LASTING_MS = 10 * MINUTE_MS;
 
 export interface JobHealth {

@@ -21,9 +21,9 @@ import { isWaiting } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 import type { KeyRing } from './signing/key-ring.ts';
 
-/** All inputs of a decision about an order, read together. */
+/** Loads everything that a decision about an order needs. */
 
-/** A person's click, and what the person could know at that time. */
+/** A person's click, and what they could know when they clicked. */
 export interface Click {
   readonly kind: 'approve' | 'resume' | 'break_glass';
   readonly userId: string;
@@ -31,9 +31,9 @@ export interface Click {
   readonly reason: string | undefined;
   /** Undefined without a passkey. */
   readonly signed: LoggedSignature | undefined;
-  /** The budget excess that the card showed; undefined until the order is loaded. */
+  /** The budget excess that the card showed; undefined before the order is loaded. */
   readonly agreedExcess: Order['shownExcess'] | undefined;
-  /** The lookup for this click; undefined before it. */
+  /** The impact looked up for this click; undefined before the lookup. */
   readonly impact: ImpactCheck | undefined;
 }
 
@@ -44,18 +44,18 @@ export interface ApprovalContext extends DecisionContext {
   readonly signers: ReadonlySet<string>;
   readonly isSigned: boolean;
   readonly budgets: BudgetUse;
-  /** The admins among the approvers, read only if a budget is exceeded. */
+  /** The admins among the approvers. Loaded only if a budget is exceeded. */
   readonly admins: ReadonlySet<string>;
-  /** Earlier approvals are dropped, because a lookup had a new finding. */
+  /** When a lookup had a new finding. Approvals from before are dropped. */
   readonly warnedAt: Date | undefined;
   readonly incidents: KnownIncidents | undefined;
   /** Undefined for an order that isn't pending. */
   readonly preconditions: Preconditions | undefined;
-  /** Undefined unless an admin approves alone. */
+  /** Undefined unless an admin approves alone in an emergency. */
   readonly emergency: Emergency | undefined;
 }
 
-/** Conditions for sending. */
+/** Conditions that must hold to send the order. */
 interface Preconditions {
   readonly serviceEndpoints: ServiceEndpoints;
   readonly isLinked: boolean;

@@ -8,7 +8,7 @@ import { checkEmergencyApproval, decideClick } from './decide-approval.ts';
 import { isWaiting, loadEvaluation } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 
-/** Clicks that approve: load everything, decide, save. */
+/** Handles clicks that approve: loads everything, decides, and saves the result. */
 
 type NewClick = Omit<Click, 'at' | 'agreedExcess' | 'impact'>;
 
@@ -21,7 +21,7 @@ export function approveOrder(
   return applyClick(context, orderId, { kind: 'approve', userId, reason, signed: undefined });
 }
 
-/** Approves with a signature, which is verified again at each use. */
+/** Approves with a signature. It is verified again at each use. */
 export function approveSigned(
   context: OrdersContext,
   orderId: string,
@@ -40,7 +40,7 @@ export function resumeOrder(
   return applyClick(context, orderId, { kind: 'resume', userId, reason: undefined, signed });
 }
 
-/** An admin approves a pending order alone. Another admin reviews it afterwards. @param reason is required */
+/** Approves a pending order by one admin alone. Another admin reviews it afterwards. @param reason required */
 export function approveInEmergency(
   context: OrdersContext,
   orderId: string,
@@ -50,12 +50,12 @@ export function approveInEmergency(
   return applyClick(context, orderId, { kind: 'break_glass', userId, reason, signed: undefined });
 }
 
-/** More attempts indicate a bug. */
+/** Needing more attempts indicates a bug. */
 const MAX_ATTEMPTS = 50;
 
 /**
- * Starts over if the order changed, if the impact had to be looked up, or if part of the order was stopped because an
- * earlier order already did it.
+ * Starts over if the order has changed, if the impact had to be looked up, or if names were stopped because an earlier
+ * order had already done them.
  */
 async function applyClick(
   context: OrdersContext,
@@ -94,8 +94,8 @@ const REFUSALS_ON_CARD: ReadonlySet<Refusal['code']> = new Set([
 ]);
 
 /**
- * Records that a person was shown why their click was refused. Their next click is accepted, but not the second half of
- * a double click, made before they could read it.
+ * Records that a person was shown why their click was refused. Their next click is accepted, unless it is the second
+ * half of a double click, made before they could read the reason.
  */
 export async function recordRefusalShown(
   context: OrdersContext,
@@ -129,7 +129,7 @@ export async function checkCanBreakGlass(
   return checkEmergencyApproval(order, userId, isAdmin, requirements);
 }
 
-/** Another admin reviewed an emergency approval. */
+/** Records that another admin has reviewed an emergency approval. */
 export function signOff(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async () =>
     (await context.isAdmin(userId))

@@ -19,29 +19,30 @@ import {
 } from './requirements.ts';
 
 /**
- * Decides who may decide about an order. Rights are read again for each decision, and only for the people concerned.
+ * Decides who may approve, deny or otherwise decide about an order. Rights are loaded again for each decision, and only
+ * for the people concerned.
  */
 
 export interface ApproverRights {
-  /** People who are listed, or in a listed group, and members of the workspace. */
+  /** Members of the workspace who are listed or in a listed group. */
   readonly approvers: ReadonlySet<string>;
   /** Listed people whose membership Slack can't look up. */
   readonly unconfirmed: ReadonlySet<string>;
   /** Groups whose members Slack can't look up. Treated as empty. */
   readonly unreadableGroups: readonly string[];
   readonly allowSelfApproval: boolean;
-  /** Ids of the approvers and groups, to show in refusals; omitted when the settings name them. */
+  /** Ids of the approvers and groups, to show in refusals. Omitted if they come from the settings. */
   readonly namedApprovers?: readonly string[];
 }
 
-/** @param decision an approver may deny their own order even if they may not approve it */
+/** @param decision approvers may always deny their own orders, but may not always approve them */
 export function checkCanDecide(
   order: Order,
   userId: string,
   decision: 'approve' | 'deny',
   policy: ApproverRights,
 ): Refusal | undefined {
-  // A person who retries an order is a requester, like the first requester.
+  // A person who retries an order is also one of its requesters.
   if (isRequester(order, userId) && !policy.allowSelfApproval && decision === 'approve') {
     return { code: 'own_order', isApprover: policy.approvers.has(userId) };
   }
@@ -86,7 +87,7 @@ export async function resolvePeople(directory: Directory, ids: readonly string[]
   };
 }
 
-/** Approvers who are never notified: silent by their own id, or only in a silent group. */
+/** Approvers who are never notified: listed as silent, or only in a silent group. */
 export async function findSilentPeople(
   directory: Directory,
   requirements: readonly RequirementPeople[],
@@ -98,7 +99,7 @@ export async function findSilentPeople(
   return new Set(people.filter((id) => silent.includes(id) || !notified.people.includes(id)));
 }
 
-/** The people whom requirements notify, with stand-ins. */
+/** The people that requirements notify, including stand-ins. */
 export async function findNotifiedPeople(
   directory: Directory,
   requirements: readonly RequirementPeople[],
@@ -120,17 +121,17 @@ export interface KnownPeople {
   readonly unconfirmed: ReadonlySet<string>;
 }
 
-/** Sources for deciding who may approve. */
+/** What is needed to find out who may approve. */
 interface PeopleSource {
   readonly directory: Directory;
-  /** Active stand-ins by absent person. */
+  /** Active stand-ins, keyed by absent person. */
   readonly standIns: People['standIns'];
   readonly at: Date;
 }
 
 /**
- * Reads what is needed to decide whether these people may approve. Slack limits calls about groups, so only people who
- * aren't listed themselves are looked up.
+ * Loads what is needed to decide whether these people may approve. Slack limits calls about groups, so groups are
+ * looked up only for people who aren't listed themselves.
  * @param options.allGroups looks up all groups, to find unreadable ones
  */
 export async function loadPeople(
@@ -151,7 +152,7 @@ export async function loadPeople(
   const listed = new Set<string>();
   for (const id of requirements.flatMap(({ approvers }) => approvers)) {
     if (!isGroup(id)) listed.add(id);
-    // All of these people are listed individually, so the group's members make no difference.
+    // All of these people are listed individually, so the group's members don't matter.
     else if (!needed.has(id)) groups.set(id, new Set());
   }
   for (const { id, members } of read) {
@@ -177,7 +178,7 @@ export async function loadPeople(
     else unknown.add(userId);
   }
   const unconfirmed = new Set([...unknown].filter((userId) => userIds.includes(userId)));
-  // If Slack can't look up the absent approver, the stand-in must try again too.
+  // If Slack can't look up the absent approver, the stand-in also has to try again.
   for (const [userId, standIn] of active) if (unknown.has(userId)) unconfirmed.add(standIn.userId);
   return {
     people: { groups, membership, standIns: standIns },
@@ -186,14 +187,14 @@ export async function loadPeople(
   };
 }
 
-/** Whether these people may decide about an order with these requirements. */
+/** The question whether these people may decide about an order with these requirements. */
 export interface ApproverQuery {
   readonly requirements: readonly Requirement[];
   readonly requesters: ReadonlySet<string>;
   readonly userIds: readonly string[];
 }
 
-/** Which people may decide by these requirements, as approvers or as stand-ins. */
+/** Which people may decide under these requirements, as approvers or stand-ins. */
 export function buildApproverRights(
   { requirements, requesters, userIds }: ApproverQuery,
   { people, unreadableGroups, unconfirmed }: KnownPeople,
@@ -201,7 +202,7 @@ export function buildApproverRights(
   now: Date,
 ): ApproverRights {
   const isApprover = (userId: string) => {
-    // An approver may always deny. `refusalToDecide` checks whether a requester may approve.
+    // Approvers may always deny. `checkCanDecide` checks whether a requester may approve.
     const context = { requesters, approvals: [userId], people, allowSelfApproval: true, now };
     return requirements.some((requirement) => findValidSlots(requirement, context).length > 0);
   };
@@ -216,7 +217,7 @@ export function buildApproverRights(
   };
 }
 
-/** All requesters of an order and of the orders it retries. */
+/** All requesters of an order and of the orders that it retries. */
 export function listRequesters(order: Order): ReadonlySet<string> {
   return new Set([order.requesterId, ...order.earlierRequesters]);
 }
@@ -268,7 +269,7 @@ export function evaluateRights(
 
 /**
  * Which of these people may approve or deny an order. The same people may retry, stop and settle it.
- * @param also `general`: people named in the settings may decide too, whatever the rules say
+ * @param also `general`: people named in the settings may decide too, regardless of the rules
  */
 export async function findApprovers(
   context: OrdersContext,
@@ -280,18 +281,18 @@ export async function findApprovers(
   return evaluateRights(loaded, userIds, also);
 }
 
-/** Current requirements of a pending order, as shown to its approvers. */
+/** The current requirements of a pending order, as shown to its approvers. */
 export interface PendingDecision extends Omit<CurrentEvaluation, 'settings' | 'requested'> {
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
-/** Reads a pending order's requirements and its approvers' stand-ins. */
+/** Loads a pending order's requirements and its approvers' stand-ins. */
 export async function loadPendingDecision(context: OrdersContext, order: Order): Promise<PendingDecision> {
   const current = await loadCurrentEvaluation(context, order);
   return { ...current, standIns: await loadStandIns(context, order, current.requirements) };
 }
 
-/** Stand-ins of an order's approvers by absent approver, except those of silent approvers. */
+/** The stand-ins of an order's approvers, keyed by absent approver. Omits stand-ins of silent approvers. */
 export async function loadStandIns(
   { standIns, directory, now }: OrdersContext,
   order: Order,
@@ -318,9 +319,9 @@ export async function loadStandIns(
   );
 }
 
-/** Orders that need one person's decision. */
+/** The orders that need a decision from one person. */
 export interface DecisionQueue {
-  /** Named by the settings, or can approve one of the orders. */
+  /** The person is named in the settings, or can approve one of the orders. */
   readonly isApprover: boolean;
   /** Orders that the person can approve. */
   readonly toDecide: readonly Order[];
@@ -330,9 +331,9 @@ export interface DecisionQueue {
 }
 
 /**
- * Which orders need a person's decision, by the requirements at the request; a click evaluates the policy again.
+ * Which orders need a decision from a person, by their requirements when requested. A click evaluates the policy again.
  * @param orders pending orders, and orders with an unknown outcome
- * @param options.allGroups report every unreadable group
+ * @param options.allGroups reports every unreadable group
  */
 export async function loadDecisionQueue(
   deps: OrdersContext,

@@ -18,12 +18,12 @@ import type { Statement } from '../orders/statement-shape.ts';
 import { findNotifiedIds } from '../policy/policy.ts';
 import { loadPendingDecision, type PendingDecision } from './approvers.ts';
 
-/** Facts for approvers, read once for the card and its copies, Details, Home, and the signing page. */
+/** Facts for approvers, loaded once for the card and its copies, Details, Home, and the signing page. */
 
 /** Facts for confirming a draft. */
 export interface DraftBriefing {
   readonly now: Date;
-  /** Undefined if the rows can't be made into a request. */
+  /** Undefined if the rows are invalid. */
   readonly statement: Statement | undefined;
   /** The last successful order for the same name, with its cost. */
   readonly last: { readonly order: Order; readonly cost: OrderCost | undefined } | undefined;
@@ -39,9 +39,9 @@ export interface Briefing extends DraftBriefing {
   readonly approvers: readonly string[];
   /** By the current price list; undefined for a task without a price. */
   readonly cost: OrderCost | undefined;
-  /** The budgets of a pending order, or of the rest of a paused one. */
+  /** The budgets for a pending order, or for the unsent items of a paused one. */
   readonly budgets: BudgetComparison | undefined;
-  /** The expiry of a pending order's only name. */
+  /** The expiry of the name of a pending order with a single name. */
   readonly term: Term | undefined;
   /** The impact of a pending order; `none` if the task puts nothing at risk. */
   readonly impact: OrderImpact | 'unseen' | 'none';
@@ -57,7 +57,7 @@ export interface BriefingContext {
   readonly expiry: Expiry;
 }
 
-/** @param history the log, if it was read with the order */
+/** @param history the order's log, if it is already loaded */
 export async function loadBriefing(
   { orders, names, expiry }: BriefingContext,
   order: Order,
@@ -94,7 +94,10 @@ function listNotifiedApprovers({ requirements, standIns }: PendingDecision): rea
   ];
 }
 
-/** Reads the last change of the only name of a live order or draft. Omits other people's private orders. */
+/**
+ * Loads the facts for confirming a draft. For a live draft or pending order with one name, they include the name's last
+ * change, unless that order is private.
+ */
 export async function loadDraftBriefing(
   { store, priceOrder, now, serviceEndpoints }: OrdersContext,
   order: Order,

@@ -12,7 +12,7 @@ export interface CharterWatchDeps {
 
 /**
  * @returns a function that checks whether a charter is valid, and notifies people when that changes. Each process
- * notifies once, also after a restart: a stored event about it could be forged
+ * notifies once, even after a restart, because a stored event about it could be forged
  */
 export function createCharterWatch({ signing, keys, onChange, now, log }: CharterWatchDeps) {
   let lastStatus: string | undefined;

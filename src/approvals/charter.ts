@@ -12,7 +12,7 @@ import {
 
 /**
  * The charter is the policy and the protected settings, signed together. Without it, someone with write access to the
- * database could change the rule instead of the order. The newest charter in the log is authoritative; rows that differ
+ * database could change the rules instead of an order. The newest charter in the log is authoritative. Rows that differ
  * from it are ignored.
  */
 
@@ -21,13 +21,16 @@ export type ProtectedSettings = Pick<
   'approvers' | 'silentApprovers' | 'approvalsRequired' | 'approvalTasks' | 'allowSelfApproval'
 >;
 
-/** A policy and settings, as in the rows. */
+/** A policy and settings, as stored in their rows. */
 export interface Rules {
   readonly policy: Policy;
   readonly settings: ProtectedSettings;
 }
 
-/** A policy and settings as signed. @param publisher who made the policy or settings change, if any */
+/**
+ * The content of a charter: a policy and settings.
+ * @param publisher the person who published the policy or changed the settings, if any
+ */
 export function buildCharter({ policy: { version, rules }, settings }: Rules, publisher: string | undefined) {
   return {
     policy: { version, rules },
@@ -43,9 +46,9 @@ export function buildCharter({ policy: { version, rules }, settings }: Rules, pu
 }
 
 export interface LoggedCharter {
-  /** Its index among the events about keys and charters. */
+  /** Its index among all events about keys and charters. */
   readonly n: number;
-  /** Undefined when its content can't be read. */
+  /** Undefined if its content can't be read. */
   readonly rules: Rules | undefined;
   readonly hash: string;
   readonly publisher: string | undefined;
@@ -63,7 +66,7 @@ export function formatWitnessText(challenge: CharterChallenge): string {
   return `charter ${hashJson(challenge)}`;
 }
 
-/** The hash for the next charter's `previous`. */
+/** The `previous` hash for the next charter. */
 export function hashCharter(last: LoggedCharter | undefined): { readonly previous?: string } {
   return last === undefined ? {} : { previous: hashJson(last.signature.challenge) };
 }
@@ -74,7 +77,7 @@ export type CharterStatus =
   | {
       readonly kind: 'lapsed';
       readonly problem: CharterProblem;
-      /** The last published policy, as far as it is trustworthy. */
+      /** The last published policy and settings, as far as they can be trusted. */
       readonly last: Rules;
     };
 
@@ -84,7 +87,10 @@ export interface SigningLog {
   readonly charters: readonly LoggedCharter[];
 }
 
-/** Compares the rows with the newest charter, and checks whether it is valid. @param signed {@link findLastValidCharter} */
+/**
+ * Compares the rows with the newest charter, and checks whether it is valid.
+ * @param signed the result of {@link findLastValidCharter}
+ */
 export function evaluateCharter(
   { keys, charters }: SigningLog,
   rows: Rules,
@@ -99,7 +105,7 @@ export function evaluateCharter(
   return isSame ? { kind: 'counts' } : { kind: 'lapsed', problem: 'rows_differ', last };
 }
 
-/** The last charter that is valid by itself. A signature stays valid when its signer leaves or retires the key. */
+/** The last charter that is valid by itself. A signature stays valid if its signer leaves or retires the key. */
 export async function findLastValidCharter(
   { keys, charters }: SigningLog,
   { witness, ...trust }: Omit<Trust, 'left'> & { readonly witness: Witness | undefined },
@@ -115,7 +121,7 @@ export async function findLastValidCharter(
       witness?.verify(formatWitnessText(challenge), charter.witness) !== true
     )
       continue;
-    // A missing event doesn't change which charter was published last.
+    // A missing event doesn't affect which charter was published last.
     const log = { ...getLogAtCharter(keys, charter.n), isWhole: true };
     const ring = await buildKeyRing(log, { ...trust, left: new Set() });
     if (findSigningKey(ring.validKeys, charter.signature, challenge.by) === undefined) continue;
@@ -137,7 +143,7 @@ export function buildRulesWithoutKeys(policy: Policy, settings: TeamSettings): E
   };
 }
 
-/** Applies while keys are used. @param start the settings of the environment */
+/** The rules that apply while keys are used. @param start the settings from the environment */
 export function buildRulesWithKeys(
   { policy, settings }: { readonly policy: Policy; readonly settings: TeamSettings },
   start: ProtectedSettings,

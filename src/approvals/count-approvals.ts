@@ -21,8 +21,8 @@ interface CountedClick {
 }
 
 /**
- * @param approvals earlier ones that are still valid
- * @param refusal why the person may not approve, unless they accept the budget excess as an admin
+ * @param approvals earlier approvals that are still valid
+ * @param refusal why the person may not approve, unless they agree to the budget excess as an admin
  */
 export function countClick(
   loaded: ApprovalContext,
@@ -41,7 +41,7 @@ export function countClick(
     return { refusal: { code: 'excess_unseen', over } };
   if (refusal !== undefined && !admins.includes(userId)) return { refusal };
   const counted = countApprovals(loaded, allApprovals, userId, addSigner(loaded));
-  // A click is enough where no signature is needed, and never replaces one.
+  // A click is enough if no signature is needed. It never replaces a signature.
   const isMissing = !('refusal' in counted || counted.validApprovers.includes(userId));
   if (signed === undefined && needsSignatures(evaluation.requirements) && isMissing)
     return { refusal: { code: 'signature_needed' } };
@@ -52,7 +52,7 @@ export function countClick(
   return { approval: approval, reservation, isRepeated };
 }
 
-/** An approval would log a rule that is only in the order's row. */
+/** Whether an approval would log a rule that appears only in the order's row. */
 function hasUnloggedRules({ order, history, evaluation }: ApprovalContext): boolean {
   const { requirements, decidedBy } = evaluation;
   const rules = requirements.list.map(({ rule }) => rule);
@@ -65,7 +65,7 @@ function addSigner({ click: { userId }, signers, isSigned }: ApprovalContext): R
   return new Set(isSigned ? [...others, userId] : others);
 }
 
-/** Drops approvals given before their approver saw a new finding or an open incident. */
+/** Drops approvals that were given before the approver saw a new finding or an open incident. */
 export function dropUnwarnedApprovals(
   { warnedAt, incidents }: Pick<ApprovalContext, 'warnedAt' | 'incidents'>,
   approvals: readonly Approval[],
@@ -77,7 +77,7 @@ export function dropUnwarnedApprovals(
   });
 }
 
-/** Drops the person's earlier approval if its signature is no longer valid, so that they sign again. */
+/** Drops the person's earlier approval if its signature is no longer valid, so that they can sign again. */
 export function dropStaleApproval(
   { click, evaluation, signers }: ApprovalContext,
   approvals: readonly Approval[],
@@ -96,7 +96,7 @@ interface CountedApprovals {
   readonly unreadableGroups: readonly string[];
 }
 
-/** @param userId the person who clicks, among the approvers */
+/** @param userId the person who clicks, if they are an approver */
 export function countApprovals(
   loaded: DecisionContext,
   approvals: readonly Omit<Approval, 'signed'>[],
@@ -128,7 +128,7 @@ export function countApprovals(
     slots,
   }));
   return {
-    // An order that waits only for its budget needs no particular approver.
+    // An order that waits only for its budget doesn't need a particular approver.
     validApprovers: requirements.outcome === 'free' ? approverIds : [...new Set(counted)],
     progress: { isApproved, policyVersion, isStricter, requirements: byRequirement },
     unreadableGroups,
@@ -136,8 +136,8 @@ export function countApprovals(
 }
 
 /**
- * Why an order can't be sent: it differs from the request; its account, people or zone permission are gone; or an
- * earlier order already did part of it. Undefined for an order that isn't pending.
+ * Why an order can't be sent: it differs from its request; its account, people or zone permission are gone; or an
+ * earlier order has already done part of it. Undefined for an order that isn't pending.
  */
 export function findSendingObstacle(loaded: ApprovalContext): ChangeDecision | undefined {
   const { order, history, preconditions } = loaded;

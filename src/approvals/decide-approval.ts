@@ -14,9 +14,9 @@ import {
   findSendingObstacle,
 } from './count-approvals.ts';
 
-/** Decides about clicks to approve. Pure: time, people and lookups are parameters. */
+/** Decides about clicks that approve. Pure: time, people and lookups are parameters. */
 
-/** `needs`: the click is valid, but the impact must be looked up first. */
+/** `needs`: the click is valid, but the impact must be looked up before it is accepted. */
 export type ClickDecision = ChangeDecision | { readonly needs: 'impact' };
 
 export function decideClick(loaded: ApprovalContext): ClickDecision {
@@ -34,7 +34,7 @@ export function decideClick(loaded: ApprovalContext): ClickDecision {
 export function decideApproval(loaded: ApprovalContext): ClickDecision {
   const { click, order } = loaded;
   const { userId, reason } = click;
-  // A paused order has another button.
+  // A paused order is resumed with another button.
   if (isPaused(order)) return { refusal: { code: 'wrong_state', wanted: 'approved', state: order.state } };
   const approvals = dropStaleApproval(loaded, dropUnwarnedApprovals(loaded, order.approvals));
   const refusal = checkCanDecide(order, userId, 'approve', evaluateRightsAfterClick(loaded, approvals));
@@ -55,7 +55,7 @@ export function decideApproval(loaded: ApprovalContext): ClickDecision {
 
 /**
  * The requester or an approver resumes a paused order. Earlier failures don't pause it again. If more approvals are
- * needed, this one is kept.
+ * needed, this approval is kept.
  */
 export function decideResumption(loaded: ApprovalContext): ClickDecision {
   const { click, order } = loaded;
@@ -150,7 +150,7 @@ function findUnseenFinding(loaded: ApprovalContext): ClickDecision | undefined {
   return findUnseenIncidents(loaded);
 }
 
-/** Each open incident is shown once to each person whose click would be accepted. */
+/** Each open incident is shown once to each person before their click is accepted. */
 function findUnseenIncidents({ click, incidents }: ApprovalContext): ChangeDecision | undefined {
   const knowsSince = incidents?.informedSince.get(click.userId);
   if (incidents === undefined || (knowsSince !== undefined && knowsSince <= click.at)) return undefined;

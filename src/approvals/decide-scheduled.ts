@@ -10,14 +10,14 @@ import type { DecisionContext } from './approvers.ts';
 import { countApprovals, dropUnwarnedApprovals } from './count-approvals.ts';
 import { computeMinimumApprovals } from './requirements.ts';
 
-/** Decides whether a scheduled order is sent at its time. Pure. */
+/** Decides whether a scheduled order is sent when it is due. Pure. */
 
-/** If it is later than this, it needs approval again. */
+/** An order that is delayed by more than this needs approval again. */
 const MAX_DELAY_MS = HOUR_MS;
 /** Delay while Slack can't look up approvers. */
 const RECHECK_DELAY_MS = 20_000;
 
-/** Current facts for approvers. */
+/** The facts that approvers would see now. */
 export interface RecheckContext extends DecisionContext {
   readonly history: readonly OrderLogEntry[];
   readonly signers: ReadonlySet<string>;
@@ -74,7 +74,7 @@ function findChanges(loaded: RecheckContext): ReopenReason[] {
   const isAgreed =
     over.length === 0 || findExcessConsent(order, budgets, admins, approvals).admins.length > 0;
   const budget: ReopenReason[] = isAgreed ? [] : ['budget'];
-  // An order without approvals has no approver to inform.
+  // Without approvals, no one has approved another price or impact.
   if (approvals.length === 0) return [...late, ...budget];
   const last = history.findLast(({ kind }) => kind === 'approved' || kind === 'emergency_approved');
   const shown = last !== undefined && 'price' in last ? last.price : undefined;
@@ -91,8 +91,8 @@ function findChanges(loaded: RecheckContext): ReopenReason[] {
 }
 
 /**
- * Whether its approvals are still sufficient. An emergency approval is, unless the rules or the admin's rights have
- * changed.
+ * Whether the order's approvals are still sufficient. An emergency approval is, unless the rules or the admin's rights
+ * have changed.
  */
 function checkApprovals(loaded: RecheckContext): boolean | 'unclear' {
   const { order, evaluation, signers, admins, people } = loaded;

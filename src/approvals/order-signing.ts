@@ -33,8 +33,8 @@ import type { SignatureDifference } from './signing/difference.ts';
 import { buildKeyRing, type KeyLog, type KeyRing, listActiveKeys } from './signing/key-ring.ts';
 
 /**
- * Counts an order's signed approvals, and decides whether they allow sending. Rows aren't trusted: everything is
- * verified each time, from `SIGNING_ROOTS` and signatures.
+ * Verifies an order's signed approvals, and decides whether they allow sending. Rows aren't trusted: everything is
+ * verified each time, starting from `SIGNING_ROOTS` and the signatures.
  */
 
 export interface OrderSigningDeps {
@@ -47,7 +47,7 @@ export interface OrderSigningDeps {
   readonly now: () => Date;
 }
 
-/** An approval is bound to these besides the statement. For a paused order: the state after it is resumed. */
+/** What an approval is bound to besides the statement. For a paused order, the state after it is resumed. */
 function buildApprovalBinding(order: Order): BoundTo {
   const { id, requesterId, earlierRequesters, account, retryOf, requirements, bulk, items, approvalRound } =
     order;
@@ -67,7 +67,7 @@ export function buildSignedSubject(order: Order, policyVersion: number): SignedS
   return { statement: order.statementHash, policy: policyVersion, bound: buildApprovalBinding(order) };
 }
 
-/** As long as the database doesn't change, the log is the same object, so results are cached by it. */
+/** The log is the same object until the database changes, so results are cached by it. */
 interface SigningContext extends OrderSigningDeps {
   readonly rings: WeakMap<KeyLog, Map<string, Promise<KeyRing>>>;
   readonly signed: WeakMap<SigningLog, Promise<LoggedCharter | undefined>>;
@@ -138,7 +138,7 @@ async function readEffectiveRules(context: SigningContext) {
   return { mark: '', status: undefined, ...deciding };
 }
 
-/** `mark` changes with the current settings and policy. */
+/** `mark` changes whenever the current settings or policy change. */
 async function computeEffectiveRules(
   { signed, applySaved, environmentSettings }: SigningContext,
   use: KeyTrust,
@@ -152,7 +152,7 @@ async function computeEffectiveRules(
   return { mark, status, ...buildRulesWithKeys({ policy, settings }, environmentSettings, status) };
 }
 
-/** Read before an order's rows are locked for sending. */
+/** Facts loaded before an order's rows are locked for sending. */
 interface SigningFacts {
   readonly order: Order;
   readonly use: KeyTrust;
@@ -160,12 +160,12 @@ interface SigningFacts {
   readonly requirements: Awaited<ReturnType<typeof loadCurrentEvaluation>>['requirements'];
   readonly signedRequirements: SigningFacts['requirements']['list'];
   readonly people: Awaited<ReturnType<typeof loadPeople>>['people'];
-  /** Key owners leftKey have left. */
+  /** Key owners who have left the workspace. */
   readonly left: ReadonlySet<string>;
   readonly at: Date;
 }
 
-/** @returns undefined when Slack can't look up the signers: it is retried soon */
+/** @returns undefined if Slack can't look up the signers; the caller tries again soon */
 async function loadGuard(context: SigningContext, order: Order): Promise<SendingGuard | undefined> {
   const { trust, directory } = context;
   if (trust === undefined) {
@@ -197,7 +197,7 @@ async function loadGuard(context: SigningContext, order: Order): Promise<Sending
   return { verify: (rows) => verifySignatures(context, facts, rows) };
 }
 
-/** Compares an order's locked rows with what was read before, and verifies their signatures. */
+/** Compares an order's locked rows with the facts loaded before, and verifies the signatures. */
 async function verifySignatures(
   context: SigningContext,
   { order, use, rules, requirements, signedRequirements: list, people, left, at }: SigningFacts,
@@ -226,7 +226,7 @@ async function verifySignatures(
   return { kind: 'not_signed', differs: differs.length > 0 ? differs : ['count'] };
 }
 
-/** Membership of key owners, from Slack. */
+/** Looks up in Slack whether key owners are still members. */
 async function loadKeyOwners(directory: Directory, log: KeyLog) {
   const owners = removeDuplicates(listActiveKeys(log).map(({ owner }) => owner));
   const known = await Promise.all(
@@ -237,7 +237,7 @@ async function loadKeyOwners(directory: Directory, log: KeyLog) {
   return { left: filterByMembership('left'), unknown: filterByMembership('unknown') };
 }
 
-/** Approvals with valid signatures, and how the others differ. */
+/** The approvals with valid signatures, and what is wrong with the others. */
 async function verifySignedApprovals<Each extends SignedBy>(
   approvals: readonly Each[],
   subject: SignedSubject,

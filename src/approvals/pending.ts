@@ -6,7 +6,7 @@ import type { Refusal } from '../orders/refusal.ts';
 import { checkApprover, findApprovers } from './approvers.ts';
 import { loadCurrentEvaluation } from './requirements.ts';
 
-/** Changes of a pending order other than its approval. */
+/** Changes of a pending order other than approvals and denials. */
 
 export function cancelOrder(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, (order) =>
@@ -16,17 +16,17 @@ export function cancelOrder(context: OrdersContext, orderId: string, userId: str
   );
 }
 
-/** Does nothing before the time limit. */
+/** Does nothing before the deadline. */
 export function expireOrder(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, () => ({ event: { type: 'expired' } }));
 }
 
-/** Reminds the approvers, once. Does nothing before its time. */
+/** Reminds the approvers, once. Does nothing before the deadline. */
 export function remindApprovers(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, () => ({ event: { type: 'reminded' } }));
 }
 
-/** Escalates, once. Does nothing before its time. A private order is escalated only to admins. */
+/** Escalates, once. Does nothing before the deadline. Private orders are escalated only to admins. */
 export function escalateOrder(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async (order) => {
     if (order.isPrivate) return { event: { type: 'escalated', to: [], toAdmins: true } };
@@ -35,7 +35,7 @@ export function escalateOrder(context: OrdersContext, orderId: string): Promise<
   });
 }
 
-/** An approver asks the requester a question. The time limit starts again. */
+/** An approver asks the requester a question. The deadlines start again. */
 export function askRequester(
   context: OrdersContext,
   orderId: string,

@@ -2,11 +2,10 @@ import type { Requirement, Requirements } from '../policy/evaluate.ts';
 import { isGroup } from '../policy/policy.ts';
 
 /**
- * Whether the given approvals meet an order's requirements. Groups, members and stand-ins are those at the time of the
- * decision.
+ * Whether approvals meet an order's requirements. Uses the groups, members and stand-ins at the time of the decision.
  *
- * A requirement has as many slots as approvers. An approval fills at most one slot per requirement. An approver fills
- * their own slot. A stand-in fills the slot of an absent approver, and can't pass this on to another stand-in.
+ * A requirement has as many slots as approvers. An approval fills at most one slot per requirement. Approvers fill
+ * their own slot. A stand-in fills the slot of an absent approver, and can't have a stand-in for it.
  */
 
 /** A stand-in for an absent person. */
@@ -21,12 +20,12 @@ export interface People {
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
   /** Whether a person is a full member of the workspace. */
   readonly membership: ReadonlyMap<string, 'member' | 'left'>;
-  /** By the absent person's user id. */
+  /** Keyed by the absent person's user id. */
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
 export interface ProgressContext {
-  /** All requesters of the order and of the orders it retries. */
+  /** All requesters of the order and of the orders that it retries. */
   readonly requesters: ReadonlySet<string>;
   /** Approvers' user ids, in any order. */
   readonly approvals: readonly string[];
@@ -51,7 +50,7 @@ export interface RequirementProgress {
 }
 
 export interface Progress {
-  /** No approval is missing, and no rule refuses it. */
+  /** No approval is missing, and no rule refuses the order. */
   readonly isApproved: boolean;
   readonly requirements: readonly RequirementProgress[];
 }
@@ -77,7 +76,9 @@ export function evaluateProgress(requirements: Requirements, context: ProgressCo
   };
 }
 
-/** Valid approvals for a requirement, signed or not. A click logs the stand-ins; it doesn't replace a signature. */
+/**
+ * The valid approvals for a requirement, signed or not. A click logs the stand-ins, but doesn't replace a signature.
+ */
 export function findValidSlots(requirement: Requirement, context: Omit<ProgressContext, 'signers'>): Slot[] {
   const { people, approvals, requesters, allowSelfApproval } = context;
   // A group whose members Slack can't look up is treated as empty.
@@ -105,14 +106,14 @@ function isMember({ membership }: People, userId: string): boolean {
   return membership.get(userId) === 'member';
 }
 
-/** An absent approver whose slot a stand-in can fill. */
+/** An absent approver whose slot a stand-in can still fill. */
 function findFreeSlot(
   approvers: ReadonlySet<string>,
   filled: ReadonlySet<string>,
   userId: string,
   context: Omit<ProgressContext, 'signers'>,
 ): string | undefined {
-  // An approver never acts as a stand-in.
+  // An approver of the requirement never acts as a stand-in.
   if (approvers.has(userId) || !isMember(context.people, userId)) return undefined;
   return [...approvers].find((away) => !filled.has(away) && isStandInFor(userId, away, context));
 }

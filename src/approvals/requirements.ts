@@ -27,7 +27,7 @@ import {
 import type { EffectivePolicySource } from '../policy/ports.ts';
 import { type FactOrder, loadRuleFacts } from '../policy/rule-facts.ts';
 
-/** An order's requirements by the policy and the settings, at the request and at each decision. */
+/** An order's requirements under the policy and the settings, when it is requested and at each decision. */
 
 export interface RequirementSources {
   readonly loadSettings: () => Promise<TeamSettings>;
@@ -50,15 +50,15 @@ export function toPolicySettings(settings: TeamSettings, { signsSettings }: Effe
   };
 }
 
-/** An order as input of the policy. */
+/** An order as input for the policy. */
 export interface EvaluationInput {
   readonly task: Order['task'];
   readonly names: readonly string[];
   readonly requesterId: string;
   readonly input: unknown;
-  /** It uses the team's account, which needs approval. */
+  /** The order uses the team's account, which needs approval. */
   readonly usesTeamAccount: boolean;
-  /** Its mandate doesn't cover it, so a person must approve it. */
+  /** The mandate doesn't cover the order, so a person must approve it. */
   readonly isHeld?: boolean;
 }
 
@@ -74,7 +74,7 @@ export interface EvaluatedOrder {
   readonly decidedBy: readonly RuleReference[];
 }
 
-/** Evaluates an order's current requirements. Only the groups of rules' requesters are looked up in Slack. */
+/** Evaluates an order's current requirements. In Slack, looks up only the requester groups that rules name. */
 export async function evaluateOrder(
   deps: RequirementSources,
   order: EvaluationInput,
@@ -107,7 +107,7 @@ export async function evaluateOrder(
   };
 }
 
-/** Mandates can't be approved by their requester, whatever the settings allow. */
+/** Requesters can't approve their own mandates, whatever the settings allow. */
 export function getTaskSettings(
   { task }: { readonly task: Order['task'] },
   settings: TeamSettings,
@@ -115,7 +115,7 @@ export function getTaskSettings(
   return task === 'mandate' ? { ...settings, allowSelfApproval: false } : settings;
 }
 
-/** A mandate is evaluated as the renewal of each of its names, and as a mandate. */
+/** A mandate is evaluated both as the renewal of each of its names and as a mandate. */
 async function buildPolicyQueries(
   { ruleFacts }: RequirementSources,
   order: EvaluationInput,
@@ -127,8 +127,8 @@ async function buildPolicyQueries(
 }
 
 /**
- * The same requirements, plus at least one approval by the settings' approvers. A mandate is never an emergency, and
- * its names are its patterns.
+ * Adds at least one approval by the approvers in the settings. A mandate is never an emergency, and its names are its
+ * patterns.
  */
 function requireOtherApprover(
   requirements: Requirements,
@@ -155,7 +155,7 @@ function requireOtherApprover(
     : needed;
 }
 
-/** An order's requirements under a policy, and under the environment's settings while no charter is valid. */
+/** An order's requirements under a policy and, while no charter is valid, also under the environment's settings. */
 export function evaluateWithEnvironment(
   policy: EffectivePolicy,
   settings: TeamSettings,
@@ -189,8 +189,8 @@ function addEnvironment(
 }
 
 /**
- * Requirements for a protected change while no charter is valid: as for a task that needs approval by the environment's
- * settings.
+ * The requirements for a protected change while no charter is valid: those of a task that needs approval under the
+ * environment's settings.
  */
 export function buildEnvironmentRequirement(
   { lapsed }: EffectivePolicy,
@@ -216,7 +216,7 @@ function addRequirement(
   };
 }
 
-/** Names of an order that the policy refuses now, each with the rules. */
+/** The names of an order that the policy refuses now, each with the rules. */
 export async function findRefusedNames(
   deps: RequirementSources,
   order: EvaluationInput,
@@ -235,8 +235,9 @@ export async function findRefusedNames(
 }
 
 /**
- * The rules that refuse a task for one name, before the rest of its form is filled in. Other fields can't change this,
- * because a longer period only raises the price. If no rule refuses the task, only the policy is read.
+ * The rules that refuse a task for one name, checked before the rest of the form is filled in. Other fields can't
+ * change the result, because a longer period only raises the price. If no rule refuses the task, only the policy is
+ * read.
  */
 export async function findRefusingRules(
   deps: RequirementSources,
@@ -270,7 +271,7 @@ export function buildDefaultRequirement(settings: TeamSettings, names: readonly 
   };
 }
 
-/** An order's requirements at the request. The settings' requirements name the current approvers. */
+/** An order's requirements when it was requested. If they come from the settings, the current approvers apply. */
 export function getRequestedRequirements({ requirements }: Order, settings: TeamSettings): Requirements {
   const requested = mergeApprovers(settings.approvers, settings.silentApprovers);
   const list = requirements.list.map((requirement) =>
@@ -283,16 +284,16 @@ export function getRequestedRequirements({ requirements }: Order, settings: Team
 
 export interface CurrentEvaluation {
   readonly settings: TeamSettings;
-  /** The requirements at the request, combined with the current ones. */
+  /** The requirements when the order was requested, combined with the current ones. */
   readonly requirements: Requirements;
   readonly requested: Requirements;
   readonly policyVersion: number;
   readonly decidedBy: readonly RuleReference[];
-  /** It needs more than at the request. */
+  /** It needs more than when it was requested. */
   readonly isStricter: boolean;
 }
 
-/** The stricter of a pending order's requirements at the request and now. */
+/** Combines a pending order's original requirements with the current ones. */
 export async function loadCurrentEvaluation(
   deps: RequirementSources,
   order: Order,
@@ -308,7 +309,7 @@ export async function loadCurrentEvaluation(
   return { settings, requirements, requested, policyVersion, decidedBy, isStricter };
 }
 
-/** Reads an order's requirements. Only pending orders are evaluated again. */
+/** Loads an order's requirements. Only orders that wait for people or for their time are evaluated again. */
 export async function loadEvaluation(deps: RequirementSources, order: Order): Promise<CurrentEvaluation> {
   if (isWaiting(order) || waitsForScheduledTime(order)) return loadCurrentEvaluation(deps, order);
   const settings = getTaskSettings(order, await deps.loadSettings());
@@ -322,7 +323,7 @@ export function isWaiting(order: Order): boolean {
   return order.state === 'PENDING' || isPaused(order);
 }
 
-/** The requirements whose approvers decide. If no approval was needed, the settings' approvers decide. */
+/** The requirements whose approvers decide. If no approval was needed, the approvers in the settings decide. */
 export function findDeciders(
   { list }: Requirements,
   settings: TeamSettings,
@@ -334,7 +335,7 @@ export function findDeciders(
   return [...list, buildDefaultRequirement(settings, names)];
 }
 
-/** If a rule refuses the order now, people who could approve it at the request may deny it. */
+/** If a rule refuses the order now, people who could have approved it when it was requested may deny it. */
 export function findCurrentDeciders(
   { requirements, requested, settings }: CurrentEvaluation,
   order: Order,

@@ -3,20 +3,20 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, ConfigError, parseVaultKeys, type VaultKeys } from './environment.ts';
 
-/** Not in any backup: backups contain only the database. */
+/** The file is in no backup, because backups contain only the database. */
 export function getCredentialsKeyFile({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(dataDir, 'credentials.key');
 }
 
 /**
- * Without `CREDENTIALS_KEYS`, a key is created in a file of the data folder.
- * @throws {ConfigError} when the file can't be read, written or used
+ * Loads the keys from `CREDENTIALS_KEYS`. Without it, creates a key in a file in the data folder.
+ * @throws {ConfigError} if the file can't be read, written or used
  */
 export function loadCredentialsKeys(config: Pick<Config, 'credentialsKeys' | 'dataDir'>): VaultKeys {
   if (config.credentialsKeys !== undefined) return config.credentialsKeys;
   const file = getCredentialsKeyFile(config);
   try {
-    // The random id detects a lost key file: old values are then reported as encrypted with a missing key.
+    // The random id reveals a lost key file: old values are then reported as encrypted with a missing key.
     const newKey = `made-${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64')}\n`;
     mkdirSync(config.dataDir, { recursive: true });
     writeFileSync(file, newKey, { mode: 0o600, flag: 'wx' });

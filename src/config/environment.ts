@@ -18,7 +18,7 @@ export interface VaultKey {
   readonly id: string;
   readonly key: Buffer;
 }
-/** The first key encrypts, all keys decrypt. */
+/** The first key encrypts; all keys decrypt. */
 export type VaultKeys = [VaultKey, ...VaultKey[]];
 
 const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
@@ -62,7 +62,7 @@ const DATABASE_PARAMETERS: ReadonlySet<string> = new Set([
   'application_name',
   ...['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat'],
 ]);
-/** Only these are named in error messages: another one may be part of an unescaped password. */
+/** Error messages name only these parameters, because any other one may be part of an unescaped password. */
 const UNSUPPORTED_PARAMETERS = [
   'options',
   'pgbouncer',
@@ -187,7 +187,7 @@ export function buildTeamSettings(
     approvalTtlMs: getSetting('approval_ttl'),
     approvalRemindAfterMs: getSetting('approval_remind_after'),
     allowSelfApproval: getSetting('allow_self_approval'),
-    /** Every pending card is also posted here. */
+    /** Every pending order's card is also posted here. */
     approvalChannel: getSetting('approval_channel'),
     approvalEscalateAfterMs: getSetting('approval_escalate_after'),
     /** Empty: the admins. */
@@ -200,10 +200,10 @@ export function buildTeamSettings(
     reminderTimezone: getSetting('reminder_timezone'),
   };
 }
-/** Defaults from the environment, overridden by `/domain settings`. */
+/** Defaults come from the environment. `/domain settings` overrides them. */
 export type TeamSettings = Readonly<ReturnType<typeof buildTeamSettings>>;
 
-/** Also requires that it matches at least one date. */
+/** Also requires that the expression matches at least one date. */
 function isCronExpression(line: string): boolean {
   if (line.split(/\s+/).length !== 5) return false;
   try {
@@ -248,7 +248,7 @@ const vaultKeys = z.string().transform((text, context) => {
     const colon = item.indexOf(':');
     const id = item.slice(0, colon);
     const encoded = item.slice(colon + 1);
-    // The id isn't quoted either: it may be the key, if they were swapped.
+    // The id isn't quoted either, because it may be the key if the two were swapped.
     if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id))
       return problem(
         `must be id:base64 for each key, with an id of letters and digits, but ${keyLabel} isn’t`,
@@ -269,7 +269,7 @@ export function parseVaultKeys(text: string): VaultKeys | undefined {
   return vaultKeys.safeParse(text).data;
 }
 
-/** Like the URLs of Slack and PagerDuty, they may contain a secret. */
+/** Like URLs of Slack and PagerDuty webhooks, they may contain a secret. */
 const webhookUrls = z
   .string()
   .transform(splitList)
@@ -422,15 +422,12 @@ export const VARIABLE_EXAMPLES: Readonly<Record<Variable, string>> = {
 
 const VARIABLE_NAMES = Object.keys(VARIABLE_EXAMPLES);
 
-/** The message lists every problem, but never a value. */
+/** The message lists every problem but never contains a value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/**
- * Empty values count as unset.
- * @throws {ConfigError} with every wrong variable, the problem, and an example
- */
+/** Treats empty values as unset. @throws {ConfigError} with every invalid variable, its problem and an example */
 export function readConfig(env: Environment): Config {
   const { values, problems: readProblems } = readVariables(env, VARIABLE_NAMES);
   const parsed = environment.safeParse(values);
@@ -449,10 +446,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 type VariableValues = Readonly<Record<string, string>>;
 type Problems = ReadonlyMap<string, string>;
 
-/** Any variable can be read from a file, as in `SLACK_BOT_TOKEN_FILE=/run/secrets/slack`. */
+/** Any variable can be read from a file: `SLACK_BOT_TOKEN_FILE=/run/secrets/slack`. */
 const FILE_SUFFIX = '_FILE';
 
-/** Problems never quote a path: it may be a secret in the wrong variable. */
+/** Problems never quote a path, because it may be a secret in the wrong variable. */
 function readVariables(
   env: Environment,
   names: readonly string[],
@@ -526,7 +523,7 @@ function collectProblems(values: VariableValues, issues: readonly z.core.$ZodIss
 
 const APP_TOKEN_HINT =
   'At https://api.slack.com/apps → your app → Basic Information. Socket Mode: App-Level Tokens → Generate, with the scope connections:write (SLACK_APP_TOKEN).';
-/** In the order in which an operator gets them. */
+/** In the order in which an operator obtains them. */
 const SETUP_HINTS: Readonly<Record<string, string>> = {
   SLACK_APP_TOKEN: APP_TOKEN_HINT,
   SLACK_SIGNING_SECRET: `${APP_TOKEN_HINT} HTTP: App Credentials → Signing Secret.`,
@@ -576,7 +573,7 @@ function buildConfig(
       apiUrl: e.SLACK_API_URL,
     },
     port: e.PORT,
-    /** Undefined: metrics are served on `port`. */
+    /** If undefined, metrics are served on `port`. */
     metricsPort: e.METRICS_PORT,
     webhooks: { urls: e.WEBHOOK_URLS, secret: e.WEBHOOK_SECRET },
     /** Without a trailing slash. */
@@ -584,7 +581,7 @@ function buildConfig(
     /** Fingerprints of the passkeys at the root of trust. Empty: signing is off. */
     signingRoots: e.SIGNING_ROOTS,
     service: {
-      /** Undefined: watch-only. */
+      /** If undefined, the bot only watches names. */
       jsonUrl: e.SERVICE_JSON_URL,
       xmlUrl: e.SERVICE_XML_URL,
       headerPrefix: e.SERVICE_HEADER_PREFIX,
@@ -596,22 +593,22 @@ function buildConfig(
       replyTo: e.SERVICE_REPLY_TO,
       defaultContext: e.SERVICE_DEFAULT_CONTEXT,
     },
-    /** Undefined: a key file in `dataDir`, with the embedded database. */
+    /** If undefined, a key file in `dataDir`, with the embedded database. */
     credentialsKeys: e.CREDENTIALS_KEYS,
-    /** Signs seals. Undefined: the bot creates one. */
+    /** Signs seals. If undefined, the bot creates a key. */
     ledgerKey: e.LEDGER_KEY,
     databaseUrl: e.DATABASE_URL,
     dataDir: e.DATA_DIR,
     backupDir: resolveBackupDir(e),
     admins: e.ADMINS,
-    /** Enterprise Grid: members of the organization's other workspaces. */
+    /** Allows members of the organization's other workspaces (Enterprise Grid). */
     allowOrgMembers: e.ALLOW_ORG_MEMBERS,
     currency: e.CURRENCY,
     team: team.approvers.length === 0 ? { ...team, approvers: e.ADMINS } : team,
     rdapBootstrapUrl: e.RDAP_BOOTSTRAP_URL,
     whoisServers: e.WHOIS === 'off' ? undefined : e.WHOIS_SERVERS,
     dnsServers: e.DNS_SERVERS,
-    /** Days before a certificate expires, highest first. */
+    /** Days before a certificate's expiry on which people are notified, highest first. */
     certificateDays: e.CERTIFICATE_DAYS,
     lookUpPrivateAddresses: e.LOOKUP_PRIVATE_ADDRESSES,
     logLevel: e.LOG_LEVEL,
@@ -641,11 +638,11 @@ export function findVariablesWithPerson(env: Environment, person: string): reado
   return VARIABLE_NAMES.filter((name) => splitList(env[name] ?? '').includes(person));
 }
 
-/** The environment overrides `.env`. @throws {ConfigError} when the file can't be read */
+/** The environment overrides `.env`. @throws {ConfigError} if the file can't be read */
 export function loadEnvironment(): Environment {
   if (!existsSync('.env')) return process.env;
   try {
-    // `process.loadEnvFile` reports any unreadable file as missing.
+    // `process.loadEnvFile` reports every unreadable file as missing.
     readFileSync('.env');
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

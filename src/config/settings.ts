@@ -52,8 +52,8 @@ export const teamSettings = namedSettings.transform((named) => buildTeamSettings
 const PARSERS: { readonly [Name in SettingName]: z.ZodType<NamedSettings[Name]> } = namedSettings.shape;
 
 /**
- * Saved values override the defaults; invalid ones are ignored. A channel saved as empty is unset, even if the
- * environment sets it.
+ * Saved values override the defaults. Invalid saved values are ignored. A channel that is saved as empty is unset, even
+ * if the environment sets it.
  */
 export function applySavedSettings(
   defaults: NamedSettings,

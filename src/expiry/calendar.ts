@@ -11,9 +11,9 @@ export interface CalendarName {
 
 export interface CalendarFormat {
   readonly now: Date;
-  /** IANA name; its calendar sets the day of an expiry. */
+  /** IANA time zone that determines the day of an expiry. */
   readonly timeZone: string;
-  /** An event's text; injected, because sentences belong to the views. */
+  /** The event's text. Injected, because texts belong to the views. */
   readonly formatEvent: (name: CalendarName) => CalendarText;
 }
 
@@ -26,7 +26,7 @@ const MAX_OCTETS = 75;
 
 /**
  * Writes the watch list as an iCalendar feed (RFC 5545): one all-day event per name on its expiry day, without alarms
- * or secrets. An event keeps its UID, so a renewal moves the event.
+ * or secrets. An event keeps its UID, so calendars move it after a renewal.
  * @returns the feed in chunks, so that a long list isn't kept in memory
  */
 export async function* calendarFeed(

@@ -15,16 +15,17 @@ export interface CandidateRange {
 }
 
 /**
- * Ranges are points in time, while the plan uses calendar days in any time zone. The two can differ by this many days.
+ * Ranges are instants, but reminders are planned by calendar day in any time zone. The two can differ by this many
+ * days.
  */
 const PAD_DAYS = 2;
-/** Days of any time zone start at most this far from those of UTC, including daylight saving. */
+/** In any time zone, a day starts at most this far from the UTC day, including daylight saving. */
 const MAX_OFFSET_HOURS = 16;
 
 /**
- * The ranges of expiry dates in which names can be due, so that a list of a million names need not be read. Each range
- * finds the names that expire in it and weren't reminded for its threshold and expiry. The ranges are a little wider
- * than needed; `planReminders` makes the exact decision. Names with a known deletion date are found separately.
+ * Ranges of expiry dates in which names can be due, so that a million names needn't be read. Each range finds the names
+ * that expire in it and weren't reminded for its threshold and expiry. The ranges are slightly too wide;
+ * `planReminders` makes the exact decision. Names with a known deletion date are found separately.
  */
 export function candidateRanges(options: ReminderSchedule): CandidateRange[] {
   const thresholds = options.thresholds.toSorted((a, b) => a - b);
@@ -48,8 +49,8 @@ export function candidateRanges(options: ReminderSchedule): CandidateRange[] {
 }
 
 /**
- * The earliest expiry that is shown as a later day. It must be exact, because a single day of a long list contains many
- * names, which would be read unnecessarily each time.
+ * The earliest expiry that is shown as a later day. It must be exact: a day too many adds many names of a long list to
+ * every read.
  */
 function latestExpiry(day: Day, timeZone: string): Date {
   const next = shiftDay(day, 1);
@@ -65,7 +66,7 @@ function latestExpiry(day: Day, timeZone: string): Date {
   return new Date(Math.max(late, Date.parse(day) + 1));
 }
 
-/** The days after the expiry in which a mark is the latest one, for each documented zone. */
+/** The days after the expiry during which a mark is the latest one, for each documented zone. */
 function markSpans(mark: Mark): { readonly begin: number; readonly end: number }[] {
   if (mark.phase === 'expired') return [{ begin: mark.daysAfterExpiry ?? 0, end: MAX_DAYS_AFTER_EXPIRY }];
   const expiresAt = new Date(0);

@@ -2,8 +2,8 @@ import { DAY_MS } from '../lib/duration.ts';
 import type { EndingCertificate } from '../names/ports.ts';
 
 /**
- * Certificates to warn about in a digest. Each threshold is reported once, if it lies between two digests; a
- * certificate first seen later is reported for the tightest threshold passed.
+ * Certificates to warn about in a digest. A threshold is reported once, in the digest after it is passed. For a
+ * certificate first seen later, the smallest threshold passed is reported.
  * @param days before the expiry
  * @param from the previous digest
  */

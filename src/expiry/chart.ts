@@ -16,9 +16,8 @@ export function shortMonth(month: string): string {
 }
 
 /**
- * The current month and the eleven after it.
- * @param timeZone IANA name; its calendar sets the current month.
- * @returns as YYYY-MM, in order.
+ * The current month and the next eleven, in order, as YYYY-MM.
+ * @param timeZone IANA name; determines the current month
  */
 export function nextTwelveMonths(now: Date, timeZone: string): string[] {
   const [year = 0, month = 1] = calendarDay(now, timeZone).split('-').map(Number);
@@ -28,9 +27,8 @@ export function nextTwelveMonths(now: Date, timeZone: string): string[] {
 }
 
 /**
- * The chart of renewals for the next twelve months.
- * @param counts number of names that expire, by month (YYYY-MM); months outside the chart are ignored.
- * @returns twelve months, including those without a renewal.
+ * Renewals in each of the next twelve months, including months without any.
+ * @param counts number of names that expire, by month (YYYY-MM); months outside the chart are ignored
  */
 export function renewalsByMonth(
   counts: Iterable<readonly [month: string, count: number]>,

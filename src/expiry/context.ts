@@ -4,7 +4,7 @@ import type { NamesContext } from '../names/context.ts';
 import type { CalendarFormat, CalendarName } from './calendar.ts';
 import type { FeedStore, ReminderStore, WatchListStore } from './ports.ts';
 
-/** Adds what the watch list, its reminders and its calendar need. */
+/** Context of the watch list, its reminders and its calendar. */
 export interface ExpiryContext extends NamesContext {
   readonly watchList: WatchListStore;
   readonly reminders: ReminderStore;
@@ -14,7 +14,7 @@ export interface ExpiryContext extends NamesContext {
   /** The public URL of the bot's HTTP server, without a trailing slash. */
   readonly publicUrl: string;
   readonly formatEvent: CalendarFormat['formatEvent'];
-  /** Whether a mandate renews a name at its expiry. */
+  /** Finds whether a mandate renews a name at its expiry. */
   readonly mandated: () => Promise<(name: CalendarName) => boolean>;
   readonly settings: () => Promise<TeamSettings>;
   readonly lookUpAdded: () => void;

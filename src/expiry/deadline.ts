@@ -1,14 +1,14 @@
 import type { LifePhase } from '../zones/lifecycle.ts';
 import { type Day, daysBetween, shiftDay } from './days.ts';
 
-/** The remaining options for a name, with deadlines. Lists show this date and sort by it. */
+/** The next action that can keep a name, and its deadline. Lists show and sort by this date. */
 export interface Deadline {
-  /** `check`: its grace period is over and no deletion is known, so its auto-renewal must be checked. */
+  /** `check`: the grace period is over and no deletion is known, so check whether the name auto-renewed. */
   readonly action: 'renew' | 'restore' | 'check' | 'none';
   readonly phase: LifePhase;
   /**
-   * For a registered name, the expiry day; after that, the last safe day. Undefined if nothing can be done or no period
-   * is documented.
+   * The expiry day of a registered name; after the expiry, the last safe day. Undefined if nothing can be done or the
+   * zone's periods aren't documented.
    */
   readonly until: Day | undefined;
   /** Calendar days to {@link Deadline.until}. */
@@ -17,7 +17,7 @@ export interface Deadline {
 
 export interface DeadlineFacts {
   readonly phase: LifePhase;
-  /** Assumed deleted as a precaution: no deletion is known. */
+  /** Treated as deleted to be safe, although no deletion is known. */
   readonly isDeletionAssumed: boolean;
   readonly expiryDay: Day;
   /** Calendar days to the expiry; negative after it. */
@@ -41,8 +41,8 @@ export function isRenewable(phase: LifePhase): boolean {
 }
 
 /**
- * Tasks that keep a name. A name that is treated as deleted only as a precaution has most likely renewed itself: it can
- * be renewed, and restoring it is a precaution.
+ * Tasks that keep a name. A name that is only assumed deleted has most likely auto-renewed, so it can be renewed. A
+ * restore is offered to be safe.
  */
 export function renewalOptions({
   action,
@@ -67,7 +67,7 @@ export function findDeadline(facts: DeadlineFacts): Deadline {
   return { action, phase, until: lastSafeDay, daysLeft: daysBetween(today, lastSafeDay) };
 }
 
-/** Whether a name can still be lost or saved, by its dates. */
+/** Whether the name can still be renewed, restored or checked, by its dates. */
 export function canBeSaved({ phase }: Deadline): boolean {
   return isSavablePhase(phase);
 }
@@ -76,7 +76,7 @@ export function isSavablePhase(phase: LifePhase): boolean {
   return ACTIONS[phase] !== 'none';
 }
 
-/** Sorts names that are lost soonest first, and names that can't be recovered last. */
+/** Names that are lost soonest come first, and names that can't be recovered last. */
 export function compareDeadlines(a: Deadline | undefined, b: Deadline | undefined): number {
   return urgency(a) - urgency(b);
 }

@@ -21,8 +21,8 @@ import {
 import { lastScheduled } from './schedule.ts';
 
 /*
- * Content of a digest. Reminders are claimed in batches, each with its destination, and assigned to messages before
- * posting, so that any process can finish a digest without repeating a reminder.
+ * Content of a digest. Before posting, reminders are claimed in batches, each with its destination, and assigned to
+ * messages. So any process can finish a digest without repeating a reminder.
  */
 
 type Due = DueReminder<WatchedReminder>;
@@ -31,10 +31,10 @@ type DuePlanned = DueReminder<PlannedReminder>;
 const NAMES_PER_MESSAGE = 20;
 /** Names read and claimed per batch. */
 const MAX_NAMES = 1_000;
-/** Disputed renewals in one message. */
+/** Maximum number of disputed renewals in one message. */
 const MAX_DISPUTED = 20;
 
-/** Makes the latest scheduled digest due. Idempotent in any process. */
+/** Makes the latest scheduled digest due. Idempotent across processes. */
 export async function openDigest({
   settings,
   reminders,
@@ -50,7 +50,7 @@ export async function openDigest({
   await reminders.open(scheduledFor.toISOString(), now());
 }
 
-/** @property day owners' messages are of it */
+/** @property day of the messages to owners */
 export interface DigestSchedule extends ReminderSchedule {
   readonly collectMs: number;
   readonly day: Day;
@@ -59,16 +59,16 @@ export interface DigestSchedule extends ReminderSchedule {
 export interface DigestBatch {
   readonly planned: readonly PlannedReminder[];
   readonly moreNames: boolean;
-  /** More renewals that the registry doesn't show follow. */
+  /** There are more renewals that the registry doesn't show. */
   readonly moreDisputed: boolean;
 }
 
-/** A digest accepts late names for this long after collecting them. */
+/** A digest accepts more names for this long after `collectMs` has passed. */
 const LATE_MS = 10 * MINUTE_MS;
 
 /**
- * Returns claimed but unsent reminders; if there are none, claims more. Names that become due after a claim are
- * collected, so that they follow in one batch.
+ * Returns the claimed but unsent reminders; if there are none, claims more. Names that become due after a claim wait
+ * for `collectMs`, so that they form one batch.
  * @returns when to check again; undefined if nothing is left
  */
 export async function nextBatch(
@@ -87,9 +87,9 @@ export async function nextBatch(
   ]);
   if (left.length > 0) return { planned: left, moreNames: due.length > 0, moreDisputed: disputed.length > 0 };
   const collectedAt = new Date((claimedAt ?? new Date(0)).getTime() + options.collectMs);
-  // A claim in the future was made by a clock that has been set back since.
+  // A claim in the future was made before the clock was set back.
   if (claimedAt !== undefined && claimedAt <= now && now < collectedAt) return collectedAt;
-  // After a longer pause, such as a restart, the next digest has the due names: yesterday's thread isn't read.
+  // After a longer pause, such as a restart, the next digest includes the due names: nobody reads yesterday's thread.
   const isLate = claimedAt !== undefined && now.getTime() - collectedAt.getTime() > LATE_MS;
   if (isLate) {
     await reminders.free(digestId);
@@ -105,12 +105,11 @@ export async function nextBatch(
       moreNames: more,
       moreDisputed: disputed.length === MAX_DISPUTED,
     };
-  // The rest was claimed for names that lapse or were unwatched since.
+  // The other claims are for names that now lapse or aren't watched any more.
   await reminders.free(digestId);
   return undefined;
 }
 
-/** Reminders for some messages. */
 export interface DueReminders {
   /** Most urgent first. */
   readonly due: readonly DuePlanned[];
@@ -118,7 +117,7 @@ export interface DueReminders {
   readonly disputed: readonly PlannedReminder[];
 }
 
-/** Drops and frees names that were renewed, snoozed or decided since they were claimed. */
+/** Drops reminders of names that were renewed, snoozed or decided after the claim, and frees the claims. */
 export async function dropOutdated(
   reminders: ReminderStore,
   digestId: string,
@@ -145,12 +144,12 @@ export function dueAsClaimed<Planned extends PlannedReminder>(
 }
 
 export interface DigestMessage {
-  /** Its number at its destination; undefined before its reminders are assigned. */
+  /** Number of the message at its destination; undefined before reminders are assigned to it. */
   readonly part: number | undefined;
   readonly reminders: readonly PlannedReminder[];
 }
 
-/** Assigns one destination's reminders to messages, existing ones first. */
+/** Assigns one destination's reminders to messages. Existing messages come first. */
 export function assignMessages(
   { due, disputed }: DueReminders,
   partOf: (purpose: string) => number,
@@ -190,7 +189,7 @@ function toClaim(due: Due, commonChannel: string | undefined, schedule: DigestSc
   };
 }
 
-/** Due and unclaimed, most urgent first, limited to one batch to limit memory. */
+/** Due and unclaimed reminders, most urgent first. Limited to one batch to save memory. */
 export async function collectDue(
   reminders: ReminderStore,
   options: ReminderSchedule,
@@ -212,7 +211,7 @@ export async function collectDue(
   return finish(false);
 }
 
-/** Names that can be saved come first. */
+/** Names that can still be saved come first. */
 function compareRescuability(a: CandidateRange, b: CandidateRange): number {
   return urgency(a) - urgency(b);
 }
@@ -238,7 +237,7 @@ function disputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Da
   };
 }
 
-/** A name as input of the reminder plan; undefined while neither a date nor a deletion is known. */
+/** Input of the reminder plan; undefined if neither a date nor a deletion is known. */
 export function toReminder(
   domain: WatchedDomain,
   thresholds: readonly number[],
@@ -263,7 +262,7 @@ export function toReminder(
   };
 }
 
-/** The chart of the coming months, unless it is nearly empty. */
+/** The chart of the next months, unless it is nearly empty. */
 export async function loadChart(
   countByMonth: WatchListStore['countByMonth'],
   { now, timeZone }: ReminderSchedule,

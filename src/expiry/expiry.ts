@@ -18,7 +18,7 @@ import * as list from './watch-list.ts';
 
 export interface ListedName {
   readonly domain: WatchedDomain;
-  /** The displayed expiry day; undefined while no date is known. */
+  /** The expiry day as shown; undefined if no date is known. */
   readonly day: Day | undefined;
   /** Calendar days to {@link ListedName.day}; negative after it. */
   readonly daysLeft: number | undefined;
@@ -30,13 +30,13 @@ export interface ListPage extends ListCounts {
   readonly names: readonly ListedName[];
 }
 
-/** An expired name stays on the list this long: through its auto-renew grace period and redemption. */
+/** An expired name stays on the list for this long, which covers its auto-renew grace period and redemption. */
 const SHOWN_AFTER_EXPIRY_DAYS = 80;
-/** A name deleted before its expiry stays on the list this long: while it can be restored, and until it is released. */
+/** A name deleted before its expiry stays on the list for this long, until it is released. */
 const SHOWN_AFTER_DELETION_DAYS = 35;
-/** More names than ever expired or were deleted recently and can still be saved. */
+/** A limit that no team reaches: names that expired or were deleted recently and can still be saved. */
 const MAX_ENDED = 500;
-/** Names read per query if many may be filtered out. */
+/** Names read per query when many may be filtered out. */
 const PAGE = 100;
 
 export type Expiry = ReturnType<typeof createExpiry>;
@@ -52,7 +52,7 @@ export function createExpiry(context: ExpiryContext) {
       ]);
       return list.readAdded(context, added);
     },
-    /** @param names parsed, or a text known to be readable */
+    /** @param names the parsed list, or text that is known to be valid */
     async importNames(
       names: ImportReport | string,
       gate: list.Gate,
@@ -65,7 +65,7 @@ export function createExpiry(context: ExpiryContext) {
     snooze: (request: list.ReminderRequest, days: number, gate: list.Gate) =>
       list.snoozeName(context, request, days, gate),
     answerQuestion: (...given: Tail<typeof list.answerQuestion>) => list.answerQuestion(context, ...given),
-    /** The names in one message that asks their owner, most urgent first. */
+    /** The names of one message to their owner, most urgent first. */
     async loadQuestions(subject: string): Promise<readonly ListedName[]> {
       const [domains, zone] = await Promise.all([
         context.reminders.loadQuestions(subject),
@@ -85,12 +85,12 @@ export function createExpiry(context: ExpiryContext) {
     list: (days: number, offset: number, limit: number) => listPage(context, days, offset, limit),
     renewable: (digestId: string, destination: Destination = COMMON) =>
       renewable(context, digestId, destination),
-    /** Names that can be renewed and aren't decided, most urgent first. */
+    /** Names that can be renewed and have no decision yet, most urgent first. */
     filterRenewable: (names: readonly string[]) => filterRenewable(context, names),
     loadMessageNames: (digestId: string, destination: Destination = COMMON) =>
       loadMessageNames(context, digestId, destination),
     loadNextExpiring: (limit: number) => loadNextExpiring(context, limit),
-    /** Renewals of the current month and the eleven after it. */
+    /** Renewals in the current month and the next eleven. */
     async countsByMonth(): Promise<readonly MonthCount[]> {
       const [zone, now] = [await timeZone(context), context.now()];
       return renewalsByMonth(await watchList.countByMonth(now, daysAfter(now, 366), zone), now, zone);
@@ -98,10 +98,10 @@ export function createExpiry(context: ExpiryContext) {
     feedAddress: (userId: string, reset: boolean) => feedAddress(context, userId, reset),
     /** @returns undefined for an unknown token */
     openFeed: (token: string) => openFeed(context, token),
-    /** Updates the list after an order's success. */
+    /** Updates the watch list after an order succeeded. */
     async follow(order: Order, n: number): Promise<void> {
       const name = await followOrder(context, order, n);
-      // Immediately, not after the many names of an earlier import.
+      // Looked up first, ahead of names from an earlier import.
       if (name !== undefined) await lookUpWatched(context, name);
     },
   };
@@ -114,7 +114,10 @@ async function timeZone({ settings }: ExpiryContext): Promise<string> {
   return (await settings()).reminderTimezone;
 }
 
-/** Failures are logged: the name stays due. @param timeoutMs undefined: until the bot stops */
+/**
+ * Logs failures; the name stays due.
+ * @param timeoutMs default: until the bot stops
+ */
 async function lookUpWatched(
   context: ExpiryContext,
   name: string,
@@ -162,8 +165,8 @@ function listRange(now: Date, until: Date): ListRange {
 }
 
 /**
- * Names that expire within a number of days or expired recently, soonest first; then names that were deleted recently,
- * whatever their expiry date; then names without a date.
+ * Names that expire within a number of days or expired recently, soonest first. Then recently deleted names, whatever
+ * their expiry date, and names without a date.
  */
 async function listPage(
   context: ExpiryContext,
@@ -178,18 +181,18 @@ async function listPage(
     context.watchList.count(range),
     timeZone(context),
   ]);
-  // Pages are sorted by expiry day, but a deleted name's deadline is another day.
+  // Pages are sorted by expiry day, but the deadline of a deleted name is a different day.
   return { names: byUrgency(domains, now, zone), ...counts };
 }
 
-/** A digest's names at one destination, except those that are lost or decided. */
+/** A digest's names at one destination that can be renewed and have no decision yet. */
 async function renewable(
   context: ExpiryContext,
   digestId: string,
   destination: Destination,
 ): Promise<readonly ListedName[]> {
   const claimed = await context.reminders.remindersOf(digestId, destination);
-  // A renewal that the registry doesn't show yet must not be paid for twice.
+  // A renewal that the registry doesn't show yet must not be paid twice.
   const due = claimed.filter(({ threshold }) => threshold < DISPUTED_CODE);
   const days = new Map(due.map(({ name, expiry }) => [name, expiry]));
   const renewable = await filterRenewable(context, [...days.keys()]);
@@ -208,7 +211,7 @@ async function filterRenewable(
     .map((domain) => listed(domain, now, zone));
 }
 
-/** The current state of the names in one message of a digest, most urgent first. */
+/** The current state of the names of one digest message, most urgent first. */
 async function loadMessageNames(
   context: ExpiryContext,
   digestId: string,
@@ -222,7 +225,7 @@ async function loadMessageNames(
   return byUrgency(domains, context.now(), zone);
 }
 
-/** Names that can be lost next and still be saved: they expire within a year, have expired or were deleted. */
+/** Names that will be lost next but can still be saved: they expire within a year, have expired or were deleted. */
 async function loadNextExpiring(context: ExpiryContext, limit: number): Promise<readonly ListedName[]> {
   const now = context.now();
   const zone = await timeZone(context);
@@ -236,7 +239,7 @@ async function loadNextExpiring(context: ExpiryContext, limit: number): Promise<
     .slice(0, limit);
 }
 
-/** The next names to expire, without lapsing ones. */
+/** The next names to expire, except those that will lapse. */
 async function loadUndecided(
   { watchList, now: clock }: ExpiryContext,
   limit: number,
@@ -256,20 +259,20 @@ function isUndecided(domain: WatchedDomain): boolean {
   return toLifeDates(domain) !== undefined && domain.lapse?.confirmed === undefined;
 }
 
-/** Before its expiry and in the auto-renew grace period, a renewal keeps a name; after that, only a restore does. */
+/** Before the expiry and in the auto-renew grace period, a renewal keeps a name; after that, only a restore does. */
 function canBeRenewed(domain: WatchedDomain, now: Date): boolean {
   const dates = toLifeDates(domain);
   if (dates === undefined || !isUndecided(domain)) return false;
   return isRenewable(lifecycleAt(zoneFor(domain.name), dates, now).current.phase);
 }
 
-/** The deletion of a name with unknown expiry is treated as its expiry. */
+/** If the expiry is unknown, the deletion is used as the expiry. */
 function toLifeDates({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifeDates | undefined {
   const expiresAt = expiry?.at ?? deletedAt;
   return expiresAt && { expiresAt, deletedAt, deletionPhase };
 }
 
-/** The name hasn't been renewed since the digest. */
+/** Whether the name hasn't been renewed since the digest. */
 function hasSameExpiry({ expiry }: WatchedDomain, claimed: Day | undefined): boolean {
   return (
     expiry !== undefined &&

@@ -10,9 +10,9 @@ import type { FeedRecord } from './ports.ts';
 const TOKEN_BYTES = 32;
 
 /**
- * The private URL of a person's feed, created at the first call.
+ * A person's private feed URL, created on the first call.
  * @param reset create a new URL; the old one stops working
- * @throws {UnknownKeyError} if this process lacks the key that encrypts the URL; the URL keeps working
+ * @throws {UnknownKeyError} if this process lacks the key that decrypts the URL; the URL keeps working
  */
 export async function feedAddress(context: ExpiryContext, userId: string, reset: boolean): Promise<Secret> {
   const fresh = () => newRecord(context, userId);
@@ -22,7 +22,7 @@ export async function feedAddress(context: ExpiryContext, userId: string, reset:
     try {
       return feedUrl(context, context.vault.open(record.sealed, owner(context, userId)));
     } catch (error) {
-      // If its key is missing, the URL keeps working elsewhere.
+      // Processes that have the key can still decrypt the URL.
       if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;
     }
   }
@@ -31,7 +31,7 @@ export async function feedAddress(context: ExpiryContext, userId: string, reset:
   return feedUrl(context, token);
 }
 
-/** The feed of a token, in chunks; undefined for an unknown token. */
+/** @returns the feed in chunks; undefined for an unknown token */
 export async function openFeed(
   context: ExpiryContext,
   token: string,

@@ -8,10 +8,10 @@ import type { FollowedName, WatchedDomain } from './ports.ts';
 const DATED_TASKS: readonly DatedOrder['task'][] = ['create', 'renew', 'transfer', 'delete', 'restore'];
 
 /**
- * Updates the watch list after an order's success: a name that was registered, transferred or renewed is watched; a
- * renewal ends the name's reminders; a deletion starts the periods in which the name can still be restored. Idempotent.
- * @param n the item of the order, from 1
- * @returns the name, whose date the registry should confirm; undefined if nothing changed
+ * Updates the watch list after an order succeeded. A name that was registered, transferred or renewed is watched; a
+ * renewal ends the name's reminders; a deletion starts the periods in which it can be restored. Idempotent.
+ * @param n the order's item, from 1
+ * @returns the name, so that its date can be confirmed at the registry; undefined if nothing changed
  */
 export async function followOrder(
   { watchList, now: clock }: ExpiryContext,
@@ -27,8 +27,8 @@ export async function followOrder(
 
 /**
  * The watch list entry after an order for its name succeeded.
- * @returns undefined if nothing changes: names in the demo system aren't listed, and a deleted or restored name is
- * watched only if it was watched before
+ * @returns undefined if nothing changes: demo names aren't listed, and a deleted or restored name stays unwatched if it
+ * was
  */
 export function applySuccess(
   order: Order,
@@ -60,7 +60,7 @@ export function applySuccess(
   };
 }
 
-/** A cleared owner means nobody; an empty note changes nothing. */
+/** A cleared owner field means no owner; an empty note changes nothing. */
 function newDetails({ task, ownership, requesterId }: Order): FollowedName['details'] {
   if (ownership === undefined || (task !== 'create' && task !== 'transfer')) return undefined;
   const { owner = null, note } = ownership;

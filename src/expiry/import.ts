@@ -15,13 +15,13 @@ import type { ZoneIssue } from '../zones/zone-issue.ts';
 
 export interface ImportedName {
   readonly name: string;
-  /** Midnight UTC of the typed day, or the time. */
+  /** Midnight UTC if a day was typed. */
   readonly expiresAt?: Date;
 }
 
 export interface RejectedLine {
   readonly line: number;
-  /** The line's text, shortened. */
+  /** The line's text, truncated. */
   readonly text: string;
   readonly issue: LineIssue;
 }
@@ -35,7 +35,7 @@ export type LineIssue =
   | NameIssue
   | DateIssue
   | { readonly code: 'open_quote' | 'too_many_cells' }
-  /** An earlier line has the name with another date. */
+  /** An earlier line has the same name with another date. */
   | { readonly code: 'other_date' }
   /** Maximum lines of a list. */
   | { readonly code: 'too_many_lines'; readonly limit: number };
@@ -49,21 +49,20 @@ export type ListIssue =
   | { readonly line: number; readonly code: 'unknown_headings'; readonly headings: readonly string[] }
   | { readonly line: number; readonly code: 'no_name_column' };
 
-/** In the order of the list's lines. */
 export interface ImportReport {
   readonly accepted: readonly ImportedName[];
   readonly rejected: readonly RejectedLine[];
-  /** Lines that repeat a name; one of them may add its date. */
+  /** Lines that repeat a name. A repeated line can add the name's date. */
   readonly duplicates: readonly { readonly line: number; readonly name: string }[];
-  /** Ignored column headings. */
+  /** Column headings that were ignored. */
   readonly unusedHeadings: readonly string[];
-  /** There are headings, but none for the expiry. */
+  /** The file has headings, but none for the expiry. */
   readonly lacksExpiry: boolean;
 }
 
 export const MAX_IMPORT_LINES = 50_000;
 
-/** Characters of a line searched for headings. */
+/** Headings are searched for in this many characters of a line. */
 const MAX_HEADER = 10_000;
 
 interface ImportLine {
@@ -104,7 +103,7 @@ export async function parseImport(text: string): Promise<ImportReport | { readon
   return { ...report, rejected: [...report.rejected, { line: MAX_IMPORT_LINES + 1, text: '', issue }] };
 }
 
-/** Parses rows below a header. */
+/** Parses the rows below a header. */
 async function readTable(text: string): Promise<ImportReport | { readonly issue: ListIssue }> {
   const csv = await readCsv(text, { maxRows: MAX_IMPORT_LINES, findColumn });
   if (!csv.ok) return { issue: csv.issue };
@@ -125,7 +124,7 @@ async function readTable(text: string): Promise<ImportReport | { readonly issue:
   return { ...buildReport(read), unusedHeadings, lacksExpiry: date === -1 && unusedHeadings.length > 0 };
 }
 
-/** Takes each name once, and reports every line. */
+/** Imports each name once and reports every line. */
 function buildReport(lines: readonly ImportLine[]): ImportReport {
   const accepted = new Map<string, ImportedName>();
   const rejected: RejectedLine[] = [];
@@ -148,7 +147,7 @@ function buildReport(lines: readonly ImportLine[]): ImportReport {
   return { accepted: [...accepted.values()], rejected, duplicates, unusedHeadings: [], lacksExpiry: false };
 }
 
-/** The cells of a line with any separator, to distinguish a header from a row. */
+/** Splits a line at any separator, to tell a header from a row. */
 function roughCells(line: string): string[] {
   const cells = line.slice(0, MAX_HEADER).split(/[,;|\t]/);
   return cells.map((cell) => cleanText(cell).replaceAll('"', '').trim()).filter((cell) => cell !== '');
@@ -158,7 +157,7 @@ function isNameOrDate(cell: string): boolean {
   return /[^.\s]\.[^.\s]/.test(cell) || parseTypedDate(cell).ok;
 }
 
-/** Splits a line of a list after the name. */
+/** Splits a line of a list into name and date. */
 function readListLine(line: string): ImportLine['read'] {
   const [name = ''] = /^(?:"[^"]*"|[^\s,;"]*)/.exec(line) ?? [];
   const rest = line.slice(name.length);
@@ -190,23 +189,23 @@ function readCells({
 
 export interface NamesToWatch {
   readonly names: readonly string[];
-  /** As typed; for a single name only. */
+  /** As typed; only with a single name. */
   readonly date: string | undefined;
 }
 export type NamesToWatchProblem =
   | { readonly code: 'no_names' | 'date_of_many' }
   | { readonly code: 'too_many_names'; readonly limit: number };
 
-/** Longer lists must be imported. */
+/** Longer lists must be imported as a file. */
 const MAX_WATCHED_AT_ONCE = 50;
 
-/** Reads the words of a command: names, and a date after a single one. */
+/** Parses the words of a command: names, or one name and a date. */
 export function readWatchList(
   words: readonly string[],
 ): NamesToWatch | { readonly problem: NamesToWatchProblem } {
   const items = words.flatMap((word) => word.split(/[,;]+/)).filter((item) => item !== '');
   const [first, second] = items;
-  // No top-level domain consists of digits, and a date has no dot before letters.
+  // A top-level domain has letters, so this isn't a name. A date has no letters after a dot.
   const isNoName = (item: string) => !/\.[^.\d]/.test(item);
   if (items.length === 2 && first !== undefined && second !== undefined && isNoName(second))
     return { names: [first], date: second };
@@ -220,7 +219,7 @@ export function readWatchList(
   return { names, date: undefined };
 }
 
-/** Parses a name that can be registered and so watched. The issue is its zone's. */
+/** Parses a name that can be registered, and therefore watched. The issue is from the zone's rules. */
 export function registrableName(text: string): Read<DomainName, NameIssue> {
   const name = readName(text);
   if (!name.ok) return name;
@@ -228,7 +227,7 @@ export function registrableName(text: string): Read<DomainName, NameIssue> {
   return first === undefined ? name : { ok: false, issue: { code: 'invalid_name', issue: first } };
 }
 
-/** Parses a domain name without its zone's rules. */
+/** Parses a domain name without checking its zone's rules. */
 export function readName(text: string): Read<DomainName, NameIssue> {
   const name = parseDomainName(text);
   return name.ok ? name : { ok: false, issue: { code: 'invalid_name', issue: name.issue } };

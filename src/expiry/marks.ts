@@ -1,26 +1,26 @@
 import type { LifePhase } from '../zones/lifecycle.ts';
 
-/** Names that expired longer ago get no reminders: every documented period is over. */
+/** Names that expired longer ago get no reminders, because every documented period has ended. */
 export const MAX_DAYS_AFTER_EXPIRY = 120;
 
-/** A time after the expiry with a reminder. */
+/** A point after the expiry at which a reminder is due. */
 export interface Mark {
-  /** Used as a threshold. Later marks have smaller codes. */
+  /** Serves as the reminder's threshold. Later marks have lower numbers. */
   readonly threshold: number;
   readonly phase: LifePhase;
-  /** Days before the phase's last safe day; undefined: when the phase begins. */
+  /** Days before the phase's last safe day; undefined: at the start of the phase. */
   readonly daysToSafeDay?: number;
-  /** Days after the expiry; undefined: when the phase begins. */
+  /** Days after the expiry; undefined: at the start of the phase. */
   readonly daysAfterExpiry?: number;
 }
 
 /**
- * Used as a threshold for renewals that the registry doesn't show: this number plus the weeks since the renewal. It is
- * higher than all thresholds, so that it doesn't suppress their reminders.
+ * Serves as the threshold of renewals that the registry doesn't show: this number plus the weeks since the renewal. It
+ * is above all other thresholds, so it doesn't suppress their reminders.
  */
 export const DISPUTED_CODE = 100_000;
 
-/** One mark when each phase begins, and more if the name can still be saved. */
+/** One mark at the start of each phase, and more while the name can still be saved. */
 export const AFTER_EXPIRY: readonly Mark[] = [
   { threshold: -1, phase: 'auto_renew_grace' },
   { threshold: -2, phase: 'auto_renew_grace', daysToSafeDay: 7 },

@@ -15,7 +15,7 @@ import { lastScheduled } from './schedule.ts';
 
 /* Asks owners whether they still need a name. */
 
-/** An owner's messages of a day: the first one starts a thread for the rest. */
+/** Identifies an owner's messages of one day. The first one starts a thread for the others. */
 export function ownerDay(owner: string, day: Day): string {
   return `${owner} ${day}`;
 }
@@ -25,7 +25,7 @@ export function ownerOfDay(subject: string): string {
   return subject.split(' ')[0] ?? '';
 }
 
-/** A day of messages begins with its digest. */
+/** A day of messages starts at the scheduled time of its digest. */
 export function dayOfMessages(
   { reminderCron, reminderTimezone }: TeamSettings,
   now: Date,
@@ -34,7 +34,7 @@ export function dayOfMessages(
   return { scheduled, day: calendarDay(scheduled, reminderTimezone) };
 }
 
-/** Whether the owner has to be asked: the name passed its first threshold and can still be saved. */
+/** Whether the owner must be asked: the name has passed its first threshold and can still be saved. */
 export function needsOwnerQuestion(
   domain: WatchedDomain,
   { now, thresholds, timeZone }: ReminderSchedule,
@@ -67,8 +67,8 @@ export function isUnanswered(
 }
 
 /**
- * Asks each owner at most once a day. Names count as of the last scheduled digest, so that they aren't asked about at
- * night. Safe to repeat, in any process.
+ * Asks each owner at most once a day. Whether a name is due is decided as of the last scheduled digest, so that nobody
+ * is asked at night. Idempotent across processes.
  */
 export async function askOwners(
   reminders: Pick<ReminderStore, 'unasked' | 'ask'>,
@@ -90,7 +90,7 @@ export async function askOwners(
   throwIfAny(errors);
 }
 
-/** Asks about names that are seen between two digests. A due digest asks by itself, before its reminders. */
+/** Asks about names that were added between two digests. A due digest asks by itself before it sends reminders. */
 export async function askBetweenDigests({
   settings,
   reminders,
@@ -109,7 +109,7 @@ export async function askBetweenDigests({
 
 export type AnswerIssue = { readonly code: 'not_owner' | 'question_over' | 'kept_already' };
 
-/** Why a person can't answer the question about a name. A name is handed over even after an answer. */
+/** Why a person can't answer the question about a name. A name can be handed over even after it was answered. */
 export function refuseAnswer(
   known: WatchedDomain,
   by: string,

@@ -13,58 +13,60 @@ import { type Day, daysBetween, expiryDay, reminderEnd, shiftDay } from './days.
 import { AFTER_EXPIRY, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
 
 /**
- * The reminders that are due at a given time, computed only from the data. Repeated or concurrent calls are harmless,
- * as long as sent reminders are recorded by ({@link DueReminder.name}, {@link DueReminder.expiry}, {@link
- * DueReminder.threshold}).
+ * Plans the reminders that are due at a given time. The result depends only on the arguments, so repeated or concurrent
+ * calls are harmless as long as sent reminders are recorded under ({@link DueReminder.name}, {@link
+ * DueReminder.expiry}, {@link DueReminder.threshold}).
  */
 
 export interface WatchedName {
   readonly name: string;
   readonly expiresAt: Date;
   readonly source: ExpirySource;
-  /** After a renewal: the name is paid for until then, even if `expiresAt` is earlier. */
+  /** After a renewal, the name is paid for until then, even if `expiresAt` is earlier. */
   readonly renewedUntil?: Date | undefined;
   readonly deletedAt?: Date | undefined;
   readonly deletionPhase?: DeletionPhase | undefined;
   readonly snoozedUntil?: Date | undefined;
-  /** Two people decided to let it lapse. */
+  /** Two people have decided to let the name lapse. */
   readonly lapsing?: boolean | undefined;
   readonly remindedThresholds: readonly number[];
 }
 
-/** When and for whom the plan is made. */
 export interface ReminderSchedule {
   readonly now: Date;
   /** Days before the expiry, in any order. */
   readonly thresholds: readonly number[];
-  /** IANA name; its calendar is used. */
+  /** IANA name; determines the calendar days. */
   readonly timeZone: string;
 }
 
 export interface DueReminder<Watched extends WatchedName = WatchedName> {
   readonly watched: Watched;
   readonly name: string;
-  /** The expiry day in UTC. Part of the reminder's identity, so it doesn't depend on settings. */
+  /** The expiry day in UTC. It identifies the reminder, so it doesn't depend on settings. */
   readonly expiry: Day;
-  /** Days before the expiry, or a negative code for a time after it ({@link AFTER_EXPIRY}). */
+  /** Days before the expiry, or a negative number for a mark after it ({@link AFTER_EXPIRY}). */
   readonly threshold: number;
   readonly expiryDay: Day;
   /** Calendar days to {@link expiryDay}; negative after it. */
   readonly daysLeft: number;
-  /** The tightest threshold before the expiry: the digest then also shows who registered the name. */
+  /** The smallest threshold before the expiry. The digest then also shows who registered the name. */
   readonly lastThreshold: boolean;
   readonly phase: LifePhase;
-  /** Assumed deleted as a precaution: its grace period is over and no deletion is known. */
+  /** The grace period is over and no deletion is known, so the name is treated as deleted to be safe. */
   readonly isDeletionAssumed: boolean;
-  /** The last whole day on which this phase's action is still possible: yesterday on the expiry day. */
+  /**
+   * The last whole day on which this phase's action is possible: the day before the expiry day, for a name that hasn't
+   * expired.
+   */
   readonly lastSafeDay: Day | undefined;
-  /** Set from the redemption on, and in the grace period before it. */
+  /** Set in the grace period and in redemption. */
   readonly restoreUntil: Day | undefined;
   /** Estimated from one of the bot's orders. */
   readonly estimated: boolean;
 }
 
-/** Names that are lost soonest first, then names that expire later, then names that can't be recovered. */
+/** Names that are lost soonest come first, then names that expire later, then names that can't be recovered. */
 const URGENCY: Readonly<Record<LifePhase, number>> = {
   deleted: 0,
   redemption: 1,
@@ -76,11 +78,11 @@ const URGENCY: Readonly<Record<LifePhase, number>> = {
 };
 
 /**
- * The due reminders, most urgent first. A name gets at most one reminder: for the tightest threshold that it has
- * passed, unless it was already reminded for that threshold or a tighter one, for this expiry. Lapsing and snoozed
- * names get none. A snooze ends on the last safe day at the latest, and doesn't apply to the beginning of a phase after
- * the expiry.
- * @param watched names on the list; names that can't be due may be omitted (see `candidateRanges`)
+ * The due reminders, most urgent first. A name gets at most one: for the smallest threshold that it has passed, unless
+ * it was already reminded for that threshold or a smaller one, for this expiry. Lapsing and snoozed names get none. A
+ * snooze ends on the last safe day at the latest, and doesn't suppress the reminder at the start of a phase after the
+ * expiry.
+ * @param watched names on the list; names that can't be due may be left out (see `candidateRanges`)
  */
 export function planReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
@@ -89,7 +91,7 @@ export function planReminders<Watched extends WatchedName>(
   return [...dueReminders(watched, options)].sort(byUrgency);
 }
 
-/** In the given order, for lists read in parts. */
+/** Like {@link planReminders}, but in the given order, for lists that are read in parts. */
 export function* dueReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
   options: ReminderSchedule,
@@ -104,7 +106,7 @@ export function* dueReminders<Watched extends WatchedName>(
 
 /**
  * @param days as requested
- * @returns never after a future expiry
+ * @returns at the latest the expiry, if it is in the future
  */
 export function snoozeUntil(expiresAt: Date | undefined, days: number, now: Date): Date {
   const wanted = new Date(now.getTime() + days * DAY_MS);
@@ -130,7 +132,7 @@ function planReminder<Watched extends WatchedName>(
     daysLeft >= 0 && deletedAt === undefined
       ? findDueBefore(watched, when, thresholds, options)
       : findDueAfter(watched, when, options);
-  // Assigning fields is much faster than spreading for long lists.
+  // For long lists, assigning fields is much faster than spreading.
   return (
     due && {
       watched,
@@ -149,10 +151,10 @@ function planReminder<Watched extends WatchedName>(
   );
 }
 
-/** Dates as of today. */
+/** The name's dates, as of today. */
 interface PlanDates {
   readonly today: Day;
-  /** The displayed expiry day. */
+  /** The expiry day as shown. */
   readonly lastDay: Day;
   readonly daysLeft: number;
   readonly expiresAt: Date;
@@ -207,7 +209,7 @@ function wasReminded({ remindedThresholds }: WatchedName, threshold: number): bo
   return remindedThresholds.some((said) => said <= threshold);
 }
 
-/** Snoozes are in whole days: one that ends in the afternoon must not hide the name from that day's morning digest. */
+/** Snoozes last whole days: one that ends in the afternoon must not hide the name from that morning's digest. */
 function isSnoozed(
   { snoozedUntil }: WatchedName,
   today: Day,
@@ -223,7 +225,7 @@ function restoreUntil(life: Lifecycle): Day | undefined {
   return life.stages.find(({ phase }) => phase === 'redemption')?.lastSafeDay;
 }
 
-/** More urgent first. */
+/** Most urgent first. */
 export function byUrgency(a: DueReminder, b: DueReminder): number {
   return (
     URGENCY[a.phase] - URGENCY[b.phase] ||

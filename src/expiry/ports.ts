@@ -20,42 +20,42 @@ export interface WatchedDomain extends NameDates, OwnedName {
   readonly version: number;
   readonly addedBy: string;
   readonly addedAt: Date;
-  /** The last person who registered, transferred or renewed it through the bot. */
+  /** The person who last registered, transferred or renewed it through the bot. */
   readonly registeredBy: string | undefined;
   readonly nextRegistryAt: Date;
   readonly snooze: Snooze | undefined;
   readonly lapse: Lapse | undefined;
 }
 
-/** A successful order's effect on a name. */
+/** How a successful order changes a name. */
 export interface FollowedName {
   readonly after: WatchedDomain;
-  /** Its new owner and note, by the requester. */
+  /** The new owner and note, set by the requester. */
   readonly details?: { readonly change: DetailsChange; readonly by: string } | undefined;
   readonly observation: NameObservation;
 }
 
-/** Filters names to check. */
+/** Which names to list. */
 export interface ListRange {
   readonly from: Date;
   /** Exclusive, except for deleted names. */
   readonly until: Date;
-  /** Names deleted from this time on are included, even if they expire after `until`. */
+  /** Names deleted from this time on are included, even if their expiry is after `until`. */
   readonly deletedFrom: Date;
 }
 
-/** Number of names of a range, by kind. */
+/** Number of names in a range, by kind. */
 export interface ListCounts {
   readonly dated: number;
-  /** Deleted early: they would expire after the range. */
+  /** Deleted before their expiry, which is after the range. */
   readonly deleted: number;
   readonly undated: number;
 }
 
-/** Names that lapse need no owner. */
+/** Without names that will lapse, which need no owner. */
 export interface OwnerlessCounts {
   readonly none: number;
-  /** With an owner who has left. */
+  /** Names whose owner has left. */
   readonly left: number;
 }
 
@@ -66,22 +66,22 @@ export interface WatchListStore {
   firstExpiry(names: readonly string[]): Promise<Date | undefined>;
   countWatched(): Promise<number>;
   /**
-   * By expiry, then names deleted early, then names without a date. A team may have deleted many names on purpose, so
-   * these don't come first.
+   * Sorted by expiry; then names deleted early, then names without a date. A team may have deleted many names on
+   * purpose, so these don't come first.
    */
   page(range: ListRange, offset: number, limit: number): Promise<readonly WatchedDomain[]>;
-  /** Without names that lapse. */
+  /** Without names that will lapse. */
   countUndated(): Promise<number>;
   countOwnerless(): Promise<OwnerlessCounts>;
-  /** Number of names of {@link WatchListStore.page}. */
+  /** Number of names in {@link WatchListStore.page}. */
   count(range: ListRange): Promise<ListCounts>;
-  /** By month (YYYY-MM) in the time zone, without names that lapse. */
+  /** By month (YYYY-MM) in the time zone, without names that will lapse. */
   countByMonth(from: Date, until: Date, timeZone: string): Promise<readonly (readonly [string, number])[]>;
-  /** By date; read in batches. */
+  /** Sorted by date; read in batches. */
   calendarNames(from: Date): AsyncIterable<CalendarName>;
   /**
-   * Updates the list after an order's success, once per (order, item).
-   * @returns false when this was done before
+   * Updates the list after an order succeeded, once per (order, item).
+   * @returns false if it was already done
    */
   follow(
     orderId: string,
@@ -91,14 +91,13 @@ export interface WatchListStore {
   ): Promise<boolean>;
 }
 
-/** For planning and showing a reminder. */
 export interface WatchedReminder
   extends WatchedName,
     Pick<WatchedDomain, keyof OwnedName | 'addedBy' | 'registeredBy' | 'doubt' | 'lastLookupAt'> {
   readonly registrar?: string | undefined;
-  /** Used instead of the reminder channel. */
+  /** Posted here instead of in the reminder channel. */
   readonly channel?: string | undefined;
-  /** The channel or person that refused the message; the reminder channel is used instead. */
+  /** The channel or person that couldn't get the message, so it goes to the reminder channel. */
   readonly undelivered?: string | undefined;
 }
 
@@ -113,32 +112,32 @@ export type Destination = string;
 /** The reminder channel. */
 export const COMMON: Destination = '';
 
-/** Purpose of the monthly chart in a digest's thread. */
+/** The notification purpose of the monthly chart in a digest's thread. */
 export const MONTHS = 'months';
 
 export interface ReminderClaim extends ReminderKey {
   readonly destination: Destination;
-  /** The owner's messages of the day that contain it; empty for a channel. */
+  /** The owner's messages of the day that include it; empty for a channel. */
   readonly purpose: string;
   /** Also posted in the reminder channel. */
   readonly isCopied: boolean;
-  /** The name's phase, for last reminders, which also go to webhooks. */
+  /** The name's phase if this is a last reminder, which is also sent to webhooks. */
   readonly lastIn: LifePhase | undefined;
 }
 
-/** A claimed reminder, or its copy in the reminder channel, with the current name. */
+/** A claimed reminder, or its copy in the reminder channel, with the name's current state. */
 export interface PlannedReminder extends WatchedReminder {
   readonly key: ReminderKey;
   readonly digestId: string;
   readonly claimedAt: Date;
   readonly destination: Destination;
-  /** The notification's purpose; empty while undecided. */
+  /** The notification's purpose; empty before it is assigned to a message. */
   readonly purpose: string;
-  /** Posted to its own channel or owner; this one is for the reminder channel. */
+  /** The copy for the reminder channel. The original goes to the name's own channel or owner. */
   readonly isCopy: boolean;
 }
 
-/** One message to an owner: the names it asks about, each with its expiry day in UTC. */
+/** One message to an owner: the names to ask about, each with its expiry day in UTC. */
 export interface NewQuestions {
   readonly owner: string;
   readonly subject: string;
@@ -148,82 +147,92 @@ export interface NewQuestions {
 
 export interface ReminderStore {
   /**
-   * Makes a scheduled digest due, unless there is one for that time or later. The first call only records the
-   * schedule's position.
+   * Makes a scheduled digest due, unless one exists for that time or later. The first call makes none due and only
+   * records the time.
    */
   open(digestId: string, now: Date): Promise<void>;
-  /** Whether a digest, or a later one, has nothing left to send. */
+  /** Whether this digest, or a later one, has nothing left to send. */
   isComplete(digestId: string): Promise<boolean>;
-  /** The digest before another one. */
+  /** The digest before the given one. */
   previous(digestId: string): Promise<string | undefined>;
   candidates(ranges: readonly CandidateRange[]): AsyncIterable<readonly WatchedReminder[]>;
   /** Deleted names that may be due. */
   deletedCandidates(since: Date): AsyncIterable<readonly WatchedReminder[]>;
   /**
-   * Names renewed before `before` whose renewal the registry still doesn't show, and that weren't reported in the
-   * current week since the renewal.
+   * Names renewed before `before` whose renewal the registry still doesn't show. Each is reported once a week, counted
+   * from the renewal.
    */
   disputed(before: Date, now: Date, limit: number): Promise<readonly WatchedDomain[]>;
   /**
-   * For an open digest; a reminder belongs to one digest.
-   * @returns how many were free
+   * Claims reminders for an open digest. A reminder belongs to one digest.
+   * @returns the number claimed
    */
   claim(digestId: string, claims: readonly ReminderClaim[], now: Date): Promise<number>;
   lastClaimedAt(digestId: string): Promise<Date | undefined>;
-  /** Claimed but not sent. @param purpose of one message only */
+  /**
+   * Claimed but not sent.
+   * @param purpose only this message's reminders
+   */
   planned(digestId: string, purpose?: string): Promise<readonly PlannedReminder[]>;
   assign(digestId: string, purpose: string, reminders: readonly PlannedReminder[]): Promise<void>;
-  /** In an owner's messages of a day. */
+  /** Reminders in an owner's messages of one day. */
   remindedIn(subject: string): Promise<readonly PlannedReminder[]>;
-  /** Reminders that their owner can't get go to the reminder channel, unless their copies do. */
+  /**
+   * Redirects reminders that can't be sent to their owner to the reminder channel, unless they are copied there anyway.
+   */
   redirectOwner(subject: string, now: Date): Promise<void>;
-  /** Undeliverable reminders go to the reminder channel. */
+  /** Redirects undeliverable reminders to the reminder channel. */
   redirect(digestId: string, destination: Destination): Promise<void>;
-  /** Releases unsent claims. @param keys only these */
+  /**
+   * Releases unsent claims.
+   * @param keys default: all of the digest
+   */
   free(digestId: string, keys?: readonly ReminderKey[]): Promise<void>;
-  /** The last digest with a monthly chart. */
+  /** The last digest that included the monthly chart. */
   latestWithMonths(): Promise<string | undefined>;
   remindersOf(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
-  /** Owned names that end in a range, without a question. Omits owners with messages of that day. */
+  /**
+   * Names that have an owner, end within a range and have no question yet. Leaves out owners who already have messages
+   * of that day.
+   */
   unasked(day: Day, from: Date, until: Date): Promise<readonly WatchedDomain[]>;
-  /** Queues one message, unless the owner has messages of that day. */
+  /** Queues one message, unless the owner already has messages of that day. */
   ask(questions: NewQuestions): Promise<void>;
-  /** The names that an owner is asked about on a day and still owns, by expiry. */
+  /** The names that an owner is asked about on one day and still owns, sorted by expiry. */
   loadQuestions(subject: string): Promise<readonly WatchedDomain[]>;
 }
 
-/** When mandates will renew names; other names are omitted. */
+/** The days on which mandates will renew names. Other names are left out. */
 export type RenewalDays = ReadonlyMap<string, Day>;
 
-/** Content of one message. */
 export interface DigestPart {
   readonly digestId: string;
   readonly destination: Destination;
   /** Most urgent first. */
   readonly reminders: readonly DueReminder<WatchedReminder>[];
   readonly renewals: RenewalDays;
-  /** Renewed through the bot but not at the registry. Reported weekly. */
+  /** Renewed through the bot, but not according to the registry. Reported weekly. */
   readonly disputed: readonly WatchedDomain[];
 }
 
 export interface DigestMore extends DigestPart {
-  /** Known names after it. */
+  /** Names still to be posted. */
   readonly left: number;
   /** More names follow. */
   readonly more: boolean;
 }
 
 export interface DigestHead extends DigestPart {
-  /** Names not in `reminders` follow in the thread. */
+  /** All due names. Those not in `reminders` follow in the thread. */
   readonly all: readonly DueReminder<WatchedReminder>[];
   readonly total: number;
   /** More names or disputed renewals follow. */
   readonly more: boolean;
-  /** Names without an owner, a mandate or an order: they are lost without action. */
+  /** Names without an owner, mandate or order: they are lost unless someone acts. */
   readonly uncovered: readonly string[];
-  /** Watched names without a date: they get no reminders. */
+  /** Number of watched names without a date, which get no reminders. */
   readonly undated: number;
-  /** All watched names that need an owner; undefined outside the common channel. */
+  /** Number of watched names that need an owner; undefined outside the common channel. */
   readonly ownerless?: OwnerlessCounts | undefined;
 }
 
@@ -237,10 +246,13 @@ export interface FeedStore {
   find(userId: string): Promise<FeedRecord | undefined>;
   /** Replaces the person's record. */
   save(record: FeedRecord, now: Date): Promise<void>;
-  /** Keeps an existing record. @returns the current one */
+  /**
+   * Saves the record unless the person has one.
+   * @returns the current record
+   */
   keepFirst(record: FeedRecord, now: Date): Promise<FeedRecord>;
   hasToken(tokenHash: string): Promise<boolean>;
   people(): Promise<readonly string[]>;
-  /** The URL stops working. */
+  /** Makes the URL stop working. */
   remove(userId: string): Promise<void>;
 }

@@ -3,14 +3,15 @@ import { MINUTE_MS } from '../lib/duration.ts';
 import { calendarDay, latestLocalTime, localTime, resolveLocalTime } from '../zones/calendar-day.ts';
 
 /**
- * The latest scheduled time up to now. If a clock change skips a local time, the first valid time after it is used. If
- * a local time occurs twice, only the first is used.
- * @param cron five fields.
- * @param timeZone IANA name.
- * @throws Error for an invalid line.
+ * The latest scheduled time up to now. If a clock change skips a local time, the first valid time after it counts. If a
+ * local time occurs twice, only the first counts.
+ * @param cron five fields
+ * @param timeZone IANA name
+ * @throws Error for an invalid line
  */
 export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
-  // Fields are local times, treated as UTC so that none is skipped or repeated; the library mishandles clock changes.
+  // Fields are local times, but are passed as UTC, so that none is skipped or repeated: the library mishandles clock
+  // changes.
   const after = new Date(latestLocalTime(now, timeZone).getTime() + MINUTE_MS);
   const times = CronExpressionParser.parse(cron, { currentDate: after, tz: 'UTC' });
   for (;;) {
@@ -28,8 +29,8 @@ export function nextScheduled(cron: string, timeZone: string, after: Date): Date
 }
 
 /**
- * YYYY-MM-DD of the latest scheduled time in this month.
- * @returns undefined when nothing was scheduled in this month yet
+ * The day (YYYY-MM-DD) of the latest scheduled time in this month.
+ * @returns undefined if nothing was scheduled this month yet
  */
 export function lastScheduledThisMonth(cron: string, timeZone: string, now: Date): string | undefined {
   const day = calendarDay(lastScheduled(cron, timeZone, now), timeZone);

@@ -5,17 +5,17 @@ import { utcDay } from '../zones/calendar-day.ts';
 import type { Day } from './days.ts';
 import type { ListedName } from './expiry.ts';
 
-/** Dates of a pending order's name. */
+/** The current and new expiry of a pending order's name. */
 export type Term =
   | {
       readonly task: 'renew';
       readonly listed: ListedName | undefined;
-      /** After the renewal; undefined while the current expiry is unknown. */
+      /** After the renewal; undefined if the current expiry is unknown. */
       readonly renewedUntil: Day | undefined;
     }
   | { readonly task: 'create' | 'restore'; readonly listed: ListedName };
 
-/** For a pending live order with one name; undefined when cards don't show it. */
+/** For a pending live order with one name; undefined if its card shows no dates. */
 export async function readTerm(
   findListed: (name: string) => Promise<ListedName | undefined>,
   { state, task, account, items, input }: Order,

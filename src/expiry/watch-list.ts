@@ -16,20 +16,19 @@ import { type AnswerIssue, dayOfMessages, ownerDay, refuseAnswer } from './owner
 import { snoozeUntil } from './plan.ts';
 import type { WatchedDomain } from './ports.ts';
 
-/** Actions on the watch list. Refusals are codes with data; sentences are in views. */
+/** Actions on the watch list. Refusals are codes with data; the texts are in the views. */
 
 export type WatchRefusal =
   | NameIssue
   | DateIssue
   | { readonly code: 'not_watched'; readonly name: string }
   | { readonly code: 'removed_meanwhile' }
-  /** No registry registers a name for longer than ten years. */
+  /** No registry registers names for more than ten years. */
   | { readonly code: 'date_too_far_ahead'; readonly text: string }
   | { readonly code: 'list_full'; readonly limit: number }
   | { readonly code: 'invalid_snooze'; readonly maxDays: number }
   /** Not after the known expiry, or in the past. */
   | { readonly code: 'not_renewed'; readonly text: string }
-  /** Already confirmed. */
   | { readonly code: 'lapse_decided' }
   | AnswerIssue;
 
@@ -42,9 +41,9 @@ export type WatchedOutcome =
       readonly ok: true;
       readonly domain: WatchedDomain;
       readonly known: boolean;
-      /** Ignored, because a better date is known. */
+      /** The given date, if it was ignored because a better one is known. */
       readonly dateNotTaken: Date | undefined;
-      /** The date weakens protection and waits for confirmation. */
+      /** The date weakens protection, so it waits for confirmation. */
       readonly proposal: EditResult['proposal'];
     }
   | { readonly ok: false; readonly refusal: WatchRefusal };
@@ -55,35 +54,35 @@ export interface ImportSummary {
   readonly lacksExpiry?: ImportReport['lacksExpiry'];
   readonly added: number;
   readonly dated: number;
-  /** Number of names already on the list, unchanged. */
+  /** Names that were already on the list and didn't change. */
   readonly kept: number;
   readonly duplicates: number;
-  /** Number of new names over the limit. */
+  /** New names that weren't added because of the limit. */
   readonly beyondLimit: number;
   readonly tooFarAhead: number;
   /** Dates that weaken protection and wait for confirmation. */
   readonly proposal: EditResult['proposal'];
 }
 
-/** Checks changes of protected fields, for one person and place. `changed`: read again. */
+/** Checks changes of protected fields on behalf of one person in one channel. `changed`: read again and retry. */
 export type Gate = (changes: readonly ReminderChange[]) => Promise<EditResult | 'changed' | NameLimit>;
 
 const IMPORT_BATCH = 1_000;
 export const MAX_SNOOZE_DAYS = 365;
 
-/** A name on the list, before its lookup. */
+/** A name on the list that wasn't looked up yet. */
 export interface AddedName {
   readonly ok: true;
   readonly name: string;
   readonly known: boolean;
-  /** The date that a person gave. */
+  /** The date from the person. */
   readonly given: Date | undefined;
   readonly proposal: EditResult['proposal'];
 }
 
 /**
- * Adds a name. A lapsing name is watched again.
- * @param date as typed; undefined when not given
+ * Adds a name. If it was lapsing, it is watched again.
+ * @param date as typed; undefined if not given
  */
 export async function addName(
   context: ExpiryContext,
@@ -119,7 +118,10 @@ export async function addName(
   return { ok: true, name, known: known !== undefined, given: given?.value, proposal };
 }
 
-/** After its lookup. The registry's date overrides an order's, which overrides the given one. */
+/**
+ * Reads the name after its lookup. The registry's date takes precedence over an order's, which takes precedence over
+ * the given one.
+ */
 export async function readAdded(
   { watchList }: Pick<ExpiryContext, 'watchList'>,
   { name, known, given, proposal }: AddedName,
@@ -131,7 +133,7 @@ export async function readAdded(
   return { ok: true, domain, known, dateNotTaken: isTaken ? undefined : given, proposal };
 }
 
-/** No registry registers a name for longer. */
+/** No registry registers names for longer. */
 const MAX_YEARS_AHEAD = 10;
 
 function latestDate(now: Date): Date {
@@ -140,7 +142,7 @@ function latestDate(now: Date): Date {
   return latest;
 }
 
-/** Undefined when a better or equal date is known. */
+/** @returns undefined if an equal or better date is known */
 function datedName({ name, expiry }: WatchedDomain, after: Date): ReminderChange | undefined {
   if (expiry === undefined) return { name, date: { after } };
   if (expiry.source === 'whois' && after < expiry.at)
@@ -150,8 +152,8 @@ function datedName({ name, expiry }: WatchedDomain, after: Date): ReminderChange
 }
 
 /**
- * Works in batches; if it fails, finished batches are kept.
- * @param list parsed, or text that is known to be readable
+ * Imports in batches. If one fails, the earlier ones are kept.
+ * @param list the parsed list, or text that is known to be valid
  * @param progress called after each batch with the number of names done and the total
  */
 export async function importNames(
@@ -198,7 +200,7 @@ export async function importNames(
     await progress(from + batch.length, accepted.length);
   }
   const written = dated.length === 0 ? NOTHING : await gate(dated);
-  // A name changed concurrently keeps its date.
+  // A name that was changed concurrently keeps its date.
   const { changed, proposal } = typeof written === 'string' ? NOTHING : written;
   const kept = accepted.length - added - beyondLimit - changed.length - (proposal?.payload.names.length ?? 0);
   const counts = {
@@ -240,7 +242,7 @@ export interface ReminderRequest {
   readonly origin?: MessagePlace;
 }
 
-/** Until the expiry at the latest. */
+/** Snoozes the name's reminders, until its expiry at the latest. */
 export async function snoozeName(
   context: ExpiryContext,
   { name, ...notice }: ReminderRequest,
@@ -257,7 +259,7 @@ export async function snoozeName(
 }
 
 /**
- * A renewal at another registrar. Its date is used until the registry shows a later one than before.
+ * Records a renewal at another registrar. Its date is used until the registry shows a new one.
  * @param expires as typed
  */
 export async function recordRenewal(
@@ -293,7 +295,7 @@ export async function recordRenewal(
   );
 }
 
-/** Needs another person's confirmation. */
+/** Takes effect when another person confirms it. */
 export function requestLapse(
   context: ExpiryContext,
   { name, ...notice }: ReminderRequest & { readonly reason: string },
@@ -304,7 +306,7 @@ export function requestLapse(
   );
 }
 
-/** The owner keeps the name, or hands it over. */
+/** Records that the owner keeps the name or hands it over. */
 export async function answerQuestion(
   context: ExpiryContext,
   { name, by }: { readonly name: string; readonly by: string },

@@ -2,7 +2,7 @@ import { brotliDecompressSync, inflateRawSync, unzipSync } from 'node:zlib';
 
 export const ACCEPT_ENCODING = 'gzip, br, deflate';
 
-/** A limit against decompression bombs, as in curl. */
+/** Protects against decompression bombs, as curl does. */
 const MAX_CODINGS = 5;
 
 export class TooLargeError extends Error {
@@ -32,7 +32,7 @@ function inflate(body: Buffer, options: { readonly maxOutputLength: number }): B
 /**
  * Removes content codings (RFC 9110, section 8.4), the last one first.
  * @returns undefined for a truncated or damaged body, or an unknown coding
- * @throws TooLargeError when any step exceeds `maxBytes`
+ * @throws {TooLargeError} if any step exceeds `maxBytes`
  */
 export function decodeContent(
   body: Buffer,

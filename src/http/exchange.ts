@@ -7,7 +7,7 @@ export interface HttpRequest {
   /** Path and query, percent-encoded. */
   readonly path: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Name, value, name, value. */
+  /** Alternating names and values. */
   readonly headers: readonly string[];
   readonly body?: string | Uint8Array | Readable | undefined;
 }
@@ -20,9 +20,9 @@ export interface HttpResponse {
 }
 
 export interface ExchangeLimits {
-  /** For the whole exchange. */
+  /** Covers the whole exchange. */
   readonly timeoutMs: number;
-  /** Limit before and after decoding. `ignored`: the exchange ends after the headers, with an empty body. */
+  /** Limits the body before and after decoding. `ignored`: the exchange ends after the headers, with an empty body. */
   readonly maxBytes: number | 'ignored';
   readonly signal?: AbortSignal | undefined;
   /** Checked before connecting, and again before the first byte is written. */
@@ -70,8 +70,8 @@ export class HttpExchangeError extends Error {
 
 /**
  * Sends one request and reads the whole response under one deadline. Never retries or follows redirects.
- * undici calls `onRequestStart` right before it writes the first byte, after DNS, TCP and TLS: this proves whether
- * anything was sent. Expired requests are stopped there, and so is a second call, which would send the request twice.
+ * undici calls `onRequestStart` right before it writes the first byte, after DNS, TCP and TLS, so it shows whether
+ * anything was sent. Expired requests are stopped there. So is a second call, which would send the request twice.
  * @throws {HttpExchangeError | TooLateError}
  */
 export function exchange(
@@ -89,7 +89,7 @@ export function exchange(
         method: request.method,
         headers: [...request.headers, 'accept-encoding', ACCEPT_ENCODING],
         body: request.body ?? null,
-        // The exchange has its own timer.
+        // The exchange has its own timeout.
         headersTimeout: 0,
         bodyTimeout: 0,
       },
@@ -122,11 +122,11 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     this.#reject = reject;
   }
 
-  /** @returns whether to dispatch the request; if not, the exchange has ended */
+  /** @returns whether to dispatch the request. If false, the exchange has ended */
   start(): boolean {
     const { timeoutMs, signal } = this.#limits;
     this.#timer = setTimeout(() => this.#failWith('timeout'), timeoutMs);
-    // Checked before the deadline: a suspended process misses both and must report the suspension.
+    // Checked before the deadline: a process that was suspended misses both, and must report the suspension.
     if (!this.#canSend()) return false;
     if (signal?.aborted) this.#onAbort();
     else if (timeoutMs <= 0) this.#fail('timeout', 'no time left to send the request');
@@ -138,7 +138,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     if (this.#settled || this.#sent) {
       controller.abort(new Error('the request has ended'));
       this.#fail('connection', 'the connection tried to send the request twice');
-      // Checked again: connecting takes time, and the process may have been suspended.
+      // Checked again, because connecting takes time and the process may have been suspended.
     } else if (this.#canSend()) {
       this.#sent = true;
       this.#controller = controller;
@@ -222,18 +222,19 @@ class RunningExchange implements Dispatcher.DispatchHandler {
 
 const EMPTY_BODY = Buffer.alloc(0);
 
-/** Shared: undici would create an error with a stack trace for each connection. */
+/** Shared, because undici would create an error with a stack trace for each connection. */
 const EXCHANGE_ENDED = new Error('the exchange has ended');
 
 /**
- * A server may close a reused connection while the request is being sent, which leaves the outcome unknown. The client
- * closes the connection itself, because with `Connection: close` undici creates a slow error for every response.
+ * Uses a new connection, because a server may close a reused one while the request is being sent, which leaves the
+ * outcome unknown. The client closes the connection itself: with `Connection: close`, undici creates a slow error for
+ * every response.
  */
 export async function exchangeOnFreshConnection(
   request: HttpRequest,
   limits: ExchangeLimits,
 ): Promise<HttpResponse> {
-  // Destroying a client doesn't stop a connection attempt; its own timeout does.
+  // Destroying a client doesn't stop a connection attempt, but the attempt's own timeout does.
   const timeout = Math.max(1, Math.ceil(limits.timeoutMs));
   const dispatcher = new Client(request.origin, { connect: { timeout } });
   try {

@@ -16,7 +16,7 @@ export interface HostRateLimiterOptions {
   readonly now: () => Date;
 }
 
-/** Limits concurrency and rate per host, and pauses on the host's request. */
+/** Limits concurrency and rate per host, and pauses when the host asks for it. */
 export class HostRateLimiter {
   readonly #options: HostRateLimiterOptions;
   readonly #waiting: (() => void)[] = [];
@@ -28,12 +28,15 @@ export class HostRateLimiter {
     this.#options = options;
   }
 
-  /** Also delays queued requests. */
+  /** Delays queued requests as well. */
   pause(ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, this.#options.now().getTime() + ms);
   }
 
-  /** @throws HostBusyError instead of waiting while the host is paused; the signal's reason when aborted. */
+  /**
+   * @throws {HostBusyError} instead of waiting while the host is paused
+   * @throws the signal's reason when aborted
+   */
   async run<T>(request: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     this.#throwIfPaused();
     await this.#acquireSlot(signal);
@@ -57,7 +60,7 @@ export class HostRateLimiter {
       this.#running += 1;
       return;
     }
-    // The finished request passes its slot on, so the count doesn't change.
+    // The finished request hands over its slot, so the count stays the same.
     await new Promise<void>((resolve, reject) => {
       const takeSlot = () => {
         signal?.removeEventListener('abort', onAbort);

@@ -1,7 +1,7 @@
 import { type LookupAddress, lookup as systemLookup } from 'node:dns';
 import { BlockList, isIP, type LookupFunction } from 'node:net';
 
-/** Addresses that no public server has (IANA special-purpose registries, RFC 6890). */
+/** Addresses that aren't public (IANA special-purpose registries, RFC 6890). */
 const specialAddresses = new BlockList();
 for (const [network, prefix] of [
   ['0.0.0.0', 8],
@@ -45,7 +45,7 @@ export class PrivateAddressError extends Error {
   }
 }
 
-/** Resolves all addresses of a host, like `lookup` of `node:dns`. */
+/** Resolves all addresses of a host, like `lookup` in `node:dns`. */
 export type Resolve = (
   host: string,
   options: { readonly all: true },
@@ -53,16 +53,16 @@ export type Resolve = (
 ) => void;
 
 export interface AddressGuard {
-  /** @throws PrivateAddressError when the URL contains a private address; names are checked when they are resolved. */
+  /** Names are checked when they are resolved. @throws {PrivateAddressError} if the URL contains a private address */
   check(url: URL): void;
-  /** The operating system's resolver, but rejects a host with any private address. */
+  /** Uses the operating system's resolver, but rejects a host that has any private address. */
   readonly lookup: LookupFunction;
 }
 
 /**
- * Blocks requests to the private network, for URLs from outside (a bootstrap file, a redirect).
- * @param trusted the operator's URL. Its host is always allowed. If it is a loopback address, all loopback addresses
- * are allowed, for a sandbox on one machine.
+ * Blocks requests to private networks, for URLs from outside sources (a bootstrap file, a redirect).
+ * @param trusted the operator's URL. Its host is always allowed. If that is a loopback address, all loopback addresses
+ * are allowed, for a sandbox on the same machine
  */
 export function createAddressGuard(trusted: URL, resolve: Resolve = systemLookup): AddressGuard {
   const trustedHost = getHost(trusted);

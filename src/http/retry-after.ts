@@ -1,4 +1,7 @@
-/** @returns milliseconds after `now` (RFC 9110, section 10.2.3), without an upper limit; undefined when invalid */
+/**
+ * Parses `Retry-After` (RFC 9110, section 10.2.3).
+ * @returns milliseconds after `now`, without an upper limit; undefined if invalid
+ */
 export function parseRetryAfter(header: string | string[] | undefined, now: number): number | undefined {
   const value = (Array.isArray(header) ? header[0] : header)?.trim();
   if (value === undefined || value === '') return undefined;

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { TextDecoder } from 'node:util';
 
 /**
- * Decodes XML in any encoding that `TextDecoder` supports. Precedence (RFC 7303, section 3): byte order mark, `charset`
- * of the content type, XML declaration.
+ * Decodes XML in any encoding that `TextDecoder` supports. The order of precedence is byte order mark, `charset` of the
+ * content type, XML declaration (RFC 7303, section 3).
  * @returns undefined for unknown encodings
  */
 export function decodeXmlBody(body: Buffer, contentType: string | undefined): string | undefined {
@@ -12,7 +12,7 @@ export function decodeXmlBody(body: Buffer, contentType: string | undefined): st
   return decodeText(body, [readCharset(contentType), declared]);
 }
 
-/** JSON is UTF-8 (RFC 8259, section 8.1). A `charset` is used only for bytes that aren't valid UTF-8. */
+/** JSON is UTF-8 (RFC 8259, section 8.1). A `charset` is used only if the bytes aren't valid UTF-8. */
 export function decodeJsonBody(body: Buffer, contentType: string | undefined): string | undefined {
   return decodeText(body, [isUtf8(body) ? undefined : readCharset(contentType)]);
 }
@@ -23,7 +23,7 @@ function readCharset(contentType: string | undefined): string | undefined {
 
 function decodeText(body: Buffer, charsets: readonly (string | undefined)[]): string | undefined {
   const detected = detectByteOrderMark(body) ?? detectUtf16(body);
-  // UTF-16 was already detected above; a `charset` can't override that.
+  // UTF-16 was already detected above, and a `charset` can't override that.
   const named = charsets.filter((name) => name !== undefined && !/^utf-?16$/i.test(name));
   const names = detected === undefined ? named : [detected];
   if (names.length === 0) return decodeAs('utf-8', body);
@@ -34,7 +34,7 @@ function decodeText(body: Buffer, charsets: readonly (string | undefined)[]): st
   return undefined;
 }
 
-/** Bytes 0x80 to 0x9f of windows-1252. Some versions of Node decode them as ISO 8859-1 (nodejs/node#56542). */
+/** Bytes 0x80 to 0x9f in windows-1252. Some versions of Node decode them as ISO 8859-1 (nodejs/node#56542). */
 const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
 function decodeAs(encoding: string | undefined, body: Buffer): string | undefined {
@@ -55,7 +55,10 @@ function detectByteOrderMark([first, second, third]: Buffer): string | undefined
   return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
 }
 
-/** UTF-16 without a byte order mark: its first character is ASCII (XML 1.0, appendix F.1; RFC 4627, section 3). */
+/**
+ * Detects UTF-16 without a byte order mark, because the first character is ASCII (XML 1.0, appendix F.1; RFC 4627,
+ * section 3).
+ */
 function detectUtf16([first, second]: Buffer): string | undefined {
   if (first === undefined || second === undefined || (first === 0) === (second === 0)) return undefined;
   return second === 0 ? 'utf-16le' : 'utf-16be';
@@ -64,9 +67,9 @@ function detectUtf16([first, second]: Buffer): string | undefined {
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /**
- * Keeps numbers that JavaScript would print differently as strings with the original digits: `9007199254740993`,
- * `12.10`.
- * @throws SyntaxError whose message may quote the text
+ * Parses JSON. Numbers that JavaScript would print differently, such as `9007199254740993` and `12.10`, become strings
+ * with the original digits.
+ * @throws {SyntaxError} with a message that may quote the text
  */
 export function parseJson(text: string): unknown {
   JSON.parse(text);

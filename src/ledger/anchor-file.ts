@@ -6,14 +6,14 @@ import type { Log } from '../lib/log.ts';
 const savedAnchor = z.object({ n: z.int(), hash: z.string(), at: z.string() });
 export type SavedAnchor = Readonly<z.output<typeof savedAnchor>>;
 
-/** Keeps the newest anchor outside of the database, to detect a restored database. */
+/** Keeps the newest anchor outside of the database, to detect that the database was restored. */
 export interface AnchorFile {
   load(): Promise<SavedAnchor | undefined>;
-  /** Never fails: without it, only external anchors detect a restored database. */
+  /** Never throws. Without the file, only external anchors detect a restored database. */
   save(anchor: SavedAnchor): Promise<void>;
 }
 
-/** @returns undefined when the file is missing or unreadable */
+/** @returns undefined if the file is missing or unreadable */
 export async function readAnchorFile(folder: string, teamId: string): Promise<SavedAnchor | undefined> {
   try {
     return savedAnchor.parse(JSON.parse(await readFile(buildAnchorPath(folder, teamId), 'utf8')));

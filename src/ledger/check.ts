@@ -7,7 +7,7 @@ import { computeTreeHead, toHex } from './tree.ts';
 
 /**
  * Compares the ledger with the event rows and the anchors. Detects changes made in the database without the bot. It
- * proves nothing to third parties: anyone who can change the program can change this check.
+ * proves nothing to third parties, because anyone who can change the program can change this check.
  */
 
 export interface LedgerSnapshot {
@@ -22,7 +22,7 @@ export interface LedgerSnapshot {
   readonly forgotten: ForgottenEvents;
 }
 
-/** Events between yields to the event loop. */
+/** Number of events between yields to the event loop. */
 const YIELD_EVENTS = 500;
 
 export async function checkLedger(snapshot: LedgerSnapshot): Promise<readonly LedgerDifference[]> {
@@ -81,8 +81,8 @@ function checkBlock(
 }
 
 /**
- * Whether the events about keys and charters match their seals, and no later event is missing or changed: it could be a
- * revocation.
+ * Whether the events about keys and charters match their seals. No later event may be missing or changed either,
+ * because it could be a revocation.
  */
 export async function areSigningEventsSealed(
   { numbers, entries, isAnyGone, blocks }: SigningBlocks,
@@ -132,7 +132,7 @@ function isInRanges(ranges: ForgottenEvents['seqs'], seq: number): boolean {
  * Compares the ledger with the anchor kept on this machine.
  * @param newest number of the ledger's newest seal
  * @param hash hash of the ledger's seal with the anchor's number
- * @returns undefined when it matches
+ * @returns undefined if they match
  */
 export function findHistoryDifference(
   saved: SealHash,

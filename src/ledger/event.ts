@@ -5,7 +5,7 @@ export const at = z.coerce.date();
 /** Slack user id, `system`, or `evidence` for public records. */
 export const actor = z.string();
 export const amount = z.object({ currency: z.string(), minor: z.int() });
-/** The second person, for changes that need confirmation. */
+/** The second person, for changes that need a confirmation. */
 export const confirmedBy = z.string().optional();
 const values = z.record(z.string(), z.string()).optional();
 export const changedValues = { before: values, after: values, confirmedBy };

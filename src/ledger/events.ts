@@ -8,7 +8,7 @@ import { policyEvents } from '../policy/policy-events.ts';
 import { LEDGER_DIFFERENCES } from './difference.ts';
 import { changedValues, event } from './event.ts';
 
-/** Event schemas are declared with their subjects; the store parses rows with the union below. */
+/** Each subject's module declares its event schemas. The store parses rows with the union below. */
 
 const ledgerDifference = z.object({
   code: z.enum(LEDGER_DIFFERENCES),
@@ -25,7 +25,7 @@ export const teamEvent = z.discriminatedUnion('kind', [
   event('account', ['team_account_linked', 'team_account_unlinked'], { application: z.string() }),
   event('ledger', ['ledger_differs'], { differences: z.array(ledgerDifference).readonly() }),
   event('ledger', ['sealing_stalled'], {}),
-  /** A backup was restored: later events reuse sequence numbers of the ledger. */
+  /** A backup was restored. Later events reuse sequence numbers of the ledger. */
   event('ledger', ['database_restored'], { takenAt: z.iso.datetime(), seal: z.int() }),
   event('ledger', ['events_forgotten'], {
     reason: z.enum(['age', 'person']),
@@ -61,7 +61,7 @@ export type TeamEventOf<Kind> = TeamEvent extends infer Event
 export type WatchDecision = Omit<TeamEventOf<'name_watched'>, 'subject'>;
 export type IncidentDecision = Pick<TeamEventOf<'incident_ours'>, 'kind' | 'actor' | 'reason'>;
 
-/** An order's event, with the order's current state and its events of {@link DECISION_KINDS}, oldest first. */
+/** An order's event, with the order in its current state and its events of {@link DECISION_KINDS}, oldest first. */
 export interface AuditedEvent {
   readonly order: Order;
   readonly entry: OrderLogEntry;
@@ -69,7 +69,7 @@ export interface AuditedEvent {
 }
 
 export interface EventLog {
-  /** Events from `from` until before `to`, oldest first, without those of drafts. */
+  /** Events from `from` (inclusive) to `to` (exclusive), oldest first, without those of drafts. */
   read(from: Date, to: Date): AsyncIterable<AuditedEvent | { readonly event: TeamEvent }>;
   /** Finds an event without an order. @param seq its number in the log */
   find(seq: string): Promise<TeamEvent | undefined>;

@@ -18,7 +18,10 @@ export interface LedgerKey {
   verify(text: string, signature: string): boolean;
 }
 
-/** @param pkcs8 PKCS #8 in base64 @throws for any other key type than Ed25519 */
+/**
+ * @param pkcs8 PKCS #8 in base64
+ * @throws if it isn't an Ed25519 key
+ */
 export function readLedgerKey(pkcs8: Secret): LedgerKey {
   const privateKey = createPrivateKey({
     key: Buffer.from(pkcs8.reveal(), 'base64'),

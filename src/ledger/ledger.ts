@@ -11,7 +11,7 @@ import { buildNextSeal, hashEventLine, hashSeal, isSigned, type Seal, toEventLin
 
 export interface LedgerContext {
   readonly store: LedgerStore;
-  /** Undefined when it can't be decrypted: nothing is sealed then. */
+  /** Undefined if it can't be decrypted. Then nothing is sealed. */
   readonly key: LedgerKey | undefined;
   readonly anchorFile: AnchorFile;
   readonly now: () => Date;
@@ -27,7 +27,7 @@ export interface LedgerState {
 
 export type Ledger = ReturnType<typeof createLedger>;
 
-/** Events per seal: a receipt contains all leaf hashes of its seals. */
+/** Maximum number of events per seal. A receipt contains all leaf hashes of its seals. */
 const MAX_SEAL_EVENTS = 1_024;
 const CHECK_MS = HOUR_MS;
 /** Unsealed events older than this cause an alert. */
@@ -67,8 +67,8 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
   }
 
   /**
-   * Before the first seal, checks whether sequence numbers were used before. If so, the first new seal logs it, and
-   * people are notified.
+   * Before this process seals anything, compares the ledger with the anchor file. If the database was restored, this
+   * logs the difference and notifies people.
    */
   async function checkForFork(): Promise<void> {
     const saved = await anchorFile.load();
@@ -100,7 +100,7 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
   }
 
   async function anchor(): Promise<void> {
-    // The remembered anchor must be checked before it is replaced.
+    // The saved anchor must be checked before it is replaced.
     if (checkedAt === undefined) return;
     const seal = await store.findNewestSeal();
     const at = now();
@@ -109,7 +109,7 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
   }
 
   return {
-    /** Seals waiting events, and anchors the newest seal once an hour, even if sealing fails. */
+    /** Seals waiting events. Anchors the newest seal once an hour, even if sealing fails. */
     async sealAndAnchor(): Promise<void> {
       try {
         if (key !== undefined && !isForkChecked) await checkForFork();
@@ -179,9 +179,9 @@ function isOtherKey(error: unknown): boolean {
 }
 
 /**
- * Opens the configured key, or else the ledger's own, which is created if missing. It is encrypted with the credentials
- * keys, and encrypted again when these change.
- * @throws {VaultError} when it can't be decrypted
+ * Opens the configured key or, without one, the ledger's own key, which is created if missing. The ledger's own key is
+ * encrypted with the credentials keys, and encrypted again when these change.
+ * @throws {VaultError} if it can't be decrypted
  */
 export async function openLedgerKey(
   configured: LedgerKey | undefined,

@@ -15,7 +15,7 @@ export interface NewSeal {
 export interface SealedEvent {
   readonly seq: number;
   readonly leaf: Hash;
-  /** Undefined when the row is gone. */
+  /** Undefined if the row is gone. */
   readonly line: EventLine | ForgottenLine | undefined;
 }
 
@@ -24,15 +24,15 @@ export interface SealedBlock {
   readonly events: readonly SealedEvent[];
 }
 
-/** Used to check the events about keys and charters. */
+/** The data to check the events about keys and charters. */
 export interface SigningBlocks {
-  /** Sequence numbers in the ledger, oldest first; null for unsealed events. */
+  /** The events' sequence numbers in the ledger, oldest first; null for unsealed events. */
   readonly numbers: readonly (number | null)[];
   /** The highest sequence number in the ledger. */
   readonly entries: number;
   /** Whether an unsealed event is gone. */
   readonly isAnyGone: boolean;
-  /** Blocks that contain these events, and every block after the newest one. */
+  /** Blocks that contain these events, and all blocks after the newest of them. */
   readonly blocks: AsyncIterable<SealedBlock>;
 }
 
@@ -56,7 +56,7 @@ export interface ForgottenEvents {
 export interface LedgerStore {
   /**
    * Seals at most `limit` unsealed events, unless another process is sealing.
-   * @param make makes the seal that follows the last one
+   * @param make creates the seal that follows the last one
    * @returns the number of sealed events
    */
   seal(
@@ -78,7 +78,10 @@ export interface LedgerStore {
   /** The number of events that bypassed the trigger: neither sealed nor waiting to be sealed. */
   countStrayEvents(): Promise<number>;
   loadForgottenEvents(): Promise<ForgottenEvents>;
-  /** Saves the seal's hash and queues the notification, once an hour. @returns whether it was anchored now */
+  /**
+   * Saves the seal's hash and queues the notification, at most once an hour.
+   * @returns whether the seal was anchored now
+   */
   anchor(seal: Seal, at: Date): Promise<boolean>;
   /** Oldest first. */
   listAnchors(): Promise<readonly Anchor[]>;
@@ -86,11 +89,11 @@ export interface LedgerStore {
   listAnchorsBetween(from: Date, to: Date): Promise<readonly Anchor[]>;
   /** The first anchor for this seal or a later one. */
   findAnchor(n: number): Promise<Anchor | undefined>;
-  /** Logs differences and notifies people, unless nothing has changed since the last time. */
+  /** Logs differences and notifies people, unless they are the same as last time. */
   recordDifferences(differences: readonly LedgerDifference[], at: Date): Promise<void>;
   /** Logs that a backup was restored, and notifies people. @returns the backup's newest seal */
   recordRestored(takenAt: Date, at: Date): Promise<Seal | undefined>;
-  /** Logs that events wait too long for a seal, and notifies people, once until they are sealed. */
+  /** Logs that events have waited too long for a seal, and notifies people. Does so once until they are sealed. */
   recordStalled(at: Date): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import type { Anchor, LedgerStore, SealedEvent } from './ports.ts';
 import type { EventLine, ForgottenLine, Seal } from './seal.ts';
 import { computeAuditPath, type Hash, toHex } from './tree.ts';
 
-/** The audit path of an event to its seal's root. */
+/** The audit path from an event to its seal's root. */
 interface PathLine {
   readonly type: 'path';
   readonly seq: number;
@@ -46,7 +46,7 @@ export function buildHeaderLine({ fingerprint, publicKey }: LedgerKey, order?: s
   return order === undefined ? { type: 'ledger', ...common } : { type: 'receipt', ...common, order };
 }
 
-/** If the next anchor is further away, the receipt doesn't include it. */
+/** If the next anchor is further away than this, the receipt doesn't include it. */
 const MAX_SEALS_TO_ANCHOR = 2_000;
 
 export interface ProvedOrder {
@@ -54,17 +54,17 @@ export interface ProvedOrder {
   readonly statementHash: string;
 }
 
-/** The fingerprints of a signed approval: the approver's key and those that vouched for it. */
+/** The key fingerprints in a signed approval: the approver's key and the keys that vouched for it. */
 const signedData = z.object({
   signature: z.object({ key: z.string() }),
   chain: z.array(z.object({ key: z.string() })).default([]),
 });
 
 /**
- * The receipt has the order's statement and sealed events, the revocations of the keys that signed them, the audit
+ * The receipt contains the order's statement and sealed events, revocations of the keys that signed them, the audit
  * paths, and the seals up to the next anchor.
- * @param statement rebuilt from the order's current rows. It may differ if the requester was deleted or the service's
- * address has changed
+ * @param statement rebuilt from the order's current rows. It may differ from the original if the requester was deleted
+ * or the service's URL has changed
  */
 export async function buildReceiptLines(
   store: LedgerStore,

@@ -2,7 +2,7 @@ import { canonicalJson } from '../lib/canonical-json.ts';
 import type { LedgerKey } from './key.ts';
 import { computeTreeHead, type Hash, hashLeaf, sha256, toHex } from './tree.ts';
 
-/** Sealed events and their seals: the lines of a ledger file. Pure. */
+/** The lines of a ledger file: sealed events and their seals. Pure. */
 
 export interface LoggedEvent {
   readonly at: Date;
@@ -38,7 +38,7 @@ export interface Seal {
   readonly to: number;
   /** Merkle tree head (RFC 6962) of the events, in hex. */
   readonly root: string;
-  /** SHA-256 (hex) of the previous seal's canonical form. First seal: the hash of nothing. */
+  /** SHA-256 (hex) of the previous seal's canonical form. For the first seal, the hash of the empty string. */
   readonly prev: string;
   readonly at: string;
   /** Ed25519 signature (base64) of the canonical form without this field. */

@@ -21,7 +21,7 @@ export function hashLeaf(entry: string): Hash {
   return sha256(LEAF, entry);
 }
 
-/** From the leaves to the root. A node without a sibling moves up unchanged. */
+/** The tree's levels, from the leaves to the root. A node without a sibling moves up unchanged. */
 function computeTreeLevels(leaves: readonly Hash[]): readonly (readonly Hash[])[] {
   const levels: (readonly Hash[])[] = [leaves];
   for (let level = leaves; level.length > 1; ) {

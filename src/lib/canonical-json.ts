@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Canonical JSON (RFC 8785). Undefined members are omitted.
+ * Formats canonical JSON (RFC 8785). Omits undefined members.
  * @throws {TypeError} for values that JSON can't represent, such as invalid Unicode
  */
 export function canonicalJson(value: unknown): string {

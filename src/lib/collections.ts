@@ -15,12 +15,12 @@ export function groupBy<Value, Key>(
   return groups;
 }
 
-/** Compares values by their JSON. */
+/** Compares values by their JSON form. */
 export function removeDuplicates<Value>(values: Iterable<Value>): Value[] {
   return [...new Map([...values].map((value) => [JSON.stringify(value), value])).values()];
 }
 
-/** The result of `condition && value`. */
+/** The type of `condition && value`. */
 export type Maybe<Value> = Value | undefined | false;
 
 export function dropMissing<Value>(values: readonly Maybe<Value>[]): Value[] {
@@ -33,7 +33,7 @@ export function splitIntoChunks<Value>(values: readonly Value[], size: number): 
   );
 }
 
-/** Processing a slice takes a few milliseconds. */
+/** A slice this large takes a few milliseconds to process. */
 const SLICE_SIZE = 500;
 
 /** Yields to the event loop between slices. */
@@ -44,7 +44,7 @@ export async function* iterateSlices<Value>(values: readonly Value[]): AsyncGene
   }
 }
 
-/** Runs sequentially. A failure doesn't stop the others. */
+/** Processes items sequentially. A failure doesn't stop the rest. */
 export async function settleEach<Item, Result>(
   items: Iterable<Item>,
   work: (item: Item) => Promise<Result>,

@@ -1,8 +1,8 @@
-/** More conflicts indicate a bug. */
+/** Having more conflicts than this indicates a bug. */
 const MAX_ATTEMPTS = 50;
 
 /**
- * Reads a row, decides and commits. After a conflict, starts over.
+ * Reads a row, decides and commits. Starts over after a conflict.
  * @param change for the error message
  * @param read receives the number of earlier attempts
  * @param attempt commits by compare-and-swap on the row's version; undefined on a conflict

@@ -1,7 +1,7 @@
 import { cleanText } from './typed-text.ts';
 
 /**
- * Column headings of spreadsheets and registrars, in several languages. Case, accents, spaces and punctuation are
+ * Column headings that spreadsheets and registrars use, in several languages. Case, accents, spaces and punctuation are
  * ignored.
  */
 
@@ -46,7 +46,7 @@ const HEADINGS = {
 
 export type ListColumn = keyof typeof HEADINGS;
 
-/** Known headings of unused columns. The dates among them are not expiry dates. */
+/** Known headings of columns that aren't used. Dates in these columns are not expiry dates. */
 const UNUSED_HEADINGS = `created, create date, created at, created on, creation date, creation time, date created,
   registered, registered at, registered on, registered since, registration date, reg date, purchased, purchase date,
   start date, Erstellt, erstellt am, Erstellungsdatum, angelegt am, Anlagedatum, registriert am, registriert seit,
@@ -81,7 +81,7 @@ export function isHeading(cell: string): boolean {
   return COLUMN_BY_HEADING.has(normalizeHeading(cell));
 }
 
-/** @returns '' for an unused column; an unknown heading in lower case */
+/** @returns '' for a column that isn't used; an unknown heading in lowercase */
 export function findColumn(heading: string): string {
   return COLUMN_BY_HEADING.get(normalizeHeading(heading)) ?? heading.toLowerCase();
 }

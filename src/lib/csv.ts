@@ -4,15 +4,15 @@ import { CsvError, parse } from 'csv-parse';
 import { isHeading } from './csv-headings.ts';
 import { cleanText } from './typed-text.ts';
 
-/** Reads CSV files of spreadsheets from any country. A malicious file can't block the event loop. */
+/** Reads CSV files that spreadsheets in any country write. A malicious file can't block the event loop. */
 
 export const MAX_CSV_BYTES = 4_000_000;
-/** Real files have about 12. */
+/** Typical files have about 12. */
 const MAX_COLUMNS = 100;
 /** In characters. */
 const MAX_CELL_LENGTH = 10_000;
 const CHUNK_BYTES = 16_384;
-/** Pauses between rows let other requests run. */
+/** How often parsing pauses to let other requests run. */
 const YIELD_INTERVAL_MS = 10;
 
 /** Some spreadsheets declare the separator in the first line. */
@@ -21,7 +21,7 @@ export const SEPARATOR_LINE = /^\s*"?sep=([,;|\t])"?[,;\s]*$/i;
 export interface CsvRecord {
   readonly line: number;
   readonly cells: readonly string[];
-  /** Cells including their formula guard. */
+  /** Cells with their formula guard. */
   readonly raw: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export type CsvIssue =
   /** Syntax error at this line, for example an unclosed quote. */
   | { readonly line: number; readonly code: 'not_csv' }
   | { readonly line: number; readonly code: 'repeated_column'; readonly column: string }
-  /** Another list starts here, maybe with other columns. */
+  /** Another list starts here, possibly with other columns. */
   | { readonly line: number; readonly code: 'second_header' }
   | {
       readonly line: number;
@@ -51,7 +51,7 @@ export interface CsvOptions {
   readonly findColumn: (heading: string) => string;
 }
 
-/** Usually an unquoted comma inside a value. */
+/** Extra cells usually come from an unquoted comma inside a value. */
 export function hasExtraCells(cells: readonly string[], columns: readonly string[]): boolean {
   return cells.slice(columns.length).some((cell) => cell !== '');
 }
@@ -70,7 +70,7 @@ class CsvIssueError extends Error {
 /** A prefix that keeps spreadsheets from reading a cell as a formula. It isn't part of the value. */
 const FORMULA_GUARD = /^'(?=[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
 
-/** UTF-8 or UTF-16 in either byte order, with or without a byte order mark. */
+/** Accepts UTF-8, and UTF-16 in either byte order, with or without a byte order mark. */
 export function decodeFile(
   bytes: Uint8Array,
 ): { readonly ok: true; readonly text: string } | { readonly ok: false; readonly issue: UnreadableFile } {
@@ -88,7 +88,7 @@ export function decodeFile(
   }
 }
 
-/** Without a byte order mark, every other byte of ASCII in UTF-16 is zero. */
+/** Even without a byte order mark, ASCII in UTF-16 can be recognized: every other byte is zero. */
 function detectEncoding(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' {
   const start = Buffer.from(bytes.subarray(0, 4)).toString('hex');
   if (/^fffe|^(?!00)..00(?!00)..00$/.test(start)) return 'utf-16le';
@@ -107,8 +107,8 @@ function decodeValidStart(bytes: Uint8Array): string {
 }
 
 /**
- * Columns may be separated by commas, semicolons, tabs or bars; line endings may be mixed. Stops at the first line over
- * a limit.
+ * Columns may be separated by commas, semicolons, tabs or vertical bars. Line endings may be mixed. Stops at the first
+ * line that exceeds a limit.
  */
 export async function readCsv(text: string, options: CsvOptions): Promise<CsvResult> {
   if (Buffer.byteLength(text) > MAX_CSV_BYTES)

@@ -14,10 +14,7 @@ const UNITS = [
 /** Ten years. */
 const MAX_DURATION_MS = 3_650 * DAY_MS;
 
-/**
- * Parses `90s`, `15m`, `72h` or `7d`.
- * @returns milliseconds; undefined when malformed or not positive
- */
+/** Parses `90s`, `15m`, `72h` or `7d`. @returns milliseconds; undefined if malformed or not positive */
 export function parseDuration(text: string): number | undefined {
   const [, amount, unit] = /^(\d{1,9})\s*([smhd])$/.exec(text.trim()) ?? [];
   const [, unitMs = 0] = UNITS.find(([name]) => name === unit) ?? [];

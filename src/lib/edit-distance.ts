@@ -1,4 +1,4 @@
-/** Levenshtein distance, except for long texts. */
+/** Levenshtein distance; infinite for long texts. */
 export function editDistance(a: string, b: string): number {
   if (a.length > 40) return Number.POSITIVE_INFINITY;
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

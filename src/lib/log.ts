@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino';
 import pretty from 'pino-pretty';
 
-/** No child loggers: their bindings wouldn't be masked. */
+/** Has no child loggers, because their bindings wouldn't be masked. */
 export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error'>;
 
 /**
- * Writes JSON lines. `Secret` prints `[secret]`. Fields with certain names are masked as well, because libraries pass
+ * Writes JSON lines. A `Secret` prints `[secret]`. Fields with certain names are also masked, because libraries pass
  * secrets as plain text.
  * @param level pino level
- * @param destination standard output by default
+ * @param destination default: standard output
  */
 export function createLog(level: string, destination?: DestinationStream): Log {
   return pino(
@@ -23,13 +23,13 @@ export function createLog(level: string, destination?: DestinationStream): Log {
   );
 }
 
-/** Readable lines instead of JSON. */
+/** Writes human-readable lines instead of JSON. */
 export function prettyOutput(): DestinationStream {
   // Synchronous, so that the last lines before an exit are written.
   return pretty({ sync: true, ignore: 'pid,hostname', colorize: process.stdout.isTTY });
 }
 
-/** As spelled by libraries. */
+/** As libraries spell them. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'password',
   'token',
@@ -40,7 +40,7 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
 /** Values can be circular. */
 const MAX_DEPTH = 8;
 
-/** Returns the same object if nothing is masked. */
+/** Returns the original object if nothing is masked. */
 function maskSecrets(values: Readonly<Record<string, unknown>>, depth = 0): Record<string, unknown> {
   let copy: Record<string, unknown> | undefined;
   for (const name of Object.keys(values)) {
@@ -56,7 +56,7 @@ function maskSecrets(values: Readonly<Record<string, unknown>>, depth = 0): Reco
 
 function maskValue(value: unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value;
-  // Errors are formatted by `describeError`, and values with `toJSON` by themselves.
+  // `describeError` formats errors, and values with `toJSON` format themselves.
   if (value instanceof Error || 'toJSON' in value) return value;
   if (Array.isArray(value)) return value.map((part) => maskValue(part, depth + 1));
   const parts: Record<string, unknown> = { ...value };
@@ -78,12 +78,12 @@ function describeError(error: unknown, depth = 0): DescribedError {
     return { type: typeof error, message: 'a value other than an Error was thrown' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   const isPrismaError = error.name.startsWith('PrismaClient');
-  // The message is removed first: it may contain a line that looks like a stack frame.
+  // The message is removed first, because one of its lines may look like a stack frame.
   const frames = error.stack
     ?.replace(error.message, '')
     .split('\n')
     .filter((line) => /^\s+at /.test(line));
-  // A connection that fails at several addresses has several errors; the first one explains it.
+  // A connection that fails at several addresses has several errors. The first one explains the failure.
   const cause: unknown = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
   return {
     type: error.name,
@@ -94,7 +94,7 @@ function describeError(error: unknown, depth = 0): DescribedError {
   };
 }
 
-/** Shown to the user and logged with the error. */
+/** A reference that is shown to the user and logged with the error. */
 export function createErrorReference(): string {
   return randomBytes(4).toString('hex');
 }

@@ -14,7 +14,7 @@ type DateResult =
 const FIRST_YEAR = 1985;
 const LAST_YEAR = 2200;
 
-/** Full and short month names, as in spreadsheets. */
+/** Full and short month names, as spreadsheets write them. */
 const MONTHS = new Map<string, string>(
   ['en', 'de', 'de-AT', 'fr', 'es', 'it', 'nl', 'pt', 'sv', 'da', 'pl'].flatMap((locale) =>
     (['long', 'short'] as const).flatMap((month) => {
@@ -40,7 +40,7 @@ const MAX_DATE_LENGTH = 60;
 /**
  * Parses `2027-03-01`, `01.03.2027`, `1 March 2027`, `46447` (a spreadsheet's date number), or a timestamp such as
  * `2027-03-01T12:00:00Z` (UTC by default). Rejects ambiguous dates.
- * @returns the time, midnight UTC for a date; or the issue.
+ * @returns the time, which is midnight UTC for a date; or the issue
  */
 export function parseTypedDate(text: string): DateResult {
   const trimmed = cleanText(text).trim();

@@ -5,7 +5,7 @@ const STRAY_JOINER =
   /(?<![\p{Script=Arabic}\p{M}\p{Extended_Pictographic}])[\u200c\u200d]|[\u200c\u200d](?![\p{L}\p{M}\p{Extended_Pictographic}])/gu;
 const NO_BREAK_SPACE = /[\u00a0\u2007\u202f]/g;
 
-/** Removes invisible characters of pasted text. */
+/** Removes invisible characters from pasted text. */
 export function cleanText(text: string): string {
   if (/^[ -~]*$/.test(text)) return text;
   return text.replace(INVISIBLE, '').replace(STRAY_JOINER, '').replace(NO_BREAK_SPACE, ' ');
@@ -13,7 +13,7 @@ export function cleanText(text: string): string {
 
 const MAX_SHOWN_LENGTH = 80;
 
-/** Cuts the text and puts it on one line. */
+/** Shortens text and puts it on one line. */
 export function shortenText(text: string): string {
   const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ');
   return clean.length > MAX_SHOWN_LENGTH ? `${[...clean].slice(0, MAX_SHOWN_LENGTH).join('')}…` : clean;

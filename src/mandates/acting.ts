@@ -7,20 +7,20 @@ import { coversName, isActive, type Mandate } from './mandate.ts';
 import type { MandateTerms } from './terms.ts';
 
 /**
- * Decides whether a mandate renews a name, and when the order is sent. Pure. Runs when the order is made and again in
- * the transaction that marks it as sent.
+ * Decides whether a mandate renews a name, and when the order is sent. Pure. Runs when the order is created and again
+ * in the transaction that marks it as sent.
  */
 
-/** Mandate renewals sent per day (UTC). */
+/** Maximum number of mandate renewals sent per day (UTC). */
 export const MAX_SENT_A_DAY = 200;
-/** Time between the announcement and the request, in which people can stop it. */
+/** Time between the announcement and the request. People can stop the order until then. */
 export const ANNOUNCEMENT_MS = DAY_MS;
 /** A day's requests are spread over this time. */
 const SPREAD_MS = 8 * HOUR_MS;
-/** Expiry dates of a name that are closer than this are the same one, corrected. */
+/** Two expiry dates of a name that are closer than this are the same expiry, corrected. */
 export const SAME_EXPIRY_MS = 180 * DAY_MS;
 
-/** Reasons that need no action, so no regular order is made. */
+/** Holds that need no action, so no regular order is made. */
 const NEEDS_NO_ACTION: ReadonlySet<HoldReason> = new Set<HoldReason>([
   'renewed_meanwhile',
   'let_go',
@@ -28,27 +28,27 @@ const NEEDS_NO_ACTION: ReadonlySet<HoldReason> = new Set<HoldReason>([
 ]);
 
 /**
- * Whether a name that its mandate doesn't renew gets a regular order. Not if the policy refuses it: nobody could
- * request it.
+ * Whether a name that its mandate doesn't renew gets a regular order. It doesn't if the policy refuses the renewal,
+ * because no one could request it.
  */
 export function needsOrder(code: HoldReason): boolean {
   return code !== 'policy_refuses' && code !== 'earlier_unknown' && !NEEDS_NO_ACTION.has(code);
 }
 
-/** A mandate's amounts used by other orders: sent, unsent, or with an unknown outcome. */
+/** The amounts of a mandate that other orders use: sent, unsent, or with an unknown outcome. */
 export interface UsedAmounts {
-  /** By the day (UTC, YYYY-MM-DD) of sending. */
+  /** By the day of sending (UTC, YYYY-MM-DD). */
   readonly byDay: readonly { readonly day: string; readonly minor: bigint }[];
   readonly countOn: (day: string) => number;
 }
 
-/** The used part of a mandate's total in a period. */
+/** The amount that a mandate has used of its total in a period. */
 function sumUsedInPeriod(span: BudgetSpan, day: string, byDay: UsedAmounts['byDay']): bigint {
   const period = getPeriod(span, day);
   return byDay.reduce((sum, each) => (getPeriod(span, each.day) === period ? sum + each.minor : sum), 0n);
 }
 
-/** Why an amount exceeds a mandate's limits on a day; undefined if it fits. Limits are inclusive. */
+/** Which of a mandate's limits an amount exceeds on a day; undefined if it fits. Limits are inclusive. */
 export function findExceededLimit(
   { max_price, max_total, span }: MandateTerms,
   amount: Amount | undefined,
@@ -65,7 +65,7 @@ export function findExceededLimit(
 export interface NameExpiry {
   readonly name: string;
   readonly expiresAt: Date;
-  /** The latest time for a renewal that keeps the name. */
+  /** The latest time at which a renewal keeps the name. */
   readonly renewableUntil: Date;
 }
 
@@ -83,7 +83,7 @@ export function actsInTime(
   return actsAt + ANNOUNCEMENT_MS + computeSpreadDelayMs(name) < endsAt.getTime();
 }
 
-/** The time of sending, and the amount. */
+/** When a renewal is sent, and its amount. */
 export interface SendPlan {
   readonly sendAfter: Date;
   readonly day: string;
@@ -91,8 +91,8 @@ export interface SendPlan {
 }
 
 /**
- * Plans a name's renewal: in a day, spread over some hours, and a day later for each day that is full.
- * @returns the reason if there is no time left or a limit is exceeded
+ * Plans a name's renewal: a day from now, spread over some hours, and one day later for each day that is full.
+ * @returns the reason if no time is left or a limit is exceeded
  */
 export function planSending(
   mandate: Mandate,
@@ -110,17 +110,17 @@ export function planSending(
     if (limit === undefined && amount !== undefined)
       return sendAfter < mandate.endsAt ? { sendAfter, day, amount } : 'mandate_ended';
     sendAfter = new Date(sendAfter.getTime() + DAY_MS);
-    // The last day is reserved for people.
+    // The last day is left for people to act.
     if (sendAfter.getTime() + DAY_MS >= end.renewableUntil.getTime()) return 'day_full';
   }
 }
 
-/** After a day's notice, spread over some hours. */
+/** After a day's notice, at a time that depends on the name. */
 export function computeEarliestSending(name: string, now: Date): Date {
   return new Date(now.getTime() + ANNOUNCEMENT_MS + computeSpreadDelayMs(name));
 }
 
-/** Constant for a name, different between names. */
+/** Always the same for one name, but different for different names. */
 function computeSpreadDelayMs(name: string): number {
   let hash = 2_166_136_261;
   for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 16_777_619);
@@ -130,7 +130,7 @@ function computeSpreadDelayMs(name: string): number {
 /** Facts about a name that decide whether its mandate renews it. */
 export interface RenewalFacts {
   readonly end: NameExpiry;
-  /** The registry shows the date, and there is no reason to doubt it. */
+  /** The registry shows the date, and nothing casts doubt on it. */
   readonly isDateCertain: boolean;
   readonly hasOwnerLeft: boolean;
   readonly hasOpenIncident: boolean;
@@ -140,11 +140,11 @@ export interface RenewalFacts {
   readonly hasUnknownRenewal: boolean;
   /** The policy's current requirements, compared with the mandate's approvals. */
   readonly policy: 'satisfied' | 'asks_more' | 'refuses';
-  /** The price of one year; undefined when unlisted. */
+  /** The price of one year; undefined if it isn't listed. */
   readonly amount: Amount | undefined;
 }
 
-/** Why a mandate doesn't renew a name, by the name's own facts; undefined if it does. */
+/** Why a mandate doesn't renew a name, from the facts about the name; undefined if it does. */
 function findHoldReason(facts: RenewalFacts): HoldReason | undefined {
   if (facts.hasUnknownRenewal) return 'earlier_unknown';
   if (facts.policy === 'refuses') return 'policy_refuses';
@@ -167,7 +167,7 @@ export function decideRenewal(
   return planSending(mandate, facts.end, facts.amount, used, now);
 }
 
-/** Read in the transaction that marks a mandate's order as sent. */
+/** Facts read in the transaction that marks a mandate's order as sent. */
 export interface FinalCheckFacts {
   readonly mandate: Mandate | undefined;
   /** The mandate's rows still match the approved statement. */
@@ -175,15 +175,15 @@ export interface FinalCheckFacts {
   readonly name: string;
   /** The name's current tags. */
   readonly affectedTags: readonly string[];
-  /** The expiry at the request, and the current one; undefined when no longer watched. */
+  /** The expiry when the order was created, and the current one; undefined if the name is no longer watched. */
   readonly plannedExpiry: Date;
   readonly expiresAt: Date | undefined;
   /** Two people decided to let the name lapse. */
   readonly isLapsing: boolean;
-  /** When people were notified; undefined before. */
+  /** When people were notified; undefined if they weren't yet. */
   readonly announcedAt: Date | undefined;
   readonly amount: Amount | undefined;
-  /** Without this order. */
+  /** Amounts used, without this order. */
   readonly used: UsedAmounts;
 }
 
@@ -203,38 +203,40 @@ export function isSameExpiry(a: Date, b: Date): boolean {
   return Math.abs(a.getTime() - b.getTime()) < SAME_EXPIRY_MS;
 }
 
-/** The decision about a mandate's order before it is sent. */
+/** Whether a mandate's order may be sent. */
 export type Clearance =
   | { readonly kind: 'clear' }
-  /** It is too early. */
+  /** Too early to send. */
   | { readonly kind: 'later'; readonly until: Date }
   | { readonly kind: 'held'; readonly code: HoldReason };
 
-/** Facts about a mandate's due order: those an approval checks, and those checked when it is marked as sent. */
+/** Facts about a mandate's due order: those that an approval checks, and those that the mark as sent checks. */
 export interface DueFacts extends RenewalFacts, FinalCheckFacts {
   readonly fitsBudgets: boolean;
-  /** When the order was made, and when the registry was last asked about its name. */
+  /** When the order was created, and when its name was last looked up at the registry. */
   readonly madeAt: Date;
   readonly lastLookupAt: Date | undefined;
 }
 
-/** The maximum age of the registry lookup at sending: names that expire soon are looked up every few hours. */
+/**
+ * The maximum age of the registry lookup when an order is sent. Names that expire soon are looked up every few hours.
+ */
 const MAX_LOOKUP_AGE_MS = DAY_MS;
 
 /** Interval between checks of an order that waits for its announcement or the registry. */
 const RECHECK_INTERVAL_MS = HOUR_MS / 4;
 
 /**
- * Decides about a due order. It waits for its announcement, and for a registry lookup that is recent and later than the
- * order: a restored database may lack a renewal that the registry shows.
+ * Decides about a due order. The order waits for its announcement, and for a registry lookup that is recent and was
+ * made after the order. A restored database may lack a renewal that the registry shows.
  */
 export function decideClearance(facts: DueFacts, now: Date): Clearance {
   const held = (code: HoldReason): Clearance => ({ kind: 'held', code });
   const refusal = findSendingRefusal(facts, now);
   if (refusal === 'not_announced') {
     const { announcedAt } = facts;
-    // If it is announced now, it can be sent in a day. If that is too late, people have the remaining time, and the
-    // expiry alerts notify them.
+    // If the order is announced now, it can be sent in a day. If that is too late, people have the remaining time, and
+    // the expiry alerts notify them.
     const until = new Date((announcedAt ?? now).getTime() + ANNOUNCEMENT_MS);
     if (isTooLate(facts.end, until)) return held(refusal);
     return {
@@ -251,7 +253,7 @@ export function decideClearance(facts: DueFacts, now: Date): Clearance {
   const requiredSince = Math.max(facts.madeAt.getTime(), now.getTime() - MAX_LOOKUP_AGE_MS);
   if (facts.lastLookupAt === undefined || facts.lastLookupAt.getTime() < requiredSince) {
     const until = new Date(now.getTime() + RECHECK_INTERVAL_MS);
-    // Leaves people a day to check the registry themselves.
+    // Leaves people a day to check the registry.
     const last = new Date(until.getTime() + DAY_MS);
     return isTooLate(facts.end, last) ? held('date_in_doubt') : { kind: 'later', until };
   }

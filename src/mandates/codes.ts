@@ -22,7 +22,7 @@ const HOLD_REASONS = [
   'moved_out',
   /** When sending: the name's expiry has changed. */
   'renewed_meanwhile',
-  /** When sending: two people decided to let it lapse. */
+  /** When sending: two people decided to let the name lapse. */
   'let_go',
   'mandate_ended',
 ] as const;
@@ -46,7 +46,7 @@ const MANDATE_ENDS = [
 export const storedMandateEnd = z.object({
   at: z.coerce.date(),
   because: z.enum(MANDATE_ENDS),
-  /** The person who ended it or has left. */
+  /** The person who ended it or who has left. */
   by: z.string().exactOptional(),
 });
 

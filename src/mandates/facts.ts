@@ -12,15 +12,15 @@ import { zoneFor } from '../zones/rules.ts';
 import { computeEarliestSending, type NameExpiry, type RenewalFacts } from './acting.ts';
 import type { MandateName } from './ports.ts';
 
-/** Loads the facts that a mandate's renewal depends on: all that an approval checks, read each time. */
+/** Loads the facts that a mandate's renewal depends on: everything that an approval checks, read each time. */
 
-/** A name's expiry, with the latest time for a renewal that keeps it. */
+/** A name's expiry, with the latest time at which a renewal keeps the name. */
 export function toNameExpiry({ name, expiresAt }: MandateName): NameExpiry {
   const graceDays = zoneFor(name).lifecycle?.autoRenewGraceDays ?? 0;
   return { name, expiresAt, renewableUntil: new Date(expiresAt.getTime() + graceDays * DAY_MS) };
 }
 
-/** The renewal of one name for one year, as input of the policy and the price list. */
+/** The renewal of one name for one year, as input for the policy and the price list. */
 export function buildRenewal({ requesterId, account }: Order, name: string) {
   const input = { names: [name], period: 1 };
   const usesTeamAccount = account.isTeamAccount ?? false;
@@ -37,9 +37,9 @@ export interface LoadedName {
 }
 
 /**
- * @param mandate its order
+ * @param mandate the mandate's order
  * @param without the order to be sent, so that it isn't counted as another renewal
- * @returns undefined while Slack can't look up a person it depends on
+ * @returns undefined while Slack can't look up a person that the renewal depends on
  */
 export async function loadName(
   deps: OrdersContext,
@@ -82,8 +82,8 @@ export async function loadName(
 }
 
 /**
- * Whether a mandate's approvals still meet the requirements of a name's renewal. Only this lets its orders be sent: it
- * doesn't matter whether approvers have left or lost the permission since.
+ * Whether a mandate's approvals still meet the requirements of a name's renewal, with the approvers and group members
+ * of today. Approvals by people who have left no longer count.
  */
 async function checkPolicy(
   deps: OrdersContext,
@@ -110,7 +110,7 @@ async function checkPolicy(
   return known.unreadableGroups.length > 0 || known.unconfirmed.size > 0 ? 'unknown' : 'asks_more';
 }
 
-/** Stand-ins when the mandate was approved; they remain so for its renewals. */
+/** The stand-ins when the mandate was approved. They stay valid for its renewals. */
 async function loadApprovalStandIns(
   deps: OrdersContext,
   mandate: Order,
@@ -129,8 +129,8 @@ async function loadApprovalStandIns(
 }
 
 /**
- * Amounts that a name's renewal reserves on a day; undefined when a budget is exceeded.
- * @param orderId its order, if any, whose reservation is replaced
+ * Amounts that a name's renewal reserves on a day; undefined if a budget is exceeded.
+ * @param orderId the renewal's order, if any. Its reservation is replaced
  */
 export async function loadReservation(
   deps: OrdersContext,

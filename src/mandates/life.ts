@@ -19,14 +19,14 @@ import type { MandateEnd } from './codes.ts';
 import { type ActiveMandate, isActive, readMandate } from './mandate.ts';
 import { computeMandateEnd, mandateTerms } from './terms.ts';
 
-/** Starts and ends mandates. Their orders are in `run.ts`. */
+/** Starts and ends mandates. `run.ts` makes their orders. */
 
 /** People are notified this long before a mandate ends. */
 const ENDING_SOON_MS = WEEK_MS;
 
 /**
- * Starts an approved mandate, if it and its people are unchanged. Sends nothing.
- * @returns false when Slack can't look up its people: try again
+ * Starts an approved mandate if its order and its people are unchanged. Sends nothing.
+ * @returns false if Slack can't look up its people: try again
  */
 export async function activateMandate(deps: OrdersContext, orderId: string): Promise<boolean> {
   const outcome = await changeOrder(deps, orderId, async (order) =>
@@ -93,7 +93,7 @@ export async function endMandate(
   return endWithReason(deps, orderId, { because: 'person', by: userId });
 }
 
-/** Ends a mandate when one of its people has left. @returns whether it is still active */
+/** Ends a mandate if one of its people has left. @returns whether it is still active */
 export async function endIfPersonLeft(deps: OrdersContext, order: Order): Promise<boolean> {
   const { people } = await findParties(deps.findAccount, order);
   const [requester, owner] = people;
@@ -114,14 +114,14 @@ export async function endIfPersonLeft(deps: OrdersContext, order: Order): Promis
   return true;
 }
 
-/** Ends all active mandates: their spending is no longer certain. */
+/** Ends all active mandates, because their spending is no longer certain. */
 export async function endMandatesAfterRestore(deps: OrdersContext): Promise<void> {
   for (const { id, mandateEnd } of await loadStartedMandates(deps.store, 'system'))
     if (mandateEnd === undefined)
       await changeOrder(deps, id, () => ({ event: { type: 'mandate_ended', because: 'database_restored' } }));
 }
 
-/** Ends a mandate whose rows differ from its log. @returns whether they do */
+/** Ends a mandate whose rows differ from its log. @returns whether they differ */
 export async function endIfContradicted(deps: OrdersContext, order: Order): Promise<boolean> {
   const history = await deps.store.loadHistory(order.id, 'system');
   if (findLogDifference(order, history, deps.store.isWitnessed) === undefined) return false;
@@ -164,7 +164,9 @@ async function endWithReason(
   return outcome;
 }
 
-/** Stops an ended mandate's unsent orders, to notify people immediately. They couldn't be marked as sent anyway. */
+/**
+ * Stops an ended mandate's unsent orders, so that people are notified immediately. The mark as sent would fail anyway.
+ */
 export async function stopUnsentOrders(deps: OrdersContext, mandateId: string): Promise<void> {
   const stopped = await settleEach(await deps.mandates.listUnsentIds(mandateId), (orderId) =>
     changeOrder(deps, orderId, () => ({

@@ -5,8 +5,8 @@ import type { MandateEnd } from './codes.ts';
 import { computeMandateEnd, type MandateTerms, mandateTerms } from './terms.ts';
 
 /**
- * A mandate is an order that sends nothing itself and is `SUCCEEDED` while active. Its approvals apply to its renewals;
- * each renewal is an order of its own. Pure.
+ * A mandate is an order that sends nothing itself and is `SUCCEEDED` while active. Its approvals apply to its renewals.
+ * Each renewal is a separate order. Pure.
  */
 
 /** A mandate that has started, read from its order. */
@@ -25,7 +25,7 @@ export interface ActiveMandate {
   readonly mandate: Mandate;
 }
 
-/** @returns undefined for another kind of order, or a mandate that hasn't started */
+/** @returns undefined for any other order, or a mandate that hasn't started */
 export function readMandate(order: Order): Mandate | undefined {
   if (order.task !== 'mandate' || order.state !== 'SUCCEEDED' || order.closedAt === undefined)
     return undefined;
@@ -50,7 +50,7 @@ export function coversName({ patterns }: Mandate, name: string, affectedTags: re
   return matchesPatterns(patterns, toSubject(name, 'host'), affectedTags) === 'yes';
 }
 
-/** If several mandates cover a name, the oldest applies, whatever the others allow. */
+/** If several mandates cover a name, the oldest applies, even if the others allow more. */
 function compareAge(a: Mandate, b: Mandate): number {
   return a.since.getTime() - b.since.getTime() || (a.id < b.id ? -1 : 1);
 }

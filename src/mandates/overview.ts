@@ -20,22 +20,22 @@ import type { MandateTerms } from './terms.ts';
 /** An active mandate, with its past and upcoming renewals. */
 export interface MandateStatus extends ActiveMandate {
   readonly history: readonly OrderLogEntry[];
-  /** The current month or year of its total. */
+  /** The current month or year that its total applies to. */
   readonly period: string;
   /** In minor units of its currency: spent, plus reserved for unanswered orders. */
   readonly booked: bigint;
   readonly reserved: bigint;
-  /** Names it will renew within 30 days, soonest first. */
+  /** Names that it will renew within 30 days, soonest first. */
   readonly upcoming: readonly MandateName[];
-  /** Its acts in the last 30 days, latest first. */
+  /** Its acts of the last 30 days, latest first. */
   readonly acts: readonly MandateAct[];
 }
 
 const SHOWN_DAYS = 30;
-/** Names read for the upcoming renewals. */
+/** Maximum number of names read to find upcoming renewals. */
 const MAX_UPCOMING = 1_000;
 
-/** The active mandates that a person may see, oldest first, and how many others there are. */
+/** The active mandates that a person may see, oldest first, and how many more there are. */
 export async function loadMandateStatuses(
   deps: OrdersContext,
   viewer: PersonViewer,
@@ -96,7 +96,7 @@ async function findUpcomingNames(
   return found;
 }
 
-/** Without a domain service, no mandate renews. */
+/** Without a domain service, mandates renew nothing. */
 async function loadActingMandates(
   deps: OrdersContext,
   viewer: SystemViewer,
@@ -109,7 +109,7 @@ interface ExpiringName {
   readonly expiresAt?: Date | undefined;
 }
 
-/** The active mandates that cover some names and don't end before they would renew them. */
+/** Active mandates that cover some names and don't end before the renewal. */
 async function findCoveringMandates(
   deps: OrdersContext,
   names: readonly ExpiringName[],
@@ -131,19 +131,19 @@ async function findCoveringMandates(
   );
 }
 
-/** A mandate's coverage with today's names and prices. */
+/** What a mandate covers, with today's names and prices. */
 export interface MandatePreview {
   readonly names: readonly string[];
-  /** One year of all its names, at the prices of a year ago and of today. */
+  /** The price of one year for all its names, a year ago and today. */
   readonly lastYear: OrderCost | undefined;
   readonly nextYear: OrderCost | undefined;
-  /** Names it wouldn't renew now, each with the reason. */
+  /** Names that it wouldn't renew now, each with the reason. */
   readonly held: readonly { readonly name: string; readonly because: HoldReason }[];
   /** Names for which an older mandate applies. */
   readonly others: readonly string[];
 }
 
-/** A pending mandate's coverage, with the names it wouldn't renew. */
+/** What a pending mandate would cover, with the names that it wouldn't renew. */
 export async function loadPreview(
   deps: OrdersContext,
   order: Order,
@@ -178,7 +178,7 @@ export async function loadPreview(
   };
 }
 
-/** Which of these expiries an active mandate will renew in time. */
+/** Returns a check for expiries that an active mandate will handle in time. */
 export async function findMandatesInTime(
   deps: OrdersContext,
 ): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
@@ -193,13 +193,13 @@ export async function findMandatesInTime(
 }
 
 export interface CoveringMandate {
-  /** Undefined when the viewer may not see it. */
+  /** Undefined if the viewer may not see it. */
   readonly mandate: ActiveMandate | undefined;
-  /** It ends before it would renew the name. */
+  /** The mandate ends before it would renew the name. */
   readonly endsBeforeRenewal: boolean;
 }
 
-/** The mandate that covers a name (if several, the one that applies); undefined when none does. */
+/** The mandate that covers a name. If there are several, the one that applies; undefined if there is none. */
 export async function findMandate(
   deps: OrdersContext,
   name: string,
@@ -224,7 +224,7 @@ export async function findMandatesByPerson(
   );
 }
 
-/** The future of names without further action. */
+/** What will happen to names if no one acts. */
 export interface Outlook {
   /** When mandates will renew names, if nothing changes. */
   readonly renewals: ReadonlyMap<string, Date>;
@@ -257,7 +257,7 @@ export async function loadOutlook(
   return { renewals, uncovered: uncovered.map(({ name }) => name) };
 }
 
-/** When mandates' existing orders are sent. @param open the open order of each name */
+/** When the existing orders of mandates are sent. @param open the open order of each name */
 async function loadPendingRenewals(
   { store, now }: OrdersContext,
   open: ReadonlyMap<string, string>,
@@ -272,7 +272,7 @@ async function loadPendingRenewals(
   });
 }
 
-/** When mandates will renew other names, by the same rules. */
+/** When mandates will renew the remaining names, by the same rules. */
 async function planRenewals(
   deps: OrdersContext,
   covering: ReadonlyMap<string, ActiveMandate>,
@@ -296,7 +296,7 @@ async function planRenewals(
   return found;
 }
 
-/** Usage of the limits after one more order. */
+/** The used amounts after one more order. */
 function addPlan({ byDay, countOn }: UsedAmounts, { day, amount }: SendPlan): UsedAmounts {
   return {
     byDay: [...byDay, { day, minor: BigInt(amount.minor) }],

@@ -5,9 +5,9 @@ import type { HoldReason } from './codes.ts';
 
 export interface MandateName {
   readonly name: string;
-  /** The effective date: that of a renewal that the registry doesn't show yet, if later. */
+  /** The effective expiry: the date of a renewal that the registry doesn't show yet, if that is later. */
   readonly expiresAt: Date;
-  /** The registry shows it, and there is no reason to doubt it. */
+  /** The registry shows it, and nothing casts doubt on it. */
   readonly isDateCertain: boolean;
   readonly lastLookupAt: Date | undefined;
   readonly owner: string | undefined;
@@ -16,20 +16,20 @@ export interface MandateName {
   readonly deletedAt: Date | undefined;
 }
 
-/** Whether and how a mandate renews a name, for one expiry. */
+/** A mandate's decision for one expiry of a name: it renews or holds the name. */
 export interface MandateAct {
   readonly id: string;
   readonly name: string;
   readonly expiresAt: Date;
   readonly mandateId: string;
   readonly at: Date;
-  /** The price; undefined when unknown. */
+  /** The price; undefined if unknown. */
   readonly amount: Amount | undefined;
-  /** Why it doesn't renew the name; undefined if it does. */
+  /** Why the mandate doesn't renew the name; undefined if it does. */
   readonly held: HoldReason | undefined;
-  /** Its order, or for a held name the regular order; undefined if there is none. */
+  /** The mandate's order or, for a held name, the regular order; undefined if there is none. */
   readonly orderId: string | undefined;
-  /** When the automatic order was announced. */
+  /** When the mandate's order was announced. */
   readonly announcedAt: Date | undefined;
 }
 
@@ -45,7 +45,7 @@ export type ActOutcome =
 
 export interface MandateStore {
   /**
-   * Names that expire between two dates, don't lapse, and have no act for this expiry, soonest first.
+   * Names that expire between two dates, aren't marked to lapse, and have no act for that expiry, soonest first.
    * @param after the last name of the previous page
    */
   listDue(
@@ -54,42 +54,45 @@ export interface MandateStore {
     after: Pick<MandateName, 'expiresAt' | 'name'> | undefined,
     limit: number,
   ): Promise<readonly MandateName[]>;
-  /** Those of some names that don't lapse and have no act for their expiry, soonest first. */
+  /** The given names that aren't marked to lapse and have no act for their expiry, soonest first. */
   filterUpcoming(names: readonly string[]): Promise<readonly MandateName[]>;
   find(name: string): Promise<MandateName | undefined>;
-  /** Those of some names that are watched and have an expiry date. */
+  /** The given names that are watched and have an expiry date. */
   findMany(names: readonly string[]): Promise<readonly MandateName[]>;
-  /** Watched names that match some patterns and don't lapse, sorted. */
+  /** Watched names that match some patterns and aren't marked to lapse, sorted. */
   findMatchingNames(patterns: readonly string[]): Promise<readonly string[]>;
   /** Amounts used by a mandate's orders. @param without an order to omit */
   loadUsedAmounts(mandateId: string, without?: string): Promise<UsedAmounts>;
   findLatestAccount(name: string): Promise<string | undefined>;
   /**
-   * Saves a mandate's order, reserves its amount in the budgets and the limits, and queues the notification. Everything
-   * is checked in the same transaction.
+   * Saves a mandate's order, reserves its amount in the budgets and limits, and queues the notification. Checks
+   * everything in the same transaction.
    */
   saveOrder(act: NewAct, creation: OrderCreation): Promise<ActOutcome>;
   /** Saves that a mandate doesn't renew a name, and queues the notification. */
   saveHeld(act: NewAct, held: HoldReason): Promise<ActOutcome>;
-  /** Holds a mandate's order: the name gets a regular order instead. @returns false when already held */
+  /** Holds a mandate's order: the name gets a regular order instead. @returns false if it was already held */
   hold(orderId: string, held: HoldReason, at: Date): Promise<boolean>;
-  /** Held names whose regular order is due, longest due first. */
+  /** Held names whose regular order is due, longest overdue first. */
   listDueForRegularOrder(now: Date, limit: number): Promise<readonly MandateAct[]>;
-  /** Retries a regular order that failed, with a delay that doubles each time. */
+  /** Schedules a retry of a regular order that failed, with a delay that doubles each time. */
   delayRegularOrder(actId: string, at: Date): Promise<void>;
-  /** Number of names waiting for a retry. */
+  /** Number of names whose regular order waits for a retry. */
   countDelayedOrders(): Promise<number>;
-  /** Records a name's regular order; undefined: none is possible. */
+  /** Records a name's regular order. Undefined: no order is possible. */
   recordRegularOrder(actId: string, orderId: string | undefined, at: Date): Promise<void>;
   listActs(mandateId: string, since: Date): Promise<readonly MandateAct[]>;
-  /** A mandate's spending from one day until before another, plus pending and unknown amounts, in minor units. */
+  /**
+   * A mandate's spending from one day (inclusive) to another (exclusive), plus pending and unknown amounts, in minor
+   * units.
+   */
   loadSpending(
     mandateId: string,
     from: string,
     until: string,
   ): Promise<{ readonly booked: bigint; readonly reserved: bigint }>;
   findByOrder(orderId: string): Promise<MandateAct | undefined>;
-  /** Acts of a day's message, posted or not. */
+  /** Acts in the message of a day, whether posted or not. */
   listActsOfDay(day: string): Promise<readonly MandateAct[]>;
   /** Records that some acts were announced, with their message. */
   recordAnnounced(

@@ -11,7 +11,7 @@ export interface MandateRequest
     'requesterId' | 'channelId' | 'threadTs' | 'isPrivate' | 'reason' | 'deliveryId'
   > {
   readonly typed: TypedTerms;
-  /** The account that its renewals use; undefined: none. */
+  /** The account for the renewals; undefined if there is none. */
   readonly account: Account | undefined;
 }
 
@@ -19,7 +19,7 @@ export type MandateRequestOutcome =
   | RequestOutcome
   | { readonly kind: 'wrong_terms'; readonly issues: readonly MandateIssue[] };
 
-/** Requests a mandate, if its terms are valid and each of its patterns matches a name today. */
+/** Requests a mandate if its terms are valid and each pattern matches at least one name today. */
 export async function requestMandate(
   deps: OrdersContext,
   { typed, account, ...request }: MandateRequest,

@@ -17,20 +17,20 @@ import type { MandateAct, MandateName } from './ports.ts';
 import { MAX_NOTICE_DAYS } from './terms.ts';
 
 /**
- * Creates an order for each due name, by mandate or as a regular order. Idempotent, also on several replicas: one act
- * is saved per expiry of a name.
+ * Creates an order for each due name, by mandate or as a regular order. Idempotent, also across replicas, because only
+ * one act is saved per expiry of a name.
  */
 
 /** Names read per query. */
 const PAGE_SIZE = 200;
-/** After its expiry, a name may still be renewable for this long. */
+/** How long after its expiry a name may still be renewable. */
 const MAX_GRACE_DAYS = 45;
 /** Held names processed per run. */
 const MAX_HELD_NAMES = 500;
 
 /**
  * Runs the mandates that are due. A failure doesn't affect other mandates and names.
- * @throws {AggregateError} after everything was tried
+ * @throws {AggregateError} after everything was attempted
  */
 export async function runMandates(deps: OrdersContext): Promise<void> {
   const maintained = await settleEach(await loadStartedMandates(deps.store, 'system'), (order) =>
@@ -57,7 +57,10 @@ async function requestForHeldNames(deps: OrdersContext): Promise<readonly unknow
     : errors;
 }
 
-/** Ends a mandate whose people have left, or stops an ended one's unsent orders. @returns it if it is still active */
+/**
+ * Ends a mandate whose people have left, or stops the unsent orders of one that has ended.
+ * @returns the mandate if it is still active
+ */
 async function maintainMandate(deps: OrdersContext, order: Order): Promise<ActiveMandate | undefined> {
   const mandate = readMandate(order);
   if (mandate === undefined || (await endIfContradicted(deps, order))) return undefined;
@@ -99,12 +102,12 @@ async function renewName(
   name: MandateName,
 ): Promise<void> {
   const known = await loadName(deps, order, name);
-  // Nothing to decide while another order is open or Slack can't look up people.
+  // There is nothing to decide while another order is open or Slack can't look up people.
   if (known === undefined || known.hasOpenOrder) return;
   const now = deps.now();
   const used = await deps.mandates.loadUsedAmounts(mandate.id);
   const plan = decideRenewal(mandate, known.facts, used, now);
-  // It ends too soon to send anything: another mandate may follow.
+  // The mandate ends too soon to send anything. Another mandate may follow.
   if (plan === 'mandate_ended') return;
   const act = {
     name: name.name,
@@ -138,7 +141,7 @@ async function createRenewalOrder(
     account,
     mandate: { id: mandate.id },
     sendAfter: plan.sendAfter,
-    // One act is saved per expiry of a name. Its order may be stopped and made again.
+    // Random, because the order of an act can be stopped and created again.
     deliveryId: `mandate:${randomUUID()}`,
   };
   const checked = checkRequest(deps.listInterfaces(account), request);
@@ -159,13 +162,13 @@ async function createRenewalOrder(
   if ('issue' in created) return 'account_gone';
   const act = { name: name.name, expiresAt: name.expiresAt, mandateId: mandate.id, at, amount: plan.amount };
   await deps.mandates.saveOrder(act, { order: created.order, log: [created.entry], reservation });
-  // If a limit was exceeded or another order came first, the next run decides again.
+  // If a limit was exceeded or another order was first, the next run decides again.
   return undefined;
 }
 
 /**
- * A name's renewal for the mandate's requester. Notifications go to the reminders channel, or where the mandate was
- * requested.
+ * A name's renewal, requested as the mandate's requester. Notifications go to the reminders channel or, without one, to
+ * where the mandate was requested.
  */
 async function buildRenewalRequest({ loadSettings }: OrdersContext, mandate: Order, name: string) {
   const { task, input, requesterId } = buildRenewal(mandate, name);
@@ -186,7 +189,7 @@ async function requestRegularOrder(deps: OrdersContext, act: MandateAct): Promis
     deliveryId: `mandate-held:${act.id}`,
   });
   const hasOrder = outcome.kind === 'accepted' || outcome.kind === 'open_already';
-  // The held order will be stopped soon.
+  // The held order is still open and will be stopped soon.
   if (outcome.kind === 'open_already' && outcome.order.mandate !== undefined) return;
   await deps.mandates.recordRegularOrder(act.id, hasOrder ? outcome.order.id : undefined, deps.now());
 }

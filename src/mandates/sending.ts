@@ -12,8 +12,8 @@ import { buildRenewal, loadName, loadReservation } from './facts.ts';
 import { readMandate } from './mandate.ts';
 
 /**
- * The last checks of a mandate's order before it is sent: all that an approval checks, repeated in the transaction that
- * marks it as sent.
+ * The last checks of a mandate's order before it is sent: everything that an approval checks, repeated in the
+ * transaction that marks it as sent.
  */
 
 /** Whether an order may be sent now, with the checks for marking it as sent. */
@@ -35,7 +35,7 @@ export async function checkClearance(deps: OrdersContext, order: Order): Promise
   };
 }
 
-/** All facts about a due order; or its outcome if they can't be known. */
+/** All facts about a due order, or the decision if they can't be loaded. */
 async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
   const held = (code: HoldReason) => ({ kind: 'held', code }) as const;
   const [item] = order.items;
@@ -70,8 +70,8 @@ async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
 }
 
 /**
- * Whether an order is what its mandate makes for a name. The mandate's approvals apply to nothing else that claims to
- * be its order.
+ * Whether an order is exactly what its mandate creates for a name. The mandate's approvals don't apply to any other
+ * order that claims to belong to it.
  */
 function isMandateRenewal(mandate: Order, order: Order, name: string): boolean {
   const { task, input, requesterId } = buildRenewal(mandate, name);
@@ -87,7 +87,7 @@ function isMandateRenewal(mandate: Order, order: Order, name: string): boolean {
 /** Delay while Slack can't look up people. */
 const MEMBERSHIP_RETRY_MS = 5 * MINUTE_MS;
 
-/** @param day whose total was checked and is reserved: past midnight it is checked again */
+/** @param day the day whose total was checked and is reserved. After midnight, it is checked again */
 function createFinalCheck({ serviceEndpoints, now }: OrdersContext, day: string): MandatedSending['check'] {
   return (kept: Order | undefined, read: FinalCheckRows) => {
     const mandate = kept && readMandate(kept);

@@ -8,7 +8,7 @@ import { utcDay } from '../zones/calendar-day.ts';
 
 /** A mandate's terms: the names that may be renewed without a request each time, and the limits. Pure. */
 
-/** Each pattern is a line of the mandate's card. */
+/** Each pattern takes a line of the mandate's card. */
 const MAX_PATTERNS = 50;
 const MAX_DAYS_AHEAD = 400;
 export const MIN_NOTICE_DAYS = 3;
@@ -19,16 +19,16 @@ const limit = z.object({ currency: z.string(), minor: z.int().min(1) });
 
 /** The input of a mandate's order, keyed by its form's fields. */
 export const mandateTerms = z.object({
-  /** As in a rule: `*.rest`, `tag:brand`, names. */
+  /** As in policy rules: `*.rest`, `tag:brand`, names. */
   mandate_names: z.array(z.string()).min(1).max(MAX_PATTERNS),
   /** For one name and one year, inclusive. */
   max_price: limit,
   /** For all names in one calendar month or year, inclusive. */
   max_total: limit,
   span: z.enum(BUDGET_SPANS),
-  /** The last day (UTC) on which it sends orders, YYYY-MM-DD. */
+  /** The last day on which it sends orders (UTC, YYYY-MM-DD). */
   until: z.iso.date(),
-  /** It renews a name this many days before its expiry. */
+  /** It starts to renew a name this many days before the expiry. */
   notice: z.int().min(MIN_NOTICE_DAYS).max(MAX_NOTICE_DAYS),
 });
 export type MandateTerms = Readonly<z.output<typeof mandateTerms>>;
@@ -37,7 +37,7 @@ export function computeMandateEnd({ until }: MandateTerms): Date {
   return new Date(Date.parse(until) + DAY_MS);
 }
 
-/** The terms in a statement: amounts with all their decimals and their currency. */
+/** The terms in a statement: amounts with all decimals and their currency. */
 export function toStatedTerms({ max_price, max_total, span, until, notice }: MandateTerms) {
   const formatWithCurrency = (amount: Amount) => `${formatDecimal(amount)} ${amount.currency}`;
   return {
@@ -78,7 +78,7 @@ export type MandateIssue = { readonly field: MandateField } & (
         | 'fits_everything';
     }
   | { readonly code: 'unreadable_pattern'; readonly given: string }
-  /** It matches no name on the watch list. */
+  /** The pattern matches no name on the watch list. */
   | { readonly code: 'fits_nothing'; readonly given: string }
   /** The person has no account of their own, or the team has none. */
   | { readonly code: 'no_account' }
@@ -93,10 +93,7 @@ export type ReadTerms =
   | { readonly ok: true; readonly terms: MandateTerms }
   | { readonly ok: false; readonly issues: readonly MandateIssue[] };
 
-/**
- * Parses a mandate's terms, with every issue at its field.
- * @param today in UTC, YYYY-MM-DD
- */
+/** Parses a mandate's terms and reports every issue at its field. @param today in UTC, YYYY-MM-DD */
 export function readTerms(typed: TypedTerms, currency: string, today: string): ReadTerms {
   const issues: MandateIssue[] = [];
   const report = (issue: MandateIssue) => void issues.push(issue);
@@ -159,7 +156,7 @@ function readUntil(text: string, today: string, report: ReportIssue): string | u
   const read = parseTypedDate(text);
   const day = read.ok ? utcDay(read.value) : undefined;
   if (day === undefined) report({ field, code: 'not_a_day' });
-  // Today's orders would be sent tomorrow at the earliest.
+  // Orders created today are sent tomorrow at the earliest.
   else if (day <= today) report({ field, code: 'day_past' });
   else if (Date.parse(day) - Date.parse(today) > MAX_DAYS_AHEAD * DAY_MS)
     report({ field, code: 'too_far_ahead', max: MAX_DAYS_AHEAD });

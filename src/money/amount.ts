@@ -1,4 +1,7 @@
-/** Amounts are integers in the currency's minor unit, parsed and formatted digit by digit to avoid floating point. */
+/**
+ * Amounts are integers in the currency's minor unit. They are parsed and formatted digit by digit to avoid floating
+ * point.
+ */
 
 /** `{ currency: 'EUR', minor: 1250 }` is €12.50. */
 export interface Amount {
@@ -7,10 +10,10 @@ export interface Amount {
   readonly minor: number;
 }
 
-/** In minor units. The sum of 9,000 of them is still a safe integer. */
+/** In minor units. The sum of 9,000 such amounts is still a safe integer. */
 const MAX_MINOR = 1_000_000_000_000;
 
-/** ISO 4217 currencies without two decimals. */
+/** ISO 4217 currencies that don't have two decimals. */
 const EXPONENTS = new Map<string, number>([
   ...['BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF']
     .concat('XOF', 'XPF')
@@ -32,10 +35,7 @@ export type ReadAmount =
   | { readonly ok: true; readonly amount: Amount }
   | { readonly ok: false; readonly issue: AmountIssue };
 
-/**
- * Accepts `100`, `100.5`, `100.00`: no sign, no thousands separator.
- * @param currency ISO 4217 code.
- */
+/** Accepts `100`, `100.5`, `100.00`: no sign, no thousands separator. @param currency ISO 4217 code */
 export function parseAmount(text: string, currency: string): ReadAmount {
   const exponent = getCurrencyDecimals(currency);
   if (exponent === undefined) return { ok: false, issue: 'unknown_currency' };
@@ -68,8 +68,8 @@ export function sumByCurrency(amounts: Iterable<Amount>): Amount[] {
 }
 
 /**
- * Formats as `€36.00` or `36,00 €`. `Intl` formats only the integer part; decimals are appended, so nothing is rounded.
- * The number of decimals follows ISO 4217, which `Intl` doesn't for every currency.
+ * Formats an amount, such as `€36.00` or `36,00 €`. `Intl` formats only the integer part, and decimals are appended, so
+ * nothing is rounded. The number of decimals follows ISO 4217, unlike `Intl` for some currencies.
  * @param locale BCP 47 tag, such as `de-DE`
  */
 export function formatAmount({ currency, minor }: Amount, locale: string): string {
@@ -89,7 +89,7 @@ export function toWholeUnits({ currency, minor }: Amount): number {
 
 const formats = new Map<string, Intl.NumberFormat>();
 
-/** Creating a format is slow, so formats are cached. */
+/** Creating a formatter is slow, so formatters are cached. */
 function getCurrencyFormat(locale: string, currency: string, exponent: number): Intl.NumberFormat {
   const key = `${locale} ${currency}`;
   const known = formats.get(key);

@@ -19,13 +19,13 @@ export interface BudgetComparison {
 export interface BudgetedItems {
   /** Names in ASCII. */
   readonly items: readonly { readonly n: number; readonly name: string }[];
-  /** Id of an order that is resumed: its reservations for unsent items are renewed. */
+  /** The id of an order that is resumed. Its reservations for unsent items are replaced. */
   readonly resumedOrderId: string | undefined;
 }
 
 /**
  * Compares an order's cost with the current budgets.
- * @param cost may be a promise: budgets are read in parallel
+ * @param cost may be a promise, so that budgets are loaded in parallel
  * @returns undefined for an order without a price
  */
 export type CompareBudgets = (
@@ -33,7 +33,7 @@ export type CompareBudgets = (
   cost: OrderCost | undefined | Promise<OrderCost | undefined>,
 ) => Promise<BudgetComparison | undefined>;
 
-/** Reserves nothing; the store compares again when it does. */
+/** Reserves nothing. The store compares again when it reserves. */
 export function createBudgetComparison(deps: {
   readonly teamId: string;
   readonly budgets: Pick<BudgetStore, 'loadStatusesForNames'>;

@@ -21,7 +21,7 @@ export function getPeriod(span: BudgetSpan, day: string): string {
 
 export interface ReservedItem {
   readonly n: number;
-  /** Undefined: unknown price, not reserved. */
+  /** Undefined if the price is unknown. Then nothing is reserved. */
   readonly amount: Amount | undefined;
   readonly tags: readonly string[];
 }
@@ -29,16 +29,16 @@ export interface ReservedItem {
 /** Amounts reserved at an order's last approval. */
 export interface Reservation {
   readonly teamId: string;
-  /** YYYY-MM-DD in UTC. Decides which month and year the order belongs to. */
+  /** YYYY-MM-DD in UTC. Determines the month and year that the order counts towards. */
   readonly day: string;
   readonly items: readonly ReservedItem[];
   /** The excess that an admin approved. Nothing beyond it is reserved. */
   readonly agreedExcess: readonly MissingAmount[];
-  /** A budget applies to some of it, so budgets are compared again under a lock. */
+  /** At least one budget applies, so budgets are compared again under a lock. */
   readonly isLimited: boolean;
 }
 
-/** @param asked the order's items, in the order of the cost's names */
+/** @param requested the order's items, in the order of the names in `cost` */
 export function buildReservation(
   cost: OrderCost,
   requested: readonly { readonly n: number; readonly name: string }[],
@@ -53,7 +53,7 @@ export function buildReservation(
   return { teamId, day, items, agreedExcess: [], isLimited: true };
 }
 
-/** Amounts in other currencies don't use up a budget. */
+/** Amounts in other currencies don't count towards a budget. */
 export function sumInBudget({ tag, amount: { currency } }: Budget, { items }: Reservation): bigint {
   return items.reduce((sum, { amount, tags }) => {
     const counts = amount?.currency === currency && (tag === undefined || tags.includes(tag));
@@ -64,9 +64,9 @@ export function sumInBudget({ tag, amount: { currency } }: Budget, { items }: Re
 export interface BudgetStatus {
   readonly budget: Budget;
   readonly period: string;
-  /** Succeeded orders. */
+  /** Amounts of succeeded orders. */
   readonly booked: bigint;
-  /** Approved, but not carried out yet or with an unknown outcome. */
+  /** Amounts of orders that are approved but not carried out yet, or have an unknown outcome. */
   readonly reserved: bigint;
 }
 
@@ -80,7 +80,7 @@ export function computeShares(statuses: readonly BudgetStatus[], reservation: Re
     .filter(({ orderAmount }) => orderAmount > 0n);
 }
 
-/** Before the order's own share. Negative when the budget is already exceeded. */
+/** What remains of a budget, before the order's own share. Negative if the budget is already exceeded. */
 export function computeRemaining({ budget, booked, reserved }: BudgetStatus): bigint {
   return BigInt(budget.amount.minor) - booked - reserved;
 }
@@ -97,7 +97,7 @@ export const storedMissingAmount = z.object({
 /** How far an order exceeds a budget, as stored with the order. */
 export type MissingAmount = Readonly<z.output<typeof storedMissingAmount>>;
 
-/** Whether an admin approved the same excess of the same budgets, or more. */
+/** Whether an admin has approved at least this excess of the same budgets. */
 export function isExcessApproved(over: readonly MissingAmount[], agreed: readonly MissingAmount[]): boolean {
   return over.every((excess) =>
     agreed.some(
@@ -114,7 +114,7 @@ function computeExcess({ leftMinor, takesMinor }: MissingAmount): bigint {
   return BigInt(takesMinor) - BigInt(leftMinor);
 }
 
-/** Budgets too small for the order. */
+/** The budgets that are too small for the order, with the missing amounts. */
 export function findMissingAmounts(shares: readonly BudgetShare[]): MissingAmount[] {
   return shares
     .filter((share) => share.orderAmount > computeRemaining(share))
@@ -127,7 +127,7 @@ export function findMissingAmounts(shares: readonly BudgetShare[]): MissingAmoun
     }));
 }
 
-/** @throws {RangeError} when the number is not safe */
+/** @throws {RangeError} if the number isn't safe */
 export function toExactNumber(minor: bigint): number {
   const number = Number(minor);
   if (!Number.isSafeInteger(number)) throw new RangeError('a sum is too large to be exact');

@@ -8,23 +8,23 @@ export interface PricedOrder {
   readonly task: string;
   readonly names: readonly string[];
   readonly input: unknown;
-  /** A later day than today, whose prices apply. */
+  /** When the order is sent, if later. The prices of that day apply. */
   readonly sendAfter?: Date | undefined;
 }
 
-/** The day (UTC) on which an order is sent at the earliest. Its prices and budgets count. */
+/** The earliest day (UTC) on which an order is sent. The prices and budgets of that day apply. */
 export function getSendingDay({ sendAfter }: Pick<PricedOrder, 'sendAfter'>, now: Date): string {
   return utcDay(sendAfter !== undefined && sendAfter > now ? sendAfter : now);
 }
 
-/** One period for all names, or one per name. */
+/** One period for all names, or one for each. */
 const periodFields = z
   .object({ period: z.number().exactOptional(), periods: z.record(z.string(), z.number()).exactOptional() })
   .catch({});
 
 /**
- * The cost on the day (UTC) on which the order is sent.
- * @returns undefined for a task without prices, or one that may be free and isn't listed
+ * The cost on the day (UTC) the order is sent.
+ * @returns undefined for a task without prices, or for an unlisted one that may be free
  */
 export type PriceOrder = (order: PricedOrder) => Promise<OrderCost | undefined>;
 

@@ -8,24 +8,21 @@ export interface ListedPrice extends Price {
 
 /** Implemented by the store. Every change is logged. */
 export interface PriceStore {
-  /** By zone, task and period, newest first. */
+  /** Sorted by zone, task and period, newest first. */
   list(): Promise<readonly ListedPrice[]>;
-  /** For orders: a team may list thousands of prices. */
+  /** The prices of some zones, because a team may have thousands of prices. */
   listForZones(zones: readonly string[]): Promise<readonly ListedPrice[]>;
-  /**
-   * All or nothing.
-   * @returns false when the list changed since the edits were made
-   */
+  /** Saves all edits or none. @returns false if the list has changed since the edits were made */
   save(edits: readonly PriceEdit[], by: string, at: Date): Promise<boolean>;
 }
 
 /** Implemented by the store. Every change is logged. */
 export interface BudgetStore {
-  /** The budget of all names first, then by tag; month before year. */
+  /** The budget for all names first, then by tag; month before year. */
   list(): Promise<readonly Budget[]>;
   statuses(day: string): Promise<readonly BudgetStatus[]>;
   /**
-   * Includes the tags of the affected names, read in the same statement.
+   * Includes the tags of the names, read in the same statement.
    * @param without an order whose reservations for unsent items are omitted
    */
   loadStatusesForNames(
@@ -36,7 +33,7 @@ export interface BudgetStore {
     readonly statuses: readonly BudgetStatus[];
     readonly tags: ReadonlyMap<string, readonly string[]>;
   }>;
-  /** @returns `taken` when a budget with the same tag and span exists */
+  /** @returns `taken` if a budget with the same tag and span exists */
   add(budget: Omit<Budget, 'id'>, by: string, at: Date): Promise<'saved' | 'taken'>;
   /** Keeps the currency. */
   setAmount(id: string, minor: number, by: string, at: Date): Promise<'saved' | 'same' | 'gone'>;
@@ -46,12 +43,13 @@ export interface BudgetStore {
 export interface SpendStore {
   /** Paid names of live orders that succeeded in [from, to). */
   purchases(from: Date, to: Date): Promise<readonly Purchase[]>;
-  /** Names sent in that time with an unknown outcome. */
+  /** Names sent in that period that have an unknown outcome. */
   unknownOutcomes(from: Date, to: Date): Promise<number>;
-  /** Names that expire in [from, until), except those that lapse. */
+  /** Names that expire in [from, until), except those marked to lapse. */
   renewals(from: Date, until: Date, timeZone: string): Promise<readonly RenewalCount[]>;
   /**
-   * Names without website and mail, except those that lapse or were deleted. Names whose lookups failed are omitted.
+   * Names with neither website nor mail, except those that were deleted or are marked to lapse. Names whose lookups
+   * failed are omitted.
    */
   unused(): Promise<readonly ZoneCount[]>;
 }

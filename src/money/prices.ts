@@ -3,17 +3,17 @@ import { groupBy } from '../lib/collections.ts';
 import { zoneFor } from '../zones/rules.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 
-/** The team's own price list. An unlisted price is unknown: the task is neither free nor refused. */
+/** The team's own price list. If a price isn't listed, it is unknown: the task is neither free nor refused. */
 
 /** Tasks that cost money in every zone. */
 export const CHARGED_TASKS = ['create', 'transfer', 'renew', 'restore'] as const;
-/** Also tasks whose cost the service API doesn't document. */
+/** Includes tasks whose cost the service API doesn't document. */
 export const PRICED_TASKS = [...CHARGED_TASKS, 'owner-change', 'authcode'] as const;
 export type PricedTask = (typeof PRICED_TASKS)[number];
 
-/** Tasks priced by years. Others have period 1. */
+/** Tasks that are priced per number of years. Others have the period 1. */
 const TASKS_WITH_PERIOD: ReadonlySet<PricedTask> = new Set<PricedTask>(['create', 'renew']);
-/** Tasks that include a registration or renewal: premium names cost more. */
+/** Tasks that include a registration or renewal, which costs more for premium names. */
 const PREMIUM_TASKS: ReadonlySet<PricedTask> = new Set<PricedTask>(['create', 'transfer', 'renew']);
 
 export interface Price {
@@ -34,12 +34,12 @@ const quote = z.object({
   amount,
   validFrom: z.string(),
   source: z.string(),
-  /** How often the one-year price was added, when the list has no price for the whole period. */
+  /** How often the one-year price was counted, if the list has no price for the whole period. */
   times: z.int(),
 });
 export type Quote = Readonly<z.output<typeof quote>>;
 
-/** Stored in the order's event. */
+/** Stored with the order's events. */
 export const storedCost = z.object({
   names: z
     .array(
@@ -65,7 +65,7 @@ export function isPricedTask(task: string): task is PricedTask {
   return PRICED_TASKS.some((each) => each === task);
 }
 
-/** For other tasks, a missing price isn't mentioned. */
+/** If the price of any other task is missing, it isn't mentioned. */
 export function isCharged(task: PricedTask): boolean {
   return CHARGED_TASKS.some((each) => each === task);
 }
@@ -99,7 +99,7 @@ export function isSamePrice(a: Price, b: Price): boolean {
   );
 }
 
-/** A price with the same zone, task, period and day replaces the previous one. */
+/** A new price replaces the one with the same zone, task, period and day. */
 export function diffPrices(list: readonly Price[], prices: readonly Price[]): readonly PriceEdit[] {
   const listed = new Map(list.map((price) => [formatPriceKey(price), price]));
   return prices
@@ -107,7 +107,7 @@ export function diffPrices(list: readonly Price[], prices: readonly Price[]): re
     .filter(({ before, after }) => before === undefined || !isSamePrice(before, after));
 }
 
-/** Everything after the first label. The price of `de` doesn't apply to `com.de`, which another registry sells. */
+/** Everything after the first label. The price for `de` doesn't apply to `com.de`, which another registry sells. */
 export function getZone(name: string): string {
   return name.slice(name.indexOf('.') + 1);
 }
@@ -120,9 +120,9 @@ export interface PriceQuery {
 }
 
 /**
- * Uses the newest valid price. Without a price for several years, multiplies the one-year price.
+ * Uses the newest valid price. If several years have no price, multiplies the one-year price.
  * @param day YYYY-MM-DD
- * @returns undefined when unlisted
+ * @returns undefined if no price is listed
  */
 export function findQuote(list: readonly Price[], query: PriceQuery, day: string): Quote | undefined {
   const { name, task } = query;
@@ -147,7 +147,7 @@ export function findPrice(
   return found && { amount: found.amount, validFrom: found.validFrom, source: found.source };
 }
 
-/** Sorted once per list: reports look up tens of thousands of purchases. */
+/** Each list is sorted only once, because reports look up tens of thousands of purchases. */
 const sortedLists = new WeakMap<readonly Price[], ReadonlyMap<string, readonly Price[]>>();
 
 function listPrices(list: readonly Price[], product: Product): readonly Price[] {
@@ -166,7 +166,7 @@ function multiplyAmount({ currency, minor }: Amount, factor: number): Amount {
   return { currency, minor: minor * factor };
 }
 
-/** The zone has premium names, or this is unknown. */
+/** Whether the zone has premium names, or may have some. */
 function isPossiblyPremium(name: string, task: PricedTask): boolean {
   const zone = zoneFor(name);
   return PREMIUM_TASKS.has(task) && (zone.premiumNames !== undefined || !zone.documented);
@@ -200,7 +200,7 @@ export function calculateCost(
   };
 }
 
-/** The same price per name, or the same unknown prices. */
+/** Whether each name has the same price, or is unpriced in both. */
 export function isSameCost(a: OrderCost, b: OrderCost): boolean {
   const format = ({ names }: OrderCost) =>
     names.map(({ name, quote }) => `${name} ${quote?.amount.minor} ${quote?.amount.currency}`).join();

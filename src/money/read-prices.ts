@@ -9,7 +9,7 @@ import { formatPriceKey, hasPeriod, isPricedTask, type Price } from './prices.ts
 /** Inputs of the form and columns of the CSV file. */
 export const PRICE_FIELDS = ['zone', 'task', 'period', 'amount', 'valid_from', 'source'] as const;
 export type PriceField = (typeof PRICE_FIELDS)[number];
-/** Exports include the currency; imports may omit it. */
+/** Exports include the currency. Imports may omit it. */
 export const PRICE_COLUMNS = [...PRICE_FIELDS, 'currency'] as const;
 
 const MAX_SOURCE_LENGTH = 200;
@@ -34,7 +34,7 @@ export type ReadPrice =
   | { readonly ok: true; readonly price: Price }
   | { readonly ok: false; readonly issues: Readonly<Partial<Record<PriceField | 'currency', PriceIssue>>> };
 
-/** @param currency ISO 4217 code, used when none is given */
+/** @param currency ISO 4217 code for a price that doesn't include one */
 export function readPrice(texts: Texts, currency: string): ReadPrice {
   const readField = (field: keyof Texts) => texts[field]?.trim() ?? '';
   const issues: Partial<Record<PriceField | 'currency', PriceIssue>> = {};
@@ -86,8 +86,8 @@ export type ReadPrices =
   | { readonly ok: false; readonly issues: readonly LineIssue[] };
 
 /**
- * CSV with a header, separated by comma, semicolon or tab.
- * @returns the prices, or all issues: one bad line refuses the whole file
+ * Parses CSV with a header, separated by commas, semicolons or tabs.
+ * @returns the prices, or all issues: a single bad line refuses the file
  */
 export async function readPrices(text: string, currency: string): Promise<ReadPrices> {
   const csv = await readCsv(text, { maxRows: MAX_PRICES, findColumn });

@@ -3,7 +3,7 @@ import { utcDay } from '../zones/calendar-day.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 import { findQuote, getZone, isCharged, type Price, type PricedTask, type Quote } from './prices.ts';
 
-/** Calculated from the price list, because the service's responses contain no amounts. */
+/** Spending is calculated from the price list, because the service's responses contain no amounts. */
 
 export interface Purchase {
   readonly name: string;
@@ -14,11 +14,11 @@ export interface Purchase {
   readonly at: Date;
   /** Undefined for a person's request. */
   readonly mandate?: string | undefined;
-  /** Requesters who may see a private order; undefined when everyone may. */
+  /** The requesters, if only they may see a private order; undefined if everyone may. */
   readonly privateTo?: readonly string[] | undefined;
 }
 
-/** Key of purchases whose zone or requester the reader may not see. */
+/** The key for purchases whose zone or requester the reader may not see. */
 export const CONCEALED = '';
 
 export interface SpendSum {
@@ -32,7 +32,7 @@ export interface SpendLine extends SpendSum {
   readonly key: string;
 }
 
-/** Each name is in one line per list, except in `byTag`. */
+/** Each name is counted in one line per list, except in `byTag`. */
 export interface Spend {
   readonly total: SpendSum;
   /** YYYY-MM, in UTC. */
@@ -40,17 +40,17 @@ export interface Spend {
   readonly byTask: readonly SpendLine[];
   readonly byZone: readonly SpendLine[];
   readonly byPerson: readonly SpendLine[];
-  /** A name with several tags is in each tag's line. Untagged and concealed names are omitted. */
+  /** A name with several tags is counted in each tag's line. Untagged and concealed names are omitted. */
   readonly byTag: readonly SpendLine[];
   /** Renewals by mandates only. */
   readonly byMandate: readonly SpendLine[];
 }
 
 /**
- * Uses the prices of the day on which each order succeeded.
+ * Calculates spending with the prices of the day on which each order succeeded.
  * @param tags current tags by name
- * @param isConcealed purchases the reader may not see. They are in every sum, but not in lines for a person, tag or
- * small zone, which would reveal them
+ * @param isConcealed which purchases the reader may not see. They are included in sums, but not in lines for a person,
+ * tag or small zone, which would reveal them
  */
 export function calculateSpend(
   list: readonly Price[],
@@ -101,7 +101,7 @@ export function addSpend(a: Spend, b: Spend): Spend {
   };
 }
 
-/** Each key has one line. */
+/** Keys are unique. */
 function compareKeys(a: SpendLine, b: SpendLine): number {
   return a.key < b.key ? -1 : 1;
 }
@@ -126,8 +126,8 @@ export interface RenewalCount extends ZoneCount {
 }
 
 /**
- * Cost of renewing every name for a year, by month, with one day's prices.
- * @param months YYYY-MM, including those without renewals
+ * The cost of renewing every name for a year, by month, with the prices of one day.
+ * @param months YYYY-MM, including months without renewals
  * @param day YYYY-MM-DD
  */
 export function forecastRenewals(

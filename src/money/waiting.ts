@@ -4,21 +4,21 @@ import { zoneFor } from '../zones/rules.ts';
 import type { Amount } from './amount.ts';
 import { findQuote, type Price, type Quote } from './prices.ts';
 
-/** The cost of waiting, from a zone's dates and the price list. */
+/** What it costs to wait with a renewal, from a zone's dates and the price list. */
 
 export type WaitingStep =
-  /** `until` is undefined when the zone's periods aren't documented. */
+  /** `until` is undefined if the zone's periods aren't documented. */
   | { readonly kind: 'renew'; readonly until: string | undefined; readonly renewal: Quote | undefined }
   /** Expired: a renewal may still work, but the name can be deleted any day. */
   | { readonly kind: 'at_own_risk'; readonly until: string; readonly renewal: Quote | undefined }
-  /** Deleted: restored by the registry, then renewed. */
+  /** Deleted: the registry can restore it, and it is then renewed. */
   | {
       readonly kind: 'restore';
       readonly until: string | undefined;
       readonly restore: Quote | undefined;
       readonly renewal: Quote | undefined;
     }
-  /** Can't be recovered. */
+  /** The name can't be recovered. */
   | { readonly kind: 'lost' };
 
 /** The reader's time and time zone. */
@@ -30,7 +30,7 @@ export interface ReaderTime {
 
 /**
  * @param name in ASCII
- * @returns only the current step when the zone's periods aren't documented; empty when the name is available
+ * @returns only the current step if the zone's periods aren't documented; empty if the name is available
  */
 export function listWaitingSteps(
   list: readonly Price[],
@@ -70,8 +70,8 @@ export function listWaitingSteps(
 }
 
 /**
- * The highest cost before the name is lost: restore plus renewal, or else the renewal.
- * @returns undefined when unlisted, or in two currencies
+ * The highest cost before the name is lost: restore plus renewal or, if it can't be restored, the renewal.
+ * @returns undefined if no price is listed, or the two prices have different currencies
  */
 export function computeCostAtRisk(steps: readonly WaitingStep[]): Amount | undefined {
   const restore = steps.findLast((step) => step.kind === 'restore');
@@ -81,7 +81,7 @@ export function computeCostAtRisk(steps: readonly WaitingStep[]): Amount | undef
   return a.currency === b.currency ? { currency: a.currency, minor: a.minor + b.minor } : undefined;
 }
 
-/** Most expensive first, per currency; unknown last. */
+/** Sorts by currency, most expensive first. Unknown costs come last. */
 export function compareCostAtRisk(a: Amount | undefined, b: Amount | undefined): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   if (a.currency !== b.currency) return a.currency < b.currency ? -1 : 1;

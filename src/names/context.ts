@@ -27,7 +27,7 @@ export interface NameActivity {
   readonly isGuarded: boolean;
 }
 
-/** Reads and looks up everything about names. Built once, passed whole. */
+/** Everything needed to read and look up names. Built once and passed as a whole. */
 export interface NamesContext extends Observers {
   readonly records: NameRecordStore;
   readonly impacts: ImpactStore;
@@ -39,10 +39,10 @@ export interface NamesContext extends Observers {
   readonly leases: LeaseStore;
   readonly rdap: RdapClient;
   readonly whois?: WhoisClient | undefined;
-  /** The registries' budget, shared by all lookups. */
+  /** The registries' budgets, shared by all lookups. */
   readonly planner: LookupPlanner;
   /**
-   * @param hosts the delegation's servers at the parent zone
+   * @param hosts the servers of the delegation, according to the parent zone
    * @throws only the signal's reason
    */
   readonly observeDelegation: (name: string, hosts: readonly string[], signal: AbortSignal) => Promise<Facts>;
@@ -50,14 +50,14 @@ export interface NamesContext extends Observers {
     readonly name: string;
     readonly lapse: NameRecord['lapse'];
   }) => Promise<NameActivity>;
-  /** DNS and registry in parallel. Late answers are treated as missing. Stores nothing. */
+  /** Looks up DNS and the registry in parallel. Late answers count as missing. Stores nothing. */
   readonly lookUpNow: (name: string, dns: DnsClient, timeoutMs: number) => Promise<Observation>;
   /** Days before a certificate expires, highest first. */
   readonly certificateDays: readonly number[];
   readonly notifyDue: () => void;
   readonly processId: string;
   readonly now: () => Date;
-  /** In [0, 1); spreads the lookups. `Math.random` by default. */
+  /** Returns a number in [0, 1) that spreads the lookups. Default: `Math.random`. */
   readonly random?: () => number;
   readonly log: Log;
   readonly signal: AbortSignal;

@@ -9,18 +9,18 @@ import type { RecordProblem, Registration, RegistryLookup } from './registry-rec
 import { type Distrust, findDistrust, type TrustedRecord, updateTrust } from './trust.ts';
 
 /*
- * When a registration ends, from the registry's record, orders and people. Each lookup and order updates the previous
- * dates; observations keep them all.
+ * When a registration ends, according to the registry's record, orders and people. Each lookup or order updates the
+ * previous dates; the observations keep all of them.
  */
 
-/** Dates of one expiry differ by less than this; those of two expiries by about a year. */
+/** Two dates of the same expiry differ by less than this; those of different expiries by about a year. */
 export const SAME_EXPIRY_MS = 30 * DAY_MS;
 
 export function isSameExpiry(a: Date, b: Date): boolean {
   return Math.abs(a.getTime() - b.getTime()) < SAME_EXPIRY_MS;
 }
 
-/** The expiry of a name. Its renewal may not be at the registry yet. */
+/** The later of two expiries: a renewal may not have reached the registry yet. */
 export function pickLaterExpiry<End extends Date | undefined>(
   end: End,
   renewedUntil: Date | undefined,
@@ -31,9 +31,9 @@ export function pickLaterExpiry<End extends Date | undefined>(
 /** The registry's record, its WHOIS answer, the bot's own order (an estimate), or a person. */
 export type ExpirySource = 'rdap' | 'whois' | 'order' | 'person';
 
-/** The last WHOIS answer. Only displayed: it is no evidence. */
+/** The last WHOIS answer. It is shown, but doesn't count as evidence. */
 export interface LastWhoisAnswer {
-  /** When it was asked. */
+  /** When the WHOIS server was asked. */
   readonly at: Date;
   readonly registeredAt: Date | undefined;
   readonly registrar: string | undefined;
@@ -43,13 +43,13 @@ export interface LastWhoisAnswer {
 export type DateDoubt =
   | { readonly code: 'not_registered' }
   | { readonly code: 'undated'; readonly problem: RecordProblem }
-  /** The date changed as in an unknown transfer. */
+  /** The date changed as it does in a transfer that the team doesn't know. */
   | { readonly code: 'distrusted'; readonly distrust: Distrust; readonly movedTo: Date }
-  /** Long after a renewal, the record still shows an earlier date. */
+  /** The record still shows the earlier date long after a renewal. */
   | { readonly code: 'renewal_not_shown'; readonly shown: Date };
 
 export interface NameDates {
-  /** The current date; undefined while none is known. */
+  /** Undefined if no date is known. */
   readonly expiry:
     | {
         readonly at: Date;
@@ -59,16 +59,15 @@ export interface NameDates {
     | undefined;
   /** The previous expiry, and when the registry first showed a later one. */
   readonly changed: { readonly from: Date; readonly at: Date } | undefined;
-  /** A renewal that the registry doesn't show yet: earlier dates of its record are stale. */
+  /** A renewal that the registry doesn't show yet. Earlier dates in its record are stale. */
   readonly renewed: { readonly until: Date; readonly at: Date } | undefined;
-  /** Its dates are trusted; undefined before the first record. */
+  /** The last record whose dates are trusted; undefined before the first one. */
   readonly trusted: TrustedRecord | undefined;
   readonly deletedAt: Date | undefined;
-  /** From the last record that showed it. */
+  /** From the last record that showed a phase. */
   readonly deletionPhase: DeletionPhase | undefined;
-  /** Undefined if the last registry lookup provided the date. */
+  /** Undefined if the date is from the last registry lookup. */
   readonly doubt: DateDoubt | undefined;
-  /** Last registry lookup. */
   readonly lastLookupAt: Date | undefined;
   readonly whois: LastWhoisAnswer | undefined;
 }
@@ -81,11 +80,11 @@ export interface DatedOrder {
 }
 
 const DEFAULT_GRACE_DAYS = 45;
-/** Registries may show a deletion this late. */
+/** A registry may show a deletion this much later. */
 const DELETION_DELAY_MS = HOUR_MS;
-/** Registries show a renewal within hours. After this time it is probably unknown to them. */
+/** Registries show a renewal within hours. After this time, they probably don't know it. */
 export const RENEWAL_DISPUTE_DAYS = 14;
-/** Estimates are computed from the old expiry or the clock, so the registry's date may be slightly earlier. */
+/** Estimates are based on the old expiry or the clock, so the registry's date may be slightly earlier. */
 const ESTIMATE_SLACK_MS = 2 * DAY_MS;
 
 export const UNKNOWN_DATES: NameDates = {
@@ -129,17 +128,17 @@ export function updateDatesAfterLookup(
     doubt: undefined,
   };
   if (known.expiry === undefined || !hasNewExpiry(known, after)) return after;
-  // The name keeps its old expiry, so reminders continue.
+  // The name keeps its old expiry, so that reminders continue.
   return distrust !== undefined
     ? { ...updated, doubt: { code: 'distrusted', distrust, movedTo: expiresAt } }
     : { ...after, changed: { from: known.expiry.at, at: now } };
 }
 
 /**
- * For lookups without a date ({@link updateDatesAfterLookup}). The registry's date is preferred, then the earlier of WHOIS's
- * and a person's.
+ * For lookups that found no date ({@link updateDatesAfterLookup}). The registry's date takes precedence, then the
+ * earlier of the dates from WHOIS and from a person.
  * @param before the dates before both lookups
- * @param answer undefined: not asked
+ * @param answer undefined: WHOIS wasn't asked
  */
 export function updateDatesAfterWhois(
   before: NameDates,
@@ -147,7 +146,7 @@ export function updateDatesAfterWhois(
   answer: WhoisAnswer | undefined,
   now: Date,
 ): NameDates {
-  // An earlier answer is used until the next one.
+  // An earlier answer stays in use until the next one.
   const isAnswered = known.expiry?.source === 'whois' || (answer === undefined && hasWhoisFailed(before));
   const unchanged = isAnswered ? { ...known, doubt: before.doubt } : addWhoisProblem(known, answer);
   if (answer === undefined || answer.kind === 'waiting') return unchanged;
@@ -174,7 +173,7 @@ export function updateDatesAfterWhois(
     : after;
 }
 
-/** Why WHOIS shows no date, though one may be published. */
+/** Reasons why WHOIS shows no date although one may be published. */
 const WHOIS_PROBLEMS = {
   waiting: 'waiting',
   limited: 'waiting',
@@ -185,7 +184,7 @@ const WHOIS_PROBLEMS = {
   not_whois: 'not_a_domain',
 } as const satisfies Partial<Record<WhoisAnswer['kind'], RecordProblem['code']>>;
 
-/** Only WHOIS could show a date, and it wasn't read: the registry may publish one. */
+/** Only WHOIS could show a date, but it couldn't be read: the registry may still publish one. */
 function addWhoisProblem(known: NameDates, answer: WhoisAnswer | undefined): NameDates {
   if (answer === undefined || !isPublicRecordMissing(known) || !isWhoisProblem(answer.kind)) return known;
   return { ...known, doubt: { code: 'undated', problem: { code: WHOIS_PROBLEMS[answer.kind] } } };
@@ -195,7 +194,7 @@ function isWhoisProblem(kind: WhoisAnswer['kind']): kind is keyof typeof WHOIS_P
   return kind in WHOIS_PROBLEMS;
 }
 
-/** Since the last WHOIS answer. */
+/** Whether WHOIS has failed since its last answer. */
 function hasWhoisFailed({ whois, doubt }: NameDates): boolean {
   return (
     whois !== undefined &&
@@ -210,7 +209,7 @@ function isPublicRecordMissing({ doubt }: NameDates): boolean {
 
 const WHOIS_INTERVAL_MS = DAY_MS;
 
-/** The registry has no public record or no date, and WHOIS wasn't asked within a day. */
+/** The registry has no public record or no date, and WHOIS wasn't asked in the last 24 hours. */
 export function isWhoisDue({ whois }: NameDates, { result, at }: RegistryLookup): boolean {
   return lacksDate(result) && (whois === undefined || at.getTime() - whois.at.getTime() >= WHOIS_INTERVAL_MS);
 }
@@ -222,7 +221,7 @@ export function lacksDate(result: RegistryLookup['result']): boolean {
 
 type Renewed = NonNullable<NameDates['renewed']>;
 
-/** A record older than a renewal. */
+/** Whether the record is older than a renewal. */
 function isStale(expiresAt: Date, renewed: NameDates['renewed']): renewed is Renewed {
   return renewed !== undefined && expiresAt.getTime() < renewed.until.getTime() - ESTIMATE_SLACK_MS;
 }
@@ -232,7 +231,7 @@ function createStaleDoubt(shown: Date, renewed: Renewed, now: Date): DateDoubt |
   return isLongAgo ? { code: 'renewal_not_shown', shown } : undefined;
 }
 
-/** By the registry, so that it needs no estimate. */
+/** Whether the registry publishes the date, so that no estimate is needed. */
 function isPublished({ expiry }: Pick<NameDates, 'expiry'>): boolean {
   return expiry?.source === 'rdap' || expiry?.source === 'whois';
 }
@@ -248,7 +247,7 @@ export function updateDatesAfterOrder(
         ...UNKNOWN_DATES,
         lastLookupAt: known.lastLookupAt,
         expiry: { at: addYears(doneAt, years), source: 'order' },
-        // The first registrar of the new registration is trusted.
+        // A new registration: trust the first registrar seen.
         trusted: { registrar: undefined, at: doneAt, transferKnownAt: undefined },
       };
     case 'renew': {
@@ -258,7 +257,7 @@ export function updateDatesAfterOrder(
       return { ...known, expiry, renewed: { until, at: doneAt }, doubt: undefined };
     }
     case 'transfer': {
-      // A transfer takes days and may be refused, so the registry's date stays until its record changes.
+      // A transfer takes days and may be refused, so the registry's date stays in use until its record changes.
       const expected = { ...markTransferKnown(known, doneAt), doubt: undefined };
       if (isPublished(known)) return expected;
       return { ...expected, expiry: { at: estimateExpiry(known, name, years, doneAt), source: 'order' } };
@@ -266,29 +265,29 @@ export function updateDatesAfterOrder(
     case 'delete':
       return { ...known, deletedAt: doneAt, deletionPhase: undefined };
     case 'restore':
-      // Only accepted by the service: the name is treated as deleted until the registry shows otherwise.
+      // The service has only accepted the order: the name counts as deleted until the registry shows otherwise.
       return known;
   }
 }
 
-/** The next registrar seen is trusted. */
+/** Trusts the next registrar seen. */
 export function updateDatesAfterTransfer(known: NameDates, at: Date): NameDates {
   return { ...known, trusted: { registrar: undefined, at, transferKnownAt: at } };
 }
 
-/** Until when a registry's date is treated as older than a renewal elsewhere; undefined without a registry's date. */
+/** After a renewal elsewhere, a registry's date up to this one is stale. Undefined without a registry's date. */
 export function computeStaleLimit({ expiry }: NameDates): Date | undefined {
   if (expiry === undefined || expiry.source === 'person') return undefined;
   return new Date(expiry.at.getTime() + 2 * ESTIMATE_SLACK_MS);
 }
 
-/** Decisions about the old expiry no longer apply. */
+/** Whether the expiry changed, so that decisions about the old one no longer apply. */
 export function hasNewExpiry(before: NameDates, after: NameDates): boolean {
   if (before.expiry === undefined || after.expiry === undefined) return false;
   return after.expiry.at.getTime() - before.expiry.at.getTime() > SAME_EXPIRY_MS;
 }
 
-/** 29 February becomes the 28th, so that the result is never too late. */
+/** 29 February becomes 28 February, so that the result is never too late. */
 export function addYears(date: Date, years: number): Date {
   const shifted = new Date(date);
   shifted.setUTCFullYear(date.getUTCFullYear() + years);
@@ -299,8 +298,9 @@ export function addYears(date: Date, years: number): Date {
 type Deletion = Pick<NameDates, 'deletedAt' | 'deletionPhase'>;
 
 /**
- * A deletion without a date is assumed at the earliest possible time, so that no restore is promised for too long: the
- * last record without a deletion, or else the longest duration of its phase. A record without statuses shows nothing.
+ * If a deletion has no date, the earliest possible time is assumed, so that a restore isn't promised for too long: the
+ * last record without a deletion, or else the longest possible duration of its phase. A record without statuses doesn't
+ * count.
  */
 function findDeletion(
   { deletedAt, statuses }: Registration,
@@ -337,14 +337,14 @@ function explainMissingDate({ expires_at: expiry }: Facts): DateDoubt {
   return { code: 'undated', problem: { code: 'unreadable_expiration', detail } };
 }
 
-/** Too recent for the registry's record. */
+/** Keeps a deletion that is too recent to appear in the registry's record. */
 function keepRecentDeletion({ deletedAt }: NameDates, now: Date): Date | undefined {
   return deletedAt !== undefined && now.getTime() - deletedAt.getTime() < DELETION_DELAY_MS
     ? deletedAt
     : undefined;
 }
 
-/** Trusted until the requested transfer brings another one. */
+/** The current registrar is trusted until the requested transfer brings a new one. */
 function markTransferKnown(known: NameDates, at: Date): NameDates {
   return {
     ...known,
@@ -353,8 +353,8 @@ function markTransferKnown(known: NameDates, at: Date): NameDates {
 }
 
 /**
- * Whether the registry showed a renewal since its request was sent. A lookup may happen before the success is
- * processed; after a lost answer, it reveals the success.
+ * Whether the registry has shown a renewal since its request was sent. A lookup may come before the success is
+ * processed. If the answer was lost, the lookup reveals the success.
  */
 function isRenewalShown({ expiry, changed }: NameDates, years: number, sentAt: Date): boolean {
   if (expiry === undefined || !isPublished({ expiry }) || changed === undefined || changed.at < sentAt)
@@ -363,9 +363,9 @@ function isRenewalShown({ expiry, changed }: NameDates, years: number, sentAt: D
 }
 
 /**
- * Estimated expiry after paying for more years, until the registry shows its own date. An unknown previous expiry is
- * assumed as early as possible, in the last days of the auto-renew grace period: too early only warns too soon, too
- * late could lose the name.
+ * The estimated expiry after paying for more years, used until the registry shows its own date. If the previous expiry
+ * is unknown, the name is assumed to be in the last days of its auto-renew grace period. An estimate that is too early
+ * only warns too soon; one that is too late could lose the name.
  */
 function estimateExpiry({ expiry }: NameDates, name: string, years: number, doneAt: Date): Date {
   if (expiry !== undefined) return addYears(expiry.at, years);
@@ -373,8 +373,8 @@ function estimateExpiry({ expiry }: NameDates, name: string, years: number, done
 }
 
 /**
- * In the auto-renew grace period, the record includes a year that the registry added unpaid; the name still has its old
- * expiry.
+ * In the auto-renew grace period, the record includes an unpaid year that the registry added. The name keeps its old
+ * expiry until it is paid.
  */
 function computePaidUntil(expiresAt: Date, { statuses }: Registration, zone: ZoneProfile, now: Date): Date {
   const before = addYears(expiresAt, -1);
@@ -387,7 +387,7 @@ function getGracePeriodDays({ lifecycle }: ZoneProfile): number {
   return lifecycle?.autoRenewGraceDays ?? DEFAULT_GRACE_DAYS;
 }
 
-/** The registry publishes no expiry dates, like .de. Dates come from orders and people. */
+/** Whether the registry publishes no expiry dates, as for .de. Then dates come from orders and people. */
 export function isDateless({ doubt }: NameDates): boolean {
   if (doubt?.code !== 'undated') return false;
   return doubt.problem.code === 'no_public_record' || doubt.problem.code === 'no_expiration';

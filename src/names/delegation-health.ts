@@ -3,14 +3,17 @@ import { FACT_NAMES, type FactName, type FactValue, isSameSet } from './facts.ts
 import type { KnownFact, NameHistory } from './history.ts';
 import type { KnownChange, NameChange, UnexplainedChange } from './unexplained-changes.ts';
 
-/** Whether a delegation works, and whether it can be taken over, from daily lookups of its servers. Pure. */
+/**
+ * Whether a delegation works, and whether attackers could take it over, according to daily lookups of its servers.
+ * Pure.
+ */
 
 export const DELEGATION_FAULTS = [
-  /** Anyone can register a nameserver's domain, and then answer for the name. */
+  /** A nameserver's domain is unregistered: anyone can register it and then answer for the name. */
   'registrable',
-  /** At many providers, anyone can set up the name then. */
+  /** No server answers for the name. At many providers, anyone could then add it to their own account. */
   'all_lame',
-  /** The DS matches no key: validating resolvers can't find the name. */
+  /** The DS matches no key, so validating resolvers can't resolve the name. */
   'unfit_ds',
   'lame',
   'no_address',
@@ -37,7 +40,7 @@ const FAULT_BY_FACT = {
 type HealthFact = keyof typeof FAULT_BY_FACT;
 export const HEALTH_FACTS = FACT_NAMES.filter((fact): fact is HealthFact => fact in FAULT_BY_FACT);
 
-/** Lookups are daily, up to a fifth earlier. */
+/** Lookups are daily, but may be up to 20 % early. */
 export const DAILY_MS = 18 * HOUR_MS;
 
 export function isHealthLookupDue(history: NameHistory, now: Date): boolean {
@@ -52,7 +55,7 @@ export function isDailyLookupDue(facts: readonly FactName[], history: NameHistor
   });
 }
 
-/** Most dangerous first. A fault remains until a lookup shows otherwise. */
+/** Most dangerous first. A fault lasts until a lookup shows that it is fixed. */
 export function findFaults(history: NameHistory): readonly DelegationFault[] {
   const faults = HEALTH_FACTS.flatMap((fact): DelegationFault[] => {
     const about = history[fact]?.current?.value ?? [];
@@ -63,16 +66,16 @@ export function findFaults(history: NameHistory): readonly DelegationFault[] {
   return faults.toSorted((a, b) => DELEGATION_FAULTS.indexOf(a.code) - DELEGATION_FAULTS.indexOf(b.code));
 }
 
-/** Incident kinds of dangerous states, with the fact that shows each. */
+/** Dangerous states with their incident kinds, and the fact that shows each. */
 const DANGERS = [
   ['nameserver_registrable', 'registrable_domains'],
   ['all_lame', 'lame_nameservers'],
 ] as const;
 
 /**
- * Dangerous states seen in two daily lookups, if they are new. They may exist without a change: many names are
- * delegated to servers that never knew them.
- * @returns new dangers, and known ones that aren't over
+ * New dangerous states that two daily lookups found. They don't require a change: many names are delegated to servers
+ * that never knew them.
+ * @returns new dangers, and known ones that haven't ended
  */
 export function findDangers(
   history: NameHistory,
@@ -91,7 +94,7 @@ export function findDangers(
   );
   const isConfirmed = ({ kind, fact }: NameChange) =>
     isSeenDaily(history[fact]) && (kind !== 'all_lame' || isSeenDaily(history.addressless_nameservers));
-  // One different lookup doesn't end a known danger.
+  // A single different lookup doesn't end a known danger.
   const found = dangers.filter(
     (danger) => !lasting.some(({ kind }) => kind === danger.kind) && isConfirmed(danger),
   );
@@ -101,7 +104,7 @@ export function findDangers(
   return { found: found.map((change) => ({ change, orders: [] })), knownChanges: [...lasting, ...added] };
 }
 
-/** No server may answer: anyone who sets up the name at one of them is the only one to answer. */
+/** Requires that no server answers: only then is someone who adds the name at one of them the only one to answer. */
 function isAllLame(history: NameHistory): boolean {
   const listHosts = (fact: FactName) => history[fact]?.current?.value ?? [];
   const lame = listHosts('lame_nameservers');
@@ -109,7 +112,7 @@ function isAllLame(history: NameHistory): boolean {
   return lame.length > 0 && isSameSet([...lame, ...listHosts('addressless_nameservers')], all);
 }
 
-/** Two daily lookups agree, and the latest doesn't differ. */
+/** Two daily lookups agree, and the latest doesn't contradict them. */
 function isSeenDaily(known: KnownFact | undefined): boolean {
   if (known?.current === undefined || known.candidate !== undefined) return false;
   return known.current.lastSeen.getTime() - known.current.firstSeen.getTime() >= DAILY_MS;

@@ -2,18 +2,20 @@
 export const DEPENDENCIES = ['nameservers', 'mail', 'redirects'] as const;
 export type Dependency = (typeof DEPENDENCIES)[number];
 
-/** A watched or redirected name, with the hosts it uses. */
+/** A watched or redirected name and the hosts it uses. */
 export interface DependentName {
   readonly name: string;
   readonly nameServers: readonly string[];
   readonly mailServers: readonly string[];
   /** Hosts, URLs or email addresses. */
   readonly redirectTargets: readonly string[];
-  /** Redirected by a private order: included in numbers, never named. */
+  /** Redirected by a private order: counted, but never shown by name. */
   readonly isPrivate: boolean;
 }
 
-/** Names that depend on another: total, known from private orders only, and the first of the rest. */
+/**
+ * Names that depend on another name: how many in all, how many from private orders only, and the first of the others.
+ */
 export type Dependents = {
   readonly [Kind in Dependency]: {
     readonly count: number;
@@ -24,9 +26,12 @@ export type Dependents = {
 
 const MAX_NAMES = 10;
 
-/** Names that stop working with this one, because their nameservers, mail servers or redirect targets are below it. */
+/**
+ * Names that stop working together with this one, because their nameservers, mail servers or redirect targets are in
+ * it.
+ */
 export function findDependents(name: string, watched: Iterable<DependentName>): Dependents {
-  // By name: known from private orders only.
+  // Keyed by name. True if only private orders mention it.
   const found: Record<Dependency, Map<string, boolean>> = {
     nameservers: new Map(),
     mail: new Map(),
@@ -55,7 +60,7 @@ export function findDependents(name: string, watched: Iterable<DependentName>): 
   };
 }
 
-/** Equal or below. */
+/** Whether the host is the name itself or below it. */
 export function isSubdomain(host: string, name: string): boolean {
   return host === name || host.endsWith(`.${name}`);
 }

@@ -11,7 +11,7 @@ import {
   type TagIssue,
 } from './portfolio.ts';
 
-/** CSV with a header. A missing column leaves the field unchanged, an empty cell clears it. */
+/** CSV with a header row. A missing column leaves the field unchanged; an empty cell clears it. */
 
 /** Stored between the dry run and the import. */
 export const importRow = z.object({
@@ -25,7 +25,7 @@ export const importRow = z.object({
 });
 export type ImportRow = z.infer<typeof importRow>;
 
-/** Any issue refuses the whole file. */
+/** A single issue rejects the whole file. */
 export type ImportIssue =
   | CsvIssue
   | {
@@ -43,14 +43,14 @@ export type ImportIssue =
   | { readonly line: number; readonly code: 'repeated'; readonly name: string }
   | { readonly line: number; readonly code: 'tags'; readonly issue: TagIssue };
 
-/** Exported columns that can't be imported. */
+/** Columns of the export that can't be imported. */
 const READ_ONLY_COLUMNS: readonly string[] = ['expires', 'registrar', 'findings'];
 
 export type ImportResult =
   | { readonly ok: true; readonly rows: readonly ImportRow[] }
   | { readonly ok: false; readonly issues: readonly ImportIssue[] };
 
-/** One bad line refuses the whole file. */
+/** A single bad line rejects the whole file. */
 export async function parseImport(text: string): Promise<ImportResult> {
   const csv = await readCsv(text, { maxRows: MAX_IMPORTED_NAMES, findColumn });
   if (!csv.ok) return { ok: false, issues: [csv.issue] };
@@ -108,7 +108,7 @@ function parseRow(
   };
 }
 
-/** Spaces separate tags, as in the export, unless commas do. */
+/** Tags are separated by spaces, as in the export, or by commas. */
 function parseTagsCell(text: string): string {
   return /[,;\n]/.test(text) ? text : text.replace(/\s+/g, ',');
 }

@@ -3,8 +3,8 @@ import { DNS_FAILURES } from '../registry/dns/client.ts';
 import { mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
 
 /**
- * Facts about a name. Values are normalized lists of texts (lower case, sorted, unique), so that lookups are
- * comparable.
+ * Facts about a name. Values are normalized lists of texts (lower case, sorted, unique), so that lookups can be
+ * compared.
  */
 
 export const REGISTRY_DATES = [
@@ -17,18 +17,18 @@ export const REGISTRY_DATES = [
 ] as const;
 
 export const REGISTRY_FACTS = [
-  /** `registered`; absent when the registry doesn't know the name. */
+  /** `registered`; absent if the registry doesn't know the name. */
   'registration',
-  /** `iana:292`, `name:Example Registrar` and, without a name, `handle:292-REG`. */
+  /** `iana:292`, `name:Example Registrar` and, if there is no name, `handle:292-REG`. */
   'registrar',
-  /** In the words of RFC 8056, such as `client transfer prohibited`. */
+  /** The values of RFC 8056, such as `client transfer prohibited`. */
   'statuses',
   'registry_nameservers',
-  /** `signed`; absent when the registry says unsigned. */
+  /** `signed`; absent if the registry says unsigned. */
   'secure_dns',
-  /** Fingerprints of the registrant's visible fields, such as `org:5f2c…`. */
+  /** Hashes of the registrant's visible fields, such as `org:5f2c…`. */
   'owner',
-  /** `https` or `http`; over http, the record could have been changed in transit. */
+  /** `https` or `http`. Over http, the record could have been changed in transit. */
   'transport',
   ...REGISTRY_DATES,
 ] as const;
@@ -37,13 +37,13 @@ export const DNS_FACTS = [
   'parent_nameservers',
   /** From the name's own zone. */
   'nameservers',
-  /** Primary nameserver and contact; the serial changes with every edit, so it is omitted. */
+  /** Primary nameserver and contact. The serial is left out, because it changes with every edit. */
   'soa',
   'a',
   'aaaa',
   'www_a',
   'www_aaaa',
-  /** The alias's target. */
+  /** The target of the alias. */
   'cname',
   'www_cname',
   /** `10 mail.example`. */
@@ -54,45 +54,45 @@ export const DNS_FACTS = [
   'dmarc',
   /** Key tag, algorithm, digest type and digest. */
   'ds',
-  /** The DS that the zone requests with CDS or CDNSKEY records (RFC 7344); {@link NO_DS} requests its removal. */
+  /** The DS that the zone requests through CDS or CDNSKEY records (RFC 7344). {@link NO_DS} requests its removal. */
   'requested_ds',
-  /** Flags, algorithm, key tag and the beginning of the key's SHA-256. */
+  /** Flags, algorithm, key tag and the start of the key's SHA-256. */
   'dnskey',
-  /** When the first signature to warn of ends (ISO 8601), and `short` if it is made daily or for each answer. */
+  /** When the first signature to warn about ends (ISO 8601), and `short` if signatures are made daily or per answer. */
   'signatures',
   /** Certificate of `https://name`: its expiry (ISO 8601), `issuer:…`, and `mismatch:…` if it is for other names. */
   'certificate',
   /** Certificate of `https://www.name`. */
   'www_certificate',
-  /** Responding servers of the delegation that don't answer for the name. */
+  /** Servers of the delegation that respond but don't answer for the name. */
   'lame_nameservers',
   /** Servers of the delegation that don't respond. */
   'silent_nameservers',
   'addressless_nameservers',
-  /** Unregistered domains of the delegation's servers. */
+  /** Unregistered domains that contain servers of the delegation. */
   'registrable_domains',
-  /** Domains of the delegation's servers that expire within 30 days. */
+  /** Domains that contain servers of the delegation and expire within 30 days. */
   'ending_domains',
-  /** Servers of the delegation without a key that matches the DS. */
+  /** Servers of the delegation that have no key matching the DS. */
   'unfit_ds',
 ] as const;
 
 export const FACT_NAMES = [...REGISTRY_FACTS, ...DNS_FACTS] as const;
 export type FactName = (typeof FACT_NAMES)[number];
 
-/** A nameserver change is visible in each of them, at different times. */
+/** A nameserver change shows in each of these, at different times. */
 export const NAMESERVER_FACTS: readonly FactName[] = [
   'registry_nameservers',
   'parent_nameservers',
   'nameservers',
 ];
-/** Like nameservers, for DS changes. A registry's record shows only whether there is a DS. */
+/** A DS change shows in each of these. A registry's record only says whether there is a DS. */
 export const DS_FACTS: readonly FactName[] = ['secure_dns', 'ds'];
 
-/** RFC 8078, 4. */
+/** RFC 8078, section 4. */
 export const NO_DS = '0 0 0 00';
 
-/** Their changes need an explaining order. */
+/** Facts whose changes must be explained by an order. */
 export const INCIDENT_FACTS = [
   'registration',
   'registrar',
@@ -105,24 +105,24 @@ export const INCIDENT_FACTS = [
   'ds',
 ] as const satisfies readonly FactName[];
 
-/** Not a statement about the name. */
+/** Reasons that say nothing about the name itself. */
 export const UNSEEN_REASONS = [
   ...DNS_FAILURES,
-  /** No response, or an unreadable record. */
+  /** No response, or the record couldn't be read. */
   'registry_unavailable',
-  /** Omitted or redacted in the record. */
+  /** Left out of the record, or redacted. */
   'not_told',
-  /** Unreadable in the record; see the text. */
+  /** Unreadable in the record; the text is kept. */
   'unreadable',
-  /** No record, but the parent zone delegates the name. */
+  /** There is no record, but the parent zone delegates the name. */
   'delegated_without_record',
-  /** Not looked up yet, or too long ago. */
+  /** Not looked up yet, or not recently enough. */
   'stale',
   /** No nameserver of the parent zone was found. */
   'no_parent',
   /** The parent zone's nameservers disagree. */
   'servers_disagree',
-  /** No current DNSSEC signature. */
+  /** There is no current DNSSEC signature. */
   'unsigned_answer',
   'no_tls',
 ] as const;
@@ -130,12 +130,12 @@ export type UnseenReason = (typeof UNSEEN_REASONS)[number];
 
 export type FactValue = readonly string[];
 
-/** The reason, with unreadable text as received. */
+/** The reason, with any unreadable text as received. */
 export type Unseen =
   | { readonly reason: Exclude<UnseenReason, 'unreadable'>; readonly text?: undefined }
   | { readonly reason: 'unreadable'; readonly text: string };
 
-/** A value, its absence, or why it is unknown. Independent of other facts. */
+/** A value, its absence, or the reason why it is unknown. Facts are independent of each other. */
 export type Fact =
   | { readonly state: 'seen'; readonly value: FactValue }
   | { readonly state: 'absent' }
@@ -159,12 +159,12 @@ export function createFact(texts: readonly string[]): Fact {
   return value.length === 0 ? ABSENT : { state: 'seen', value };
 }
 
-/** Marks a date without a time zone, read as the earliest possible time. */
+/** Marks a date without a time zone, which is read as the earliest possible time. */
 export const ASSUMED_EARLIEST = 'earliest reading';
 
 /**
- * Records can contain anything: unsupported characters are replaced; long text is cut with a digest of the whole, so
- * that a change behind the cut is noticed.
+ * Records can contain anything. Unsupported characters are replaced. Long text is cut and gets a hash of the whole, so
+ * that a change beyond the cut is noticed.
  */
 function toStorableText(text: string): string {
   const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd');
@@ -182,31 +182,31 @@ export function createUnreadableFact(text: string): Fact {
   return { state: 'unseen', reason: 'unreadable', text: toStorableText(text) };
 }
 
-/** Empty: absent. Undefined: missing. */
+/** @returns empty if absent, undefined if unknown */
 export function getFactValue(fact: Fact | undefined): FactValue | undefined {
   if (fact?.state === 'seen') return fact.value;
   return fact?.state === 'absent' ? [] : undefined;
 }
 
-/** Empty means absent. */
+/** An empty value means absent. */
 export function isSameValue(fact: FactName, one: FactValue, other: FactValue): boolean {
   if (fact === 'registrar' && one.length > 0 && other.length > 0) return isSameRegistrar(one, other);
   if (fact === 'owner' && one.length > 0 && other.length > 0) return isSameOwner(one, other);
   return one.length === other.length && one.every((text, index) => text === other[index]);
 }
 
-/** Redacted fields of a registrant keep their last values. */
+/** Redacted fields of a registrant keep their last known values. */
 export function mergeSameValue(fact: FactName, before: FactValue, now: FactValue): FactValue {
   if (fact !== 'owner') return now;
   const fields = new Map([...before, ...now].map((text) => [getFieldName(text), text]));
   return [...fields.values()].sort();
 }
 
-/** A registrar may change its name but not its IANA id. Without two ids, names are compared, then handles. */
+/** A registrar can change its name but not its IANA id. Unless both have an id, names are compared, then handles. */
 function isSameRegistrar(one: FactValue, other: FactValue): boolean {
   const [oneId, otherId] = [parseRegistrarId(one), parseRegistrarId(other)];
   if (oneId !== undefined && otherId !== undefined) return oneId === otherId;
-  // One lookup had a name, the other a handle: they may be the same.
+  // One lookup had a name and the other a handle, so they may be the same.
   return ['name', 'handle'].every((label) =>
     mayBeSameRegistrar(findPart(one, label), findPart(other, label)),
   );
@@ -216,7 +216,7 @@ export function getRegistrarName(value: FactValue): string | undefined {
   return findPart(value, 'name') ?? findPart(value, 'handle');
 }
 
-/** Used by registrars without accreditation (IANA, Registrar IDs: reserved). */
+/** Ids of registrars without accreditation (reserved in IANA's Registrar IDs). */
 const RESERVED_ID = /^(?:0|1|3|8|119|365|376|999[4-9]|4000001|8888888)$/;
 
 function parseRegistrarId(value: FactValue): number | undefined {
@@ -229,7 +229,7 @@ export function isSameSet(one: FactValue, other: FactValue): boolean {
   return set.size === new Set(other).size && other.every((text) => set.has(text));
 }
 
-/** Compares fields visible in both, because registries redact them at will. */
+/** Compares only fields that are visible in both, because registries redact them inconsistently. */
 function isSameOwner(one: FactValue, other: FactValue): boolean {
   const fields = new Map(one.map((text) => [getFieldName(text), text]));
   return other.every((text) => (fields.get(getFieldName(text)) ?? text) === text);

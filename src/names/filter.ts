@@ -9,26 +9,26 @@ import {
   judgeName,
 } from './posture.ts';
 
-/** Filters of the portfolio. Different kinds combine with AND, the same kind with OR. */
+/** Filters of the portfolio. Filters of different kinds combine with AND, those of the same kind with OR. */
 
 export interface NameFilter {
   readonly tags: readonly string[];
-  /** As typed: an id, a name, `me`, `none`, `left`. */
+  /** As typed: a user id, a name, `me`, `none` or `left`. */
   readonly owners: readonly string[];
   readonly zones: readonly string[];
   readonly registrars: readonly string[];
-  /** Parts of the name or the note. */
+  /** Parts of the name or note. */
   readonly texts: readonly string[];
-  /** In days; includes expired names. */
+  /** In days; also matches expired names. */
   readonly expiresWithinDays: number | undefined;
-  /** In days; includes expired certificates. */
+  /** In days; also matches expired certificates. */
   readonly certificateWithinDays: number | undefined;
   /** In days. */
   readonly expiresAfterDays: number | undefined;
-  /** No website and no mail. */
+  /** Has no website and no mail. */
   readonly isUnused: boolean;
   readonly findingWords: readonly FindingWord[];
-  /** Has at least one of them. */
+  /** Has at least one of these. */
   readonly findings: readonly FindingCode[];
   readonly sort: NameSort;
 }
@@ -88,7 +88,7 @@ export const NO_FILTER: NameFilter = {
   sort: 'expiry',
 };
 
-/** Such as `tag:brand expiring<60 "sandbox registrar"`. */
+/** Parses a filter such as `tag:brand expiring<60 "sandbox registrar"`. */
 export function parseFilter(text: string): FilterResult {
   if (text.length > MAX_FILTER_LENGTH) return { ok: false, issues: [{ code: 'too_long' }] };
   const issues: FilterIssue[] = [];
@@ -101,7 +101,7 @@ export function parseFilter(text: string): FilterResult {
   return issues.length > 0 ? { ok: false, issues } : { ok: true, filter };
 }
 
-/** A quoted part belongs to one word: `registrar:"Sandbox Registrar"`. Phones type curly quotes. */
+/** Quotes keep words together: `registrar:"Sandbox Registrar"`. Phones type curly quotes. */
 function splitWords(text: string): string[] {
   return [...text.replace(/[“”„]/g, '"').matchAll(/(?:"[^"]*"?|[^\s"])+/g)]
     .map(([word]) => word.replaceAll('"', '').trim())
@@ -185,7 +185,7 @@ function parseFindings(filter: NameFilter, values: readonly string[]): ReturnTyp
   return { filter: { ...filter, findings: [...filter.findings, ...codes] } };
 }
 
-/** Whether a name matches a filter's conditions on findings and certificates. */
+/** Whether a name matches the filter's conditions on findings and certificates. */
 export function matchesFindings(filter: NameFilter, name: JudgedName, now: Date): boolean {
   const { findingWords, findings: wanted, certificateWithinDays } = filter;
   if (
@@ -210,7 +210,7 @@ export function isNone(value: string): boolean {
   return value.toLowerCase() === NONE;
 }
 
-/** Selects owners who have left. */
+/** Whether the value selects owners who have left. */
 export function isLeft(value: string): boolean {
   return value.toLowerCase() === 'left';
 }

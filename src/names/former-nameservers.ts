@@ -4,7 +4,7 @@ import { type FactValue, isSameSet, NAMESERVER_FACTS } from './facts.ts';
 import { listValues, type NameHistory } from './history.ts';
 import { getRequestedNameServers } from './name-orders.ts';
 
-/** Undefined when never seen. */
+/** @returns undefined if they were never seen */
 export function getCurrentNameServers(history: NameHistory): FactValue | undefined {
   return NAMESERVER_FACTS.map((fact) => history[fact]?.current?.value).find(isNotEmpty);
 }
@@ -15,7 +15,7 @@ function findNameServersAt(history: NameHistory, at: Date): FactValue | undefine
   ).find(isNotEmpty);
 }
 
-/** @param atRequest when requested; undefined when unknown */
+/** @param atRequest the nameservers at the time of the request; undefined if unknown */
 export function findFormerNameServers(
   order: Order,
   history: NameHistory | undefined,

@@ -7,35 +7,35 @@ import { findMajority, isNewSighting, type KnownDelegation, toDelegationFacts } 
 import { createTimeLimit } from './time-limit.ts';
 
 /**
- * Watches guarded names every minute: one server of the parent zone is asked, in rotation. After a difference, all
- * servers are asked, and the majority is stored. State between two minutes is in memory and may be lost.
+ * Checks guarded names every minute by asking one server of the parent zone, in rotation. If its answer differs, all
+ * servers are asked and the majority is stored. The state between two minutes is in memory only and may be lost.
  */
 
 const INTERVAL_MS = MINUTE_MS;
-/** How often changes by other lookups are read. */
+/** How often changes made by other lookups are read. */
 const RELOAD_INTERVAL_MS = 30_000;
 /** Another process takes over within this time. */
 const LEASE_MS = 20_000;
 const LEASE_RENEWAL_MS = 5_000;
-/** Per server: enough for 1,000 guarded names of one zone with one server. */
+/** Per server. Enough for 1,000 guarded names in one zone with one server. */
 const QUERIES_PER_SECOND = 20;
 /** After this many consecutive failures, a server is paused. */
 const MAX_FAILURES = 3;
-/** A limit, because a paused zone isn't watched. */
+/** Limited, because a zone isn't watched while its servers are paused. */
 const MAX_PAUSE_MS = 15 * MINUTE_MS;
-/** After this time, the name is reported as not seen. */
+/** After this time without an answer, the name is reported as not seen. */
 const UNSEEN_AFTER_MS = 10 * MINUTE_MS;
 const REGISTRY_TIMEOUT_MS = 30_000;
 
 interface WatchedName {
   readonly name: string;
   known: KnownDelegation;
-  /** Last query, by the bot's clock. */
+  /** Time of the last query, by the bot's clock. */
   queriedAt: number;
-  /** The next server. */
+  /** Index of the next server. */
   serverIndex: number;
   unseenSince: number | undefined;
-  /** A server reported a difference, and the others couldn't be asked in the same second. */
+  /** A server's answer differed, and the others couldn't be asked in the same second. */
   isInDoubt: boolean;
 }
 
@@ -44,18 +44,18 @@ interface ServerPause {
   until: number;
 }
 
-/** @returns a function to call every second, which asks about names whose minute is over */
+/** @returns a function to call every second; it asks about the names that are due */
 export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   const { parents, now, log, signal } = context;
   let watched = new Map<string, WatchedName>();
   let reloadedAt = Number.NEGATIVE_INFINITY;
-  /** By the process's own clock, because the lease uses the database's. */
+  /** By this process's own clock, while the lease uses the database's. */
   let leaseRenewedAt = Number.NEGATIVE_INFINITY;
   const pauses = new Map<string, ServerPause>();
-  /** By server. */
+  /** Number of queries in this second, by server. */
   let queries = new Map<string, number>();
 
-  /** Whether this process has the watch. Only one process does. */
+  /** Whether this process has the lease. Only one process watches. */
   async function leadWatch(at: number): Promise<boolean> {
     if (performance.now() - leaseRenewedAt >= LEASE_RENEWAL_MS) {
       if (!(await context.leases.acquire('guarded_watch', context.processId, LEASE_MS))) return false;
@@ -105,7 +105,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     // A server without a recent response has no vote.
     const servers = all.filter((server) => !isPaused(server));
     const [first, ...others] = rotate(servers, watched.serverIndex);
-    // Out of capacity: tried again in the next second.
+    // Without capacity, it is tried again in the next second.
     if (first !== undefined && !reserveQueries(watched.isInDoubt ? servers : [first])) return;
     const at = now();
     const queryAll = (some: readonly string[]) =>
@@ -139,7 +139,6 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
       await lookUpAtRegistry(context, watched.name, createTimeLimit(signal, REGISTRY_TIMEOUT_MS));
   }
 
-  /** Stored once. */
   async function recordUnseen(watched: WatchedName, facts: Facts): Promise<void> {
     const at = now();
     watched.unseenSince ??= at.getTime();
@@ -166,13 +165,13 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   };
 }
 
-/** Rotates the first server. */
+/** Starts the list at another server. */
 function rotate(servers: readonly string[], serverIndex: number): readonly string[] {
   const start = servers.length === 0 ? 0 : serverIndex % servers.length;
   return [...servers.slice(start), ...servers.slice(0, start)];
 }
 
-/** Names of a zone start at different servers. */
+/** The names of a zone start at different servers. */
 function createWatchedName(name: string): WatchedName {
   const serverIndex = createHash('sha256').update(name).digest().readUInt16BE(0);
   return {

@@ -15,18 +15,18 @@ import {
 } from './facts.ts';
 
 /**
- * A name's state from many lookups. Registries and resolvers return stale data at times, so a value is accepted after
- * two consecutive lookups.
+ * The state of a name, merged from many lookups. Registries and resolvers sometimes return stale data, so a value is
+ * accepted after two consecutive lookups.
  */
 
-/** Empty: the fact was absent. */
+/** An empty value means that the fact was absent. */
 export interface KnownValue {
   readonly value: FactValue;
   readonly firstSeen: Date;
   readonly lastSeen: Date;
 }
 
-/** A different value that needs more lookups. */
+/** A different value that isn't confirmed yet. */
 export interface Candidate extends KnownValue {
   readonly sightings: number;
 }
@@ -36,26 +36,25 @@ export interface KnownFact {
   readonly candidate: Candidate | undefined;
   /** Previous values, latest first. */
   readonly past: readonly KnownValue[];
-  /** The latest lookup couldn't see it. */
+  /** Set if the latest lookup couldn't see the fact. */
   readonly unseen: (Unseen & { readonly since: Date }) | undefined;
 }
 
-/** As seen in a lookup; empty: absent. */
+/** Values seen in one lookup. Empty means absent. */
 export type SeenValues = { readonly [Name in FactName]?: FactValue };
 
 export type NameHistory = { readonly [Name in FactName]?: KnownFact };
 
-/** Confirmed by two lookups. */
+/** A change confirmed by two lookups. */
 export interface FactChange {
   readonly fact: FactName;
   readonly before: FactValue;
   readonly after: FactValue;
-  /** The change happened between these two times. */
+  /** The change happened between this time and the first sighting of the new value. */
   readonly lastSeenBefore: Date;
   readonly firstSeenAfter: Date;
 }
 
-/** The result of adding a lookup. */
 export interface MergeResult {
   readonly history: NameHistory;
   readonly changes: readonly FactChange[];
@@ -64,7 +63,7 @@ export interface MergeResult {
 const MAX_PAST = 20;
 const MIN_SIGHTINGS = 2;
 const MAX_SIGHTINGS = 16;
-/** Lookups closer together may come from one cache. */
+/** Lookups that are closer together may come from the same cache. */
 const MIN_BETWEEN_SIGHTINGS_MS = MINUTE_MS;
 /** A value that returns within this time is flapping. */
 const FLAP_WINDOW_MS = 7 * DAY_MS;
@@ -72,8 +71,8 @@ const FLAP_WINDOW_MS = 7 * DAY_MS;
 const NOTHING_KNOWN: KnownFact = { current: undefined, candidate: undefined, past: [], unseen: undefined };
 
 /**
- * The first value is accepted immediately. Another one is accepted after two consecutive lookups, or more if the fact
- * had that value recently. Late or repeated lookups change nothing.
+ * The first value is accepted immediately. A different value is accepted after two consecutive lookups, or more if the
+ * fact had it recently. Late or repeated lookups change nothing.
  */
 export function mergeObservation(history: NameHistory, observation: Observation): MergeResult {
   return mergeFacts(history, observation, computeRequiredSightings);
@@ -108,7 +107,7 @@ function mergeFacts(
   return { history: merged, changes };
 }
 
-/** Values that differ from the previous lookup: stored permanently, except signatures, which change daily. */
+/** Values that differ from the previous lookup. They are stored permanently, except signatures, which change daily. */
 export function findNewValues(history: NameHistory, { facts }: Observation): SeenValues {
   return Object.fromEntries(
     listFactEntries(facts).flatMap(([fact, updated]) => {
@@ -124,8 +123,8 @@ export function findNewValues(history: NameHistory, { facts }: Observation): See
 }
 
 /**
- * Every sighting of each fact, for warnings: an unconfirmed value is listed beside the current one.
- * @param maxAgeMs older values are unknown
+ * All sightings of each fact, for warnings: an unconfirmed value is listed next to the current one.
+ * @param maxAgeMs older values count as unknown
  */
 export function collectSightedFacts(history: NameHistory, now: Date, maxAgeMs: number): Facts {
   return Object.fromEntries(

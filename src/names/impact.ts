@@ -14,20 +14,19 @@ import {
 import type { NameserverCheck } from './nameserver-check.ts';
 
 /**
- * Impact of a task on a name: facts in, codes with values out, worst first. A failed lookup is its own item and is
- * never treated as safe. Pure.
+ * The impact of a task on a name, worst first. Takes facts and returns codes with values. A failed lookup is an item of
+ * its own and never counts as safe. Pure.
  */
 
-/** By effect on the name. */
 export const IMPACT_TASKS = ['delete', 'lapse', 'nameservers', 'owner-change', 'authcode'] as const;
 export type ImpactTask = (typeof IMPACT_TASKS)[number];
 
 /** Worst first. */
 export const SEVERITIES = [
   'stops',
-  /** Moves with the name, and is lost if the move fails. */
+  /** Moves together with the name, and is lost if the move fails. */
   'at_stake',
-  /** Unknown. */
+  /** Unknown, because a lookup failed. */
   'unseen',
   'note',
 ] as const;
@@ -37,7 +36,6 @@ const texts = z.array(z.string()).readonly();
 const facts = z.array(z.enum(FACT_NAMES)).readonly();
 const severity = z.enum(SEVERITIES);
 
-/** One item to know before deciding. */
 export const impactItem = z.discriminatedUnion('code', [
   z.object({
     code: z.enum([
@@ -52,7 +50,7 @@ export const impactItem = z.discriminatedUnion('code', [
     hosts: texts,
   }),
   z.object({
-    /** The new nameservers weren't asked yet; no lock blocks a transfer. */
+    /** The new nameservers weren't asked yet, or no lock prevents a transfer. */
     code: z.enum(['new_nameservers_unchecked', 'dependents_unseen', 'signed', 'no_transfer_lock']),
     severity,
   }),
@@ -70,7 +68,7 @@ export const impactItem = z.discriminatedUnion('code', [
     code: z.literal('website'),
     severity,
     addresses: texts,
-    /** `@` and `www`, or their aliases' hosts. */
+    /** `@` and `www`, or the hosts that they are aliases for. */
     hosts: texts,
   }),
   z.object({
@@ -78,7 +76,7 @@ export const impactItem = z.discriminatedUnion('code', [
     severity,
     by: z.enum(DEPENDENCIES),
     count: z.int(),
-    /** Redirected by private orders only. They aren't in `names`. */
+    /** Redirected by private orders only. Not listed in `names`. */
     privateCount: z.int(),
     names: texts,
   }),
@@ -92,22 +90,22 @@ export interface Impact {
   readonly task: ImpactTask;
   readonly seenAt: Date;
   readonly items: readonly ImpactItem[];
-  /** Used by mail, a website or other names. */
+  /** Mail, a website or other names use it. */
   readonly isInUse: Certainty;
-  /** The new nameservers answer for it with a matching DS; undefined when none are set. */
+  /** The new nameservers answer for the name, with a matching DS; undefined if the task sets none. */
   readonly areNewNameserversReady: Certainty | undefined;
 }
 
 export interface ImpactInput {
   readonly task: ImpactTask;
   readonly seenAt: Date;
-  /** Current facts; missing ones are treated as not seen. */
+  /** Current facts. Missing ones count as not seen. */
   readonly facts: Facts;
-  /** Earlier facts, for warnings when the current lookup failed. */
+  /** Earlier facts, to warn when the current lookup failed. */
   readonly earlier: Facts;
-  /** Undefined when the lookup failed. */
+  /** Undefined if the lookup failed. */
   readonly dependents: Dependents | undefined;
-  /** For `nameservers`: answers of the new ones; undefined before they are asked. */
+  /** For `nameservers`: the answers of the new ones; undefined until they are asked. */
   readonly checks?: readonly NameserverCheck[] | undefined;
 }
 
@@ -153,7 +151,10 @@ export function assessImpact(input: ImpactInput): Impact {
   };
 }
 
-/** Always for the name or its registrant. For new nameservers, unless they answer or the name is unused. */
+/**
+ * Whether the name must be typed: always if the name or its registrant changes; for new nameservers, unless they answer
+ * or the name is unused.
+ */
 export function needsTypedName({ task, isInUse: inUse, areNewNameserversReady: ready }: Impact): boolean {
   switch (task) {
     case 'delete':
@@ -167,14 +168,14 @@ export function needsTypedName({ task, isInUse: inUse, areNewNameserversReady: r
   }
 }
 
-/** Between two impacts of one task, such as at the request and the approval. */
+/** Between two impacts of the same task, such as at the request and at the approval. */
 export interface ImpactDifference {
   readonly appeared: readonly ImpactItem[];
   readonly gone: readonly ImpactItem[];
   readonly changed: readonly { readonly before: ImpactItem; readonly after: ImpactItem }[];
 }
 
-/** Worst first, like both inputs. */
+/** Worst first, like the two impacts. */
 export function compareImpacts(before: Impact, after: Impact): ImpactDifference {
   const itemsBefore = new Map(before.items.map((item) => [getItemKey(item), item]));
   const itemsAfter = new Map(after.items.map((item) => [getItemKey(item), item]));
@@ -190,12 +191,12 @@ export function compareImpacts(before: Impact, after: Impact): ImpactDifference 
   };
 }
 
-/** Findings for approvers, as comparable keys. A failed lookup is a finding too. */
+/** Findings that approvers must see, as keys that can be compared. A failed lookup is a finding too. */
 export function listFindingKeys({ items }: Impact): string[] {
   return [...new Set(items.filter(({ severity }) => severity !== 'note').flatMap(listItemFindingKeys))];
 }
 
-/** No finding for addresses: many websites change them all the time. */
+/** Addresses aren't findings, because many websites change them all the time. */
 function listItemFindingKeys(item: ImpactItem): string[] {
   switch (item.code) {
     case 'dependents':
@@ -204,7 +205,7 @@ function listItemFindingKeys(item: ImpactItem): string[] {
         ...item.names.map((name) => `${item.by} ${name}`),
       ];
     case 'unseen':
-      // Four lookups are about the website: one finding, whichever fails.
+      // Four lookups are about the website; they make one finding, whichever fails.
       return item.facts.map((fact) => `unseen ${WEB_FACTS.includes(fact) ? 'website' : fact}`);
     case 'records_unseen':
     case 'records_differ':
@@ -216,14 +217,14 @@ function listItemFindingKeys(item: ImpactItem): string[] {
   }
 }
 
-/** Whether everything was seen. */
+/** Whether every lookup succeeded. */
 export function isFullySeen({ items }: Impact): boolean {
   return items.every(({ severity }) => severity !== 'unseen');
 }
 
 export const MAX_CURRENT_AGE_MS = HOUR_MS;
 
-/** Old facts still cause warnings, but show nothing as safe. */
+/** Old facts still cause warnings, but nothing counts as safe because of them. */
 export function markStaleImpact(impact: Impact, now: Date): Impact {
   if (now.getTime() - impact.seenAt.getTime() <= MAX_CURRENT_AGE_MS) return impact;
   const others = impact.items.filter((item) => item.code !== 'unseen');
@@ -260,7 +261,7 @@ function compareSeverity(a: ImpactItem, b: ImpactItem): number {
   return CODES_BY_SEVERITY.indexOf(a.code) - CODES_BY_SEVERITY.indexOf(b.code);
 }
 
-/** The effect on the name's uses. */
+/** How the task affects the uses of the name. */
 function getUseSeverity({ task, checks }: ImpactInput): Severity {
   if (task === 'delete' || task === 'lapse') return 'stops';
   return task === 'nameservers' && areReady(checks) === 'no' ? 'stops' : 'at_stake';
@@ -317,7 +318,7 @@ function listUnseenItems({ task, facts }: ImpactInput): ImpactItem[] {
   }));
 }
 
-/** Anyone with the auth code can transfer an unlocked name. */
+/** Anyone with the auth code can transfer a name that isn't locked. */
 function listLockItems({ task, facts }: ImpactInput): ImpactItem[] {
   const statuses = getFactValue(facts.statuses);
   const isRelevant = task === 'authcode' || task === 'owner-change';
@@ -365,7 +366,7 @@ function listRecordItems(checks: readonly NameserverCheck[]): ImpactItem[] {
   return [...items.values(), ...unseen];
 }
 
-/** Every possible use was checked. */
+/** Whether every possible use was checked and none was found. */
 function isKnownUnused({ facts, dependents }: ImpactInput): boolean {
   return dependents !== undefined && USE_FACTS.every((fact) => getFactValue(facts[fact]) !== undefined);
 }

@@ -1,7 +1,7 @@
 import type { NameHistory } from './history.ts';
 import { NO_MAIL, WEB_FACTS } from './impact.ts';
 
-/** Undefined while unknown. */
+/** @returns undefined if unknown */
 export function isInUse(history: NameHistory): boolean | undefined {
   const recordCounts = [
     ...WEB_FACTS.map((fact) => history[fact]?.current?.value.length),

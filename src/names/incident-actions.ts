@@ -16,7 +16,7 @@ import { GUARDED_TAG } from './portfolio.ts';
 
 const NOT_FOUND: IncidentRefusal = { code: 'no_such_incident' };
 
-/** On a conflict, reads again and decides on the new state. */
+/** On a conflict, reads again and decides based on the new state. */
 async function changeIncident(
   { incidents, notifyDue, now }: NamesContext,
   id: string,
@@ -38,7 +38,7 @@ async function changeIncident(
   );
 }
 
-/** After a transfer, the new registrar's dates are trusted. */
+/** If the incident was a transfer, the new registrar's dates are trusted. */
 export async function confirmIncidentAsOurs(
   context: NamesContext,
   id: string,
@@ -58,13 +58,13 @@ export async function confirmIncidentAsOurs(
   );
   if (outcome.ok && !isOpen(outcome.incident)) {
     if (isTransferIncident(outcome.incident)) await confirmTransfer(context, outcome.incident.name);
-    // Its finding is closed by a lookup.
+    // The next lookup closes the finding.
     await context.records.requestLookup(outcome.incident.name, context.now());
   }
   return outcome;
 }
 
-/** Notifies owner, approvers and admins. */
+/** Notifies the owner, approvers and admins. */
 export function raiseIncident(context: NamesContext, id: string, by: string): Promise<IncidentOutcome> {
   return changeIncident(
     context,
@@ -74,7 +74,7 @@ export function raiseIncident(context: NamesContext, id: string, by: string): Pr
   );
 }
 
-/** Whether a name has the tag for names that must not be lost. */
+/** Whether the name has the tag for names that must not be lost. */
 export async function isGuarded({ portfolio }: NamesContext, name: string): Promise<boolean> {
   return (await portfolio.findTags([name])).get(name)?.includes(GUARDED_TAG) ?? false;
 }

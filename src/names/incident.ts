@@ -6,15 +6,15 @@ import type { NameHistory } from './history.ts';
 import type { IncidentKind, NameChange, RuledOutOrder, UnexplainedChange } from './unexplained-changes.ts';
 
 /**
- * An unexpected change of a name, and people's reactions to it. One per name: later changes within 72 hours of the
- * first sighting are added to it. Pure; the store commits by compare-and-swap on `version`.
+ * An unexpected change of a name, and how people reacted. A name has one incident at a time: changes within 72 hours of
+ * the first sighting are added to it. Pure; the store commits by compare-and-swap on `version`.
  */
 
 export const INCIDENT_STATES = [
   'open',
   /** The team made the change. */
   'ours',
-  /** Owner, approvers and admins were notified. */
+  /** The owner, approvers and admins were notified. */
   'raised',
   'over',
 ] as const;
@@ -22,9 +22,9 @@ export type IncidentState = (typeof INCIDENT_STATES)[number];
 
 export interface IncidentChange extends Omit<NameChange, 'expiry'> {
   readonly expiry: NameChange['expiry'] | undefined;
-  /** When a second lookup confirmed it. */
+  /** When a second lookup confirmed the change. */
   readonly noticedAt: Date;
-  /** Checked orders, latest first. */
+  /** Orders that were considered, latest first. */
   readonly orders: readonly RuledOutOrder[];
 }
 
@@ -34,29 +34,29 @@ export interface Incident {
   readonly version: number;
   readonly state: IncidentState;
   readonly openedAt: Date;
-  /** In order of detection; never empty. */
+  /** In the order in which they were found; never empty. */
   readonly changes: readonly IncidentChange[];
-  /** The first of two people who say that it was the team. */
+  /** The first of the two people who say that the team made the change. */
   readonly proposed: { readonly by: string; readonly reason: string } | undefined;
   readonly explained: { readonly by: string; readonly reason: string } | undefined;
   readonly raisedBy: string | undefined;
-  /** When everything was back to normal. */
+  /** When the name was back to normal. */
   readonly overAt: Date | undefined;
-  /** Where it was posted; undefined before. */
+  /** The channel it was posted in; undefined before that. */
   readonly channelId: string | undefined;
 }
 
-/** Without the checked orders, which may be private. */
+/** Without the orders that were considered, which may be private. */
 export interface ListedIncident extends Omit<Incident, 'changes'> {
   readonly changes: readonly Omit<IncidentChange, 'orders'>[];
 }
 
-/** A renewal would pay for a name at another registrar. */
+/** Whether a renewal would pay for a name at another registrar. */
 export function rulesOutRenewal(incident: ListedIncident): boolean {
   return listIncidentKinds(incident).includes('registrar');
 }
 
-/** The effect of a lookup on an incident. */
+/** How a lookup changes an incident. */
 export interface IncidentUpdate {
   readonly before: Incident | undefined;
   readonly after: Incident;
@@ -69,7 +69,7 @@ export type IncidentRefusal =
   | { readonly code: 'explained_already'; readonly by: string }
   | { readonly code: 'raised_already'; readonly by: string }
   | { readonly code: 'over' }
-  /** A guarded name needs a second person. */
+  /** A second person must confirm a guarded name. */
   | { readonly code: 'needs_another_person' }
   | { readonly code: 'changed' };
 
@@ -78,19 +78,20 @@ export type IncidentOutcome =
   | { readonly ok: false; readonly refusal: IncidentRefusal };
 
 const MAX_LISTED_ORDERS = 10;
-/** From the first sighting. */
+/** Counted from the first sighting. */
 const JOIN_WINDOW_MS = 3 * DAY_MS;
 
-/** Needs a person's action. */
+/** Whether someone must act. */
 export function isOpen({ state }: Incident): boolean {
   return state === 'open' || state === 'raised';
 }
 
 /**
- * Two incidents may be open: changes after 72 hours get their own.
+ * Adds changes to an incident, or opens one. A name can have two open incidents, because changes after 72 hours open a
+ * new one.
  * @param incidents of the name, latest first
  * @param history after the lookup
- * @returns undefined when nothing changes
+ * @returns undefined if nothing changes
  */
 export function updateIncidents(
   incidents: readonly Incident[],
@@ -122,7 +123,7 @@ export function updateIncidents(
   return over && { before: over, after: { ...over, state: 'over', overAt: at }, added: [], at };
 }
 
-/** Hash of what a person confirms with “It was us”. */
+/** Hash of the state that a person confirms with “It was us”. */
 export function hashIncident({ id, changes, proposed }: Incident): string {
   const hashedChanges = changes.map(({ kind, fact, before, after, noticedAt }) => ({
     ...{ kind, fact, before, after },
@@ -131,7 +132,7 @@ export function hashIncident({ id, changes, proposed }: Incident): string {
   return hashJson({ id, proposed, changes: hashedChanges });
 }
 
-/** `shown` is the {@link hashIncident} of the form. */
+/** `shown` is the {@link hashIncident} that the form had. */
 export interface OursClaim {
   readonly by: string;
   readonly reason: string;
@@ -156,7 +157,7 @@ export function confirmAsOurs(
   return { ok: true, incident: { ...incident, state: 'ours', explained: claim } };
 }
 
-/** Once per incident. */
+/** Can be done once per incident. */
 export function markRaised(incident: Incident, by: string): IncidentOutcome {
   const ended = findEndedRefusal(incident);
   if (ended !== undefined) return { ok: false, refusal: ended };
@@ -166,13 +167,13 @@ export function markRaised(incident: Incident, by: string): IncidentOutcome {
   return { ok: true, incident: { ...incident, state: 'raised', raisedBy: by } };
 }
 
-/** Why the incident is closed. */
+/** Why no one can act on a closed incident. */
 export function findEndedRefusal({ state, explained }: Incident): IncidentRefusal | undefined {
   if (explained !== undefined) return { code: 'explained_already', by: explained.by };
   return state === 'over' ? { code: 'over' } : undefined;
 }
 
-/** Distinct, in order of detection. */
+/** Without duplicates, in the order in which they were found. */
 export function listIncidentKinds({
   changes,
 }: {
@@ -181,7 +182,7 @@ export function listIncidentKinds({
   return [...new Set(changes.map(({ kind }) => kind))];
 }
 
-/** Locks that change together are one change. */
+/** Locks that change together count as one change. */
 function toIncidentChanges(unexplained: readonly UnexplainedChange[], at: Date): IncidentChange[] {
   const [first, ...others] = unexplained.filter(({ change }) => change.kind === 'lock');
   const after = [first, ...others].flatMap((lock) => lock?.change.after ?? []).sort();
@@ -204,7 +205,7 @@ function openIncident(name: string, changes: readonly IncidentChange[], at: Date
   };
 }
 
-/** Changes after “It was us”, or after it was over, need attention again. */
+/** Reopens the incident: changes after “It was us”, or after everything was back to normal, need attention again. */
 function addChanges(before: Incident, added: readonly IncidentChange[]): Incident {
   const changes = [...before.changes, ...added];
   const cleared = { proposed: undefined, explained: undefined, overAt: undefined } as const;
@@ -215,7 +216,7 @@ function canJoin({ changes: [first] }: Incident, at: Date): boolean {
   return first !== undefined && at.getTime() - first.firstSeenAfter.getTime() <= JOIN_WINDOW_MS;
 }
 
-/** Whether a change reverts one of an incident. */
+/** Whether a change undoes one of the incident's changes. */
 function isReversal(change: NameChange, original: IncidentChange): boolean {
   const areBothIn = (facts: readonly FactName[]) =>
     facts.includes(change.fact) && facts.includes(original.fact);
@@ -225,7 +226,7 @@ function isReversal(change: NameChange, original: IncidentChange): boolean {
   return change.kind === original.kind && isSameValue(original.fact, change.after, original.before);
 }
 
-/** A missing fact isn't reverted. */
+/** A missing fact doesn't count as reverted. */
 function isReverted(
   { kind, fact, before, after, firstSeenAfter }: IncidentChange,
   history: NameHistory,
@@ -241,7 +242,7 @@ function isReverted(
     case 'pending_delete':
       return !after.some((status) => value.includes(status));
     case 'all_lame':
-      // Anyone who set up the name at these servers since may have set up something else.
+      // Anyone who added the name at these servers may have left other records there.
       return value.length === 0 && !(isDelegatedTo(history, after) && hasNewRecords(history, firstSeenAfter));
     case 'nameserver_registrable':
       // A domain that is no longer available may belong to the attacker.
@@ -251,7 +252,7 @@ function isReverted(
   }
 }
 
-/** Records differ from those before that time. */
+/** Whether the records differ from those before that time. */
 function hasNewRecords(history: NameHistory, time: Date): boolean {
   return (['soa', 'nameservers', 'a', 'aaaa', 'mx'] as const).some((fact) => {
     const { current, candidate, past = [] } = history[fact] ?? {};
@@ -259,7 +260,7 @@ function hasNewRecords(history: NameHistory, time: Date): boolean {
   });
 }
 
-/** Delegated to these servers, or to servers of these domains. */
+/** Whether the name is delegated to these servers, or to servers in these domains. */
 function isDelegatedTo({ parent_nameservers: known }: NameHistory, domains: readonly string[]): boolean {
   const hosts = known?.current?.value ?? [];
   return hosts.some((host) => domains.some((domain) => `.${host}`.endsWith(`.${domain}`)));

@@ -6,7 +6,7 @@ import { observeImpact } from './observe.ts';
 import { createEmptyLookup } from './registry-record.ts';
 import { createTimeLimit } from './time-limit.ts';
 
-/** For a person who decides now. Late answers are treated as missing; nothing is stored. */
+/** For a person who is waiting to decide. Late answers count as missing. Stores nothing. */
 export async function lookUpNow(
   context: NamesContext,
   name: string,

@@ -2,34 +2,37 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/duration.ts';
 import { hasUnconfirmedChange, type NameHistory } from './history.ts';
 
 /**
- * Names that may be lost soon are looked up every few hours; others daily in DNS and weekly at their registry, within
- * each registry's budget.
+ * Names that may be lost soon are looked up every few hours. The others are looked up daily in DNS and weekly at their
+ * registry, within each registry's budget.
  */
 
 export interface ScheduledName {
   readonly expiresAt: Date | undefined;
   readonly isGuarded: boolean;
-  /** It has an open order or a pending change. */
+  /** The name has an open order or a pending change. */
   readonly isChanging: boolean;
-  /** A change needs a second lookup. */
+  /** A change must be confirmed by a second lookup. */
   readonly hasUnconfirmedChange: boolean;
 }
 
 export type LookupKind = 'dns' | 'registry';
 
-/** Before and after the end of a registration. */
+/** Before and after the expiry of a registration. */
 const BEFORE_EXPIRY_MS = 60 * DAY_MS;
 const AFTER_EXPIRY_MS = 120 * DAY_MS;
 const CONFIRMATION_MS = 30 * MINUTE_MS;
-/** For a guarded name's registry: more than a minute between two sightings, after spreading. */
+/**
+ * For a guarded name's registry lookup. Still more than a minute after spreading, so that it counts as a second
+ * sighting.
+ */
 const GUARDED_CONFIRMATION_MS = 76 * SECOND_MS;
 const URGENT_INTERVAL_MS = 4 * HOUR_MS;
 const ROUTINE_INTERVAL_MS: Readonly<Record<LookupKind, number>> = { dns: DAY_MS, registry: 7 * DAY_MS };
-/** Lookups are up to this part earlier, so that a list's names aren't due together. */
+/** Lookups are up to this fraction earlier, so that the names of a list aren't all due together. */
 const MAX_SPREAD = 0.2;
 const CHANGING_STATUS = /^pending |^redemption period$/;
 
-/** Looked up before others. */
+/** Whether the name is looked up before others. */
 export function isUrgent(name: ScheduledName, now: Date): boolean {
   return name.isGuarded || name.isChanging || name.hasUnconfirmedChange || isNearExpiry(name, now);
 }
@@ -47,7 +50,7 @@ export function scheduleNextLookup(kind: LookupKind, name: ScheduledName, now: D
   return nearFrom > now.getTime() && nearFrom < next.getTime() ? new Date(nearFrom) : next;
 }
 
-/** A status or an unconfirmed value shows a pending change. */
+/** A status or an unconfirmed value that shows a pending change. */
 export function findPendingStatus(history: NameHistory) {
   const { current, candidate } = history.statuses ?? {};
   const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
@@ -67,23 +70,22 @@ function addSpreadTime(now: Date, ms: number, random: number): Date {
   return new Date(now.getTime() + ms * (1 - random * MAX_SPREAD));
 }
 
-/** Assigns times to lookups. */
 export interface LookupPlanner {
   /**
-   * Now, or as soon as the host's budget allows.
    * @param host the registry's server, or the resolvers
+   * @returns now, or the earliest time within the host's budget
    */
   reserve(host: string, urgent: boolean, now: Date): Date;
 }
 
-/** Reserved for urgent lookups. */
+/** Share of the budget that is reserved for urgent lookups. */
 const URGENT_SHARE = 0.5;
-/** After a pause, this much budget is available immediately, so that a new list is looked up soon. */
+/** After a pause, this much of the budget is available at once, so that a new list is looked up quickly. */
 const BURST_MS = 30_000;
 
 /**
- * Keeps two times per host, nothing per name. Lookups must be reserved in the order they are due.
- * @param perHour per host, all kinds
+ * Keeps two times per host and nothing per name. Lookups must be reserved in the order in which they are due.
+ * @param perHour lookups per host, of all kinds
  */
 export function createLookupPlanner(perHour: number): LookupPlanner {
   const lanes = new Map<string, { urgent: number; routine: number }>();

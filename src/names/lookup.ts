@@ -32,13 +32,13 @@ import { isUnanswered, type RegistryLookup, readRegistryAnswer } from './registr
 import { createTimeLimit } from './time-limit.ts';
 import { explainChanges } from './unexplained-changes.ts';
 
-/** Simultaneous results, and when the registry may be asked if it wasn't. */
+/** Results of one lookup, and the time of the registry lookup if it was postponed. */
 interface LookupResults {
   readonly dns: Observation | undefined;
   /** From the parent zone, which is asked more often. */
   readonly parent: Observation | undefined;
   readonly registry: RegistryLookup | undefined;
-  /** Asked if the registry has no date. */
+  /** Asked only if the registry has no date. */
   readonly whois: WhoisAnswer | undefined;
   readonly registryAt: Date | undefined;
 }
@@ -47,11 +47,11 @@ const NO_RESULTS: LookupResults = {
   ...{ dns: undefined, parent: undefined, registry: undefined, whois: undefined, registryAt: undefined },
 };
 
-/** Includes the wait for the server's turn. */
+/** Includes waiting until the server may be asked. */
 const WHOIS_LIMIT_MS = 20 * SECOND_MS;
 
 /**
- * Runs when a lookup is due. Names of one registry share its budget; without budget, a time is reserved.
+ * Runs when a lookup is due. All names of a registry share its budget; if none is left, a later time is reserved.
  * @throws the signal's reason and the store's errors; the name is due again when its claim ends
  */
 export async function lookUpName(context: NamesContext, name: string, signal: AbortSignal): Promise<void> {
@@ -66,7 +66,7 @@ export async function lookUpName(context: NamesContext, name: string, signal: Ab
   await saveLookups(context, known, { ...NO_RESULTS, dns, ...registry, registryAt });
 }
 
-/** DNS facts, and once a day the health of the delegation. */
+/** Looks up the DNS facts, and once a day the health of the delegation. */
 async function lookUpDns(
   { observer, observeDelegation }: NamesContext,
   { name, history }: NameRecord,
@@ -75,13 +75,13 @@ async function lookUpDns(
 ): Promise<Observation> {
   const observation = await observer.observe(name, signal, isDailyLookupDue(CERTIFICATES, history, now));
   const hosts = getFactValue(observation.facts.parent_nameservers);
-  // Without the delegation there is no server to ask, so its health becomes stale.
+  // Without the delegation, there is no server to ask, so the health facts become stale.
   if (hosts === undefined || !isHealthLookupDue(history, now)) return observation;
   const health = hosts.length === 0 ? NO_DELEGATION : await observeDelegation(name, hosts, signal);
   return { ...observation, facts: { ...observation.facts, ...health } };
 }
 
-/** @returns whether it confirmed a change */
+/** @returns whether the lookup confirmed a change */
 export async function saveParentLookup(context: NamesContext, parent: Observation): Promise<boolean> {
   const known = await context.records.find(parent.name);
   if (known === undefined) return false;
@@ -89,7 +89,10 @@ export async function saveParentLookup(context: NamesContext, parent: Observatio
   return saved !== undefined && hasNewDelegation(known.history, saved.after.history);
 }
 
-/** Stored if the name is watched. @throws as {@link lookUpName} */
+/**
+ * The result is stored if the name is watched.
+ * @throws as {@link lookUpName}
+ */
 export async function lookUpAtRegistry(
   context: NamesContext,
   name: string,
@@ -102,7 +105,10 @@ export async function lookUpAtRegistry(
   return results.registry;
 }
 
-/** Only if nothing is known of its DNS yet. Stored if the name is watched. @throws as {@link lookUpName} */
+/**
+ * Looks up DNS if nothing is known about it yet. The result is stored if the name is watched.
+ * @throws as {@link lookUpName}
+ */
 export async function lookUpMissingDns(
   context: NamesContext,
   name: string,
@@ -121,7 +127,7 @@ async function lookUpRegistryAndWhois(
 ): Promise<Pick<LookupResults, 'whois'> & { readonly registry: RegistryLookup }> {
   const registry = await fetchRegistryLookup(context, context.observer, known.name, signal);
   if (!isWhoisDue(known, registry)) return { registry, whois: undefined };
-  // The registry's answer is kept, regardless of WHOIS.
+  // The registry's answer is kept even if WHOIS fails.
   const whois = await context.whois
     ?.fetchRecord(known.name, createTimeLimit(signal, WHOIS_LIMIT_MS))
     .catch((): WhoisAnswer => ({ kind: 'waiting' }));
@@ -129,7 +135,7 @@ async function lookUpRegistryAndWhois(
   return { registry, whois };
 }
 
-/** The parent zone is asked when the registry has no record. */
+/** If the registry has no record, the parent zone is asked. */
 export async function fetchRegistryLookup(
   { rdap, now }: NamesContext,
   observer: DnsObserver,
@@ -142,7 +148,7 @@ export async function fetchRegistryLookup(
   return readRegistryAnswer(answer, name, at, await observer.observeParent(name, signal));
 }
 
-/** The registrar in the next record is trusted. */
+/** Trusts the registrar in the next record. */
 export async function confirmTransfer({ records, now }: NamesContext, name: string): Promise<void> {
   const at = now();
   await updateRecord(records, name, await records.find(name), async (known) => ({
@@ -178,7 +184,6 @@ function getLookupContext({ now, random = Math.random, certificateDays }: NamesC
   return { now: now(), random, certificateDays };
 }
 
-/** Retries on conflicts. */
 async function updateRecord(
   records: NameRecordStore,
   name: string,
@@ -207,7 +212,7 @@ function mergeLookups(
   const { name } = known;
   let { history } = known;
   const observations: NameObservation[] = [];
-  // If this process dies now, another one still asks the registry.
+  // Stored so that another process asks the registry if this one dies now.
   let needsRegistryLookup = false;
   const changes = (
     [
@@ -269,7 +274,7 @@ function updateDates(known: NameRecord, { registry, whois }: LookupResults): Nam
   return lacksDate(registry.result) ? updateDatesAfterWhois(known, dates, whois, registry.at) : dates;
 }
 
-/** @param incidents of the name; the first version of each is used */
+/** @param incidents of the name; only the first version of each counts */
 function toJudgedName(record: NameRecord, incidents: readonly (Incident | undefined)[]): JudgedName {
   const latest = new Map(
     dropMissing(incidents)
@@ -288,7 +293,7 @@ function toJudgedName(record: NameRecord, incidents: readonly (Incident | undefi
 }
 
 /**
- * Requests during a lookup aren't satisfied by it: it may have started before the change.
+ * A request made during a lookup stays open, because the lookup may have started before the change.
  * @param found the name when the lookup began
  */
 function keepNewRequests(found: NameRecord, known: NameRecord, result: LookupResult): LookupResult {
@@ -332,13 +337,13 @@ function mayContinue(incident: Incident | undefined, now: Date): boolean {
   return now.getTime() - incident.openedAt.getTime() < INCIDENT_FOLLOW_UP_MS;
 }
 
-/** In the future when not due, or when others go first. */
+/** @returns a future time if the name isn't due or others come first */
 function reserveRegistryLookup(planner: LookupPlanner, known: NameRecord, now: Date): Date {
   if (known.nextRegistryAt > now || known.isRegistryReserved) return known.nextRegistryAt;
   return planner.reserve(getRegistry(known.name), known.isUrgent, now);
 }
 
-/** After an hour, or as the registry asks. */
+/** After an hour, or when the registry allows it. */
 function scheduleAfterRegistry({ result }: RegistryLookup, next: Date, now: Date): Date {
   if (result.kind !== 'unread' || !isUnanswered(result.problem)) return next;
   return new Date(now.getTime() + Math.max(result.retryAfterMs ?? 0, HOUR_MS));

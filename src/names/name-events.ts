@@ -9,7 +9,6 @@ const routing = z.object({ owner: z.string().exactOptional(), channel: z.string(
 const incident = z.enum(INCIDENT_KINDS);
 
 export const nameEvents = [
-  /** People's decisions about watched names. */
   event(
     'name',
     [
@@ -17,14 +16,14 @@ export const nameEvents = [
       ...(['lapse_requested', 'lapse_confirmed', 'name_kept', 'name_handed_over'] as const),
     ],
     {
-      /** End of a snooze, or the given expiry. */
+      /** The end of a snooze, or the given expiry. */
       until: at.optional(),
       reason: z.string().optional(),
       confirmedBy,
       askedBy: z.string().optional(),
       /** The new owner. */
       to: z.string().optional(),
-      /** The destination of its notification. */
+      /** Where its notification is posted. */
       origin: messagePlace.optional(),
     },
   ),
@@ -35,19 +34,19 @@ export const nameEvents = [
     before: texts,
     after: texts,
   }),
-  /** proposed: the first of two people. over: back to normal. */
+  /** proposed: by the first of two people. over: back to normal. */
   event('name', ['incident_proposed', 'incident_ours', 'incident_raised', 'incident_over'], {
     incidents: z.array(incident).readonly(),
     reason: z.string().optional(),
   }),
-  /** `orderId`: the regular order instead, or the mandate's order that isn't sent. */
+  /** `orderId`: the regular order that is used instead, or the mandate's order that isn't sent. */
   event('name', ['mandate_held'], {
     mandate: z.string(),
     because: holdReason,
     orderId: z.string().optional(),
   }),
   event('name', ['name_changed'], changedValues),
-  /** Names with a new owner or channel: the first ones, and the total. */
+  /** Names with a new owner or channel: the first few, and how many in all. */
   event('name', ['notices_rerouted'], {
     count: z.int(),
     names: z.array(z.object({ name: z.string(), before: routing, after: routing })).readonly(),

@@ -5,7 +5,7 @@ import type { Incident } from './incident.ts';
 import type { Lapse } from './ports.ts';
 import { incidentOrderId, NAME_TASKS, type NameOrder } from './unexplained-changes.ts';
 
-/** Orders and decisions in the form that explains changes. */
+/** Orders and decisions as possible explanations of changes. */
 
 const nameServersInput = z.object({ nameServers: z.array(z.string()) });
 
@@ -21,7 +21,7 @@ export function getRequestedNameServers({ task, input }: RequestedTask): readonl
   return nameServersInput.safeParse(input).data?.nameServers;
 }
 
-/** Sent orders, and the decision to let it lapse. */
+/** Sent orders, and the decision to let the name lapse. */
 export function findExplanations(
   name: string,
   orders: readonly Order[],
@@ -48,7 +48,7 @@ export function findExplanations(
     : [...sent, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: decided.at }];
 }
 
-/** Transfers without an order, confirmed as the team's. Later transfers aren't included. */
+/** Transfers without an order that the team confirmed. Later transfers aren't covered. */
 export function listConfirmedTransfers(incidents: readonly Incident[]): NameOrder[] {
   return incidents
     .filter(({ state }) => state === 'ours')
@@ -70,7 +70,7 @@ function toNameOrderState({ state, result }: OrderItem): NameOrder['state'] {
     case 'SUCCEEDED':
       return 'succeeded';
     case 'FAILED':
-      // An order that was settled, or answered differently later, may have been carried out.
+      // An order that a person settled, or that got a different answer later, may have been carried out.
       return result?.late === undefined || result.late === 'FAILED' ? 'refused' : 'unknown';
     case 'UNKNOWN':
       return 'unknown';

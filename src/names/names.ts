@@ -23,19 +23,19 @@ import type { KnownChange } from './unexplained-changes.ts';
 export interface KnownName {
   readonly history: NameHistory;
   readonly knownChanges: readonly KnownChange[];
-  /** Not watched: just looked up, without a history. */
+  /** The name isn't watched: it was just looked up and has no history. */
   readonly isFirstLookup: boolean;
 }
 
-/** After this silence, another process may claim the name. */
+/** If a process is silent for this long, another one can claim its names. */
 const LEASE_MS = 2 * MINUTE_MS;
-/** Per registry: a million names' weekly lookups, and as many urgent ones. */
+/** Per registry. Enough for the weekly lookups of a million names and as many urgent ones. */
 const LOOKUPS_PER_HOUR = 12_000;
-/** Latest live orders considered as explanations. */
+/** Number of latest live orders considered as explanations. */
 const MAX_ORDERS_CHECKED = 50;
-/** Latest incidents considered. */
+/** Number of latest incidents considered. */
 const MAX_INCIDENTS_CHECKED = 10;
-/** For commands; Slack's limit is three seconds. */
+/** For commands, which must answer Slack within three seconds. */
 const QUICK_TIMEOUT_MS = 1_800;
 const EVIDENCE_TIMEOUT_MS = 30_000;
 
@@ -59,16 +59,15 @@ export type Names = ReturnType<typeof createNames>;
 export function createNames(context: NamesContext) {
   const { records, incidents, now } = context;
   return {
-    /** Guarded names whose minute is over. Must be called every second. */
+    /** Looks up guarded names that are due. Must be called every second. */
     lookUpGuarded: createGuardedWatch(context),
-    /** As soon as possible. */
+    /** Makes the name due immediately. */
     requestLookup: (name: string) => records.requestLookup(name, now()),
-    /** Claims names for this process. */
+    /** Claims due names for this process. */
     claimDue: (limit: number) => records.claimDue(now(), LEASE_MS, limit),
     lookUp: (name: string) => lookUpClaimed(context, name),
     known: (name: string) => loadKnownName(context, name),
     isGuarded: (name: string) => isGuarded(context, name),
-    /** Unexpected changes. */
     incidents: {
       find: incidents.find,
       openOf: (names: readonly string[]): Promise<readonly ListedIncident[]> => incidents.listOpen(names),
@@ -77,9 +76,9 @@ export function createNames(context: NamesContext) {
       confirmAsOurs: (id: string, said: OursClaim) => confirmIncidentAsOurs(context, id, said),
       raise: (id: string, by: string) => raiseIncident(context, id, by),
     },
-    /** The outcome of an order whose answer was lost. */
+    /** Evidence about the outcome of an order whose answer was lost. */
     evidence: (order: Order, item: OrderItem) => findEvidence(context, order, item),
-    /** Whether the registry shows an accepted order as done. */
+    /** Whether the registry shows that an accepted order was carried out. */
     confirmation: (order: Order, item: OrderItem) => findConfirmation(context, order, item),
     orderIncidents: createOrderIncidents(context),
     impacts: createImpacts(context),
@@ -90,7 +89,7 @@ async function lookUpClaimed(context: NamesContext, name: string): Promise<void>
   try {
     await lookUpName(context, name, context.signal);
   } catch (error) {
-    // Due again when its claim ends.
+    // The name is due again when its claim ends.
     if (!context.signal.aborted) throw error;
   }
 }
@@ -112,7 +111,7 @@ async function loadActivity(
   };
 }
 
-/** Looked up for at most two seconds when there is no record. */
+/** If there is no record, the name is looked up, for at most two seconds. */
 async function loadKnownName(context: NamesContext, name: string): Promise<KnownName> {
   const { records, now } = context;
   const { history, knownChanges } = (await records.find(name)) ?? { history: {}, knownChanges: [] };
@@ -122,8 +121,8 @@ async function loadKnownName(context: NamesContext, name: string): Promise<Known
 }
 
 /**
- * Looks up what was never looked up: DNS, registry, or both. After a large import, the registry's turn may come hours
- * later. Late answers are treated as missing.
+ * Looks up the parts that were never looked up: DNS, registry or both. After a large import, the registry lookup may be
+ * hours away. Late answers count as missing.
  */
 async function completeHistory(
   context: NamesContext,

@@ -15,12 +15,12 @@ import { findAddresses, lookUpUsage, type QueryClient, toFact } from './observe.
 export interface NameserverCheck {
   readonly host: string;
   readonly state:
-    | /** Answers for the name as one of its own. */ 'authoritative'
-    | /** Answers, and does not hold the name: resolvers would get nothing. */ 'not_authoritative'
-    | /** Has an address that does not answer. */ 'no_answer'
+    | /** Answers authoritatively for the name. */ 'authoritative'
+    | /** Answers, but doesn't have the name, so resolvers would get no data. */ 'not_authoritative'
+    | /** Has an address but doesn't answer. */ 'no_answer'
     | /** Has no address. */ 'no_address'
-    | /** Could not be asked from here. */ 'unseen';
-  /** Compared with the current DNS. */
+    | /** Couldn't be reached from here. */ 'unseen';
+  /** Compared with the current DNS records. */
   readonly differences: readonly RecordDifference[];
   readonly unseen: readonly FactName[];
   /** Compared with the DS at the parent zone. */
@@ -33,7 +33,6 @@ export interface RecordDifference {
   readonly onNewServer: FactValue;
 }
 
-/** Important records. */
 const COMPARED_FACTS = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx', 'caa', 'spf', 'dmarc'] as const;
 type ComparedFact = (typeof COMPARED_FACTS)[number];
 
@@ -46,7 +45,7 @@ export interface CheckedName {
 }
 
 /**
- * Asks nameservers about a name before it moves to them.
+ * Asks nameservers about a name before it is moved to them.
  * @throws only the signal's reason
  */
 export async function checkNameservers(
@@ -95,7 +94,10 @@ async function checkNameserver(
   };
 }
 
-/** Without comparing records. @throws only the signal's reason */
+/**
+ * Doesn't compare records.
+ * @throws only the signal's reason
+ */
 export async function checkServer(
   dns: QueryClient,
   name: string,
@@ -114,7 +116,7 @@ type Query = <Type extends RecordType>(
   type: Type,
 ) => Promise<NameserverAnswer<RecordData[Type]>>;
 
-/** An address with an authoritative answer, or else the best answer. */
+/** An address that answers authoritatively, or else the one with the best answer. */
 async function findAddress(
   dns: QueryClient,
   name: string,
@@ -164,7 +166,7 @@ async function queryRecords(
   return lookUpUsage(name, lookUp);
 }
 
-/** Without a matching key, validating resolvers can't reach the name. */
+/** Without a matching key, validating resolvers can't resolve the name. */
 async function checkDs(
   dns: QueryClient,
   ask: Query,

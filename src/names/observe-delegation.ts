@@ -10,17 +10,17 @@ import { checkServer } from './nameserver-check.ts';
 import { getRegistry } from './registry-of.ts';
 import { readRegistryAnswer } from './registry-record.ts';
 
-/** Asks a delegation's servers about the name, and registries about the servers' domains. */
+/** Asks the servers of a delegation about the name, and registries about the servers' domains. */
 
-/** From the registry of a nameserver's domain. */
+/** The state of a nameserver's domain, according to its registry. */
 type DomainState =
   | { readonly kind: 'registered'; readonly expiresAt: Date | undefined }
   | { readonly kind: 'free' }
   | { readonly kind: 'unseen' };
 
-/** Larger delegations don't exist. */
+/** No delegation has more servers. */
 const MAX_HOSTS = 13;
-/** Providers' domains are used by many names. */
+/** The domains of DNS providers are used by many names. */
 const CACHE_MS = 12 * HOUR_MS;
 const UNSEEN_CACHE_MS = HOUR_MS;
 const MAX_DOMAINS = 10_000;
@@ -50,14 +50,14 @@ export function createDelegationObserver(
   }
 
   async function lookUpDomain(domain: string, signal: AbortSignal): Promise<DomainState> {
-    // Shares the lookups' budget: whatever exceeds it waits for another day.
+    // Uses the budget of the other lookups. If it is exhausted, the domain is checked on another day.
     if (planner.reserve(getRegistry(domain), false, now()) > now()) return { kind: 'unseen' };
     const { result } = readRegistryAnswer(await rdap.fetchRecord(domain, signal), domain, now());
     switch (result.kind) {
       case 'registered':
         return { kind: 'registered', expiresAt: result.registration.expiresAt };
       case 'not_registered': {
-        // An incomplete registry still delegates registered domains.
+        // Even if the registry's data is incomplete, it delegates registered domains.
         const delegation = await dns.query(domain, 'NS', signal);
         if (delegation.kind === 'unanswered') return { kind: 'unseen' };
         return delegation.kind === 'no_such_name'
@@ -82,7 +82,7 @@ export function createDelegationObserver(
   };
 }
 
-/** From the servers and their domains' registries. */
+/** Combines the answers of the servers with those of their domains' registries. */
 function assessDelegationHealth(
   servers: readonly Awaited<ReturnType<typeof checkServer>>[],
   states: readonly { readonly domain: string; readonly state: DomainState }[],
@@ -90,10 +90,10 @@ function assessDelegationHealth(
 ): Facts {
   const listHosts = (...wanted: readonly (typeof servers)[number]['state'][]): Fact =>
     createFact(servers.filter(({ state }) => wanted.includes(state)).map(({ host }) => host));
-  // Registry records may be incomplete: a domain whose hosts have addresses is registered.
+  // A registry's data may be incomplete. A domain whose hosts have addresses is registered.
   const withAddress = servers.filter(({ state }) => state !== 'no_address' && state !== 'unseen');
   const isUsed = (domain: string) => withAddress.some(({ host }) => getDomain(host) === domain);
-  // A domain that wasn't looked up may be available.
+  // A domain that wasn't looked up may be unregistered.
   const areDomainsSeen = states.every(({ state }) => state.kind !== 'unseen');
   const filterDomains = (matches: (state: DomainState, domain: string) => boolean): Fact => {
     const found = states.filter(({ domain, state }) => matches(state, domain)).map(({ domain }) => domain);
@@ -119,5 +119,5 @@ function assessDelegationHealth(
   };
 }
 
-/** Not delegated: no server can be faulty. */
+/** Without a delegation, no server can be faulty. */
 export const NO_DELEGATION: Facts = Object.fromEntries(HEALTH_FACTS.map((fact) => [fact, ABSENT]));

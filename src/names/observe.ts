@@ -17,18 +17,20 @@ import { toSignaturesFact } from './signatures.ts';
 
 export interface DnsObserver {
   /**
-   * @param isDaily whether to read certificates and signatures, too
+   * @param isDaily also reads certificates and signatures
    * @throws only the signal's reason
    */
   observe(name: string, signal?: AbortSignal, isDaily?: boolean): Promise<Observation>;
-  /** From the parent zone. @throws only the signal's reason */
+  /**
+   * Reads the delegation from the parent zone.
+   * @throws only the signal's reason
+   */
   observeParent(name: string, signal?: AbortSignal): Promise<Fact>;
 }
 
 const MAX_PARENT_SERVERS = 2;
 const KEY_DIGEST_LENGTH = 16;
 
-/** Asks resolvers and nameservers. */
 export type QueryClient = Pick<DnsClient, 'query' | 'queryNameserver'>;
 
 export type ReadCertificate = (
@@ -76,7 +78,7 @@ export function createDnsObserver(
     return [a, aaaa].find((fact) => fact?.state === 'unseen') ?? ABSENT;
   }
 
-  /** Asks the parent zone directly, because a resolver returns the name's own data. Servers rotate. */
+  /** Asks the parent zone directly, because a resolver returns the data of the name's own zone. Rotates the servers. */
   async function observeParent(name: string, signal: AbortSignal | undefined): Promise<Fact> {
     let fact = createUnseenFact('no_parent');
     const addresses = await parents.findServers(name, signal);
@@ -107,7 +109,7 @@ async function observeSignatures(
   return toSignaturesFact([keys, soa], at);
 }
 
-/** IPv4 first. Hosts without addresses are omitted. */
+/** IPv4 addresses first. Leaves out hosts without addresses. */
 export async function findAddresses(
   dns: QueryClient,
   hosts: readonly string[],
@@ -148,7 +150,7 @@ async function observeRecords(
   return { ...facts, requested_ds: texts.length === 0 && lost !== undefined ? lost : createFact(texts) };
 }
 
-/** Algorithm 0 requests removal (RFC 8078, 4). */
+/** Algorithm 0 requests removal (RFC 8078, section 4). */
 function listRequestedDs(name: string, key: DnskeyRecord): string[] {
   return key.algorithm === 0 ? [NO_DS] : computeDsRecords(name, key).map(formatDs);
 }
@@ -163,8 +165,8 @@ async function lookUpImpact(name: string, lookUp: LookUp): Promise<Facts> {
 }
 
 /**
- * For a person who decides now.
- * @param signal late answers are treated as missing
+ * For a person who is waiting to decide.
+ * @param signal answers after its end count as missing
  */
 export function observeImpact(dns: QueryClient, name: string, signal: AbortSignal): Promise<Facts> {
   return lookUpImpact(name, async (host, type, toTexts) => {
@@ -177,7 +179,7 @@ export function observeImpact(dns: QueryClient, name: string, signal: AbortSigna
   });
 }
 
-/** Records of a host, formatted as texts. */
+/** Records of a host, formatted as text. */
 export type LookUp = <Type extends RecordType>(
   host: string,
   type: Type,
@@ -200,7 +202,6 @@ export async function lookUpUsage(name: string, lookUp: LookUp) {
   return { a, aaaa, www_a: wwwA, www_aaaa: wwwAaaa, mx, caa, spf, dmarc };
 }
 
-/** Converts an answer to a fact. */
 export function toFact<Data>(
   answer: DnsAnswer<Data>,
   toTexts: (records: readonly Data[]) => readonly string[],
@@ -224,7 +225,7 @@ function formatCaa(records: readonly RecordData['CAA'][]): string[] {
   return records.map(({ critical, tag, value }) => `${critical ? 128 : 0} ${tag} ${value.trim()}`);
 }
 
-/** The policy's texts among unrelated TXT records. */
+/** Selects the policy's texts from other TXT records. */
 function filterPolicies(records: readonly string[], version: string): string[] {
   return records
     .map((record) => record.trim().replace(/\s+/g, ' '))

@@ -9,11 +9,11 @@ import { createReachability, isSandbox } from './reachability.ts';
 export interface Observers {
   readonly dns: DnsClient;
   readonly quickDns: DnsClient;
-  /** For parent zones: each question is sent once. */
+  /** For parent zones. Doesn't retry questions. */
   readonly parentDns: DnsClient;
   readonly parents: ParentZones;
   readonly observer: DnsObserver;
-  /** For a waiting person: shorter timeouts, no certificate. */
+  /** For a person who is waiting: shorter timeouts, no certificates. */
   readonly quickObserver: DnsObserver;
 }
 
@@ -21,9 +21,9 @@ const QUICK_TIMEOUT_MS = 500;
 const PARENT_TIMEOUT_MS = 1_500;
 
 /**
- * @param configured undefined: the operating system's resolvers
+ * @param configured default: the operating system's resolvers
  * @param read default: connects to the website
- * @param isPrivateAllowed allows reading certificates from private and loopback addresses
+ * @param isPrivateAllowed whether certificates may be read from private and loopback addresses
  */
 export function createObservers(
   configured: readonly DnsServer[] | undefined,

@@ -14,12 +14,12 @@ import type { Registration, RegistryLookup } from './registry-record.ts';
 import type { NameOrder } from './unexplained-changes.ts';
 
 /**
- * Evidence about an order whose answer was lost. Proof has no other possible cause: the registry showed something else
- * before, shows the requested state over https now, and no other known event can have caused it. Everything else is a
- * hint.
+ * Evidence about an order whose answer was lost. It is proof only if there is no other possible cause: the registry
+ * showed something else before, shows the requested state over https now, and no other known event can have caused it.
+ * Everything else is a hint.
  */
 
-/** A sent item, with the known facts about its name. */
+/** A sent item, and the known facts about its name. */
 export interface LostAnswer {
   readonly order: RequestedTask & { readonly id: string };
   readonly sentAt: Date;
@@ -32,7 +32,7 @@ export interface LostAnswer {
 
 /** Tolerated clock difference. */
 const CLOCK_SKEW_MS = 5 * MINUTE_MS;
-/** After a longer gap before the request, something else may have changed. */
+/** If the last sighting is older than this at the request, something else may have changed the name. */
 const MAX_GAP_MS = 9 * DAY_MS;
 const TRANSFER_WINDOW_MS = 21 * DAY_MS;
 
@@ -55,8 +55,8 @@ export function findProofOrHint(lost: LostAnswer, { result }: RegistryLookup): E
 }
 
 /**
- * Whether the registry shows an accepted order as done. Many registries don't show transfers, and none shows an owner
- * change.
+ * Whether the registry shows that an accepted order was carried out. Many registries don't show transfers, and none
+ * shows a change of owner.
  */
 export function checkConfirmation(
   { task }: { readonly task: Order['task'] },
@@ -71,7 +71,7 @@ export function checkConfirmation(
   return transferredAt !== undefined || statuses.includes('pending transfer') ? 'not_shown' : 'unknown';
 }
 
-/** Undefined when the registry's record can't show its effect. */
+/** @returns undefined if the registry's record can't show the effect of the order */
 export function getRegistrySendTime(
   { account }: { readonly account: Order['account'] },
   { sentAt }: { readonly sentAt: Date | undefined },
@@ -125,7 +125,7 @@ function findProof(
   }
 }
 
-/** Another party's transfer wouldn't set the requested nameservers. */
+/** A transfer by someone else wouldn't set the requested nameservers. */
 function isOwnTransfer(
   order: RequestedTask,
   sentAt: Date,
@@ -144,16 +144,16 @@ function isOwnTransfer(
   );
 }
 
-/** Undefined when too old. */
+/** @returns undefined if the value is too old */
 function findValueBefore(history: NameHistory, fact: FactName, moment: Date): KnownValue | undefined {
   const found = listValues(history, fact).find(({ firstSeen }) => firstSeen < moment);
   if (found === undefined) return undefined;
-  // A current value with an unconfirmed change is treated as seen until this time.
+  // If a change isn't confirmed yet, the current value counts as seen until this time.
   const lastSeen = found.lastSeen < moment ? found.lastSeen : moment;
   return moment.getTime() - lastSeen.getTime() <= MAX_GAP_MS ? { ...found, lastSeen } : undefined;
 }
 
-/** Also true when one has no name: nothing shows a difference. */
+/** Also true if one has no name, because then nothing shows a difference. */
 function isSameOrUnknownRegistrar(
   registrar: FactValue | undefined,
   { registrar: now }: Registration,
@@ -182,7 +182,7 @@ function toFinding(record: Registration, lost: LostAnswer): Finding {
   }
 }
 
-/** A registration alone proves nothing: someone else may have been faster. Its nameservers show whose it is. */
+/** A registration alone proves nothing, because someone else may have been faster. Its nameservers show who made it. */
 function assessCreation(record: Registration, { order, sentAt }: LostAnswer): Finding {
   const { registeredAt } = record;
   const after = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
@@ -200,8 +200,8 @@ function assessCreation(record: Registration, { order, sentAt }: LostAnswer): Fi
 }
 
 /**
- * A date also changes automatically after the old date, with a transfer, or by another party's renewal. Proof: exactly
- * the requested years, in time, at the same registrar.
+ * The date also changes automatically after the old date, with a transfer, or by someone else's renewal. Proof is an
+ * increase by exactly the requested years, in time, at the same registrar.
  */
 function assessRenewal(record: Registration, { order, sentAt, seen, now }: LostAnswer): Finding {
   if (record.expiresAt === undefined) return undefined;
@@ -215,7 +215,7 @@ function assessRenewal(record: Registration, { order, sentAt, seen, now }: LostA
   const moved = { code: 'expiry_moved', ...dates } as const;
   const isMovedByPeriod = years !== undefined && isSameDay(record.expiresAt, addYears(end, years));
   if (!isMovedByPeriod) return { hint: moved };
-  // Registries change it automatically after that day.
+  // Registries change the date automatically after that day.
   if (findFirstShown(seen, expiresAt, now) >= end) return { hint: { ...moved, otherCause: 'expiry_passed' } };
   const registrar = getRegistrarName(findShownBefore(seen, 'registrar', sentAt) ?? []);
   if (record.registrar !== registrar || (record.transferredAt ?? sentAt) > sentAt)
@@ -238,7 +238,7 @@ function findShownBefore(
     .find((value) => value !== undefined && value.length > 0);
 }
 
-/** First sighting of the current date. */
+/** When the current date was first seen. */
 function findFirstShown(seen: readonly RegistrySighting[], expiresAt: string, now: Date): Date {
   const latest = seen.find((sighting) => (sighting.seen.expires_at?.length ?? 0) > 0);
   return latest?.seen.expires_at?.[0] === expiresAt ? latest.at : now;

@@ -25,15 +25,15 @@ import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
 import type { OrderImpact } from './ports.ts';
 import { createTimeLimit } from './time-limit.ts';
 
-/** Names are looked up daily; older facts cause no warnings. */
+/** Names are looked up daily. Older facts cause no warnings. */
 const MAX_WARNING_AGE_MS = 2 * DAY_MS;
-/** Before a form opens; Slack's limit is three seconds. */
+/** For opening a form, which Slack limits to three seconds. */
 const QUICK_TIMEOUT_MS = 1_200;
-/** At an approval, which commits within two seconds. */
+/** For an approval, which must be committed within two seconds. */
 const APPROVAL_TIMEOUT_MS = 1_500;
-/** Extra time to compare new nameservers. */
+/** Extra time to compare the new nameservers. */
 const COMPARISON_MS = 300;
-/** Maximum age on an approver's card. */
+/** Maximum age of an impact on an approver's card. */
 const MAX_CARD_AGE_MS = 10 * MINUTE_MS;
 const THOROUGH_TIMEOUT_MS = 30_000;
 
@@ -60,21 +60,21 @@ export function createImpacts(context: NamesContext) {
     loadFormerNameServers: (order: Order) => loadFormerNameServers(context, order),
     delegation: (order: Order, item: OrderItem) => checkDelegation(context, order, item),
     /**
-     * Lookup results within two seconds, for the requester. The first result is stored as the impact at the request.
-     * Undefined for tasks without risk.
+     * Assesses the impact for the requester within two seconds. The first result is stored as the impact at the
+     * request. Undefined for tasks without risk.
      */
     assessAtRequest: (order: Order) => assessAtRequest(context, order),
     /** For decisions without an order. */
     ofName: (name: string, task: ImpactTask) =>
       assessNow(context, { name, task, newNameServers: undefined }, context.quickDns, QUICK_TIMEOUT_MS),
-    /** From earlier lookups, without new ones. */
+    /** Uses earlier lookups only. */
     stored: (name: string, task: ImpactTask) => assessStored(context, name, task),
-    /** From earlier lookups. */
+    /** Uses earlier lookups only. */
     inUse: (names: readonly string[]) => findUses(context, names),
-    /** For a draft, at most a few minutes old. */
+    /** For a draft; at most a few minutes old. */
     asked: async (order: Order) => (await impacts.findImpact(order.id))?.atRequest,
 
-    /** The stored impact; `none`: no risk. */
+    /** The stored impact; `none` if the task has no risk. */
     async found(order: Order): Promise<Impact | 'unseen' | 'none'> {
       if (toImpactQuery(order) === undefined) return 'none';
       const found = await impacts.findImpact(order.id);
@@ -82,8 +82,8 @@ export function createImpacts(context: NamesContext) {
     },
 
     /**
-     * For a card. A stale impact of a pending order starts a lookup, which updates the card.
-     * @returns `none`: no risk
+     * For a card. If the impact of a pending order is stale, starts a lookup that updates the card.
+     * @returns `none` if the task has no risk
      */
     async forCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'> {
       const question = toImpactQuery(order);
@@ -93,11 +93,11 @@ export function createImpacts(context: NamesContext) {
       return found === undefined ? 'unseen' : { ...found, latest: markStaleImpact(found.latest, now()) };
     },
 
-    /** When a click was last refused for a new finding. */
+    /** When an approval was last refused because of a new finding. */
     warnedAt: async (order: Order) => (await impacts.findImpact(order.id))?.lastWarning?.seenAt,
-    /** The person was notified, so later clicks are accepted. */
+    /** Records that the person was notified, so that later clicks are accepted. */
     recordNotified: (orderId: string) => impacts.recordWarningNotified(orderId, now()),
-    /** At an approval, under two seconds. New findings are stored and shown on the card. */
+    /** For an approval; takes less than two seconds. Stores new findings and shows them on the card. */
     assessAtApproval: (order: Order, clickedAt: Date) => assessAtApproval(context, order, clickedAt),
   };
 }
@@ -149,7 +149,7 @@ async function loadDependents({ records, log }: NamesContext, name: string): Pro
   }
 }
 
-/** @returns undefined when it takes longer */
+/** @returns undefined on timeout */
 async function limitTime(
   { signal, log }: NamesContext,
   ms: number,
@@ -245,7 +245,7 @@ async function findUses(
   );
 }
 
-/** Stale facts cause warnings, but never show a name as unused. */
+/** Stale facts cause warnings, but never make a name count as unused. */
 function toStoredFacts(history: NameHistory, seenAt: Date) {
   return {
     seenAt,
@@ -271,9 +271,12 @@ async function assessAtApproval(context: NamesContext, order: Order, clickedAt: 
   return isFullySeen(impact) ? 'known' : 'unknown';
 }
 
-/** A finding without a notification. The card alone isn't enough: it may have appeared just before the click. */
+/**
+ * Whether there is a finding that the person wasn't notified of. Showing it on the card isn't enough, because it may
+ * have appeared just before the click.
+ */
 function hasNewFindings(kept: OrderImpact | undefined, impact: Impact): boolean {
-  // Nothing to compare before the first lookup.
+  // Before the first lookup, there is nothing to compare with.
   if (kept === undefined) return !isFullySeen(impact);
   const known = new Set([...listFindingKeys(kept.atRequest), ...kept.warnedFindings]);
   return listFindingKeys(impact).some((finding) => !known.has(finding));

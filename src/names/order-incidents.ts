@@ -10,8 +10,8 @@ export interface OrderIncidents extends IncidentRecords {
 }
 
 /**
- * Approvers of a name with an open incident must acknowledge it: the first click shows it, a later one is accepted. New
- * changes are shown again.
+ * Approvers of a name with an open incident must acknowledge it: the first click shows the incident, a later click is
+ * accepted. New changes must be acknowledged again.
  */
 export function createOrderIncidents({ incidents, now }: NamesContext): OrderIncidents {
   const listOpen = ({ items, task }: Order) => {
@@ -19,7 +19,7 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
     return incidents.listOpen([...new Set(items.flatMap(({ name }) => toSubject(name, nameKind).hosts))]);
   };
 
-  /** Since when each person knows all of them. */
+  /** The people who know all of them, and since when. */
   async function findInformedPeople(
     orderId: string,
     open: readonly ListedIncident[],

@@ -12,8 +12,8 @@ import type { NameHistory } from './history.ts';
 import { formatDs } from './observe.ts';
 
 /**
- * A guarded name's delegation, from its parent zone's servers. Servers may be outdated, fail or be poisoned, so the
- * majority is used. Pure.
+ * The delegation of a guarded name, according to the servers of its parent zone. A server may be outdated or failing,
+ * and an answer may be forged, so the majority counts. Pure.
  */
 
 const PARENT_FACTS = ['parent_nameservers', 'ds'] as const;
@@ -21,7 +21,7 @@ type ParentFact = (typeof PARENT_FACTS)[number];
 
 export type KnownDelegation = Pick<NameHistory, ParentFact>;
 
-/** A refusal or failure is no statement about the name. */
+/** A refusal or failure says nothing about the name. */
 export function toDelegationFacts(answer: DelegationAnswer): Pick<Facts, ParentFact> {
   switch (answer.kind) {
     case 'delegated':
@@ -36,7 +36,10 @@ export function toDelegationFacts(answer: DelegationAnswer): Pick<Facts, ParentF
   }
 }
 
-/** Differs from the known value, or resolves an uncertainty: a single sighting, or a time without answers. */
+/**
+ * Whether the facts differ from the known value, or settle an open question: a single sighting, or a time without
+ * answers.
+ */
 export function isNewSighting(known: KnownDelegation, facts: Facts): boolean {
   return PARENT_FACTS.some((fact) => {
     const value = getFactValue(facts[fact]);
@@ -51,7 +54,7 @@ export function isNewSighting(known: KnownDelegation, facts: Facts): boolean {
   });
 }
 
-/** The lookup confirmed another delegation. */
+/** Whether the lookup confirmed a different delegation. */
 export function hasNewDelegation(before: KnownDelegation, after: KnownDelegation): boolean {
   return PARENT_FACTS.some((fact) => {
     const [was, is] = [before[fact]?.current, after[fact]?.current];
@@ -60,8 +63,8 @@ export function hasNewDelegation(before: KnownDelegation, after: KnownDelegation
 }
 
 /**
- * Facts without a majority are missing; so is a fact with a single answer when there are more servers.
- * @param answers from all servers of one lookup
+ * A fact without a majority counts as missing, and so does one with a single answer if there are more servers.
+ * @param answers from all servers in one lookup
  */
 export function findMajority(answers: readonly Facts[]): Facts {
   return Object.fromEntries(PARENT_FACTS.map((fact) => [fact, findFactMajority(fact, answers)]));

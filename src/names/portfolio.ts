@@ -2,49 +2,49 @@ import { z } from 'zod';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import { isSameExpiry, type NameDates, pickLaterExpiry } from './dates.ts';
 
-/** Owner, tags, channel and note: set by people. */
+/** Fields that people set. */
 
 export interface NameDetails {
   readonly owner: string | undefined;
   /** Lower case, sorted, unique. */
   readonly tags: readonly string[];
-  /** Used instead of the reminder channel; incidents are posted in both. */
+  /** Used instead of the reminder channel. Incidents are posted in both. */
   readonly channel: string | undefined;
   readonly note: string | undefined;
 }
 
 export const DETAIL_COLUMNS = ['owner', 'tags', 'channel', 'note'] as const;
 
-/** In the order of {@link DETAIL_COLUMNS}. */
+/** Cells in the order of {@link DETAIL_COLUMNS}. */
 export function formatDetailCells({ owner = '', tags, channel = '', note = '' }: NameDetails): string[] {
   return [owner, tags.join(' '), channel, note];
 }
 
-/** Undefined: unchanged; `null`: cleared. */
+/** Undefined leaves a field unchanged; `null` clears it. */
 export interface DetailsChange {
   readonly owner?: string | null;
   readonly tags?: readonly string[];
-  /** Added to each name's tags, instead of {@link DetailsChange.tags}. */
+  /** Tags to add to the existing ones, instead of replacing them with {@link DetailsChange.tags}. */
   readonly addTags?: readonly string[];
   readonly removeTags?: readonly string[];
   readonly channel?: string | null;
   readonly note?: string | null;
 }
 
-/** Watched every minute; “It was us” needs two people. */
+/** Names with this tag are checked every minute, and “It was us” needs two people. */
 export const GUARDED_TAG = 'guarded';
-/** The filter for names without a value, so no tag can have this name. */
+/** The filter value for names without the field, so a tag can't be called this. */
 export const NONE = 'none';
 
 export const MAX_TAGS = 20;
 const MAX_TAG_LENGTH = 40;
 export const MAX_NOTE_LENGTH = 500;
-/** Looked up every minute; names of one parent zone share a budget. */
+/** Guarded names are looked up every minute, and the names of a parent zone share a budget. */
 export const MAX_GUARDED = 1_000;
 /** Lookups share the registries' budgets. */
 export const MAX_WATCHED = 25_000;
 export const MAX_IMPORTED_NAMES = 20_000;
-/** Letters and digits of any script, and word joiners. */
+/** Letters and digits of any script, and characters that join words. */
 const TAG = /^[\p{L}\p{M}\p{Nd}][\p{L}\p{M}\p{Nd}_.-]*$/u;
 
 export type TagIssue =
@@ -52,7 +52,7 @@ export type TagIssue =
   | { readonly code: 'reserved_tag'; readonly tag: string }
   | { readonly code: 'too_many_tags' };
 
-/** Separated by commas, lines or `#`; spaces inside become hyphens. */
+/** Tags are separated by commas, lines or `#`. Spaces inside a tag become hyphens. */
 export function parseTags(
   text: string,
 ):
@@ -101,31 +101,31 @@ export function isSameDetails(a: NameDetails, b: NameDetails): boolean {
 
 export interface ReminderChange {
   readonly name: string;
-  /** Not watched yet. */
+  /** The name isn't watched yet. */
   readonly isNew?: true;
-  /** A person's new date, with the previous one and its author. */
+  /** A person's new date, and the previous date with its author. */
   readonly date?: {
     readonly before?: { readonly at: Date; readonly by?: string | undefined } | undefined;
     readonly after: Date;
   };
   readonly decision?: ReminderDecision;
-  /** For a handover. */
+  /** The new owner, for a handover. */
   readonly owner?: string;
 }
 
-/** An owner's answer. The reason for a handover is for the new owner. */
+/** An owner's answer. The reason for a handover is shown to the new owner. */
 export type QuestionAnswer =
   | { readonly kind: 'name_kept' }
   | { readonly kind: 'name_handed_over'; readonly to: string; readonly reason?: string | undefined };
 
-/** Watching or keeping a name ends its lapse. */
+/** Watching or keeping a name cancels its lapse. */
 export type ReminderDecision =
   | { readonly kind: 'name_watched' }
   | Exclude<QuestionAnswer, { readonly to: string }>
   /** `subject`: the new owner's messages of the day. */
   | (Extract<QuestionAnswer, { readonly to: string }> & { readonly subject: string })
   | ({ readonly kind: 'name_snoozed'; readonly until: Date; readonly reason?: string | undefined } & Notice)
-  /** Renewed elsewhere. Until `staleUntil`, its registry's date is treated as outdated. */
+  /** Renewed elsewhere. Until `staleUntil`, the registry's date counts as outdated. */
   | ({
       readonly kind: 'name_renewed';
       readonly until: Date;
@@ -136,7 +136,7 @@ export type ReminderDecision =
   | ({ readonly kind: 'lapse_confirmed'; readonly reason: string; readonly askedBy: string } & Notice);
 
 interface Notice {
-  /** The destination of its notification. */
+  /** Where its notification is posted. */
   readonly origin?: MessagePlace | undefined;
 }
 
@@ -145,14 +145,17 @@ export interface ChangedName extends ReminderChange {
   readonly after: NameDetails | undefined;
 }
 
-/** For a newly watched name. */
+/** For a name that has just been added. */
 export const NO_DETAILS: NameDetails = { owner: undefined, tags: [], channel: undefined, note: undefined };
 
 export interface EditedName extends ChangedName {
   readonly after: NameDetails;
 }
 
-/** The change relative to the current name; undefined when nothing is left. A date must be requested again. */
+/**
+ * Rebases the change on the current name. A date can't be rebased and must be requested again.
+ * @returns undefined if nothing remains
+ */
 export function rebaseChange(
   { name, before, after, decision }: ChangedName,
   now: NameDetails | undefined,
@@ -185,21 +188,21 @@ export interface FactsChange {
   readonly names: readonly ChangedName[];
 }
 
-/** The limit that a change would exceed: guarded names, or watched names. */
+/** The limit that a change would exceed: of guarded names, or of watched names. */
 export type NameLimit = 'too_many_guarded' | 'list_full';
 
-/** The last question about a name. */
+/** The latest question to a name's owner. */
 export const storedQuestion = z.object({
   owner: z.string(),
-  /** The day of the expiry, in UTC. */
+  /** The expiry day in UTC. */
   expiry: z.string(),
   at: z.coerce.date(),
-  /** The owner's messages of the day that ask. */
+  /** The owner's messages of the day, which contain the question. */
   subject: z.string(),
-  /** Set by a handover. */
+  /** The previous owner, after a handover. */
   from: z.string().exactOptional(),
   note: z.string().exactOptional(),
-  /** The answer: the owner keeps the name. */
+  /** Set once the owner has decided to keep the name. */
   kept: z.object({ by: z.string(), at: z.coerce.date() }).exactOptional(),
 });
 export type OwnerQuestion = Readonly<z.output<typeof storedQuestion>>;
@@ -226,7 +229,7 @@ export function getExpiry({ expiry, renewed, deletedAt }: NameDates): Date | und
   return pickLaterExpiry(expiry?.at ?? deletedAt, renewed?.until);
 }
 
-/** The owner's question for this expiry; undefined before it's asked. */
+/** The question to the owner for this expiry; undefined until it is asked. */
 export function findCurrentQuestion(
   { question }: OwnedName,
   end: Date | undefined,

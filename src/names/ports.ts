@@ -14,14 +14,14 @@ import type { Preset, PresetContent } from './presets.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 import type { AllowedChanges } from './weakening.ts';
 
-/** Needs another person's confirmation. */
+/** A decision to let a name lapse. Another person must confirm it. */
 export interface Lapse {
   readonly reason: string;
   readonly requestedBy: string;
   readonly confirmed: { readonly by: string; readonly at: Date } | undefined;
 }
 
-/** A watched name's known facts, and its next lookup. */
+/** The known facts about a watched name, and its next lookup. */
 export interface NameRecord extends NameDates {
   readonly name: string;
   /** For compare-and-swap. */
@@ -29,22 +29,22 @@ export interface NameRecord extends NameDates {
   readonly history: NameHistory;
   readonly knownChanges: readonly KnownChange[];
   readonly lapse: Lapse | undefined;
-  /** An owner who hasn't left. */
+  /** Whether it has an owner who hasn't left. */
   readonly hasOwner: boolean;
   /** Undefined before the first lookup. */
   readonly posture: Posture | undefined;
-  /** Codes at the last lookup. */
+  /** Codes as of the last lookup. */
   readonly findings: readonly FindingCode[];
   readonly nextDnsAt: Date;
   readonly nextRegistryAt: Date;
   readonly isRegistryReserved: boolean;
-  /** Looked up before others. */
+  /** Whether it is looked up before others. */
   readonly isUrgent: boolean;
 }
 
-/** Append-only. */
+/** Observations are only added, never changed. */
 export type NameObservation =
-  /** Differences from the previous lookup. */
+  /** Values that differ from the previous lookup. */
   | { readonly origin: 'registry' | 'dns'; readonly at: Date; readonly seen: SeenValues }
   | { readonly origin: 'order'; readonly at: Date; readonly orderId: string; readonly done: DatedOrder }
   /** Findings that the lookup opened or closed. */
@@ -54,7 +54,7 @@ export type NameObservation =
       readonly opened: readonly FindingCode[];
       readonly closed: readonly FindingCode[];
     }
-  /** A person's date; without one, a confirmed transfer. */
+  /** A date from a person; without a date, a confirmed transfer. */
   | { readonly origin: 'person'; readonly at: Date; readonly expiresAt: Date | undefined };
 
 export interface LookupResult {
@@ -64,35 +64,35 @@ export interface LookupResult {
 }
 
 export interface NameRecordStore {
-  /** @returns undefined when not watched */
+  /** @returns undefined if the name isn't watched */
   find(name: string): Promise<NameRecord | undefined>;
   findMany(names: readonly string[]): Promise<readonly NameRecord[]>;
   /** Latest first. */
   listRegistrySightings(name: string): Promise<readonly RegistrySighting[]>;
-  /** As soon as possible. */
+  /** Makes the name due immediately. */
   requestLookup(name: string, now: Date): Promise<void>;
-  /** Findings about delegations that began between two times, by name. */
+  /** Delegation findings that began between two times, by name. */
   listNewlyFaulty(from: Date, to: Date): Promise<readonly FaultyName[]>;
-  /** Names that a registry began to answer 404 for, although its zone delegates them. */
+  /** Names that a registry started to answer with 404, although its zone delegates them. */
   listNewlyUnrecorded(from: Date, to: Date): Promise<readonly UnrecordedNames[]>;
   /** Certificates that expire soon, soonest first. */
   listEndingCertificates(now: Date): Promise<readonly EndingCertificate[]>;
-  /** Renewals at the same registrar without an order. */
+  /** Renewals at the same registrar that no order explains. */
   listRenewedElsewhere(from: Date, to: Date): Promise<readonly RenewedName[]>;
   listGuarded(): Promise<readonly GuardedName[]>;
   /**
    * The lease uses the database's clock.
-   * @returns urgent names first, then the longest due
+   * @returns urgent names first, then those that have been due longest
    */
   claimDue(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /**
-   * Stores a lookup with its effect on the incident in one transaction, and ends the claim.
-   * @returns false on a conflict: nothing is stored
+   * Stores a lookup and the changes to incidents in one transaction, and ends the claim.
+   * @returns false on a conflict; nothing is stored
    */
   save(before: NameRecord, result: LookupResult): Promise<boolean>;
-  /** Watched names that mention a name, and redirects by live orders: a superset of its dependents. */
+  /** Watched names that mention a name, and redirects from live orders. May include names that don't depend on it. */
   findMentions(name: string): Promise<readonly DependentName[]>;
-  /** @returns how many were deleted */
+  /** @returns the number deleted */
   purgeObservations(before: Date): Promise<number>;
 }
 
@@ -103,7 +103,7 @@ export interface FaultyName {
 }
 
 export interface EndingCertificate {
-  /** The name, or its `www`. */
+  /** The name or its `www` host. */
   readonly host: string;
   readonly endsAt: Date;
   readonly seenAt: Date;
@@ -121,15 +121,18 @@ export interface UnrecordedNames {
   readonly names: readonly string[];
 }
 
-/** Watched every minute. */
+/** A name that is checked every minute. */
 export interface GuardedName {
   readonly name: string;
   readonly history: KnownDelegation;
 }
 
-/** Work for one process at a time. Implemented by the store. */
+/** Lets one process at a time do some work. */
 export interface LeaseStore {
-  /** By the database's clock. @returns false while another process has it */
+  /**
+   * Uses the database's clock.
+   * @returns false while another process has the lease
+   */
   acquire(work: 'guarded_watch', holder: string, leaseMs: number): Promise<boolean>;
 }
 
@@ -139,16 +142,16 @@ export interface RegistrySighting {
 }
 
 export interface OrderImpact {
-  /** At the request. */
+  /** The impact at the request. */
   readonly atRequest: Impact;
   readonly latest: Impact;
-  /** The last impact that refused an approval. */
+  /** The last impact that caused an approval to be refused. */
   readonly lastWarning: Impact | undefined;
   /** When the person was notified. */
   readonly warningNotifiedAt: Date | undefined;
-  /** Findings of all refusals. */
+  /** Findings of all refused approvals. */
   readonly warnedFindings: readonly string[];
-  /** The card shows this lookup; after a quick one at the request, the card starts its own. */
+  /** Whether the card shows this lookup. After the quick one at the request, the card starts its own. */
   readonly isThorough: boolean;
 }
 
@@ -156,11 +159,10 @@ export interface ImpactStore {
   findImpact(orderId: string): Promise<OrderImpact | undefined>;
   /** The first impact is also stored as the one at the request. A lookup for the card updates the card. */
   saveImpact(orderId: string, impact: Impact, look: 'asking' | 'card'): Promise<void>;
-  /** An impact that refused an approval; its findings are added to earlier ones. */
+  /** Stores an impact that caused an approval to be refused. Its findings are added to the earlier ones. */
   saveWarning(orderId: string, impact: Impact): Promise<void>;
-  /** Records that the person was notified of the refusal. */
   recordWarningNotified(orderId: string, at: Date): Promise<void>;
-  /** Nameservers before an order changes them. The first ones stay. */
+  /** Stores the nameservers before an order changes them. The first call counts. */
   saveNameServers(orderId: string, nameServers: readonly string[]): Promise<void>;
   findNameServers(orderId: string): Promise<readonly string[] | undefined>;
 }
@@ -173,12 +175,12 @@ export interface IncidentStore {
   /** Latest first. */
   listAllOpen(limit: number): Promise<readonly Incident[]>;
   /**
-   * With its log entry; notifications are due from `now`.
+   * Writes the log entry too. Notifications are due from `now`.
    * @returns false on a conflict: read again
    */
   change(before: Incident, after: Incident, decision: IncidentDecision, now: Date): Promise<boolean>;
   listWarnings(orderId: string): Promise<readonly IncidentWarning[]>;
-  /** Known incidents stay as they are. */
+  /** Incidents that are already recorded don't change. */
   recordWarnings(orderId: string, userId: string, shown: readonly ShownIncident[], at: Date): Promise<void>;
 }
 
@@ -189,10 +191,9 @@ export interface IncidentWarning {
   readonly at: Date;
 }
 
-/** For rules and budgets. */
 export interface TagSource {
   /**
-   * An entry for every name; unwatched names have no tags.
+   * Returns an entry for every name. Names that aren't watched have no tags.
    * @param names in ASCII
    */
   findTags(names: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
@@ -203,7 +204,7 @@ export interface FoundName extends NameDetails {
   readonly expiresAt: Date | undefined;
   readonly expirySource: string | undefined;
   readonly registrar: string | undefined;
-  /** As shown by the registry. */
+  /** According to the registry. */
   readonly deletedAt: Date | undefined;
   /** When the bot learned that the owner had left. */
   readonly ownerLeftAt?: Date | undefined;
@@ -218,11 +219,11 @@ export interface FoundZone {
   /** In ASCII, without a leading dot. */
   readonly zone: string;
   readonly count: number;
-  /** Deleted names, which a renewal can't recover. */
+  /** Number of deleted names, which a renewal can't recover. */
   readonly deletedCount: number;
 }
 
-/** A page starts after this name. */
+/** The page starts after this name. */
 export type NameCursor = Pick<FoundName, 'name' | 'expiresAt'>;
 
 export interface ImportPlan {
@@ -236,13 +237,13 @@ export interface NameQuery {
   readonly filter: NameFilter;
   /** User ids, `none` or `left`. */
   readonly owners: readonly string[];
-  /** Only names that need an owner: without one, or with one who left. A name that lapses needs none. */
+  /** Only names that need an owner: they have none, or theirs has left. Names that will lapse need none. */
   readonly needsOwner?: true;
-  /** Only these, if given. */
+  /** Restricts the result to these names. */
   readonly names?: readonly string[];
   readonly now: Date;
   readonly cursor: NameCursor | undefined;
-  /** The page before the cursor, nearest first. */
+  /** The page before the cursor, nearest to it first. */
   readonly isBackward: boolean;
   readonly limit: number;
 }
@@ -251,18 +252,19 @@ export interface NameQuery {
 export type ReportProgress = (done: number, total: number) => void;
 
 /**
- * `changed`: a name changed since the change was allowed; nothing was written. `gone`: the import was already applied.
+ * `changed`: a name changed after the change was allowed, so nothing was written. `gone`: the import was already
+ * applied.
  */
 export type WriteOutcome = 'written' | 'changed' | 'gone' | NameLimit;
 
-/** Implemented by the store; every change is logged. */
+/** Every change is logged. */
 export interface PortfolioStore extends TagSource {
-  /** @returns undefined when not watched */
+  /** @returns undefined if the name isn't watched */
   find(name: string): Promise<NameDetails | undefined>;
   findMany(names: readonly string[]): Promise<ReadonlyMap<string, NameDetails>>;
   /**
-   * In one transaction.
-   * @param plan the import, which is used up
+   * Writes everything in one transaction.
+   * @param plan the import, which can't be used again
    */
   write(
     allowed: AllowedChanges,
@@ -273,10 +275,10 @@ export interface PortfolioStore extends TagSource {
   ): Promise<WriteOutcome>;
   /**
    * Stores the rows until the changes are confirmed.
-   * @returns the changes and the plan's id
+   * @returns the changes and the id of the plan
    */
   planImport(rows: readonly ImportRow[], by: string, at: Date, progress: ReportProgress): Promise<ImportPlan>;
-  /** @returns `gone` for an applied or expired plan; a new plan when names changed since */
+  /** @returns `gone` if the plan was applied or has expired; a new plan if names have changed since */
   findImportPlan(
     hash: string,
     by: string,
@@ -288,15 +290,18 @@ export interface PortfolioStore extends TagSource {
   listOwners(): Promise<readonly KnownOwner[]>;
   /** Marks a person's names and queues an alert about them. Idempotent. */
   recordOwnerLeft(userId: string, at: Date): Promise<void>;
-  /** The person is a member again. */
+  /** Records that the person is a member again. */
   recordOwnerReturned(userId: string): Promise<void>;
-  /** Every name that a filter finds, regardless of its conditions on findings. */
+  /** All names that match the filter, ignoring its conditions on findings. */
   listJudgedNames(
     query: Pick<NameQuery, 'filter' | 'owners' | 'names' | 'now'>,
   ): Promise<readonly ListedJudgedName[]>;
-  /** Findings of watched names that began or ended in [from, to), by the difference between its two ends. */
+  /** Findings of watched names that began or ended in [from, to). Only the state at both ends is compared. */
   listFindingsChanges(from: Date, to: Date): Promise<readonly FindingsChange[]>;
-  /** Trusted registrars of names that orders registered, transferred or renewed: the domain service's. */
+  /**
+   * Trusted registrars of the names that orders registered, transferred or renewed, which are those of the domain
+   * service.
+   */
   listOwnRegistrars(): Promise<readonly string[]>;
 }
 
@@ -304,7 +309,7 @@ export type ListedJudgedName = JudgedName & { readonly name: string };
 
 export interface PresetStore {
   list(): Promise<readonly Preset[]>;
-  /** @returns `taken` when the name is in use */
+  /** @returns `taken` if another preset has the name */
   add(preset: PresetContent, by: string, at: Date): Promise<'saved' | 'taken'>;
   replace(id: string, preset: PresetContent, by: string, at: Date): Promise<'saved' | 'taken' | 'gone'>;
   /** @returns the removed preset */

@@ -7,8 +7,8 @@ import { NO_MAIL } from './impact.ts';
 import { getSignatureWarning } from './signatures.ts';
 
 /**
- * The findings of a name. Nothing else judges names. Each lookup stores a {@link Posture}; dates, owner and incidents
- * are added when it is read, because people change them and days pass. Pure.
+ * The findings of a name; nothing else judges names. Each lookup stores a {@link Posture}. Dates, owner and incidents
+ * are added when it is read, because they change without a lookup. Pure.
  */
 
 export const CERTIFICATES = ['certificate', 'www_certificate'] as const satisfies readonly FactName[];
@@ -54,28 +54,28 @@ export const DELEGATION_FINDINGS = [
   'nameserver_expiring',
 ] as const satisfies readonly FindingCode[];
 
-/** What lookups cover. A name whose part wasn't seen isn't fine. */
+/** What lookups cover. A name with an unseen part isn't fine. */
 export const PARTS = ['registry', 'delegation', 'dnssec', 'dns', 'certificate'] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface Finding {
   readonly code: FindingCode;
-  /** Undefined: always, as far as known. */
+  /** Undefined: since before the first lookup. */
   readonly since: Date | undefined;
   /** Hosts or domains. */
   readonly about?: readonly string[];
 }
 
-/** Moments are in ms: thousands are read at once. */
+/** Times are in ms, because thousands are read at once. */
 interface PeriodFinding extends Omit<Finding, 'since'> {
   readonly since: number | undefined;
-  /** Then another finding takes its place. */
+  /** When another finding replaces it. */
   readonly until?: number;
   /** When the certificate was first seen. */
   readonly seenAt?: number;
 }
 
-/** The result of lookups, for any day until the next one. */
+/** The result of lookups, valid on any day until the next one. */
 export interface Posture {
   /** May begin in the future. */
   readonly findings: readonly (PeriodFinding & { readonly since: number })[];
@@ -90,14 +90,14 @@ export interface UnseenPart {
   readonly about?: readonly string[];
 }
 
-/** Everything that judges a name. */
+/** Everything that findings depend on. */
 export interface JudgedName {
   readonly expiresAt: Date | undefined;
   readonly deletedAt: Date | undefined;
-  /** A confirmed lapse: it needs no date and no owner. */
+  /** The lapse is confirmed, so it needs no date and no owner. */
   readonly isLapsing: boolean;
   readonly hasOwner: boolean;
-  /** The open one. */
+  /** Start of the open incident. */
   readonly incidentSince: Date | undefined;
   /** Undefined before the first lookup. */
   readonly posture: Posture | undefined;
@@ -152,7 +152,7 @@ export function judgeName(name: JudgedName, now: Date): Judgement {
   return { findings, unseen: unseen.filter(({ since }) => since <= at) };
 }
 
-/** A name and its `www` may have the same finding. */
+/** A name and its `www` host may have the same finding. */
 function addFinding(all: Finding[], { code, since, about }: PeriodFinding): Finding[] {
   const last = all.at(-1);
   if (last?.code === code) {
@@ -174,7 +174,7 @@ export interface NameJudgement extends Judgement {
   readonly status: NameStatus;
 }
 
-/** By the worst finding. Without any, a name is fine only if everything was seen; notes don't matter. */
+/** Decided by the worst finding. A name without findings is fine only if everything was seen. Notes don't count. */
 const NAME_STATUSES = ['danger', 'warning', 'unchecked', 'fine'] as const;
 export type NameStatus = (typeof NAME_STATUSES)[number];
 
@@ -210,21 +210,21 @@ function getStatus({ findings: [worst], unseen }: Judgement): NameStatus {
   return unseen.length > 0 ? 'unchecked' : 'fine';
 }
 
-/** Names whose findings changed in a period, by what began and what ended. */
+/** Findings that began or ended in a period, by name. */
 export interface FindingsChange {
   readonly began: readonly FindingCode[];
   readonly ended: readonly FindingCode[];
   readonly names: number;
 }
 
-/** A finding that a worse one replaced isn't fixed. */
+/** If a worse finding replaced it, a finding doesn't count as fixed. */
 const REPLACED_BY: Readonly<Partial<Record<FindingCode, FindingCode>>> = {
   expires_soon: 'expired',
   certificate_expiring: 'certificate_expired',
   lame: 'all_lame',
 };
 
-/** Names by new and fixed problem, worst first; notes aren't problems. */
+/** Number of names with each new or fixed problem, worst first. Notes aren't problems. */
 export function countChanges(changes: readonly FindingsChange[]) {
   const isFixed = (code: FindingCode, { ended, began }: FindingsChange) => {
     const worse = REPLACED_BY[code];
@@ -240,7 +240,7 @@ export function countChanges(changes: readonly FindingsChange[]) {
   return { new: countNamesBy((code, { began }) => began.includes(code)), fixed: countNamesBy(isFixed) };
 }
 
-/** From dates, owner and incidents. */
+/** Findings from dates, owner and incidents. */
 function listRecordFindings(name: JudgedName): readonly PeriodFinding[] {
   const { expiresAt, deletedAt, isLapsing, hasOwner, incidentSince } = name;
   const incident: readonly PeriodFinding[] =
@@ -262,16 +262,15 @@ function listDateFindings(
   ];
 }
 
-/** A name after a lookup. */
 interface LookedUpName {
   readonly name: string;
   readonly history: NameHistory;
   readonly at: Date;
-  /** Before a certificate's end, highest first. */
+  /** Days before a certificate expires, highest first. */
   readonly certificateDays: readonly number[];
 }
 
-/** @param former its findings keep their beginning */
+/** @param former findings that continue keep their start from it */
 export function assessPosture(lookup: LookedUpName, former: Posture | undefined): Posture {
   const { history, at } = lookup;
   const found = [
@@ -298,7 +297,7 @@ function listDelegationFindings(history: NameHistory): UndatedFinding[] {
     const code = FINDING_BY_FAULT[fault];
     found.set(code, [...(found.get(code) ?? []), ...about]);
   }
-  // Implied by `all_lame`.
+  // `all_lame` implies it.
   if (found.has('all_lame')) found.delete('lame');
   return [...found].map(([code, about]) => ({ code, about }));
 }
@@ -330,7 +329,7 @@ function listDnsFindings(history: NameHistory): UndatedFinding[] {
   return missing.flatMap(([fact, code]) => (isAbsent(fact) ? [{ code }] : []));
 }
 
-/** By the latest sighting: the next one may already show another certificate. */
+/** Uses the latest sighting, because the next one may already show a new certificate. */
 function listCertificateFindings({ name, history, certificateDays }: LookedUpName): Posture['findings'] {
   return CERTIFICATES.flatMap((fact) => {
     const known = history[fact]?.candidate ?? history[fact]?.current;
@@ -349,7 +348,7 @@ function listCertificateFindings({ name, history, certificateDays }: LookedUpNam
   });
 }
 
-/** By the latest sighting: zones are signed again before the end. */
+/** Uses the latest sighting, because zones are re-signed before signatures end. */
 function listSignatureFindings(history: NameHistory): Posture['findings'] {
   const known = history.signatures?.candidate ?? history.signatures?.current;
   const since = known && getSignatureWarning(known);
@@ -360,7 +359,7 @@ function isUnsigned(history: NameHistory): boolean {
   return getCurrentValue(history, 'ds')?.length === 0;
 }
 
-/** The earliest end of its certificates, in ms. */
+/** The earliest expiry of its certificates, in ms. */
 export function getCertificateEnd({ posture }: JudgedName): number {
   const ends = posture?.findings.map(({ until }) => until ?? Number.POSITIVE_INFINITY) ?? [];
   return Math.min(Number.POSITIVE_INFINITY, ...ends);
@@ -373,7 +372,7 @@ const FACTS_BY_PART: Readonly<Record<Exclude<Part, 'delegation'>, readonly FactN
   dns: ['a', 'aaaa', 'mx', 'caa', 'spf', 'dmarc'],
 };
 
-/** Each part with the moment it became, or becomes, unknown. */
+/** Each part, with the time from which it counts as not seen. */
 function listUnseenParts(history: NameHistory): Posture['unseen'] {
   return PARTS.map((part) => {
     const all = part === 'delegation' ? HEALTH_FACTS : FACTS_BY_PART[part];

@@ -1,7 +1,10 @@
 import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 
-/** Named sets of contacts or nameservers for forms. Values are as in the forms; an order stores its form's values. */
+/**
+ * Named sets of contacts or nameservers for forms. Values are stored as in the forms. An order stores the values, not
+ * the preset.
+ */
 
 export const PRESET_KINDS = ['contacts', 'nameservers'] as const;
 export type PresetKind = (typeof PRESET_KINDS)[number];
@@ -25,7 +28,7 @@ export interface Preset extends PresetContent {
 const MAX_NAME_LENGTH = 60;
 const MAX_NAMESERVERS = 13;
 
-/** By field: a code, or a host name's issue. */
+/** By field: a code, or the issue of a host name. */
 export type PresetIssue =
   | 'no_name'
   | 'long_name'

@@ -23,19 +23,19 @@ import {
 } from './weakening.ts';
 
 /**
- * Gate for changes of who is notified about a name and which rule applies. `weakening.ts` decides what needs
- * confirmation.
+ * Gate for changes that affect who is notified about a name, or which rules apply to it. `weakening.ts` decides
+ * which of them need confirmation.
+ *
  * field           needs confirmation when                                       announced
- * tags            a rule, budget or mandate names the tag; `guarded` is removed  while pending, and its outcome
- * watched         a rule, mandate, open incident or open order covers the name   the same
- * date            later than another person's                                    the same
+ * tags            a rule, budget or mandate names the tag; `guarded` is removed  while pending, then the outcome
+ * watched         a rule, mandate, open incident or open order covers the name   as for tags
+ * date            later than another person's                                    as for tags
  * owner, channel  never                                                          at once, in the reminder channel
  * snooze          never: it ends before the last reminder                        in the thread
  * handover        never                                                          as owner, and to the new owner
  * lapse           always; for a protected name as its rules require              in the thread
  */
 
-/** Everything that protects names. */
 export interface ProtectionContext extends OrdersContext {
   readonly names: NamesContext;
 }
@@ -53,7 +53,7 @@ export type UnwatchOutcome =
 
 export type ProtectedChanges = ReturnType<typeof createProtectedChanges>;
 
-/** @param origin where it was requested */
+/** @param origin where the change was requested */
 export function createProtectedChanges(context: ProtectionContext) {
   const { portfolio, now } = context.names;
   return {
@@ -74,7 +74,7 @@ export function createProtectedChanges(context: ProtectionContext) {
         },
       ),
     unwatch: (name: string, by: string, origin: MessagePlace) => unwatch(context, name, { by, origin }),
-    /** @returns `changed`: read again */
+    /** @returns `changed` on a conflict: read again */
     changeReminders: (changes: readonly ReminderChange[], by: string, origin: MessagePlace) =>
       changeReminders(context, changes, { by, origin }),
     findConfirmers: (proposal: FactsProposal) => findConfirmers(context, proposal),
@@ -100,7 +100,7 @@ async function propose(
   return proposal;
 }
 
-/** Proposes the lapse that was asked for, and withdraws the one of a name that is watched again. */
+/** Proposes the requested lapse, and withdraws the proposal for a name that is watched again. */
 async function proposeLapses(
   { names: { proposals, now } }: ProtectionContext,
   changes: readonly ChangedName[],
@@ -122,7 +122,10 @@ async function proposeLapses(
   }
 }
 
-/** Writes what is allowed, requests the rest. @returns undefined on a conflict */
+/**
+ * Writes the allowed changes and requests the others.
+ * @returns undefined on a conflict
+ */
 async function writeAllowedChanges(
   context: ProtectionContext,
   changes: readonly ChangedName[],
@@ -190,7 +193,6 @@ async function changeReminders(
 
 const OPEN_STATES = ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'] as const;
 
-/** Loads everything that protects some names. */
 async function loadProtection(
   context: ProtectionContext,
   changes: readonly ChangedName[],
@@ -227,7 +229,7 @@ async function findConfirmers(
 ): Promise<Confirmers> {
   const protection = await loadProtection(context, names);
   if (kind === 'facts') return mergeAllRequirements(names, proposer, protection);
-  // Nothing protects a name whose lapse weakens nothing.
+  // If the lapse doesn't weaken anything, no protection has to be loaded.
   const [lapse] = names;
   return (lapse && createChangeClassifier(protection)(lapse, proposer)) ?? 'another_person';
 }

@@ -3,7 +3,7 @@ import type { DnsServer } from '../registry/dns/servers.ts';
 import { DNS_PORT, isLoopback } from '../registry/dns/servers.ts';
 
 /**
- * Public addresses only, because anyone may point a name into the bot's network.
+ * Allows public addresses only, because anyone may point a name at the bot's own network.
  * @param allowLoopback for a sandbox on this machine
  */
 export function createReachability(allowLoopback: boolean): (address: string) => boolean {
@@ -20,7 +20,8 @@ export function createReachability(allowLoopback: boolean): (address: string) =>
 }
 
 /**
- * On a loopback address with its own port. Port 53 of the loopback belongs to ordinary systems and containers.
+ * Whether the DNS servers are a sandbox: on a loopback address with a port of their own. Ordinary systems and
+ * containers use port 53 of the loopback address.
  * @param configured the setting, never the operating system's resolvers
  */
 export function isSandbox(configured: readonly DnsServer[]): boolean {

@@ -1,4 +1,4 @@
-/** The registry's budget key. Zones that share a server are looked up more slowly than necessary. */
+/** The key of the registry's budget. Zones that share a registry server are looked up more slowly than necessary. */
 export function getRegistry(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }

@@ -28,7 +28,10 @@ import {
   REGISTRY_FACTS,
 } from './facts.ts';
 
-/** Reads a registry's record (RFC 9083) fact by fact. Missing or malformed members are unknown, never absent. */
+/**
+ * Reads the facts in a registry's record (RFC 9083) one by one. Missing or malformed members count as unknown, never as
+ * absent.
+ */
 
 const MAX_ITEMS = 50;
 
@@ -41,7 +44,7 @@ const secureDns = z.object({
   delegationSigned: z.union([z.boolean(), z.stringbool()]).optional(),
   dsData: list,
 });
-/** RFC 9537, 4.2. */
+/** RFC 9537, section 4.2. */
 const redaction = z.object({
   name: z.union([
     z.object({ description: z.string() }).transform(({ description }) => description),
@@ -49,16 +52,16 @@ const redaction = z.object({
   ]),
 });
 
-/** Why a record has no date. */
+/** Why a record has no usable date. */
 export const RECORD_PROBLEMS = [
   ...RDAP_PROBLEMS,
   'not_a_domain',
   'other_name',
   /** The registry publishes no dates. */
   'no_expiration',
-  /** Detail: the date as received. */
+  /** The detail is the date as received. */
   'unreadable_expiration',
-  /** No record, but the parent zone delegates the name. */
+  /** There is no record, but the parent zone delegates the name. */
   'delegated_without_record',
 ] as const;
 
@@ -67,26 +70,26 @@ export interface RecordProblem {
   readonly detail?: RdapProblem['detail'];
 }
 
-/** No record at all, so a retry may succeed. */
+/** Whether there was no record at all, so that a retry may succeed. */
 export function isUnanswered({ code }: RecordProblem): boolean {
   return RDAP_PROBLEMS.some((problem) => problem === code);
 }
 
-/** A missing fact doesn't affect others. */
+/** Facts from a record. A missing one doesn't affect the others. */
 export interface Registration {
   readonly expiresAt: Date | undefined;
   readonly registeredAt: Date | undefined;
   readonly transferredAt: Date | undefined;
-  /** Known when the name is in redemption or pending release. */
+  /** Known if the name is in redemption or pending deletion. */
   readonly deletedAt: Date | undefined;
-  /** Every date has a time and a zone. Other dates don't prove when something happened. */
+  /** Every date has a time and a time zone. Without these, a date doesn't prove when something happened. */
   readonly hasExactDates: boolean;
   readonly registrar: string | undefined;
   /** In ASCII, lower case, unique. */
   readonly nameServers: readonly string[];
-  /** In the words of RFC 8056; undefined when not published. */
+  /** The values of RFC 8056; undefined if not published. */
   readonly statuses: readonly string[] | undefined;
-  /** Every exchange used https. */
+  /** All requests and redirects used https. */
   readonly isSecure: boolean;
 }
 
@@ -100,7 +103,7 @@ export interface RegistryLookup {
     | { readonly kind: 'unread'; readonly problem: RecordProblem; readonly retryAfterMs?: number };
 }
 
-/** @param delegation the parent zone's answer when there was no record */
+/** @param delegation the answer of the parent zone, if there was no record */
 export function readRegistryAnswer(
   answer: RdapAnswer,
   name: string,
@@ -126,7 +129,7 @@ export function readRegistryAnswer(
   };
 }
 
-/** A missing record doesn't prove availability: registries lose records of delegated names. */
+/** A missing record doesn't prove that a name is available: registries lose records of delegated names. */
 function createLookupWithoutRecord(
   name: string,
   at: Date,
@@ -141,7 +144,6 @@ function createLookupWithoutRecord(
   return { name, at, facts: fillFacts(fact), result: { kind: 'not_registered', server } };
 }
 
-/** A lookup that shows nothing. */
 export function createEmptyLookup(
   name: string,
   at: Date,
@@ -183,7 +185,7 @@ function readRegistration(facts: Facts, hasExactDates: boolean, now: Date): Regi
   const getTexts = (fact: FactName) => getFactValue(facts[fact]) ?? [];
   const getDate = (fact: FactName) => getTexts(fact).map((text) => new Date(text))[0];
   const statuses = getFactValue(facts.statuses);
-  // A future date is the release.
+  // A date in the future is when the name will be released.
   const deletions = [getDate('deleted_at'), getDate('updated_at')].filter(
     (at) => at !== undefined && at <= now,
   );
@@ -191,7 +193,7 @@ function readRegistration(facts: Facts, hasExactDates: boolean, now: Date): Regi
     expiresAt: getDate('expires_at'),
     registeredAt: getDate('registered_at'),
     transferredAt: getDate('transferred_at'),
-    // Registries show a deletion as a status; it was the record's last change then.
+    // Registries show a deletion as a status. It was then the last change of the record.
     deletedAt: isDeleted(statuses) ? deletions[0] : undefined,
     hasExactDates,
     registrar: getRegistrarName(getTexts('registrar')),
@@ -201,7 +203,7 @@ function readRegistration(facts: Facts, hasExactDates: boolean, now: Date): Regi
   };
 }
 
-/** An unreadable list isn't an empty one. */
+/** An unreadable list doesn't count as empty. */
 function readList(
   members: readonly unknown[] | undefined,
   read: (members: readonly unknown[]) => readonly string[],
@@ -243,7 +245,7 @@ function readSecureDns(member: unknown): Fact {
 
 type Event = z.output<typeof event>;
 
-/** Of two readable expiry dates, the earlier is the safe one. A second text marks a date without a time zone. */
+/** The earlier of two readable expiry dates is the safe one. A second text marks a date without a time zone. */
 function readDate(events: readonly Event[], action: string, pick = Math.min): Fact {
   const matching = events.filter(({ eventAction }) => normalizeWord(eventAction) === normalizeWord(action));
   if (matching.length === 0) return ABSENT;
@@ -257,7 +259,7 @@ function readDate(events: readonly Event[], action: string, pick = Math.min): Fa
   return text === undefined ? createUnseenFact('not_told') : createUnreadableFact(text);
 }
 
-/** As received, in one line. */
+/** As received, on one line. */
 function toText(member: unknown): string {
   return toSingleLine(isString(member) ? member : (JSON.stringify(member ?? '') ?? ''));
 }
@@ -267,7 +269,7 @@ function toSingleLine(text: string): string {
 }
 
 const HIDDEN_VALUE = /redacted|withheld|not disclosed|privacy|data protected|gdpr|masked|statutory/i;
-/** Contact fields, named as in RFC 9537. */
+/** Contact fields by their names in RFC 9537. */
 const FIELD_WORDS: readonly (readonly [field: string, pattern: RegExp])[] = [
   ['fn', /name/i],
   ['org', /organi[sz]ation/i],
@@ -276,7 +278,7 @@ const FIELD_WORDS: readonly (readonly [field: string, pattern: RegExp])[] = [
   ['street', /street|city|postal/i],
 ];
 
-/** Fingerprints are enough to notice changes, so no personal data is stored. */
+/** Stores hashes instead of personal data, which is enough to notice changes. */
 function readOwner(entities: readonly unknown[] | undefined, redacted: readonly unknown[] | undefined): Fact {
   const hidden = parseMembers(redaction, redacted)
     .map(({ name }) => name)
@@ -295,7 +297,7 @@ function readOwner(entities: readonly unknown[] | undefined, redacted: readonly 
     }
     for (const value of listPropertyValues(registrant.vcardArray, 'adr')) {
       if (!Array.isArray(value)) continue;
-      // RFC 6350, 6.3.1: box, extension, street, locality, region, code, country.
+      // RFC 6350, section 6.3.1: box, extension, street, locality, region, code, country.
       add('street', [...value.slice(0, 4), value[5]]);
       add('region', value[4]);
       add('country', value[6]);
@@ -322,7 +324,7 @@ function listPropertyValues(card: unknown, name: string): unknown[] {
   return properties.flatMap(([called, , , ...values]) => (called.toLowerCase() === name ? values : []));
 }
 
-/** A limited number of members is read. */
+/** Reads a limited number of members. */
 function parseMembers<T>(schema: z.ZodType<T>, values: readonly unknown[] | undefined): T[] {
   return parseMatching(schema, values?.slice(0, MAX_ITEMS));
 }

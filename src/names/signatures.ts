@@ -4,13 +4,13 @@ import { DAILY_MS } from './delegation-health.ts';
 import { createFact, createUnseenFact, type Fact } from './facts.ts';
 import type { KnownValue } from './history.ts';
 
-/** When the DNSSEC signatures of a name end. They aren't verified. Pure. */
+/** When the DNSSEC signatures of a name expire. They aren't verified. Pure. */
 
-/** Marks a signature made daily or for each answer, so its end is always near. */
+/** Marks signatures that are made daily or per answer, whose end is always near. */
 const SHORT = 'short';
 const MAX_SHORT_LIFETIME_MS = 7 * DAY_MS;
 const WARNING_MS = 3 * DAY_MS;
-/** Ours or the signer's. */
+/** The bot's clock or the signer's may be off by this much. */
 const CLOCK_ERROR_MS = DAY_MS;
 
 interface Lifetime {
@@ -19,8 +19,8 @@ interface Lifetime {
 }
 
 /**
- * A resolver needs one valid signature of each RRset, so the latest-ending one counts. The RRset to warn of first
- * decides.
+ * A resolver needs one valid signature of each RRset, so the one that ends last counts. The result is for the RRset
+ * that needs the earliest warning.
  * @param found by RRset
  */
 export function toSignaturesFact(found: readonly (readonly SignatureRecord[])[], at: Date): Fact {
@@ -39,8 +39,9 @@ export function toSignaturesFact(found: readonly (readonly SignatureRecord[])[],
 }
 
 /**
- * In ms: from when to warn. A short signature is renewed unless it had ended, or the next daily lookup found it again.
- * @returns undefined if it is renewed
+ * When to warn, in ms. A short signature counts as renewed, unless it had already ended or the next daily lookup found
+ * the same one.
+ * @returns undefined if it was renewed
  */
 export function getSignatureWarning({ value, firstSeen, lastSeen }: KnownValue): number | undefined {
   const [end = '', kind] = value;
@@ -51,7 +52,7 @@ export function getSignatureWarning({ value, firstSeen, lastSeen }: KnownValue):
   return lastSeen.getTime() - firstSeen.getTime() >= DAILY_MS ? since : undefined;
 }
 
-/** Moments are serial numbers of 32 bits (RFC 4034, 3.1.5; RFC 1982): the nearest one is meant. */
+/** Times are 32-bit serial numbers (RFC 4034, section 3.1.5; RFC 1982), so the nearest possible time is meant. */
 function toLifetime({ inception, expiration }: SignatureRecord, at: number): Lifetime {
   const now = Math.floor(at / SECOND_MS);
   const nearest = (serial: number) => (now + ((serial - now) | 0)) * SECOND_MS;

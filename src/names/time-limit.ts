@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
 
 /**
- * Aborts at shutdown or after the time. Node 20 garbage-collects a signal of `AbortSignal.timeout` that only
- * `AbortSignal.any` references; a timer's controller stays.
+ * Aborts at shutdown or after the time. Uses a timer, because Node 20 garbage-collects an `AbortSignal.timeout` signal
+ * that only `AbortSignal.any` references.
  */
 export function createTimeLimit(stop: AbortSignal, ms: number): AbortSignal {
   const timeout = new AbortController();

@@ -4,11 +4,11 @@ import { type FactChange, listValues, type NameHistory } from './history.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 
 export interface PastChange extends FactChange {
-  /** `none`: it needs an order and has none; undefined: it needs none. */
+  /** `none`: it should have an order but has none; undefined: it doesn't need one. */
   readonly cause: { readonly orderId: string } | 'none' | undefined;
 }
 
-/** Not shown: they follow from others, or change with every edit. */
+/** Not shown, because they follow from other facts or change with every edit. */
 export const UNLISTED_FACTS: ReadonlySet<FactName> = new Set([
   'updated_at',
   'transport',
@@ -22,7 +22,7 @@ export const UNLISTED_FACTS: ReadonlySet<FactName> = new Set([
 ]);
 const SAME_CHANGE_MS = 14 * DAY_MS;
 
-/** Latest first. Each change once, however many records show it. */
+/** Latest first. A change is listed once, even if several records show it. */
 export function listPastChanges(history: NameHistory, knownChanges: readonly KnownChange[]): PastChange[] {
   const all = FACT_NAMES.filter((fact) => !UNLISTED_FACTS.has(fact)).flatMap((fact) =>
     listFactChanges(fact, history, knownChanges),

@@ -5,16 +5,16 @@ import type { NameHistory } from './history.ts';
 import type { Registration } from './registry-record.ts';
 
 /**
- * A stolen name gets a new registrar and a later date; a renewed name also gets a later date. So a later date is
- * trusted only from the same registrar.
+ * Both a stolen and a renewed name get a later date, but a stolen name also gets a new registrar. So a later date is
+ * trusted only if the registrar is the same.
  */
 
 export interface TrustedRecord {
-  /** Undefined: trust the next record's registrar. */
+  /** Undefined: the registrar in the next record is trusted. */
   readonly registrar: string | undefined;
-  /** Its last trusted record. */
+  /** The time of the last trusted record. */
   readonly at: Date;
-  /** When the team requested or confirmed a transfer: the new registrar is trusted. */
+  /** When the team requested or confirmed a transfer, so that the new registrar is trusted. */
   readonly transferKnownAt: Date | undefined;
 }
 
@@ -29,7 +29,7 @@ const MAX_TRANSFER_MS = 60 * DAY_MS;
 
 type RegistrarSighting = Pick<Registration, 'registrar' | 'transferredAt'>;
 
-/** The record may show a transfer unknown to the team. */
+/** @returns why the record isn't trusted: it may show a transfer that the team doesn't know */
 export function findDistrust(
   trusted: TrustedRecord | undefined,
   record: RegistrarSighting,
@@ -48,12 +48,15 @@ export function findDistrust(
     : undefined;
 }
 
-/** Whether a name is at a registrar that the domain service doesn't use. @param own its registrars; empty: unknown */
+/**
+ * Whether a name is at a registrar that the domain service doesn't use.
+ * @param own the registrars of the service; empty: unknown
+ */
 export function isAtForeignRegistrar(own: readonly string[], registrar: string | undefined): boolean {
   return own.length > 0 && own.every((each) => !mayBeSameRegistrar(each, registrar));
 }
 
-/** Last seen at another registrar after an unknown transfer. */
+/** Whether the last record showed another registrar after a transfer that the team doesn't know. */
 export function hasUnknownTransfer(
   { trusted, history }: { readonly trusted: TrustedRecord | undefined; readonly history: NameHistory },
   now: Date,

@@ -3,9 +3,11 @@ import { isDeleted, isHold, isLock, isStillLocked, isTransferLock } from '../reg
 import { type FactName, type FactValue, INCIDENT_FACTS, isSameSet, NO_DS, REGISTRY_FACTS } from './facts.ts';
 import { type FactChange, listValues, type NameHistory } from './history.ts';
 
-/** Finds unexpected changes. A change visible in several facts is one: registry and DNS show it at different times. */
+/**
+ * Finds unexpected changes. A change that shows in several facts counts once: the registry and DNS show it at different
+ * times.
+ */
 
-/** Changes to report. */
 export const INCIDENT_KINDS = [
   'registrar',
   'nameservers',
@@ -22,10 +24,10 @@ export const INCIDENT_KINDS = [
 ] as const;
 export type IncidentKind = (typeof INCIDENT_KINDS)[number];
 
-/** As shown by one fact. */
+/** A change as one fact shows it. */
 export interface NameChange extends FactChange {
   readonly kind: IncidentKind;
-  /** For a registrar: the simultaneous expiry change, as in a transfer. */
+  /** For a change of registrar: the change of expiry at the same time, as in a transfer. */
   readonly expiry?: { readonly before: string; readonly after: string };
 }
 
@@ -38,47 +40,47 @@ export const NAME_TASKS = [
   'nameservers',
   'owner-change',
   'authcode',
-  /** Two people decided to let it lapse. */
+  /** Two people have decided to let the name lapse. */
   'lapse',
 ] as const;
 export type NameTask = (typeof NAME_TASKS)[number];
 
-/** A sent order for a name, whatever its outcome. */
+/** An order for a name that was sent, whatever its outcome. */
 export interface NameOrder {
   readonly id: string;
   readonly task: NameTask;
-  /** `refused`: without effects. */
+  /** `refused`: it had no effect. */
   readonly state: 'sent' | 'succeeded' | 'unknown' | 'refused';
   /** For a decision, when it was made. */
   readonly sentAt: Date;
   /** In ASCII and lower case. */
   readonly nameServers?: readonly string[];
-  /** Earlier changes that it explains; it explains no more of the same kind. */
+  /** Earlier changes that the order explains. It can't explain others of the same kind. */
   readonly explainedChanges?: readonly { readonly kind: IncidentKind; readonly after: FactValue }[];
 }
 
 const INCIDENT_PREFIX = 'incident:';
 
-/** Explains further changes of a transfer that was confirmed as the team's. */
+/** Explains further changes of a transfer that was confirmed as the team's own. */
 export function incidentOrderId(incidentId: string): string {
   return `${INCIDENT_PREFIX}${incidentId}`;
 }
 
-/** Explained by a confirmation, not an order. */
+/** Whether a confirmation, not an order, explains the change. */
 export function isIncidentOrderId(orderId: string): boolean {
   return orderId.startsWith(INCIDENT_PREFIX);
 }
 
-/** Explained by the CDS or CDNSKEY records of the zone instead of an order. */
+/** The CDS or CDNSKEY records of the zone explain the change, not an order. */
 export const REQUESTED_BY_ZONE = 'zone';
 
-/** With its explanation and the facts that showed it. */
+/** A change with its explanation and the facts that showed it. */
 export interface KnownChange {
   readonly kind: IncidentKind;
   readonly after: FactValue;
   readonly facts: readonly FactName[];
   readonly firstSeen: Date;
-  /** Undefined: unexplained, part of an incident. */
+  /** Undefined: unexplained, so it belongs to an incident. */
   readonly orderId: string | undefined;
 }
 
@@ -88,20 +90,20 @@ export interface UnexplainedChange {
   readonly orders: readonly RuledOutOrder[];
 }
 
-/** Why an order does not explain a change. */
+/** Why an order doesn't explain a change. */
 export const RULED_OUT_REASONS = [
   'refused',
   'other_task',
   'sent_later',
-  /** Sent so long ago that its effects had ended. */
+  /** Sent so long ago that it no longer has effects. */
   'too_old',
-  /** It requested something else, such as other nameservers. */
+  /** It requested something else, such as different nameservers. */
   'other_content',
-  /** It already explains another change of the kind. */
+  /** It already explains another change of this kind. */
   'used',
 ] as const;
 
-/** An order for the name that was considered, and why it doesn't explain a change. */
+/** An order for the name that was considered, and why it doesn't explain the change. */
 export interface RuledOutOrder {
   readonly id: string;
   readonly task: NameTask;
@@ -109,26 +111,28 @@ export interface RuledOutOrder {
 }
 
 export interface ChangesToExplain {
-  /** The changes confirmed by one lookup. */
   readonly changes: readonly FactChange[];
   readonly history: NameHistory;
   readonly orders: readonly NameOrder[];
   readonly knownChanges: readonly KnownChange[];
 }
 
-/** Clocks of the bot, the service and the registry may differ by this much. */
+/** The clocks of the bot, the service and the registry may differ by this much. */
 const CLOCK_SKEW_MS = 5 * MINUTE_MS;
 const DEFAULT_TRANSFER_DAYS = 5;
-/** A change in one fact appears in the others within this time. */
+/** Within this time, a change in one fact appears in the others. */
 const PROPAGATION_MS = 14 * DAY_MS;
-/** The time from a deletion until the name is free, including grace and redemption. */
+/** The time from a deletion until the name is available, including grace and redemption periods. */
 const DELETION_MS = 100 * DAY_MS;
 const CHANGE_RETENTION_MS = 150 * DAY_MS;
-/** Registries lock new and transferred names against transfers for 60 days, and unlock them automatically. */
+/** Registries lock new and transferred names against transfers for 60 days, then unlock them automatically. */
 const REGISTRY_LOCK_MS = 65 * DAY_MS;
 const REGISTRY_LOCK = 'server transfer prohibited';
 
-/** How long after its request an order can explain a change of a kind; never a kind that is missing here. */
+/**
+ * For how long after its request an order can explain a change of each kind. It never explains a kind that isn't
+ * listed.
+ */
 const EXPLANATION_WINDOWS_MS: Readonly<Record<NameTask, Readonly<Partial<Record<IncidentKind, number>>>>> = {
   create: { registrar: 2 * DAY_MS, nameservers: 2 * DAY_MS, owner: 2 * DAY_MS, ds: 2 * DAY_MS },
   transfer: {
@@ -163,11 +167,11 @@ const EXPLANATION_WINDOWS_MS: Readonly<Record<NameTask, Readonly<Partial<Record<
   },
 };
 
-/** A change of nameservers appears first at the registry, then in the parent zone, last in the name's own zone. */
+/** A nameserver change appears first at the registry, then in the parent zone, and last in the name's own zone. */
 const FACT_ORDER: readonly FactName[] = INCIDENT_FACTS;
 const REGISTRY_FACT_SET: ReadonlySet<FactName> = new Set(REGISTRY_FACTS);
 
-/** New changes without an explaining order, and all known changes. */
+/** Returns the new changes that no order explains, and all known changes. */
 export function explainChanges({ changes, history, orders, knownChanges }: ChangesToExplain): {
   readonly unexplained: readonly UnexplainedChange[];
   readonly knownChanges: readonly KnownChange[];
@@ -192,7 +196,7 @@ export function explainChanges({ changes, history, orders, knownChanges }: Chang
   return { unexplained, knownChanges: dropOldChanges(known, changes) };
 }
 
-/** When a transfer completes unless someone objects. */
+/** When a transfer will complete unless someone objects. */
 export interface TransferCountdown {
   readonly completesAt: Date;
   readonly msLeft: number;
@@ -201,7 +205,7 @@ export interface TransferCountdown {
 /**
  * The countdown of a pending transfer. It starts at the last lookup without the transfer, so it shows the earliest
  * possible time.
- * @param transferDays by the zone's rules
+ * @param transferDays according to the zone's rules
  */
 export function computeTransferCountdown(
   { lastSeenBefore }: { readonly lastSeenBefore: Date },
@@ -212,11 +216,11 @@ export function computeTransferCountdown(
   return { completesAt, msLeft: Math.max(0, completesAt.getTime() - now.getTime()) };
 }
 
-/** Changes to notify people about. */
+/** Changes that people are notified of. */
 function listNotableChanges(changes: readonly FactChange[], history: NameHistory): NameChange[] {
   const isRegistrationChanged = changes.some(({ fact }) => fact === 'registration');
   const sorted = changes
-    // When the registration appears or disappears, all other facts of the registry do too.
+    // When a registration appears or disappears, so do all other facts from the registry.
     .filter(({ fact }) => !isRegistrationChanged || fact === 'registration' || !REGISTRY_FACT_SET.has(fact))
     .toSorted((a, b) => FACT_ORDER.indexOf(a.fact) - FACT_ORDER.indexOf(b.fact));
   return sorted.flatMap((change) => {
@@ -248,7 +252,7 @@ function toNameChange(kind: IncidentKind, change: FactChange, after = change.aft
   return { ...change, kind, after };
 }
 
-/** Whether a value was replaced by another. A value that appears or disappears is a change of the registration. */
+/** Whether one value replaced another. If a value appears or disappears, the registration has changed. */
 function isReplacement({ before, after }: FactChange): boolean {
   return before.length > 0 && after.length > 0;
 }
@@ -291,7 +295,7 @@ function endsAutomatically(lock: string, { firstSeenAfter }: FactChange, history
   });
 }
 
-/** Whether another fact has shown the same change before. One fact shows a change once. */
+/** Whether another fact has already shown the same change. One fact shows a change only once. */
 function isSameChange(
   change: NameChange,
   former: KnownChange,
@@ -300,30 +304,30 @@ function isSameChange(
 ): boolean {
   if (former.facts.includes(change.fact)) return false;
   const apartMs = Math.abs(change.firstSeenAfter.getTime() - former.firstSeen.getTime());
-  // A deleted name loses its delegation, and finally its registration. One on hold loses the delegation too, and a name
-  // without a delegation has no DS.
+  // A deleted name loses its delegation, and later its registration. A name on hold also loses its delegation, and a
+  // name without a delegation has no DS.
   if (former.kind === 'pending_delete' && change.kind === 'unregistered') return apartMs < DELETION_MS;
   if (isDelegationGone(change) && removesDelegation(former, history)) return apartMs < PROPAGATION_MS;
   if (former.kind !== change.kind || apartMs > PROPAGATION_MS) return false;
   const order = orders.find(({ id }) => id === former.orderId);
   switch (change.kind) {
     case 'nameservers':
-      // If an order explains the change, the rest is the same only if the order explains it too.
+      // If an order explains the former change, this one is the same only if the order explains it too.
       if (order !== undefined) return canExplain(order, change);
-      // The name's own zone may list fewer or more servers than the delegation.
+      // The name's own zone may list more or fewer servers than the delegation.
       return change.fact === 'nameservers'
         ? overlaps(change.after, former.after)
         : isSameSet(change.after, former.after);
     case 'ds':
       if (former.orderId === REQUESTED_BY_ZONE && !matchesZoneRequest(change, history)) return false;
-      // A registry's record shows only whether there is one.
+      // A registry's record only says whether there is a DS.
       return (change.after.length === 0) === (former.after.length === 0);
     default:
       return false;
   }
 }
 
-/** Whether an earlier change removes the delegation. A hold or a deletion that has ended no longer does. */
+/** Whether an earlier change removes the delegation. A hold or deletion that has ended doesn't count. */
 function removesDelegation({ kind }: KnownChange, { statuses, registration }: NameHistory): boolean {
   const value = statuses?.current?.value ?? [];
   switch (kind) {
@@ -340,7 +344,7 @@ function isDelegationGone({ kind, after }: NameChange): boolean {
   return kind === 'delegation_gone' || (kind === 'ds' && after.length === 0);
 }
 
-/** Not with other servers or another registrar that no order explains: their zone can request anything. */
+/** Doesn't count if no order explains the servers or the registrar: their zone can request anything. */
 function isRequestedByZone(
   change: NameChange,
   history: NameHistory,
@@ -356,7 +360,7 @@ function isRequestedByZone(
 function matchesZoneRequest({ fact, after, lastSeenBefore }: NameChange, history: NameHistory): boolean {
   const { candidate } = history.requested_ds ?? {};
   const requested = [...(candidate === undefined ? [] : [candidate]), ...listValues(history, 'requested_ds')]
-    // A zone may end its request once it is met.
+    // A zone may withdraw its request once it is fulfilled.
     .filter(({ lastSeen }) => lastSeenBefore.getTime() - lastSeen.getTime() < PROPAGATION_MS)
     .flatMap(({ value }) => value);
   if (after.length === 0) return requested.includes(NO_DS);
@@ -384,7 +388,7 @@ function canExplain(order: NameOrder, change: NameChange): boolean {
   return findRuledOutReason(order, change) === undefined;
 }
 
-/** Why an order can't have caused a change; undefined if it can. */
+/** Why an order can't have caused a change; undefined if it can have. */
 function findRuledOutReason(order: NameOrder, change: NameChange): RuledOutOrder['reason'] | undefined {
   const windowMs = EXPLANATION_WINDOWS_MS[order.task][change.kind];
   if (windowMs === undefined) return 'other_task';
@@ -395,7 +399,7 @@ function findRuledOutReason(order: NameOrder, change: NameChange): RuledOutOrder
   return matchesOrder(order, change) ? undefined : 'other_content';
 }
 
-/** Why each order doesn't explain a change. One that otherwise fits already explains another change. */
+/** Why each order doesn't explain a change. An order that fits already explains another change. */
 function listRuledOutOrders(change: NameChange, orders: readonly NameOrder[]): RuledOutOrder[] {
   return sortLatestFirst(orders).map((order) => ({
     id: order.id,
@@ -411,7 +415,7 @@ function matchesOrder({ task, nameServers }: NameOrder, { kind, fact, after }: N
       return fact === 'nameservers' ? overlaps(after, nameServers) : isSameSet(after, nameServers);
     }
     case 'ds':
-      // Such an order can remove the DS, but not set a new one.
+      // Such an order can remove the DS but can't set a new one.
       return after.length === 0 || task === 'transfer' || task === 'restore' || task === 'create';
     case 'lock':
       return task !== 'authcode' || after.every(isTransferLock);

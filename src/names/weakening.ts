@@ -28,21 +28,21 @@ import {
 import { toSubject } from '../policy/subject.ts';
 import { type ChangedName, GUARDED_TAG } from './portfolio.ts';
 
-/* Changes that weaken a name's protection, and who must confirm them. Pure. */
+/* Changes that weaken the protection of names, and who must confirm them. Pure. */
 
-/** Everything that protects names, at one time. */
+/** Everything that protects names, read at one time. */
 export interface Protection {
   readonly settings: TeamSettings;
   readonly policy: EffectivePolicy;
   readonly budgetTags: ReadonlySet<string>;
   readonly mandates: readonly ActiveMandate[];
-  /** The tags of the names' parent domains, which rules also match. */
+  /** Tags of the names' parent domains. Rules match them too. */
   readonly parentTags: ReadonlyMap<string, readonly string[]>;
   /** Names with an open incident or an open order. */
   readonly busyNames: ReadonlySet<string>;
 }
 
-/** Changes that may be written. Only the gate creates this. */
+/** Changes that may be written. Only this module creates it. */
 class Allowed {
   readonly #changes: readonly ChangedName[];
   constructor(changes: readonly ChangedName[]) {
@@ -55,7 +55,7 @@ class Allowed {
 
 export type { Allowed as AllowedChanges };
 
-/** Separates changes that take effect immediately from those that wait for confirmation. */
+/** Separates changes that take effect immediately from those that need confirmation. */
 export async function separateChanges(
   changes: readonly ChangedName[],
   by: string,
@@ -69,7 +69,7 @@ export async function separateChanges(
   return { allowed: new Allowed(immediate), waiting };
 }
 
-/** Requirements of several changes together. */
+/** The requirements of several changes together. */
 export async function mergeAllRequirements(
   changes: readonly ChangedName[],
   by: string,
@@ -81,7 +81,7 @@ export async function mergeAllRequirements(
     const requested = slice.flatMap((change) => findRequirements(change, by) ?? []);
     all.splice(0, all.length, ...mergeRequirements([...all, ...requested]));
   }
-  // A change that weakened something at the request still needs another person.
+  // If the change weakened something when it was requested, it still needs another person.
   return addEnvironmentRequirement(
     all,
     protection,
@@ -89,7 +89,7 @@ export async function mergeAllRequirements(
   );
 }
 
-/** @returns what a change needs; undefined when it doesn't weaken anything */
+/** @returns the requirements of a change; undefined if it doesn't weaken anything */
 export type FindRequirements = (change: ChangedName, by: string) => readonly Requirement[] | undefined;
 
 /** Prepares {@link FindRequirements} for many changes under the same protection. */
@@ -99,7 +99,7 @@ export function createChangeClassifier(protection: Protection): FindRequirements
   const evaluateEffect = createEffectEvaluator(protection, ruleTags);
 
   return (requested, by) => {
-    // A lapsing name has no reminders, like an unwatched one.
+    // A lapsing name gets no reminders, like a name that isn't watched.
     const isLapse = requested.decision?.kind === 'lapse_confirmed';
     const change = isLapse ? { ...requested, after: undefined } : requested;
     const { name, before, after, date } = change;
@@ -133,7 +133,7 @@ export function createChangeClassifier(protection: Protection): FindRequirements
   };
 }
 
-/** At least one approver; while no charter is valid, also a signature, as for an order. */
+/** Requires at least one approver. Without a valid charter, also requires a signature, as for an order. */
 function addEnvironmentRequirement(
   requirements: readonly Requirement[],
   protection: Protection,
@@ -144,12 +144,12 @@ function addEnvironmentRequirement(
   return environment === undefined ? requirements : mergeRequirements([...requirements, environment]);
 }
 
-/** One other person who may approve. */
+/** Requires one other person who may approve. */
 function anyApproverRequirement({ settings, policy }: Protection, names: readonly string[]): Requirement {
   return { ...buildDefaultRequirement(settings, names), needed: 1, signed: policy.signsSettings };
 }
 
-/** One person who could approve the mandate. */
+/** Requires one person who could approve the mandate. */
 function mandateRequirement({ order }: ActiveMandate, protection: Protection, name: string): Requirement {
   const [first, ...others] = order.requirements.list.filter(({ rule }) => rule.kind === 'rule');
   if (first === undefined) return anyApproverRequirement(protection, [name]);
@@ -174,16 +174,16 @@ function listTagsBefore({ name, before }: ChangedName, { parentTags }: Protectio
   return [...new Set([...before.tags, ...parents.flatMap((host) => parentTags.get(host) ?? [])])];
 }
 
-/** The effect of changed tags, or of an unwatch, on a name's rules. */
+/** How changed tags, or no longer watching, affect the rules of a name. */
 interface Effect {
-  /** An order may need less than before. */
+  /** An order may need less approval than before. */
   readonly isWeaker: boolean;
-  /** A rule that needs approvers or refuses applies to the name. */
+  /** A rule that needs approvers, or refuses, applies to the name. */
   readonly isCovered: boolean;
   readonly requirements: readonly Requirement[];
 }
 
-/** Names with the same relevant tags and the same matching rules share an effect. */
+/** Calculates an effect once for names with the same relevant tags and the same matching rules. */
 function createEffectEvaluator(
   protection: Protection,
   ruleTags: ReadonlySet<string>,
@@ -241,7 +241,7 @@ function evaluateEffect(protection: Protection, input: EffectInput): Effect {
     else if (input.isUnwatched) requirements.push(...before.list.filter(({ rule }) => rule.kind === 'rule'));
     isWeaker ||= needsLess(before, after);
   }
-  // The settings apply when no rule does.
+  // The settings apply if no rule does.
   const ruleRequirements = requirements.filter(({ rule }) => rule.kind === 'rule');
   return {
     isWeaker,
@@ -258,7 +258,8 @@ interface Scenario {
 }
 
 /**
- * One requester for each `by`, and a price at and above each `over`, are enough: between two amounts nothing changes.
+ * One requester per `by`, and one price at and one above each `over`, are enough: the rules don't change between two
+ * amounts.
  */
 function listScenarios(rules: readonly PolicyRule[]): readonly Scenario[] {
   const requesters = [...new Set(['', ...rules.flatMap(({ by }) => by)])];
@@ -294,15 +295,15 @@ function getRequirementsKey({ outcome, list }: Requirements): string {
 
 const STRICTNESS = { free: 0, approve: 1, refuse: 2 } as const;
 
-/** Whether an earlier requirement is no longer needed. */
+/** Whether a requirement of before is no longer needed. */
 function needsLess(before: Requirements, after: Requirements): boolean {
   if (before.outcome !== after.outcome) return STRICTNESS[after.outcome] < STRICTNESS[before.outcome];
   const isKept = (was: Requirement) =>
     after.list.some((is) => {
       if (is.needed < was.needed || (was.signed && !is.signed)) return false;
       const isStricter = is.needed > was.needed || (is.signed && !was.signed);
-      // A rule with its own approvers is narrower than the settings. Between two such rules, a different set of people
-      // is weaker.
+      // A rule with its own approvers is narrower than the settings. Between two such rules, a different group of
+      // people counts as weaker.
       return isStricter || was.rule.kind !== 'rule' || is.approvers.every((id) => was.approvers.includes(id));
     });
   return !before.list.every(isKept);

@@ -5,19 +5,19 @@ import { DAY_MS } from '../lib/duration.ts';
 const KEPT_DAYS = 14;
 
 const DAILY = /^domain-steward-(\d{4}-\d\d-\d\d)\.sql\.gz$/;
-/** Left by a process that died during a backup. */
+/** Files left by a process that died during a backup. */
 const PARTIAL = /^domain-steward-.*\.partial$/;
 
 export interface DailyBackups {
   readonly folder: string;
-  /** Writes a backup to a file, which appears when complete. */
+  /** Writes a backup to a file, which appears only when it is complete. */
   readonly take: (path: string) => Promise<unknown>;
 }
 
 /**
- * Takes the daily backup (UTC) unless it exists, and deletes those older than {@link KEPT_DAYS} days. If two replicas
- * that share a folder take one at the same time, the later one replaces the other.
- * @returns the backup's path; undefined when it already existed
+ * Takes the daily backup (by UTC day) unless it exists, and deletes backups older than {@link KEPT_DAYS} days. If two
+ * replicas that share the folder take one at the same time, the later one replaces the other.
+ * @returns the backup's path; undefined if it already existed
  */
 export async function takeDailyBackup(
   { folder, take }: DailyBackups,
@@ -39,7 +39,7 @@ export async function takeDailyBackup(
   return path;
 }
 
-/** When any process completed the newest backup in the folder; undefined if none. */
+/** When the newest backup in the folder was completed, by any process; undefined if there is none. */
 export async function lastBackupAt(folder: string): Promise<Date | undefined> {
   const files = await readdir(folder).catch(() => []);
   const times = await Promise.all(

@@ -6,18 +6,18 @@ import type { Order, OrderItem } from './order.ts';
 import type { NextStep } from './order-task.ts';
 import { findTask } from './tasks.ts';
 
-/** Days after acceptance until a missing registry change is reported, early enough to ask the service. */
+/** Days after acceptance before a missing registry change is reported, while the service can still help. */
 const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
   // A transfer completes five days after its request.
   transfer_period: 7,
-  // Three days are a tenth of the restore period.
+  // A tenth of the restore period.
   manual_processing: 3,
   no_public_record: Number.POSITIVE_INFINITY,
 };
 
 /**
- * Checks whether the registry shows the completion of a task that the service has only accepted, and records that, or
- * that it is overdue. Idempotent, also on several replicas.
+ * Records whether the registry shows that a task is done that the service has only accepted, or that it is overdue.
+ * Idempotent, also across replicas.
  */
 export async function recordRegistryConfirmations(deps: SendingContext, order: Order): Promise<void> {
   const { lookUpAtRegistry, log, stopLookups } = deps;

@@ -15,9 +15,9 @@ import { sendOrder } from './send-order.ts';
 import { findTask } from './tasks.ts';
 
 /**
- * Advances an order by its row. Every step is a compare-and-swap, so it is idempotent, also on several replicas. It
- * continues after a crash, a lost notification or another process.
- * @param lane an order that has left it is not advanced: slow registry lookups must not delay execution
+ * Takes an order's next step, which depends only on its rows: a crash, a lost notification or another process changes
+ * nothing. Every step is a compare-and-swap, so it is idempotent, also across replicas.
+ * @param lane an order that has left this lane is skipped, so that slow registry lookups don't delay execution
  */
 export async function advanceOrder(deps: SendingContext, orderId: string, lane: DueLane): Promise<void> {
   const found = await deps.store.loadWithHistory(orderId, 'system');
@@ -37,7 +37,7 @@ export async function advanceOrder(deps: SendingContext, orderId: string, lane: 
       return;
     case 'APPROVED':
       if (isPaused(order)) await expireOrder(deps, orderId);
-      // It waits until a domain service is connected again.
+      // Waits until a domain service is connected again.
       else if (deps.serviceEndpoints.jsonUrl === undefined) await deps.store.postpone(orderId);
       else if (!findTask(order.task).sendsRequests) {
         if (!(await activateMandate(deps, orderId))) await deps.store.postpone(orderId);
@@ -50,7 +50,7 @@ export async function advanceOrder(deps: SendingContext, orderId: string, lane: 
   }
 }
 
-/** Continues an order whose worker has died. Claiming due orders has already taken it from that worker. */
+/** Releases an order whose worker has died. `claimDue` has already ended that worker's claim. */
 async function releaseAbandonedOrder(deps: SendingContext, orderId: string): Promise<void> {
   const outcome = await changeOrder(deps, orderId, ({ claim }) =>
     claim === undefined ? { event: { type: 'released' } } : { refusal: { code: 'not_due' } },

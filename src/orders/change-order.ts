@@ -11,7 +11,7 @@ type CommitExtra = Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'rese
 
 export type ChangeContext = Pick<OrdersContext, 'store' | 'advance' | 'now'>;
 
-/** A decision about the order as read. */
+/** A decision based on the order as read. */
 export type ChangeDecision = EventDecision | { readonly refusal: Refusal };
 
 export type EventDecision =
@@ -35,10 +35,10 @@ export type ChangeOutcome =
     };
 
 /**
- * Reads an order, decides, commits by compare-and-swap, and advances the order. After a conflict, starts over.
- * @param decide pure or asynchronous; called on every try
- * @param snapshot a snapshot the caller has just read or committed. Saves one read; a refusal is always decided on a fresh
- * read.
+ * Reads an order, decides, commits by compare-and-swap, and advances the order. Starts over after a conflict.
+ * @param decide pure or asynchronous; called on every attempt
+ * @param snapshot the order as the caller has just read or committed it. Saves one read; a refusal is always decided on
+ * a fresh read
  */
 export async function changeOrder(
   context: ChangeContext,
@@ -61,7 +61,7 @@ export async function changeOrder(
 
 /**
  * Commits a decision about an order by compare-and-swap.
- * @param isFresh the order was just read; if not, a refusal by its state may be outdated
+ * @param isFresh whether the order was just read; otherwise a refusal based on its state may be outdated
  * @returns undefined after a conflict: read and decide again
  */
 export async function commitDecision(
@@ -86,7 +86,7 @@ export async function commitDecision(
   return refusal && { ok: false, refusal, order: before };
 }
 
-/** @returns undefined for a mere conflict */
+/** @returns undefined if the order has only changed since it was read */
 function toConflictRefusal({
   conflictingOrderId,
   differs,

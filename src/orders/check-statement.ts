@@ -9,8 +9,8 @@ import { type ServiceEndpoints, verifyStatement } from './statement.ts';
 import type { StatementPart } from './summary.ts';
 
 /**
- * Whether an order still matches its original statement. If not, the database was tampered with, or the service's URL
- * has changed: nothing is sent, and admins are notified of the difference, as far as the log shows it.
+ * Checks that an order still matches its original statement. If it doesn't, the database was tampered with, or the
+ * service's URL has changed. Nothing is sent then, and admins are notified of the differences that the log shows.
  */
 
 /** An order's rows or its encrypted input no longer match its statement. Nothing is sent. */
@@ -24,7 +24,7 @@ export class StatementChangedError extends Error {
   }
 }
 
-/** Whether an order's rows are the same as those verified before. Much faster than building the statement again. */
+/** Whether an order's rows equal those verified before. Much faster than rebuilding the statement. */
 export function isSameRequest(order: Order, verified: Order): boolean {
   return isDeepStrictEqual(pickRequestFields(order), pickRequestFields(verified));
 }
@@ -37,7 +37,7 @@ function pickRequestFields(order: Order) {
   ];
 }
 
-/** Differences from an order's statement; undefined if its rows still match it. */
+/** How an order's rows differ from its statement; undefined if they match. */
 export async function loadChangedParts(
   { store, serviceEndpoints }: OrdersContext,
   order: Order,
@@ -46,7 +46,7 @@ export async function loadChangedParts(
   return findChangedParts(order, await store.loadHistory(order.id, 'system'), serviceEndpoints);
 }
 
-/** The event that stops an order whose rows differ from its log; undefined if they don't. */
+/** The event that stops an order if its rows differ from its log; undefined if they match. */
 export async function loadContradiction({ store }: OrdersContext, order: Order) {
   return buildContradiction(order, await store.loadHistory(order.id, 'system'), store.isWitnessed);
 }
@@ -56,13 +56,13 @@ export async function decideContradiction(context: OrdersContext, order: Order):
   return event === undefined ? { refusal: { code: 'not_due' } } : { event };
 }
 
-/** Differences between an order and its request, as far as its log shows. Pure. */
+/** Differences between an order and its request, as far as the log records the request. Pure. */
 export function findChangedParts(
   order: Order,
   history: readonly OrderLogEntry[],
   places: ServiceEndpoints,
 ): readonly StatementPart[] {
-  // For the rows of a file, the log has only their number.
+  // For an order made from a file, the log has only the number of rows.
   const logged = history.find((entry) => entry.kind === 'requested');
   if (logged === undefined) return [];
   const { jsonUrl, xmlUrl } = places;

@@ -31,7 +31,7 @@ export const LEASE_MS = 20_000;
 export interface ClaimedOrder {
   readonly order: Order;
   readonly workerId: string;
-  /** People who must be members when an item is sent. */
+  /** People who must be members of the workspace when an item is sent. */
   readonly people: readonly Party[];
   /** Checked again when a mandate's order is marked as sent. */
   readonly mandatedSending: MandatedSending | undefined;
@@ -102,7 +102,7 @@ async function tryToClaim(
   const extra = decision.kind === 'claim' ? { leaseMs: context.leaseMs } : {};
   const saved = await commitDecision(context, order, { event: decision.event, extra }, isFresh);
   if (saved === undefined) return undefined;
-  // Its thread notifies the approvers, so their next click is accepted.
+  // The thread notifies the approvers of the impact, so their next click is accepted.
   if (saved.ok && decision.event.type === 'reopened' && decision.event.reasons.includes('impact'))
     await context.recordImpactWarning(order.id);
   return saved.ok && decision.kind === 'claim' && loaded !== undefined
@@ -111,8 +111,8 @@ async function tryToClaim(
 }
 
 /**
- * Records that a mandate holds an order, before the order is stopped; it couldn't be marked as sent anyway. If the
- * mandate has ended, another one may renew the name.
+ * Records that a mandate holds an order, which is then stopped. The mark as sent would fail anyway. If the mandate has
+ * ended, nothing is recorded, because another mandate may renew the name.
  */
 export async function recordMandateHold(
   { mandates, now }: SendingContext,
@@ -138,7 +138,7 @@ export function warnUnknownMembership(log: Log, orderId: string, userId: string)
   log.warn({ orderId, userId }, 'Slack doesn’t confirm that the order’s people are members: not sent yet');
 }
 
-/** When a pause that starts now ends automatically. */
+/** When a pause that starts now would end by itself. */
 export async function computePauseEnd({ loadSettings, now }: SendingContext): Promise<Date> {
   return new Date(now().getTime() + (await loadSettings()).approvalTtlMs);
 }
@@ -147,13 +147,13 @@ async function findChanges({ store, serviceEndpoints }: SendingContext, order: O
   return findChangedParts(order, await store.loadHistory(order.id, 'system'), serviceEndpoints);
 }
 
-/** Loads everything besides the row that the decision and the requests need. */
+/** Loads everything outside the order's row that the decision and the requests need. */
 async function loadSendingFacts(
   context: SendingContext,
   order: Order,
   statement: Statement,
 ): Promise<SendingPrerequisites & Omit<ClaimedOrder, 'order'>> {
-  // A database that loses commits returns the same version twice: ids distinguish two claims, versions don't.
+  // A database that has lost commits can return the same version twice, so only ids tell two claims apart.
   const workerId = `${context.workerId}/${randomUUID()}`;
   const clearance = order.mandate === undefined ? undefined : await checkClearance(context, order);
   const [{ people }, prepared, recheck] = await Promise.all([
@@ -173,7 +173,9 @@ async function loadSendingFacts(
   };
 }
 
-/** Decrypts secrets for the requests. An error ends the order's items, so it is returned, not thrown. */
+/**
+ * Decrypts the secrets of the requests. Returns errors instead of throwing them, because they end the order's items.
+ */
 async function prepareRequests(
   context: SendingContext,
   order: Order,
@@ -214,7 +216,8 @@ async function decryptSecrets(
 }
 
 /**
- * @throws {UnknownKeyError | StatementChangedError} the latter if it can't be decrypted or differs from the statement
+ * @throws {UnknownKeyError} if this replica doesn't have the key
+ * @throws {StatementChangedError} if the secret can't be decrypted or differs from the statement
  */
 function decryptSecret(
   vault: Vault,

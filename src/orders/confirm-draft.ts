@@ -9,7 +9,7 @@ import type { Refusal } from './refusal.ts';
 
 const DRAFT_GONE: Refusal = { code: 'draft_forgotten' };
 
-/** The requester drops a draft, which others have never seen. @returns why not; undefined when it is deleted */
+/** Deletes a draft for its requester. No one else has seen it. @returns why not; undefined if it was deleted */
 export async function discardDraft(
   { store }: OrdersContext,
   orderId: string,
@@ -30,7 +30,7 @@ export type ConfirmOutcome =
 
 interface ConfirmationContext {
   readonly evaluated: EvaluatedOrder;
-  /** Read only for an order that is sent immediately. */
+  /** Loaded only for an order that is sent immediately. */
   readonly budgets: BudgetUse;
   readonly firstExpiry: Date | undefined;
 }
@@ -78,7 +78,7 @@ function decideConfirmation(
   };
 }
 
-/** The requester confirms a draft: it becomes an order that others see. */
+/** Confirms a draft for its requester: it becomes an order that others can see. */
 export async function confirmOrder(
   deps: OrdersContext,
   orderId: string,

@@ -25,12 +25,12 @@ import type {
 } from './ports.ts';
 import type { ServiceEndpoints } from './statement.ts';
 
-/** Dependencies of requests, approvals and mandates. Built once, passed whole. */
+/** Dependencies of requests, approvals and mandates. Built once and passed as one object. */
 export interface OrdersContext {
   readonly store: OrderStore;
   /**
-   * Continues an order that this process has just committed: `app/reconcile.ts` calls `orders/advance.ts`. If the call
-   * is lost, the loop there finds the row.
+   * Advances an order that this process has just committed (`orders/advance.ts`). If the call is lost, the loop in
+   * `app/reconcile.ts` finds the row.
    */
   readonly advance: (order: Order) => void;
   readonly vault: Vault;
@@ -41,37 +41,37 @@ export interface OrdersContext {
   readonly ruleFacts: RuleFacts;
   readonly standIns: StandInSource;
   readonly priceOrder: PriceOrder;
-  /** The price of renewing names for a year, at a day's prices (UTC, YYYY-MM-DD). */
+  /** The price of renewing names for a year, at the prices of a day (UTC, YYYY-MM-DD). */
   readonly priceRenewals: (names: readonly string[], day: string) => Promise<OrderCost>;
   readonly compareBudgets: CompareBudgets;
   /** The budgets on a day (UTC, YYYY-MM-DD). */
   readonly budgetsOn: (day: string) => CompareBudgets;
-  /** False if Slack can't look it up. */
+  /** Also false while Slack can't look up the person. */
   readonly isAdmin: (userId: string) => Promise<boolean>;
   readonly findFirstExpiry: FindFirstExpiry;
-  /** Looks up what depends on an order's name; may take a moment. */
+  /** Looks up what depends on an order's name. Can take seconds. */
   readonly checkImpact: (order: Order, clickedAt: Date) => Promise<ImpactCheck>;
-  /** The person was warned that the lookup at their approval had a new finding. */
+  /** Records that a person was warned of a new finding at their approval. */
   readonly recordImpactWarning: (orderId: string) => Promise<void>;
-  /** When an approval was last refused because of such a lookup; undefined if never. */
+  /** When an approval was last refused because of a new finding; undefined if never. */
   readonly findLastImpactWarning: (order: Order) => Promise<Date | undefined>;
   readonly incidents: IncidentRecords;
   readonly hasOpenIncident: (name: string) => Promise<boolean>;
   readonly mandates: MandateStore;
   readonly loadAffectedTags: (names: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
-  /** Undefined when the account is no longer linked. */
+  /** Undefined if the account is no longer linked. */
   readonly findAccount: FindAccount;
-  /** The account for a person's orders; undefined when there is none. */
+  /** The account for a person's orders; undefined if there is none. */
   readonly findDefaultAccount: (userId: string) => Promise<Account | undefined>;
   readonly listInterfaces: (account: Account) => AvailableInterfaces;
-  /** The client with an account's credential; undefined when the account is gone. */
+  /** The client with an account's credential; undefined if the account is no longer linked. */
   readonly loadClient: (accountId: string) => Promise<ServiceClient | undefined>;
   readonly serviceEndpoints: ServiceEndpoints;
   readonly now: () => Date;
   readonly log: Log;
 }
 
-/** Adds what a worker needs to send orders and follow them up. */
+/** Also has what a worker needs to send orders and follow up on them. */
 export interface SendingContext extends OrdersContext {
   /** Called when the service has accepted an account's credential. */
   readonly recordAcceptedCredential: (accountId: string) => Promise<void>;
@@ -79,11 +79,10 @@ export interface SendingContext extends OrdersContext {
   readonly workerId: string;
   /** How long this worker may be silent before it is considered dead, in milliseconds. */
   readonly leaseMs: number;
-  /** How long after it was marked as sent a request may be sent, in milliseconds. */
+  /** How long a request may wait between its mark as sent and its first byte, in milliseconds. */
   readonly maxSendDelayMs: number;
   /**
-   * Milliseconds since 1970, to measure how long a request waits after it was marked as sent. A monotonic clock stops
-   * while a virtual machine is suspended.
+   * Milliseconds since 1970. Measures that wait, because a monotonic clock stops while a virtual machine is suspended.
    */
   readonly wallClock: () => number;
   /** Reports a request's duration to the metrics. */

@@ -14,13 +14,13 @@ export interface PendingDeadlines {
   readonly escalateAt: Date;
 }
 
-/** Waits of an order, in milliseconds. */
+/** How long an order waits before each deadline, in milliseconds. */
 export type ApprovalWaits = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
 
 /**
  * The deadlines of an order that becomes pending now.
  * @param firstExpiry earliest known expiry of its names
- * @param sendAt when it will be sent; it must be approved before, unless it was reopened then
+ * @param sendAt when the order will be sent. Approval is needed before that time, unless the order was reopened at it
  */
 export function computeDeadlines(
   waits: ApprovalWaits,

@@ -15,7 +15,7 @@ import type { Statement } from './statement-shape.ts';
 
 /* Decides about requests. Pure: time, ids, salts, the policy and budgets are parameters. */
 
-/** An unconfirmed draft is deleted after this. */
+/** Unconfirmed drafts are deleted after this time. */
 const DRAFT_TTL_MS = 15 * MINUTE_MS;
 
 /** A new order with the first entry of its log. */
@@ -29,7 +29,7 @@ export type RequestDecision =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'unsupported'; readonly issue: RequestIssue };
 
-/** Makes an order from a request: a draft, one that waits for approval, or one that is sent immediately. */
+/** Turns a request into an order: a draft, a pending order, or one that is sent immediately. */
 export function decideRequest(context: RequestContext): RequestDecision {
   const { requirements } = context.evaluated;
   if (requirements.outcome === 'refuse')
@@ -39,7 +39,7 @@ export function decideRequest(context: RequestContext): RequestDecision {
   const initial = decideInitialState(context);
   const created = buildOrder(context, initial);
   if ('issue' in created) return { kind: 'unsupported', issue: created.issue };
-  // Only an order that needs neither confirmation nor approval is reserved now.
+  // Budgets are reserved now only if the order needs neither confirmation nor approval.
   const reservation = initial.state === 'APPROVED' ? context.budgets.reservation : undefined;
   return { kind: 'create', ...created, reservation };
 }
@@ -60,7 +60,7 @@ function findSendTime({ schedule, request }: RequestContext): Date | undefined {
 
 export interface InitialState {
   readonly state: 'DRAFT' | 'PENDING' | 'APPROVED';
-  /** When it expires, is reminded of and escalated; undefined for an order that is sent immediately. */
+  /** Undefined for an order that is sent immediately. */
   readonly deadlines: Partial<PendingDeadlines> | undefined;
 }
 
@@ -77,7 +77,7 @@ function decideInitialState(context: RequestContext): InitialState {
   };
 }
 
-/** @returns the issue if the request can't be sent */
+/** @returns the order, or the issue if the request can't be sent */
 export function buildOrder(
   context: RequestContext,
   start: InitialState,
@@ -166,7 +166,7 @@ function buildUnhashedOrder(
     channelId: request.channelId,
     threadTs: request.threadTs,
     approvals: [],
-    // An order that exceeds a budget and otherwise needs no approval waits only for an admin.
+    // Budgets are checked here only for an order that needs no approval. If it exceeds one, only an admin must approve.
     approvalsRequired: budgets.over.length > 0 ? 0 : decision.approvalsRequired,
     policyVersion: decision.policyVersion,
     requirements: decision.requirements,

@@ -7,7 +7,7 @@ import type { MemberCheck } from './parties.ts';
 import type { StatementPart } from './summary.ts';
 import { findRuleChange } from './tasks.ts';
 
-/* Decides whether an order is sent now, or why it waits or ends. Pure. */
+/* Decides whether an order is sent now, waits or ends. Pure. */
 
 type ClaimedEvent = Extract<OrderEvent, { readonly type: 'claimed' }>;
 type PausedEvent = Extract<OrderEvent, { readonly type: 'paused' }>;
@@ -23,18 +23,18 @@ export interface ClaimContext {
   readonly changedParts: readonly StatementPart[] | undefined;
 }
 
-/** Facts read for an order whose row allows sending. */
+/** Facts loaded for an order whose row allows sending. */
 export interface SendingPrerequisites {
   /** Unique per claim: a process may lose an order and claim it again. */
   readonly workerId: string;
-  /** The mandate's clearance; undefined for a person's order. */
+  /** Whether the mandate allows sending; undefined for a person's order. */
   readonly clearance:
     | { readonly kind: 'clear' }
     | { readonly kind: 'later'; readonly until: Date }
     | { readonly kind: 'held'; readonly code: HoldReason }
     | undefined;
   readonly members: MemberCheck;
-  /** Changes since its approval, for a scheduled order. */
+  /** For a scheduled order: changes since its approval. */
   readonly recheck: RecheckDecision;
   /** This replica doesn't have the key for the encrypted credential or input. */
   readonly isKeyUnknown: boolean;
@@ -43,7 +43,7 @@ export interface SendingPrerequisites {
 export type SendingDecision =
   | { readonly kind: 'claim'; readonly event: ClaimedEvent }
   | { readonly kind: 'end'; readonly event: StoppedEvent | PausedEvent | ReopenedEvent }
-  /** Its mandate holds it. */
+  /** The mandate holds the order. */
   | { readonly kind: 'held'; readonly because: HoldReason; readonly event: StoppedEvent }
   | { readonly kind: 'not_due' }
   | { readonly kind: 'later'; readonly until: Date }
@@ -55,13 +55,13 @@ export function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
   return state === 'WAITING' && (notBefore === undefined || hasPassed(notBefore, now));
 }
 
-/** Decides by an order's row. @returns undefined if the row allows sending */
+/** Decides from an order's row alone. @returns undefined if the row allows sending */
 export function decideClaim(facts: ClaimContext): SendingDecision | undefined {
   const { order, now, changedParts } = facts;
   const next = findNextItems(order);
   if (order.state !== 'APPROVED') return { kind: 'not_due' };
   const { sendAfter, mandate } = order;
-  // A mandate's order always has a time.
+  // A mandate's order always has a send time.
   if (sendAfter === undefined ? mandate !== undefined : sendAfter > now) return { kind: 'not_due' };
   if (next.length > 0 && !next.some((item) => isDue(item, now))) return { kind: 'not_due' };
   const ended = decideWave(order, facts.pauseEndsAt);
@@ -72,7 +72,7 @@ export function decideClaim(facts: ClaimContext): SendingDecision | undefined {
 }
 
 /**
- * Decides whether the next wave may be sent, or an order without waves.
+ * Decides whether the next wave may be sent, or the whole order if it has no waves.
  * @param workerId the worker that has claimed the order, if any
  * @returns undefined if it may
  */
@@ -100,7 +100,7 @@ export function decideSending(facts: SendingPrerequisites): SendingDecision {
   if (members.kind === 'unknown') return { kind: 'put_off', userId: members.userId };
   if (recheck.kind === 'changed') return { kind: 'end', event: recheck.event };
   if (recheck.kind === 'unclear') return { kind: 'later', until: recheck.until };
-  // Another replica that has the key sends it, or this one once it has it.
+  // Left to a replica that has the key.
   if (isKeyUnknown) return { kind: 'leave_to_others' };
   return { kind: 'claim', event: { type: 'claimed', workerId } };
 }

@@ -9,8 +9,8 @@ import type { DelegationLookup, OrderStore } from './ports.ts';
 const PROPAGATION_MS = HOUR_MS;
 
 /**
- * Checks for 48 hours whether an order's new nameservers answer, and records each change. At the end, the card is
- * updated without the undo button. Idempotent, also on several replicas.
+ * Checks for 48 hours whether an order's new nameservers answer, and records each change. Then updates the card, which
+ * removes the undo button. Idempotent, also across replicas.
  */
 export async function recordDelegations(deps: SendingContext, order: Order): Promise<void> {
   const { lookUpDelegation, log, stopLookups, now } = deps;
@@ -32,14 +32,14 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
     if (found.kind === 'unknown' || isEarly) continue;
     const hosts = found.kind === 'not_answering' ? found.hosts : [];
     const hours = Math.floor(ageMs / HOUR_MS);
-    // The order refuses a repeated report, and nothing is written.
+    // The state machine refuses a repeated report, so nothing is written.
     await changeOrder(deps, order.id, () => ({
       event: { type: 'delegation_seen', n: item.n, delegation: found.kind, hosts, hours },
     }));
   }
 }
 
-/** Whether a later order, such as an undo, has set other nameservers. Then their answers don't matter. */
+/** Whether a later order, such as an undo, has set other nameservers. If so, these no longer matter. */
 async function wasReplaced(store: OrderStore, order: Order, { name }: OrderItem): Promise<boolean> {
   const [latest] = await store.list({
     viewer: 'system',

@@ -12,7 +12,10 @@ import {
 import type { DueLane } from './ports.ts';
 import { findTask } from './tasks.ts';
 
-/** When an order is due next. Pure: the store writes both times with every change of an order. */
+/**
+ * When an order is due next, and when people are notified. Pure. The store writes both times with every change of an
+ * order.
+ */
 
 /** The states of the orders in each lane. */
 export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
@@ -21,19 +24,19 @@ export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
   observation: ['SUCCEEDED', 'FAILED', 'UNKNOWN'],
 };
 
-/** Public records are checked often for this long, while people wait, then hourly. */
+/** Public records are checked every 5 minutes for this long, while people wait, and hourly afterwards. */
 const FREQUENT_LOOKUPS_MS = 60 * MINUTE_MS;
 const FREQUENT_INTERVAL_MS = 5 * MINUTE_MS;
 const LATER_INTERVAL_MS = 60 * MINUTE_MS;
-/** After this, an unknown outcome without records is left to people. */
+/** After this, public records are no longer checked for an unknown outcome, and a person settles it. */
 const MAX_EVIDENCE_AGE_MS = 3 * DAY_MS;
 /** After this, the completion of an accepted task is no longer checked. */
 const MAX_CONFIRMATION_AGE_MS = 30 * DAY_MS;
-/** Slack shows an order as running only after this long. Most outcomes are known before. */
+/** Slack shows an order as running only after this long. Most outcomes are known sooner. */
 const RUNNING_NOTICE_DELAY_MS = 1_000;
-/** An order in waves changes all the time. */
+/** A bulk order changes constantly, so its card is updated less often. */
 const BULK_NOTICE_DELAY_MS = 3_000;
-/** Slack shows an order as approved if no worker has claimed it for this long. */
+/** Slack shows an order as approved only if no worker has claimed it for this long. */
 const APPROVED_NOTICE_DELAY_MS = 3_000;
 
 /**
@@ -54,7 +57,7 @@ export function computeDueTime(order: Order, at: Date): Date | undefined {
         findEarliest(findNextItems(order).map(({ notBefore }) => notBefore ?? order.sendAfter ?? at)) ?? at
       );
     case 'EXECUTING':
-      // Its lease, by the database's clock, keeps others away while its worker is alive.
+      // The lease, which uses the database's clock, keeps other workers away while this order's worker is alive.
       return at;
     default:
       if (order.task === 'mandate') return findEarliest([order.remindAt, order.expiresAt]);
@@ -90,14 +93,14 @@ export function computeNotificationTime(order: Order, at: Date): Date | undefine
   return startsSoon ? new Date(at.getTime() + APPROVED_NOTICE_DELAY_MS) : at;
 }
 
-/** Successes that aren't on the watch list yet. */
+/** Successful items that the watch list doesn't reflect yet. */
 export function findUnwatchedItems({ task, items }: Order): readonly OrderItem[] {
   return WATCHED_TASKS.includes(task)
     ? items.filter(({ state, isWatchListUpdated }) => state === 'SUCCEEDED' && !isWatchListUpdated)
     : [];
 }
 
-/** Items with an unknown outcome that public records may show. */
+/** Items with an unknown outcome that public records can show. */
 export function findUnknownItems({ task, state, items }: Order): readonly OrderItem[] {
   return state === 'UNKNOWN' && PUBLIC_RECORD_TASKS.has(task)
     ? items.filter((item) => item.state === 'UNKNOWN' && item.sentAt !== undefined)

@@ -3,17 +3,17 @@ import { findPendingItems, type ItemState, type Order, type OrderEvent, type Ord
 import type { OrderStore } from './ports.ts';
 import type { EarlierFinding } from './refusal.ts';
 
-/** A retry checks the orders it retries: if an answer comes late, one of them may turn out to have been carried out. */
+/** A retry checks the orders that it retries, because a late answer can show that one of them was carried out. */
 
 export interface EarlierItem {
   readonly orderId: string;
   readonly name: string;
   readonly state: ItemState;
-  /** The service's answer after the item had been settled. */
+  /** The service's answer that arrived after the item was settled. */
   readonly late: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined;
 }
 
-/** Names that the earlier items have done, or may still do. Pure. */
+/** Names for which an earlier item was, or may still be, carried out. Pure. */
 export function findEarlierOutcomes(
   items: readonly EarlierItem[],
   names: readonly string[],
@@ -32,8 +32,8 @@ export function findEarlierOutcomes(
 }
 
 /**
- * Items of a retry that the orders it retries have done, or may still do.
- * @param asked the items to check; default: those still to be sent
+ * Finds items of a retry that an earlier order has carried out, or may still carry out.
+ * @param asked the items to check; default: those that aren't sent yet
  */
 export async function loadEarlierFindings(
   load: OrderStore['load'],
@@ -54,10 +54,7 @@ export async function loadEarlierFindings(
   );
 }
 
-/**
- * The event that stops the names found in the same order as the first finding. Names of other orders get their own
- * events.
- */
+/** The event that stops the names of the first finding's order. Names found in other orders get their own events. */
 export function buildEarlierOrderStop(
   order: Order,
   findings: readonly EarlierFinding[],

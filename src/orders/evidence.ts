@@ -6,8 +6,8 @@ import type { Evidence } from './ports.ts';
 import type { RecordHint, RecordProof } from './record-finding.ts';
 
 /**
- * Settles unknown outcomes as done if public records prove it, and otherwise saves a hint. Nothing is settled as
- * failed: a missing record proves nothing yet. Idempotent, also on several replicas.
+ * Settles unknown outcomes as done if public records prove it, and otherwise saves a hint. Never settles an outcome as
+ * failed, because a missing record proves nothing. Idempotent, also across replicas.
  */
 export async function resolveByEvidence(deps: SendingContext, order: Order): Promise<void> {
   const { findEvidence, log, stopLookups } = deps;

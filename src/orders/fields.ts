@@ -4,9 +4,9 @@ import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 import type { limitIssueCode, PlainIssueCode } from './input-issue.ts';
 
-/** The fields of order inputs, as typed and as stored. Each issue's message is its code. */
+/** Schemas for the fields of order inputs, as typed and as stored. The message of each issue is its code. */
 
-/** A zone's issue has data besides its code, so it is passed in the parameters of the schema's issue. */
+/** A zone's issue has data besides its code, so it is passed in `params`. */
 const customIssue = (issue: ZoneIssue) => ({ code: 'custom', params: { issue } }) as const;
 
 export const domainName = z.string('no_domain_name' satisfies PlainIssueCode).transform((text, context) => {
@@ -23,7 +23,7 @@ export const hostName = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** A number as stored or typed. Rejects `1e3`, `0x1f` and an empty text. */
+/** A whole number, stored or typed. Rejects `1e3`, `0x1f` and empty text. */
 const wholeNumber = (message: PlainIssueCode) =>
   z
     .union(
@@ -48,7 +48,7 @@ export const contactId = wholeNumber(NO_CONTACT)
 
 export const years = wholeNumber('no_whole_years');
 
-/** Control characters and lone surrogates: neither the interfaces nor the database can store them. */
+/** Control characters and lone surrogates, which neither the service's interfaces nor the database accept. */
 const INVISIBLE = /[\p{Cc}\p{Cs}]/u;
 
 const TOO_LONG: z.output<typeof limitIssueCode> = 'text_too_long';
@@ -68,7 +68,7 @@ export const sslContactId = z
   .union([z.string(), z.number().transform(String)], NO_SSL_CONTACT)
   .pipe(requiredText(NO_SSL_CONTACT));
 
-/** An empty field isn't sent. */
+/** Empty fields aren't sent. */
 export const optionalText = (max = 255) =>
   z
     .string()

@@ -3,8 +3,8 @@ import { zoneIssue } from '../zones/zone-issue.ts';
 import { INTERFACE_CONSTRAINTS } from './interface-constraint.ts';
 
 /**
- * Why a request can't become an order, as codes. They are stored with orders that a zone's rules stopped, so released
- * codes must stay.
+ * Codes for why a request can't become an order. They are stored with orders that a zone's rules stopped, so don't
+ * remove or rename released codes.
  */
 
 const PLAIN_CODES = [
@@ -44,7 +44,7 @@ export const plainIssueCode = z.enum(PLAIN_CODES);
 export const limitIssueCode = z.enum(['text_too_long', 'too_many_lines', 'too_many_names']);
 const interfaceConstraint = z.enum(INTERFACE_CONSTRAINTS);
 
-/** A field is named as in forms: `names` for its third line, `parent_user` for a field of an object. */
+/** The field's name in forms: `names` for any of its lines, `parent_user` for a field of an object. */
 const field = z.string();
 
 export const inputIssue = z.discriminatedUnion('code', [

@@ -9,7 +9,7 @@ import { StatementChangedError } from './check-statement.ts';
 import type { ItemResult, OrderAccount, ResultObject } from './order.ts';
 import type { PlainSummary } from './summary.ts';
 
-/** The service refused a request because its session had ended, and the order no longer allows sending it again. */
+/** The service refused a request because its session had ended, and the order no longer allows a retry. */
 export class RetryRefusedError extends Error {
   override readonly name = 'RetryRefusedError';
   readonly refusal: ServiceError;
@@ -20,7 +20,7 @@ export class RetryRefusedError extends Error {
   }
 }
 
-/** A longer response isn't stored with the order (characters of JSON). */
+/** Longer responses aren't stored with the order (characters of JSON). */
 const MAX_DATA_LENGTH = 4_000;
 
 function readEnvelope(envelope: Envelope): Omit<ItemResult, 'summary'> {
@@ -52,24 +52,24 @@ function toResultObject({ type, value, summary }: DescribedObject): ResultObject
   };
 }
 
-/** Whether the whole response has more than the status and the transaction. */
+/** Whether the response has more than the status and the transaction id. */
 function hasMoreThanStatus({ object, messages, data, received }: Envelope): boolean {
   const keys = typeof received === 'object' && received !== null ? Object.keys(received) : [];
   const hasUndocumentedKey = keys.some((place) => !['stid', 'status', 'result'].includes(place));
   return object !== undefined || messages.length > 0 || data.length > 0 || hasUndocumentedKey;
 }
 
-/** The whole response, as stored beside the order. */
+/** The full response, which is stored separately from the order. */
 export function getFullResponse(envelope: Envelope): unknown {
   return envelope.received ?? envelope;
 }
 
-/** The failed response, as stored beside the order; undefined without a response. */
+/** The full response to a failed request; undefined if there was none. */
 export function getFailedResponse({ envelope, unread }: ServiceError): unknown {
   return envelope === undefined ? unread && { unread } : getFullResponse(envelope);
 }
 
-/** Stored for a successful response. */
+/** The stored result of a successful response. */
 export function buildResult(
   answer: CallResult<Secret | undefined>,
   { hasSecretResult }: { readonly hasSecretResult: boolean },
@@ -82,7 +82,7 @@ export function buildResult(
   };
 }
 
-/** Stored for a refusal or a missing response. */
+/** The stored result of a refusal or a missing response. */
 export function buildErrorResult(
   error: unknown,
   outcome: 'FAILED' | 'UNKNOWN',

@@ -5,27 +5,26 @@ import type { AnyOrderLogEntry, OrderLogEntry } from './order-events.ts';
 import type { LogDifference } from './summary.ts';
 
 /**
- * The limits of an order, read from its log. Rows are only a cache: a person with write access can reset them. They
- * can't change the log, but can add events. So an event that allows a repeat is accepted only with the bot's witness.
+ * What an order may still send, according to its log. Rows are only a cache: a person with write access can reset them.
+ * That person can't change the log but can add events, so an event that allows a repeat must have the bot's signature
+ * (`witness`).
  */
 
 /** Whether the bot wrote an order's event. */
 export type IsWitnessed = (orderId: string) => (entry: AnyOrderLogEntry) => boolean;
 
-/** Whether an event says that a request wasn't carried out, or may be repeated. */
+/** Whether an event says that a request wasn't carried out or may be repeated. */
 function allowsRepeat({ kind, outcome }: AnyOrderLogEntry): boolean {
   return kind === 'retry_scheduled' || outcome === 'FAILED';
 }
 
-/** Includes the version, so that a copy of an older event allows nothing more. */
+/** Includes the version, so that a copied event allows no further repeat. */
 function witnessText(orderId: string, entry: AnyOrderLogEntry): string {
   const { kind, n, ctids, outcome, worker, version } = entry;
   return `event ${hashJson({ order: orderId, kind, n, ctids, outcome, worker, version })}`;
 }
 
-/**
- * Adds the bot's witness to events that need one. @param witness undefined while the ledger's key can't be decrypted
- */
+/** Signs events that allow a repeat. @param witness undefined while the ledger's key can't be decrypted */
 export function signLog(
   witness: Witness | undefined,
   orderId: string,
@@ -70,13 +69,13 @@ const ENDING_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
 ]);
 
 interface LoggedItem {
-  /** `stopping`: its request is being sent, and isn't repeated. */
+  /** `stopping`: its request is being sent and won't be repeated. */
   readonly state: 'unsent' | 'sent' | 'stopping' | 'ended';
   /** Whether the service may have carried it out. */
   readonly done: 'SUCCEEDED' | 'UNKNOWN' | undefined;
 }
 
-/** An item's state by the log. An ended item stays ended. */
+/** An item's state according to the log. An ended item stays ended. */
 export function readLoggedItem(
   history: readonly OrderLogEntry[],
   item: OrderItem,
@@ -86,7 +85,7 @@ export function readLoggedItem(
     const isListed = names?.includes(item.name) || lost?.includes(item.ctid) || ctids?.includes(item.ctid);
     return n === item.n || isListed === true;
   });
-  // A person who stops an order also stops requests that are being sent.
+  // If a person stops the order, requests in progress aren't repeated either.
   const isStopping = history.some(({ kind, actor }) => kind === 'stopped' && actor !== 'system');
   const hasEnded = history.some(endsOrder) || itemHistory.some(({ kind }) => ENDING_KINDS.has(kind));
   const done = findLoggedOutcome(itemHistory, isWitnessed);
@@ -96,8 +95,8 @@ export function readLoggedItem(
 }
 
 /**
- * Whether the service may have carried out an item, by the item's events. A request may have been carried out until a
- * later event of its own claim, or one for all claims, shows otherwise.
+ * Whether the service may have carried out an item, according to its events. Every request may have been carried out
+ * until a later event, of the same claim or for all claims, shows otherwise.
  */
 export function findLoggedOutcome(
   itemHistory: readonly AnyOrderLogEntry[],
@@ -118,12 +117,12 @@ export function findLoggedOutcome(
   return isOpen ? 'UNKNOWN' : undefined;
 }
 
-/** Whether no more requests of the order are or will be sent after an event. */
+/** Whether an event ends all requests of its order. */
 function endsOrder({ kind, state }: OrderLogEntry): boolean {
   return kind === 'invalidated' || state === 'UNKNOWN' || isFinal(state);
 }
 
-/** Why the log forbids an item's request; undefined when it doesn't. @param order before the request */
+/** Why the log forbids an item's request; undefined if it allows the request. @param order before the request */
 export function findLimit(
   order: Order,
   item: OrderItem,
@@ -141,8 +140,8 @@ export function findLimit(
 }
 
 /**
- * How an order's rows differ from its log; undefined when they don't.
- * @param history may omit events of single items of an order with many rows
+ * How an order's rows differ from its log; undefined if they match.
+ * @param history may omit item events of an order with many rows
  */
 export function findLogDifference(
   order: Order,
@@ -165,25 +164,27 @@ export function findLogDifference(
   return undefined;
 }
 
-/** Approvals in a row that hides a reopening are invalid. */
+/** If a row hides a reopening, its approvals are invalid. */
 function isFromEarlierRound({ approvalRound }: Order, history: readonly OrderLogEntry[]): boolean {
   return history.filter(({ kind }) => kind === 'reopened').length > approvalRound;
 }
 
-/** Events after which a mandate isn't active. Starting it is the end of its order. */
+/**
+ * Events after which a mandate isn't active. `finished` isn't one: a mandate's order finishes when the mandate starts.
+ */
 export const MANDATE_LIMIT_KINDS: readonly OrderLogEntry['kind'][] = [
   'mandate_ended',
   ...LIMIT_KINDS.filter((kind) => kind !== 'finished'),
 ];
 
-/** A mandate is active from one event until another. */
+/** A mandate is active from `in_force` until an event of {@link MANDATE_LIMIT_KINDS}. */
 function findMandateDifference({ state, mandateEnd }: Order, history: readonly OrderLogEntry[]) {
   if (state !== 'SUCCEEDED' || mandateEnd !== undefined) return undefined;
   if (!history.some(({ kind }) => kind === 'in_force')) return 'missing';
   return history.some(({ kind }) => MANDATE_LIMIT_KINDS.includes(kind)) ? 'ended' : undefined;
 }
 
-/** The event that stops an order whose rows differ from its log; undefined when they don't. */
+/** The event that stops an order if its rows differ from its log; undefined if they match. */
 export function buildContradiction(
   order: Order,
   history: readonly OrderLogEntry[],

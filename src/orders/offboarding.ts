@@ -38,7 +38,7 @@ export interface OffboardingContext extends ChangeContext {
 
 /**
  * Deletes everything encrypted for a person, revokes their passkeys, ends their sessions, stops their orders and those
- * that use their accounts, and marks their names. Idempotent.
+ * that use their accounts, and marks their names as owned by a person who has left. Idempotent.
  */
 export async function offboard(deps: OffboardingContext, userId: string): Promise<void> {
   const accounts = await deps.accounts.list(userId);
@@ -78,13 +78,13 @@ export interface DepartureCheckContext extends OffboardingContext {
   readonly signal: AbortSignal;
 }
 
-/** One call a second leaves half of Slack's limit for `users.info` to approvals. */
+/** One call per second leaves half of Slack's rate limit for `users.info` to approvals. */
 const PAUSE_MS = 1_000;
 
 /**
- * Looks up everyone with encrypted data, the person who linked the team's account, and the owners of names, because
+ * Checks everyone with encrypted data, the person who linked the team's account, and the owners of names, because
  * Slack's event may have been lost.
- * @returns false when it must be repeated soon, because Slack couldn't look up everyone
+ * @returns false if Slack couldn't look up everyone, so the check must be repeated soon
  * @throws {AggregateError} after everyone was checked, if a check failed
  */
 async function offboardDeparted(deps: DepartureCheckContext): Promise<boolean> {
@@ -113,7 +113,10 @@ async function offboardDeparted(deps: DepartureCheckContext): Promise<boolean> {
   return !checked.results.includes(false);
 }
 
-/** Runs now and then daily; sooner after a failure. Every replica does so, which is harmless. */
+/**
+ * Creates a check that runs at its first call, then daily, or at the next call after a failure. Runs on every replica,
+ * which is harmless.
+ */
 export function createDepartureCheck(deps: DepartureCheckContext): () => Promise<void> {
   let lastComplete: Date | undefined;
   return async () => {

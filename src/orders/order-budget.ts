@@ -9,11 +9,11 @@ import type { OrdersContext } from './context.ts';
 import { type Approval, findPendingItems, isRequester, type Order, waitsForScheduledTime } from './order.ts';
 
 /**
- * Checks an order against the team's budgets. An order that exceeds one needs an admin's approval, in addition to all
- * others.
+ * Checks an order against the team's budgets. An order that exceeds a budget needs an admin's approval in addition to
+ * all others.
  */
 
-/** The amounts that an order reserves in the budgets now. */
+/** What an order would reserve in the budgets now. */
 export interface BudgetUse {
   readonly price: OrderCost | undefined;
   readonly over: readonly MissingAmount[];
@@ -21,14 +21,14 @@ export interface BudgetUse {
   readonly reservation: Reservation | undefined;
 }
 
-/** All items, or the unsent ones of an order that has already reserved them. */
+/** All items, or only the unsent ones if the order has already reserved amounts. */
 export function pickBudgetedItems(order: Order): BudgetedItems {
   return isPaused(order) || waitsForScheduledTime(order)
     ? { items: findPendingItems(order), resumedOrderId: order.id }
     : { items: order.items, resumedOrderId: undefined };
 }
 
-/** The cost of those items on the day on which the order is sent, by the current price list. */
+/** The cost of {@link pickBudgetedItems} on the day the order is sent, by the current price list. */
 export function computeCost({ priceOrder }: OrdersContext, order: Order): Promise<OrderCost | undefined> {
   const { task, input, sendAfter } = order;
   return priceOrder({
@@ -47,14 +47,14 @@ type BudgetedOrder = Pick<Order, 'sendAfter'> & {
   readonly account: Pick<Order['account'], 'context'>;
 };
 
-/** The budgets of the day on which an order is sent. */
+/** The budgets on the day an order is sent. */
 export function budgetsOnSendDay(context: OrdersContext, order: BudgetedOrder): CompareBudgets {
   const now = context.now();
   const day = getSendingDay(order, now);
   return day === utcDay(now) ? context.compareBudgets : context.budgetsOn(day);
 }
 
-/** @param cost of these items; the budgets are read meanwhile. Demo systems cost nothing. */
+/** Demo orders cost nothing. @param cost of these items. The budgets are loaded while it is computed */
 export async function checkBudgets(
   context: OrdersContext,
   order: BudgetedOrder,
@@ -68,7 +68,7 @@ export async function checkBudgets(
   return { price: await cost, over: comparison?.over ?? [], reservation: comparison?.reservation };
 }
 
-/** Consent to exceeding budgets, except by requesters. Pure. */
+/** Finds the admins who agreed to exceed the budgets, except requesters. Pure. */
 export function findExcessConsent(
   order: Order,
   { over, reservation }: BudgetUse,

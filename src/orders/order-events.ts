@@ -18,9 +18,9 @@ import {
 import { recordFinding } from './record-finding.ts';
 import { itemSummary, LOG_DIFFERENCES, REOPEN_REASONS, retryReason } from './summary.ts';
 
-/** The schemas of an order's events: the store parses rows with them. */
+/** Schemas of an order's events. The store parses rows with them. */
 
-/** `state` and `version` are those after the event, `witness` is the bot's signature. */
+/** `state` and `version` are the values after the event. `witness` is the bot's signature. */
 function orderEvent<Kind extends string, Data extends z.ZodRawShape>(kind: Kind, data: Data) {
   const state = z.enum(ORDER_STATES);
   const witness = z.string().exactOptional();
@@ -47,22 +47,22 @@ const statement = z.string();
 const isImpactUnknown = z.literal(true).exactOptional();
 /** The budgets that the order exceeds. */
 const overBudget = z.array(storedMissingAmount).readonly().exactOptional();
-/** The admins who agreed to it. */
+/** The admins who agreed to exceed them. */
 const admins = texts.exactOptional();
 const reason = z.string().nullable();
 const item = { n: z.int(), name: z.string() };
 const sentItem = { ...item, ctid: z.string() };
 const outcome = z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
-/** The claim that sent a request. An answer with a claim is only about this claim's requests. */
+/** The claim that sent a request. An answer with a claim concerns only that claim's requests. */
 const worker = z.string().exactOptional();
 const answer = { ...sentItem, outcome, result: storedItemResult, worker };
 
-/** The valid approvals after an approval, and those that are no longer valid. */
+/** How many approvals are valid after an event, and whose have lapsed. */
 const approvals = {
   standing: z.int(),
   lapsed: texts,
   required: z.int(),
-  /** Approver groups that Slack couldn't look up: an approval may not have lapsed. */
+  /** Approver groups that Slack couldn't look up, so an approval listed as lapsed may still be valid. */
   unreadableGroups: texts.exactOptional(),
   price,
   statement,
@@ -107,7 +107,7 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     ...approvals,
     reason: z.string().exactOptional(),
     isImpactUnknown,
-    /** The waiting items, for an approval of a paused order. */
+    /** The number of waiting items, for an approval of a paused order. */
     waiting: z.int().exactOptional(),
   }),
   orderEvent('emergency_approved', {
@@ -139,7 +139,7 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     ...sentItem,
     worker,
     why: retryReason.exactOptional(),
-    /** The mandate that made the order, and what the request uses of its limits. */
+    /** The mandate that made the order, and the amount that the request uses of its limit. */
     mandate: z.string().exactOptional(),
     amount: amount.exactOptional(),
   }),
@@ -171,12 +171,12 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     seen: recordFinding.exactOptional(),
     ctids: texts,
   }),
-  /** A mandate has started or ends soon, with its end. */
+  /** A mandate has started, or ends soon. */
   orderEvent('in_force', { until: at }),
   orderEvent('mandate_ending', { until: at }),
-  /** `by`: the person who ended it or has left. */
+  /** `by`: the person who ended it or who has left. */
   orderEvent('mandate_ended', { because: storedMandateEnd.shape.because, by: z.string().exactOptional() }),
-  /** The last item has ended; `through` is the kind of event. */
+  /** The last item has ended. `through` is the kind of the event that ended it. */
   orderEvent('finished', { through: z.string() }),
 ]);
 

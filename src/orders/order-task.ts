@@ -40,7 +40,7 @@ export interface RequestedItem {
   readonly secret: SecretCommitment | undefined;
 }
 
-/** The call of an order. Its output is shown once to the requester and nowhere else. */
+/** The service call of an order. Its output is shown once, and only to the requester. */
 export type OrderCall = ServiceCall<Secret | undefined>;
 
 /** A request about to be sent, as in the statement. */
@@ -59,11 +59,11 @@ export type NextStep = 'transfer_period' | 'manual_processing' | 'no_public_reco
 
 /** A task's phrases for cards, help, menus and confirmations. */
 export interface TaskWords {
-  /** Precedes the name, the same everywhere: `Renew`. */
+  /** Precedes the name: `Renew`. */
   readonly verb: string;
-  /** In the past: `Renewed`. */
+  /** Past tense: `Renewed`. */
   readonly done: string;
-  /** The plural noun inside a sentence: `renewals`. */
+  /** Plural noun within a sentence: `renewals`. */
   readonly plural: string;
   /** The title of its form and menu entry. */
   readonly title: string;
@@ -80,11 +80,11 @@ interface DeclaredTask<Name extends string> {
   readonly name: Name;
   readonly words: TaskWords;
   readonly risk: Risk;
-  /** The kind of its names, which rules match. */
+  /** The kind of its names, for policy rules. */
   readonly nameKind: NameKind;
-  /** Its meaning in zones. Omitted if its names aren't domain names. */
+  /** The task in zone profiles. Omitted if its names aren't domain names. */
   readonly zoneTask?: ZoneTask | undefined;
-  /** Follow-up after acceptance, if manual or slow. Omitted if it ends with its answer. */
+  /** Follow-up after the service has accepted it, if the rest is manual or slow. Omitted if the answer completes it. */
   readonly nextStep?: NextStep | undefined;
   readonly formNote?: TaskNote | undefined;
   readonly secretField?: 'auth' | 'password' | undefined;
@@ -101,7 +101,7 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
   readonly nameField: string;
   /** The answer has a secret for the requester. */
   readonly hasSecretResult: boolean;
-  /** Why this account can't do it; undefined when it can. */
+  /** Why this account can't do the task; undefined if it can. */
   findUnsupportedReason(interfaces: AvailableInterfaces): RequestIssue | undefined;
   /** The account's interfaces that support it. */
   findInterfaces(interfaces: AvailableInterfaces): AvailableInterfaces;
@@ -110,7 +110,7 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
    * @param input as typed, or as stored
    */
   findConstraints(input: unknown): InterfaceConstraints;
-  /** Why an input's interface isn't available, at the fields that need it. */
+  /** Issues at the fields that need an interface the account doesn't have. */
   findInterfaceIssues(interfaces: AvailableInterfaces, input: unknown): readonly InputIssue[];
   /**
    * Checks an input against the zone's rules, on request and again before sending.
@@ -121,19 +121,19 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
   ):
     | { readonly ok: true; readonly input: unknown; readonly names: readonly string[] }
     | { readonly ok: false; readonly issues: readonly InputIssue[] };
-  /** The names in an input whose other fields may be missing or wrong; empty when unreadable. */
+  /** The names in an input, even if other fields are missing or wrong. Empty if no name is readable. */
   findNames(input: unknown): readonly string[];
   /** Notes for approvers beyond the fields, from the zone and the service API. */
   listNotes(names: readonly string[]): readonly TaskNote[];
   findTransferLock(name: string): { readonly days: number; readonly since: string } | undefined;
-  /** Whether it costs money. If undocumented, it isn't assumed to be free. */
+  /** Whether the task costs money. If undocumented, it isn't assumed to be free. */
   findCharge(names: readonly string[]): Charge;
-  /** The input for some of its names, for a retry. */
+  /** The input limited to some of its names, for a retry. */
   restrictInput(input: unknown, names: readonly string[]): unknown;
   /**
    * The request for one name. Pure.
    * @param interfaces of the account
-   * @throws {InvalidInputError} when it can't be sent
+   * @throws {InvalidInputError} if it can't be sent
    */
   describeRequest(
     requested: RequestedItem,
@@ -152,8 +152,8 @@ interface Definition<Name extends string, Input, Wire, Output> extends DeclaredT
   /** Field with the names; default `name`. */
   readonly nameField?: string;
   /**
-   * Issues beyond the shape of single fields. Called even if only some fields could be read.
-   * @param zones of the given names, also of unreadable ones; the general rules if there are none
+   * Issues beyond the shape of single fields. Called even if some fields couldn't be parsed.
+   * @param zones of the given names, including invalid ones; the general rules if there are no names
    */
   readonly findIssues?: (
     input: Partial<Input>,
@@ -192,7 +192,7 @@ function findInterfaceIssues(
   return [...issuesOf('xml', xml), ...issuesOf('json', json)];
 }
 
-/** The interface that an input needs; undefined when any will do. */
+/** The interface that an input needs; undefined if any will do. */
 function requiredInterface({ json, xml }: InterfaceConstraints): Interface | undefined {
   return xml.length > 0 ? 'xml' : json.length > 0 ? 'json' : undefined;
 }
@@ -220,12 +220,12 @@ function findZones(raw: unknown, nameField: string): readonly ZoneProfile[] {
   return zones.length === 0 ? [zoneFor('')] : [...new Set(zones)];
 }
 
-/** For an input that has no field's code, such as one stored by another release. */
+/** For an issue without a code of its own, such as in an input stored by another release. */
 const UNREADABLE: PlainIssueCode = 'unreadable';
 
-/** The issue in a schema's error: its message is a code, or its parameters have the zone's issue. */
+/** Reads an issue of a schema. Its message is a code, or its `params` have the zone's issue. */
 function readInputIssue(issue: z.core.$ZodIssue): InputIssue {
-  // `names` for its third line, `parent_user` for a field of an object.
+  // `names` for any of its lines, `parent_user` for a field of an object.
   const field = issue.path.filter((part) => typeof part === 'string').join('_');
   const ofZone = zoneIssue.safeParse(issue.code === 'custom' ? issue.params?.['issue'] : undefined);
   if (ofZone.success) return { field, code: 'zone_issue', issue: ofZone.data };
@@ -235,7 +235,7 @@ function readInputIssue(issue: z.core.$ZodIssue): InputIssue {
   return { field, code: plainIssueCode.safeParse(issue.message).data ?? UNREADABLE };
 }
 
-/** Joins a task's own declaration with the behavior of all tasks. */
+/** Combines a task's own definition with the behavior of all tasks. */
 export function defineOrderTask<const Name extends string, Input, Wire, Output>(
   definition: Definition<Name, Input, Wire, Output>,
 ): OrderTask<Name> {
@@ -273,7 +273,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       const parsed = own.input.safeParse(raw, { error: () => UNREADABLE });
       if (parsed.success) return checkInput(definition, parsed.data);
       const { issues } = parsed.error;
-      // Each of these fields was parsed by its own schema.
+      // The cast is safe: each remaining field was parsed by its own schema.
       const readable = (partialInput.safeParse(omitInvalidFields(raw, issues)).data ?? {}) as Partial<Input>;
       const further = own.findIssues?.(readable, findZones(raw, nameField), false) ?? [];
       return { ok: false, issues: [...issues.map(readInputIssue), ...removeDuplicates(further)] };

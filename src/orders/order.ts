@@ -123,7 +123,7 @@ const hint = z.object({
 });
 export type Hint = Readonly<z.output<typeof hint>>;
 
-/** An item's outcome. Contains no secret: the codecs mask what the service echoes. */
+/** An item's outcome. Contains no secret: the codecs mask secrets that the service echoes. */
 export const storedItemResult = z.object({
   summary: itemSummary,
   /** The service's status code and text, verbatim. */
@@ -138,7 +138,7 @@ export const storedItemResult = z.object({
   object: resultObject.exactOptional(),
   /** The answer's data; omitted if too long to store with an order. */
   data: z.unknown().exactOptional(),
-  /** The answer has more, stored beside the order. */
+  /** The full answer has more. It is stored separately. */
   hasAnswer: flag,
   /** Kind of error, see `ServiceError`. */
   errorKind: text,
@@ -146,19 +146,19 @@ export const storedItemResult = z.object({
   hasSecret: flag,
   /** Set when a person or evidence settled an unknown outcome. */
   resolvedBy: text,
-  /** The service's answer after the item had ended without it. Changes nothing else. */
+  /** The service's answer that arrived after the item had ended. Changes nothing else. */
   late: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']).exactOptional(),
   /** For an item that is resent: an earlier request may have been carried out. */
   inDoubt: flag,
   /** The person who stopped it before it was sent or resent. */
   stoppedBy: text,
-  /** This order was stopped because an earlier one turned out to be carried out. */
+  /** The earlier order that turned out to be carried out, so this item was stopped. */
   doneIn: text,
   /** The registry shows the completion of a task that the service had only accepted. */
   confirmedByRegistry: flag,
-  /** The registry didn't show it long after acceptance, and people were notified. */
+  /** The registry still didn't show the completion long after acceptance, and people were notified. */
   isOverdue: flag,
-  /** Last reported answers of its nameservers. */
+  /** The last reported state of its new nameservers. */
   delegation: z.enum(DELEGATIONS).exactOptional(),
   /** Public records while the outcome was unknown: a hint, not proof. */
   hint: hint.exactOptional(),
@@ -182,18 +182,18 @@ export interface OrderItem {
   readonly sentAt: Date | undefined;
   readonly answeredAt: Date | undefined;
   readonly result: ItemResult | undefined;
-  /** Its success is on the watch list. */
+  /** The watch list reflects its success. */
   readonly isWatchListUpdated: boolean;
 }
 
-/** The owner and the purpose of a name after a success. Never sent. */
+/** The owner and the purpose that a name gets after a success. Never sent to the service. */
 export const storedOwnership = z.object({ owner: text, note: text });
 export type Ownership = Readonly<z.output<typeof storedOwnership>>;
 
 export interface Approval {
   readonly userId: string;
   readonly at: Date;
-  /** The excess that the card showed at their last click. */
+  /** The budget excess that the card showed at their last click. */
   readonly agreedExcess: readonly MissingAmount[];
   readonly signed?: ApprovalSignature | undefined;
 }
@@ -208,17 +208,21 @@ export interface Order {
   readonly account: OrderAccount;
   readonly items: readonly OrderItem[];
   /**
-   * The task's input, without secrets; its shape is the task's own. If {@link bulk} is set, only the periods by name.
+   * The task's input, without secrets; its shape is the task's own. If {@link bulk} is set, it has only each name's
+   * period.
    */
   readonly input: unknown;
   /** Set for an order made from a file of rows: each item has its own input. */
   readonly bulk?: Bulk | undefined;
-  /** Hash of the statement at the request: what people approve. Never changed. */
+  /** Hash of the statement, which people approve. Set when the order is requested and never changed. */
   readonly statementHash: string;
-  /** Replaces the secret part of the input in the statement; that part stays encrypted until the order closes. */
+  /**
+   * Replaces the secret part of the input in the statement. The secret stays encrypted and is deleted when the order
+   * closes.
+   */
   readonly secretHash?: string | undefined;
   readonly reason: string | undefined;
-  /** Undefined when the request didn't include it. */
+  /** Undefined if the request didn't include it. */
   readonly ownership?: Ownership | undefined;
   readonly channelId: string;
   readonly threadTs: string | undefined;
@@ -231,7 +235,7 @@ export interface Order {
    * too late, or an active mandate ends.
    */
   readonly expiresAt: Date | undefined;
-  /** Time of the approvers' reminder, or of the notice that a mandate ends; undefined when done or not needed. */
+  /** When approvers are reminded, or people are notified that a mandate ends; undefined when done or not needed. */
   readonly remindAt: Date | undefined;
   /** When a pending order is escalated; undefined when done or not needed. */
   readonly escalateAt: Date | undefined;
@@ -247,11 +251,14 @@ export interface Order {
   readonly claim: { readonly workerId: string } | undefined;
   /** The failed order that this one retries. */
   readonly retryOf: string | undefined;
-  /** Requesters of the orders it retries, first one first; empty when it retries none. */
+  /** Requesters of the orders that it retries, oldest first. Empty if it isn't a retry. */
   readonly earlierRequesters: readonly string[];
-  /** Not sent before: the time its requester chose, or at the earliest a day after its mandate's announcement. */
+  /**
+   * The earliest time to send it: the time its requester chose or, for a mandate's order, a day or more after its
+   * announcement.
+   */
   readonly sendAfter?: Date | undefined;
-  /** How often it was reopened. Approvals are for one round. */
+  /** How often it was reopened. An approval counts only in its own round. */
   readonly approvalRound: number;
   /** The mandate that made it; undefined for a person's order. */
   readonly mandate?: MandateReference | undefined;
@@ -270,14 +277,14 @@ export interface OrderAccount {
   readonly method: string;
   /** Undefined for a trusted application. */
   readonly context: number | undefined;
-  /** It is the team's, which needs approval. */
+  /** The team's account, which needs approval. */
   readonly isTeamAccount?: boolean;
 }
 
-/** Replaces the person when public records settle an unknown outcome. */
+/** Stored as the person if public records settled an unknown outcome. */
 export const EVIDENCE = 'evidence';
 
-/** An order's requirements by the policy, when requested or confirmed. */
+/** The policy's requirements for an order when it was requested or confirmed. */
 export interface PolicyDecision {
   readonly policyVersion: number;
   readonly requirements: Requirements;
@@ -288,7 +295,7 @@ export interface PolicyDecision {
 export interface ApprovalProgress {
   readonly isApproved: boolean;
   readonly policyVersion: number;
-  /** It needs more than at the request. */
+  /** It needs more than when it was requested. */
   readonly isStricter: boolean;
   readonly requirements: readonly (Pick<Requirement, 'rule' | 'needed' | 'approvers'> & {
     readonly slots: readonly Slot[];
@@ -303,16 +310,16 @@ interface ItemOutcome {
 
 export interface EvaluatedApproval {
   readonly by: string;
-  /** The clicker's signature; undefined for a plain click. */
+  /** Undefined for a click without a signature. */
   readonly signed: LoggedSignature | undefined;
-  /** The excess that the card showed when they clicked. */
+  /** The budget excess that the card showed when they clicked. */
   readonly agreedExcess: readonly MissingAmount[];
-  /** Approvers who may approve now, including `by`, if this is an approval. */
+  /** Approvers who may approve now. Includes `by` if this is an approval. */
   readonly validApprovers: readonly string[];
   readonly progress: ApprovalProgress;
   /** Approver groups that Slack couldn't look up; treated as empty. */
   readonly unreadableGroups: readonly string[];
-  /** The current price of the order or its rest, by the team's price list. */
+  /** The current price of the order, or of its unsent items, by the team's price list. */
   readonly price: OrderCost | undefined;
   /** The budgets it exceeds, and the admins who agreed. Without an admin it stays pending. */
   readonly budget: { readonly over: readonly MissingAmount[]; readonly admins: readonly string[] };
@@ -356,14 +363,14 @@ export type OrderEvent =
     }
   /** Another admin has reviewed an emergency approval. */
   | { readonly type: 'signed_off'; readonly by: string }
-  /** At its time, something had changed since its approval: it needs approval again. */
+  /** When it was due, something had changed since its approval, so it needs approval again. */
   | ({
       readonly type: 'reopened';
       readonly reasons: readonly ReopenReason[];
       readonly price: OrderCost | undefined;
       readonly decision: PolicyDecision;
     } & PendingDeadlines)
-  /** An approver asks a question: the time limit starts again. */
+  /** An approver asks a question: the deadlines start again. */
   | ({ readonly type: 'asked'; readonly by: string; readonly question: string } & PendingDeadlines)
   | {
       readonly type: 'denied';
@@ -385,7 +392,7 @@ export type OrderEvent =
       readonly n: number;
       /** For a second request of the same claim: the proof that the service didn't carry out the first. */
       readonly again?: RetryReason;
-      /** Amounts that a mandate's order uses. */
+      /** The amount that a mandate's order uses of the mandate's limit. */
       readonly amount?: Amount;
     }
   /** Item `n` may be resent: the service provably didn't carry it out, or a repeat is harmless. */
@@ -400,7 +407,7 @@ export type OrderEvent =
     }
   | (ItemOutcome & {
       readonly type: 'answered';
-      /** The worker that abandoned the item before its request was sent; undefined when sent. */
+      /** The worker that abandoned the item before its request was sent; undefined if it was sent. */
       readonly givenUpBy?: string;
     })
   /**
@@ -410,7 +417,7 @@ export type OrderEvent =
   | (ItemOutcome & { readonly type: 'answered_late' })
   /** The registry shows the completion of a task that the service had only accepted. */
   | { readonly type: 'shown'; readonly n: number }
-  /** The registry doesn't show it, long after the service accepted it. */
+  /** The registry still doesn't show the completion long after acceptance. */
   | {
       readonly type: 'overdue';
       readonly n: number;
@@ -430,7 +437,10 @@ export type OrderEvent =
   | {
       readonly type: 'stopped';
       readonly summary: PlainSummary;
-      /** The person, if any. An order with nothing sent is then `CANCELLED`, as if the policy refuses it. */
+      /**
+       * The person, if any. If a person stops it, or the policy refuses it, an order with nothing sent becomes
+       * `CANCELLED`.
+       */
       readonly by?: string;
       /** Only these items; default: all waiting ones. */
       readonly only?: readonly number[];
@@ -445,7 +455,9 @@ export type OrderEvent =
   | { readonly type: 'mandate_ended'; readonly because: MandateEnd['because']; readonly by?: string }
   /** Public records show a hint, no proof. */
   | { readonly type: 'hinted'; readonly n: number; readonly hint: Hint }
-  /** The database was restored, lost commits, or had no bot for long: its unsent orders may have been carried out. */
+  /**
+   * The database was restored, lost commits, or was without a bot for long. Unsent orders may have been carried out.
+   */
   | {
       readonly type: 'invalidated';
       readonly summary: PlainSummary;
@@ -456,7 +468,7 @@ export type OrderEvent =
   | {
       readonly type: 'paused';
       readonly reason: PauseReason;
-      /** The rest is stopped unless someone resumes it before. */
+      /** The rest is stopped unless someone resumes it before then. */
       readonly expiresAt: Date;
       readonly workerId?: string;
     }
@@ -468,7 +480,7 @@ export type OrderEvent =
       readonly found: LogDifference;
       /** The newest version in the log. */
       readonly version: number;
-      /** By item: whether the service carried it out, or may have. */
+      /** For each item: whether the service carried it out, or may have. */
       readonly done: ReadonlyMap<number, 'SUCCEEDED' | 'UNKNOWN' | undefined>;
     }
   /** The worker is silent, or has nothing to do until an item's `notBefore`. */
@@ -518,7 +530,7 @@ export function findRetryableItems(order: Order): readonly OrderItem[] {
   );
 }
 
-/** Whether a file's rows had auth codes, which are deleted row by row and so can't be retried. */
+/** Whether a file's rows had auth codes. These are deleted row by row, so the order can't be retried. */
 export function hasRowSecrets(order: Order): boolean {
   return order.bulk !== undefined && hasSecretInput(order);
 }
@@ -528,7 +540,7 @@ export function hasSecretInput({ secretHash, items }: Order): boolean {
   return secretHash !== undefined || items.some((item) => item.secretHash !== undefined);
 }
 
-/** Days after its end in which an order can be retried. */
+/** Days after its end during which an order can be retried. */
 export const RETRY_DAYS = 7;
 
 /** Whether it is too late to retry a closed order. */
@@ -536,7 +548,7 @@ export function isRetryExpired(order: Order, now: Date): boolean {
   return now.getTime() - (order.closedAt ?? order.createdAt).getTime() > RETRY_DAYS * DAY_MS;
 }
 
-/** New nameservers are checked, and can be undone with one click, for this long. */
+/** How long new nameservers are checked and can be undone with one click. */
 export const UNDO_HOURS = 48;
 
 /** Until when an item's nameserver change can be undone; undefined for other items. */
@@ -544,7 +556,7 @@ export function findUndoDeadline(
   { task, closedAt, bulk }: Order,
   { state, answeredAt }: OrderItem,
 ): Date | undefined {
-  // Each of hundreds of names had other nameservers before: use a new file.
+  // Each name of a bulk order had its own nameservers before. They are set back with a new file.
   if (bulk !== undefined) return undefined;
   const since = answeredAt ?? closedAt;
   if (task !== 'nameservers' || state !== 'SUCCEEDED' || since === undefined) return undefined;
@@ -559,7 +571,7 @@ export function isRequester(
   return order.requesterId === userId || order.earlierRequesters.includes(userId);
 }
 
-/** The person whose account an order uses: the first requester, however often it was retried. */
+/** The person whose account an order uses: the requester of the first order in a chain of retries. */
 export function getAccountOwner(order: Order): string {
   return order.earlierRequesters[0] ?? order.requesterId;
 }
@@ -569,7 +581,7 @@ export function isReviewOpen(order: Order): boolean {
   return order.emergencyApprovedBy !== undefined && order.signedOffBy === undefined;
 }
 
-/** The time that a requester chose; undefined for an order without one. */
+/** The time that a requester chose; undefined if there is none. */
 export function getChosenTime({
   sendAfter,
   mandate,
@@ -577,7 +589,7 @@ export function getChosenTime({
   return mandate === undefined ? sendAfter : undefined;
 }
 
-/** Approved for a chosen time, and nothing was tried yet. */
+/** Approved for a chosen time, with no request attempted yet. */
 export function waitsForScheduledTime(order: Order): boolean {
   const time = getChosenTime(order);
   return (
@@ -588,19 +600,19 @@ export function waitsForScheduledTime(order: Order): boolean {
   );
 }
 
-/** Pending again since its chosen time: sent right after its approval. */
+/** Pending again after its chosen time. It is sent as soon as it is approved. */
 export function isReopened({ state, approvalRound }: Pick<Order, 'state' | 'approvalRound'>): boolean {
   return state === 'PENDING' && approvalRound > 0;
 }
 
-/** The chosen time of an order that isn't sent before. */
+/** The chosen time of an order that is still waiting for it. */
 export function findUpcomingTime(order: Order): Date | undefined {
   const { state } = order;
   const isOpen = state === 'DRAFT' || (state === 'PENDING' && !isReopened(order));
   return isOpen || waitsForScheduledTime(order) ? getChosenTime(order) : undefined;
 }
 
-/** Scheduled orders first, in order of time. */
+/** Scheduled orders first, earliest first. */
 export function sortScheduledFirst(orders: readonly Order[]): readonly Order[] {
   const timeOf = (order: Order) => findUpcomingTime(order)?.getTime() ?? Number.MAX_SAFE_INTEGER;
   return orders.toSorted((a, b) => timeOf(a) - timeOf(b));
@@ -624,12 +636,12 @@ export function readPeriod(input: unknown): number | undefined {
   return typeof period === 'number' && Number.isInteger(period) && period > 0 ? period : undefined;
 }
 
-/** `ctid` of an item: the order's id, with the item's number when there are several. */
+/** `ctid` of an item: the order's id, with the item's number if there are several. */
 export function buildCtid(orderId: string, n: number, count: number): string {
   return count === 1 ? orderId : `${orderId}.${n}`;
 }
 
-/** The order's state from its items' once all are settled; undefined before. */
+/** The order's state once all items have ended; undefined before. */
 export function computeOutcome(items: readonly OrderItem[]): 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined {
   if (items.some((item) => item.state === 'WAITING' || item.state === 'SENT')) return undefined;
   if (items.some((item) => item.state === 'UNKNOWN')) return 'UNKNOWN';

@@ -6,8 +6,8 @@ import { decideResend } from './resend.ts';
 import type { RequestSummary } from './summary.ts';
 
 /*
- * The event for the outcome of a request. The outcome of a sent request is never dropped, whatever the order's state is
- * then.
+ * Builds the event for the outcome of a request. The outcome of a sent request is always recorded, whatever the order's
+ * state.
  */
 
 export type AnsweredEvent = OrderEvent & {
@@ -21,20 +21,20 @@ export interface SendOutcome {
   readonly event: AnsweredEvent | RetryScheduledEvent;
   /** The item as marked before its request was sent; undefined if nothing was sent. */
   readonly sent: OrderItem | undefined;
-  /** The outcome of a request that may be retried, in case the item was abandoned meanwhile. */
+  /** For a request that may be retried: the outcome to record if the item was abandoned meanwhile. */
   readonly end?: AnsweredEvent;
 }
 
-/** How far an item's request has come. */
+/** The progress of an item's request. */
 export interface RequestProgress {
   readonly task: OrderTask;
   readonly account: OrderAccount;
-  /** As it was claimed. */
+  /** The item as claimed. */
   readonly item: OrderItem;
   readonly workerId: string;
-  /** The item as marked for its last request; undefined while none may have been sent. */
+  /** The item as marked for its last request; undefined if no request can have been sent. */
   readonly sent: OrderItem | undefined;
-  /** Nothing proves that this request wasn't carried out. */
+  /** This request may have been carried out. */
   readonly mayBeDone: boolean;
 }
 
@@ -90,7 +90,8 @@ export function buildOutcomeEvent(current: Order, outcome: SendOutcome): Unguard
   const answer = event.type === 'answered' ? event : (end ?? event);
   if (answer.type === 'retry_scheduled') return answer;
   const { n, outcome: became, result } = answer;
-  // The connection was refused after the mark, so nothing was sent. It matters only if the item was treated as sent.
+  // The connection was refused after the mark, so nothing was sent. The refusal matters only if the item was treated as
+  // sent.
   const wasTreatedAsSent = item.state === 'UNKNOWN' || item.result?.resolvedBy !== undefined;
   if (result.errorKind === 'not_sent' && !wasTreatedAsSent) return event;
   if (isFinal(current.state) || item.state === 'SUCCEEDED' || item.state === 'FAILED')
@@ -98,7 +99,7 @@ export function buildOutcomeEvent(current: Order, outcome: SendOutcome): Unguard
   return item.state === 'WAITING' ? buildLostRequest(answer, sent) : answer;
 }
 
-/** Whether this same outcome was committed before. */
+/** Whether this outcome was committed before. */
 function isRetryScheduled(item: OrderItem, event: RetryScheduledEvent, sent: OrderItem): boolean {
   if (item.attempts !== sent.attempts) return item.attempts > sent.attempts;
   return item.sentAt === undefined && (event.doubt === undefined || item.result?.inDoubt === true);

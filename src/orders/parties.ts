@@ -20,7 +20,7 @@ export interface Parties {
 export async function findParties(findAccount: FindAccount, order: Order): Promise<Parties> {
   const account = await findAccount(order.account.id);
   const requester = { userId: order.requesterId, summary: { code: 'requester_left' } } as const;
-  // The team's account has no owner: the person who linked it may leave, and the order depends only on the requester.
+  // The team's account has no owner: if the person who linked it leaves, the order depends only on the requester.
   const ownerId = account?.userId;
   const isOther = ownerId !== undefined && ownerId !== order.requesterId;
   return {

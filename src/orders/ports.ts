@@ -27,13 +27,13 @@ export interface OrderCommit {
   readonly log: readonly OrderLogEntry[];
   /** Preconditions of marking a request as sent; undefined for every other change. */
   readonly guard: SendingGuard | undefined;
-  /** For how long the order's silent worker is considered alive. */
+  /** How long a silent worker of the order is considered alive, in milliseconds. */
   readonly leaseMs?: number;
   /** A secret result, to be shown once to the requester. */
   readonly revealable?: { readonly n: number; readonly sealed: Sealed; readonly expiresAt: Date };
-  /** The service's whole answer to an item's request, secrets masked. */
+  /** The service's full answer to an item's request, with secrets masked. */
   readonly answer?: { readonly n: number; readonly answer: unknown };
-  /** Required to send a mandate's order: checked in the same transaction, and reserved again. */
+  /** Required to send a mandate's order: checked and reserved again in the same transaction. */
   readonly mandatedSending?: MandatedSending;
   /**
    * The order's amounts in the team's budgets. Reserved in the same transaction if the change sends the order; if a
@@ -48,7 +48,7 @@ export interface MandatedSending {
   /** The mandate's order, whose signatures are used, if the renewal must be signed. */
   readonly signedBy: Order | undefined;
   /**
-   * Why it may not be sent, by what is read under the transaction's locks. Pure.
+   * Why the order may not be sent, from rows read under the transaction's locks. Pure.
    * @param mandate the mandate's order
    */
   readonly check: (mandate: Order | undefined, read: FinalCheckRows) => HoldReason | undefined;
@@ -71,9 +71,9 @@ export type CommitOutcome =
       readonly conflictingOrderId: string | undefined;
       /** The commit would have sent an order that its mandate now holds. */
       readonly held?: HoldReason;
-      /** The commit would have sent a retry whose earlier order was or may be done. */
+      /** The commit would have sent a retry of an order that was, or may have been, carried out. */
       readonly earlier?: EarlierFinding;
-      /** The commit would have sent an item that was sent before or has ended, by the log. */
+      /** The commit would have sent an item that, according to the log, was sent before or has ended. */
       readonly differs?: LogDifference;
       /** The commit would have sent an order that isn't signed as required. */
       readonly notSigned?: readonly SendingDifference[];
@@ -84,17 +84,17 @@ export interface OrderWithHistory {
   readonly history: readonly OrderLogEntry[];
 }
 
-/** The bot itself. Callers show nothing of the order, or check visibility first. */
+/** The bot itself. Callers show nothing of the order to people, or check visibility first. */
 export type SystemViewer = 'system';
 
 export interface OrderFilter {
   readonly states?: readonly OrderState[];
   readonly tasks?: readonly OrderTaskName[];
   readonly requesterId?: string;
-  /** Omits other people's private orders. `system`: the bot itself, or a person who sees all. */
+  /** A person's id omits other people's private orders. `system`: the bot itself, or a person who sees all orders. */
   readonly viewer: SystemViewer | { readonly id: string };
   readonly name?: string;
-  /** Only those of the live system: an order in the demo system changes nothing visible about a name. */
+  /** Only orders in the live system. Orders in the demo system change nothing that is visible about a name. */
   readonly isLive?: true;
   /** Only emergency approvals that no other admin has reviewed. */
   readonly isReviewOpen?: true;
@@ -102,8 +102,8 @@ export interface OrderFilter {
 }
 
 /**
- * Due orders are claimed in three lanes, so that neither a slow service nor a slow registry delays the rest: expired
- * deadlines and workers, orders to send, and lookups in public records.
+ * Due orders are claimed in three lanes, so that a slow service or registry doesn't delay the rest: deadlines and dead
+ * workers, orders to send, and lookups in public records.
  */
 export type DueLane = 'deadlines' | 'execution' | 'observation';
 
@@ -139,8 +139,8 @@ export interface OrderStore {
   load(id: string, viewer: SystemViewer): Promise<Order | undefined>;
   /**
    * Saves a new order.
-   * @returns undefined when saved; else the id of the conflicting order, which has the same delivery, or is open for
-   * the same task and name. Without an id, a budget is exceeded: check the budgets again
+   * @returns undefined if saved; otherwise the id of the conflicting order, which has the same delivery id, or is open
+   * for the same task and name. If that id is undefined, a budget is exceeded: check the budgets again
    */
   create(creation: OrderCreation): Promise<{ readonly conflictingOrderId: string | undefined } | undefined>;
   /**
@@ -154,10 +154,7 @@ export interface OrderStore {
    * same task and name; or when an earlier order blocks a retry; or when a budget is now exceeded (read again)
    */
   commit(change: OrderCommit): Promise<CommitOutcome>;
-  /**
-   * Renews the worker's lease.
-   * @returns false when it has lost the claim
-   */
+  /** Renews the worker's lease. @returns false if it has lost the claim */
   extendLease(id: string, workerId: string, leaseMs: number): Promise<boolean>;
   loadSealedInput(id: string): Promise<Sealed | undefined>;
   loadSealedItemInputs(id: string): Promise<ReadonlyMap<number, Sealed>>;
@@ -166,9 +163,7 @@ export interface OrderStore {
   list(filter: OrderFilter): Promise<readonly Order[]>;
   loadHistory(orderId: string, viewer: SystemViewer): Promise<readonly OrderLogEntry[]>;
   readonly isWitnessed: IsWitnessed;
-  /**
-   * An order with its log, oldest first, in one snapshot; without events of single items of an order with many rows.
-   */
+  /** An order with its log, oldest first, in one snapshot. Item events of an order with many rows are omitted. */
   loadWithHistory(id: string, viewer: SystemViewer): Promise<OrderWithHistory | undefined>;
   /** All answers of the service, item by item, oldest first. */
   loadAnswers(orderId: string, viewer: SystemViewer): Promise<readonly StoredResponse[]>;
@@ -182,14 +177,16 @@ export interface OrderStore {
    * Claims orders that are due and unclaimed: until the lease ends, by the database's clock, no one else gets them. A
    * worker whose lease has ended loses its claim. A change of an order ends the lease.
    * @param until claims orders due until then
-   * @returns ids, the longest due first
+   * @returns ids, longest overdue first
    */
   claimDue(lane: DueLane, until: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /** Reschedules an order that couldn't be advanced, with a delay that grows with each try. */
   postpone(id: string): Promise<void>;
-  /** Ends this process's lease of an order that it can't carry out, and doesn't claim it again for some seconds. */
+  /**
+   * Ends this process's lease of an order that it can't carry out, and doesn't claim the order again for some seconds.
+   */
   releaseToOthers(id: string): Promise<void>;
-  /** Sets when an unchanged order is due again, if at all. Does nothing when the order has changed. */
+  /** Sets when an unchanged order is due again, if at all. Does nothing if the order has changed. */
   reschedule(order: { readonly id: string; readonly version: number }, due: Date | undefined): Promise<void>;
   /** Queues an update of its notifications without a change of the order. */
   requestNotification(id: string, now: Date): Promise<void>;
@@ -203,13 +200,13 @@ export interface OrderStore {
   listUnfinishedIds(accountIds: readonly string[], requesterId?: string): Promise<readonly string[]>;
   /** Deletes a person's drafts and their unshown secret results. */
   deletePrivateData(requesterId: string): Promise<void>;
-  /** Deletes a draft with all its data. @returns false when it isn't a draft */
+  /** Deletes a draft with all its data. @returns false if it isn't a draft */
   deleteDraft(id: string): Promise<boolean>;
   /** Deletes expired drafts and secrets. @returns how many of each */
   purgeExpired(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
-  /** Returns a secret, once: it is then deleted. */
+  /** Returns and deletes a secret. */
   takeRevealable(orderId: string, n: number, now: Date): Promise<Sealed | 'gone' | undefined>;
-  /** Stores a secret again that couldn't be shown. Its expiry stays. */
+  /** Puts back a secret that couldn't be shown. Its expiry stays the same. */
   returnRevealable(orderId: string, n: number, sealed: Sealed): Promise<void>;
 }
 
@@ -218,7 +215,7 @@ export type Membership = 'member' | 'left' | 'unknown';
 
 /** Members of the workspace and its user groups. Implemented by `slack`. */
 export interface Directory {
-  /** `left` includes guests and people who never were members. */
+  /** `left` includes guests and people who were never members. */
   findMembership(userId: string): Promise<Membership>;
   /** @returns undefined while Slack can't look it up; then the group has no approvers */
   listGroupMembers(groupId: string): Promise<readonly string[] | undefined>;
@@ -230,7 +227,7 @@ export interface SigningRows {
   readonly policy: Policy;
   /** Saved by `/domain settings`. */
   readonly saved: Readonly<Record<string, unknown>>;
-  /** By the absent approver. Some may have ended. */
+  /** Keyed by the absent approver. Some may have ended. */
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
@@ -246,32 +243,34 @@ export type SendingObstacle =
   | { readonly kind: 'changed' }
   | { readonly kind: 'not_signed'; readonly differs: readonly SendingDifference[] };
 
-/** Preconditions of marking a request as sent. `no_signatures`: no key is in use, and the order needn't be signed. */
+/**
+ * Preconditions of marking a request as sent. `no_signatures`: no key is in use, and the order doesn't need signatures.
+ */
 export type SendingGuard =
   | 'no_signatures'
   | { readonly verify: (rows: SendingRows) => Promise<SendingObstacle | undefined> };
 
 /**
- * The impact as the approver knows it. `none`: the task puts nothing at risk. `changed`: something has appeared since
- * the request, or can no longer be seen, and no one was warned at a click yet.
+ * The impact as the approver knows it. `none`: the task puts nothing at risk. `changed`: since the request, a finding
+ * has appeared or can no longer be looked up, and no one was warned at a click yet.
  */
 export type ImpactCheck = 'none' | 'known' | 'unknown' | 'changed';
 
 export interface KnownIncidents {
   readonly shown: readonly ShownIncident[];
-  /** Since when each person knows all of them; people without an entry don't. */
+  /** Since when each person has known about all of them. People without an entry don't. */
   readonly informedSince: ReadonlyMap<string, Date>;
 }
 
 /** The open incidents of orders' names, and the approvers who know them. */
 export interface IncidentRecords {
-  /** Undefined while none is open. */
+  /** Undefined if none is open. */
   readonly loadKnown: (order: Order) => Promise<KnownIncidents | undefined>;
-  /** Records that these were shown to a person. */
+  /** Records that these incidents were shown to a person. */
   readonly recordShown: (orderId: string, userId: string, shown: readonly ShownIncident[]) => Promise<void>;
 }
 
-/** The roots of trust for keys; undefined when none can be used. */
+/** The roots of trust for keys, and what verifies their signatures. */
 export interface KeyTrust {
   /** `SIGNING_ROOTS`. */
   readonly roots: ReadonlySet<string>;
@@ -301,7 +300,7 @@ export interface OrderSigning {
   loadCharterStatus(): Promise<CharterStatus | undefined>;
   /** People with a valid signed approval of an order. @param policyVersion the current version */
   loadSigners(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
-  /** The approvals with a valid signature. @param ring of {@link loadKeys} */
+  /** Keeps the approvals with a valid signature. @param ring of {@link loadKeys} */
   filterValid<Each extends SignedBy>(
     approvals: readonly Each[],
     subject: SignedSubject,
@@ -311,7 +310,7 @@ export interface OrderSigning {
   findSigners(approvals: readonly SignedBy[], subject: SignedSubject): Promise<ReadonlySet<string>>;
   /**
    * Preconditions of sending a request of an order.
-   * @param order as claimed, whose rows matched its statement
+   * @param order as claimed; its rows matched its statement
    * @returns undefined while Slack can't look up the people it depends on
    */
   loadGuard(order: Order): Promise<SendingGuard | undefined>;
@@ -340,7 +339,7 @@ export type RegistryLookup = 'shown' | 'not_shown' | 'unknown';
 
 /** Public records about a request whose answer was lost. */
 export type Evidence =
-  /** It was carried out: nothing else can have caused what is seen. */
+  /** Proves that it was carried out: nothing else can have caused the records. */
   | { readonly kind: 'done'; readonly seen: RecordProof }
   /** Proves nothing, but helps the person who settles it. `source` is the server that answered. */
   | { readonly kind: 'hint'; readonly seen: RecordHint; readonly source: string }

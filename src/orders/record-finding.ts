@@ -1,17 +1,17 @@
 import { z } from 'zod';
 
 /**
- * Findings of public records about a request, as codes with their data. They are stored with orders, so released codes
- * must stay.
+ * Codes for findings in public records about a request. They are stored with orders, so don't remove or rename released
+ * codes.
  */
 
 const moment = z.iso.datetime();
 const texts = z.array(z.string()).readonly();
-/** The record came over plain http, so it could be forged in transit. */
+/** The record came over plain HTTP, so it could be forged in transit. */
 const overHttp = z.boolean().exactOptional();
 const shownNameServers = {
   nameServers: texts,
-  /** They are the ones that the order requested. */
+  /** They are the requested ones. */
   areRequested: z.boolean(),
 };
 

@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import { parseBareHost } from '../zones/names.ts';
 
 /**
- * The addresses of a redirect. A source contains a host that rules decide about, so anything that could make two
- * parsers see two hosts (a user, a port, a query, an encoded character, another scheme) is rejected.
+ * The addresses of a redirect. Policy rules match the host in a source. Parts that two parsers could read as different
+ * hosts are rejected: a user, a port, a query, an encoded character, another scheme.
  */
 
 /** A link as Slack formats an address: `<http://cafe.rest|cafe.rest>`. */
@@ -20,7 +20,7 @@ const LOCAL_PART = /^[\w!$&'*+=^`{|}~-]+(?:\.[\w!$&'*+=^`{|}~-]+)*$/;
 
 /**
  * A redirect's source as sent: a host in ASCII, with its path if any, or an email address.
- * @returns undefined without a readable host
+ * @returns undefined if the host isn't valid
  */
 export function readRedirectSource(text: string): string | undefined {
   const link = SLACK_LINK.exec(text);
@@ -40,7 +40,7 @@ function readBareSource(text: string): string | undefined {
   return scheme === '' && path === '' && LOCAL_PART.test(local) ? `${local}@${host.value.ascii}` : undefined;
 }
 
-/** Whether a text is a URL, or a host with an optional path, whose host is readable: `www.example.com/menu`. */
+/** Whether a text is a URL, or a host with an optional path, and the host is valid: `www.example.com/menu`. */
 export function isWebAddress(text: string): boolean {
   const [, authority = '', rest = ''] = /^(?:https?:\/\/)?([^/?#]*)(.*)$/is.exec(text) ?? [];
   const [, host = ''] = /^(.*?)(?::\d{1,5})?$/s.exec(authority) ?? [];

@@ -21,7 +21,7 @@ export type ApproverRight =
   | 'resume'
   | 'undo'
   | 'end_mandate'
-  /** To confirm or drop a change of a name's protected fields. */
+  /** To confirm or discard a change of a name's protected fields. */
   | 'confirm_facts';
 
 /** Why an action is refused. */
@@ -40,13 +40,13 @@ export type Refusal =
   | { readonly code: 'approved_already' }
   /** A rule requires a signature, not a click. */
   | { readonly code: 'signature_needed' }
-  /** At sending: it was sent before or has ended, by the log. */
+  /** When sending: according to the log, the item was sent before or has ended. */
   | { readonly code: 'log_differs' }
-  /** At sending: the approvals aren't signed as required. */
+  /** When sending: the approvals aren't signed as required. */
   | { readonly code: 'not_signed'; readonly differs: readonly SendingDifference[] }
   /** Requesters can't ask themselves. */
   | { readonly code: 'own_question' }
-  /** All others have approved; an admin must agree to exceeding the budgets. */
+  /** Only an admin's consent to exceed the budgets is missing. */
   | { readonly code: 'over_budget'; readonly over: readonly MissingAmount[] }
   /** An admin approved before the card showed the excess. */
   | { readonly code: 'excess_unseen'; readonly over: readonly MissingAmount[] }
@@ -54,7 +54,7 @@ export type Refusal =
   | {
       readonly code: 'not_an_approver';
       readonly wanted: ApproverRight;
-      /** Ids of the approvers and groups, if a policy rule names others than the settings. */
+      /** Ids of the approvers and groups, if a policy rule names other ones than the settings. */
       readonly approvers?: readonly string[];
     }
   | { readonly code: 'policy_refuses'; readonly rules: readonly RuleReference[] }
@@ -67,14 +67,14 @@ export type Refusal =
   | { readonly code: 'reason_missing' }
   | { readonly code: 'nothing_to_sign_off' }
   | { readonly code: 'signed_off_already'; readonly by: string }
-  /** No one reviews their own emergency approval, */
+  /** Admins can't sign off their own emergency approval. */
   | { readonly code: 'own_emergency_approval' }
-  /** nor their own order. */
+  /** Requesters can't sign off an emergency approval of their own order. */
   | { readonly code: 'own_order_to_sign_off' }
   | { readonly code: 'not_the_requester'; readonly wanted: 'cancel' | 'confirm' | 'reveal' }
   /** Slack can't look up whether the person is still a member. */
   | { readonly code: 'own_membership_unknown' }
-  /** Since the card was shown, something else that would stop working has appeared. */
+  /** Something else would stop working that the card didn't show. */
   | { readonly code: 'impact_changed' }
   /** The card shows an open incident of one of the order's names. */
   | { readonly code: 'incident_open'; readonly shown: readonly ShownIncident[] }
@@ -82,14 +82,14 @@ export type Refusal =
   | { readonly code: 'membership_unknown'; readonly userId: string }
   /** Slack can't look up the members of approver groups. */
   | { readonly code: 'groups_unreadable'; readonly groupIds: readonly string[] }
-  /** A retry's earlier order was or may be done. */
+  /** An order that this one retries was, or may have been, carried out. */
   | { readonly code: 'earlier_order'; readonly finding: EarlierFinding }
   | { readonly code: 'not_failed'; readonly state: OrderState }
   | { readonly code: 'retry_over'; readonly days: number }
-  /** The order has changed no nameservers, or set the same ones as before. */
+  /** The order didn't change any nameservers, or set the same ones as before. */
   | { readonly code: 'nothing_to_undo' }
   | { readonly code: 'undo_over'; readonly hours: number }
-  /** The previous ones are unknown. */
+  /** The previous nameservers are unknown. */
   | { readonly code: 'undo_unknown' }
   | { readonly code: 'retry_unanswered' }
   | { readonly code: 'retry_done_since' }
@@ -98,7 +98,7 @@ export type Refusal =
   | { readonly code: 'secret_input_of'; readonly ownerId: string }
   | { readonly code: 'secret_answer_of'; readonly ownerId: string }
   | { readonly code: 'stop_unapproved' }
-  /** A paused order lacks approvals by the current rules. */
+  /** A paused order lacks approvals under the current rules. */
   | { readonly code: 'approvals_missing'; readonly requirements: ApprovalProgress['requirements'] }
   /** A bulk order is running again, or has ended. */
   | { readonly code: 'not_paused' }
@@ -107,7 +107,7 @@ export type Refusal =
   | { readonly code: 'nothing_waits'; readonly state: OrderState }
   | { readonly code: 'sent_already' }
   | { readonly code: 'not_in_force' }
-  /** Its mandate holds the order now. Not shown. */
+  /** The mandate holds the order now. Not shown. */
   | { readonly code: 'mandate_held'; readonly because: HoldReason }
   | { readonly code: 'outcome_known' }
   | { readonly code: 'nothing_to_reveal' }
@@ -115,7 +115,7 @@ export type Refusal =
   | { readonly code: 'reveal_key_missing' }
   | { readonly code: 'reveal_unopened' };
 
-/** A name that may not be retried: an earlier order has done it, or may still do it. */
+/** A name that can't be retried: an earlier order has done it, or may still do it. */
 export interface EarlierFinding {
   readonly orderId: string;
   readonly name: string;

@@ -17,12 +17,12 @@ import { readSchedule, type Schedule, type ScheduleIssue, type TypedTime } from 
 import type { ServiceEndpoints } from './statement.ts';
 import { findTask } from './tasks.ts';
 
-/* Everything that decides about a request, read before the decision. */
+/* Loads everything that a decision about a request needs. */
 
 export interface OrderRequest {
   readonly task: OrderTaskName;
   readonly input: unknown;
-  /** The rows of a file, each with its own input; `input` is empty then. */
+  /** The rows of a file, each with its own input. `input` is empty then. */
   readonly bulk?: BulkRequest;
   /** Auth code or password typed into the form. */
   readonly secret: Secret | undefined;
@@ -43,7 +43,7 @@ export interface OrderRequest {
   /** When a person wants it sent. */
   readonly sendAt?: TypedTime | undefined;
   readonly retries?: Order;
-  /** Identifies the command, form or click, so that a redelivered one creates no second order. */
+  /** Identifies the command, form or click, so that a redelivery creates no second order. */
   readonly deliveryId: string;
 }
 
@@ -70,7 +70,7 @@ export interface RequestContext {
   readonly evaluated: EvaluatedOrder;
   readonly price: OrderCost | undefined;
   readonly firstExpiry: Date | undefined;
-  /** Read only for an order that is sent immediately. */
+  /** Loaded only for an order that is sent immediately. */
   readonly budgets: BudgetUse;
   readonly secrets: SealedSecrets;
   readonly serviceEndpoints: ServiceEndpoints;

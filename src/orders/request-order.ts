@@ -31,7 +31,7 @@ export async function requestOrder(context: OrdersContext, request: OrderRequest
       context.advance(order);
       return { kind: 'accepted', order };
     }
-    // Other orders reserved the rest of a budget.
+    // Other orders have reserved the rest of a budget meanwhile.
     if (conflict.conflictingOrderId === undefined) continue;
     const open = await context.store.load(conflict.conflictingOrderId, 'system');
     if (open?.deliveryId === request.deliveryId) return { kind: 'accepted', order: open };

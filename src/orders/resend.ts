@@ -6,9 +6,9 @@ import { StatementChangedError } from './check-statement.ts';
 import { RetryRefusedError } from './item-result.ts';
 import type { RetryReason } from './summary.ts';
 
-/** Retries after the service provably didn't carry out the task, or if a repeat is harmless. */
+/** Retries if the service provably didn't carry out the task, or a repeat is harmless. */
 const MAX_RETRIES = 3;
-/** More retries for a busy service: it refused, so nothing was carried out. */
+/** A busy service gets more retries: it refused the request, so nothing was carried out. */
 const MAX_BUSY_RETRIES = 20;
 const MAX_RETRY_AFTER_MS = 15 * MINUTE_MS;
 
@@ -23,9 +23,9 @@ export type ResendDecision =
   | { readonly kind: 'final'; readonly outcome: 'FAILED' | 'UNKNOWN' };
 
 /**
- * Whether an item's request is retried automatically after an error. Pure. (`retry-button.ts` is a person's retry.) A
- * paid task is retried only if the service provably didn't carry it out.
- * @param attempts tries so far, including this one
+ * Whether an item's request is retried automatically after an error. A paid task is retried only if the service
+ * provably didn't carry it out. Pure. (For retries by a person, see `retry-button.ts`.)
+ * @param attempts attempts so far, including this one
  * @param sent the request may have been sent, and nothing proves that it wasn't carried out
  */
 export function decideResend(
@@ -34,7 +34,7 @@ export function decideResend(
   attempts: number,
   sent: boolean,
 ): ResendDecision {
-  // An encrypted value that can't be decrypted now can't be decrypted at the next try either.
+  // A value that can't be decrypted now can't be decrypted later either.
   if (error instanceof VaultError && !sent) return FAILED;
   if (error instanceof SuspendedError) return UNKNOWN;
   if (error instanceof StatementChangedError || error instanceof RetryRefusedError) return FAILED;
@@ -53,7 +53,7 @@ export function decideResend(
     case 'unknown_outcome':
     case 'invalid_response':
       if (!sent) return resendUnsent(attempts, 'no_answer');
-      // The service received it. The next answer would be just as unreadable.
+      // The service received it. Its next answer would be just as unreadable.
       if (error.unread !== undefined) return UNKNOWN;
       return task.effect !== 'charge' && task.idempotent && attempts <= MAX_RETRIES
         ? { kind: 'resend', afterMs: backoff(attempts), why: 'no_answer_harmless', inDoubt: true }

@@ -13,9 +13,9 @@ import { type Order, type OrderEvent, waitsForScheduledTime } from './order.ts';
 
 /** The database's identity, and its last heartbeat. */
 export interface HeartbeatReading {
-  /** Identifies the database. A copy, another server and a promoted standby each have another id. */
+  /** Identifies the database. A copy, another server and a promoted standby each have a different id. */
   readonly database: string;
-  /** Identifies the server process: each start has another id. */
+  /** Identifies the server process. It changes with every start. */
   readonly server: string;
   /** The flushed position of the server's write-ahead log. */
   readonly position: number;
@@ -44,10 +44,10 @@ export interface Heartbeat {
   read(): Promise<HeartbeatReading>;
   /**
    * Writes a process's heartbeat.
-   * @param beat.seen the sighting it is based on
+   * @param beat.seen the reading that it is based on
    * @param beat.isLast the process stops cleanly
    * @returns the count
-   * @throws when the sighting is outdated: another heartbeat came between, or the connection leads to another server
+   * @throws if the reading is outdated: another heartbeat was written since, or the connection leads to another server
    */
   write(beat: {
     readonly at: Date;
@@ -55,7 +55,7 @@ export interface Heartbeat {
     readonly processId: string;
     readonly isLast: boolean;
   }): Promise<number>;
-  /** Allows orders to be claimed and sent on this server. @throws when connections now lead to another server */
+  /** Allows orders to be claimed and sent on this server. @throws if connections now lead to another server */
   verify(seen: HeartbeatReading): Promise<void>;
   /** Blocks claims and sending until the server is verified. */
   suspend(): void;
@@ -74,7 +74,7 @@ export interface GuardContext extends OrdersContext {
 }
 
 const BEAT_MS = 15_000;
-/** Longer than a process works without a heartbeat. */
+/** A process without a heartbeat stops working sooner than this. */
 const MAX_SILENCE_MS = 4 * BEAT_MS;
 const RETRY_MS = 1_000;
 /**
@@ -95,8 +95,8 @@ export interface KnownDatabase {
 }
 
 /**
- * Marks orders as `UNKNOWN` that the database shows as approved and unsent, if it may have been restored or no bot ran
- * for long. Runs at start, before any work.
+ * If the database may have been restored, or no bot ran for long, marks approved orders that look unsent as `UNKNOWN`.
+ * Runs at start, before any work.
  * @returns what is known about the database, for {@link startHeartbeat}
  */
 export async function markUnsentUnknown(deps: GuardContext): Promise<KnownDatabase> {
@@ -128,7 +128,7 @@ function findRestoreSign({ database, server, last }: HeartbeatReading, now: Date
   return undefined;
 }
 
-/** Why a database lacks what this process has seen in it, for the log. */
+/** Why a database seems to lack commits that this process has seen in it. For the log. */
 function findRewindSign(
   known: KnownDatabase,
   { database, isBehind, last }: HeartbeatReading,
@@ -139,7 +139,7 @@ function findRewindSign(
   return last.isOriginal ? undefined : 'its heartbeat was loaded from a dump';
 }
 
-/** Must run after the orders are marked: a process that starts before must come to the same conclusion. */
+/** Must run after the orders are marked, so that a process that starts in between comes to the same conclusion. */
 async function verify(deps: GuardContext, seen: HeartbeatReading, isLast: boolean): Promise<KnownDatabase> {
   const { heartbeat, now, processId } = deps;
   const count = await heartbeat.write({ at: now(), seen, processId, isLast });
@@ -154,7 +154,8 @@ async function invalidateUnsent(
   lastSeen: Date | undefined,
 ): Promise<void> {
   const now = deps.now();
-  // Without heartbeats, nothing is claimed. An old copy of a data folder looks the same, so a person decides.
+  // Orders that became due after the last heartbeat weren't sent, because nothing is claimed without heartbeats. An old
+  // copy of a data folder looks the same, though, so they need approval again.
   const trustedUntil = isCopy || lastSeen === undefined ? now : new Date(lastSeen.getTime() + MAX_SILENCE_MS);
   for (const orderId of await deps.store.listUnsentIds()) {
     const outcome = await changeOrder(deps, orderId, (order) => {
@@ -167,12 +168,13 @@ async function invalidateUnsent(
     });
     if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have been sent before: not sent');
   }
-  // Mandates' orders that were sent in the lost time were made before it, unless it was longer than this.
+  // A mandate's order is announced this long before it is sent. If less time was lost, the database still has every
+  // order that was sent in it.
   if (lastSeen === undefined || now.getTime() - lastSeen.getTime() >= ANNOUNCEMENT_MS)
     await endMandatesAfterRestore(deps);
 }
 
-/** Whether an order can't have been sent before this time, because it wasn't due. */
+/** Whether an order can't have been sent by this time, because it wasn't due. */
 function isScheduledAfter({ state, sendAfter }: Order, at: Date): boolean {
   return state === 'APPROVED' && sendAfter !== undefined && sendAfter > at;
 }
@@ -205,8 +207,8 @@ export interface RunningHeartbeat {
 }
 
 /**
- * Writes a heartbeat periodically, and checks each time whether the database still has what this process has seen. Does
- * so immediately when a connection leads to another server; until then, nothing is claimed or sent there.
+ * Writes a heartbeat periodically, and checks each time whether the database still has what this process has seen. If a
+ * connection leads to another server, checks immediately, and nothing is claimed or sent there before.
  */
 export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): RunningHeartbeat {
   const { heartbeat, log, processId, beatMs = BEAT_MS, otherProcessesMs = OTHER_PROCESSES_MS } = deps;

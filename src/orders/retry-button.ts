@@ -22,7 +22,7 @@ export type RetryOutcome =
   | RequestOutcome
   /** The secret part of the order wasn't kept: the person must type it again. */
   | { readonly kind: 'needs_secret'; readonly order: Order }
-  /** The order was made from a file: the plan for these rows must be made again. */
+  /** The order was made from a file: these rows need a new plan. */
   | { readonly kind: 'needs_plan'; readonly order: Order; readonly rows: readonly BulkRow[] };
 
 /** The re-entered secret, or the plan of failed rows. */
@@ -69,7 +69,7 @@ export async function retryOrder(
     reason: order.reason,
     ownership: order.ownership,
   };
-  // An order is retried once, however often the button is clicked; the new order can be retried as well.
+  // An order is retried only once, however often the button is clicked. The new order can be retried as well.
   return requestOrder(deps, {
     ...request,
     ...content,
@@ -99,7 +99,7 @@ async function checkRetryable(deps: OrdersContext, order: Order): Promise<Refusa
   return { code: 'retry_over', days: RETRY_DAYS };
 }
 
-/** The names that failed, except those that an earlier order turned out to have done. */
+/** The names that failed, except those that an earlier order turned out to have carried out. */
 async function findNamesToRetry(
   deps: OrdersContext,
   order: Order,

@@ -10,7 +10,7 @@ export type RevealOutcome =
       readonly kind: 'revealed';
       readonly secret: Secret;
       readonly order: Order;
-      /** Called when the secret couldn't be shown: it can be requested again until its hour is over. */
+      /** Called if the secret couldn't be shown. It can be requested again until it expires. */
       readonly restore: () => Promise<void>;
     }
   | {

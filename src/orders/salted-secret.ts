@@ -6,7 +6,7 @@ import type { OrderItem } from './order.ts';
 
 /**
  * An order's secret is encrypted together with a salt, and the hash of both is in the order's statement. This proves
- * that what is sent was approved, without revealing even a short secret.
+ * that the secret that is sent was approved, without revealing even a short secret.
  */
 
 /** A salted secret, before encryption, and its hash. */
@@ -23,7 +23,7 @@ export function saltSecret(secret: Secret): SaltedSecret {
   return { salted, hash: hashSalted(salted) };
 }
 
-/** @returns undefined when the secret doesn't match the hash */
+/** @returns undefined if the secret doesn't match the hash */
 export function unsaltSecret(salted: Secret, hash: string): Secret | undefined {
   return hashSalted(salted) === hash ? new Secret(salted.reveal().slice(SALT_LENGTH)) : undefined;
 }

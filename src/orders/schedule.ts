@@ -2,9 +2,9 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import { isCalendarDay, localTime, resolveLocalTime } from '../zones/calendar-day.ts';
 import type { OrderTaskName } from './order.ts';
 
-/** The time at which a person wants an order sent. Pure. */
+/** The time at which a person wants an order to be sent. Pure. */
 
-/** As typed, in the person's time zone; undefined if unknown to Slack. */
+/** A time as typed, in the person's time zone. `timeZone` is undefined if Slack doesn't know it. */
 export interface TypedTime {
   readonly text: string;
   readonly timeZone: string | undefined;
@@ -28,10 +28,10 @@ export type ScheduleIssue =
 
 const MIN_LEAD_MS = 5 * MINUTE_MS;
 const MAX_LEAD_MS = 90 * DAY_MS;
-/** Longer than any change of local clocks. */
+/** Longer than any change of clocks, such as to daylight saving time. */
 const CLOCK_CHANGE_MS = 4 * HOUR_MS;
 
-/** An auth code is shown for an hour, and a mandate sends nothing itself. */
+/** An auth code can be shown only for an hour, and a mandate sends nothing itself. */
 export function isSchedulable(task: OrderTaskName): boolean {
   return task !== 'authcode' && task !== 'mandate';
 }
@@ -53,7 +53,7 @@ export function readSchedule(
   return leadMs > MAX_LEAD_MS ? 'too_late' : schedule;
 }
 
-/** `2026-12-06 02:00`, as if it were UTC. */
+/** Reads `2026-12-06 02:00` as if it were UTC. */
 function readLocalTime(text: string): Date | undefined {
   const [, day = '', hour = '', minute = ''] =
     /^(\d{4}-\d{2}-\d{2})[ T]+(\d{1,2}):(\d{2})$/.exec(text.trim()) ?? [];

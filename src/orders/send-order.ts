@@ -42,9 +42,12 @@ import { stopEarlierNames } from './stop.ts';
 import type { RetryReason, StatementPart } from './summary.ts';
 import { findTask } from './tasks.ts';
 
-/** A request that wasn't sent within this time is not sent, because after the lease a person may settle the order. */
+/**
+ * The longest delay between the mark and the request. After the lease, a person may settle the order, so a later
+ * request is not sent.
+ */
 export const MAX_SEND_DELAY_MS = LEASE_MS / 4;
-/** Lease renewals within one lease. */
+/** How often a lease is renewed before it would end. */
 const RENEWALS_PER_LEASE = 4;
 const PARALLEL_ITEMS = 4;
 /** How long a secret result is kept. */
@@ -55,7 +58,7 @@ interface Sending extends ClaimedOrder {
   readonly task: OrderTask;
   /** The order after this worker's last change. */
   latest: Order;
-  /** Resolves with the last change that was started: items are sent in parallel, and committed sequentially. */
+  /** Resolves with the last change that was started. Items are sent in parallel, but commits are sequential. */
   lastChange: Promise<unknown>;
 }
 
@@ -135,12 +138,12 @@ async function sendWaves(sending: Sending, prepared: ReadyRequests): Promise<voi
     if (!(await canContinue(sending)) || due.length === 0 || !(await matchesStatement(sending))) return;
     const { version } = sending.latest;
     await sendInParallel(sending, prepared, due);
-    // Nothing could be sent, for example because Slack can't look up a person: left for another claim.
+    // Nothing could be sent, for example because Slack can't look up a person. Another claim will try again.
     if (sending.latest.version === version) return;
   }
 }
 
-/** Pauses or stops an order whose next wave may not be sent. */
+/** Whether the next wave may be sent. If not, pauses or stops the order. */
 async function canContinue(sending: Sending): Promise<boolean> {
   const { context, workerId } = sending;
   const pauseEndsAt = await retryUntilCommitted(context, () => computePauseEnd(context));
@@ -152,7 +155,7 @@ async function canContinue(sending: Sending): Promise<boolean> {
   return false;
 }
 
-/** Reads a file's rows again before a wave, and stops the order if they no longer match its statement. */
+/** Reads a bulk order's rows again before a wave, and stops the order if they no longer match its statement. */
 async function matchesStatement(sending: Sending): Promise<boolean> {
   const { context } = sending;
   const parts = await retryUntilCommitted(context, () => loadChangesSinceClaim(sending));
@@ -177,7 +180,7 @@ async function loadChangesSinceClaim({
 
 /**
  * Whether an order's people are still members. Checked before each item, because an order with many names takes long.
- * If a person has left, unsent items are stopped; while Slack can't look them up, they are left for another claim.
+ * If a person has left, unsent items are stopped. While Slack can't look up a person, they are left for another claim.
  */
 async function areMembersPresent(sending: Sending): Promise<boolean> {
   const { context, order, people } = sending;
@@ -208,7 +211,7 @@ interface Outcome extends SendOutcome {
 
 /**
  * Sends an item's request; each attempt is marked first.
- * @returns undefined if the claim was lost before it was sent: the item belongs to another worker now
+ * @returns undefined if the claim was lost before the request was sent: another worker has the item now
  */
 async function requestItem(
   sending: Sending,
@@ -278,7 +281,7 @@ interface Mark {
  * Commits that a request is about to be sent.
  * @param again why it may be sent once more within one claim
  * @returns undefined if it may not
- * @throws {StatementChangedError} when the rows no longer match the statement
+ * @throws {StatementChangedError} if the rows no longer match the statement
  */
 async function markSending(
   sending: Sending,
@@ -287,7 +290,7 @@ async function markSending(
 ): Promise<Mark | undefined> {
   const { context, order } = sending;
   const { wallClock, maxSendDelayMs } = context;
-  // A file's rows are read before each wave.
+  // A bulk order's rows are read before each wave.
   const parts = order.bulk === undefined ? await loadChangesSinceClaim(sending) : undefined;
   if (parts !== undefined) throw new StatementChangedError(parts);
   // The clock is read before the commit, because the process may be suspended during it.
@@ -322,7 +325,10 @@ async function decideMark(sending: Sending, { n }: OrderItem, again?: RetryReaso
 /** Temporary reasons: the order is checked again later. */
 const TEMPORARY_HOLDS: ReadonlySet<HoldReason> = new Set<HoldReason>(['not_announced', 'day_full']);
 
-/** Stops an order whose mark was refused permanently. Otherwise another worker has it, or its state has changed. */
+/**
+ * Stops an order whose mark was refused permanently. After any other refusal, another worker has the order or its state
+ * has changed.
+ */
 async function handleMarkRefusal(sending: Sending, refusal: Refusal): Promise<void> {
   const { context, order } = sending;
   const orderId = order.id;
@@ -348,7 +354,7 @@ function reportOutcome(
 ): void {
   const ended = event.type === 'answered' ? event.outcome : event.type;
   context.recordDuration(task.name, ended, seconds);
-  // The answer's data names people and assets. It is stored with the order, not in the log.
+  // The answer's data can contain names of people and assets. It is stored with the order, not in the log.
   const { data: _data, ...result }: Partial<ItemResult> = event.type === 'answered' ? event.result : {};
   context.log.info(
     { orderId: order.id, ctid, task: task.name, ended, result },
@@ -375,7 +381,7 @@ async function commitOutcome(sending: Sending, { n, ctid }: OrderItem, outcome: 
   });
 }
 
-/** Creates an order again that the database has lost, as far as this worker knows it. */
+/** Recreates an order that the database has lost, as far as this worker knows it. */
 async function restoreLostOrder({ context, latest }: Sending, outcome: SendOutcome): Promise<void> {
   const { event, sent, end } = outcome;
   const response = event.type === 'answered' ? event : end;
@@ -410,7 +416,7 @@ async function releaseClaim(sending: Sending): Promise<void> {
 
 const NOT_DUE: ChangeDecision = { refusal: { code: 'not_due' } };
 
-/** Every change renews the lease, so a marked item has all of it for its answer. */
+/** Every change renews the lease, so a marked item has the full lease for its answer. */
 function fullLease({ leaseMs }: SendingContext) {
   return { leaseMs };
 }
@@ -448,7 +454,7 @@ function changeUntilCommitted(sending: Sending, event: EventSource): Promise<Cha
 
 /**
  * Repeats a commit until the database accepts it, so that no outcome is lost while the database is down. If the process
- * ends before, the worker that takes the order over marks it as `UNKNOWN`.
+ * ends before that, the worker that takes over the order marks it as `UNKNOWN`.
  */
 async function retryUntilCommitted<T>(
   { log, stopSending }: SendingContext,

@@ -42,7 +42,7 @@ type EventOf<Type extends OrderEvent['type']> = Extract<OrderEvent, { readonly t
 
 interface TransitionRule<Type extends OrderEvent['type']> {
   readonly from: readonly OrderState[];
-  /** @returns undefined when the event doesn't apply to the order's items */
+  /** @returns undefined if the event doesn't apply to the order's items */
   readonly apply: (order: Order, event: EventOf<Type>, now: Date) => Transition | undefined;
 }
 
@@ -114,7 +114,7 @@ function applyConfirmed(order: Order, event: EventOf<'confirmed'>, now: Date): T
 function applyApproved(order: Order, event: EventOf<'approved'>, now: Date): Transition | undefined {
   if (order.state === 'APPROVED' && !isPaused(order)) return undefined;
   if (hasExpired(order, now)) return TIME_IS_OVER;
-  // Earlier approvers may click again: a person whose approval had lapsed may be an approver again.
+  // Earlier approvers may click again: a person whose approval had lapsed may have become an approver again.
   const previous = order.approvals.find((approval) => approval.userId === event.by);
   const approvals = addApproval(order, event, now);
   const { over, admins } = event.budget;
@@ -148,7 +148,7 @@ function describeApprovals(
   { validApprovers, unreadableGroups, price, progress, budget: { over, admins }, signed }: EvaluatedApproval,
 ) {
   const others = approvals.map(({ userId }) => userId).filter((userId) => !validApprovers.includes(userId));
-  // Admins who agree to exceeding a budget need not be approvers.
+  // Admins who agree to exceed a budget don't have to be approvers.
   const lapsed = others.filter((userId) => !admins.includes(userId));
   return {
     standing: approvals.length - others.length,
@@ -297,7 +297,7 @@ function applyClaimed(order: Order, event: EventOf<'claimed'>, now: Date): Trans
   );
 }
 
-/** An item's request is about to be sent. If one was sent already, another needs the proof that allows it. */
+/** An item's request is about to be sent. A second request needs proof that the first wasn't carried out. */
 function applySending(order: Order, event: EventOf<'sending'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
   const applies =
@@ -382,7 +382,7 @@ function applyReleased(order: Order, event: EventOf<'released'>, now: Date): Tra
   );
 }
 
-/** Nothing more is sent of the order, or of some of its items. */
+/** Stops the order, or some of its items: nothing more of them is sent. */
 function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition | undefined {
   const { by, only, doneIn } = event;
   const isStopped = (item: OrderItem) =>
@@ -404,7 +404,7 @@ function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Trans
   }
   const items = order.items.map((item) => {
     if (isStopped(item)) return stopItem(item, event);
-    // If the service turns out not to have carried it out, it isn't resent either.
+    // This item isn't resent either, even if the service turns out not to have carried it out.
     return by !== undefined && item.state === 'SENT'
       ? { ...item, result: { ...(item.result ?? { summary: { code: 'stopped_under_way' } }), stoppedBy: by } }
       : item;
@@ -412,7 +412,7 @@ function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Trans
   return applyAndSettle(order, now, entry, { items });
 }
 
-/** Nothing more of a bulk order is sent until a person resumes it. Its worker's requests have ended before. */
+/** Pauses a bulk order until a person resumes it. Its worker's requests have already ended. */
 function applyPaused(order: Order, event: EventOf<'paused'>, now: Date): Transition | undefined {
   const { bulk } = order;
   const isOwnWorker =
@@ -449,7 +449,7 @@ function applyResumed(order: Order, event: EventOf<'resumed'>, now: Date): Trans
   );
 }
 
-/** A request that may have been carried out can't be called unsent. */
+/** An item whose request may have been carried out can't be marked as unsent. */
 function stopItem(item: OrderItem, { summary, by, doneIn }: Omit<EventOf<'stopped'>, 'type'>): OrderItem {
   const marks = {
     ...(by === undefined ? {} : { stoppedBy: by }),
@@ -498,8 +498,8 @@ function applyAnswered(order: Order, event: EventOf<'answered'>, now: Date): Tra
 }
 
 /**
- * It is no longer known which items were sent. Without a request known to have been sent, only an order that was about
- * to be sent is affected. Such a request stops any order that has not ended, even a pending one.
+ * It is no longer known which items were sent. Without a request that is known to be sent, this affects only orders
+ * that were about to be sent. Such a request stops every order that hasn't ended, even a pending one.
  */
 function applyInvalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
   const { summary, known } = event;
@@ -529,7 +529,7 @@ function applyInvalidated(order: Order, event: EventOf<'invalidated'>, now: Date
   );
 }
 
-/** The next version follows the log's newest. An item that may have been carried out is never resent. */
+/** The next version follows the newest one in the log. An item that may have been carried out is never resent. */
 function applyContradicted(order: Order, event: EventOf<'contradicted'>, now: Date): Transition {
   const { type: kind, found, version, done } = event;
   const before = { ...order, version: Math.max(order.version, version) };
@@ -603,8 +603,8 @@ function applyResolved(order: Order, event: EventOf<'resolved'>, now: Date): Tra
 }
 
 /**
- * An ended item stays as it is, because people and later orders rely on it. The outcome of the request is stored beside
- * it, and people are notified.
+ * An ended item stays as it is, because people and later orders rely on it. The outcome of the request is stored in
+ * addition, and people are notified.
  */
 function applyAnsweredLate(order: Order, event: EventOf<'answered_late'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
@@ -775,7 +775,7 @@ function hasOutcome({ state }: OrderItem): boolean {
   return state === 'SUCCEEDED' || state === 'FAILED';
 }
 
-/** Whether an item already has this answer, because its commit succeeded without a confirmation. */
+/** Whether an item already has this answer: a commit can succeed although its confirmation is lost. */
 function hasSameAnswer(item: OrderItem, result: ItemResult): boolean {
   const known = pickServiceFields(item.result);
   const isAnswer = item.answeredAt !== undefined && Object.values(known).some((word) => word !== undefined);

@@ -15,7 +15,10 @@ import type {
 } from './statement-shape.ts';
 import { findTask } from './tasks.ts';
 
-/** Everything an order sends: shown to people, hashed and approved, and the source of requests. Pure. */
+/**
+ * The statement: everything an order sends. It is shown to people, hashed and approved, and requests are built from it.
+ * Pure.
+ */
 
 /** The service's URLs and the fields of every request, from the configuration. */
 export interface ServiceEndpoints {
@@ -34,14 +37,14 @@ export function hashStatement(statement: Statement): string {
 
 /**
  * An order's request, if unchanged since its creation.
- * @returns undefined when its rows don't match the statement that people saw
+ * @returns undefined if its rows don't match the statement that people saw
  */
 export function verifyStatement(order: Order, places: ServiceEndpoints): Statement | undefined {
   const statement = tryBuildStatement(order, places);
   return statement !== undefined && hashStatement(statement) === order.statementHash ? statement : undefined;
 }
 
-/** The request from an order's rows; undefined when they can't be made into one. */
+/** The statement from an order's rows; undefined if they are invalid. */
 export function tryBuildStatement(order: UnhashedOrder, places: ServiceEndpoints): Statement | undefined {
   try {
     return buildStatement(order, places);
@@ -51,7 +54,7 @@ export function tryBuildStatement(order: UnhashedOrder, places: ServiceEndpoints
   }
 }
 
-/** @throws {InvalidInputError} when the rows can't be made into a request */
+/** @throws {InvalidInputError} if the rows are invalid */
 export function buildStatement(
   order: UnhashedOrder,
   { jsonUrl, xmlUrl, replyTo }: ServiceEndpoints,

@@ -6,8 +6,8 @@ import { requestIssue } from '../service/request-issue.ts';
 import { inputIssue } from './input-issue.ts';
 
 /**
- * The bot's own summaries of items and events, as codes with their data. They are stored with orders, so released codes
- * must stay.
+ * Codes for the bot's own summaries of items and events. They are stored with orders, so don't remove or rename
+ * released codes.
  */
 
 const PLAIN_CODES = [
@@ -55,7 +55,7 @@ export const STATEMENT_PARTS = [
 ] as const;
 export type StatementPart = (typeof STATEMENT_PARTS)[number];
 
-/** Problems with an order's approvals at sending. */
+/** Problems with an order's approvals when it is sent. */
 export const SENDING_DIFFERENCES = [...SIGNATURE_DIFFERENCES, 'count', 'refused', 'no_keys'] as const;
 export type SendingDifference = (typeof SENDING_DIFFERENCES)[number];
 
@@ -71,15 +71,15 @@ const PLAIN = [
     /** Omitted for a personal account. */
     isTeamAccount: z.boolean().exactOptional(),
   }),
-  /** An earlier order has done it, or may still do it. */
+  /** An earlier order has carried it out, or may still do so. */
   z.object({ code: z.literal('earlier_order'), orderId: z.string(), found: z.enum(['done', 'open']) }),
   z.object({ code: z.literal('request_invalid'), issue: requestIssue }),
   z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssue) }),
-  /** At its time, the policy refuses it. */
+  /** When the order was due, the policy refused it. */
   z.object({ code: z.literal('policy_refuses'), rules: z.array(storedRule) }),
-  /** Its mandate now holds it. */
+  /** The mandate now holds the order. */
   z.object({ code: z.literal('mandate_held'), because: holdReason }),
-  /** Its rows no longer match the statement that people saw. */
+  /** The order's rows no longer match the statement that people saw. */
   z.object({ code: z.literal('statement_changed'), parts: z.array(z.enum(STATEMENT_PARTS)) }),
   /** The approvals aren't signed as required. */
   z.object({ code: z.literal('not_signed'), differs: z.array(z.enum(SENDING_DIFFERENCES)) }),
@@ -89,7 +89,7 @@ const plainSummary = z.discriminatedUnion('code', PLAIN);
 
 const EARLIER_UNANSWERED = z.object({
   code: z.literal('earlier_unanswered'),
-  /** The outcome after the request that may have been carried out. */
+  /** The outcome of the latest request. An earlier one may have been carried out. */
   since: plainSummary,
 });
 

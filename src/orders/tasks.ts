@@ -47,7 +47,7 @@ import { defineOrderTask, type OrderTask } from './order-task.ts';
 import { isWebAddress, readRedirectSource } from './redirect-address.ts';
 import type { PlainSummary } from './summary.ts';
 
-/** Names per order: its card must stay readable. */
+/** Names per order. More would make its card hard to read. */
 export const MAX_NAMES = 50;
 const TOO_MANY_NAMES: z.output<typeof limitIssueCode> = 'too_many_names';
 
@@ -338,7 +338,7 @@ function toConstraints(
   return value === undefined || value === '' ? [] : [{ field, kind }];
 }
 
-/** An interface chosen by a person, if no field decides. */
+/** The interface that a person chose, if no field requires one. */
 const chosenInterface = z.enum(['json', 'xml'], 'interface_unknown' satisfies PlainIssueCode).optional();
 
 function toChoiceConstraint(chosen: unknown, via: Interface): InterfaceConstraint[] {
@@ -516,7 +516,7 @@ const mandate: OrderTask<'mandate'> = {
   needsConfirmation: false,
   nameField: 'mandate_names',
   hasSecretResult: false,
-  // Its renewals have the same needs.
+  // Its renewals need the same interfaces.
   findUnsupportedReason: (interfaces) => renew.findUnsupportedReason(interfaces),
   findInterfaces: (interfaces) => renew.findInterfaces(interfaces),
   findConstraints: (input) => renew.findConstraints(input),
@@ -568,8 +568,8 @@ export function findTask(name: OrderTaskName): OrderTask {
 }
 
 /**
- * Why an input is no longer allowed; undefined if it is.
- * @param items those of a bulk order to check; default: waiting ones
+ * Why an order's input is no longer allowed; undefined if it still is.
+ * @param items the items of a bulk order to check; default: waiting ones
  */
 export function findRuleChange(
   order: Order,

@@ -8,7 +8,7 @@ import { type RequestOutcome, requestOrder } from './request-order.ts';
 export type PreviousNameServers =
   | { readonly kind: 'known'; readonly nameServers: readonly string[] }
   | { readonly kind: 'unknown' }
-  /** The same ones that the order set. */
+  /** Same as the order set. */
   | { readonly kind: 'same' };
 
 export interface UndoRequest {
@@ -20,8 +20,8 @@ export interface UndoRequest {
 }
 
 /**
- * Requests a new order with the previous nameservers, with the account of the order it undoes. It is confirmed and
- * approved like any other; the person who clicks is its requester.
+ * Requests a new order with the previous nameservers, using the account of the order that it undoes. It is confirmed
+ * and approved like any other; the person who clicks is its requester.
  */
 export async function undoOrder(deps: OrdersContext, request: UndoRequest): Promise<RequestOutcome> {
   const { orderId, userId } = request;

@@ -16,9 +16,7 @@ export interface PersonViewer {
   readonly isAdmin: boolean;
 }
 
-/**
- * Whether a person sees other people's private orders in lists: admins do, and approvers of the settings, if confirmed.
- */
+/** Whether a person sees other people's private orders in lists. Admins do, and so do the approvers in the settings. */
 export async function canSeeAll(deps: OrdersContext, { id, isAdmin }: PersonViewer): Promise<boolean> {
   return isAdmin || (await loadDecisionQueue(deps, id, [])).isApprover;
 }
@@ -43,7 +41,7 @@ export async function canSee(deps: OrdersContext, order: Order, viewer: PersonVi
   return (await findApprovers(deps, order, [id], 'general')).approvers.has(id);
 }
 
-/** Undefined when there is no such order, or the person may not see it. */
+/** Undefined if there is no such order, or the person may not see it. */
 export async function loadVisible(
   deps: OrdersContext,
   viewer: PersonViewer,
@@ -67,7 +65,7 @@ export async function filterVisibleIds(
   return new Set(orders.filter((_, index) => visible[index]).map(({ id }) => id));
 }
 
-/** The private ones among some orders, for messages in a channel that everyone reads. */
+/** The ids of private orders, for messages in a channel that everyone reads. */
 export async function filterPrivateIds(
   { store }: { readonly store: Pick<OrderStore, 'load'> },
   ids: readonly string[],

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 
 /**
- * One row per message. Each subject also has a row with the purpose `plan`: when its next messages are due. Every
- * change of a subject marks this row in the same transaction.
+ * The outbox has one row per message. Each subject also has a row with the purpose `plan`, which says when its next
+ * messages are due. Every change of a subject marks this row in the same transaction.
  */
 
 /**
  * What messages are about:
  * - `place`: a channel that refuses messages.
- * - `group`: an unreadable approver group, once a day.
+ * - `group`: an approver group that can't be read, once a day.
  * - `mandate_day`: what mandates do on that day.
- * - `departure`: a person who left and had linked the team's account.
- * - `owner_left`: the names of a person who left.
- * - `event`: an event of the log.
- * - `endpoint`: an endpoint that refuses webhooks.
+ * - `departure`: a person who linked the team's account and has left.
+ * - `owner_left`: the names of a person who has left.
+ * - `event`: an event in the log.
+ * - `webhook_endpoint`: an endpoint that refuses webhooks.
  * - `anchors`: the anchors of a day.
  */
 export const SUBJECT_KINDS = [
@@ -44,7 +44,7 @@ export function formatSubjectKey({ kind, id }: Subject): string {
   return `${kind}:${id}`;
 }
 
-/** @throws unless the text is from {@link formatSubjectKey} */
+/** @throws unless the key is from {@link formatSubjectKey} */
 export function parseSubjectKey(key: string): Subject {
   const end = key.indexOf(':');
   const kind = SUBJECT_KINDS.find((each) => each === key.slice(0, end));
@@ -62,7 +62,7 @@ export interface PostedMessage {
 
 export interface ShownContent {
   readonly purpose: string;
-  /** The version that was shown or refused. */
+  /** The version that the message shows, or that Slack refused. */
   readonly shows: string | undefined;
   /** Hash of the last content, to skip identical updates; undefined if unknown. */
   readonly contentHash?: string | undefined;
@@ -77,7 +77,7 @@ export interface Notification extends ShownContent {
   readonly refused: string | undefined;
 }
 
-/** A subject claimed by one process, with its messages in the order they were posted. */
+/** A subject that one process has claimed, with its messages in the order they were posted. */
 export interface ClaimedSubject extends Subject {
   /** Incremented by each change that its messages must show. */
   readonly version: number;
@@ -91,53 +91,53 @@ export interface ClaimedSubject extends Subject {
 }
 
 export interface PassOutcome {
-  /** Updated messages, with the version they show now. An unchanged message has no new hash. */
+  /** Updated messages, with the version that they now show. An unchanged message has no new hash. */
   readonly updated: readonly (ShownContent & { readonly shows: string })[];
-  /** When more is due without a change; undefined: never. */
+  /** When more is due even without a change; undefined: never. */
   readonly repeatAt: Date | undefined;
   /** Whether all messages show the claimed version. */
   readonly isComplete: boolean;
 }
 
-/** The outbox. Implemented by the store; leases use the database's clock. */
+/** The outbox. Implemented by the store. Leases use the database's clock. */
 export interface NotificationStore {
   /**
    * Claims due subjects that no other process has claimed.
    * @param isBackground whether to claim refreshes or urgent subjects
-   * @returns the longest due first
+   * @returns longest overdue first
    */
   claimDue(now: Date, leaseMs: number, limit: number, isBackground?: boolean): Promise<readonly Subject[]>;
-  /** @returns undefined if another process has claimed the subject, or it is postponed or missing */
+  /** @returns undefined if another process has claimed the subject, or if it is postponed or missing */
   claim(subject: Subject, now: Date, leaseMs: number): Promise<ClaimedSubject | undefined>;
-  /** Reads a subject and its messages in one snapshot. */
+  /** Loads a subject and its messages in one snapshot. */
   read(subject: Subject): Promise<ClaimedSubject | undefined>;
   extendLease(subject: Subject, leaseMs: number): Promise<void>;
   /**
    * Ends a claim and saves the updates.
-   * @returns false if the subject has changed meanwhile; it is still claimed and must be processed again
+   * @returns false if the subject has changed meanwhile. It stays claimed and must be processed again
    */
   release(claim: ClaimedSubject, outcome: PassOutcome): Promise<boolean>;
   /** Delays a subject that failed. */
   postpone(subject: Subject, until: Date): Promise<void>;
   /**
    * Saves where a message was posted.
-   * @returns false when another process has already posted one for this purpose, which stays
+   * @returns false if another process has already posted a message for this purpose. That message is kept
    */
   record(subject: Subject, message: ShownContent & PostedMessage): Promise<boolean>;
-  /** Slack no longer allows edits of a message: another one can be posted for its purpose. */
+  /** Records that Slack no longer allows edits of a message. Another message can then be posted for its purpose. */
   retire(subject: Subject, purpose: string): Promise<void>;
-  /** Whether a message was retired, and the link to its replacement, or else to the card. */
+  /** If a message was retired, returns its subject and the link to its replacement or, without one, to the card. */
   findReplacement(
     message: PostedMessage,
   ): Promise<{ readonly subject: Subject; readonly current: PostedMessage | undefined } | undefined>;
-  /** Delays one message that failed. Its content is unknown. */
+  /** Delays a message that failed. What it shows is then unknown. */
   postponeMessage(subject: Subject, purpose: string, until: Date): Promise<void>;
-  /** Slack refuses a message everywhere. It is retried for its next version. */
+  /** Records that Slack refuses a message in every channel. It is retried with its next version. */
   refuse(
     subject: Subject,
     refused: { readonly purpose: string; readonly shows: string; readonly code: string },
   ): Promise<void>;
-  /** Slack refuses a channel or a group: notifies admins once. A successful post clears the channel. */
+  /** Records that Slack refuses a channel or group, and notifies admins once. A successful post clears the channel. */
   recordRefusal(subject: Subject, code: string, now: Date): Promise<void>;
   /** Channels that refuse messages, with Slack's error code. */
   listRefusedChannels(): Promise<readonly { readonly channelId: string; readonly code: string }[]>;
@@ -146,9 +146,9 @@ export interface NotificationStore {
   /** Queues an update of a subject's messages without a change of the subject. */
   request(subject: Subject, now: Date): Promise<void>;
   /**
-   * Saves where a message was found, unless it is known or the subject is missing. Its content is unknown, so it is
-   * updated next.
-   * @param purposes the message gets the first one without a message
+   * Saves where a message was found, unless it is already known or the subject is missing. The message is updated next,
+   * because what it shows is unknown.
+   * @param purposes the message gets the first purpose that has no message
    */
   adopt(subject: Subject, message: PostedMessage, purposes: readonly string[], now: Date): Promise<void>;
 }

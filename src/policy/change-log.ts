@@ -3,7 +3,7 @@ import { diffPolicies, type PolicyChange } from './diff.ts';
 import type { PolicyRule } from './policy.ts';
 import { RULE_FIELDS, ruleToText } from './rule-text.ts';
 
-/** Rule changes as texts for the audit log: they stay readable when rules change in later releases. */
+/** Rule changes as text for the audit log, so that they stay readable when later releases change the rules' format. */
 
 const texts = z.array(z.string()).readonly();
 
@@ -11,7 +11,7 @@ export const loggedChange = z
   .object({
     kind: z.enum(['added', 'removed', 'moved', 'changed']),
     rule: z.string(),
-    /** Position before and after, from 1. */
+    /** Positions before and after, from 1. */
     from: z.number().nullable(),
     to: z.number().nullable(),
     fields: z.array(z.object({ field: z.string(), before: texts, after: texts }).readonly()).readonly(),
@@ -19,7 +19,7 @@ export const loggedChange = z
   .readonly();
 export type LoggedChange = z.output<typeof loggedChange>;
 
-/** Amounts are stored with their currency, because `CURRENCY` may change. */
+/** Amounts are logged with their currency, because `CURRENCY` may change. */
 const NO_CURRENCY = '';
 
 export function toLoggedChanges(

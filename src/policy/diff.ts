@@ -5,7 +5,7 @@ import { RULE_FIELDS, type RuleField, ruleToText } from './rule-text.ts';
 
 export interface FieldChange {
   readonly field: RuleField;
-  /** As in a file; empty when absent. */
+  /** As in a YAML file; empty if absent. */
   readonly before: readonly string[];
   readonly after: readonly string[];
 }
@@ -22,7 +22,7 @@ export type PolicyChange =
       readonly fields: readonly FieldChange[];
     };
 
-/** Removals first, then the new list from top to bottom. */
+/** Removals first, then the new rules from top to bottom. */
 export function diffPolicies(
   before: readonly PolicyRule[],
   after: readonly PolicyRule[],
@@ -55,7 +55,7 @@ function diffFields(before: PolicyRule, after: PolicyRule, currency: string): Fi
   });
 }
 
-/** The longest run of old positions that kept their order; all others moved. */
+/** The longest sequence of old positions that kept their order. All other rules moved. */
 function findUnmoved(positions: readonly number[]): ReadonlySet<number> {
   const best: number[][] = [];
   for (const position of positions) {

@@ -2,22 +2,25 @@ import type { Policy, PolicyRule } from './policy.ts';
 import type { PolicyDraft } from './ports.ts';
 
 /**
- * Edits a list of rules. A rule is identified by its name, and by its position where that matters, so that a click on
- * an outdated list, or a redelivered click, changes nothing else.
+ * Edits a list of rules. A rule is identified by its name and, where that matters, its position. So a redelivered
+ * click, or a click on an outdated list, changes nothing else.
  */
 
 export interface DraftBase {
-  /** A change is saved only if this revision is still the current one. */
+  /** A change is saved only if this is still the current revision. */
   readonly revision: string;
   readonly rules: readonly PolicyRule[];
 }
 
-/** The draft, or else the current version. */
+/** The draft if there is one, else the current version. */
 export function getDraftBase(current: Policy, draft: PolicyDraft | undefined): DraftBase {
   return draft ?? { revision: `version ${current.version}`, rules: current.rules };
 }
 
-/** @param position from 1 @returns undefined when another rule has that position, or it is the first */
+/**
+ * @param position from 1
+ * @returns undefined if another rule has that position, or the rule is the first
+ */
 export function moveRuleUp(
   rules: readonly PolicyRule[],
   position: number,
@@ -29,7 +32,7 @@ export function moveRuleUp(
   return [...rules.slice(0, index - 1), rule, above, ...rules.slice(index + 1)];
 }
 
-/** @returns undefined when there is no such rule */
+/** @returns undefined if there is no such rule */
 export function removeRule(rules: readonly PolicyRule[], name: string): readonly PolicyRule[] | undefined {
   const kept = rules.filter((rule) => rule.name !== name);
   return kept.length === rules.length ? undefined : kept;

@@ -14,13 +14,13 @@ import type { storedRequirement, storedRequirements } from './stored-requirement
 import { findAffectedTags, type NameKind, type Subject, toSubject } from './subject.ts';
 
 /**
- * Evaluates an order's requirements by one policy version. Pure.
- * Names are evaluated one by one; the order needs everything that its names need. Unknown facts make it stricter: a
- * `free` rule doesn't match, a `refuse` rule does. An `approve` rule matches too, but the rules below it are evaluated
- * as well, and the order needs both. An unknown price is treated as above any amount.
+ * Evaluates an order's requirements under one policy version. Pure.
+ * Names are evaluated one by one, and the order needs everything that its names need. Unknown facts make the result
+ * stricter: a `free` rule doesn't match, and a `refuse` rule does. An `approve` rule also matches, but evaluation
+ * continues with the rules below it, and the order needs both. An unknown price is treated as above any amount.
  */
 
-/** Apply after the rules of every policy. */
+/** Settings that apply after the rules of every policy. */
 export interface PolicySettings {
   readonly approvalTasks: readonly string[];
   /** Ids of people and groups. */
@@ -44,17 +44,17 @@ export interface PolicyOrder {
   readonly usesTeamAccount: boolean;
 }
 
-/** Facts at evaluation. Missing entries are unknown. */
+/** Facts for an evaluation. Missing entries are unknown. */
 export interface PolicyFacts {
   readonly task: {
     readonly effect: 'read' | 'write' | 'charge';
     readonly risk: 'none' | 'loses_name' | 'takes_down';
     readonly nameKind: NameKind;
   };
-  /** By affected host. */
+  /** Keyed by affected host. */
   readonly tags: ReadonlyMap<string, readonly string[]>;
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
-  /** By name; zero when known to be free. */
+  /** Keyed by name; zero if known to be free. */
   readonly prices: ReadonlyMap<string, Amount>;
 }
 
@@ -62,7 +62,7 @@ export interface PolicyFacts {
 export type UnknownFact =
   | { readonly kind: 'group'; readonly group: string }
   | { readonly kind: 'tags'; readonly name: string }
-  /** Missing, or in another currency than the rule's. */
+  /** The price is missing, or in another currency than the rule's. */
   | { readonly kind: 'price'; readonly name: string };
 
 /** In evaluation order. */
@@ -72,7 +72,7 @@ export type Condition = (typeof CONDITIONS)[number];
 /** A rule that didn't apply to a name. */
 export interface SkippedRule {
   readonly rule: RuleReference;
-  /** The first condition that failed. `unknown`: the rule may match, and would have made the order free. */
+  /** The first condition that failed. `unknown`: the rule may match, and would then make the order free. */
   readonly because: Condition | 'unknown';
   readonly unknowns: readonly UnknownFact[];
 }
@@ -85,14 +85,14 @@ export interface DecidingRule {
 
 export interface NameEvaluation {
   readonly name: string;
-  /** More than one only with unknown facts. */
+  /** Has more than one rule only if facts are unknown. */
   readonly decidedBy: readonly DecidingRule[];
-  /** Rules before the last deciding one, in order. */
+  /** Rules before the last deciding rule, in order. */
   readonly skipped: readonly SkippedRule[];
 }
 
 export type Requirements = Readonly<z.output<typeof storedRequirements>>;
-/** `needed` approvals of these people. An order must meet all its requirements. */
+/** Requires `needed` approvals from these people. An order must meet all its requirements. */
 export type Requirement = Readonly<z.output<typeof storedRequirement>>;
 
 export interface PolicyEvaluation {
@@ -102,14 +102,14 @@ export interface PolicyEvaluation {
   readonly unknowns: readonly UnknownFact[];
 }
 
-/** A list: unknown because of these facts. */
+/** A list means: unknown because of these facts. */
 type Match = 'yes' | 'no' | readonly UnknownFact[];
 
 /** A rule with the conditions shared by all names. */
 interface Candidate {
   readonly rule: PolicyRule;
   readonly reference: RuleReference;
-  /** Set when the rule matches no name. */
+  /** Set if the rule matches no name. */
   readonly mismatch: SkippedRule | undefined;
   readonly by: Match;
   readonly over: Match;
@@ -130,11 +130,11 @@ interface Approval {
   readonly names: string[];
 }
 
-/** Requirements of the names so far. */
+/** The requirements of the names evaluated so far. */
 interface RequirementCollector {
   readonly approvals: Map<Approval['rule'], Approval>;
   readonly refusals: Map<PolicyRule, RuleReference>;
-  /** The order needs an approval, regardless of unknown facts. */
+  /** The order needs approval, regardless of unknown facts. */
   isCertain: boolean;
 }
 
@@ -144,7 +144,7 @@ export function evaluatePolicy(
   order: PolicyOrder,
   facts: PolicyFacts,
 ): PolicyEvaluation {
-  // Without names, rules that match every name apply. Otherwise the order would need no approval.
+  // Without names, rules that match every name apply, because the order would otherwise need no approval.
   const names = order.names.length === 0 ? [''] : [...new Set(order.names)];
   const totals = new Map<string, Total>();
   const getTotal = (currency: string): Total => {
@@ -188,7 +188,7 @@ export function evaluatePolicy(
     names: evaluated,
     unknowns: removeDuplicates(
       evaluated
-        // Rules × names is large, and nearly every pair is certain.
+        // There are many pairs of rule and name, and nearly all are certain.
         .flatMap(({ decidedBy, skipped }) => [
           ...decidedBy,
           ...skipped.filter(({ unknowns }) => unknowns.length > 0),
@@ -198,7 +198,7 @@ export function evaluatePolicy(
   };
 }
 
-/** After all rules were evaluated. */
+/** The decision about a name after all rules were evaluated. */
 interface NameDecision extends Omit<NameEvaluation, 'name'> {
   /** No rule decided for certain. */
   readonly isOpen: boolean;
@@ -232,7 +232,7 @@ function decideName(
     decidedBy.push({ rule: reference, unknowns });
     if (rule.decision === 'approve') addApproval(collected, rule, reference, name.name);
     if (rule.decision === 'refuse') collected.refusals.set(rule, reference);
-    // A refusal overrides the rules below.
+    // A refusal overrides the rules below it.
     if (rule.decision === 'refuse') return { decidedBy, skipped, isOpen: false };
     if (doubts.length > 0) continue;
     if (rule.decision === 'approve') collected.isCertain ||= !couldBeFree(skipped);
@@ -241,7 +241,7 @@ function decideName(
   return { decidedBy, skipped, isOpen: true };
 }
 
-/** A rule that may match would have made the name free. */
+/** Whether a rule that may match would make the name free. */
 function couldBeFree(skipped: readonly SkippedRule[]): boolean {
   return skipped.some(({ because }) => because === 'unknown');
 }
@@ -317,7 +317,7 @@ function computeTotal(names: readonly string[], prices: PolicyFacts['prices'], c
   return { known, unknowns };
 }
 
-/** `APPROVERS` and `APPROVALS_REQUIRED` apply where no rule does. */
+/** `APPROVERS` and `APPROVALS_REQUIRED` apply if no rule does. */
 export function toSettingsRequirement({
   approvers,
   silentApprovers,
@@ -353,14 +353,17 @@ function buildRequirements(
       escalateAfterMs: rule.escalateAfterMs ?? settings.escalateAfterMs,
       escalateTo,
       escalateToAdmins: escalateTo.length === 0,
-      // Nothing replaces a signature.
+      // Break glass can't replace a signature.
       breakGlass: rule.breakGlass && !signed,
     };
   });
   return combineRules([...refusals.values()], requiring, [settings]);
 }
 
-/** The union of two requirements, for an order requested under one policy version and pending under another. */
+/**
+ * Combines two sets of requirements, for an order that was requested under one policy version and is pending under
+ * another.
+ */
 export function mergeStricter(a: Requirements, b: Requirements): Requirements {
   const requiring = [a, b].filter(({ outcome }) => outcome === 'approve');
   const both = combineRules([...a.refusedBy, ...b.refusedBy], requiring, [a, b]);
@@ -412,7 +415,7 @@ function combineRules(
   };
 }
 
-/** The same for requirements that need the same number of the same people, signed or not. */
+/** Equal for requirements that need the same number of approvals from the same people, signed or not. */
 export function formatRequirementKey({
   needed,
   approvers,

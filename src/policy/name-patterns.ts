@@ -2,7 +2,7 @@ import { parseDomainName } from '../zones/names.ts';
 import { parseTagPattern } from './policy.ts';
 import type { Subject } from './subject.ts';
 
-/** The only code that matches names with patterns of rules and mandates. Pure. */
+/** The only code that matches names with the patterns of rules and mandates. Pure. */
 
 export interface NamePatterns {
   readonly hosts: readonly string[];
@@ -16,7 +16,7 @@ export function splitPatterns(patterns: readonly string[]): NamePatterns {
   };
 }
 
-/** @param affectedTags the affected tags; undefined: unknown, so the match is unknown */
+/** @param affectedTags undefined if unknown; then a match by tag is unknown too */
 export function matchesPatterns(
   patterns: NamePatterns,
   { hosts }: Subject,
@@ -32,12 +32,12 @@ export function matchesPatterns(
   return affectedTags.some((tag) => patterns.tags.includes(tag.toLowerCase())) ? 'yes' : 'no';
 }
 
-/** Normalizes a pattern. @returns undefined when invalid */
+/** Normalizes a pattern. @returns undefined if invalid */
 export function readPattern(text: string): string | undefined {
   if (text === '*') return text;
   const [, tag] = /^tag:([\p{L}\p{N}][\p{L}\p{N}_.-]{0,49})$/iu.exec(text) ?? [];
   if (tag !== undefined) return `tag:${tag.toLowerCase()}`;
-  // A zone alone isn't a host name, so it is parsed with a label in front.
+  // A zone alone isn't a host name, so a label is added before parsing.
   const isSuffix = text.startsWith('*.');
   const host = parseDomainName(isSuffix ? `x${text.slice(1)}` : text);
   if (!host.ok) return undefined;

@@ -4,7 +4,7 @@ import { loggedChange } from './change-log.ts';
 
 export const policyEvents = [
   event('setting', ['setting_changed'], { before: z.string(), after: z.string(), confirmedBy }),
-  /** The person is away; without a stand-in, the person is back. */
+  /** Without a stand-in: the person is back. */
   event('person', ['stand_in_changed'], {
     standIn: z.object({ userId: z.string(), until: at }).optional(),
     /** The previous stand-in. */

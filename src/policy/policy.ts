@@ -4,8 +4,8 @@ import type { Amount } from '../money/amount.ts';
 import type { storedRule } from './stored-requirements.ts';
 
 /**
- * A policy is an ordered list of rules. `evaluate.ts` evaluates it; `rule-text.ts` parses and formats rules with the
- * field names of the form.
+ * A policy is an ordered list of rules. `evaluate.ts` evaluates the policy; `rule-text.ts` parses and formats rules
+ * with the field names of the form.
  */
 
 export const RULE_DECISIONS = ['free', 'approve', 'refuse'] as const;
@@ -14,14 +14,14 @@ export type RuleDecision = (typeof RULE_DECISIONS)[number];
 /** Values of `tasks` besides task names. */
 export const TASK_SELECTORS = ['charge', 'risk', 'all'] as const;
 
-/** Matches a name when all of `tasks`, `names`, `by` and `over` match. */
+/** Matches a name if `tasks`, `names`, `by` and `over` all match. */
 export interface PolicyRule {
   readonly name: string;
   /** Task names, or `charge`, `risk`, `all`. */
   readonly tasks: readonly string[];
-  /** `*`, `*.rest`, `cafe.rest` or `tag:brand`, in lower case and ASCII. */
+  /** `*`, `*.rest`, `cafe.rest` or `tag:brand`, in lowercase ASCII. */
   readonly names: readonly string[];
-  /** People and groups who request; empty: everyone allowed. */
+  /** Requesters: people and groups. Empty: everyone who may request. */
   readonly by: readonly string[];
   /** Only orders above this amount; undefined: any amount. */
   readonly over: Amount | undefined;
@@ -31,31 +31,31 @@ export interface PolicyRule {
   /** Approvers (people and groups) who are never notified. */
   readonly silent: readonly string[];
   readonly needed: number;
-  /** For this and the next three: undefined means the setting. */
+  /** Undefined uses the setting. The same applies to the next two. */
   readonly ttlMs: number | undefined;
   readonly remindAfterMs: number | undefined;
   readonly escalateAfterMs: number | undefined;
   /** People and groups; empty: the setting. */
   readonly escalateTo: readonly string[];
-  /** One admin may carry out a pending order, with a reason; another admin signs it off afterwards. */
+  /** An admin may approve a pending order alone, with a reason. Another admin signs it off afterwards. */
   readonly breakGlass: boolean;
   /** Approvals must be passkey signatures. */
   readonly signed: boolean;
 }
 
-/** Immutable; an order stores the version number that applied. */
+/** Immutable. An order stores the version number that applied to it. */
 export interface Policy {
   readonly version: number;
   readonly rules: readonly PolicyRule[];
 }
 
 export interface EffectivePolicy extends Policy {
-  /** Approvals by the settings must be signed: passkeys are set up, and no charter was signed yet. */
+  /** Approvals that the settings require must be signed: passkeys are set up, and no charter has been signed yet. */
   readonly signsSettings: boolean;
   /** Tags that affect decisions about orders. */
   readonly tags: readonly string[];
   /**
-   * A charter was signed, but none is valid: the environment's settings apply too, and every order needs a signed
+   * A charter was signed, but none is valid. The environment's settings then apply too, and every order needs a signed
    * approval.
    */
   readonly lapsed:
@@ -80,7 +80,7 @@ export function mergeApprovers(approvers: readonly string[], silent: readonly st
   return { approvers: [...new Set([...approvers, ...silent])], silent };
 }
 
-/** The people and groups whom at least one requirement notifies. */
+/** The people and groups that at least one requirement notifies. */
 export function findNotifiedIds(requirements: readonly RequirementPeople[]): readonly string[] {
   const notified = requirements.flatMap(({ approvers, silent }) =>
     approvers.filter((id) => !silent.includes(id)),
@@ -94,15 +94,12 @@ export function findSilentIds(requirements: readonly RequirementPeople[]): reado
   return [...new Set(requirements.flatMap(({ silent }) => silent))].filter((id) => !notified.includes(id));
 }
 
-/**
- * The policy version that approvals are signed for; 0 while no charter is valid, so that earlier approvals must be
- * repeated.
- */
+/** The policy version for signed approvals: 0 while no charter is valid, so that earlier approvals must be repeated. */
 export function getSignedVersion({ version, lapsed }: EffectivePolicy): number {
   return lapsed === undefined ? version : 0;
 }
 
-/** The rules that applied at the request, from the log. */
+/** The rules that applied when the order was requested, from the log. */
 export function findLoggedRules(history: readonly EntryWithRules[]): readonly RuleReference[] {
   const decided = history.findLast(({ decidedBy }) => decidedBy !== undefined);
   return decided?.decidedBy ?? [];
@@ -112,7 +109,7 @@ interface EntryWithRules {
   readonly decidedBy?: readonly RuleReference[] | undefined;
 }
 
-/** Drops rules that are only in the order's row. */
+/** Drops rules that appear only in the order's row. */
 export function dropUnknownRules(
   rules: readonly RuleReference[],
   known: readonly RuleReference[],
@@ -123,7 +120,7 @@ export function dropUnknownRules(
   return rules.filter((rule) => rule.kind !== 'rule' || keys.has(formatKey(rule)));
 }
 
-/** Used to parse a rule. */
+/** What the parser of a rule must know. */
 export interface PolicyVocabulary {
   readonly tasks: readonly string[];
   /** ISO 4217 code for amounts without one. */
@@ -145,14 +142,14 @@ export function acceptsClicks({ list }: Parameters<typeof needsSignatures>[0]): 
   return list.length === 0 || list.some(({ signed }) => !signed);
 }
 
-/** Whether an id is a Slack user group's. */
+/** Whether an id belongs to a Slack user group. */
 export function isGroup(id: string): boolean {
   return id.startsWith('S');
 }
 
 const TAG = 'tag:';
 
-/** @returns undefined for a pattern of names */
+/** @returns undefined for a name pattern */
 export function parseTagPattern(pattern: string): string | undefined {
   return pattern.startsWith(TAG) ? pattern.slice(TAG.length) : undefined;
 }

@@ -3,7 +3,7 @@ import type { ProposalOf } from '../approvals/proposals/proposal.ts';
 import type { EffectivePolicy, Policy, PolicyRule } from './policy.ts';
 
 export interface PolicySource {
-  /** The last published version; before the first, version 0 without rules. */
+  /** The last published version. Before the first one, version 0 without rules. */
   current(): Promise<Policy>;
 }
 
@@ -11,9 +11,8 @@ export interface EffectivePolicySource {
   current(): Promise<EffectivePolicy>;
 }
 
-/** Stand-ins by absent person. */
 export interface StandInSource {
-  /** By the absent person's user id. */
+  /** Keyed by the absent person's user id. */
   current(now: Date): Promise<ReadonlyMap<string, StandIn>>;
 }
 
@@ -32,37 +31,37 @@ export interface PublishedPolicy extends Policy {
   readonly confirmedAt: Date;
 }
 
-/** The next version while admins work on it. */
+/** The next version, while admins edit it. */
 export interface PolicyDraft {
-  /** Changes with every change of the draft. */
+  /** Changes with every edit of the draft. */
   readonly revision: string;
   readonly rules: readonly PolicyRule[];
   readonly changedBy: string;
   readonly changedAt: Date;
-  /** Open while it waits for another admin to confirm. Any change of the draft withdraws it. */
+  /** Open while it waits for another admin's confirmation. Any edit of the draft withdraws it. */
   readonly proposal: ProposalOf<'policy'> | undefined;
 }
 
 export type PublishOutcome =
   | { readonly kind: 'published'; readonly proposal: ProposalOf<'policy'> }
-  /** It already waits for confirmation. */
+  /** The draft already waits for confirmation. */
   | { readonly kind: 'published_already'; readonly by: string }
   /** The draft is the same as the current version. */
   | { readonly kind: 'no_difference' }
   /** A rule requires signatures, but signing is off. */
   | { readonly kind: 'cannot_sign' }
-  /** The draft has changed since the person saw it. */
+  /** The draft has changed since the person last saw it. */
   | { readonly kind: 'stale' };
 
-/** Every change is in the audit log, in the same transaction. */
+/** Every change is logged in the same transaction. */
 export interface PolicyStore extends PolicySource {
   /** The current version and who published it; undefined before the first. */
   published(): Promise<PublishedPolicy | undefined>;
   draft(): Promise<PolicyDraft | undefined>;
   /**
    * Replaces the draft's rules.
-   * @param expected the edited revision, see `draftBase`
-   * @returns undefined, without saving, if someone else changed the draft
+   * @param expected the edited revision, see `getDraftBase`
+   * @returns undefined if someone else changed the draft: nothing is saved
    */
   saveDraft(
     rules: readonly PolicyRule[],
@@ -70,7 +69,7 @@ export interface PolicyStore extends PolicySource {
     by: string,
     at: Date,
   ): Promise<PolicyDraft | undefined>;
-  /** @returns whether it was still this revision */
+  /** @returns whether this was still the current revision */
   discardDraft(revision: string, by: string, at: Date): Promise<boolean>;
   /** Proposes a draft as the next version. The proposal's id is the revision. */
   publish(revision: string, by: string, at: Date): Promise<PublishOutcome>;

@@ -1,6 +1,6 @@
 import { formatRequirementKey, type PolicyFacts, type PolicyOrder, type Requirements } from './evaluate.ts';
 
-/* Evaluates past orders under a draft. Pure: the caller provides the orders with today's facts, or with stored ones. */
+/* Evaluates past orders under a draft. Pure. The caller provides the orders with current or stored facts. */
 
 export interface PastOrder<Input extends PolicyOrder = PolicyOrder> {
   readonly orderId: string;
@@ -9,7 +9,7 @@ export interface PastOrder<Input extends PolicyOrder = PolicyOrder> {
   readonly requirements: Requirements;
 }
 
-/** `other`: it needs other people, and neither more nor fewer. */
+/** `other`: the order needs other people, which is neither stricter nor looser. */
 export type ReplayChange = 'stricter' | 'looser' | 'other';
 
 export interface ReplayedOrder {
@@ -51,7 +51,7 @@ export function replay<Past extends PastOrder>(
   return { total: past.length, unchanged: past.length - changed.length, counts, outcomes, changed };
 }
 
-/** Undefined when both ask for the same, even if by other rules. */
+/** Undefined if both require the same, even under different rules. */
 function compareRequirements(before: Requirements, after: Requirements): ReplayChange | undefined {
   const isStricter = includesAll(after, before);
   const isLooser = includesAll(before, after);
@@ -59,7 +59,7 @@ function compareRequirements(before: Requirements, after: Requirements): ReplayC
   return isStricter ? 'stricter' : isLooser ? 'looser' : 'other';
 }
 
-/** Whether everything that meets one also meets the other. */
+/** Whether all approvals that meet the first requirements also meet the others. */
 function includesAll(requirements: Requirements, other: Requirements): boolean {
   if (requirements.outcome === 'refuse' || other.outcome === 'refuse')
     return requirements.outcome === 'refuse';

@@ -3,38 +3,35 @@ import type { PolicyFacts, PolicyOrder } from './evaluate.ts';
 import { isGroup, type PolicyRule, parseTagPattern } from './policy.ts';
 import { toSubject } from './subject.ts';
 
-/* Reads only the facts that an order's evaluation needs. */
+/* Loads only the facts that an order's evaluation needs. */
 
-/** Sources omit unknown facts, which makes the result stricter. */
+/** Sources omit facts that are unknown, which makes the result stricter. */
 export interface FactSources<Task extends string = string> {
   readonly directory: {
-    /** Undefined if Slack doesn't return it. */
+    /** Undefined if Slack can't look up the group. */
     listGroupMembers(groupId: string): Promise<readonly string[] | undefined>;
   };
   readonly ruleFacts: {
-    /** For the amount of zero of free tasks. */
+    /** The currency of the zero price of free tasks. */
     readonly currency: string;
     /** Known prices by name. */
     loadPrices(order: FactOrder<Task>): Promise<PolicyFacts['prices']>;
-    /** The tags of the hosts, without their parents' tags. Missing entries are unknown. */
+    /** The hosts' own tags, without their parents' tags. Missing entries are unknown. */
     loadTags(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
   };
 }
 
-/** An order with everything needed to read its facts. */
+/** An order with everything needed to load its facts. */
 export interface FactOrder<Task extends string = string> extends PolicyOrder {
   readonly task: Task;
-  /** The task's input; its period matters. */
+  /** The task's input. Its period affects the price. */
   readonly input: unknown;
   readonly facts: PolicyFacts['task'];
   /** Whether the task is known to be free for a name. */
   readonly isFree: (name: string) => boolean;
 }
 
-/**
- * Reads the facts that rules use.
- * @param rules of every policy that the order is evaluated under
- */
+/** Loads the facts that rules use. @param rules the rules of every policy that the order is evaluated under */
 export async function loadRuleFacts<Task extends string>(
   { directory, ruleFacts }: FactSources<Task>,
   rules: readonly PolicyRule[],

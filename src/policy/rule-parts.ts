@@ -2,7 +2,7 @@ import { isGroup, type PolicyRule, parseTagPattern, TASK_SELECTORS } from './pol
 
 /*
  * The parts of a rule's sentence: “*Transfers* of `*.rest` requested by *@marketing* over *€500* need *2 of @finance*”.
- * Views have the words.
+ * The views contain the wording.
  */
 
 export type TaskPart =
@@ -11,7 +11,7 @@ export type TaskPart =
 
 export type NamePart =
   | { readonly kind: 'all' }
-  /** Everything below it: `rest` for `*.rest`. */
+  /** Every name below it: `rest` for `*.rest`. */
   | { readonly kind: 'under'; readonly parent: string }
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'tag'; readonly tag: string };

@@ -13,11 +13,11 @@ import {
 } from './policy.ts';
 
 /*
- * Parses and formats rules with the field names of the form: a YAML file, a submitted form or a stored version. All
- * issues are returned together, each with the rule, the field and a suggestion.
+ * Parses and formats rules with the field names of the form. Reads a YAML file, a submitted form or a stored version.
+ * Returns all issues together, each with its rule, field and suggestion.
  */
 
-/** In the order of a file. */
+/** In the order of a YAML file. */
 export const RULE_FIELDS = [
   'rule_name',
   'tasks',
@@ -71,7 +71,7 @@ export type PolicyIssueCode =
 
 export interface PolicyIssue {
   readonly code: PolicyIssueCode;
-  /** The rule's index, the field, the index in a list. Empty: the policy as a whole. */
+  /** The rule's index, the field, and the index in a list. Empty for the whole policy. */
   readonly path: readonly (string | number)[];
   readonly ruleName: string | undefined;
   readonly field: string | undefined;
@@ -138,9 +138,9 @@ class RuleReader {
     return [...this.#vocabulary.tasks, ...TASK_SELECTORS];
   }
 
-  /** @returns undefined when it is no rule at all */
+  /** @returns undefined if it isn't a rule at all */
   read(): PolicyRule | undefined {
-    // Otherwise every field would be reported as missing too.
+    // Otherwise, every field would also be reported as missing.
     if (!this.#isReadable) return undefined;
     this.#unknownFields();
     const decision = this.#decision();
@@ -189,7 +189,7 @@ class RuleReader {
     }
   }
 
-  /** Undefined when absent or empty. */
+  /** Undefined if absent or empty. */
   #text(field: RuleField): string | undefined {
     const value = this.#fields[field];
     const [first, ...more] = value === undefined || typeof value === 'string' ? [value] : value;
@@ -198,7 +198,7 @@ class RuleReader {
     return text === '' ? undefined : text;
   }
 
-  /** A list, or a text with commas or spaces between its items. */
+  /** A list, or a text whose items are separated by commas or spaces. */
   #list(field: RuleField, read: (text: string) => string | PolicyIssueCode): string[] {
     const value = this.#fields[field] ?? [];
     const isText = typeof value === 'string';
@@ -292,7 +292,7 @@ class RuleReader {
     return text === 'true';
   }
 
-  /** Contradicting fields of a rule that requires approval. */
+  /** Reports contradicting fields of a rule that requires approval. */
   #agreement(rule: PolicyRule) {
     const { needed, ttlMs, remindAfterMs, escalateAfterMs, breakGlass, signed } = rule;
     const { approvers } = mergeApprovers(rule.approvers, rule.silent);
@@ -311,7 +311,7 @@ class RuleReader {
     }
   }
 
-  /** Fields about approvals in a rule that requires none. */
+  /** Reports approval fields in a rule that doesn't require approval. */
   #leftovers(decision: RuleDecision) {
     const approvalOnly = RULE_FIELDS.slice(RULE_FIELDS.indexOf('approvers'));
     for (const field of approvalOnly) {
@@ -328,13 +328,13 @@ function isItemIssue(text: string): text is ItemIssue {
   return text === 'unknown_task' || text === 'unreadable_pattern' || text === 'not_an_id';
 }
 
-/** A Slack id, or a pasted mention of one: `<@U0CFO|anna>`, `<!subteam^S0LEGAL|@legal>`. */
+/** Reads a Slack id or a pasted mention: `<@U0CFO|anna>`, `<!subteam^S0LEGAL|@legal>`. */
 function readId(text: string): string {
   const [, id] = /^(?:<@|<!subteam\^)?([UWS][A-Z0-9]{2,})(?:\|[^<>]*)?>?$/.exec(text) ?? [];
   return id ?? 'not_an_id';
 }
 
-/** The inverse of {@link parseRules}, with only the necessary fields. */
+/** The inverse of {@link parseRules}. Writes only the fields that are needed. */
 export function ruleToText(rule: PolicyRule, currency: string): RuleText {
   const { over } = rule;
   const duration = (ms: number | undefined) => (ms === undefined ? undefined : formatDuration(ms));

@@ -1,15 +1,15 @@
 import type { RuleText } from './rule-text.ts';
 
-/* Policies to start from. Their people are placeholders, which the admin replaces with people and groups. */
+/* Policies to start from. Their approvers are placeholders, which an admin replaces with people and groups. */
 
-/** Placeholders until an admin picks people and groups. */
+/** Placeholders for the people and groups that an admin picks. */
 export const ROLES = ['managers', 'finance', 'legal', 'brand_owners', 'security'] as const;
 export type Role = (typeof ROLES)[number];
 
 export const STARTING_POINTS = ['small_team', 'agency', 'company', 'regulated'] as const;
 export type StartingPointName = (typeof STARTING_POINTS)[number];
 
-/** A rule whose people are roles. */
+/** A rule with roles as its people. */
 interface StartingRule extends Omit<RuleText, 'by' | 'approvers' | 'escalate_to'> {
   readonly rule_name: string;
   readonly by?: readonly Role[];
@@ -19,7 +19,7 @@ interface StartingRule extends Omit<RuleText, 'by' | 'approvers' | 'escalate_to'
 
 export interface StartingPoint {
   readonly name: StartingPointName;
-  /** All roles in its rules. */
+  /** All roles that its rules use. */
   readonly roles: readonly Role[];
   readonly rules: readonly StartingRule[];
 }
@@ -31,7 +31,7 @@ const REDIRECTS_ARE_FREE: StartingRule = {
   decision: 'free',
 };
 
-/** Approvers of nameserver changes make their own without approval, unless an earlier rule applies. */
+/** Approvers of nameserver changes can change nameservers without approval, unless an earlier rule applies. */
 const MANAGERS_SET_NAMESERVERS: StartingRule = {
   rule_name: 'Managers set nameservers without approval',
   tasks: ['nameservers'],
@@ -165,7 +165,7 @@ export function getStartingPoint(name: StartingPointName): StartingPoint {
 
 /**
  * Replaces roles with people and groups. An empty role becomes an empty list, which the rule parser reports as missing.
- * @param people ids of people and groups by role
+ * @param people ids of people and groups for each role
  * @param options.canSign whether rules that suggest signatures require them
  */
 export function fillStartingPoint(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/* The only parser for requirements stored with an order. */
+/* The only schemas for requirements that are stored with an order. */
 
 const texts = z.array(z.string()).readonly();
 
@@ -14,11 +14,13 @@ export const storedRule = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('approval_tasks') }),
   /** Everything else is free. */
   z.object({ kind: z.literal('rest') }),
-  /** A free order needs approval if it uses the team's account. */
+  /** An order that is otherwise free needs approval if it uses the team's account. */
   z.object({ kind: z.literal('team_account') }),
-  /** A mandate, and an order that its mandate doesn't cover, always needs an approver other than the requester. */
+  /**
+   * A mandate, or an order that its mandate doesn't cover, always needs approval by someone other than the requester.
+   */
   z.object({ kind: z.literal('mandate') }),
-  /** A charter was signed, but none is valid: the environment's settings apply, with signatures. */
+  /** A charter was signed, but none is valid. The environment's settings apply, with signatures. */
   z.object({ kind: z.literal('environment') }),
 ]);
 
@@ -40,13 +42,13 @@ export const storedRequirements = z.object({
   list: z.array(storedRequirement).readonly(),
   /** Empty unless the outcome is `refuse`. */
   refusedBy: z.array(storedRule).readonly(),
-  /** The shortest of all applied rules. The next two are the earliest. */
+  /** The shortest duration of all rules that applied. The same holds for the next two. */
   ttlMs: z.number(),
   remindAfterMs: z.number(),
   escalateAfterMs: z.number(),
   /** Ids of people and groups. */
   escalateTo: texts,
   escalateToAdmins: z.boolean(),
-  /** All applied rules allow it. */
+  /** All rules that applied allow it. */
   breakGlass: z.boolean(),
 });

@@ -1,12 +1,12 @@
-/* The hosts that an order affects. Rules, budgets and tags are matched only with these. Pure. */
+/* The hosts that an order affects. Rules, budgets and tags are matched only against them. Pure. */
 
 /** The kind of a task's names. A contact's or user's id affects no host, even if it looks like one. */
 export type NameKind = 'host' | 'id';
 
 export interface Subject {
-  /** As in the order: a domain, a redirect's source, an SSL contact's id or a user's name. */
+  /** The name as in the order: a domain, a redirect's source, an SSL contact's id or a user's name. */
   readonly name: string;
-  /** The name's host, then all its parents, in ASCII, without the zone. */
+  /** The name's host, followed by all its parents except the zone, in ASCII. */
   readonly hosts: readonly string[];
 }
 
@@ -22,19 +22,16 @@ export function toSubject(name: string, kind: NameKind): Subject {
   return { name, hosts: labels.slice(0, -1).map((_, index) => labels.slice(index).join('.')) };
 }
 
-/** Tags of watched names by host. Hosts without an entry have unknown tags. */
+/** Tags of watched names, keyed by host. Tags are unknown for hosts without an entry. */
 type TagsByHost = ReadonlyMap<string, readonly string[]>;
 
-/**
- * The tags of a host and all its parents.
- * @returns undefined for a host with unknown tags
- */
+/** The tags of a host and all its parents. @returns undefined if a tag list is unknown */
 export function findAffectedTags({ hosts }: Subject, tags: TagsByHost): readonly string[] | undefined {
   const found = hosts.map((host) => tags.get(host));
   return found.includes(undefined) ? undefined : [...new Set(found.flatMap((each) => each ?? []))];
 }
 
-/** @param loadTags reads the tags of the names themselves */
+/** @param loadTags loads the names' own tags */
 export function createTagReader(
   loadTags: (hosts: readonly string[]) => Promise<TagsByHost>,
 ): (hosts: readonly string[]) => Promise<TagsByHost> {

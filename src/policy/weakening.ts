@@ -12,9 +12,9 @@ import { matchesTask, type TaskRisk } from './evaluate.ts';
 import { type PolicyRule, parseTagPattern } from './policy.ts';
 import { toSubject } from './subject.ts';
 
-/** Changes that weaken approval wait for a second person; all others apply immediately. */
+/** Changes that weaken approval wait for a second person. All other changes apply immediately. */
 
-/** By the names they are saved under. */
+/** Keyed by the names under which the settings are saved. */
 interface ProtectedSettings {
   readonly approvers: readonly string[];
   readonly silentApprovers: readonly string[];
@@ -24,7 +24,7 @@ interface ProtectedSettings {
 }
 
 const WEAKENS = {
-  // Any added approver weakens it, regardless of removals.
+  // Any added approver weakens approval, even if others are removed.
   approvers: (before, after) => after.approvers.some((id) => !listAllApprovers(before).includes(id)),
   silent_approvers: (before, after) =>
     after.silentApprovers.some((id) => !listAllApprovers(before).includes(id)),
@@ -56,20 +56,20 @@ export function findWeakenedSettings(
   );
 }
 
-/** Limits for an order's price. */
+/** What an order's price is compared with. */
 export interface PriceConditions {
   readonly rules: readonly PolicyRule[];
-  /** Maximum price per name and year of each active mandate. */
+  /** The maximum price per name and year of each active mandate. */
   readonly mandates: readonly { readonly names: readonly string[]; readonly maxPrice: Amount }[];
   readonly budgets: readonly { readonly amount: Amount }[];
   /** Task properties that rules use. */
   readonly getTaskRisk: (task: Price['task']) => TaskRisk;
-  /** YYYY-MM-DD. Earlier prices don't matter. */
+  /** YYYY-MM-DD. Prices of earlier days don't matter. */
   readonly today: string;
 }
 
 /**
- * Price edits that weaken a rule's `over`, a mandate's limit or a budget. A missing price is treated as above every
+ * Price edits that weaken a rule's `over`, a mandate's limit or a budget. A missing price is treated as above any
  * amount.
  */
 export function findWeakenedPrices(
@@ -92,7 +92,7 @@ export function findWeakenedPrices(
         return false;
       const isWithin = (amount: Amount | undefined, { currency, minor }: Amount) =>
         amount?.currency === currency && amount.minor <= minor;
-      // An order's total may have been over the limit although no single price was.
+      // An order's total may have exceeded the limit even if no single price did.
       return (
         totals.some((limit) => isWithin(next, limit)) ||
         ceilings.some((limit) => isWithin(next, limit) && !isWithin(former, limit))
@@ -139,7 +139,7 @@ function findApplicableLimits(
   };
 }
 
-/** Whether a pattern can match a direct child of a zone. Any name can have any tag. */
+/** Whether a pattern can match a direct child of a zone. Tag patterns always can, because any name can have any tag. */
 function canMatchZone(pattern: string, zone: string): boolean {
   if (pattern === '*' || parseTagPattern(pattern) !== undefined) return true;
   return pattern.startsWith('*.')

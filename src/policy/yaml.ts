@@ -3,14 +3,14 @@ import type { PolicyRule, PolicyVocabulary } from './policy.ts';
 import { MAX_RULES, type PolicyIssue, parseRules, ruleToText } from './rule-text.ts';
 
 /*
- * The policy as a YAML file. All scalars are read as texts, so `over: 100.00` never becomes a floating-point number.
- * The file is untrusted. The parser is recursive, so deep nesting could crash the process, and aliases multiply the
- * content. The lexer isn't recursive: it checks the file first and rejects both.
+ * The policy as a YAML file. All scalars are read as text, so `over: 100.00` never becomes a floating-point number. The
+ * file is untrusted: deep nesting could crash the recursive parser, and aliases multiply the content. The lexer, which
+ * isn't recursive, first checks the file and rejects both.
  */
 
 /** In characters. */
 export const MAX_YAML_LENGTH = 128 * 1_024;
-/** Far more than the largest list of rules has. Limits the time for a malicious file. */
+/** Far more tokens than the largest allowed policy needs. Limits the time that a malicious file can take. */
 const MAX_TOKENS = 120 * MAX_RULES;
 const MAX_FLOW_DEPTH = 4;
 const MAX_INDENT = 40;
@@ -36,7 +36,7 @@ export type ReadYaml =
   | { readonly ok: true; readonly rules: readonly PolicyRule[] }
   | { readonly ok: false; readonly issues: readonly YamlIssue[] };
 
-/** Every issue has its line. */
+/** Every issue has its line number. */
 export function parsePolicyYaml(text: string, vocabulary: PolicyVocabulary): ReadYaml {
   const source = text.replace(/^\uFEFF/, '');
   const forbidden = findForbidden(source);
@@ -44,7 +44,7 @@ export function parsePolicyYaml(text: string, vocabulary: PolicyVocabulary): Rea
 
   const lineCounter = new LineCounter();
   const lineAt = (offset: number) => lineCounter.linePos(offset).line;
-  // Pretty errors and the unique key check take quadratic time; lines and keys are checked below.
+  // Pretty errors and the check for unique keys take quadratic time. Lines and keys are checked below instead.
   const document = parseDocument(source, {
     schema: 'failsafe',
     lineCounter,
@@ -67,7 +67,7 @@ export function parsePolicyYaml(text: string, vocabulary: PolicyVocabulary): Rea
   return { ok: false, issues: [...duplicates, ...issues].sort((a, b) => a.line - b.line) };
 }
 
-/** The first harmful construct, which a policy never needs. */
+/** The first harmful construct. No policy needs these. */
 function findForbidden(source: string): YamlIssue | undefined {
   if (source.length > MAX_YAML_LENGTH)
     return { line: 1, code: 'file_too_large', given: String(source.length) };
@@ -103,7 +103,7 @@ function findForbidden(source: string): YamlIssue | undefined {
   return undefined;
 }
 
-/** Opens a structure within a line. */
+/** Tokens that open a structure within a line. */
 const INDICATORS: ReadonlySet<CST.TokenType | null> = new Set([
   'seq-item-ind',
   'explicit-key-ind',
@@ -121,7 +121,7 @@ function findKeyIssues(document: Document.Parsed, lineAt: LineAt) {
       const seen = new Set<string>();
       for (const { key } of map.items) {
         const line = lineAt(findStart(key) ?? 0);
-        // Only texts can be keys of an object, and `__proto__` as a key would set the prototype of many.
+        // Only text can be an object's key, and `__proto__` would set the object's prototype.
         if (!isScalar(key) || key.value === '__proto__') {
           unreadable ??= { line, code: 'unreadable_key', given: undefined };
           continue;

@@ -1,8 +1,8 @@
 import { checkServerIdentity, connect, type PeerCertificate } from 'node:tls';
 
 /**
- * `value` has the expiry in ISO 8601; then, if known, `issuer:Example CA`; and, for a certificate of other names,
- * `mismatch:` with the first of them.
+ * `value` has the expiry in ISO 8601; then `issuer:Example CA`, if known; and `mismatch:` with the first few names if
+ * the certificate is for other names.
  */
 export type CertificateReading =
   | { readonly state: 'seen'; readonly value: readonly [string, ...string[]] }
@@ -11,7 +11,7 @@ export type CertificateReading =
 export interface CertificateOptions {
   readonly mayConnect: (address: string) => boolean;
   readonly timeoutMs?: number;
-  /** 443 by default. */
+  /** Default: 443. */
   readonly port?: number;
 }
 
@@ -22,8 +22,8 @@ const MAX_NAMES = 3;
 const MAX_TEXT = 100;
 
 /**
- * Reads the certificate of `https://name`, with SNI. Sends no request and doesn't check trust.
- * @param addresses the only ones to connect to, so that a second lookup can't change the target
+ * Reads the certificate of `https://name`, using SNI. Sends no request and doesn't check trust.
+ * @param addresses the only addresses to connect to, so that a second DNS lookup can't change the target
  * @throws the signal's reason when aborted
  */
 export async function readCertificate(
@@ -65,7 +65,7 @@ function readFrom(
   });
 }
 
-/** @param peer empty if the server has none */
+/** @param peer empty if the server has no certificate */
 function toReading(name: string, peer: PeerCertificate): CertificateReading {
   const endsAt = Date.parse(peer.valid_to);
   if (Number.isNaN(endsAt)) return { state: 'unseen', reason: 'no_tls' };

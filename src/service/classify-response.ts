@@ -2,7 +2,7 @@ import { type Envelope, hasErrorType, hasSuccessCode, isRefusal } from './envelo
 import type { ServiceErrorKind } from './errors.ts';
 import type { SendableTask } from './task.ts';
 
-/** `S` and a task code (service API, Task codes): the success code of one task only. */
+/** `S` and a task code (service API, Task codes). Each is the success code of only one task. */
 const KNOWN_SUCCESS_CODES: ReadonlySet<string> = new Set([
   'S1321001',
   'S1321003',
@@ -23,16 +23,16 @@ export type ResponseClass =
 
 interface ReceivedResponse {
   readonly status: number;
-  /** Undefined when the body was unreadable; see `unreadable`. */
+  /** Undefined if the body was unreadable; see `unreadable`. */
   readonly envelope: Envelope | undefined;
   readonly unreadable: string;
   readonly retryAfterMs?: number | undefined;
 }
 
 /**
- * Neither statuses nor bodies of failed requests are documented, so only 4xx or an envelope with an error code is a
- * refusal. Anything else leaves the outcome unknown: an order wrongly treated as refused would be placed and paid
- * twice.
+ * The API documents neither statuses nor bodies of failed requests. So only 4xx, or an envelope with an error code, is
+ * a refusal. Anything else leaves the outcome unknown: an order that is wrongly treated as refused would be placed and
+ * paid twice.
  */
 export function classifyResponse(
   task: Pick<SendableTask<unknown>, 'effect' | 'successCode' | 'provenByOutput'>,
@@ -51,7 +51,7 @@ export function classifyResponse(
       : { kind: unclearKind, what: `the service ${contradiction}${statusText}` };
   }
   if (status >= 400 && status < 500 && status !== 408) {
-    // The status refuses, but the envelope reports success: the outcome is unknown.
+    // The status is a refusal but the envelope reports success, so the outcome is unknown.
     if (envelope !== undefined && hasSuccessCode(envelope))
       return { kind: unclearKind, what: `the service contradicts itself: HTTP ${status}${statusText}` };
     if (status === 401 || status === 403)
@@ -86,8 +86,8 @@ function formatStatus(envelope: Envelope | undefined): string {
 }
 
 /**
- * Whether a new session is worth a second try. Codes for ended sessions aren't documented; the word "session" in the
- * text is the best sign.
+ * Whether a second attempt with a new session makes sense. No codes for ended sessions are documented, so the word
+ * "session" in the text is the best sign.
  */
 export function isSessionError(envelope: Envelope): boolean {
   const texts = [envelope.status.text, ...envelope.messages.map(({ text }) => text ?? '')];

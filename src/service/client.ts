@@ -33,13 +33,13 @@ export type { Verification } from './authenticator/authenticator.ts';
 export type { CallResult } from './request.ts';
 
 export interface ServiceClientOptions extends AuthenticatorOptions {
-  /** With its version segment. */
+  /** Includes the version segment. */
   readonly jsonUrl: string;
-  /** Without it, XML tasks are `unsupported`. */
+  /** If undefined, XML tasks are `unsupported`. */
   readonly xmlUrl?: string | undefined;
-  /** As documented by default. */
+  /** Default: the documented prefix. */
   readonly headerPrefix?: string | undefined;
-  /** For sessions, tokens and `Retry-After` dates, in milliseconds since 1970. */
+  /** The clock for sessions, tokens and `Retry-After` dates, in milliseconds since 1970. */
   readonly now?: () => number;
 }
 
@@ -53,17 +53,17 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** `keys[]`: extra data for a search's records. */
   readonly keys?: readonly string[] | undefined;
-  /** JSON by default, if possible. */
+  /** Default: JSON if possible. */
   readonly interface?: Interface | undefined;
 }
 
 export interface DescribedCall extends Omit<CallOptions, 'keys' | 'interface'> {
   readonly description: RequestDescription;
-  /** A name, for error messages. */
+  /** The name, for error messages. */
   readonly about: string;
 }
 
-/** One call of a task in steps, with one deadline: sign, send, and once more if the session had ended. */
+/** One call of a task, in steps and under one deadline: sign, send, and repeat once if the session had ended. */
 export interface ServiceCall<O> {
   /** Opens a session or gets a token if needed. */
   sign(): Promise<void>;
@@ -79,16 +79,16 @@ export interface ServiceCall<O> {
 
 export type SendResult<O> =
   | ({ readonly kind: 'answered' } & CallResult<O>)
-  /** Refused because its session had ended. It wasn't carried out; sign and send once more. */
+  /** Refused because its session had ended, so it wasn't carried out. Sign and send once more. */
   | { readonly kind: 'session_ended'; readonly refusal: ServiceError };
 
-/** Immutable; concurrent calls share its sessions. */
+/** Immutable. Concurrent calls share sessions. */
 export interface ServiceClient {
   readonly account: CredentialAccount;
   /**
-   * Carries out one task: one request, one deadline, no redirects. The only retry: a request refused because its
-   * session had ended (401, 403; for tasks that charge nothing, also an error about the session) is sent once more with
-   * a new session. A refusal proves that it wasn't carried out.
+   * Carries out one task with one request, under one deadline, without following redirects. It retries only once, and
+   * only if the service refused the request because the session had ended: 401, 403 or, for tasks that charge nothing,
+   * an error about the session. That refusal proves that the task wasn't carried out.
    * @throws {ServiceError}
    */
   run<I, O>(task: ServiceTask<I, O>, input: I, call?: CallOptions): Promise<CallResult<O>>;
@@ -98,11 +98,14 @@ export interface ServiceClient {
    * @throws {ServiceError}
    */
   begin<O>(task: SendableTask<O>, call: DescribedCall): ServiceCall<O>;
-  /** Checks the credential at the service: a password by login and logout, two-factor by opening an XML session. */
+  /**
+   * Checks the credential with the service: a password by login and logout, a two-factor account by opening an XML
+   * session.
+   */
   verify(call?: CallOptions & LoginExtras): Promise<Verification>;
   /**
-   * Waits for running calls, then ends the sessions that the client opened, and closes its connections. A two-factor
-   * session shared with the caller is kept, unless `all` is passed (on unlinking).
+   * Waits for running calls, ends the sessions that the client opened, and closes its connections. A two-factor session
+   * shared with the caller stays open unless `all` is passed, as when an account is unlinked.
    */
   close(sessions?: 'own' | 'all'): Promise<void>;
 }
@@ -119,7 +122,7 @@ interface ClientParts {
   readonly calls: CallCounter;
 }
 
-/** @throws ServiceError `invalid_input` when a URL can't be used. */
+/** @throws {ServiceError} `invalid_input` if a URL can't be used */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const { credential } = options;
   const agent = new Agent({
@@ -156,18 +159,18 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   };
 }
 
-/** Only a count: a set of promises would keep large results in memory. */
+/** Only counts calls. A set of promises would keep large results in memory. */
 class CallCounter {
   isClosed = false;
   #running = 0;
   #onIdle = (): void => undefined;
 
-  /** @throws {ServiceError} when the client is closed */
+  /** @throws {ServiceError} if the client is closed */
   throwIfClosed(task: string): void {
     if (this.isClosed) throw createServiceError('not_sent', { task, name: task }, 'this client is closed');
   }
 
-  /** @returns a function that ends the call, safe to repeat */
+  /** @returns a function that ends the call and can be called repeatedly */
   begin(): () => void {
     let hasEnded = false;
     this.#running += 1;
@@ -297,8 +300,8 @@ async function verify(
 }
 
 /**
- * Whether a refusal may mean that the session has ended, and a second request is safe. It is safe when the response
- * proves that the task wasn't carried out; for a task that charges, only 401 and 403 prove that.
+ * Whether a refusal may mean that the session has ended, and a second request is safe. It is safe if the response
+ * proves that the task wasn't carried out. For a task that charges, only 401 and 403 prove that.
  */
 function mayBeSessionEnd(effect: Effect, error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError)) return false;

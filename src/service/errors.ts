@@ -2,15 +2,15 @@ import type { Envelope } from './envelope.ts';
 import type { RequestIssue } from './request-issue.ts';
 
 /**
- * Kinds of failure, by possible next steps.
+ * Kinds of failure.
  * - `auth`: the service refused the credential (401, 403, or while opening a session).
  * - `refused`: the service didn't carry it out (an error code, or 4xx).
- * - `busy`: refused for load (429); retry after `retryAfterMs`.
- * - `token_used`: nothing was sent, because this half minute's one-time token is used up; retry after `retryAfterMs`.
+ * - `busy`: refused because of load (429); retry after `retryAfterMs`.
+ * - `token_used`: nothing was sent, because the current one-time token was already used; retry after `retryAfterMs`.
  * - `invalid_response`: a read-only task got no usable response; a retry is harmless.
- * - `not_sent`: provably no byte of the task's own request was sent, or only of one refused because its session had
- * ended; a retry is harmless.
- * - `unknown_outcome`: it was or may have been sent, and may have been carried out.
+ * - `not_sent`: provably, the task's own request wasn't sent, or was refused because its session had ended; a retry is
+ * harmless.
+ * - `unknown_outcome`: the request was or may have been sent, and the task may have been carried out.
  * - `unsupported`: the task isn't documented for the credential's interface; `issue` has the reason.
  * - `invalid_input`: the input can't be sent; `issue` has the reason. Nothing was sent.
  */
@@ -26,18 +26,18 @@ export type ServiceErrorKind =
   | 'invalid_input';
 
 export interface ServiceErrorDetails {
-  /** Such as `domain.renew`. */
+  /** For example `domain.renew`. */
   readonly task: string;
-  /** If there was a response. */
+  /** Undefined without a response. */
   readonly httpStatus?: number | undefined;
-  /** If the response had an envelope. */
+  /** Undefined if the response had no envelope. */
   readonly code?: string | undefined;
   readonly text?: string | undefined;
   /** Server transaction id. */
   readonly stid?: string | undefined;
   /** Client transaction id. */
   readonly ctid?: string | undefined;
-  /** Requested by the service, or until the next token. Callers cap it. */
+  /** Requested by the service, or the time until the next token. Callers cap it. */
   readonly retryAfterMs?: number | undefined;
   /** With secrets masked. */
   readonly envelope?: Envelope | undefined;
@@ -48,17 +48,17 @@ export interface ServiceErrorDetails {
   readonly cause?: unknown;
 }
 
-/** A 2xx response that can't be parsed: a retry would give the same. */
+/** A 2xx response that can't be parsed. A retry would give the same result. */
 export interface UnreadResponse {
   readonly why: string;
   readonly contentType?: string | undefined;
   readonly contentEncoding?: string | undefined;
-  /** Escaped, with secrets masked; omitted if secrets in it can't be recognized. */
+  /** Escaped, with secrets masked. Omitted if secrets in it can't be recognized. */
   readonly body?: string | undefined;
 }
 
 /**
- * The process was suspended too long right before sending. Nothing was sent, but the order may have been settled
+ * The process was suspended for too long right before sending. Nothing was sent, but the order may have been settled
  * meanwhile.
  */
 export class SuspendedError extends Error {
@@ -66,8 +66,8 @@ export class SuspendedError extends Error {
 }
 
 /**
- * The client throws only this and {@link SuspendedError}. Its message is for the log: it names the activity and never
- * contains a secret. People see the kind, the issue and the service's words.
+ * The client throws only this error and {@link SuspendedError}. The message is for the log: it names the activity and
+ * never contains a secret. People see the kind, the issue and the service's text.
  */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';

@@ -1,12 +1,12 @@
 import type { RequestIssue } from './request-issue.ts';
 import type { Interface, TaskOutline } from './task.ts';
 
-/** Service API, JSON interface and XML interface. */
+/** Which interfaces a task or credential can use (service API, JSON interface and XML interface). */
 
 export type AvailableInterfaces = Readonly<Record<Interface, boolean>>;
 
 /**
- * Two factors aren't documented for JSON, and XML needs a URL.
+ * Two-factor authentication isn't documented for JSON, and XML needs a URL.
  * @param hasXmlAddress whether `SERVICE_XML_URL` is set
  */
 export function listCredentialInterfaces(method: string, hasXmlAddress: boolean): AvailableInterfaces {
@@ -15,7 +15,7 @@ export function listCredentialInterfaces(method: string, hasXmlAddress: boolean)
 
 export type InterfaceChoice = { readonly interface: Interface } | { readonly unsupported: RequestIssue };
 
-/** @param wanted JSON by default, if possible */
+/** @param wanted default: JSON if possible */
 export function chooseInterface(
   task: TaskOutline,
   available: AvailableInterfaces,
@@ -31,7 +31,7 @@ export function chooseInterface(
   return { unsupported: { code: 'json_takes_no_two_factor' } };
 }
 
-/** The intersection with a credential's interfaces. */
+/** The interfaces that both the task and the credential support. */
 export function listTaskInterfaces(task: TaskOutline, available: AvailableInterfaces): AvailableInterfaces {
   const isSupported = (via: Interface) => 'interface' in chooseInterface(task, available, via);
   return { json: isSupported('json'), xml: isSupported('xml') };

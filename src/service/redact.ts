@@ -5,16 +5,16 @@ import { MASK } from './secret.ts';
 
 export const MAX_RESPONSE_BYTES = 2 * 1024 * 1024;
 
-/** Documented responses are less than half as deep. */
+/** Documented responses are less than half as deeply nested. */
 export const MAX_DEPTH = 64;
 
-/** Secrets of this length are masked everywhere, also inside words. */
+/** Secrets of at least this length are masked everywhere, even inside words. */
 const MIN_LENGTH_ANYWHERE = 6;
 
-/** Secrets of this length with a digit or sign are masked as whole words. */
+/** Secrets of at least this length with a digit or symbol are masked as whole words. */
 const MIN_WORD_LENGTH = 4;
 
-/** May be a common word. Services require longer passwords. */
+/** May be a common word. Services require passwords that are longer. */
 const SHORT_WORD = /^\p{L}{1,5}$/u;
 
 /** Longer words that are common in responses. */
@@ -30,17 +30,17 @@ const COMMON_RESPONSE_WORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** @param place `name`: a key, which is the service's own word */
+/** @param place `name`: an object key, which is the service's own word */
 export type Mask = (text: string, place?: 'value' | 'name') => string;
 
 /**
- * @returns a function that replaces the secrets with `[secret]`. A text that is only a secret is always masked. In a
- * longer text it depends on the secret, because people have passwords such as `password`, and “the [secret] is wrong”
- * reveals the password where “the password is wrong” doesn't:
+ * @returns a function that replaces the secrets with `[secret]`. A text that is only a secret is always masked. In
+ * longer text, it depends on the secret. Some people's password is `password`, and “the [secret] is wrong” reveals it,
+ * while “the password is wrong” doesn't:
  * - at least 6 characters, and not a common word of responses: masked everywhere;
- * - 4 or 5 characters, including a digit or sign: masked as a whole word;
- * - common words and shorter secrets: masked when marked as a value, in quotation marks or right after `=` or `:`. In a
- * sentence, such a word doesn't look like a secret.
+ * - 4 or 5 characters, including a digit or symbol: masked as a whole word;
+ * - common words and shorter secrets: masked only if marked as a value, in quotation marks or right after `=` or `:`.
+ * In a sentence, such a word doesn't look like a secret.
  */
 export function createMask(secrets: readonly string[]): Mask {
   const sorted = [...new Set(secrets)].filter((secret) => secret !== '').sort((a, b) => b.length - a.length);
@@ -56,7 +56,7 @@ export function createMask(secrets: readonly string[]): Mask {
   };
 }
 
-/** Matches a secret in a longer text. */
+/** Matches a secret within longer text. */
 function buildPattern(secret: string): RegExp {
   const literal = secret.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const common = SHORT_WORD.test(secret) || COMMON_RESPONSE_WORDS.has(secret.toLowerCase());
@@ -68,7 +68,7 @@ function buildPattern(secret: string): RegExp {
     : new RegExp(literal, 'gu');
 }
 
-/** The status code is never masked. */
+/** Never masks the status code. */
 export function maskEnvelope(envelope: Envelope, mask: Mask): Envelope {
   const { stid, status, object, messages, data, received } = envelope;
   const maskText = (text: string | undefined): string | undefined => (text === undefined ? text : mask(text));
@@ -86,7 +86,7 @@ export function maskEnvelope(envelope: Envelope, mask: Mask): Envelope {
   };
 }
 
-/** Masks strings and secret numbers, drops `__proto__` keys. */
+/** Masks strings and secret numbers, and drops `__proto__` keys. */
 function maskValue(value: unknown, mask: Mask): unknown {
   if (typeof value === 'string') return mask(value);
   if (typeof value === 'number') return mask(String(value)) === String(value) ? value : MASK;
@@ -99,14 +99,14 @@ function maskValue(value: unknown, mask: Mask): unknown {
   );
 }
 
-/** @throws InvalidResponseError when too large; checked before decoding. */
+/** Runs before decoding. @throws {InvalidResponseError} if the body is too large */
 export function assertSize(body: Buffer): void {
   if (body.length > MAX_RESPONSE_BYTES) throw new InvalidResponseError('the response is too large');
 }
 
 /**
- * @returns whether it has a `__proto__` key, which a copy must drop.
- * @throws InvalidResponseError when nested too deeply.
+ * @returns whether the value has a `__proto__` key, which a copy must drop
+ * @throws {InvalidResponseError} if it is nested too deeply
  */
 export function assertDepth(value: unknown, depth = 0): boolean {
   if (depth > MAX_DEPTH)
@@ -128,9 +128,9 @@ export function assertDepth(value: unknown, depth = 0): boolean {
 }
 
 /**
- * The first text under one of the names, at any depth. Names are compared by their letters: `authInfo`, `auth_info` and
- * `authinfo1` are all `authinfo`.
- * @param insideNames names of the text within an object with one of the names
+ * Finds the first text under one of the names, at any depth. Compares only the letters of names: `authInfo`,
+ * `auth_info` and `authinfo1` all match `authinfo`.
+ * @param insideNames names for the text within an object that has one of the names
  */
 export function findText(
   value: unknown,
@@ -146,7 +146,7 @@ export function findText(
   });
 }
 
-/** The text itself, or the only text of an object such as `{ value: … }`. */
+/** Returns the text itself, or the only text of an object such as `{ value: … }`. */
 function getSoleText(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value;
   if (typeof value === 'number') return String(value);

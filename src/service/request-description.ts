@@ -7,7 +7,7 @@ import type { Interface, RequestDescription, ServiceTask } from './task.ts';
 /**
  * Pure.
  * @param keys the call's extra record keys
- * @throws InvalidInputError when the interface can't transmit it
+ * @throws {InvalidInputError} if the interface can't transmit the input
  */
 export function describeRequest<I, O>(
   task: ServiceTask<I, O>,
@@ -28,8 +28,8 @@ export function describeRequest<I, O>(
 
 /**
  * Replaces commitments with their secrets.
- * @param secrets by commitment
- * @throws InvalidInputError when one is missing
+ * @param secrets keyed by commitment
+ * @throws {InvalidInputError} if one is missing
  */
 export function insertSecrets(
   description: RequestDescription,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Why a request can't be sent, as codes with data. Stored with orders, so released codes must stay. The data never
- * contains a secret, only what is wrong with it.
+ * Codes with data for why a request can't be sent. They are stored with orders, so don't remove or rename released
+ * codes. The data never contains a secret, only what is wrong with it.
  */
 
 const PLAIN_CODES = [
@@ -10,7 +10,7 @@ const PLAIN_CODES = [
   'credential_not_unicode',
   /** The task is documented only for the other interface. */
   'other_interface_needed',
-  /** The task is documented only for JSON, and the account has two factors. */
+  /** The task is documented only for JSON, and the account uses two-factor authentication. */
   'json_takes_no_two_factor',
   /** Can't be caused by user input. */
   'not_sendable',
@@ -37,7 +37,7 @@ export const requestIssue = z.discriminatedUnion('code', [
     documented: z.array(z.string()),
   }),
   z.object({ code: z.enum(['not_unicode', 'not_xml_character']), field }),
-  /** An empty path segment, `.` or `..`. */
+  /** A path segment that is empty, `.` or `..`. */
   z.object({ code: z.literal('not_in_address'), text: z.string() }),
 ]);
 

@@ -75,7 +75,7 @@ export interface CallResult<O> {
 
 export interface Activity {
   readonly task: string;
-  /** `renewing cafe.rest`. */
+  /** For example `renewing cafe.rest`. */
   readonly name: string;
   readonly ctid?: string | undefined;
 }
@@ -118,7 +118,7 @@ export function createServiceError(
   return new ServiceError(kind, `${name}: ${what}`, { ctid, ...details, task });
 }
 
-/** Converts encoding errors to `invalid_input`; rethrows others. */
+/** Converts encoding errors to `invalid_input` and rethrows others. */
 export function encodeOrThrow<T>(activity: Activity, encode: () => T): T {
   try {
     return encode();
@@ -128,10 +128,7 @@ export function encodeOrThrow<T>(activity: Activity, encode: () => T): T {
   }
 }
 
-/**
- * Validates, describes and encodes an input.
- * @throws ServiceError `invalid_input`
- */
+/** Validates, describes and encodes an input. @throws {ServiceError} `invalid_input` */
 export function prepareTask<I, O>(
   context: ClientContext,
   task: ServiceTask<I, O>,
@@ -198,10 +195,7 @@ function prepareXml(
   return { via: 'xml', sign };
 }
 
-/**
- * Parses the response as the task declares.
- * @throws {ServiceError | SuspendedError}
- */
+/** Sends a request and parses the response as the task declares. @throws {ServiceError | SuspendedError} */
 export async function send<O>(
   context: ClientContext,
   prepared: PreparedRequest<O>,
@@ -278,8 +272,8 @@ function parseResponse<O>(
 }
 
 /**
- * For a failed task whose responses contain secrets: masks values that it would read as secrets, and omits undocumented
- * parts.
+ * For a failed task whose responses contain secrets. Masks values that the task would read as secrets, and omits
+ * undocumented parts.
  */
 function maskReadSecrets<O>(
   read: () => TaskResult<O>,
@@ -335,7 +329,7 @@ function isSuccess(status: number | undefined): boolean {
 
 const MAX_UNREAD_BYTES = 4_000;
 
-/** @param mask undefined: the body isn't kept */
+/** @param mask if undefined, the body isn't kept */
 function describeUnreadResponse(
   { rawBody, headers }: HttpResponse,
   why: string,
@@ -350,13 +344,13 @@ function describeUnreadResponse(
   };
 }
 
-/** The secret as pages quote it, and as its bytes look in another encoding. */
+/** The secret itself, as HTML and JSON escape it, and as its bytes look in another encoding. */
 function listWrittenForms(secret: string): readonly string[] {
   const inPage = secret.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;' })[sign] ?? '&gt;');
   return [secret, inPage, JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('latin1')];
 }
 
-/** Unprintable bytes become `\\x80`. */
+/** Replaces unprintable bytes with `\\x80`. */
 function escapeBytes(text: string, isText: boolean): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is escaped
   const unprintable = isText ? /[\0-\x08\x0b-\x1f\x7f]/g : /[\0-\x08\x0b-\x1f\x7f-\xff]/g;

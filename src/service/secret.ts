@@ -5,8 +5,8 @@ export const MASK = '[secret]';
 
 /**
  * A password, token, shared secret or auth code. Conversions to text (`String`, template literals, `JSON.stringify`,
- * `util.inspect`, loggers) give `[secret]`. Only {@link Secret.reveal} returns it; only codecs, the vault and the view
- * for its owner call it.
+ * `util.inspect`, loggers) give `[secret]`. Only {@link Secret.reveal} returns the value. Only codecs, the vault and
+ * the view for the secret's owner call it.
  */
 export class Secret {
   readonly #value: string;

@@ -11,7 +11,7 @@ export type Interface = 'json' | 'xml';
 /** Service API, Endpoints. */
 export interface JsonShape<I> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Segments after `{base_url}`; the codec percent-encodes them. */
+  /** Path segments after `{base_url}`. The codec percent-encodes them. */
   path(input: I): readonly string[];
   query?(input: I): readonly (readonly [name: string, value: string])[];
   body?(input: I): WireValue;
@@ -21,9 +21,9 @@ export interface JsonShape<I> {
 
 /** Service API, XML interface. */
 export interface XmlShape<I> {
-  /** A string: `0502` keeps its zero. */
+  /** A string, so that `0502` keeps its zero. */
   readonly code: string;
-  /** Follow `code`. `keys` are the call's extra record keys. */
+  /** Elements after `code`. `keys` are the call's extra record keys. */
   elements(input: I, keys: readonly string[]): WireObject;
   /** Uses the call's `keys`. */
   readonly takesKeys?: boolean;
@@ -39,31 +39,31 @@ export interface ServiceResponse {
 
 export interface TaskResult<O> {
   readonly output: O;
-  /** Found in the response; masked in the envelope. */
+  /** Secrets found in the response, to mask in the envelope. */
   readonly secrets?: readonly string[];
-  /** Set when masking single values isn't enough. */
+  /** Set if masking single values isn't enough. */
   readonly envelope?: Envelope;
 }
 
 export const returnNothing = (): TaskResult<undefined> => ({ output: undefined });
 
 export interface ServiceTask<I, O> {
-  /** Such as `domain.renew`. */
+  /** For example `domain.renew`. */
   readonly name: string;
   readonly effect: Effect;
   readonly idempotent: boolean;
-  /** Documented success code; undefined: any success code. */
+  /** The documented success code. If undefined, any success code is accepted. */
   readonly successCode?: string | undefined;
-  /** Its output proves success, such as an opened session: any success code except another task's is accepted. */
+  /** The output, such as an opened session, proves success. Any success code is accepted except another task's. */
   readonly provenByOutput?: boolean;
-  /** The activity, for errors: `renewing cafe.rest`. Never contains a secret. */
+  /** The activity for error messages, such as `renewing cafe.rest`. Never contains a secret. */
   activity(input: I): string;
   readonly json?: JsonShape<I>;
   readonly xml?: XmlShape<I>;
   readonly input: z.ZodType<I>;
   /**
-   * Whether the output consists of secrets in the response. Such a task gets the unmasked response, because masks could
-   * damage a secret, and must not return it unmasked. Other tasks get it masked.
+   * Whether the output consists of secrets in the response. The task then gets the unmasked response, because masking
+   * could damage a secret. It must not return that response unmasked. Other tasks get a masked one.
    */
   readonly readsSecrets?: boolean;
   output(answer: ServiceResponse): TaskResult<O>;
@@ -75,15 +75,15 @@ export type SendableTask<O> = Pick<
   'name' | 'effect' | 'successCode' | 'provenByOutput' | 'readsSecrets' | 'output'
 >;
 
-/** Facts of a task that don't depend on its input. */
+/** Properties of a task that don't depend on its input. */
 export type TaskOutline = Pick<ServiceTask<never, unknown>, 'name' | 'effect' | 'idempotent'> & {
   readonly json?: object;
   readonly xml?: object;
 };
 
 /**
- * Reads are idempotent; other tasks only if declared. Success codes are `S` and the task code (service API, Errors), so
- * a task with an XML shape has its own.
+ * Reads are idempotent, and other tasks only if they declare it. Success codes consist of `S` and the task code
+ * (service API, Errors), so a task with an XML shape has its own.
  */
 export function defineTask<I, O>(
   task: Omit<ServiceTask<I, O>, 'idempotent'> & { readonly idempotent?: boolean },
@@ -99,13 +99,13 @@ export type RequestDescription =
       readonly method: JsonShape<never>['method'];
       /** After `{base_url}`, percent-encoded. */
       readonly path: string;
-      /** Specific to this route, in order. */
+      /** Parameters specific to this route, in order. */
       readonly query?: readonly (readonly [name: string, value: string])[];
       readonly body?: WireValue;
     }
   | {
       readonly interface: 'xml';
-      /** Task code, a string: `0502` keeps its zero. */
+      /** The task code, as a string so that `0502` keeps its zero. */
       readonly code: string;
       /** Follows the code. */
       readonly element: WireObject;

@@ -12,7 +12,7 @@ import { unreadableFileText } from './kit/csv-issue.view.ts';
 import { type FieldDisplay, type FieldErrors, field, splitLines } from './kit/form.ts';
 import { SlackApiError } from './outbound/web.ts';
 
-/* Text attached as a file, or pasted where Slack has no file input. */
+/* Text that is attached as a file, or pasted if Slack doesn't support file inputs. */
 
 const FILE = 'file';
 const ROWS = 'rows';
@@ -34,7 +34,7 @@ export function createCsvFields(hint: string, pasted: Omit<FieldDisplay, 'kind'>
 
 export type TextInput = { readonly text: string; readonly field: string } | { readonly errors: FieldErrors };
 
-/** Reads the CSV file of a form that also has a field for its rows. */
+/** Reads the CSV file of a form that also has a field for pasting rows. */
 export function readCsvInput(call: SubmissionCall): Promise<TextInput> {
   return readTextInput(call, { field: ROWS, missing: NO_CSV_GIVEN });
 }
@@ -48,12 +48,12 @@ export async function readTextInput(
   }: {
     readonly field: string;
     readonly missing: string;
-    /** The field contains the current text, so an attached file takes precedence. */
+    /** The field is prefilled with the current text, so an attached file takes precedence. */
     readonly isPrefilled?: boolean;
   },
 ): Promise<TextInput> {
   const { context, values } = call;
-  // Whitespace inside is kept, because it matters in YAML.
+  // Whitespace within the text is kept, because it matters in YAML.
   const pasted = [values[field] ?? []].flat().join('\n').trimEnd();
   const [address] = splitLines(values[FILE]);
   if (address !== undefined && pasted !== '' && !isPrefilled) return { errors: { [field]: FILE_AND_TEXT } };

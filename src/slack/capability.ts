@@ -1,9 +1,11 @@
-/* Preconditions of commands, forms and buttons. Those that need a domain service aren't offered without one. */
+/* Preconditions of commands, forms and buttons. Without a domain service, those that need one aren't offered. */
 
 /**
- * `service`: a domain service is connected. `linked`: the person has also linked an account. `account`: their own
- * account or the team's. `linked_if_service`: their own account, if a domain service is connected. `linked_or_owner`: the
- * same, unless they own the name of the button.
+ * - `service`: a domain service is connected.
+ * - `linked`: the person has also linked an account.
+ * - `account`: the person can use their own account or the team's.
+ * - `linked_if_service`: if a domain service is connected, the person has linked an account.
+ * - `linked_or_owner`: the same, unless the person owns the name that the button is about.
  */
 export type Needs =
   | 'nothing'

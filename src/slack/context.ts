@@ -27,7 +27,7 @@ import type { ReadFile } from './outbound/download.ts';
 import type { Latest } from './outbound/latest.ts';
 import type { SlackWeb } from './outbound/web.ts';
 
-/** Features' dependencies. Built once in `app/compose.ts` and passed whole. */
+/** Dependencies of all features. Built once in `app/compose.ts` and passed as a whole. */
 export interface SlackContext extends HomeWorkspace, Capability {
   readonly accounts: Accounts;
   /** Features read orders from its `store`. */
@@ -36,9 +36,9 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly buildStatement: (order: Order) => Statement | undefined;
   readonly notifyDue: () => void;
   readonly notifications: NotificationStore;
-  /** How long a process keeps a subject's messages without a heartbeat, in ms. */
+  /** Lease of a process on a subject's messages, in ms. */
   readonly notificationLeaseMs: number;
-  /** Between two messages of a digest in one place, in ms. */
+  /** Pause between two messages of a digest in the same place, in ms. */
   readonly pauseMs?: number;
   readonly expiry: Expiry;
   readonly watchList: WatchListStore;
@@ -49,7 +49,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly names: Names;
   readonly portfolio: PortfolioStore;
   readonly presets: PresetStore;
-  /** Changes of names. Weakening ones wait for confirmation. */
+  /** Changes of names. Changes that weaken protection need confirmation. */
   readonly facts: ProtectedChanges;
   readonly events: EventLog;
   readonly ledger: Ledger;
@@ -57,7 +57,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly prices: PriceStore;
   readonly standIns: StandInStore;
   readonly policies: PolicyStore;
-  /** Changes that another person confirms. */
+  /** Changes that another person must confirm. */
   readonly proposals: Proposals;
   readonly budgets: BudgetStore;
   /** Past spending and upcoming renewals. */
@@ -68,7 +68,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly refreshWaitingCards: () => Promise<void>;
   readonly adoptCard: (orderId: string, card: CardLocation) => Promise<void>;
   readonly directory: SlackDirectory;
-  /** Deletes and stops everything that belongs to a former member. */
+  /** Deletes and stops everything that belongs to a person who has left. */
   readonly offboard: (userId: string) => Promise<void>;
   readonly links: {
     open(purpose: LinkPurpose, userId: string, subject: string): Promise<string | undefined>;
@@ -77,22 +77,22 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly homeTabs: Latest;
   readonly openForms: Latest;
   readonly readFile: ReadFile;
-  /** Whether a delivery's `response_url` may be used. */
+  /** Whether the bot may call a delivery's `response_url`. */
   readonly isSlackAddress: (address: string) => boolean;
-  /** Notifications outside of Slack. */
+  /** Notifications outside Slack. */
   readonly webhooks: Webhooks;
-  /** The saved settings, for notifications. Decisions use `orders.settings`, which a charter may restrict. */
+  /** The saved settings, for notifications. Decisions use `orders.settings` instead, which a charter may restrict. */
   readonly savedSettings: () => Promise<TeamSettings>;
   readonly settingsStore: SettingsStore;
   readonly examine: () => AsyncIterable<Finding>;
-  /** `ADMINS`: may change settings, besides workspace admins and owners. */
+  /** `ADMINS`: people who may change settings, in addition to workspace admins and owners. */
   readonly admins: readonly string[];
   readonly adminsToNotify: AdminsToNotify;
-  /** Limits refused credentials per person, to prevent password guessing through the bot. */
+  /** Limits the rejected credentials per person, so that nobody can guess passwords through the bot. */
   readonly linkTries: Limiter;
-  /** The preset context in the link form. */
+  /** The context that the link form starts with. */
   readonly defaultContext: number;
-  /** Aborts work at shutdown that the next start resumes. */
+  /** Aborts work at shutdown. The next start resumes it. */
   readonly stopLookups: AbortSignal;
   readonly now: () => Date;
   readonly log: Log;
@@ -104,5 +104,5 @@ export interface CardLocation {
   readonly readerId: string;
 }
 
-/** User ids of notified admins. Empty if Slack returns none. */
+/** User ids of the admins to notify. Empty if Slack returns none. */
 export type AdminsToNotify = () => Promise<readonly string[]>;

@@ -13,29 +13,32 @@ export interface Interaction {
   readonly context: SlackContext;
   readonly person: Person;
   readonly channelId: string | undefined;
-  /** Set for actions in a thread, or on a message whose thread gets the answer. */
+  /** Set for actions in a thread, and on messages whose thread gets the answer. */
   readonly threadTs: string | undefined;
-  /** Stays the same when Slack redelivers. */
+  /** The same if Slack redelivers. */
   readonly deliveryId: string;
-  /** In ms of `performance.now`. */
+  /** In ms, from `performance.now`. */
   readonly arrivedAt: number;
-  /** The person's active account. Read once, so one delivery uses one account. */
+  /** The person's active account. Read once, so that a delivery uses only one account. */
   account(): Promise<Account | undefined>;
   /** The account for orders: the person's active one, or else the team's. Read once. */
   orderAccount(): Promise<Account | undefined>;
-  /** Must be called after committing this delivery's changes. Later work isn't awaited. */
+  /** Must be called after the changes of this delivery are committed. Work after it isn't awaited. */
   acknowledge(): void;
   /**
-   * Replies only to this person; a text is mrkdwn. Acknowledges the delivery, so commit changes first.
+   * Replies to this person only; a text is mrkdwn. Acknowledges the delivery, so changes must be committed first.
    * @param options.replace replaces the clicked message, if Slack still allows it
    */
   respond(message: Message | string, options?: { readonly replace?: boolean }): Promise<void>;
-  /** Reports the outcome if the delivery was already acknowledged; otherwise it is shown elsewhere. */
+  /**
+   * Reports the outcome if the delivery was acknowledged before it was known. Otherwise, the outcome is shown
+   * elsewhere.
+   */
   respondIfLate(message: Message | string): Promise<void>;
   /**
-   * Opens a modal, on top of the clicked one if any. Slack allows it within 3 seconds of the action; after that the
-   * person is notified.
-   * @param options.done runs once open; may replace the view
+   * Opens a modal, on top of the clicked one if there is one. Slack allows this within 3 seconds of the action; after
+   * that, the person is notified.
+   * @param options.done runs once the modal is open; may replace its view
    * @param options.undo runs if opening failed, before the notification
    */
   open(
@@ -48,7 +51,7 @@ export interface CommandCall extends Interaction {
   readonly channelId: string;
   readonly words: readonly string[];
   readonly reason: string | undefined;
-  /** Text after `at`, for commands that take a time. */
+  /** The text after `at`, for commands that accept a time. */
   readonly sendAt?: string | undefined;
 }
 
@@ -58,7 +61,7 @@ export interface ActionCall extends Interaction {
   /** Slack's timestamp of the click. */
   readonly clickedAt: string;
   readonly messageTs: string | undefined;
-  /** The modal's content, if the button is in one. */
+  /** The content of the modal, if the button is in one. */
   readonly view:
     | {
         readonly id: string;
@@ -74,7 +77,7 @@ export interface SubmissionCall extends Interaction {
   readonly origin: FormOrigin;
 }
 
-/** Replaces the form. Long work runs in `meanwhile`, which may update the view again. */
+/** Replaces the form. Long work is done in `meanwhile`, which may update the view again. */
 export interface NextView {
   readonly view: ModalView;
   readonly meanwhile?: (show: (view: ModalView) => Promise<void>) => Promise<void>;
@@ -82,29 +85,32 @@ export interface NextView {
 
 export type SubmissionResult =
   | { readonly errors: FieldErrors }
-  /** The form closes; `say` goes only to this person. */
+  /** Closes the form. `say` is shown to this person only. */
   | { readonly say: Message | undefined }
   | NextView;
 
 export interface Command {
-  /** After `/domain`. Starts with the subcommand's name. */
+  /** The text after `/domain`. Starts with the subcommand's name. */
   readonly usage: string;
-  /** Starts with a verb, no full stop. */
+  /** Starts with a verb and has no full stop. */
   readonly summary: string;
   readonly example: string;
-  /** Whether `at TIME` may end its line; undefined: `at` is a word like any other. */
+  /** Whether `at TIME` may end the command. Undefined: `at` is an ordinary word. */
   readonly time?: 'taken' | 'refused';
   run(call: CommandCall): Promise<void>;
 }
 
-/** Overrides of the declared form. */
+/** Overrides the declared form. */
 export type FormOverrides = Partial<Pick<FormView, 'form' | 'origin' | 'values' | 'intro'>>;
 
 export interface FormFeature<Name extends string = string> {
   readonly form: Form<Name>;
-  /** Refuses a form early: the person's account lacks the rights, or the policy refuses the initial values. */
+  /**
+   * Refuses a form before it opens, because the person's account lacks the rights or the policy refuses the initial
+   * values.
+   */
   refusal?(call: Interaction, values?: FormValues): Promise<Message | undefined>;
-  /** Overrides of declared and typed content: fields may depend on values. */
+  /** Overrides declared and typed content, because fields may depend on values. */
   render?(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormOverrides> | FormOverrides;
   issuesOf?(values: FormValues): FieldErrors;
   submit(call: SubmissionCall): Promise<SubmissionResult>;
@@ -151,8 +157,8 @@ export function toViewer({ context, person }: Interaction): PersonViewer {
 }
 
 /**
- * For a form that reports where it was opened.
- * @param subject the form's subject
+ * For a form whose outcome is reported where the form was opened.
+ * @param subject what the form is about
  */
 export function toFormOrigin({ channelId = '', threadTs }: Interaction, subject?: string): FormOrigin {
   return { channelId, threadTs, subject };

@@ -10,7 +10,7 @@ export const FILE_DELETED = 'The file was deleted from Slack. Attach it again, o
 export const FILE_UNREADABLE =
   'I can’t read the file right now. Try again in a minute, or paste the text instead.';
 
-/** @param what starts a sentence elsewhere, so its first letter is a capital */
+/** @param what its first letter is a capital, because it starts a sentence elsewhere */
 export const fileSentText = (what: string) => `I sent you ${uncapitalized(what)} as a direct message.`;
 
 /** @param error Slack's error */

@@ -39,8 +39,8 @@ import { presets } from './presets/presets.ts';
 import { settings } from './settings/settings.ts';
 
 /*
- * All features, by topic, and their preconditions. A new command, form or button needs a row here. Permissions on one
- * order, name or preset are checked where it is handled.
+ * All features by topic, with their preconditions. Every new command, form or button needs a row here. Permissions that
+ * depend on an order, name or preset are checked where it is handled.
  */
 
 type NameOf<Each> = Each extends Command
@@ -85,7 +85,7 @@ function addNeeds({ commands = [], forms = [], actions = [] }: Feature, rows: Lo
   };
 }
 
-/** Forms offered by the message shortcut. */
+/** Forms that the message shortcut offers. */
 const TASK_FORMS: readonly FormFeature[] = [domains, redirects, sslContacts, users, prereg].flatMap(
   ({ forms }): readonly FormFeature[] => forms,
 );

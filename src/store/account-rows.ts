@@ -3,7 +3,7 @@ import type { Account, LinkMethod } from '../accounts/account.ts';
 import { type AccountProfile, readProfile } from '../accounts/profile.ts';
 import { Prisma } from './database.ts';
 
-/* Rows of linked accounts, of people and of the team. */
+/* Rows of personal accounts and of the team's account. */
 
 type Row = Prisma.AccountGetPayload<Record<string, never>>;
 

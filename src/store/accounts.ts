@@ -5,14 +5,13 @@ import { exclusiveChanges } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 import { createTeamAccountStore } from './team-account.ts';
 
-/** Linked credentials on PostgreSQL. */
 export function createAccountStore(database: Database): AccountStore {
   const { prisma } = database;
-  /** Serializes changes of one person's accounts, because each touches several rows. */
+  /** Runs changes of a person's accounts one at a time, because each changes several rows. */
   const lockAccounts = (teamId: string, userId: string) =>
     exclusiveChanges(prisma, JSON.stringify(['accounts', teamId, userId]));
 
-  /** A burst of clicks reads more accounts at once than there are connections. */
+  /** Batched, because a burst of clicks reads more accounts at once than there are connections. */
   const findRow = batch(async (ids: readonly string[]) => {
     const rows = await prisma.account.findMany({ where: { id: { in: [...ids] } } });
     return ids.map((id) => rows.find((row) => row.id === id));
@@ -28,7 +27,7 @@ export function createAccountStore(database: Database): AccountStore {
     team: createTeamAccountStore(database),
     ...wrapStore<Omit<AccountStore, 'team'>>('accounts', {
       list: async (teamId, userId) => {
-        // By context number; the application comes last.
+        // Sorted by context number; the application comes last.
         const orderBy = { context: { sort: 'asc', nulls: 'last' } } as const;
         return (await prisma.account.findMany({ where: { teamId, userId }, orderBy })).map(toAccount);
       },
@@ -126,7 +125,7 @@ export function createAccountStore(database: Database): AccountStore {
   };
 }
 
-/** The key is unique, so a person has at most one active account. */
+/** The key is unique, so that a person has at most one active account. */
 function formatActiveKey(teamId: string, userId: string): string {
   return `${teamId}:${userId}`;
 }

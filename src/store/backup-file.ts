@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
 /*
- * A backup is an SQL script as `pg_dump --data-only` writes it, compressed with gzip: `zcat FILE | psql` loads it into
- * a database that has the schema. The first line says what the file is and which schema it needs. The last line has the
- * number of rows and a hash of everything before it. A restore never runs SQL from the file: it only reads names and
- * rows.
+ * A backup is an SQL script in the format of `pg_dump --data-only`, compressed with gzip: `zcat FILE
+ * psql` loads it into a database that has the schema. The first line has the format and the required schema. The last
+ * line has the number of rows and a hash of everything before it. A restore never runs SQL from the file. It reads only
+ * names and rows.
  */
 
 const BEGIN = '-- domain-steward backup ';
@@ -21,7 +21,7 @@ export const manifest = z.object({
   sequences: z.record(z.string(), z.string()),
   /** Approved orders without a known result, and orders waiting for approval. */
   orders: z.object({ underWay: z.number(), waiting: z.number() }),
-  /** The keys that its sealed values need. */
+  /** The keys needed to decrypt its values. */
   keys: z.array(z.string()),
 });
 /** The first line of a backup. */
@@ -36,14 +36,17 @@ export class BackupFileError extends Error {
 
 export type Table = Manifest['tables'][number];
 
-/** A name quoted for SQL. */
+/** Quotes a name for SQL. */
 export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 export function buildCopy({ name, columns }: Table, direction: 'TO STDOUT' | 'FROM STDIN'): string {
   return `COPY public.${quoteName(name)} (${columns.map(quoteName).join(', ')}) ${direction}`;
 }
 
-/** Streams a backup. @param readRows a table's rows in PostgreSQL's text format, split anywhere */
+/**
+ * Streams a backup.
+ * @param readRows reads a table's rows in PostgreSQL's text format, in chunks of any size
+ */
 export async function* writeBackup(
   head: Manifest,
   readRows: (table: Table) => AsyncIterable<Buffer>,
@@ -59,7 +62,7 @@ export async function* writeBackup(
     yield hashBytes(`${buildCopy(table, 'FROM STDIN')};\n`);
     let count = 0;
     for await (const bytes of readRows(table)) {
-      // A line feed always ends a row: in values it is written as \n.
+      // Every line feed ends a row, because one in a value is written as \n.
       for (const byte of bytes) if (byte === LINE_FEED) count += 1;
       yield hashBytes(bytes);
     }
@@ -84,7 +87,7 @@ export class BackupReader {
     this.#lines = splitLines(pieces);
   }
 
-  /** @throws {BackupFileError} if the file isn't a backup, or has a later format */
+  /** @throws {BackupFileError} if the file isn't a backup or has a newer format */
   async manifest(): Promise<Manifest> {
     const line = await this.#next().catch(() => undefined);
     if (line?.toString().startsWith(BEGIN) !== true)
@@ -95,7 +98,7 @@ export class BackupReader {
     return parsed.data;
   }
 
-  /** Tables must be read in the manifest's order, each to its end. */
+  /** Tables must be read in the order of the manifest, each to its end. */
   async *readRows(table: Table): AsyncGenerator<Buffer> {
     const statement = (await this.#next()).toString();
     if (statement !== `${buildCopy(table, 'FROM STDIN')};\n`) throw createDamagedError();
@@ -109,7 +112,10 @@ export class BackupReader {
     }
   }
 
-  /** Compares what was read with the last line. @throws {BackupFileError} when they differ */
+  /**
+   * Compares what was read with the last line.
+   * @throws {BackupFileError} if they differ
+   */
   async end(): Promise<void> {
     for (;;) {
       const before = this.#hash.copy().digest('hex');

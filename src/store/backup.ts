@@ -12,12 +12,12 @@ import { findSealedKeys } from './sealed-keys.ts';
 import { withSession } from './session.ts';
 
 /**
- * Writes a backup to a file, which gets its name only when it is complete and on disk. The bot can keep running: the
- * backup is one snapshot of the database.
+ * Writes a backup to a file, which gets its final name only when it is complete and on disk. The bot can keep running,
+ * because the backup is a single snapshot of the database.
  */
 export async function takeBackup(url: string, path: string): Promise<Manifest> {
   const partial = `${path}.${randomUUID()}.partial`;
-  // The file has personal data and sealed secrets.
+  // Only the owner may read it: it has personal data and encrypted secrets.
   const file = await open(partial, 'wx', 0o600);
   try {
     const taken = await backupTo(url, file.createWriteStream({ flush: true }));
@@ -31,7 +31,6 @@ export async function takeBackup(url: string, path: string): Promise<Manifest> {
   }
 }
 
-/** Ends the stream. */
 export function backupTo(url: string, output: Writable): Promise<Manifest> {
   return withSession(url, async (client) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
@@ -43,7 +42,7 @@ export function backupTo(url: string, output: Writable): Promise<Manifest> {
   });
 }
 
-/** A new file survives a crash of the machine only if its folder was synced too. */
+/** A new file survives a crash of the machine only if its folder was also synced. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder);
   try {
@@ -53,7 +52,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Prisma's record: a restore creates it by applying migrations. */
+/** Prisma's record of migrations. A restore creates it by applying them. */
 const MIGRATIONS_TABLE = '_prisma_migrations';
 
 const headRows = z.tuple([
@@ -66,7 +65,9 @@ const headRows = z.tuple([
   }),
 ]);
 
-/** The `transaction_timestamp` of a snapshot's transaction can be slightly before the snapshot, never after it. */
+/**
+ * The `transaction_timestamp` of the snapshot's transaction can be slightly before the snapshot, but never after it.
+ */
 const SELECT_HEAD = `
   SELECT transaction_timestamp() AS "takenAt",
     ARRAY(SELECT migration_name::text FROM ${MIGRATIONS_TABLE} WHERE rolled_back_at IS NULL AND finished_at IS NOT NULL
@@ -101,7 +102,7 @@ const SELECT_TABLES = `
   FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> '${MIGRATIONS_TABLE}'
   ORDER BY c.relname`;
 
-/** The tables of the schema, each after the tables it refers to. */
+/** The tables of the schema. Each comes after the tables that it references. */
 export async function readTables(client: pg.ClientBase): Promise<Table[]> {
   let remaining = tables.parse((await client.query(SELECT_TABLES)).rows);
   const sorted: Table[] = [];

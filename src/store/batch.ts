@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { DatabaseUnverifiedError } from './known-server.ts';
 
 const MAX_BATCH_SIZE = 100;
-/** The longest wait for the running batch, so that a hanging one doesn't block the others. */
+/** The longest wait for the running batch, so that one that hangs doesn't block others. */
 const MAX_WAIT_MS = 25;
 
 interface Pending<Request, Result> {
@@ -13,12 +13,12 @@ interface Pending<Request, Result> {
 }
 
 /**
- * Runs concurrent requests as one statement: those of one turn of the event loop, and those that arrive while another
- * batch is running. A single request isn't delayed.
+ * Runs concurrent requests as one statement: the requests of one turn of the event loop, and those that arrive while
+ * another batch is running. A single request isn't delayed.
  *
- * If one request makes the statement fail, each is retried alone; if the database is unreachable, all fail.
+ * If one request makes the statement fail, each is retried alone. If the database can't be reached, all of them fail.
  * @param run handles the requests in one transaction and returns their results in order
- * @param getKey two requests with the same key never share a batch
+ * @param getKey requests with the same key are never in the same batch
  */
 export function batch<Request, Result>(
   run: (requests: readonly Request[]) => Promise<readonly Result[]>,
@@ -29,7 +29,6 @@ export function batch<Request, Result>(
   let isScheduled = false;
   let timer: NodeJS.Timeout | undefined;
 
-  /** Removes the next batch from the queue. */
   function takeBatch(): Pending<Request, Result>[] {
     const keys = new Set<string>();
     const next: Pending<Request, Result>[] = [];
@@ -82,8 +81,8 @@ export function batch<Request, Result>(
 }
 
 /**
- * Shares one query among concurrent reads. Otherwise a burst of clicks reads settings, prices and policies more often
- * than there are connections.
+ * Shares one query among concurrent reads. Otherwise, a burst of clicks would read settings, prices and policies more
+ * often than there are connections.
  */
 export function shareRead<T>(read: () => Promise<T>): () => Promise<T> {
   const share = batch(async (requests: readonly undefined[]) => {
@@ -100,7 +99,7 @@ const SINGLE_ROW_ERRORS: ReadonlySet<string> = new Set([
   '40', // deadlocks
 ]);
 
-/** Whether one request may have made the statement fail, so that the others would succeed without it. */
+/** Whether a single request may have made the statement fail, so that the others would succeed without it. */
 function isCausedByOne(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return SINGLE_ROW_ERRORS.has(error.code?.slice(0, 2) ?? '');
   return error instanceof z.ZodError || error instanceof DatabaseUnverifiedError;

@@ -33,7 +33,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
   const log = (tx: Transaction, { id, ...change }: BudgetChange) =>
     writeEvents(tx, [{ kind: 'budget_changed', subject: { kind: 'budget', id }, ...change }], teamId);
 
-  /** Changes run one at a time, so that the log has the value before each. */
+  /** Changes run one at a time, so that the log has the value before each change. */
   const exclusively = exclusiveChanges(prisma, `budgets ${teamId}`);
 
   const read = async (tx: Transaction, id: string): Promise<Budget | undefined> => {

@@ -3,9 +3,9 @@ import type { SubjectKind } from '../outbox/notifications.ts';
 import type { Database, RunStatement, Transaction } from './database.ts';
 import { announceEvents } from './events.ts';
 
-/* Helpers for stores that change the team's settings through Prisma and log who changed them. */
+/* Helpers for stores that change the team's settings through Prisma and log who made the changes. */
 
-/** @returns a function that runs changes in Prisma transactions, one at a time per lock */
+/** @returns a function that runs changes in Prisma transactions, one at a time for each lock */
 export function exclusiveChanges(prisma: Database['prisma'], lock: string) {
   return <T>(change: (tx: Transaction) => Promise<T>): Promise<T> =>
     prisma.$transaction(async (tx) => {
@@ -19,7 +19,7 @@ export function createRunStatement(tx: Transaction): RunStatement {
   return ({ text, values }) => tx.$queryRawUnsafe(text, ...values);
 }
 
-/** Takes an advisory lock, held until the transaction ends. */
+/** Takes an advisory lock, which is held until the transaction ends. */
 export async function lockChanges(tx: Transaction, lock: string): Promise<void> {
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
 }
@@ -28,7 +28,10 @@ export function planKey(teamId: string, subjectKind: SubjectKind, subjectId: str
   return { teamId, subjectKind, subjectId, purpose: 'plan' };
 }
 
-/** Writes events in the transaction of the change they record. @param teamId defaults to the installation's team */
+/**
+ * Writes events in the transaction of the change that they record.
+ * @param teamId default: the installation's team
+ */
 export function writeEvents(tx: Transaction, events: readonly TeamEvent[], teamId?: string): Promise<void> {
   return announceEvents(createRunStatement(tx), events, teamId);
 }

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { Prisma, type RunStatement } from './database.ts';
 
 /*
- * Reading and writing rows. One zod object says which columns are read, and how. A field `expiresAt` is the column
- * `expires_at`, for reading and for writing.
+ * Reads and writes rows. One zod object defines which columns are read, and how. The field `expiresAt` is the column
+ * `expires_at`, for reading and writing.
  */
 
 const columnNames = new Map<string, string>();
@@ -16,7 +16,7 @@ export function columnName(field: string): string {
   return name;
 }
 
-/** A value for a row: undefined fields can be left out, and arrays can be read-only. */
+/** A value for a row. Undefined fields can be left out, and arrays can be read-only. */
 type Writable<Fields> = {
   readonly [Field in keyof Fields as undefined extends Fields[Field] ? Field : never]?: Fields[Field];
 } & {
@@ -25,22 +25,22 @@ type Writable<Fields> = {
     : Field]: Fields[Field] extends (infer Element)[] ? readonly Element[] : Fields[Field];
 };
 
-/** How SQL selects a row, and how code reads and writes it. */
+/** How SQL selects a row, and how values are read and written. */
 export interface Row<Schema extends z.ZodObject, Computed extends PropertyKey = never> {
   readonly schema: Schema;
-  /** For `SELECT` or `RETURNING`: each column under the name of its field. */
+  /** For `SELECT` or `RETURNING`. Each column has the name of its field. */
   readonly columns: Prisma.Sql;
-  /** The same as one JSON value, for aggregates. Timestamps are texts in it. */
+  /** The same columns as one JSON value, for aggregates. Timestamps are text. */
   readonly json: Prisma.Sql;
-  /** The fields that aren't computed. */
+  /** Names of the fields that aren't computed. */
   readonly stored: readonly string[];
   read(rows: unknown): z.output<Schema>[];
-  /** A value's {@link stored} fields. */
+  /** A value's {@link stored} fields, for writing. */
   write(value: Writable<Omit<z.output<Schema>, Computed>>): Readonly<Record<string, unknown>>;
 }
 
 /**
- * @param table with a dot: `d.`
+ * @param table alias with a dot: `d.`
  * @param computed expressions for fields that aren't columns
  */
 export function row<Schema extends z.ZodObject, Computed extends keyof z.output<Schema> = never>(
@@ -94,7 +94,7 @@ export function copyColumns(source: string, fields: readonly string[]): Prisma.S
   );
 }
 
-/** Rows for a `FROM`, as `json_populate_recordset` reads them: columns have the types of the table. */
+/** Rows for a `FROM`, read by `json_populate_recordset`, so that columns have the types of the table. */
 export function recordset(table: string, rows: readonly Readonly<Record<string, unknown>>[]): Prisma.Sql {
   const records = rows.map((row) =>
     Object.fromEntries(Object.entries(row).map(([field, value]) => [columnName(field), value])),
@@ -103,7 +103,7 @@ export function recordset(table: string, rows: readonly Readonly<Record<string, 
 }
 
 /**
- * Inserts rows that have the same fields, in their order.
+ * Inserts rows in the given order. All rows must have the same fields.
  * @param rest `ON CONFLICT …`, `RETURNING …`
  */
 export async function insertRows(
@@ -119,7 +119,10 @@ export async function insertRows(
     INSERT INTO ${Prisma.raw(table)} (${columns}) SELECT ${columns} FROM ${recordset(table, rows)} ${rest}`);
 }
 
-/** Inserts rows like {@link insertRows}, and replaces those with the same key. @param key its fields */
+/**
+ * Inserts rows like {@link insertRows}, but replaces those with the same key.
+ * @param key the fields of the key
+ */
 export function upsertRows(
   run: RunStatement,
   table: string,
@@ -136,12 +139,12 @@ export function upsertRows(
   );
 }
 
-/** Bytes as `bytea` reads them in JSON. */
+/** Formats bytes so that `bytea` can read them in JSON. */
 export function formatBytea(bytes: Uint8Array): string {
   return `\\x${Buffer.from(bytes).toString('hex')}`;
 }
 
-/** A column that can be NULL, read as undefined. */
+/** A nullable column, read as undefined. */
 export function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullable().transform((value) => value ?? undefined);
 }
@@ -152,16 +155,16 @@ export function jsonColumn<Output>(schema: z.ZodType<Output>) {
 
 export const optionalText = optional(z.string());
 
-/** A sealed secret in a row that was read without Prisma. */
+/** An encrypted secret in a row that was read without Prisma. */
 export const sealedBytes = z.instanceof(Uint8Array).transform((bytes) => Uint8Array.from(bytes));
 
 /**
- * JSON that PostgreSQL can store. It accepts neither NUL nor lone surrogates, which a response of the service can
- * contain. They become U+FFFD, so that the outcome can still be stored.
+ * JSON that PostgreSQL can store. It accepts neither NUL nor lone surrogates, which a response from the service can
+ * contain. They are replaced by U+FFFD, so that the outcome can be stored.
  */
 export function toStorableJson(value: unknown): string {
   const json = JSON.stringify(value);
-  // Both are escaped in JSON. A text that only looks like such an escape just gets a closer check.
+  // JSON escapes both. A text that only looks like such an escape is checked below.
   if (!/\\u(?:0000|d[89a-f])/.test(json)) return json;
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'string' ? part.replace(/[\0\p{Surrogate}]/gu, '\uFFFD') : part,

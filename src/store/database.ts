@@ -15,28 +15,28 @@ export { DatabaseUnverifiedError } from './known-server.ts';
 
 export type Transaction = Prisma.TransactionClient;
 
-/** Made by `Prisma.sql`. */
+/** Created by `Prisma.sql`. */
 export interface Statement {
   readonly text: string;
   readonly values: unknown[];
 }
 
-/** @returns the rows, which the caller checks */
+/** @returns the rows, which the caller must check */
 export type RunStatement = (statement: Statement) => Promise<unknown>;
 
-/** `verified`: the statement runs only on a server that is known to have lost no commit. */
+/** `verified`: the statement runs only on a server that is known not to have lost a commit. */
 export type Trust = 'any' | 'verified';
 
-/** The bot's connections to PostgreSQL: one pool for Prisma and SQL. */
+/** The bot's connections to PostgreSQL: one pool, shared by Prisma and SQL. */
 export interface Database {
   readonly prisma: PrismaClient;
   /**
-   * Runs a statement without Prisma, which saves CPU time on frequent queries. Timestamps come as `Date`, 64-bit
-   * numbers as text.
-   * @throws {DatabaseUnverifiedError} when it needs a verified server and this one isn't verified
+   * Runs a statement without Prisma, which saves CPU time for frequent queries. Timestamps are returned as `Date`,
+   * 64-bit numbers as text.
+   * @throws {DatabaseUnverifiedError} if it needs a verified server and this one isn't verified
    */
   run(statement: Statement, trust?: Trust): Promise<unknown>;
-  /** Runs statements in one transaction, which is rolled back when `work` throws. */
+  /** Runs statements in one transaction, which is rolled back if `work` throws. */
   transaction<T>(work: (run: RunStatement) => Promise<T>, trust?: Trust): Promise<T>;
   /** The server that {@link run} and {@link transaction} use. */
   readonly server: KnownServer;
@@ -48,41 +48,41 @@ export interface Database {
 export interface DatabaseOptions {
   /** `postgresql://…` */
   readonly url: string;
-  /** Gets a line for each idle connection that broke. */
+  /** Gets an entry for each idle connection that breaks. */
   readonly log?: Log;
-  /** Further queries wait for a free connection. */
+  /** If all are in use, further queries wait. */
   readonly maxConnections?: number;
-  /** A connection that was idle for this long is tested before use. */
+  /** Connections that were idle for this long are tested before use. */
   readonly checkAfterMs?: number;
 }
 
 const MAX_CONNECTIONS = 10;
-/** On a busy database hardly any connection is idle for so long, so the test costs nothing there. */
+/** On a busy database, connections are hardly ever idle for this long, so the test costs nothing. */
 const CHECK_AFTER_MS = 50;
-/** The longest wait for a new connection, or for a free one of the pool. */
+/** The longest wait for a new connection or for a free one in the pool. */
 const CONNECT_TIMEOUT_MS = 8_000;
 /** Long, because opening a connection is slow on a busy machine. */
 const IDLE_CONNECTION_TIMEOUT_MS = 5 * MINUTE_MS;
 const STATEMENT_TIMEOUT_MS = 10_000;
-/** A client-side timeout, in case the server doesn't even report that it ended the statement. */
+/** Client-side timeout, in case the server doesn't report that it stopped the statement. */
 const QUERY_TIMEOUT_MS = 12_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 
 /**
- * Prisma's adapter writes timestamps without an offset and ignores the offset of those that it reads, so the time zone
- * is UTC. `random_page_cost` is that of memory and of SSDs: plans are cached, and one that was made while a table was
- * small must use its indexes too.
+ * The time zone is UTC, because Prisma's adapter writes timestamps without an offset, and ignores the offset of those
+ * it reads. `random_page_cost` is set for memory and SSDs: plans are cached, and a plan made while a table was small
+ * must use its indexes too.
  */
 const SETTINGS = `SET TIME ZONE 'UTC'; SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}; SET random_page_cost = 1.1`;
 
 const SESSION = `${SETTINGS}; ${SEARCH_PATH}; ${DURABLE_COMMITS}; SELECT ${SERVER} AS server`;
-/** The result of the last statement of {@link SESSION}. */
+/** The result of the last statement in {@link SESSION}. */
 const sessionResults = z
   .array(z.object({ rows: z.array(z.unknown()) }))
   .transform((results) => z.tuple([z.object({ server: z.string() })]).parse(results.at(-1)?.rows)[0].server);
 
-/** Opens the database lazily, with the first query. Every query has a timeout. */
+/** Opens the database lazily, on the first query. Every query has a timeout. */
 export function openDatabase({
   url,
   log,
@@ -91,7 +91,7 @@ export function openDatabase({
 }: DatabaseOptions): Database {
   let isClosing = false;
   const broken = (err: Error) => {
-    // An embedded server that stops ends connections that are already closing.
+    // When an embedded server stops, it breaks connections that are already closing.
     if (!isClosing) log?.warn({ err }, 'a connection to the database broke');
   };
   const server = new KnownServer();
@@ -103,14 +103,14 @@ export function openDatabase({
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: IDLE_CONNECTION_TIMEOUT_MS,
     query_timeout: QUERY_TIMEOUT_MS,
-    // A transaction's statements needn't wait for each other's results.
+    // The statements of a transaction needn't wait for each other's results.
     pipeline: true,
     onConnect: async (client) => {
       server.addConnection(client, sessionResults.parse(await client.query(SESSION)));
     },
   };
   const pool = new LivePool(options, checkAfterMs, server);
-  // The running query fails with the error. Without a listener the error would also end the process.
+  // The running query already fails with the error. Without a listener, the error would also end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', broken);
   const nameStatement = createStatementNames();
@@ -121,7 +121,7 @@ export function openDatabase({
   const prisma = new PrismaClient({
     adapter,
     transactionOptions: { maxWait: CONNECT_TIMEOUT_MS, timeout: STATEMENT_TIMEOUT_MS },
-    // Prisma's full messages quote the values of a query.
+    // Prisma's full messages contain the values of a query.
     errorFormat: 'minimal',
     log: [],
   });
@@ -137,7 +137,7 @@ export function openDatabase({
     try {
       return (await client.query({ name: nameStatement(text), text, values })).rows;
     } catch (error) {
-      // `detail` and `where` can contain row values, which must not reach the log.
+      // `detail` and `where` can contain values of rows, which must not get into the log.
       if (error instanceof pg.DatabaseError) Object.assign(error, { detail: undefined, where: undefined });
       throw error;
     }
@@ -155,7 +155,7 @@ export function openDatabase({
         client.release();
         return rows;
       } catch (error) {
-        // The state of the session is not known after an error.
+        // After an error, the state of the connection isn't known.
         client.release(true);
         throw error;
       }
@@ -177,7 +177,7 @@ export function openDatabase({
         }
         throw error;
       } finally {
-        // When the connection closes, the server rolls back its transaction.
+        // If the connection is closed, the server rolls back its transaction.
         client.release(broken);
       }
     },
@@ -190,10 +190,10 @@ export function openDatabase({
   };
 }
 
-/** A query failed. The message has only the activity and codes; the database's message is in `cause`. */
+/** A query failed. The message has only the activity and codes. The database's own message is in `cause`. */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
-  /** The server's SQLSTATE, else the adapter's or Prisma's own code. */
+  /** The server's SQLSTATE, or else the code of the adapter or of Prisma. */
   readonly code: string | undefined;
 
   constructor(activity: string, cause: unknown) {
@@ -204,7 +204,6 @@ export class StoreError extends Error {
 }
 
 /**
- * Runs database work.
  * @param activity for the log: `counting orders`
  * @throws {StoreError} for every error
  */
@@ -218,7 +217,10 @@ export async function withStoreError<T>(activity: string, work: () => Promise<T>
 
 type StoreMethods<Methods> = Readonly<Record<keyof Methods, (...values: never[]) => Promise<unknown>>>;
 
-/** A store whose methods throw {@link StoreError}. The activity is the name of the store and of the method: `orders.load`. */
+/**
+ * Makes all methods of a store throw {@link StoreError}. The activity is the names of the store and method:
+ * `orders.load`.
+ */
 export function wrapStore<Methods extends StoreMethods<Methods>>(name: string, methods: Methods): Methods {
   return new Proxy(methods, {
     get(target, key) {

@@ -15,7 +15,7 @@ import {
 import { jsonColumn, optional, optionalText, row } from './columns.ts';
 import type { Prisma } from './database.ts';
 
-/* Rows of the watch list. SQL returns the same fields as Prisma. */
+/* Rows of the watch list. SQL and Prisma return the same fields. */
 
 export const expirySource = z.enum(['rdap', 'whois', 'order', 'person']);
 
@@ -45,7 +45,7 @@ const lapseShape = {
   lapseConfirmedAt: optionalTimestamp,
 };
 
-/** A row, whether Prisma or SQL reads it. */
+/** A row, read by Prisma or SQL. */
 export const domainRow = row(
   z.object({
     name: z.string(),
@@ -142,7 +142,6 @@ export function toDomain(row: z.output<typeof domainRow.schema>): WatchedDomain 
   };
 }
 
-/** Reads rows of {@link domainRow}. */
 export function readDomains(rows: unknown): WatchedDomain[] {
   return domainRow.read(rows).map(toDomain);
 }
@@ -161,7 +160,7 @@ export function toDateColumns({ expiry, changed, renewed, ...dates }: NameDates)
   } satisfies Record<keyof typeof datesShape, unknown>;
 }
 
-/** The columns that a change may write, by field. */
+/** The columns that a change can write, by field. */
 export function toDomainColumns({ snooze, lapse, ...domain }: WatchedDomain) {
   return {
     ...toDateColumns(domain),

@@ -10,17 +10,17 @@ import { Prisma, type Statement } from './database.ts';
 import { domainRow, toDomain, toDomainColumns } from './domain-rows.ts';
 
 /*
- * Statements of the watch list that Prisma can't express (claims, locks, many names at once), and those that follow
- * every renewal.
+ * Statements of the watch list that Prisma can't express, such as claims, locks and changes of many names, and
+ * statements that run after every renewal.
  */
 
-/** `reminded_threshold` of a name without reminders for its current expiry. */
+/** `reminded_threshold` of a name that got no reminders for its current expiry. */
 export const NO_REMINDER = 2_147_483_647;
 
-/** The expiry of `d`; of a deleted name with an unknown expiry, the deletion. */
+/** The expiry of `d`. If it is unknown and the name was deleted, the deletion. */
 export const EXPIRES_AT = Prisma.sql`COALESCE(d.expires_at, d.deleted_at)`;
 
-/** Midnight UTC of the day of {@link EXPIRES_AT}, the form used by reminders. */
+/** Midnight UTC of the day of {@link EXPIRES_AT}. Reminders use this form. */
 export const EXPIRY_DAY = Prisma.sql`(date_trunc('day', ${EXPIRES_AT} AT TIME ZONE 'UTC') AT TIME ZONE 'UTC')`;
 
 export function selectDomains(names: readonly string[]): Statement {
@@ -28,8 +28,8 @@ export function selectDomains(names: readonly string[]): Statement {
 }
 
 /**
- * Adds a name to the list; fails by the primary key if it is already there. If it was on the list before, earlier
- * decisions about its expiry count.
+ * Adds a name to the list. Violates the primary key if it is already there. If it was on the list before, earlier
+ * decisions about its expiry still count.
  */
 export function insertDomain(domain: WatchedDomain): Statement {
   const { name, version, addedBy, addedAt, nextRegistryAt: nextDnsAt } = domain;
@@ -42,19 +42,19 @@ export function insertDomain(domain: WatchedDomain): Statement {
     FROM ${recordset('domains', [fields])} d`;
 }
 
-/** Compare-and-swap; returns the name, or no row if it was changed meanwhile. */
+/** Compare-and-swap. Returns the name, or no row if it was changed concurrently. */
 export function updateDomain(before: WatchedDomain, after: WatchedDomain): Statement {
   return Prisma.sql`
     UPDATE domains SET ${assignColumns(toDomainColumns(after))}, version = version + 1
     WHERE name = ${before.name} AND version = ${before.version} RETURNING name`;
 }
 
-/** The most changes of one name from registries and the DNS that are kept per day (UTC). */
+/** The most observations of a name from its registry and DNS that are kept per day (UTC). */
 export const MAX_OBSERVATIONS_PER_DAY = 50;
 
 /**
- * Adds observations of a name. JSON drops undefined values. Beyond {@link MAX_OBSERVATIONS_PER_DAY} the record of the name
- * changes without a line in its history, so that a zone that changes all the time doesn't fill the database.
+ * Adds observations of a name. JSON drops undefined values. Beyond {@link MAX_OBSERVATIONS_PER_DAY}, only the name's
+ * record is updated, so that a zone that changes constantly doesn't fill the database.
  */
 export function insertObservations(name: string, observations: readonly NameObservation[]): Statement {
   const rows = observations.map(({ origin, at, ...data }) => ({ origin, at, data }));
@@ -69,7 +69,7 @@ export function insertObservations(name: string, observations: readonly NameObse
       WHERE date_trunc('day', k.at, 'UTC') = date_trunc('day', o.at, 'UTC')))`;
 }
 
-/** Removes a name, with its reminders about expiry and deletion. Returns its name, or no row. */
+/** Removes a name and the reminders about its expiry or deletion. Returns the name, or no row. */
 export function removeDomain(name: string): Statement {
   return Prisma.sql`
     WITH removed AS (DELETE FROM domains WHERE name = ${name} RETURNING name),
@@ -80,14 +80,14 @@ export function removeDomain(name: string): Statement {
 /** Rows of {@link updateDomain} and {@link removeDomain}. */
 export const changedNames = z.array(z.object({ name: z.string() }));
 
-/** Rows of {@link claimSuccess}: the name as it is on the list, or undefined if it isn't there. */
+/** Rows of {@link claimSuccess}: the name on the list, or undefined if it isn't there. */
 export const claimedSuccessRows = z.array(
   z.union([domainRow.schema.transform(toDomain), z.object({ name: z.null() }).transform(() => undefined)]),
 );
 
 /**
- * Records that a success was applied to the list; returns no row if it already was. Locks the name's row, so that
- * nothing is computed from an older version.
+ * Records that the list was updated after a success. Returns no row if it had already been updated. Locks the name's
+ * row, so that later steps read its latest version.
  */
 export function claimSuccess(orderId: string, n: number, now: Date): Statement {
   return Prisma.sql`
@@ -101,10 +101,9 @@ export function claimSuccess(orderId: string, n: number, now: Date): Statement {
 }
 
 /**
- * Records on a name which reminder was posted for its new expiry; this column alone finds due reminders. It must follow
- * the change in the same transaction: the row is locked then, and the reminders for the former date can be read.
- *
- * @param from the former date of the same end; reminders for it count.
+ * Records which reminder was posted for a name's new expiry. Due reminders are found by this column alone. Must follow
+ * the change in the same transaction, which has locked the row, so that the reminders for the former date can be read.
+ * @param from the former date of the same expiry; its reminders count
  */
 function recordReminder(name: string, expiresAt: Date, from: Date | undefined): Statement {
   const day = new Date(utcDay(expiresAt));
@@ -126,8 +125,8 @@ function recordReminder(name: string, expiresAt: Date, from: Date | undefined): 
 }
 
 /**
- * Forgets the reminders about expiry and deletion. If the name expires again, they would suppress all earlier
- * reminders.
+ * Deletes the reminders about expiry and deletion. Otherwise, if the name expires again, they would suppress all
+ * earlier reminders.
  */
 function forgetReminders(name: string): Statement {
   return Prisma.sql`
@@ -156,13 +155,13 @@ export function buildReminderUpdates(
   ];
 }
 
-/** The author of a change, and who confirmed it if it is protected. */
+/** Who made a change, and who confirmed it if it was protected. */
 export type Changer = Omit<WatchDecision, 'kind'>;
 
 /**
- * Adds names. An imported date never replaces one from the registry or an order, and only a later one from WHOIS. If it
- * is earlier than another person's date, its author is cleared, so that a later date still needs a second person.
- * `xmax` is 0 for a new row.
+ * Adds names. An imported date never replaces one from the registry or an order. It replaces one from WHOIS only if it
+ * is later. If it is earlier than another person's date, the author is cleared, so that a later date still needs a
+ * second person. `xmax` is 0 for a new row.
  */
 export function importNames(
   names: readonly ImportedName[],
@@ -205,7 +204,7 @@ export function importNames(
 /** Rows of {@link countMonths}. */
 export const monthRows = z.array(z.object({ month: z.string(), count: z.number() }));
 
-/** Counts expiring names by month in a time zone, without names that are left to lapse. */
+/** Number of names that expire in each month of a time zone, without names that will lapse. */
 export function countMonths(from: Date, until: Date, timeZone: string): Prisma.Sql {
   return Prisma.sql`
     SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month, count(*)::int AS count

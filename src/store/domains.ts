@@ -24,7 +24,7 @@ import {
 import { setDetails } from './portfolio.ts';
 import { createWatchListPages } from './watch-list-pages.ts';
 
-/** @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method if the database fails */
 export function createWatchListStore({ prisma, run, transaction }: Database): WatchListStore {
   const findMany = async (names: readonly string[]) => readDomains(await run(selectDomains(names)));
   const pages = createWatchListPages(prisma);
@@ -65,7 +65,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
             await setDetails(runInside, after.name, details.change, changer, before === undefined);
             return true;
           });
-        // The name was added meanwhile, so it can be read now.
+        // The name was added concurrently, so it can be read now.
         return attempt().catch((error: unknown) => {
           if (isUniqueViolation(error)) return attempt();
           throw error;
@@ -75,7 +75,10 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
   };
 }
 
-/** @param run in a transaction, if statements follow. @returns false if the name was changed meanwhile */
+/**
+ * @param run of a transaction, if more statements follow
+ * @returns false if the name was changed concurrently
+ */
 async function swapDomain(
   run: RunStatement,
   before: WatchedDomain,

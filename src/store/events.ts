@@ -7,8 +7,8 @@ import { type Database, Prisma, type RunStatement, type Statement, withStoreErro
 import { orderRow, readOrders, selectOrders, toOrder } from './order-rows.ts';
 
 /*
- * The log. An event is written in the transaction of the change it records and never changed: a trigger refuses that.
- * Rows are read with the schemas of `events.ts` here and nowhere else.
+ * The log. An event is written in the transaction of the change that it records, and never changed: a trigger prevents
+ * it. Only this file reads rows, with the schemas of `events.ts`.
  */
 
 class UnreadableEventError extends Error {
@@ -29,12 +29,15 @@ export function toOrderEvents(orderId: string, log: readonly OrderLogEntry[]): N
   return log.map((entry) => ({ ...entry, subject: { kind: 'order', id: orderId } }));
 }
 
-/** Events as a draft's row stores them. */
+/** Events in the form in which a draft's row stores them. */
 export function toDraftEvents(events: readonly NewOrderEvent[]) {
   return events.map(toEventRow);
 }
 
-/** Writes events in order. @param teamId defaults to the installation's team */
+/**
+ * Writes events in order.
+ * @param teamId default: the installation's team
+ */
 export function insertEvents(
   run: RunStatement,
   events: readonly (TeamEvent | NewOrderEvent)[],
@@ -53,7 +56,10 @@ const insertedRows = z.array(
   z.object({ teamId: z.string(), seq: z.string(), kind: z.string(), at: z.date() }),
 );
 
-/** Writes events in the transaction of the change they record, and queues notifications for announced ones. */
+/**
+ * Writes events in the transaction of the change that they record, and queues notifications for those that are
+ * announced.
+ */
 export async function announceEvents(
   run: RunStatement,
   events: readonly TeamEvent[],
@@ -91,12 +97,12 @@ function parseEvent<Schema extends z.ZodType>(schema: Schema, seq: string, event
   return read.data;
 }
 
-/** Events of an order, as {@link historyColumn} returns them. */
+/** The events of an order, as returned by {@link historyColumn}. */
 export const historyRows = z.array(z.looseObject({ seq: z.string() }));
 
 /**
- * A column with the events of the order `o`, oldest first; for a draft, those stored in its row. @param where which of
- * the events `e`
+ * A column with the events of the order `o`, oldest first. For a draft, these are the events in its row.
+ * @param where selects among the events `e`
  */
 export function historyColumn(where: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
   return Prisma.sql`
@@ -110,7 +116,7 @@ export function historyColumn(where: Prisma.Sql = Prisma.sql`true`): Prisma.Sql 
     ) END AS history`;
 }
 
-/** The events that limit what items of orders may still send: rows of `id` and `history`. */
+/** The events that limit what the items of orders may still send, as rows of `id` and `history`. */
 export function selectLimits(items: readonly { readonly id: string; readonly n: number }[]): Prisma.Sql {
   return Prisma.sql`
     SELECT w.id, (
@@ -136,7 +142,7 @@ export const orderHistories = z.array(
     .transform(({ id, history }) => [id, readHistory(history)] as const),
 );
 
-/** Of events `e`. */
+/** Columns of events `e`. */
 const eventRow = row(
   z.object({
     seq: z.string(),
@@ -165,13 +171,13 @@ export const orderWithHistory = z.compile(
   ),
 );
 
-/** An order with its events, oldest first, without the per-item events of bulk orders. */
+/** An order with its events, oldest first. Leaves out the per-item events of bulk orders. */
 export function selectWithHistory(id: string): Statement {
   const shown = Prisma.sql`(o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))`;
   return Prisma.sql`SELECT ${orderRow.columns}, ${historyColumn(shown)} FROM orders o WHERE o.id = ${id}`;
 }
 
-/** Events per read, which bounds the memory of an export. */
+/** Events per read. Limits the memory that an export needs. */
 const PAGE_SIZE = 500;
 
 /** @param pageSize events per read */

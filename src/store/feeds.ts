@@ -13,7 +13,7 @@ function toColumns({ tokenHash, sealed }: FeedRecord, now: Date) {
   return { tokenHash, sealed: sealed.bytes, keyId: sealed.keyId, createdAt: now };
 }
 
-/** Calendar feeds. @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method if the database fails */
 export function createFeedStore({ prisma }: Database): FeedStore {
   return wrapStore('feeds', {
     find: async (userId) => {

@@ -3,12 +3,13 @@ import { z } from 'zod';
 import { inTransaction, sumByTable, type TableChange } from './session.ts';
 
 /*
- * Removes a person from everything that is stored. Their actions stay, attributed to `former`: their id is replaced in
- * every column of every table. First, rows that are only about this person are deleted.
+ * Removes a person from all stored data. Their actions stay and are attributed to `former`: their id is replaced in
+ * every column of every table. Rows that are only about this person are deleted first.
  */
 
 /**
- * `$1` is the person. The order matters: a statement that finds rows by a column runs before that column is replaced.
+ * `$1` is the person. The order matters: a statement that finds rows by a column must run before that column is
+ * replaced.
  */
 const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
   [
@@ -26,7 +27,7 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
   ['orders', "UPDATE orders SET ownership = ownership - 'owner' WHERE ownership ->> 'owner' = $1"],
   ['orders', "UPDATE orders SET account_login = 'former' WHERE requester_id = $1"],
   ['signing_links', 'DELETE FROM signing_links s WHERE names_person(to_jsonb(s)::text, $1)'],
-  // It names the approver and the requester, and no longer counts once the order has ended.
+  // The signature contains the approver and the requester. It isn't needed after the order has ended.
   ['approvals', 'UPDATE approvals SET signature = NULL WHERE names_person(signature::text, $1)'],
   ['stand_ins', 'DELETE FROM stand_ins WHERE user_id = $1 OR stand_in_id = $1'],
   [
@@ -44,12 +45,14 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
   ['domains', 'UPDATE domains SET owner_id = NULL, owner_left_at = NULL WHERE owner_id = $1'],
 ];
 
-/** Append-only tables: the functions of events and observations forget, and the others name nobody. */
+/**
+ * Append-only tables. The functions for events and observations remove the person; the other tables contain no people.
+ */
 const APPEND_ONLY = ['events', 'observations', 'ledger_entries', 'seals', 'anchors'];
 
 const columnRows = z.array(z.object({ table: z.string(), columns: z.array(z.string()) }));
 
-/** One statement for each table, which replaces `$1` by `former` in every column that can hold text. */
+/** One statement per table, which replaces `$1` by `former` in every text column. */
 async function replaceEverywhere(client: pg.Client): Promise<readonly (readonly [string, string])[]> {
   const { rows } = await client.query(
     `SELECT c.table_name AS table, array_agg(format('%1$I = without_person(%1$I::text, $1)::%2$s', c.column_name,
@@ -95,13 +98,13 @@ const SELECT_NEEDED = `
   UNION ALL SELECT 'policy_draft', NULL FROM policy_drafts WHERE names_person(rules::text, $1)
   ORDER BY 1, 2`;
 
-/** The changes made, or planned in a dry run; none if the person is still needed. */
+/** The changes that were made, or that a dry run would make. None if the person is still needed. */
 export type Forgetting =
   | { readonly done: true; readonly changes: readonly TableChange[] }
   | { readonly done: false; readonly needed: readonly StillNeeded[] };
 
 /**
- * Forgets a person. A dry run changes nothing and reports what would be changed.
+ * Removes a person from all stored data. A dry run changes nothing and reports what would change.
  * @param person Slack user id
  */
 export function forgetPerson(

@@ -6,7 +6,7 @@ import { type Database, DatabaseUnverifiedError, Prisma, wrapStore } from './dat
 import { SERVER } from './session-settings.ts';
 
 const ID = 1;
-/** A process that wrote nothing for this long, while others did, was killed. */
+/** If a process wrote nothing for this long while others did, it was killed. */
 const SILENCE_MS = MINUTE_MS;
 
 const SERVER_NAME = Prisma.raw(SERVER);
@@ -39,9 +39,9 @@ export function createHeartbeat({ run, server }: Database): Heartbeat {
 }
 
 /**
- * The timeline is read from the log, because the one of the last checkpoint changes late after a promotion. A server
- * writes a checkpoint at each clean stop, and at each start after a crash, so the last checkpoint shows where the log
- * ended then.
+ * The timeline is read from the log, because the timeline of the last checkpoint is outdated for a while after a
+ * promotion. A server writes a checkpoint at each clean stop and at each start after a crash. So the last checkpoint
+ * shows where the log ended at that time.
  */
 const SELECT_SIGHTING = Prisma.sql`
   SELECT
@@ -78,7 +78,7 @@ const sightingRows = z.tuple([
   }),
 ]);
 
-/** Returns the count, or no row if the row or the server has changed since the sighting. */
+/** Returns the count, or no row if the row or the server has changed since it was read. */
 function upsertBeat(at: Date, seen: HeartbeatReading, processId: string, isLast: boolean): Prisma.Sql {
   const own = isLast ? {} : { [processId]: at };
   return Prisma.sql`

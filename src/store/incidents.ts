@@ -71,8 +71,8 @@ function toIncident({
 }
 
 /**
- * Saves how a lookup changed an incident, in the transaction that saves the lookup.
- * @returns false if the incident was changed meanwhile
+ * Saves a lookup's changes to an incident, in the transaction that saves the lookup.
+ * @returns false if the incident was changed concurrently
  */
 export async function saveIncident(
   run: RunStatement,
@@ -91,7 +91,7 @@ export async function saveIncident(
     if (!(await swapIncident(run, teamId, before, after))) return false;
     await run(markPlan(teamId, { kind: 'incident', id: after.id }, at));
   }
-  // The cards of pending orders show it.
+  // The cards of pending orders show the incident.
   await run(Prisma.sql`
     UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${at}::timestamptz)
     FROM orders o WHERE o.state = 'PENDING' AND n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id
@@ -115,7 +115,7 @@ function buildEvents({ before, after, added, at }: IncidentUpdate): TeamEvent[] 
   return after.state === 'over' ? [...noticed, over] : noticed;
 }
 
-/** The webhooks for an incident that a lookup opened or changed. */
+/** Webhooks for an incident that a lookup opened or changed. */
 function buildWebhooks({ before, after, added, at }: IncidentUpdate): WebhookEvent[] {
   const { name, id: incident_id } = after;
   const noticed = added.map(({ kind: code, before: was, after: is }, index): WebhookEvent => {
@@ -126,7 +126,7 @@ function buildWebhooks({ before, after, added, at }: IncidentUpdate): WebhookEve
   return after.state === 'over' ? [...noticed, over] : noticed;
 }
 
-/** The webhooks for a person's decision about an incident. */
+/** Webhooks for a person's decision about an incident. */
 function buildDecisionWebhooks(
   { id: incident_id, name, state }: Incident,
   kind: string,
@@ -157,7 +157,7 @@ async function swapIncident(
 
 const IS_OPEN = Prisma.sql`state IN ('open', 'raised')`;
 
-/** @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method if the database fails */
 export function createIncidentStore({ run, transaction }: Database, teamId: string): IncidentStore {
   const incidents = async (rest: Prisma.Sql) => {
     const found = await run(

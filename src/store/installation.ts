@@ -1,12 +1,12 @@
 import { type Database, wrapStore } from './database.ts';
 
-/** The workspace of this database's rows. */
+/** The workspace that this database's rows belong to. */
 export interface InstallationStore {
-  /** New rows belong to this workspace from now on. Rows of another workspace keep theirs. Idempotent. */
+  /** New rows belong to this workspace from now on. Rows of another workspace stay there. Idempotent. */
   serve(teamId: string): Promise<void>;
 }
 
-/** @throws {StoreError} when the database fails */
+/** @throws {StoreError} if the database fails */
 export function createInstallationStore({ prisma }: Database): InstallationStore {
   return wrapStore('installation', {
     serve: async (teamId) => {

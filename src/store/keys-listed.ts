@@ -11,7 +11,7 @@ const rows = z.array(
   }),
 );
 
-/** The added passkeys, oldest first, for the operator. */
+/** The registered passkeys, oldest first, for the operator. */
 export async function readKeys(client: pg.Client): Promise<z.output<typeof rows>> {
   const found = await client.query(`
     SELECT e.subject_id AS fingerprint, e.actor AS owner, coalesce(e.data->>'label', '') AS label, e.at,

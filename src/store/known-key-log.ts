@@ -1,7 +1,7 @@
 import type { LoggedCharter } from '../approvals/charter.ts';
 import type { KeyLog } from '../approvals/signing/key-ring.ts';
 
-/** The log of keys and charters up to an event. */
+/** The log of keys and charters up to a certain event. */
 export interface KnownLog {
   readonly keys: KeyLog;
   readonly charters: readonly LoggedCharter[];
@@ -12,8 +12,8 @@ export interface KnownLog {
 }
 
 /**
- * The log as this process has verified it. A process without one trusts no key until it has compared the log with its
- * seals.
+ * The part of the log that this process has verified. Until the process has compared the log with its seals, it trusts
+ * no key.
  */
 export class KnownKeyLog {
   log: KnownLog | undefined;

@@ -1,6 +1,6 @@
 /**
- * The server was replaced or restarted, and the heartbeat hasn't checked yet that it has every commit of the last one.
- * Until then no order is claimed or sent.
+ * The server was replaced or restarted, and the heartbeat hasn't yet confirmed that the new one has the last known
+ * commit. Until then, no order is claimed or sent.
  */
 export class DatabaseUnverifiedError extends Error {
   override readonly name = 'DatabaseUnverifiedError';
@@ -20,7 +20,7 @@ export class KnownServer {
   #position = 0;
   #onOther: () => void = () => undefined;
 
-  /** Call it for a new connection before use. The first connection's server is trusted. */
+  /** Call this for a new connection before it is used. The server of the first connection is trusted. */
   addConnection(connection: object, server: string): void {
     this.#servers.set(connection, server);
     this.#verified ??= server;
@@ -28,7 +28,7 @@ export class KnownServer {
     if (server !== this.#verified) this.#onOther();
   }
 
-  /** @returns whether the connection leads to the same server as the newest one */
+  /** @returns whether the connection is to the same server as the newest connection */
   isLatest(connection: object): boolean {
     return this.#servers.get(connection) === this.#latest;
   }
@@ -37,14 +37,14 @@ export class KnownServer {
     return this.#latest === this.#verified && !this.#isSuspended;
   }
 
-  /** Records the log position of the verified server. */
+  /** Records the position in the verified server's log. */
   recordPosition(position: number): void {
     if (this.isVerified) this.#position = Math.max(this.#position, position);
   }
 
   /**
    * Whether a server has lost a commit that this process has seen.
-   * @param startPosition the end of its log when it was started, or a later position
+   * @param startPosition the end of its log when it started, or a later position
    */
   isBehind(server: string, startPosition: number): boolean {
     return server !== this.#verified && startPosition < this.#position;
@@ -55,7 +55,7 @@ export class KnownServer {
     this.#isSuspended = true;
   }
 
-  /** @throws {DatabaseUnverifiedError} when connections lead to another server meanwhile */
+  /** @throws {DatabaseUnverifiedError} if connections now lead to another server */
   verify(server: string, position: number): void {
     if (server !== this.#latest) throw new DatabaseUnverifiedError();
     this.#verified = server;

@@ -3,7 +3,10 @@ import type { LeaseStore } from '../names/ports.ts';
 import { MAX_WAIT_MS } from '../orders/clock.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 
-/** Whether a lease has expired by the database's clock. One from a clock that was set back later counts as expired. */
+/**
+ * Whether a lease has expired, by the database's clock. A lease set before the clock was set back also counts as
+ * expired.
+ */
 export const isLeaseExpired = (
   column: Prisma.Sql,
 ): Prisma.Sql => Prisma.sql`(${column} IS NULL OR ${column} <= now()
@@ -14,7 +17,7 @@ export const leaseEnd = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::fl
 
 const holderRows = z.array(z.object({ holder: z.string() }));
 
-/** @throws {StoreError} when the database fails */
+/** @throws {StoreError} if the database fails */
 export function createLeaseStore({ run }: Database): LeaseStore {
   return wrapStore('leases', {
     acquire: async (work, holder, leaseMs) => {

@@ -10,7 +10,7 @@ import { announceEvents } from './events.ts';
 import { SIGNING_EVENTS } from './signing-rows.ts';
 import { queueWebhooks } from './webhooks.ts';
 
-/** Numbers of the ledger come as text, because the column has 64 bits. */
+/** Numbers are returned as text, because the column has 64 bits. */
 const integer = z.coerce.number().pipe(z.int());
 const bytes = z.instanceof(Uint8Array);
 
@@ -56,7 +56,7 @@ const eventRow = row(
   'e.',
   { event: Prisma.sql`e.seq::text` },
 );
-/** Events of the ledger, whose rows may be gone. */
+/** Sealed events. Their rows may have been deleted. */
 const sealedRows = z.array(
   z
     .union([entryRow.schema.extend({ event: z.null() }), entryRow.schema.extend(eventRow.schema.shape)])
@@ -84,7 +84,10 @@ const forgottenRows = z.array(
   }),
 );
 
-/** Joins ranges that overlap. @param ranges sorted by their first number */
+/**
+ * Merges overlapping ranges.
+ * @param ranges sorted by their first number
+ */
 function mergeRanges(ranges: readonly (readonly [number, number])[]): (readonly [number, number])[] {
   const merged: [number, number][] = [];
   for (const [from, to] of ranges) {
@@ -96,9 +99,9 @@ function mergeRanges(ranges: readonly (readonly [number, number])[]): (readonly 
 }
 
 const MAX_EVENTS_PER_READ = 5_000;
-/** Reading a thousand seals of one event each is as fast as reading one seal of a thousand. */
+/** Reading a thousand seals of one event each takes as long as reading one seal of a thousand events. */
 const MAX_SEALS_PER_READ = 1_000;
-/** Distinguishes the sealer's advisory lock from the database's other ones: "LEDG". */
+/** Distinguishes the sealer's advisory lock from others in the database: "LEDG". */
 const SEALER_LOCK = 0x4c454447;
 
 /** The webhook for a published seal. */
@@ -112,7 +115,7 @@ function buildAnchorWebhook(seal: Seal, at: Date): WebhookEvent {
 
 const LEDGER = { kind: 'ledger', id: 'ledger' } as const;
 
-/** @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method if the database fails */
 export function createLedgerStore({ run, transaction }: Database, teamId: string): LedgerStore {
   const readSealsWhere = async (where: Prisma.Sql) =>
     readSeals(
@@ -129,7 +132,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       await run(Prisma.sql`SELECT ${anchorRow.columns} FROM anchors a WHERE a.team_id = ${teamId} ${rest}`),
     );
 
-  /** The next seals whose events are read together. */
+  /** The next seals, whose events are read together. */
   async function nextSeals(after: number, where: Prisma.Sql) {
     const seals = await readSealsWhere(
       Prisma.sql`n > ${after} AND ${where} ORDER BY n LIMIT ${MAX_SEALS_PER_READ}`,
@@ -150,7 +153,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       );
       let at = 0;
       for (const seal of seals) {
-        // Skips events whose seal is missing.
+        // Skips events that have no seal.
         while ((events[at]?.seq ?? seal.from) < seal.from) at += 1;
         const start = at;
         while ((events[at]?.seq ?? Number.POSITIVE_INFINITY) <= seal.to) at += 1;
@@ -160,7 +163,10 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
     }
   }
 
-  /** Writes an event about the ledger. @param isNew whether it is a new fact */
+  /**
+   * Writes an event about the ledger.
+   * @param isNew whether the event is new
+   */
   const logEvent = (event: TeamEvent, isNew: Prisma.Sql) =>
     transaction(async (runInside) => {
       const found = await runInside(Prisma.sql`SELECT 1 AS found WHERE ${isNew}`);
@@ -251,7 +257,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
     findSeal: async (seq) => (await readSealsWhere(Prisma.sql`"to" >= ${seq} ORDER BY "to" LIMIT 1`))[0],
 
     loadLeaves: async ({ from, to }) => {
-      // One value instead of a thousand rows: a receipt may read many seals.
+      // Returned as one value instead of a thousand rows, because a receipt may read many seals.
       const [{ leaves }] = leavesRows.parse(
         await run(Prisma.sql`
           SELECT coalesce(string_agg(leaf, '' ORDER BY seq), '') AS leaves FROM ledger_entries
@@ -281,7 +287,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
     },
 
     anchor: async (seal, at) => {
-      // Rows from a clock that ran ahead don't delay the anchors.
+      // Seals from a clock that was ahead don't delay the anchors.
       const lastSeal = Prisma.sql`coalesce(
         (SELECT max(at) FROM anchors WHERE team_id = ${teamId} AND at <= ${at}::timestamptz),
         (SELECT e.at FROM ledger_entries l JOIN events e ON e.seq = l.event_seq WHERE l.team_id = ${teamId} AND l.seq = 1))`;
@@ -345,7 +351,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
   };
 }
 
-/** Teams with sealed events in this database. */
+/** Teams that have sealed events in this database. */
 export async function teamsWithLedgers({ run }: Database): Promise<readonly string[]> {
   const rows = await run(Prisma.sql`SELECT DISTINCT team_id AS "teamId" FROM seals`);
   return z
@@ -354,7 +360,6 @@ export async function teamsWithLedgers({ run }: Database): Promise<readonly stri
     .map(({ teamId }) => teamId);
 }
 
-/** The key that the bot generated. */
 export function createLedgerKeyStore({ prisma }: Database, teamId: string): LedgerKeyStore {
   return wrapStore('ledgerKey', {
     find: async () => {

@@ -8,16 +8,16 @@ type Callback = (
 ) => void;
 
 /**
- * A pool that never hands out a connection that is dead or leads to another server than the newest one. The first
- * statement on a dead one would fail although the database is up: right after an outage, or if a firewall drops idle
- * connections.
+ * A pool that never hands out a connection that is dead or leads to a different server than the newest one. Otherwise,
+ * the first statement after an outage, or after a firewall dropped idle connections, would fail although the database
+ * is up.
  */
 export class LivePool extends pg.Pool {
   readonly #usedAt = new WeakMap<pg.PoolClient, number>();
   readonly #checkAfterMs: number;
   readonly #server: KnownServer;
 
-  /** @param checkAfterMs a connection that was idle for this long is tested before use */
+  /** @param checkAfterMs connections that were idle for this long are tested before use */
   constructor(options: pg.PoolConfig, checkAfterMs: number, server: KnownServer) {
     super(options);
     this.#checkAfterMs = checkAfterMs;

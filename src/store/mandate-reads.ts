@@ -13,9 +13,9 @@ import { orderHistories, selectLimits } from './events.ts';
 import { idRows, readOrders, selectOrders } from './order-rows.ts';
 import { IS_RELEASED } from './reservations.ts';
 
-/* Reads about mandates, also used in the transaction that marks one of their orders as sent. */
+/* Queries about mandates. They are also used in the transaction that marks a mandate's order as sent. */
 
-/** Of names `d` with an expiry. */
+/** Columns of names `d` that have an expiry. */
 export const nameRow = row(
   z.object({
     name: z.string(),
@@ -34,7 +34,7 @@ export const nameRow = row(
   },
 ) satisfies { read(rows: unknown): MandateName[] };
 
-/** Of acts `a`. */
+/** Columns of acts `a`. */
 export const actRow = row(
   z.object({
     id: z.string(),
@@ -70,7 +70,7 @@ export interface TeamLog {
   readonly witness: Witness | undefined;
 }
 
-/** The orders of mandates whose request wasn't carried out, by witnessed events. Most have no such event. */
+/** Orders of mandates that, according to witnessed events, weren't carried out. Most have no such event. */
 async function findNotCarriedOut(
   run: RunStatement,
   { teamId, witness }: TeamLog,
@@ -91,8 +91,8 @@ async function findNotCarriedOut(
 }
 
 /**
- * The amounts that mandates spend: sent ones by the log, reserved ones by the rows. An added event can't lower them:
- * the highest amount of each day counts.
+ * The amounts that mandates have spent according to the log, and reserved according to the rows. An added event can't
+ * lower them, because the highest amount of each day counts.
  */
 export async function readUsedAmounts(
   run: RunStatement,
@@ -128,8 +128,8 @@ export async function readUsedAmounts(
 }
 
 /**
- * Locks a mandate's order until the transaction ends. Others that reserve or spend wait.
- * @returns undefined unless the log says that it is in force
+ * Locks a mandate's order until the transaction ends. Other transactions that reserve or spend wait.
+ * @returns undefined unless the mandate is in force according to the log
  */
 export async function lockMandate(run: RunStatement, id: string): Promise<Order | undefined> {
   await run(Prisma.sql`SELECT id FROM orders WHERE id = ${id} FOR NO KEY UPDATE`);
@@ -158,7 +158,7 @@ export async function findActByOrder(run: RunStatement, orderId: string): Promis
 
 const tagRows = z.array(z.object({ name: z.string(), tags: z.array(z.string()).nullable() }));
 
-/** The tags that a change of the name affects: its own and those of its parents. */
+/** The tags that a change of the name affects: its own and those of its parent domains. */
 export async function readAffectedTags(run: RunStatement, name: string): Promise<readonly string[]> {
   const subject = toSubject(name, 'host');
   const hosts = [...subject.hosts];

@@ -31,19 +31,19 @@ import { fitsBudgets, IS_BOOKED, IS_RELEASED } from './reservations.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /*
- * Acts of mandates. Acts of a team are saved one at a time, so that no expiry of a name gets two. Their amounts are read
- * under a lock on the mandate's order, after the lock on the budgets.
+ * Acts of mandates. A team's acts are saved one at a time, so that no expiry of a name gets two. Amounts are read under
+ * a lock on the mandate's order, which is taken after the lock on the budgets.
  */
 
 const taggedRows = z.array(
   z.object({ name: z.string(), tags: z.array(z.string()).nullable(), isLapsing: z.boolean() }),
 );
 
-/** After a failure, asking about a name is retried with exponential backoff. */
+/** After a failure, the question about a name is retried with exponential backoff. */
 const FIRST_RETRY_MS = 10 * MINUTE_MS;
 const LONGEST_RETRY_MS = 6 * HOUR_MS;
 
-/** An act whose order was stopped because its mandate ended or its people left: another mandate may act instead. */
+/** An act whose order was stopped because its mandate ended or its people left. Another mandate may act instead. */
 const IS_REPLACEABLE = Prisma.sql`(a.held IS NULL AND EXISTS (
   SELECT FROM order_items i WHERE i.order_id = a.order_id AND i.state = 'FAILED' AND i.sent_at IS NULL
     AND (i.result->'summary'->>'because' = 'mandate_ended'
@@ -53,7 +53,7 @@ function isSameExpiry(expiresAt: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`abs(extract(epoch FROM a.expires_at - ${expiresAt})) < ${SAME_EXPIRY_MS / 1_000}`;
 }
 
-/** @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method if the database fails */
 export function createMandateStore(
   database: Database,
   teamId: string,
@@ -64,7 +64,7 @@ export function createMandateStore(
   const acts = async (rest: Prisma.Sql) =>
     readActs(await run(Prisma.sql`SELECT ${actRow.columns} FROM mandate_acts a ${rest}`));
 
-  /** The name isn't left to lapse, and no mandate has acted for its expiry. */
+  /** The name won't lapse, and no mandate has acted for its expiry. */
   const isUnhandled = Prisma.sql`(d.lapse_confirmed_at IS NULL AND NOT EXISTS (
     SELECT FROM mandate_acts a WHERE a.team_id = ${teamId} AND a.name = d.name
       AND ${isSameExpiry(Prisma.sql`d.expires_at`)} AND NOT ${IS_REPLACEABLE}))`;
@@ -200,7 +200,7 @@ export function createMandateStore(
             UPDATE mandate_acts SET announced_at = ${at} WHERE id = ANY(${[...actIds]}) AND announced_at IS NULL
               AND held IS NULL RETURNING order_id AS id`),
         );
-        // Their cards can be posted now.
+        // Their cards can now be posted.
         await tx(Prisma.sql`
           UPDATE orders SET channel_id = ${channelId}, thread_ts = ${ts} WHERE id = ANY(${announced})`);
         await tx(Prisma.sql`
@@ -242,7 +242,7 @@ async function saveOrder(
   return { kind: 'kept', id: await insertAct(run, teamId, act, { held: undefined, orderId: order.id }) };
 }
 
-/** Whether no mandate has acted for this expiry of a name. Other acts of the team wait until the transaction ends. */
+/** Whether no mandate has acted for this expiry of the name. The team's other acts wait until the transaction ends. */
 async function isFree(run: RunStatement, teamId: string, { name, expiresAt }: NewAct): Promise<boolean> {
   await run(Prisma.sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mandates ${teamId}`}, 0))::text`);
   const same = Prisma.sql`a.team_id = ${teamId} AND a.name = ${name} AND ${isSameExpiry(Prisma.sql`${expiresAt}::timestamptz`)}`;
@@ -267,7 +267,7 @@ async function insertAct(
   return id;
 }
 
-/** Logs that a mandate doesn't act, and updates the day's message. */
+/** Logs that a mandate doesn't act, and requests an update of the day's message. */
 async function recordHeld(
   run: RunStatement,
   teamId: string,
@@ -288,7 +288,7 @@ async function recordHeld(
   await run(updateDayMessage(teamId, id, at));
 }
 
-/** Requests an update of the message of an act's day. */
+/** Requests an update of the message for the day of an act. */
 function updateDayMessage(teamId: string, actId: string, at: Date): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, due_at)

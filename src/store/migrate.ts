@@ -6,7 +6,7 @@ import pg from 'pg';
 import { z } from 'zod';
 import { DURABLE_COMMITS, SEARCH_PATH } from './session-settings.ts';
 
-/** Why the database couldn't be brought to this release's schema. */
+/** Why the database couldn't be migrated to this release's schema. */
 export type MigrationIssue =
   | 'unreachable'
   | 'database_newer'
@@ -15,7 +15,7 @@ export type MigrationIssue =
   | 'failed'
   | 'locked';
 
-/** The database wasn't brought to this release's schema. The message is for the operator. */
+/** The database wasn't migrated to this release's schema. The message is for the operator. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
   readonly problem: MigrationIssue;
@@ -28,28 +28,28 @@ export class MigrationError extends Error {
 
 export interface MigrateOptions {
   readonly url: string;
-  /** Gets a sentence for every step. */
+  /** Gets a sentence for each step. */
   readonly log?: (sentence: string) => void;
-  /** The folder of the migrations; defaults to the package's own. */
+  /** The folder with the migrations. Default: the one in this package. */
   readonly folder?: string;
-  /** Applies only these migrations, which must all exist; defaults to all. */
+  /** Applies only these migrations, which must all exist. Default: all. */
   readonly only?: readonly string[];
 }
 
 interface Migration {
   readonly name: string;
   readonly sql: string;
-  /** As Prisma computes it: SHA-256 of the file, in hexadecimal digits. */
+  /** As Prisma computes it: the file's SHA-256 in hexadecimal. */
   readonly checksum: string;
 }
 
-/** The package's `prisma/migrations`, found at the same relative path from `src/store` and `dist/store`. */
+/** The package's `prisma/migrations`, which has the same relative path from `src/store` and `dist/store`. */
 const OWN_MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 
 /** Prisma's own advisory lock for migrations, so that this and `prisma migrate deploy` wait for each other. */
 const MIGRATIONS_LOCK = 72_707_369;
 
-/** Prisma's own table of applied migrations, created as Prisma creates it. */
+/** Prisma's own table of applied migrations, in Prisma's format. */
 const CREATE_MIGRATIONS_TABLE = `
   CREATE TABLE IF NOT EXISTS _prisma_migrations (
     id                  VARCHAR(36) PRIMARY KEY NOT NULL,
@@ -67,9 +67,9 @@ const recordedRows = z.array(
 );
 
 /**
- * Brings a database to the schema of this release. Each migration is one transaction together with its row in Prisma's
- * `_prisma_migrations`, so that it is applied completely or not at all, whenever the process or the server dies.
- * Several replicas may start at once: one applies the migrations, and the others wait and find nothing to do.
+ * Migrates a database to the schema of this release. Each migration and its row in Prisma's `_prisma_migrations` are
+ * one transaction, so it is applied completely or not at all, even if the process or server dies. If several replicas
+ * start at once, one applies the migrations. The others wait and find nothing to do.
  *
  * @returns the names of the migrations that this call applied, oldest first
  * @throws {MigrationError} see {@link MigrationIssue}
@@ -98,7 +98,10 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   }
 }
 
-/** Applies the oldest missing migration, in one transaction; returns undefined if none is missing. */
+/**
+ * Applies the oldest missing migration in one transaction.
+ * @returns undefined if none is missing
+ */
 async function applyNext(
   client: pg.Client,
   migrations: readonly Migration[],
@@ -129,7 +132,7 @@ async function applyNext(
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   await client.query(CREATE_MIGRATIONS_TABLE);
   try {
-    // Without parameters a query may contain many statements, and PostgreSQL itself finds where each one ends.
+    // A query without parameters can have several statements, and PostgreSQL itself finds where each ends.
     await client.query(migration.sql);
   } catch (error) {
     throw new MigrationError(
@@ -210,7 +213,7 @@ async function connect(url: string): Promise<pg.Client> {
     connectionTimeoutMillis: 10_000,
     application_name: 'domain-steward (migrations)',
   });
-  // The running query rejects with the error; without a listener it would also end the process.
+  // The running query already rejects with the error. Without a listener, the error would also end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -230,7 +233,7 @@ function formatFailingLine(error: unknown, sql: string): string {
   return `, line ${sql.slice(0, Number(error.position) - 1).split('\n').length}`;
 }
 
-/** The error's text. An error about several addresses has none of its own. */
+/** The error's text. An error about several addresses has no text of its own. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
   return error instanceof Error ? error.message : String(error);

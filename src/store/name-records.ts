@@ -19,7 +19,7 @@ import { saveIncident } from './incidents.ts';
 import { isLeaseExpired, leaseEnd } from './leases.ts';
 import { queueWebhooks } from './webhooks.ts';
 
-/** The most dependent names that one search returns. */
+/** The most dependent names that a search returns. */
 const MAX_DEPENDENTS = 2_000;
 
 const names = z.array(z.object({ name: z.string() }));
@@ -40,27 +40,24 @@ function readRecords(rows: unknown): NameRecord[] {
 }
 
 const faultyRows = z.array(z.object({ name: z.string(), faults: z.array(z.enum(FINDING_CODES)) }));
-/** More than a digest lists. */
+/** More than a digest shows. */
 const MAX_FAULTY = 200;
 const unrecordedRows = z.array(z.object({ zone: z.string(), count: z.number(), names: z.array(z.string()) }));
 const endingRows = z.array(z.object({ host: z.string(), endsAt: z.date(), seenAt: z.date() }));
 const renewedRows = z.array(z.object({ name: z.string(), expiresAt: z.date() }));
-/** Tasks that move a date. */
+/** Tasks that change the expiry. */
 const RENEWING_TASKS: string[] = ['create', 'renew', 'transfer', 'restore'] satisfies OrderTaskName[];
 const WITHOUT_RECORD: UnseenReason = 'delegated_without_record';
-/** The most names of one registry that a digest lists. */
+/** The most names of one registry that a digest shows. */
 const MAX_LISTED_NAMES = 5;
 const guardedRows = z.array(z.object({ name: z.string(), history: storedHistory }));
 const seenRows = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValues }) }));
 
-/** More than a registry makes while a response is missing. */
+/** More than a registry can make while one response is missing. */
 const MAX_REGISTRY_CHANGES = 200;
 const DUE = Prisma.raw('LEAST(next_dns_at, next_registry_at)');
 
-/**
- * Records of watched names.
- * @throws {StoreError} from every method, when the database fails
- */
+/** @throws {StoreError} from every method if the database fails */
 export function createNameRecordStore(
   { run, prisma, transaction }: Database,
   teamId: string,
@@ -199,7 +196,7 @@ export function createNameRecordStore(
   });
 }
 
-/** Dangers only. */
+/** Only dangers have webhooks. */
 function buildWebhooks(name: string, observation: NameObservation): WebhookEvent[] {
   if (observation.origin !== 'finding') return [];
   const { at, opened, closed } = observation;
@@ -210,10 +207,10 @@ function buildWebhooks(name: string, observation: NameObservation): WebhookEvent
   return [...buildEvents('finding.closed', closed), ...buildEvents('finding.opened', opened)];
 }
 
-/** The incident was changed meanwhile: rolls the transaction back. */
+/** The incident was changed concurrently. Rolls back the transaction. */
 class ConflictError extends Error {}
 
-/** Saves the result of a lookup by compare-and-swap; returns the name. */
+/** Saves the result of a lookup by compare-and-swap. Returns the name. */
 function swapRecord(before: NameRecord, after: NameRecord): Statement {
   const cleared = hasNewExpiry(before, after)
     ? { snoozedUntil: null, lapseReason: null, lapseConfirmedBy: null, lapseConfirmedAt: null }
@@ -242,8 +239,8 @@ const redirectRows = z.array(
 );
 
 /**
- * The latest live order that set each redirect, if it may lead to a name. Targets in other letter cases or with escapes
- * are matched by code that parses the host.
+ * For each redirect, the latest live order that set it, if it may lead to the name. Code that parses the host checks
+ * targets in other letter cases or with escapes.
  */
 function selectRedirects(name: string): Prisma.Sql {
   return Prisma.sql`
@@ -268,9 +265,7 @@ function toRedirectSource({
   return { name: parseTargetHost(source), nameServers: [], mailServers: [], redirectTargets, isPrivate };
 }
 
-/**
- * All targets that a name ever had, because a target that is missing now may still exist.
- */
+/** Includes all targets that the name ever had, because a target that is missing now may still exist. */
 function toDependentName({ name, history }: NameRecord): DependentName {
   const { nameservers, registry_nameservers, parent_nameservers, mx, cname, www_cname } = history;
   const listValues = (known: typeof mx) => [
@@ -299,9 +294,9 @@ const impactRow = row(
   { isThorough: Prisma.sql`thorough` },
 );
 
-/** @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method if the database fails */
 export function createImpactStore({ run, prisma }: Database, teamId: string): ImpactStore {
-  /** @param isShown whether the order's messages must be updated */
+  /** @param isShown whether the order's messages show the impact and must be updated */
   const upsertImpact = (
     orderId: string,
     impact: Impact,

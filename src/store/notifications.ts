@@ -34,7 +34,7 @@ const messageRow = row(
   'm.',
 );
 
-/** Of plans `n`, with the messages of their subjects. */
+/** Columns of plans `n`, with the messages of their subjects. */
 const claimRow = row(
   z.compile(
     subjectFields.extend({
@@ -62,8 +62,8 @@ const claimRow = row(
 );
 
 /**
- * Whether the plan `n` is due. A timestamp from a wrong clock counts as now. A complete plan only waits for the end of
- * someone's quiet hours.
+ * Whether the plan `n` is due. A time that is too far ahead comes from a wrong clock and counts as now. A completed
+ * plan only waits until someone's quiet hours end.
  */
 function isDue(now: Date): Prisma.Sql {
   const farthest = new Date(now.getTime() + MAX_WAIT_MS);
@@ -72,14 +72,14 @@ function isDue(now: Date): Prisma.Sql {
     AND (n.shows IS DISTINCT FROM n.version::text OR n.attempts > 0 OR n.due_at > ${morning})))`;
 }
 
-/** Whether the plan `n` is due, for subjects that are posted in Slack. */
+/** Whether the plan `n` is due. Only for subjects that are posted in Slack. */
 function isDueInSlack(now: Date, isBackground: boolean): Prisma.Sql {
   return Prisma.sql`n.subject_kind = ANY(${[...SUBJECT_KINDS]}::text[]) AND n.is_background = ${isBackground} AND ${isDue(now)}`;
 }
 
 /**
- * The plans of new subjects, for the statement that creates these. @param subjects a query of their team_id,
- * subject_kind, subject_id and due_at
+ * Inserts the plans of new subjects in the statement that creates the subjects.
+ * @param subjects a query of their team_id, subject_kind, subject_id and due_at
  */
 export function insertPlans(subjects: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
@@ -88,7 +88,7 @@ export function insertPlans(subjects: Prisma.Sql): Prisma.Sql {
     ON CONFLICT DO NOTHING`;
 }
 
-/** Like {@link insertPlans}; existing plans are marked as outdated. */
+/** Like {@link insertPlans}, but marks existing plans as outdated. */
 export function upsertPlans(subjects: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, due_at)
@@ -104,7 +104,7 @@ export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Pris
     WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`;
 }
 
-/** @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method if the database fails */
 export function createNotificationStore({ run, prisma }: Database, teamId: string): NotificationStore {
   const readClaim = async (statement: Prisma.Sql) => claimRow.read(await run(statement))[0];
   const execute = async (statement: Prisma.Sql) => void (await run(statement));
@@ -215,7 +215,10 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
   });
 }
 
-/** Claims plans without a lease. Returns the subjects that have been due longest. @param due which of the plans `n` */
+/**
+ * Claims due plans that have no lease. Returns those that have been due longest.
+ * @param due which plans `n` are due
+ */
 function claimDuePlans(teamId: string, due: Prisma.Sql, leaseMs: number, limit: number) {
   return Prisma.sql`
       WITH due AS (
@@ -231,7 +234,7 @@ function claimDuePlans(teamId: string, due: Prisma.Sql, leaseMs: number, limit: 
       SELECT kind, id FROM claimed ORDER BY since`;
 }
 
-/** Claims a subject without a lease, unless it is rescheduled. */
+/** Claims a subject that has no lease, unless it is scheduled for later. */
 function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs: number) {
   return Prisma.sql`
       UPDATE notifications n SET lease_until = ${leaseEnd(leaseMs)}
@@ -240,7 +243,7 @@ function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs:
       RETURNING ${claimRow.columns}`;
 }
 
-/** Ends a claim and saves the updates. Returns a row if the plan wasn't changed meanwhile. */
+/** Ends a claim and saves its updates. Returns a row unless the plan was changed concurrently. */
 function releaseSubject(
   teamId: string,
   { kind, id, version }: ClaimedSubject,
@@ -260,7 +263,7 @@ function releaseSubject(
       RETURNING ${subjectRow.columns}`;
 }
 
-/** Saves a posted message. It also proves that its place accepts messages. */
+/** Saves a posted message, which also proves that its channel accepts messages. */
 function recordMessage(
   teamId: string,
   { kind, id }: Subject,
@@ -281,7 +284,7 @@ function recordMessage(
       RETURNING purpose`;
 }
 
-/** The message that replaced a retired one: of the same purpose, else the card. */
+/** The message that replaced a retired one: the one with the same purpose, or else the card. */
 function findReplacement(teamId: string, { channelId, ts }: PostedMessage) {
   return Prisma.sql`
       SELECT r.subject_kind AS kind, r.subject_id AS id, m.channel_id AS "channelId", m.ts
@@ -292,7 +295,7 @@ function findReplacement(teamId: string, { channelId, ts }: PostedMessage) {
       ORDER BY m.purpose = r.shows DESC NULLS LAST LIMIT 1`;
 }
 
-/** Adopts an unknown message for the first purpose that has none, and marks the plan. */
+/** Assigns an unknown message to the first purpose without one, and marks the plan as outdated. */
 function adoptMessage(
   teamId: string,
   { kind, id }: Subject,

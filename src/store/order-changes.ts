@@ -20,8 +20,8 @@ import { fitsBudgets } from './reservations.ts';
 import { readSigningRows } from './signing-rows.ts';
 
 /*
- * Commits of orders. A transaction takes its locks, checks everything that could forbid the change, and saves the order
- * with everything that belongs to it (`order-save.ts`).
+ * Commits changes of orders. A transaction takes its locks, checks everything that could forbid the change, and saves
+ * the order with everything that belongs to it (`order-save.ts`).
  */
 
 /** The database, and the witness of events that allow a retry. */
@@ -30,12 +30,12 @@ interface WitnessedDatabase {
   readonly witness: Witness | undefined;
 }
 
-/** Retries of a new order whose conflicting order can't be found any more. */
+/** How often to retry creating an order if the conflicting order can no longer be found. */
 const MAX_CREATE_TRIES = 5;
 
 export function createOrderChanges(witnessed: WitnessedDatabase): Pick<OrderStore, 'create' | 'commit'> {
   const { database, witness } = witnessed;
-  // Under load, commits of independent orders share a transaction (docs/performance.md).
+  // Under load, commits of different orders share a transaction (docs/performance.md).
   const commitBatched = batch(
     (commits: readonly OrderCommit[]) => commitTogether(witnessed, commits),
     ({ before }) => before.id,
@@ -78,14 +78,14 @@ export function createOrderChanges(witnessed: WitnessedDatabase): Pick<OrderStor
 type Refusal = Extract<CommitOutcome, { ok: false }>;
 const REFUSED: Refusal = { ok: false, conflictingOrderId: undefined };
 
-/** Whether a commit locks more than its own order. Such a commit never shares its transaction. */
+/** Whether a commit locks more than its own order. If so, it never shares a transaction. */
 function needsOwnTransaction({ before, after, guard, reservation, ...commit }: OrderCommit): boolean {
   if (sentItems({ before, after, guard, ...commit }).length === 0)
     return after.state === 'APPROVED' && reservation?.isLimited === true;
   return guard !== 'no_signatures' || before.retryOf !== undefined || before.mandate !== undefined;
 }
 
-/** Commits changes of different orders in one transaction. Each succeeds or is refused on its own. */
+/** Commits changes of different orders in one transaction. Each succeeds or is refused separately. */
 async function commitTogether(
   witnessed: WitnessedDatabase,
   commits: readonly OrderCommit[],
@@ -97,7 +97,7 @@ async function commitTogether(
     const allowed = commits.filter(({ before }) => !refusals.has(before.id));
     return { refusals, ...(await updateOrders(run, allowed)) };
   }, trust);
-  // The log is on disk up to this position now.
+  // The log is now on disk up to this position.
   if (position !== undefined) database.server.recordPosition(position);
   return commits.map(({ before: { id } }) => refusals.get(id) ?? (ids.has(id) ? { ok: true } : REFUSED));
 }
@@ -118,7 +118,7 @@ async function findRefusals(
   return new Map([...(await refuseByLog(witnessed, run, sending)), ...refusals]);
 }
 
-/** Only a change that releases or continues an order spends from a budget. */
+/** A change spends from a budget only if it releases or continues an order. */
 async function refuseBudget(
   _witnessed: WitnessedDatabase,
   run: RunStatement,
@@ -139,8 +139,8 @@ async function fitsReservation(
 }
 
 /**
- * Why a request must not be sent, by the rows that this transaction locks and reads: its mandate, an earlier order that
- * it retries, and its signatures.
+ * Why a request must not be sent, based on rows that this transaction locks and reads: its mandate, an earlier order
+ * that it retries, and its signatures.
  */
 async function refuseSending(
   witnessed: WitnessedDatabase,
@@ -162,8 +162,8 @@ async function refuseSending(
 }
 
 /**
- * An order that this one retries has carried out the name, or may have. The rows of those orders stay locked, so a late
- * response is either committed before and seen here, or committed after.
+ * Whether an order that this one retries has carried out the task, or may have. The rows of those orders stay locked,
+ * so a late response is committed either before this transaction, and seen here, or after it.
  */
 async function refuseRetry(run: RunStatement, commit: OrderCommit): Promise<Refusal | undefined> {
   const { id } = commit.before;
@@ -175,8 +175,8 @@ async function refuseRetry(run: RunStatement, commit: OrderCommit): Promise<Refu
 }
 
 /**
- * Locks an order and all orders that it retries, directly or through others. All such statements lock in the same
- * order, so that two of them can't deadlock.
+ * Locks an order and all orders that it retries, directly or indirectly. All such statements lock in the same order, so
+ * that they can't deadlock.
  */
 function lockRetried(orderId: string): Prisma.Sql {
   return Prisma.sql`
@@ -188,7 +188,7 @@ function lockRetried(orderId: string): Prisma.Sql {
     SELECT o.id FROM orders o WHERE o.id IN (SELECT id FROM retried) ORDER BY o.id FOR NO KEY UPDATE OF o`;
 }
 
-/** Refuses an order whose approvals lack required signatures. */
+/** Refuses an order if required signatures are missing from its approvals. */
 async function refuseUnsigned(
   database: Database,
   run: RunStatement,
@@ -203,7 +203,7 @@ async function refuseUnsigned(
   return obstacle && REFUSED;
 }
 
-/** Requests that were sent or ended before, by the log. */
+/** Refuses requests that, according to the log, were already sent or have ended. */
 async function refuseByLog(
   { witness }: WitnessedDatabase,
   run: RunStatement,
@@ -225,7 +225,10 @@ async function refuseByLog(
   );
 }
 
-/** Refuses an order that its mandate doesn't allow. The mandate stays locked, so other sends and its end wait. */
+/**
+ * Refuses an order that its mandate doesn't allow. The mandate stays locked, so it can't end, and other orders can't be
+ * sent, until the transaction ends.
+ */
 async function refuseMandated(
   { witness }: WitnessedDatabase,
   run: RunStatement,
@@ -255,7 +258,7 @@ async function refuseMandated(
   return fits ? undefined : { ...REFUSED, held: 'budget_empty' };
 }
 
-/** The order that a new one conflicts with: the same delivery, or an open order for one of its names. */
+/** The order that conflicts with a new one: it has the same delivery, or it is open for one of the names. */
 async function findConflict(database: Database, order: Order): Promise<string | undefined> {
   const [same] = idRows.parse(
     await database.run(Prisma.sql`SELECT id FROM orders WHERE delivery_id = ${order.deliveryId}`),
@@ -263,7 +266,7 @@ async function findConflict(database: Database, order: Order): Promise<string | 
   return same ?? findNameHolder(database, order);
 }
 
-/** The open order that holds one of an order's names for the same task. */
+/** The open order that holds one of the order's names for the same task. */
 export async function findNameHolder({ run }: Database, order: Order): Promise<string | undefined> {
   const keys = order.items.map((item) => openKey(order.task, item.name));
   const rows = await run(Prisma.sql`
@@ -272,7 +275,7 @@ export async function findNameHolder({ run }: Database, order: Order): Promise<s
   return idRows.parse(rows)[0];
 }
 
-/** Whether a change claims an order, or marks a request as sent. */
+/** Whether a change claims an order or marks a request as sent. */
 function startsWork({ before, after }: OrderCommit): boolean {
   const isClaimed = after.claim !== undefined && after.claim !== before.claim;
   return (

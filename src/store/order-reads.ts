@@ -14,7 +14,7 @@ const holderRows = z.array(
 const histories = z.array(z.object({ history: historyRows }));
 
 const UNFINISHED: OrderState[] = ['PENDING', 'APPROVED', 'EXECUTING'];
-/** Orders that are approved and haven't ended. */
+/** Approved orders that haven't ended. */
 export const UNSENT_ORDERS = {
   where: { state: { in: ['APPROVED', 'EXECUTING'] satisfies OrderState[] } },
   select: { id: true },

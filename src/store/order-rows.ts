@@ -20,15 +20,15 @@ import { optional, optionalText, row } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 
 /*
- * Reading orders: SQL and its rows, which are checked like all external data. The schema of orders is compiled, because
- * it runs often.
+ * Reads orders: the SQL and its rows, which are checked like all external data. The schema of orders is compiled for
+ * speed.
  */
 
-/** A timestamp, as a column (`Date`) or within an aggregate (ISO 8601). */
+/** A timestamp as a column (`Date`) or in an aggregate (ISO 8601). */
 const timestamp = z.coerce.date();
 const optionalTimestamp = optional(timestamp);
 
-/** The columns of an item that change after its request. */
+/** The columns of an item that change after the order was requested. */
 export const itemProgress = row(
   z.object({
     state: z.enum(['WAITING', 'SENT', 'SUCCEEDED', 'FAILED', 'UNKNOWN']),
@@ -68,7 +68,7 @@ export const approvalRow = row(
   { signed: Prisma.sql`a.signature` },
 );
 
-/** Of orders `o`, with their items and approvals. */
+/** Columns of orders `o`, with their items and approvals. */
 export const orderRow = row(
   z.compile(
     z.object({
@@ -139,7 +139,6 @@ export function toOrder(row: z.output<typeof orderRow.schema>): Order {
   };
 }
 
-/** The columns of an order. */
 export function toOrderRow({ account, claim, mandate, ...order }: Order) {
   const { id: accountId, login: accountLogin, method: accountMethod, context, isTeamAccount } = account;
   return orderRow.write({
@@ -149,23 +148,21 @@ export function toOrderRow({ account, claim, mandate, ...order }: Order) {
   });
 }
 
-/** Reads rows of {@link selectOrders}. */
 export function readOrders(rows: unknown): Order[] {
   return orderRow.read(rows).map(toOrder);
 }
 
-/** Rows that name orders. */
 export const idRows = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
 
 /**
- * Orders with their items and approvals, in one round trip.
+ * Reads orders with their items and approvals in one round trip.
  * @param rest the SQL after `FROM orders o`
  */
 export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`SELECT ${orderRow.columns} FROM orders o ${rest}`;
 }
 
-/** Unordered. */
+/** The order of the rows is undefined. */
 export function selectOrdersById(ids: readonly string[]): Statement {
   return Prisma.sql`SELECT ${orderRow.columns} FROM orders o WHERE o.id = ANY(${[...ids]})`;
 }
@@ -179,7 +176,6 @@ const earlierItem = row(
   { late: Prisma.sql`result->>'late'` },
 );
 
-/** Reads rows of {@link selectEarlierItems}. */
 export const readEarlierItems: (rows: unknown) => EarlierItem[] = earlierItem.read;
 
 export function selectEarlierItems(orderIds: readonly string[], names: readonly string[]): Prisma.Sql {
@@ -188,7 +184,7 @@ export function selectEarlierItems(orderIds: readonly string[], names: readonly 
     WHERE order_id = ANY(${orderIds}) AND name = ANY(${names}) ORDER BY order_id, n`;
 }
 
-/** The SQL after `FROM orders o` for a filter, newest first; drafts only if the filter names them. */
+/** The SQL after `FROM orders o` for a filter, newest first. Includes drafts only if the filter asks for them. */
 export function buildOrderFilter({
   states,
   tasks,

@@ -14,19 +14,22 @@ import { approvalRow, itemProgress, itemRow, toOrderRow } from './order-rows.ts'
 import { LOG_POSITION } from './session-settings.ts';
 import { queueWebhooks } from './webhooks.ts';
 
-/* Saves orders inside a transaction: the row first, then everything that belongs to the change. The caller commits. */
+/* Saves orders in the caller's transaction: first the order's row, then everything that belongs to the change. */
 
-/** The states in which the sealed input may still be sent; in all others it is wiped. */
+/** The states in which the encrypted input may still be sent. It is deleted in all other states. */
 const STATES_WITH_INPUT: ReadonlySet<OrderState> = new Set(['DRAFT', 'PENDING', 'APPROVED', 'EXECUTING']);
 
-/** The key that an item holds while its order is open. It is unique: one open order per task and name. */
+/**
+ * The key that an item holds while its order is open. The key is unique, so that there is one open order per task and
+ * name.
+ */
 export function openKey(task: string, name: string): string {
   return `${task}:${name}`;
 }
 
 /**
- * Inserts a new order, or one that the database has lost. Violates a unique key if another order has its delivery, or
- * holds one of its names.
+ * Inserts a new order, or one that the database has lost. Violates a unique key if another order has the same delivery
+ * or holds one of the names.
  */
 export async function insertOrder(run: RunStatement, creation: OrderCreation): Promise<void> {
   const { order, log, reservation, sealedInput } = creation;
@@ -58,12 +61,12 @@ export async function insertOrder(run: RunStatement, creation: OrderCreation): P
 /**
  * Saves changes of different orders, each by compare-and-swap.
  * @returns the ids of the saved orders, and the position of the server's log before the commit
- * @throws if a change has no line in the audit log
+ * @throws if a change has no entry in the audit log
  */
 export async function updateOrders(run: RunStatement, commits: readonly OrderCommit[]): Promise<SavedOrders> {
-  // Always in the same order, so that replicas hardly ever wait for each other.
+  // Always in the same order, so that replicas rarely wait for each other.
   const changes = commits.map(toChange).toSorted((a, b) => (a.after.id < b.after.id ? -1 : 1));
-  // Statements without an `await` between them share a round trip; the server runs them in order.
+  // Statements without an `await` between them share a round trip. The server runs them in order.
   const swaps = await Promise.all(changes.map((change) => run(swapOrder(change))));
   const saved = changes.flatMap((change, index): readonly SavedChange[] =>
     swappedRows.parse(swaps[index]).map((swapped) => ({ ...change, ...swapped })),
@@ -106,7 +109,8 @@ const swapped = z.object({ teamId: z.string(), position: z.number() });
 const swappedRows = z.array(swapped);
 
 /**
- * Writes the columns that changed. A change ends the order's lease; a change by its worker extends it.
+ * Writes the columns that changed. A change ends the order's lease, unless its worker made it: then the lease is
+ * extended.
  */
 function swapOrder({ before, after, leaseMs, at }: Change): Statement {
   const was = toOrderRow(before);
@@ -127,8 +131,8 @@ function swapOrder({ before, after, leaseMs, at }: Change): Statement {
 }
 
 /**
- * Notifications are due from the first change that they don't show. During a Slack outage, changes don't bring the next
- * retry forward.
+ * Notifications are due from the first change that they don't show yet. During a Slack outage, changes don't make the
+ * next retry earlier.
  */
 async function markOrderPlans(run: RunStatement, saved: readonly SavedChange[]): Promise<void> {
   const plans = saved.map(({ teamId, after, at }) => ({
@@ -162,7 +166,7 @@ async function insertItems(run: RunStatement, { order, sealedItems }: OrderCreat
   );
 }
 
-/** The sealed input is wiped when the item or its order ends. */
+/** Deletes the encrypted input when the item or its order ends. */
 async function updateItems(run: RunStatement, saved: readonly SavedChange[]): Promise<void> {
   const rows: Readonly<Record<string, unknown>>[] = [];
   for (const { before, after } of saved) {
@@ -184,8 +188,8 @@ async function updateItems(run: RunStatement, saved: readonly SavedChange[]): Pr
 const keyRows = z.array(z.object({ key: z.string() }));
 
 /**
- * The open keys of items, by number: none in a closed order or for a stopped item. A draft or a lost order may turn out
- * to have been sent. If another order has its name meanwhile, that order keeps it.
+ * The open keys of items, by item number. Items of a closed order and stopped items have none. A draft or lost order
+ * may turn out to have been sent. If another order has taken its name in the meantime, that order keeps it.
  */
 async function findFreeKeys(
   run: RunStatement,
@@ -204,10 +208,12 @@ async function findFreeKeys(
   return new Map([...keys].filter(([, key]) => !inUse.some((each) => each.key === key)));
 }
 
-/** The items that a change has to write: all of them if the order opens or closes, because of their open keys. */
+/**
+ * The items that a change must write. If the order opens or closes, these are all items, because of their open keys.
+ */
 function listChangedItems(before: Order, after: Order): readonly OrderItem[] {
   const opensOrCloses = isOpen(before.state) !== isOpen(after.state);
-  // When a draft ends, its secrets are wiped, although nothing else about its items changes.
+  // When a draft ends, its secrets are deleted although nothing else about its items changes.
   const wipes =
     after.bulk !== undefined && STATES_WITH_INPUT.has(before.state) && !STATES_WITH_INPUT.has(after.state);
   return after.items.filter((item, index) => opensOrCloses || wipes || item !== before.items[index]);
@@ -240,7 +246,7 @@ function toApprovalRows(orderId: string, approvals: Order['approvals']) {
 const saveApprovals = (run: RunStatement, rows: ReturnType<typeof toApprovalRows>) =>
   upsertRows(run, 'approvals', ['orderId', 'userId'], rows);
 
-/** For an order of a mandate, the day on which it is sent counts. */
+/** For a mandate's order, the day on which it is sent counts. */
 const listNewReservations = ({ after, mandatedSending, reservation }: Change) =>
   toReservationRows(
     after.id,
@@ -255,7 +261,7 @@ function toReservationRows(orderId: string, reservation: Reservation | undefined
   }));
 }
 
-/** The amounts that orders reserve from now on. An order that continues reserves again. */
+/** The amounts that orders reserve from now on. An order that continues reserves them again. */
 const saveReservations = (run: RunStatement, rows: ReturnType<typeof toReservationRows>) =>
   upsertRows(run, 'budget_reservations', ['orderId', 'n'], rows);
 

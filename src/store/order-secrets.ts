@@ -57,7 +57,7 @@ function deleteDrafts(which: Prisma.Sql): Prisma.Sql {
     DELETE FROM orders USING gone WHERE orders.id = gone.id RETURNING orders.id`;
 }
 
-/** Wipes a secret and returns it. If several people ask at once, exactly one gets it. */
+/** Deletes a secret and returns it. If several people ask for it at once, exactly one gets it. */
 function takeSecret(orderId: string, n: number, now: Date): Prisma.Sql {
   return Prisma.sql`
     WITH kept AS (
@@ -70,7 +70,10 @@ function takeSecret(orderId: string, n: number, now: Date): Prisma.Sql {
     RETURNING ${sealedRow.columns}`;
 }
 
-/** Wipes secrets that were never shown. Returns a row for each. @param which of them */
+/**
+ * Deletes secrets that were never shown. Returns a row for each.
+ * @param which selects the secrets
+ */
 function wipeSecrets(which: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     UPDATE revealable_secrets SET sealed = NULL, key_id = NULL WHERE sealed IS NOT NULL AND ${which}

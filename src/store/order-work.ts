@@ -7,12 +7,12 @@ import { type Database, Prisma, type Statement, wrapStore } from './database.ts'
 import { isLeaseExpired, leaseEnd } from './leases.ts';
 import { idRows } from './order-rows.ts';
 
-/** A process doesn't claim an order again for this long after it released it. */
+/** After releasing an order, a process doesn't claim it again for this long. */
 const RELEASED_MS = 5_000;
 
-/** Claims and leases of orders, and when they are due. */
+/** Claims and leases of orders, and when orders are due. */
 export function createOrderWork({ run }: Database) {
-  /** Orders that this process released to others, with when it may claim them again, by a monotonic clock. */
+  /** Orders that this process released to others, with the time when it may claim them again (monotonic clock). */
   const released = new Map<string, number>();
 
   return wrapStore('orders', {
@@ -62,7 +62,8 @@ export function createOrderWork({ run }: Database) {
 }
 
 /**
- * Unless an order waits for people or a scheduled time, later due times are ignored: the clock was set back since.
+ * Due times that are further ahead are ignored, because they were set before the clock was set back. This doesn't apply
+ * to orders that wait for people or a scheduled time.
  */
 const MAX_DUE_AHEAD_MS: Readonly<Record<DueLane, number>> = {
   deadlines: MAX_WAIT_MS,
@@ -71,7 +72,7 @@ const MAX_DUE_AHEAD_MS: Readonly<Record<DueLane, number>> = {
 };
 
 /**
- * Claims orders of a lane that are due by `until` and have no lease, or an expired one.
+ * Claims orders of a lane that are due by `until` and have no lease or an expired one.
  * @param except ids that are not claimed
  */
 function claimDueOrders(
@@ -99,7 +100,7 @@ function claimDueOrders(
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 
-/** Reschedules an order without a worker, with exponential backoff. */
+/** Reschedules an order that has no worker, with exponential backoff. */
 function postponeOrder(id: string): Prisma.Sql {
   return Prisma.sql`
     UPDATE orders SET failed_attempts = failed_attempts + 1,
@@ -107,11 +108,11 @@ function postponeOrder(id: string): Prisma.Sql {
     WHERE id = ${id} AND worker_id IS NULL`;
 }
 
-/** Ends the lease of an order without a worker. */
+/** Ends the lease of an order that has no worker. */
 const endLease = (id: string): Prisma.Sql => Prisma.sql`
     UPDATE orders SET lease_until = NULL WHERE id = ${id} AND worker_id IS NULL`;
 
-/** Sets when an order is due next, unless it has changed, and ends this process's lease. */
+/** Sets when an order is due next, unless it has changed. Ends this process's lease. */
 function rescheduleOrder(id: string, version: number, due: Date | undefined): Statement {
   return Prisma.sql`
       UPDATE orders SET due_at = ${due ?? null}, lease_until = NULL, failed_attempts = 0

@@ -8,9 +8,8 @@ import { createOrderSecrets } from './order-secrets.ts';
 import { createOrderWork } from './order-work.ts';
 
 /**
- * Orders.
- * @param witness of events that allow a retry; without one nothing is retried
- * @throws {StoreError} from every method, when the database fails
+ * @param witness of events that allow a retry; without it, nothing is retried
+ * @throws {StoreError} from every method if the database fails
  */
 export function createOrderStore(database: Database, witness: Witness | undefined): OrderStore {
   return {

@@ -23,7 +23,7 @@ const draftRow = z.object({
   changedBy: z.string(),
   changedAt: z.date(),
 });
-/** The policy before the first version is published. */
+/** The policy before a first version is published. */
 const EMPTY_POLICY: Policy = { version: 0, rules: [] };
 
 type Reader = Pick<Transaction, 'policyVersion' | 'policyDraft' | 'proposal'>;
@@ -45,23 +45,23 @@ async function readDraft(tx: Reader, teamId: string): Promise<PolicyDraft | unde
   const published = await tx.proposal.findFirst({ where });
   const proposal = published === null ? undefined : await readProposal(published, new Date(0));
   if (proposal?.kind !== 'policy') return { ...draft, proposal: undefined };
-  // The proposal's rules take effect, because they are the ones shown.
+  // The proposal's rules take effect, because they are the ones that were shown.
   return { ...draft, rules: proposal.payload.rules, proposal };
 }
 
-/** Changes run one at a time, so that a comparison still holds when the result is written. */
+/** Changes run one at a time, so that a comparison is still true when its result is written. */
 const lockName = (teamId: string) => `policy ${teamId}`;
 
 function log(tx: Transaction, teamId: string, event: Omit<TeamEventOf<'policy_confirmed'>, 'subject'>) {
   return writeEvents(tx, [{ ...event, subject: { kind: 'policy', id: 'policy' } }], teamId);
 }
 
-/** A rule asks for signatures, but nothing can be signed. */
+/** Whether a rule requires signatures although nothing can be signed. */
 function needsUnavailableSigning(rules: readonly PolicyRule[], canSign: boolean): boolean {
   return !canSign && rules.some(({ signed }) => signed);
 }
 
-/** Puts a published draft into force, if it is still the draft. */
+/** Puts a published draft into force if the draft hasn't changed. */
 export async function applyPolicy(
   tx: Transaction,
   teamId: string,
@@ -83,8 +83,8 @@ export async function applyPolicy(
 }
 
 /**
- * The versions of the policy and its draft.
- * @param canSign passkeys are set up: rules may ask for signatures
+ * The versions of the policy, and its draft.
+ * @param canSign passkeys are set up, so rules may require signatures
  */
 export function createPolicyStore({ prisma }: Database, teamId: string, canSign: boolean): PolicyStore {
   const readShared = shareRead(async () => {

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { type PolicyRule, RULE_DECISIONS } from '../policy/policy.ts';
 
-/* A stored version of the policy. */
-
 const texts = z.array(z.string());
-/** Left out in a charter, null in a row. */
+/** A field that is left out in a charter but null in a row. */
 function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
@@ -12,8 +10,8 @@ function optional<Schema extends z.ZodType>(schema: Schema) {
 const milliseconds = optional(z.number());
 
 /**
- * A stored rule. It isn't parsed like people's input: a task that a later release removed must not make a version
- * unreadable, and amounts keep their currency when `CURRENCY` changes.
+ * A stored rule. It isn't parsed like user input: a version must stay readable if a later release removes a task, and
+ * amounts keep their currency if `CURRENCY` changes.
  */
 const storedRule = z.object({
   name: z.string(),
@@ -36,10 +34,10 @@ export const storedRules = z.array(storedRule);
 
 export const policyRow = z.object({ version: z.number(), rules: storedRules });
 
-/** The next version, as a proposal stores it. */
+/** The next version, as stored in a proposal. */
 export const nextPolicy = policyRow.extend({ before: storedRules });
 
-/** JSON has no `undefined`: missing members are stored as null. */
+/** JSON has no `undefined`, so missing members are stored as null. */
 export function toStorableRules(rules: readonly PolicyRule[]) {
   return rules.map(({ over, ttlMs = null, remindAfterMs = null, escalateAfterMs = null, ...rule }) => ({
     ...rule,

@@ -15,7 +15,7 @@ import { Prisma } from './database.ts';
 
 const optionalTimestamp = optional(z.date());
 
-/** Of names `d`. */
+/** Columns of names `d`. */
 export const detailsRow = row(
   z.object({
     name: z.string(),
@@ -71,7 +71,7 @@ function buildConditions(query: Conditions): Prisma.Sql[] {
     ]),
     ...joinOr([
       owners.length > 0 && Prisma.sql`d.owner_id = ANY (${owners}::text[])`,
-      // A name that lapses needs no owner.
+      // A name that will lapse needs no owner.
       query.owners.some(isNone) && Prisma.sql`d.owner_id IS NULL AND d.lapse_confirmed_at IS NULL`,
       query.owners.some(isLeft) && Prisma.sql`d.owner_left_at IS NOT NULL AND d.lapse_confirmed_at IS NULL`,
     ]),
@@ -89,7 +89,7 @@ function buildConditions(query: Conditions): Prisma.Sql[] {
       Prisma.sql`d.expires_at < ${day(filter.expiresWithinDays)}::timestamptz`,
     filter.expiresAfterDays !== undefined &&
       Prisma.sql`d.expires_at > ${day(filter.expiresAfterDays)}::timestamptz`,
-    // Narrows what is judged.
+    // Reduces the number of names that must be judged.
     filter.findingWords.includes('undated') && Prisma.sql`d.expires_at IS NULL`,
     filter.isUnused && Prisma.sql`d.in_use = false`,
     names !== undefined && Prisma.sql`d.name = ANY (${[...names]}::text[])`,
@@ -101,7 +101,7 @@ function joinWhere(conditions: readonly Prisma.Sql[]): Prisma.Sql {
 }
 
 /**
- * A page of a filter's results, in the order shown. The names are found first: if an index covers the filter, only the
+ * A page of a filter's results, in display order. The names are found first: if an index covers the filter, only the
  * page's rows are read from the table.
  */
 export function selectPage(query: NameQuery): Prisma.Sql {
@@ -121,9 +121,8 @@ const direction = (isDescending: boolean) => Prisma.raw(isDescending ? 'DESC' : 
 const comparison = (isDescending: boolean) => Prisma.raw(isDescending ? '<' : '>');
 
 /**
- * The matching names. If no index covers the filter, they are found first and sorted afterwards, which costs one scan
- * of the table. Otherwise PostgreSQL might walk the sort index instead and fetch each name on its own until enough
- * match.
+ * The matching names. If no index covers the filter, they are found first and sorted afterwards, which takes one scan
+ * of the table. Otherwise, PostgreSQL might scan the sort index and fetch names one by one until enough of them match.
  */
 function matchingNames({ filter }: NameQuery, conditions: readonly Prisma.Sql[]): Prisma.Sql {
   return filter.texts.length + filter.registrars.length > 0
@@ -140,8 +139,8 @@ function byName(conditions: readonly Prisma.Sql[], query: NameQuery, isDescendin
 }
 
 /**
- * Names with a date first, then those without one. The index has them in this order, so the first page is one walk
- * along it. Other pages are two walks, and the second rarely starts.
+ * Names with a date first, then those without one, which is the order of the index. The first page needs one index
+ * scan. Other pages may need two, but the second rarely runs.
  */
 function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescending: boolean): Prisma.Sql {
   const { cursor, limit, isBackward } = query;
@@ -154,7 +153,7 @@ function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescend
     SELECT ${part}::int AS part, 0::float8 AS rank, d.name
     FROM ${matchingNames(query, [...conditions, Prisma.sql`d.expires_at IS NULL`, ...more])}
     ORDER BY d.name ${direction(isDescending)} LIMIT ${limit}`;
-  // PostgreSQL evaluates the condition once, and skips the second walk if the first has filled the page.
+  // PostgreSQL evaluates the condition once, and skips the second scan if the first has filled the page.
   const isWanted = Prisma.sql`(SELECT count(*) FROM first_part) < ${limit}::int`;
   const both = (first: Prisma.Sql, second: Prisma.Sql) => Prisma.sql`
     first_part AS MATERIALIZED (${first}),
@@ -179,12 +178,12 @@ function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescend
 }
 
 /**
- * How many names a filter finds in each zone, and how many of them are deleted. The few deleted ones are counted
- * separately by their index: the others are then counted from an index alone.
+ * Number of names in each zone that a filter finds, and how many of them are deleted. The few deleted names are counted
+ * separately using their index, so that the others can be counted by an index-only scan.
  */
 export function countZones(query: NameQuery): Prisma.Sql {
   const conditions = buildConditions(query);
-  // `OFFSET 0`: the filter's own index would lead to every name that it finds.
+  // Without `OFFSET 0`, the filter's own index would be used, which leads to every name that the filter finds.
   const deleted = Prisma.sql`(SELECT * FROM domains WHERE deleted_at IS NOT NULL OFFSET 0)`;
   return Prisma.sql`
     SELECT zone, found.count, COALESCE(gone.count, 0) AS "deletedCount"
@@ -194,8 +193,8 @@ export function countZones(query: NameQuery): Prisma.Sql {
 }
 
 /**
- * As a query of its own, PostgreSQL assumes few zones and counts rows as they come; otherwise it would first sort all
- * names by zone.
+ * A separate query, for which PostgreSQL assumes few zones and counts rows as it reads them. Otherwise, it would sort
+ * all names by zone first.
  */
 function countByZone(from: Prisma.Sql, conditions: readonly Prisma.Sql[]): Prisma.Sql {
   return Prisma.sql`
@@ -242,7 +241,7 @@ export const changedFindingRows = z.array(
   }),
 );
 
-/** A finding that was closed and opened again, or the reverse, didn't change. */
+/** A finding that was closed and opened again, or opened and closed again, counts as unchanged. */
 export function countChangedFindings(from: Date, to: Date): Prisma.Sql {
   return Prisma.sql`
     SELECT began, ended, count(*)::int AS names FROM (
@@ -265,7 +264,7 @@ export const SELECT_OWNERS = Prisma.sql`
   WHERE owner_id IS NOT NULL GROUP BY owner_id`;
 export const ownerRows = z.array(z.object({ id: z.string(), hasLeft: z.boolean() }));
 
-/** Marks the names of a person who left, in the order in which all changes lock names. Answers with the names. */
+/** Marks the names of a person who has left. Locks names in the usual order. Returns the names. */
 export function markOwnerLeft(userId: string, at: Date): Prisma.Sql {
   return Prisma.sql`
     UPDATE domains d SET owner_left_at = ${at}::timestamptz

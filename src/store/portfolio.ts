@@ -42,7 +42,10 @@ import {
   zoneRows,
 } from './portfolio-statements.ts';
 
-/** People's settings of watched names. @throws {StoreError} from every method, when the database fails */
+/**
+ * Details of watched names, which people set.
+ * @throws {StoreError} from every method if the database fails
+ */
 export function createPortfolioStore(database: Database, teamId: string): PortfolioStore {
   const { run, prisma } = database;
 
@@ -62,7 +65,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
         return await database.transaction(async (tx) => {
           if (plan !== undefined && !(await consumePlan(tx, teamId, plan))) return 'gone';
           const written = await writeChanges(tx, teamId, allowed.changes, { actor: by, at }, progress);
-          // The rollback keeps the plan.
+          // The rollback keeps the import plan.
           if (written !== 'written') throw new RollbackError(written);
           return written;
         });
@@ -121,7 +124,6 @@ const OWN_REGISTRARS = Prisma.sql`
   SELECT DISTINCT trusted ->> 'registrar' AS registrar FROM domains
   WHERE registered_by IS NOT NULL AND trusted ->> 'registrar' IS NOT NULL`;
 
-/** Rolls back a transaction. */
 class RollbackError extends Error {
   readonly why: NotWritten;
   constructor(why: NotWritten) {
@@ -171,8 +173,8 @@ const changedFacts = z.array(
     .transform(({ after, ...change }): ChangedName => ({ ...change, after: after ?? undefined })),
 );
 /**
- * Compressed JSON lines, one for each name: Prisma blocks the event loop while it writes a document or text with 20,000
- * names.
+ * Compressed JSON lines, one per name. If Prisma wrote a document or text with 20,000 names, it would block the event
+ * loop.
  */
 export const proposedFacts: z.ZodType<FactsChange> = z.object({
   names: z.base64().transform(async (zipped) => {
@@ -184,7 +186,7 @@ export const proposedFacts: z.ZodType<FactsChange> = z.object({
   }),
 });
 
-/** A change of names, as a proposal stores it. */
+/** A change of names, as stored in a proposal. */
 export async function toStorableFacts({ names }: FactsChange) {
   const lines: string[] = [];
   for await (const slice of iterateSlices(names))
@@ -192,11 +194,11 @@ export async function toStorableFacts({ names }: FactsChange) {
   const people = new Set<string>();
   for await (const slice of iterateSlices(lines))
     for (const line of slice) for (const id of line.match(SLACK_IDS) ?? []) people.add(id);
-  // Forgetting a person searches for their id outside the compressed text.
+  // The ids of people are also stored uncompressed, so that they can be found when a person is forgotten.
   return { names: (await compress(lines.join('\n'))).toString('base64'), people: [...people] };
 }
 
-/** Applies a proposal if the names are still as they were when it was made. */
+/** Applies a proposal if the names haven't changed since it was made. */
 export async function applyFacts(
   tx: RunStatement,
   teamId: string,
@@ -227,12 +229,12 @@ export async function rebaseFacts(
   return remaining.length === 0 ? undefined : { names: remaining };
 }
 
-/** Unapplied plans are deleted after this time. */
+/** Plans that aren't applied are deleted after this time. */
 const PLAN_MS = DAY_MS;
 const importRows = z.array(z.object({ row: importRow }));
 const ROWS_READ = 1_000;
 
-/** @returns undefined if they were deleted */
+/** @returns undefined if the rows were deleted */
 async function readImportRows(
   tx: RunStatement,
   teamId: string,
@@ -253,7 +255,7 @@ async function readImportRows(
   return rows;
 }
 
-/** Deletes a plan, so that it is applied once. */
+/** Deletes a plan, so that it is applied only once. */
 async function consumePlan(tx: RunStatement, teamId: string, hash: string): Promise<boolean> {
   const used = await tx(
     Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash} RETURNING hash`,
@@ -261,7 +263,7 @@ async function consumePlan(tx: RunStatement, teamId: string, hash: string): Prom
   return z.array(z.unknown()).parse(used).length > 0;
 }
 
-/** Locks the names and plans the changes to them. */
+/** Locks the names and plans their changes. */
 async function buildPlan(
   tx: RunStatement,
   rows: readonly ImportRow[],
@@ -313,8 +315,8 @@ async function savePlan(
 const nameRows = z.array(z.object({ name: z.string() }));
 
 /**
- * Locks the watched names among these, always in alphabetical order, so that two transactions can't deadlock.
- * @returns them in this order
+ * Locks those of the names that are watched, always in alphabetical order, so that two transactions can't deadlock.
+ * @returns the locked names, in this order
  */
 async function lockNames(tx: RunStatement, names: readonly string[]): Promise<readonly string[]> {
   const found = await tx(
@@ -332,7 +334,7 @@ async function readDetails(
   return new Map(detailsRow.read(found).map(({ name, ...details }) => [name, details]));
 }
 
-/** Writes changes of protected fields, all or none. People's changes of these fields go through no other function. */
+/** Writes changes of protected fields, all or none. All changes of these fields by people use this function. */
 async function writeChanges(
   tx: RunStatement,
   teamId: string,
@@ -342,7 +344,7 @@ async function writeChanges(
 ): Promise<'written' | NotWritten> {
   const guardedCount = changes.filter(({ before, after }) => isGuarded(after) && !isGuarded(before)).length;
   const addedCount = changes.filter(({ isNew }) => isNew).length;
-  // Serializes additions, so that each counts the names and tags added by the one before.
+  // Additions run one at a time, so that each counts the names and tags that earlier ones added.
   if (guardedCount + addedCount > 0)
     await tx(Prisma.sql`SELECT 1 FROM (SELECT pg_advisory_xact_lock(hashtextextended('watched', 0))) locked`);
   await lockNames(
@@ -395,7 +397,7 @@ async function countNames(tx: RunStatement, where: Prisma.Sql): Promise<number> 
 
 const dateRows = z.array(z.object({ name: z.string(), at: optional(z.date()), by: optionalText }));
 
-/** Whether names are unchanged since their changes were decided. */
+/** Whether the names haven't changed since the changes were decided. */
 async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): Promise<boolean> {
   const names = changes.map(({ name }) => name);
   const found = await readDetails(tx, names);
@@ -423,7 +425,7 @@ async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): P
   });
 }
 
-/** The condition of a decision: a lapse is confirmed once, and only as requested. */
+/** The condition for writing a decision: a lapse is confirmed once, and only as it was requested. */
 function decisionCondition(name: string, decision: ReminderDecision): Prisma.Sql {
   const named = Prisma.sql`name = ${name}`;
   if (decision.kind === 'lapse_requested') return Prisma.sql`${named} AND lapse_confirmed_at IS NULL`;
@@ -439,7 +441,7 @@ const CLEARED_LAPSE = {
   lapseConfirmedAt: null,
 };
 
-/** Requests an update of the owner's messages that ask about a name. */
+/** Requests an update of the messages that ask the owner about a name. */
 function refreshQuestion(teamId: string, name: string, at: Date): Prisma.Sql {
   return upsertPlans(Prisma.sql`
     SELECT ${teamId} AS team_id, 'owner_question' AS subject_kind, question ->> 'subject' AS subject_id, ${at}::timestamptz AS due_at
@@ -448,7 +450,7 @@ function refreshQuestion(teamId: string, name: string, at: Date): Prisma.Sql {
 
 const CLEARED_SNOOZE = { snoozedBy: null, snoozeReason: null, snoozedUntil: null };
 
-/** Writes a decision about reminders, with its event. */
+/** Writes a decision about reminders, and its event. */
 async function writeDecision(
   tx: RunStatement,
   teamId: string,
@@ -498,7 +500,10 @@ async function writeDecision(
   ]);
 }
 
-/** Sets the details of a name after an order. @param isNew a new name isn't announced */
+/**
+ * Sets the details of a name after an order.
+ * @param isNew a new name isn't announced
+ */
 export async function setDetails(
   tx: RunStatement,
   name: string,
@@ -520,7 +525,7 @@ async function writeDetails(
   changer: Changer,
 ): Promise<void> {
   if (changed.length === 0) return;
-  // PostgreSQL needs inner arrays of equal length, so tags are joined by a blank, which no tag contains.
+  // PostgreSQL requires inner arrays of equal length, so tags are joined by spaces, which tags can't contain.
   await tx(Prisma.sql`
     UPDATE domains d SET owner_id = NULLIF(given.owner, ''),
       owner_left_at = CASE WHEN d.owner_id = given.owner THEN d.owner_left_at END, channel_id = NULLIF(given.channel, ''),
@@ -566,7 +571,7 @@ function buildNotice(changes: readonly ChangedName[], changer: Changer): TeamEve
   };
 }
 
-/** Above this number of names, the announcement has only their count. */
+/** For more names than this, the announcement only has their number. */
 const MAX_ANNOUNCED = 10;
 
 function toRouting({ owner, channel }: NameDetails) {

@@ -14,14 +14,14 @@ const presetRows = z.array(
   }),
 );
 
-/** Named sets of contacts and nameservers. @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method if the database fails */
 export function createPresetStore({ prisma }: Database, teamId: string): PresetStore {
   const read = async (tx: Transaction): Promise<readonly Preset[]> => {
     const presets = presetRows.parse(await tx.preset.findMany({ where: { teamId }, orderBy: { id: 'asc' } }));
     return presets.toSorted((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
   };
 
-  /** Changes run one at a time, so that the log has the value before each. */
+  /** Changes run one at a time, so that the log has the value before each change. */
   const exclusively = exclusiveChanges(prisma, `presets ${teamId}`);
 
   const log = (

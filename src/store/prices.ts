@@ -24,7 +24,10 @@ const listedPrice = z
   );
 const listedPrices = z.array(listedPrice);
 
-/** By zone, task and period, newest first. @param zones all when left out */
+/**
+ * By zone, task and period, newest first.
+ * @param zones default: all
+ */
 async function readPrices(
   { price }: Transaction,
   teamId: string,
@@ -42,7 +45,7 @@ function toLoggedPrice({ zone, task, period, amount, validFrom, source }: Price)
   return { zone, task, period, amount: { currency, minor }, validFrom, source };
 }
 
-/** Concurrent edits of a list run one after the other, each on the result of the previous one. */
+/** Concurrent edits of a list run one at a time, each on the result of the previous one. */
 const lockName = (teamId: string) => `prices ${teamId}`;
 
 interface PriceEditor {
@@ -51,7 +54,7 @@ interface PriceEditor {
   readonly at: Date;
 }
 
-/** @returns false, without changes, if the list isn't as it was when the edits were made */
+/** @returns false, without changes, if the list has changed since the edits were made */
 async function writeEdits(
   tx: Transaction,
   teamId: string,
@@ -110,7 +113,7 @@ export const proposedPrices = z.array(
     .transform(({ before, after }): PriceEdit => ({ before, after })),
 );
 
-/** Applies a proposal if the list is still as it was when it was made. */
+/** Applies a proposal if the list hasn't changed since it was made. */
 export async function applyPrices(
   tx: Transaction,
   teamId: string,

@@ -7,7 +7,6 @@ import { optional } from './columns.ts';
 import { withStoreError } from './database.ts';
 import { SEARCH_PATH } from './session-settings.ts';
 
-/** Counts of orders for the metrics. */
 export interface OrderFigures {
   readonly byState: Readonly<Record<string, number>>;
   readonly queueAgeSeconds: number;
@@ -15,8 +14,7 @@ export interface OrderFigures {
 }
 
 /**
- * Checks the database for health checks and metrics. It has its own connections, because orders may use up all of
- * theirs.
+ * Checks the database for health checks and metrics. Uses its own connections, because orders may use up all of theirs.
  */
 export interface DatabaseProbe {
   /** @returns whether the database responds in time; never throws */
@@ -25,19 +23,22 @@ export interface DatabaseProbe {
   figures(now: Date): Promise<OrderFigures>;
   /** @throws {StoreError} on a timeout */
   condition(now: Date): Promise<z.infer<typeof conditionRows>[0]>;
-  /** How long the oldest event has waited for a seal. @throws {StoreError} on a timeout */
+  /**
+   * For how long the oldest event has been waiting for a seal.
+   * @throws {StoreError} on a timeout
+   */
   unsealedSeconds(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** The longest wait for a connection and for a result. Load balancers and Prometheus wait longer. */
+/** The longest wait for a connection or a result. Load balancers and Prometheus wait longer. */
 const TIMEOUT_MS = 1_500;
-/** One to count orders, and one for pings meanwhile. */
+/** One for counting orders, and one for pings during that time. */
 const CONNECTIONS = 2;
 
 const stateRows = z.array(z.object({ state: z.string(), count: z.number(), oldest: z.date() }));
 
-/** A lookup that was due this long ago is late. */
+/** A lookup that has been due for this long is late. */
 const LATE_MS = HOUR_MS;
 
 const conditionRows = z.tuple([
@@ -67,7 +68,7 @@ const SELECT_CONDITION = `
   FROM domains`;
 const secondsRows = z.tuple([z.object({ seconds: z.number() })]);
 
-/** Opens the probe lazily, with the first query. */
+/** Opens the probe lazily, on the first query. */
 export function openProbe({ url, log }: { readonly url: string; readonly log?: Log }): DatabaseProbe {
   const pool = new pg.Pool({
     connectionString: url,
@@ -77,15 +78,15 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
     connectionTimeoutMillis: TIMEOUT_MS,
     query_timeout: TIMEOUT_MS,
     idleTimeoutMillis: MINUTE_MS,
-    // A statement sets it, because PgBouncer refuses it as a parameter of the connection.
+    // Set by a statement, because PgBouncer rejects it as a connection parameter.
     onConnect: async (client) => {
       await client.query(`${SEARCH_PATH}; SET statement_timeout = ${TIMEOUT_MS}`);
     },
   });
-  // The running query fails with the error. Without a listener the error would also end the process.
+  // The running query already fails with the error. Without a listener, the error would also end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', (err) => {
-    // An embedded server that stops ends connections that are already closing.
+    // When an embedded server stops, it breaks connections that are already closing.
     if (!pool.ending) log?.warn({ err }, 'a connection to the database broke');
   });
   const unsealedSeconds = () =>

@@ -31,7 +31,7 @@ async function toStorablePayload(
   const { payload } = proposal;
   if ('names' in payload) return toStorableFacts(payload);
   const stored = 'rules' in payload ? { ...payload, ...toStorablePolicy(payload) } : payload;
-  // Undefined members are not stored.
+  // Drops undefined members.
   return z.json().parse(JSON.parse(JSON.stringify(stored))) ?? {};
 }
 
@@ -57,7 +57,7 @@ const commonColumns = z
 
 type ProposalRow = Prisma.ProposalGetPayload<Record<string, never>>;
 
-/** @param now an open proposal may have expired */
+/** @param now to determine whether an open proposal has expired */
 export async function readProposal(row: ProposalRow, now: Date): Promise<Proposal> {
   const { state, ...read } = commonColumns.parse(row);
   const isExpired = state === 'proposed' && read.expiresAt !== undefined && read.expiresAt <= now;
@@ -71,7 +71,10 @@ export function whereOpen(teamId: string, kinds: readonly ProposalKind[], now: D
   return { teamId, kind: { in: [...kinds] }, state: 'proposed', ...isOpen };
 }
 
-/** Adds a proposal and notifies the people who can confirm it. @returns the open one if it was proposed before */
+/**
+ * Adds a proposal and notifies the people who can confirm it.
+ * @returns the open proposal if the change was already proposed
+ */
 export async function propose(tx: Transaction, teamId: string, proposal: NewProposal): Promise<Proposal> {
   const { id = randomUUID(), kind, subject, proposer, proposedAt, expiresAt, origin } = proposal;
   const payload = await toStorablePayload(proposal);
@@ -91,7 +94,7 @@ export async function propose(tx: Transaction, teamId: string, proposal: NewProp
   return readProposal(row, proposedAt);
 }
 
-/** Withdraws the open proposals of a kind, or those for one subject. */
+/** Withdraws all open proposals of a kind, or those about one subject. */
 export async function withdrawOpen(
   tx: Transaction,
   teamId: string,

@@ -16,11 +16,10 @@ import { isNextCharter, writeCharter } from './signing.ts';
 export interface ProposalStoreOptions {
   readonly teamId: string;
   readonly settingTexts: SettingTexts;
-  /** Passkeys are set up: a policy may ask for signatures. */
+  /** Passkeys are set up, so a policy may require signatures. */
   readonly canSign: boolean;
 }
 
-/** Rolls back a transaction. */
 class RollbackError extends Error {
   readonly why: Obstacle | 'conflict';
   constructor(why: RollbackError['why']) {
@@ -152,7 +151,7 @@ function apply(
   }
 }
 
-/** The remaining changes of a superseded proposal. Policies aren't proposed again: people publish those themselves. */
+/** The remaining changes of a superseded proposal. A policy isn't proposed again: it must be published again. */
 async function rebaseChange(
   tx: Transaction,
   { teamId, settingTexts }: ProposalStoreOptions,
@@ -177,10 +176,13 @@ async function rebaseChange(
   }
 }
 
-/** Messages about a proposal can still be updated for this long after it ended. */
+/** For this long after a proposal ended, messages about it can still be updated. */
 const RETENTION_MS = 7 * DAY_MS;
 
-/** Deletes proposals that ended or expired a week ago. @returns how many */
+/**
+ * Deletes proposals that ended or expired at least a week ago.
+ * @returns the number deleted
+ */
 export function purgeProposals({ prisma }: Database, now: Date): Promise<number> {
   const cutoff = { lte: new Date(now.getTime() - RETENTION_MS) };
   return withStoreError('deleting old proposals', async () => {

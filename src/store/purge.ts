@@ -3,16 +3,16 @@ import { z } from 'zod';
 import { inTransaction, sumByTable, type TableChange } from './session.ts';
 
 /*
- * Deletes old rows. `delete_old_events` forgets the events of deleted orders that ended over 30 days ago by
- * their log, and all other events from before the given time; the log's hashes stay.
+ * Deletes old rows. `delete_old_events` deletes the events of deleted orders that, according to their log, ended over
+ * 30 days ago, and all other events from before the given time. The log's hashes stay.
  */
 
 const IN_FORCE = "task = 'mandate' AND state = 'SUCCEEDED' AND mandate_end IS NULL";
-/** A mandate in force is kept, however old it is, with its orders, which count against its limits. */
+/** A mandate in force is kept, however old it is. So are its orders, which count against its limits. */
 const OLD_ORDERS = `SELECT id FROM orders WHERE closed_at < $1 AND NOT (${IN_FORCE})
   AND (mandate_id IS NULL OR mandate_id NOT IN (SELECT id FROM orders WHERE ${IN_FORCE}))`;
 
-/** `$1` is the time. Rows that refer to orders are deleted before them. */
+/** `$1` is the time. Rows that reference orders are deleted before them. */
 const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
   [
     'notifications',
@@ -29,8 +29,8 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
 const countRows = z.tuple([z.object({ n: z.number() })]);
 
 /**
- * Deletes orders that ended before a time, with all that belongs to them, and older events, observations, reminders and
- * digests. A dry run deletes nothing and reports what would be deleted.
+ * Deletes orders that ended before a time, with everything that belongs to them, and older events, observations,
+ * reminders and digests. A dry run deletes nothing and reports what would be deleted.
  */
 export function purge(
   client: pg.Client,

@@ -23,13 +23,16 @@ import { EXPIRES_AT, EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 import { upsertPlans } from './notifications.ts';
 import { queueWebhooks } from './webhooks.ts';
 
-/* SQL for reminders that Prisma can't express: finding due names among very many, and claiming many reminders at once. */
+/*
+ * SQL for reminders that Prisma can't express: finding due names in a very long list, and claiming many reminders at
+ * once.
+ */
 
-/** One more than a digest shows, so that one query also shows whether there are more. */
+/** One more than a digest shows, so that the same query shows whether there are more. */
 export const PAGE_SIZE = 1_001;
 const WEEK_SECONDS = 7 * 86_400;
 
-/** A renewal that was carried out long ago and that the registry doesn't show. */
+/** A renewal that was carried out long ago but that the registry doesn't show. */
 const DISPUTED: DateDoubt['code'] = 'renewal_not_shown';
 
 const optionalTimestamp = optional(z.date());
@@ -58,7 +61,7 @@ const candidateColumns = {
   expiresAt: EXPIRES_AT,
   expirySource: Prisma.sql`COALESCE(d.expiry_source, 'rdap')`,
 };
-/** Rows of {@link deletedQuery}: all that the plan and the digest need. */
+/** Rows of {@link deletedQuery}, with everything that the plan and the digest need. */
 export const candidateRow = row(candidate, 'd.', candidateColumns);
 /** Rows of {@link candidatesQuery}. */
 export const candidateRows = z.array(candidate.extend({ range: z.number() }));
@@ -72,14 +75,14 @@ export function toReminder(row: z.infer<typeof candidate>): WatchedReminder {
   return { ...reminder, source, remindedThresholds: [remindedThreshold], owner, channel, lapse };
 }
 
-/** Where a scan of names that may be due continues: in a range, after `afterName` at its first date. */
+/** Where a scan of possibly due names continues: in a range, after `afterName` on its first date. */
 export interface CandidateCursor extends CandidateRange {
   readonly afterName: string;
 }
 
 /**
- * The query behind `candidates`, one text for all ranges; a separate function, so that tests can check its query plan.
- * The outer query sorts only by the range, so that rows are returned as they are found, in the order of the inner
+ * The query for `candidates`, with the same text for all ranges. A separate function, so that tests can check its query
+ * plan. The outer query sorts only by range, so that rows are returned as they are found, in the order of the inner
  * query.
  */
 export function candidatesQuery(steps: readonly CandidateCursor[]): Statement {
@@ -98,7 +101,7 @@ export function candidatesQuery(steps: readonly CandidateCursor[]): Statement {
       ORDER BY step.n LIMIT ${PAGE_SIZE}`;
 }
 
-/** Deleted names that may be due; the next page follows `after`. */
+/** Deleted names that may be due. The page starts after the name `after`. */
 export function deletedQuery(since: Date, after: string): Statement {
   return Prisma.sql`
       SELECT ${candidateRow.columns} FROM domains d
@@ -106,7 +109,7 @@ export function deletedQuery(since: Date, after: string): Statement {
       ORDER BY d.name LIMIT ${PAGE_SIZE}`;
 }
 
-/** Renewals that the registry doesn't show: each at most once a week, counted from the renewal. */
+/** Renewals that the registry doesn't show. Each is reported at most once a week, counted from the renewal. */
 export function disputedQuery(before: Date, now: Date, limit: number): Statement {
   return Prisma.sql`
       SELECT ${domainRow.columns} FROM domains d
@@ -118,7 +121,7 @@ export function disputedQuery(before: Date, now: Date, limit: number): Statement
 }
 
 /**
- * Whether the reminder `r` was posted in the digest, or belongs to an owner's messages of the day, whose subject
+ * Whether the reminder `r` was posted in the digest, or belongs to an owner's messages of one day, whose subject
  * contains a space (`U… 2026-11-27`).
  */
 function isHandled(teamId: string, purpose: Prisma.Sql): Prisma.Sql {
@@ -127,7 +130,7 @@ function isHandled(teamId: string, purpose: Prisma.Sql): Prisma.Sql {
       AND n.purpose = ${purpose} AND n.ts IS NOT NULL))`;
 }
 
-/** Whether the reminder `r` is one of `keys`; any if undefined. */
+/** Whether the reminder `r` is one of `keys`; always true if undefined. */
 function isOneOf(keys: readonly ReminderKey[] | undefined): Prisma.Sql {
   return keys === undefined
     ? Prisma.sql`true`
@@ -142,7 +145,7 @@ function unnestKeys(keys: readonly ReminderKey[]): Prisma.Sql {
 
 /**
  * Opens the digest of a scheduled time, unless it or a later one exists, and deletes earlier ones without messages. The
- * very first one is created as done. Digests in the future are ignored: the clock may have been set back.
+ * very first digest is created as done. Digests in the future are ignored, because the clock may have been set back.
  */
 export function insertDigest(teamId: string, digestId: string, now: Date): Prisma.Sql {
   return Prisma.sql`
@@ -167,8 +170,8 @@ const digestRows = z.array(z.object({ id: z.string() }));
 const claimedRows = z.array(z.object({ name: z.string() }));
 
 /**
- * Claims reminders for an open digest; each goes to one digest. Increases the version of its plan, so that another
- * process working on it checks it again.
+ * Claims reminders for an open digest. Each belongs to one digest. Increases the version of the digest's plan, so that
+ * another process that is working on it checks it again.
  * @returns the number claimed
  */
 export async function claimReminders(
@@ -252,18 +255,18 @@ export function readPlanned(rows: unknown): PlannedReminder[] {
     );
 }
 
-/** With the columns of {@link plannedRow}, except those of the name. */
+/** The columns of {@link plannedRow}, except those of the name. */
 const SELECT_REMINDERS = Prisma.sql`SELECT name, expires_at AS day, threshold, digest_id, claimed_at, destination, purpose,
   false AS "isCopy", undelivered FROM reminders`;
 
-/** Reminders in an owner's messages for one day. */
+/** Reminders in an owner's messages of one day. */
 export function selectReminded(subject: string): Prisma.Sql {
   return Prisma.sql`
     SELECT ${plannedRow.columns} FROM (${SELECT_REMINDERS} WHERE purpose = ${subject}) r
     JOIN domains d ON d.name = r.name AND ${EXPIRES_AT} IS NOT NULL AND d.lapse_confirmed_at IS NULL`;
 }
 
-/** Moves an owner's reminders of a day to the reminder channel, unless their copies are there. */
+/** Moves an owner's reminders of one day to the reminder channel, unless their copies are there. */
 export async function redirectOwner(
   run: RunStatement,
   teamId: string,
@@ -278,7 +281,7 @@ export async function redirectOwner(
 }
 
 /**
- * Claimed reminders of a digest that haven't been posted, and copies of owners' reminders for the reminder channel.
+ * Claimed reminders of a digest that weren't posted yet, and copies of owners' reminders for the reminder channel.
  * @param purpose only those for this message; undefined: all
  */
 export function selectPlanned(teamId: string, digestId: string, purpose: string | undefined): Prisma.Sql {
@@ -294,7 +297,7 @@ export function selectPlanned(teamId: string, digestId: string, purpose: string 
     WHERE r.purpose = COALESCE(${purpose ?? null}::text, r.purpose) AND NOT ${isHandled(teamId, Prisma.sql`r.purpose`)}`;
 }
 
-/** Assigns reminders of a digest, or their copies, to a message, unless they have one. */
+/** Assigns reminders of a digest, or their copies, to a message, unless they already have one. */
 export function assignReminders(
   digestId: string,
   purpose: string,
@@ -316,7 +319,7 @@ export function redirectReminders(teamId: string, digestId: string, destination:
     WHERE digest_id = ${digestId} AND destination = ${destination} AND NOT ${isHandled(teamId, Prisma.sql`r.purpose`)}`;
 }
 
-/** Releases reminders of a digest that weren't posted (all, or `keys`), and cancels copies that weren't. */
+/** Releases reminders of a digest that weren't posted (all, or `keys`), and cancels copies that weren't posted. */
 export function freeReminders(
   teamId: string,
   digestId: string,
@@ -340,7 +343,10 @@ export function freeReminders(
     FROM freed WHERE d.name = freed.name`;
 }
 
-/** Owned names that expire in the range, if nobody answered a question about this expiry and the owner wasn't asked. */
+/**
+ * Names that have an owner and expire within the range, if the owner wasn't asked about this expiry and nobody
+ * answered.
+ */
 export function selectUnasked(teamId: string, day: string, from: Date, until: Date): Statement {
   return Prisma.sql`
     SELECT ${domainRow.columns} FROM domains d
@@ -357,7 +363,7 @@ export function selectUnasked(teamId: string, day: string, from: Date, until: Da
     ORDER BY d.expires_at, d.name`;
 }
 
-/** Queues the message of a day. Names are locked in the usual order, to avoid deadlocks. */
+/** Queues one day's message. Locks names in the usual order, to avoid deadlocks. */
 export async function askOwner(
   run: RunStatement,
   teamId: string,

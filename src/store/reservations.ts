@@ -13,11 +13,11 @@ import { row } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 
 /*
- * Reservations in budgets. A reservation records the amount of a name from the last approval on. Its outcome is read
+ * Reservations in budgets. A reservation records the amount for a name from the last approval on. Its outcome is read
  * from the order's item, so booking and releasing need no writes and can't be forgotten.
  */
 
-/** Of budgets `b`, with the sums of reservations `t`. */
+/** Columns of budgets `b`, with the sums of reservations `t`. */
 const statusRow = row(
   z.object({
     id: z.string(),
@@ -56,14 +56,14 @@ function toBudget({
 /** The outcome of a request that arrived after its item had ended. The money may have been spent. */
 const LATE_OUTCOME = Prisma.sql`COALESCE(i.result->>'late', '')`;
 export const IS_BOOKED = Prisma.sql`(i.state = 'SUCCEEDED' OR ${LATE_OUTCOME} = 'SUCCEEDED')`;
-/** Nothing is or will be spent. The order is read only if the item's state doesn't decide it. */
+/** Nothing has been or will be spent. The order is read only if the item's state isn't enough to decide. */
 export const IS_RELEASED = Prisma.sql`(${LATE_OUTCOME} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.state <> 'SUCCEEDED' AND (i.state = 'FAILED'
   OR EXISTS (SELECT FROM orders o WHERE o.id = r.order_id AND o.state IN ('DENIED', 'EXPIRED', 'CANCELLED'))))`;
 
 /**
- * Every budget of a team with its status in the month and year of a day, without reservations for unsent items of one
- * order. Reservations are read once for all budgets, as far back as one of them reaches, and added up by currency, tags
- * and month before budgets are compared.
+ * All budgets of a team with their status in the month and year of a day. Leaves out one order's reservations for
+ * unsent items. Reservations are read once for all budgets, as far back as any budget reaches. They are added up by
+ * currency, tags and month before they are compared with budgets.
  */
 function selectStatuses(teamId: string, { day, exceptOrderId }: StatusesQuery): Prisma.Sql {
   const at = Prisma.sql`${day}::date`;
@@ -87,7 +87,7 @@ function selectStatuses(teamId: string, { day, exceptOrderId }: StatusesQuery): 
 
 interface StatusesQuery {
   readonly day: string;
-  /** An order whose reservations for unsent items are left out. */
+  /** Reservations for this order's unsent items are left out. */
   readonly exceptOrderId?: string | undefined;
   readonly hosts?: readonly string[];
 }
@@ -116,9 +116,9 @@ export async function readBudgetStatuses(
 }
 
 /**
- * Whether the budgets cover an order. They are locked until the transaction ends: concurrent approvals wait, and then
- * read what was reserved here.
- * @param exceptOrderId the order itself, if it continues: its unsent items are reserved again
+ * Whether the budgets cover an order. They stay locked until the transaction ends, so concurrent approvals wait and
+ * then see what was reserved here.
+ * @param exceptOrderId the order itself if it continues, because its unsent items are reserved again
  */
 export async function fitsBudgets(
   run: RunStatement,
@@ -127,7 +127,7 @@ export async function fitsBudgets(
 ): Promise<boolean> {
   const { teamId, day } = reservation;
   await run(Prisma.sql`SELECT id FROM budgets WHERE team_id = ${teamId} ORDER BY id FOR NO KEY UPDATE`);
-  // A separate statement: its snapshot is taken after the locks are held.
+  // A separate statement, so that its snapshot is taken after the locks are held.
   const { statuses } = await readBudgetStatuses(run, teamId, { day, exceptOrderId });
   const shares = computeShares(statuses, reservation);
   return isExcessApproved(findMissingAmounts(shares), reservation.agreedExcess);

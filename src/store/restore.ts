@@ -12,11 +12,11 @@ import { migrate } from './migrate.ts';
 import { DatabaseAccessError, inTransaction, withSession } from './session.ts';
 
 /**
- * Loads a backup into an empty database: creates the schema that it was taken from, loads all rows in one transaction,
- * and migrates to this release's schema.
+ * Loads a backup into an empty database. Creates the schema of the backup, loads all rows in one transaction, and
+ * migrates to this release's schema.
  * @returns the backup's manifest and ledgers
  * @throws {DatabaseAccessError} if the database isn't empty or a bot uses it
- * @throws {BackupFileError} if the file can't be used; nothing of it is kept then
+ * @throws {BackupFileError} if the file can't be used; none of it is kept then
  */
 export async function restoreBackup(
   url: string,
@@ -30,7 +30,7 @@ export async function restoreBackup(
     await migrate({ url, log, only: head.migrations });
     await inTransaction(client, { dryRun: false }, async () => {
       await loadRows(client, reader, head);
-      // The next start compares this with the transaction that wrote the row, and detects the restore.
+      // The next start compares this with the transaction that wrote the row, and so detects the restore.
       await client.query("UPDATE heartbeats SET xact_id = '0'");
     });
     await migrate({ url, log });
@@ -42,11 +42,11 @@ export async function restoreBackup(
 
 export interface Restored {
   readonly head: Manifest;
-  /** Ledgers with seals, each with the number of its newest. */
+  /** Ledgers that have seals, each with the number of its newest seal. */
   readonly ledgers: readonly { readonly teamId: string; readonly seal: number }[];
 }
 
-/** Records the restore in the logs themselves: the next sealed events get numbers that were used before. */
+/** Records the restore in the logs, because the next sealed events get numbers that were used before. */
 async function recordInLedgers(url: string, takenAt: Date): Promise<Restored['ledgers']> {
   const database = openDatabase({ url, maxConnections: 1 });
   try {
@@ -63,7 +63,7 @@ async function recordInLedgers(url: string, takenAt: Date): Promise<Restored['le
 
 async function* decompress(file: Readable): AsyncGenerator<Buffer> {
   const gunzip = createGunzip();
-  // The consumer of the chunks gets the error.
+  // The consumer of the chunks also gets the error.
   pipeline(file, gunzip).catch(() => undefined);
   yield* gunzip;
 }
@@ -88,7 +88,7 @@ async function refuseUnlessEmpty(client: pg.Client): Promise<void> {
 }
 
 async function loadRows(client: pg.Client, reader: BackupReader, head: Manifest): Promise<void> {
-  // The backup already contains the rows of unsealed events.
+  // The backup already contains the rows that this trigger would add for unsealed events.
   await client.query('ALTER TABLE events DISABLE TRIGGER USER');
   const known = new Map((await readTables(client)).map(({ name, columns }) => [name, columns]));
   for (const table of head.tables) {

@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { z } from 'zod';
 
 /**
- * Where sealed values are stored: their singular and plural for operators, their table, and the column with the key's
- * id.
+ * Where encrypted values are stored: their singular and plural for operators, their table, and the column with the
+ * key's id.
  */
 export const SEALED_COLUMNS = [
   ['account', 'accounts', 'accounts', 'key_id'],
@@ -14,7 +14,7 @@ export const SEALED_COLUMNS = [
   ['key of the ledger', 'keys of the ledger', 'ledger_keys', 'key_id'],
 ] as const;
 
-/** How many values of a kind are sealed with a key. */
+/** The number of values of a kind that are encrypted with a key. */
 export interface SealedKey {
   readonly what: readonly [one: string, many: string];
   readonly keyId: string;

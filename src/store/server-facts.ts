@@ -8,7 +8,7 @@ export interface ServerFacts {
   readonly fsync: boolean;
   readonly now: Date;
   readonly freeConnections: number;
-  /** In bytes, of this database. */
+  /** Size of this database, in bytes. */
   readonly size: number;
 }
 

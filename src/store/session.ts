@@ -6,14 +6,14 @@ export class DatabaseAccessError extends Error {
   override readonly name = 'DatabaseAccessError';
 }
 
-/** A connection for one command, without the bot's timeouts. */
+/** Opens a connection for one command, without the bot's timeouts. */
 export async function withSession<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 10_000,
     application_name: 'domain-steward (command)',
   });
-  // The running query rejects with the error; without a listener it would also end the process.
+  // The running query already rejects with the error. Without a listener, the error would also end the process.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -53,7 +53,7 @@ export interface TableChange {
 }
 
 /**
- * Runs the work in a transaction. A dry run does everything and rolls it back, so its counts are exact.
+ * Runs the work in a transaction. A dry run does everything and then rolls it back, so its counts are exact.
  * @throws every error of `work`, after a rollback
  */
 export async function inTransaction<T>(
@@ -72,7 +72,7 @@ export async function inTransaction<T>(
   }
 }
 
-/** The changed rows of each table, summed over all statements, without tables that weren't changed. */
+/** The number of changed rows per table, summed over all statements. Leaves out tables that weren't changed. */
 export function sumByTable(changes: readonly TableChange[]): readonly TableChange[] {
   const sums = new Map<string, number>();
   for (const { table, rows } of changes) sums.set(table, (sums.get(table) ?? 0) + rows);

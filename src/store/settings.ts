@@ -35,7 +35,7 @@ async function writeChanges(
   );
 }
 
-/** All settings as texts, by name, from the saved ones. */
+/** Returns all settings as text, by name, based on the saved ones. */
 export type SettingTexts = (saved: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>;
 
 export const proposedSettings = z.array(
@@ -48,7 +48,7 @@ async function readBefore(tx: Transaction, toTexts: SettingTexts, changes: reado
   return changes.map((each) => ({ ...each, before: now[each.name] ?? '' }));
 }
 
-/** Applies a proposal if the settings are still as they were when it was made. */
+/** Applies a proposal if the settings haven't changed since it was made. */
 export async function applySettings(
   tx: Transaction,
   toTexts: SettingTexts,
@@ -72,7 +72,7 @@ export async function rebaseSettings(
   return remaining.length === 0 ? undefined : remaining;
 }
 
-/** Settings that admins have saved, and who changed them. */
+/** Settings that admins saved, and who changed them. */
 export function createSettingsStore({ prisma }: Database): SettingsStore {
   const readAll = shareRead(async () => {
     const rows = await prisma.setting.findMany();

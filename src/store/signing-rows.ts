@@ -16,8 +16,9 @@ import type { KnownKeyLog, KnownLog } from './known-key-log.ts';
 import { policyRow } from './policy-rows.ts';
 
 /*
- * The rows that signatures are checked against, besides the order: read by one statement, so from one snapshot, in the
- * caller's transaction. A process remembers the log of keys, and reads only newer events unless one was changed.
+ * The rows, besides the order, that signatures are checked against. One statement reads them in the caller's
+ * transaction, so they are from one snapshot. A process remembers the log of keys, and reads only newer events unless a
+ * remembered one was changed.
  */
 
 const added = z.object({ ...keyAdded, fingerprint });
@@ -44,12 +45,14 @@ const charterContent = z.object({
   published_by: z.string().nullable(),
 });
 
-/** Events about keys and charters; those that the bot writes name the previous one. An index has the same condition. */
+/**
+ * Events about keys and charters. Those that the bot writes name the previous event. An index has the same condition.
+ */
 export const SIGNING_EVENTS = Prisma.sql`e.subject_kind IN ('key', 'policy') AND e.data ? 'previous'`;
-/** Changes if a row is rewritten: the transaction id that wrote it can't be chosen. */
+/** Changes if a row is rewritten, because nobody can choose the transaction id that wrote it. */
 const ROW_STAMP = Prisma.sql`hashint8extended(e.xmin::text::bigint, e.seq)`;
 
-/** Of events `e`. */
+/** Columns of events `e`. */
 const loggedEvent = row(
   z.object({
     seq: z.number(),
@@ -75,7 +78,7 @@ const rows = z.tuple([
   }),
 ]);
 
-/** The hash that the first event names as its predecessor. */
+/** The hash of the first event's predecessor. */
 const EMPTY_LINK = hashJson('');
 
 const linked = z.object({
@@ -84,7 +87,7 @@ const linked = z.object({
   signature: z.json().optional(),
 });
 
-/** The hash of an event. It covers no personal data, because people can be forgotten. */
+/** The hash of an event. It doesn't cover personal data, because people can be forgotten. */
 function hashLink({ kind, key, data }: LoggedEvent): string {
   const { previous, publicKey, signature } = linked.parse(data);
   const proof = z.object({ signature: z.string() }).safeParse(signature).data?.signature;
@@ -109,8 +112,8 @@ const EMPTY_LOG: KnownLog = {
 /**
  * Keys and charters in the log, the latest published policy, saved settings and stand-ins.
  * @param known what this process remembers; this call may add to it
- * @param isAsSealed whether the events are as they were sealed: called once per process, before it remembers them.
- * Defaults to no
+ * @param isAsSealed whether the events match their seals; called once per process, before it remembers them. Default:
+ * no
  */
 export async function readSigningRows(
   known: KnownKeyLog,
@@ -147,12 +150,12 @@ const selectRows = ({ seq }: KnownLog) => Prisma.sql`
     (SELECT coalesce(json_agg(json_build_object('away', d.user_id, 'userId', d.stand_in_id, 'until', d.until)), '[]')
       FROM stand_ins d WHERE d.team_id = installation_team()) AS "standIns"`;
 
-/** Whether events begin with those that a process remembers. */
+/** Whether the events begin with those that the process remembers. */
 function startsWithKnown(events: readonly LoggedEvent[], { count, link }: KnownLog): boolean {
   return extendLog(EMPTY_LOG, events.slice(0, count)).link === link;
 }
 
-/** A log with the newer events. An unreadable event ends the chain of trust. */
+/** Adds newer events to a log. An unreadable event ends the chain of trust. */
 function extendLog(before: KnownLog, events: readonly LoggedEvent[]): KnownLog {
   if (events.length === 0) return before;
   const keys = {
@@ -193,7 +196,7 @@ function parseCharter(n: number, data: LoggedEvent['data']): readonly LoggedChar
   ];
 }
 
-/** The publisher of the latest confirmed version of the policy. */
+/** Who published the latest confirmed version of the policy. */
 export async function readLastPublisher(run: RunStatement, teamId: string): Promise<string | undefined> {
   const isPolicy = Prisma.sql`subject_kind = 'policy' AND subject_id = 'policy' AND team_id = ${teamId}`;
   const found = await run(Prisma.sql`

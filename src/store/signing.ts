@@ -28,10 +28,10 @@ const linkRow = z
   })
   .transform(({ spentAt, ...link }) => ({ ...link, isSpent: spentAt !== null }));
 
-/** Expired links are kept for this long, so that the page can say why one doesn't work. */
+/** Expired links are kept for this long, so that the page can say why a link doesn't work. */
 const RETENTION_MS = DAY_MS;
 
-/** Links for signing. */
+/** Links to the page for signing. */
 export function createLinkStore({ prisma }: Database): LinkStore {
   return wrapStore('links', {
     open: async (link) => {
@@ -60,7 +60,7 @@ export function createLinkStore({ prisma }: Database): LinkStore {
 
 type ChainedEvent = TeamEventOf<'key_added' | 'key_vouched' | 'key_revoked' | 'charter_signed'>;
 
-/** Writes events about keys and charters, each with the hash of the previous one, under the lock {@link lockKeys}. */
+/** Writes events about keys and charters, each with the hash of the previous one. Needs the lock {@link lockKeys}. */
 async function writeChained(tx: Transaction, teamId: string, events: readonly ChainedEvent[]): Promise<void> {
   for (const event of events)
     await writeEvents(tx, [{ ...event, previous: await readNewestLink(createRunStatement(tx)) }], teamId);
@@ -75,12 +75,12 @@ export async function isNextCharter(
   { signature }: SignedCharter,
 ): Promise<boolean> {
   await lockKeys(tx, teamId);
-  // A separate memory, because the transaction may be rolled back.
+  // The process must not remember this log, because the transaction may be rolled back.
   const { log } = await readSigningRows(new KnownKeyLog(), createRunStatement(tx));
   return signature.challenge.previous === hashCharter(log.charters.at(-1)).previous;
 }
 
-/** Call {@link isNextCharter} first, in the same transaction. */
+/** {@link isNextCharter} must be called first, in the same transaction. */
 export function writeCharter(
   tx: Transaction,
   teamId: string,
@@ -94,13 +94,13 @@ export function writeCharter(
 
 export interface SigningRowsStore {
   /**
-   * @param isAsSealed whether the events are as they were sealed. If left out, no key counts until the process has
-   * checked once
+   * @param isAsSealed whether the events match their seals. Without it, no key counts until the process has checked
+   * once
    */
   readRows(isAsSealed?: () => Promise<boolean>): Promise<SigningRows>;
 }
 
-/** Keys: their events in the log, and the counters of passkeys that have one. */
+/** Keys: their events in the log, and the signature counters of passkeys that have one. */
 export function createKeyStore(database: Database, teamId: string): KeyStore & SigningRowsStore {
   const { prisma, run } = database;
   const exclusively = exclusiveChanges(prisma, `keys ${teamId}`);
@@ -177,7 +177,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
     raiseCounter: (fingerprint, counter) =>
       exclusively(async (tx) => {
         const known = await tx.passkeyCounter.findUnique({ where: { fingerprint } });
-        // Synced passkeys always report 0 (WebAuthn, 6.1.1).
+        // Synced passkeys always report 0 (WebAuthn, section 6.1.1).
         if (counter === 0 && (known === null || known.counter === 0n)) return true;
         if (known !== null && BigInt(counter) <= known.counter) return false;
         const seen = { counter: BigInt(counter) };

@@ -51,8 +51,8 @@ function toPurchase({
 }
 
 /**
- * Tasks carried out from `from` until before `to`; returns {@link purchaseRow}. An item that a person settled without
- * a response counts on the day its order ended.
+ * Tasks carried out from `from` until before `to`, as {@link purchaseRow}. If a person settled an item that got no
+ * response, it counts on the day the order ended.
  */
 function selectPurchases(from: Date, to: Date): Statement {
   return Prisma.sql`
@@ -63,7 +63,7 @@ function selectPurchases(from: Date, to: Date): Statement {
     ORDER BY i.order_id, i.n`;
 }
 
-/** Purchases through orders, and upcoming renewals of the watch list. */
+/** Purchases by orders, and upcoming renewals on the watch list. */
 export function createSpendStore({ run, prisma }: Database): SpendStore {
   return wrapStore('spend', {
     purchases: async (from, to) => {

@@ -1,15 +1,14 @@
 /**
- * More than the bot's fixed statements need, but limited, so that texts built from lists don't fill the server's
- * memory.
+ * More than the bot's fixed statements need. Limited, so that texts built from lists don't fill the server's memory.
  */
 const MAX_NAMES = 400;
-/** The most remembered texts that were used once. */
+/** Maximum number of remembered texts that were used once. */
 const MAX_SEEN = 400;
 
 /**
- * Names the texts of statements. A connection parses and plans a named statement once, an unnamed one every time, which
- * is half of the database's time. A text gets its name on its second use.
- * @returns the name; empty for a text without one
+ * Names the texts of statements. A connection parses and plans a named statement once, but an unnamed one every time,
+ * which takes half of the database's time. A text gets a name when it is used the second time.
+ * @returns the name; empty if the text has none
  */
 export function createStatementNames(): (text: string) => string {
   const names = new Map<string, string>();

@@ -50,7 +50,7 @@ import { createStandInStore } from './stand-ins.ts';
 import { createTokenStepStore } from './token-steps.ts';
 import { createWebhookStore } from './webhooks.ts';
 
-/** The stores that are used before the database's workspace is known. */
+/** The stores that are used before the workspace of the database is known. */
 export interface InstallationStores {
   readonly installation: InstallationStore;
   readonly accounts: AccountStore;
@@ -66,7 +66,7 @@ export interface Stores extends InstallationStores {
   readonly spending: SpendStore;
   readonly policies: PolicyStore;
   readonly proposals: ProposalStore;
-  /** Deletes proposals that ended or expired long ago. */
+  /** Deletes proposals that ended or expired at least a week ago. */
   readonly purgeProposals: (now: Date) => Promise<number>;
   readonly portfolio: PortfolioStore;
   readonly presets: PresetStore;
@@ -103,9 +103,9 @@ export function createInstallationStores(database: Database): InstallationStores
 export interface TeamStoreOptions {
   readonly teamId: string;
   readonly settingTexts: SettingTexts;
-  /** Passkeys are set up: a policy may ask for signatures. */
+  /** Passkeys are set up, so a policy may require signatures. */
   readonly canSign: boolean;
-  /** Of events that allow a retry; undefined while the ledger's key can't be opened. */
+  /** Witness of events that allow a retry; undefined while the ledger's key can't be decrypted. */
   readonly witness: Witness | undefined;
 }
 

@@ -4,9 +4,8 @@ import { toAccount, toStoredProfile } from './account-rows.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
-/** The team's account and its history. */
 export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
-  /** Changes run one at a time, so that the audit log has which account was replaced. */
+  /** Changes run one at a time, so that the audit log has the account that was replaced. */
   const lockAccount = (teamId: string) => exclusiveChanges(prisma, JSON.stringify(['team account', teamId]));
 
   const read = async (tx: Transaction, teamId: string) => {

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { TokenSteps } from '../accounts/account.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 
-/** Clocks differ by fewer steps than this. A step further ahead was written by a clock that was set back since. */
+/** Clocks differ by fewer steps than this. A step further ahead was written before the clock was set back. */
 const MAX_STEPS_AHEAD = 10;
 
 const rows = z.array(z.object({ step: z.number() }));
 
-/** Remembers used one-time tokens, for all replicas and across restarts. */
+/** Remembers used one-time tokens across replicas and restarts. */
 export function createTokenStepStore({ run, prisma }: Database): TokenSteps {
   return wrapStore('tokenSteps', {
     claimStep: async (user, step) => {
@@ -36,7 +36,7 @@ export function createTokenStepStore({ run, prisma }: Database): TokenSteps {
   });
 }
 
-/** Normalizes a user name, however people typed it. */
+/** Normalizes a user name, because people type it differently. */
 function normalizeLogin(user: string): string {
   return user.normalize('NFC').toLowerCase();
 }

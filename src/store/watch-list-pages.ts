@@ -3,10 +3,10 @@ import type { ListCounts, ListRange, WatchedDomain, WatchListStore } from '../ex
 import { type Database, type Prisma, withStoreError, wrapStore } from './database.ts';
 import { expirySource, readDomains } from './domain-rows.ts';
 
-/** Names per read for a calendar, which bounds its memory. */
+/** Names per read for a calendar. Limits its memory. */
 const PAGE_SIZE = 2_000;
 
-/** The watch list in pages, and for a calendar. */
+/** Reads the watch list in pages and for calendars. */
 export function createWatchListPages(prisma: Database['prisma']) {
   const pages = {
     page: async (range, offset, limit) => {
@@ -74,7 +74,7 @@ export function createWatchListPages(prisma: Database['prisma']) {
 
 type ListPart = Required<Pick<Prisma.DomainFindManyArgs, 'where' | 'orderBy'>>;
 
-/** How the names of a range are read, in the order of its pages. */
+/** How the names of a range are read, in the order of the pages. */
 function buildParts({ from, until, deletedFrom }: ListRange): Readonly<Record<keyof ListCounts, ListPart>> {
   return {
     dated: {

@@ -7,8 +7,8 @@ import { type Database, Prisma, type RunStatement, wrapStore } from './database.
 import { isLeaseExpired, leaseEnd } from './leases.ts';
 
 /**
- * Queues webhooks for every endpoint, in the transaction of the change they report.
- * @param teamId defaults to the installation's team
+ * Queues webhooks for every endpoint, in the transaction of the change that they report.
+ * @param teamId default: the installation's team
  */
 export async function queueWebhooks(
   run: RunStatement,
@@ -46,10 +46,10 @@ function readDeliveries(rows: unknown): WebhookDelivery[] {
     .map((delivery) => ({ ...delivery, type: webhookBody.parse(JSON.parse(delivery.body)).type }));
 }
 
-/** Nothing is rescheduled further ahead: a later time is from a clock that was set back since. */
+/** Nothing is rescheduled further ahead. A later time was set before the clock was set back. */
 const MAX_AHEAD_MS = 2 * HOUR_MS;
 
-/** @throws {StoreError} from every method, when the database fails */
+/** @throws {StoreError} from every method if the database fails */
 export function createWebhookStore({ run, prisma, transaction }: Database, teamId: string): WebhookStore {
   const planFilter = (id: string) => ({ teamId, subjectKind: 'webhook_endpoint', subjectId: id });
 
@@ -133,8 +133,8 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
 }
 
 /**
- * Claims due deliveries of an endpoint. Webhooks of one subject are sent in order, so a delivery is due only if it is
- * the first of its subject and no process is sending another one.
+ * Claims due deliveries of an endpoint. Webhooks about a subject are sent in order, so a delivery is due only if it is
+ * the first for its subject and no process is sending another one.
  */
 function claimFirstDue(
   teamId: string,
@@ -164,7 +164,7 @@ function claimFirstDue(
 
 const outageRows = z.array(z.object({ since: z.date(), isQueued: z.boolean() }));
 
-/** Records a Slack outage, and queues its webhook once, after it has lasted since `before`. */
+/** Records a Slack outage. Queues its webhook once, if it has lasted since `before`. */
 async function recordOutage(
   run: RunStatement,
   teamId: string,

@@ -57,7 +57,7 @@ import { hashOfToken } from './links.ts';
 
 /**
  * One person's use of one signing link. The content to sign is computed from the rows when the page is opened, and
- * again when the signature arrives. Opening changes nothing; the first signature uses up the link.
+ * again when the signature arrives. Opening the page changes nothing. The first valid signature uses up the link.
  */
 
 export interface CeremonyDeps {
@@ -69,12 +69,12 @@ export interface CeremonyDeps {
   readonly proposals: Proposals;
   readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
   readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => Rules['settings'];
-  /** The policy or the settings have changed. */
+  /** Called when the policy or the settings have changed. */
   readonly onRulesChanged: () => void;
   readonly now: () => Date;
 }
 
-/** Why signing isn't possible. Each code has a sentence with what to do. */
+/** Why signing isn't possible. Each code has a sentence that says what to do. */
 export type Problem =
   | {
       readonly code:
@@ -110,7 +110,7 @@ export type Shown =
   | {
       readonly kind: 'add';
       readonly userId: string;
-      /** No key is trusted yet: this one may become a root. */
+      /** No key is trusted yet, so this one may become a root. */
       readonly isFirst: boolean;
       readonly options: PublicKeyCredentialCreationOptionsJSON;
     };
@@ -190,7 +190,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
       if (isProblem(task)) return task;
       const assertion = buildAssertion(key, task.challenge, read.data);
       const counter = await verifier.verify(assertion);
-      // A person with the link but without the passkey must not use it up.
+      // A person who has the link but not the passkey must not use it up.
       if (counter === undefined) return findProblem(read.data, task.challenge);
       if (!(await deps.links.spend(link.tokenHash, now()))) return { code: 'link_spent' };
       if (!(await deps.keys.raiseCounter(key.fingerprint, counter))) return { code: 'counter' };
@@ -228,7 +228,7 @@ function buildAssertion<Signed extends Challenge>(
 
 const clientData = z.object({ challenge: z.string() });
 
-/** Why a signature wasn't accepted: it is invalid or over something else. */
+/** Why a signature wasn't accepted: it is invalid, or it signs something else. */
 function findProblem({ response }: z.output<typeof assertionBody>, challenge: Challenge): Problem {
   try {
     const decoded: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString());
@@ -387,7 +387,7 @@ async function charterTask(
   if (coming === undefined) return { code: 'gone' };
   if (coming.publisher === userId) return { code: 'own_change' };
   const shown = buildCharter(coming.rules, coming.publisher);
-  // Undefined members aren't stored.
+  // Drops undefined members, which aren't stored.
   const charter = z.json().parse(JSON.parse(JSON.stringify(shown)));
   const hash = hashJson(charter);
   const challenge = {
@@ -448,7 +448,7 @@ function savedAfter(changes: ProposalOf<'settings'>['payload']): Readonly<Record
   return Object.fromEntries(changes.map(({ name, after }) => [name, after]));
 }
 
-/** The browser's options for creating a passkey. The challenge is the link's own. */
+/** The browser's options for creating a passkey, with the link's own challenge. */
 async function addPage(
   { relyingParty }: CeremonyDeps,
   { userId, salt }: SigningLink,
@@ -500,7 +500,7 @@ async function add(
   return { kind: 'added', fingerprint };
 }
 
-/** The credential that the browser created; undefined if it isn't for this link. */
+/** The credential that the browser created; undefined if it was created for another link. */
 async function registered(
   registration: z.output<typeof registrationBody>['registration'],
   salt: string,

@@ -1,4 +1,4 @@
-/** Everything inserted is escaped, except output of `html` itself. */
+/** Escapes everything inserted into templates, except the output of `html` itself. */
 
 export interface Html {
   readonly markup: string;
@@ -29,7 +29,7 @@ export function html(markup: TemplateStringsArray, ...parts: readonly Part[]): H
   return { markup: markup.map((text, index) => text + toMarkup(parts[index])).join('') };
 }
 
-/** Data for the page's script, in an element that browsers don't run. */
+/** Data for the page's script, in an element that browsers don't execute. */
 export function jsonScript(id: string, value: unknown): Html {
   const json = JSON.stringify(value).replaceAll('<', '\\u003c');
   return { markup: `<script type="application/json" id="${id}">${json}</script>` };

@@ -17,7 +17,7 @@ export function hashOfToken(token: string): string {
 
 export interface Links {
   /**
-   * A link for one person and one subject, valid once and for ten minutes.
+   * Creates a link for one person and one subject. It works once, for ten minutes.
    * @param subject the order, key, draft or change; empty for a new key and for the current charter
    * @returns undefined if WebAuthn doesn't work at `PUBLIC_URL`
    */

@@ -5,9 +5,9 @@ import type { Statement, StatementItem } from '../orders/statement-shape.ts';
 import type { Finished, Problem, Shown, ToSign } from './ceremony.ts';
 import { type Html, html, jsonScript } from './html.ts';
 
-/** The signing pages with all their texts. Pure. */
+/** The signing pages with all their text. Pure. */
 
-/** Texts shared with the cards. */
+/** Text shared with the cards. */
 export interface CardWords {
   readonly title: (order: Order) => string;
   readonly fields: (
@@ -28,7 +28,7 @@ export interface OrderFacts {
   readonly unusual: readonly string[];
   /** Changes since the order was requested. */
   readonly changes: readonly string[];
-  /** A mandate's coverage, one per line. */
+  /** What a mandate covers, one line each. */
   readonly coverage: readonly string[];
 }
 
@@ -50,7 +50,7 @@ interface ScriptData {
   readonly texts: typeof SCRIPT_TEXTS;
 }
 
-/** Texts for the script while it waits for a response. */
+/** What the script shows while it waits for a response. */
 const SCRIPT_TEXTS = {
   waiting: 'Your browser asks for your passkey …',
   stopped:
@@ -62,7 +62,7 @@ const SCRIPT_TEXTS = {
 };
 
 /**
- * Outside of the template below: there, the tests' compiler would replace the tag with a helper that isn't installed.
+ * Kept out of the template below: the tests' compiler would replace the tag there with a helper that isn't installed.
  */
 const SCRIPT: Html = { markup: '<script src="page.js" defer></script>' };
 
@@ -136,7 +136,7 @@ function signParts(what: ToSign, words: CardWords, facts: PageFacts): Parts {
   }
 }
 
-/** The script shows the time in the reader's time zone. */
+/** The script converts the time to the reader's time zone. */
 function moment(at: Date): Html {
   return html`<time datetime="${at.toISOString()}">${at.toISOString().slice(0, 16).replace('T', ' ')} UTC</time>`;
 }
@@ -189,12 +189,12 @@ function approverNote(id: string, title: string, texts: readonly string[] = []):
 <ul>${texts.map((text) => html`<li>${text}</li>`)}</ul></section>`;
 }
 
-/** Longer tables have a filter. */
+/** Tables with at least this many rows have a filter. */
 const FILTERED_FROM = 8;
 
-/** Every request, the outliers first. */
+/** Every request, outliers first. */
 function rows(order: Order, { items }: Statement, words: CardWords): Html {
-  // A finding about most names doesn't make a name an outlier.
+  // A finding that applies to most names doesn't make them outliers.
   const findings = order.bulk?.findings.filter(({ count }) => count * 2 <= items.length);
   const outliers = new Set(findings?.flatMap(({ names }) => names));
   const first = items.filter(({ name }) => outliers.has(name));

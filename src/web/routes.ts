@@ -25,7 +25,7 @@ export interface PageDeps {
   readonly nameOf: (userId: string) => Promise<string>;
   readonly fileOf: (rules: readonly PolicyRule[]) => string;
   readonly orderFacts: (order: Order) => Promise<OrderFacts>;
-  /** The pages' origin: signing requests must come from it. */
+  /** The pages' origin. Signing requests must come from it. */
   readonly origin: string;
 }
 
@@ -35,7 +35,7 @@ export interface Pages {
 }
 
 const PATH = /^\/(?:sign|keys)\/([^/]+)$/;
-/** Larger than any response of an authenticator. */
+/** Larger than any authenticator's response. */
 const MAX_BODY_BYTES = 64_000;
 
 const HEADERS = {
@@ -101,7 +101,7 @@ export function createPages(deps: PageDeps): Pages {
   };
 }
 
-/** A page's facts besides the content to sign. */
+/** Loads a page's facts besides the content to sign. */
 async function loadFacts({ nameOf, fileOf, orderFacts }: PageDeps, shown: Shown): Promise<PageFacts> {
   const what = shown.kind === 'sign' ? shown.what : undefined;
   const order = what?.kind === 'order' ? what.order : undefined;

@@ -1,8 +1,8 @@
 import { DAY_MS } from '../lib/duration.ts';
 
 /**
- * Calendar days as YYYY-MM-DD in any time zone. `Intl` is slow, and lists need several days per name, so offsets and
- * days are cached.
+ * Calendar days as YYYY-MM-DD in any time zone. Offsets and days are cached, because `Intl` is slow and lists need
+ * several days per name.
  */
 
 const SECOND_MS = 1_000;
@@ -15,28 +15,31 @@ const numbers = new Map<string, number>();
 const zones = new Map<string, TimeZone>();
 
 /**
- * @param timeZone IANA name, for example `Europe/Berlin`.
- * @throws RangeError for an unknown time zone.
+ * @param timeZone IANA name, such as `Europe/Berlin`
+ * @throws RangeError for an unknown time zone
  */
 export function calendarDay(moment: Date, timeZone: string): string {
   return zoneNamed(timeZone).dayOf(moment);
 }
 
 /**
- * The first time when local clocks show `time` or later: the first of a repeated hour, the end of a skipped one.
+ * The first time at which local clocks show `time` or later: the first of a repeated hour, or the end of a skipped one.
  * @param time local time as if it were UTC
- * @throws RangeError for an unknown time zone.
+ * @throws RangeError for an unknown time zone
  */
 export function resolveLocalTime(time: Date, timeZone: string): Date {
   return new Date(zoneNamed(timeZone).resolveLocalTime(time.getTime()));
 }
 
-/** The latest local time shown within the 24 hours before a time, as if it were UTC. */
+/** The latest local time that clocks showed in the 24 hours before `moment`, as if it were UTC. */
 export function latestLocalTime(moment: Date, timeZone: string): Date {
   return new Date(zoneNamed(timeZone).latestLocalTime(moment.getTime()));
 }
 
-/** Local time as if it were UTC. @throws RangeError for an unknown time zone. */
+/**
+ * Local time as if it were UTC.
+ * @throws RangeError for an unknown time zone
+ */
 export function localTime(moment: Date, timeZone: string): Date {
   return new Date(zoneNamed(timeZone).localTime(moment.getTime()));
 }
@@ -50,16 +53,16 @@ export function utcDay(at: Date): string {
 }
 
 /**
- * @param number days since 1 January 1970.
- * @returns YYYY-MM-DD.
+ * @param number days since 1 January 1970
+ * @returns YYYY-MM-DD
  */
 export function dayFromNumber(number: number): string {
   return remembered(days, number, () => new Date(number * DAY_MS).toISOString().slice(0, 10));
 }
 
 /**
- * @param day YYYY-MM-DD.
- * @returns days since 1 January 1970.
+ * @param day YYYY-MM-DD
+ * @returns days since 1 January 1970
  */
 export function dayNumber(day: string): number {
   return remembered(numbers, day, () => Date.parse(day) / DAY_MS);
@@ -74,11 +77,11 @@ export function isCalendarDay(text: string): boolean {
 
 class TimeZone {
   readonly #format: Intl.DateTimeFormat;
-  /** Milliseconds at the start of each UTC day. */
+  /** Offset in milliseconds at the start of each UTC day. */
   readonly #offsets = new Map<number, number>();
 
   constructor(timeZone: string) {
-    // Creating a format is slow, so each time zone has one.
+    // Cached per time zone, because creating a format is slow.
     this.#format = new Intl.DateTimeFormat('sv-SE', {
       timeZone,
       year: 'numeric',
@@ -101,7 +104,7 @@ class TimeZone {
   }
 
   resolveLocalTime(time: number): number {
-    // Offsets are shorter than a day, and no zone changes its clocks twice within these days.
+    // Offsets are less than a day, and no time zone changes its clocks twice within these days.
     const utcDay = Math.floor(time / DAY_MS);
     const [before, after] = [this.#offsetAt(utcDay - 1), this.#offsetAt(utcDay + 2)];
     if (before === after) return time - before;

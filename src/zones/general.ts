@@ -1,6 +1,6 @@
 import type { ZoneProfile } from './zone.ts';
 
-/** Zones without a profile have only the rules of DNS. The service checks the rest. */
+/** Only the rules of DNS, for zones without a profile. The service checks the rest. */
 export const general: ZoneProfile = {
   zone: '*',
   documented: false,

@@ -3,12 +3,12 @@ import { calendarDay, dayFromNumber, dayNumber } from './calendar-day.ts';
 import type { LifecycleProfile, ZoneProfile } from './zone.ts';
 
 /**
- * - `registered`: before its expiry.
- * - `auto_renew_grace`: expired; it can be renewed, but the registrar may delete it.
+ * - `registered`: before the expiry.
+ * - `auto_renew_grace`: after the expiry; it can be renewed, but the registrar may delete it.
  * - `redemption`: deleted; only a paid restore recovers it.
- * - `pending_delete`: can't be recovered.
- * - `released`: available to anyone.
- * - `expired`: past its expiry in a zone without documented periods.
+ * - `pending_delete`: it can't be recovered.
+ * - `released`: anyone can register it.
+ * - `expired`: after the expiry, in a zone without documented periods.
  * - `deleted`: deleted in such a zone; the restore period is unknown.
  */
 export type LifePhase =
@@ -32,26 +32,26 @@ export interface LifeStage {
 export interface Lifecycle {
   readonly current: LifeStage;
   readonly stages: readonly LifeStage[];
-  /** False: assumed at the end of the auto-renew grace period. */
+  /** False if the deletion is only assumed, at the end of the auto-renew grace period. */
   readonly deletionKnown: boolean;
 }
 
-/** As published by registries. */
+/** Phases that registries publish. */
 export type DeletionPhase = Extract<LifePhase, 'redemption' | 'pending_delete'>;
 
 export interface LifeDates {
   readonly expiresAt: Date;
   readonly deletedAt?: Date | undefined;
-  /** The registry's phase. It overrides the dates. */
+  /** The phase that the registry shows. It overrides the dates. */
   readonly deletionPhase?: DeletionPhase | undefined;
 }
 
 /**
- * The lifecycle of a name (service API, Domain lifecycle). Days are 24 hours, counted from the expiry or deletion. An
- * unknown deletion is assumed at the end of the auto-renew grace period, the latest possible time; later dates follow
- * from it.
- * @param zone without documented periods, the phases are only `registered`, `expired` and `deleted`.
- * @param timeZone IANA name for the last safe days.
+ * The lifecycle of a name (service API, Domain lifecycle). Days are 24 hours, counted from the expiry or deletion. If
+ * the deletion isn't known, it is assumed at the end of the auto-renew grace period, which is the latest possible time;
+ * later dates depend on it.
+ * @param zone if it has no documented periods, the phases are only `registered`, `expired` and `deleted`
+ * @param timeZone IANA name, for the last safe days
  */
 export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, timeZone = 'UTC'): Lifecycle {
   const boundaries =
@@ -70,11 +70,11 @@ export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, time
   const deletionKnown = dates.deletedAt !== undefined;
   const current = registryStage(zone, dates, byDates);
   if (current === undefined) return { current: byDates, stages, deletionKnown };
-  // The registry's phase has an unknown end.
+  // The end of a phase that the registry shows is unknown.
   return { current, stages: [...stages.slice(0, stages.indexOf(byDates)), current], deletionKnown };
 }
 
-/** @returns undefined when it equals the stage calculated from the dates. */
+/** @returns undefined if the dates lead to the same stage */
 function registryStage(
   zone: ZoneProfile,
   { deletedAt, deletionPhase }: LifeDates,
@@ -89,8 +89,8 @@ function registryStage(
 }
 
 /**
- * After the grace period, a name is treated as deleted, to be safe, unless its deletion date is known. The service API
- * documents that it was renewed.
+ * Without a known deletion date, a name is treated as deleted after the grace period, to be safe. According to the
+ * service API, it was renewed.
  */
 export function isDeletionAssumed({ current: { phase }, deletionKnown }: Lifecycle): boolean {
   return !deletionKnown && (phase === 'redemption' || phase === 'pending_delete' || phase === 'released');

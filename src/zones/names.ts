@@ -3,12 +3,12 @@ import { cleanText } from '../lib/typed-text.ts';
 import { zoneFor } from './profiles.ts';
 import type { NameIssue } from './zone-issue.ts';
 
-/** A valid host name (RFC 1123, UTS 46). It may not be registrable: nameservers have such names too. */
+/** A valid host name (RFC 1123, UTS 46). It may not be registrable, because nameservers have such names too. */
 export interface DomainName {
   /** Lower case, with `xn--…` labels, without a trailing dot. */
   readonly ascii: string;
   readonly unicode: string;
-  /** The last label in ASCII, for example `rest`. */
+  /** The last label in ASCII, such as `rest`. */
   readonly zone: string;
 }
 
@@ -21,20 +21,21 @@ const MAX_NAME = 253;
 const SHOWN_INPUT = 80;
 const LDH_LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const SLACK_LINK = /^<([^<>|]*)(?:\|([^<>|]*))?>$/;
-/** ASCII that isn't allowed in host names, spaces, control characters and bidi controls. */
+/** ASCII characters that aren't allowed in host names, spaces, control characters and bidi controls. */
 const NEVER_IN_NAMES = /[\p{Cc}\p{Cs}\p{Co}\p{Zs}\p{Zl}\p{Zp}\p{Bidi_Control}!-,/:-@[-`{-~]/u;
 /** Invisible characters, including bidi controls. */
 const UNSEEN = /^[\p{C}\p{Zl}\p{Zp}]$/u;
 const EVERY_UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
-/** Letters, marks and digits beyond ASCII, and characters that IDNA allows inside words (RFC 5892). */
+/** Non-ASCII letters, marks and digits, and characters that IDNA allows inside words (RFC 5892). */
 const IDN_CHARACTERS = /^[\p{L}\p{M}\p{Nd}\p{Join_Control}\u00b7\u0375\u05f3\u05f4\u30fb.-]*$/u;
-/** A last label that URLs parse as part of an IPv4 address, such as `0x7f.1`. */
+/** A last label that URL parsers read as part of an IPv4 address, such as `0x7f.1`. */
 const NUMBER_LABEL = /\.(?:\d+|0x[0-9a-f]*)$/;
 
 /**
- * Accepts typed and pasted names: surrounding spaces, capitals, a trailing dot, a URL, or a Slack link
- * (`<http://cafe.rest|cafe.rest>`).
- * @returns the name, or the issue. A name has at least two labels of 1–63 ASCII characters, at most 253 in all.
+ * Accepts names as people type or paste them: with surrounding spaces, capitals or a trailing dot, as a URL, or as a
+ * Slack link (`<http://cafe.rest
+ * cafe.rest>`).
+ * @returns the name, or the issue. A name has at least two labels of 1–63 ASCII characters and at most 253 characters.
  * `checkName` checks the zone's rules.
  */
 export function parseDomainName(text: string): Parsed<DomainName> {
@@ -57,8 +58,8 @@ export function parseDomainName(text: string): Parsed<DomainName> {
 }
 
 /**
- * The zone of an invalid name, such as `rest` for `under_score.rest`. The other fields are checked with this zone's
- * rules, so that all issues are reported together.
+ * The zone of an invalid name, such as `rest` for `under_score.rest`. The zone's rules are used to check the other
+ * fields, so that all issues are reported together.
  */
 export function guessZone(text: string): string | undefined {
   return /\.([a-z0-9-]+)\.?>?$/i.exec(text.trim())?.[1]?.toLowerCase();
@@ -66,7 +67,7 @@ export function guessZone(text: string): string | undefined {
 
 /**
  * Accepts `rest`, `.rest` or `co.uk`.
- * @returns the ASCII form; undefined when invalid.
+ * @returns the ASCII form; undefined if invalid
  */
 export function parseZone(text: string): string | undefined {
   const parsed = parseDomainName(`name.${text.replace(/^\./, '')}`);
@@ -74,15 +75,15 @@ export function parseZone(text: string): string | undefined {
 }
 
 /**
- * Adds the ASCII form to a Unicode name, because similar letters are misleading.
- * @returns for example `cafe.rest` or `münchen.rest (xn--mnchen-3ya.rest)`.
+ * Adds the ASCII form to a Unicode name, because letters that look alike can mislead.
+ * @returns for example `cafe.rest` or `münchen.rest (xn--mnchen-3ya.rest)`
  */
 export function displayName(ascii: string): string {
   const unicode = domainToUnicode(ascii);
   return unicode === '' || unicode === ascii ? ascii : `${unicode} (${ascii})`;
 }
 
-/** The host of a pasted URL; other text unchanged. */
+/** The host of a pasted URL. Other text stays unchanged. */
 function hostPart(text: string): string {
   const address = /^https?:\/\/([^/?#]*)/i.exec(text.trim());
   return (address?.[1] ?? text.trim()).replace(/:\d+$/, '');
@@ -96,9 +97,9 @@ function decodePercent(text: string): string {
   }
 }
 
-/** Accepts only a host name: no link, scheme, user, port or path. */
+/** Accepts only a host name, without a link, scheme, user, port or path. */
 export function parseBareHost(text: string): Parsed<DomainName> {
-  // Asian keyboards type these; IDNA treats them as dots (UTS 46).
+  // Dots from Asian keyboards, which IDNA treats as dots (UTS 46).
   const name = text
     .normalize('NFC')
     .replace(/[\u3002\uff0e\uff61]/g, '.')
@@ -109,7 +110,7 @@ export function parseBareHost(text: string): Parsed<DomainName> {
 
   const ascii = /^[\x21-\x7e]+$/.test(name) ? name.toLowerCase() : domainToASCII(name);
   const decoded = domainToUnicode(ascii);
-  // Zones without a profile have only the rules of DNS, so a name that UTS 46 rejects is shown in its ASCII form.
+  // Without a profile, only the rules of DNS apply, so a name that UTS 46 rejects is shown in its ASCII form.
   const isLenient = ascii !== '' && !zoneFor(ascii).documented;
   const unicode = isLenient && domainToASCII(decoded) !== ascii ? ascii : decoded;
   const encoded = formIssue({ shown, ascii, unicode, isLenient });
@@ -140,11 +141,11 @@ function shapeIssue({ text, shown, name }: TypedName): NameIssue | undefined {
 
 interface EncodedName {
   readonly shown: string;
-  /** Empty when IDNA rejects the name. */
+  /** Empty if IDNA rejects the name. */
   readonly ascii: string;
-  /** Empty when IDNA rejects the name. */
+  /** Empty if IDNA rejects the name. */
   readonly unicode: string;
-  /** Its zone has no profile. */
+  /** The zone has no profile. */
   readonly isLenient: boolean;
 }
 
@@ -168,17 +169,17 @@ function formIssue({ shown, ascii, unicode, isLenient }: EncodedName): NameIssue
   if (!labels.every((label) => LDH_LABEL.test(label)) || !(isLenient || IDN_CHARACTERS.test(unicode))) {
     return { code: 'sign_not_allowed', text: shown };
   }
-  // An `xn--` label that doesn't encode to itself can't be registered.
+  // An `xn--` label that doesn't round-trip can't be registered.
   if (!isLenient && domainToASCII(unicode) !== ascii) return { code: 'invalid_xn_form', text: shown };
   return undefined;
 }
 
-/** The full name that a single label may mean. */
+/** A full name to suggest for a single label. */
 function suggestName(label: string): string {
   return LDH_LABEL.test(label) && label.length <= 30 ? `${label}.rest` : 'cafe.rest';
 }
 
-/** At most {@link SHOWN_INPUT} characters, without invisible ones. */
+/** Truncates to {@link SHOWN_INPUT} characters and removes invisible ones. */
 function cut(text: string): string {
   const clean = text.replace(EVERY_UNSEEN, '');
   return clean.length > SHOWN_INPUT ? `${[...clean].slice(0, SHOWN_INPUT).join('')}…` : clean;

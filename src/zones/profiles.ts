@@ -5,8 +5,8 @@ import type { ZoneProfile } from './zone.ts';
 const PROFILES: readonly ZoneProfile[] = [rest];
 
 /**
- * @param asciiName a name or a zone in ASCII, such as `cafe.rest`, `.rest` or `rest`.
- * @returns the zone's profile, or else the general rules.
+ * @param asciiName a name or zone in ASCII, such as `cafe.rest`, `.rest` or `rest`
+ * @returns the zone's profile, or else the general rules
  */
 export function zoneFor(asciiName: string): ZoneProfile {
   const name = `.${asciiName.toLowerCase().replace(/\.$/, '')}`;

@@ -7,7 +7,7 @@ import type { ZoneIssue } from './zone-issue.ts';
 
 export { documentedZones, zoneFor } from './profiles.ts';
 
-/** Letters of ISO 8859-1 that IDNA allows; the middle dot only between two l, as in Catalan (RFC 5892). */
+/** Letters of ISO 8859-1 that IDNA allows. The middle dot is allowed only between two l, as in Catalan (RFC 5892). */
 const LATIN_1_LABEL = /^(?:[a-z0-9-]|[\u00df-\u00f6\u00f8-\u00ff]|(?<=l)\u00b7(?=l))+$/;
 
 export function checkName(name: DomainName): ZoneIssue[] {
@@ -37,9 +37,9 @@ export function checkName(name: DomainName): ZoneIssue[] {
 }
 
 /**
- * Checks whether a name can be registered, watched or renewed: the zone's rules, and that it isn't a host below a
- * registrable domain or a public suffix such as `co.uk`. A direct child of a private suffix such as `uk.com` is
- * registrable.
+ * Checks whether a name can be registered, watched or renewed. It must follow the zone's rules. It can't be a host
+ * below a registrable domain or a public suffix such as `co.uk`. A direct child of a private suffix such as `uk.com` is
+ * allowed.
  */
 export function checkRegistrable(name: DomainName): ZoneIssue[] {
   const { publicSuffix, isIcann } = parse(name.ascii);
@@ -53,7 +53,7 @@ export function checkRegistrable(name: DomainName): ZoneIssue[] {
   return [{ code: 'below_registered_name', name: name.unicode, registered }, ...issues];
 }
 
-/** These aren't bound by ICANN's rules for registrants. */
+/** Zones that ICANN's rules for registrants don't cover. */
 const OTHER_ZONES: ReadonlySet<string> = new Set(['arpa', 'edu', 'gov', 'int', 'mil']);
 
 /** Country codes have two letters. A zone in another script counts as a country's. */
@@ -63,7 +63,7 @@ export function isGenericZone(name: string): boolean {
   return isIcann === true && zone.length > 2 && !zone.startsWith('xn--') && !OTHER_ZONES.has(zone);
 }
 
-/** @param hosts host names as typed or in ASCII. */
+/** @param hosts host names, as typed or in ASCII */
 export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): ZoneIssue[] {
   const issues: ZoneIssue[] = [];
   const seen = new Set<string>();
@@ -88,7 +88,7 @@ export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): Z
   return issues;
 }
 
-/** @param period in years. */
+/** @param period in years */
 export function checkPeriod(zone: ZoneProfile, period: number): ZoneIssue[] {
   const { min, max } = zone.periodYears;
   if (Number.isInteger(period) && period >= min && period <= (max ?? period)) return [];

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 
 /**
- * Codes and data. Stored with orders, so released codes must stay. The data contains the input, truncated and without
- * invisible characters.
+ * Codes with data. They are stored with orders, so released codes must stay. The data contains the input, truncated and
+ * without invisible characters.
  */
 
 const typed = z.object({ text: z.string() });
 
 const NAME_ISSUES = [
   z.object({ code: z.literal('name_missing') }),
-  /** A Slack link with another name as its label. */
+  /** A Slack link whose label is a different name. */
   z.object({ code: z.literal('link_mismatch'), shown: z.string(), target: z.string() }),
   typed.extend({
     code: z.enum([
@@ -23,7 +23,7 @@ const NAME_ISSUES = [
     ]),
   }),
   typed.extend({ code: z.literal('character_not_allowed'), character: z.string() }),
-  /** A single label; `example` is a full name to suggest. */
+  /** A single label. `example` is a full name to suggest. */
   typed.extend({ code: z.literal('no_ending'), example: z.string() }),
   z.object({ code: z.literal('hyphen_at_edge'), label: z.string() }),
   z.object({
@@ -31,7 +31,7 @@ const NAME_ISSUES = [
     label: z.string(),
     length: z.number(),
     max: z.number(),
-    /** Whether the length is that of the `xn--` form. */
+    /** Whether the length is for the `xn--` form. */
     encoded: z.boolean(),
   }),
   z.object({ code: z.literal('name_too_long'), length: z.number(), max: z.number() }),
@@ -60,7 +60,7 @@ export const zoneIssue = z.discriminatedUnion('code', [
   z.object({ code: z.literal('nameserver_repeated'), host: z.string() }),
   z.object({
     code: z.literal('nameserver_count'),
-    /** Omitted for a rule of DNS itself. */
+    /** Left out for a rule of DNS itself. */
     zone: z.string().optional(),
     given: z.number(),
     min: z.number(),
@@ -68,7 +68,7 @@ export const zoneIssue = z.discriminatedUnion('code', [
   }),
   /** In years. */
   z.object({ code: z.literal('period_out_of_range'), min: z.number(), max: z.number().optional() }),
-  /** `task` as in the zone's profile. */
+  /** `task` is named as in the zone's profile. */
   z.object({ code: z.literal('task_not_offered'), task: z.string(), zone: z.string() }),
 ]);
 

@@ -3,13 +3,16 @@ import type { ZoneIssue } from './zone-issue.ts';
 
 /** How zones treat a domain task. Each task declares this as data. */
 export interface ZoneTask {
-  /** Its name in a zone's profile; undefined when no profile lists it. */
+  /** Its name in zone profiles; undefined if no profile lists it. */
   readonly listedAs: string | undefined;
   /** The subject of "… is not possible" in `slack/names/zone-issue.view.ts`. */
   readonly words: string;
-  /** Chargeable regardless of profiles: an error in a profile must not send a charge without approval. */
+  /**
+   * The task is chargeable whatever the profiles say, so that an error in a profile can't send a paid task without
+   * approval.
+   */
   readonly alwaysChargeable?: true;
-  /** If the task starts a transfer lock: the task's name in texts about it. */
+  /** If the task starts a transfer lock, the task's name in texts about the lock. */
   readonly locksTransfers?: string;
   /** Premium names cost more. */
   readonly premium?: true;
@@ -65,7 +68,7 @@ function profileOf(zone: ZoneProfile, { listedAs }: ZoneTask): TaskProfile | und
   return listedAs === undefined ? undefined : zone.tasks?.[listedAs];
 }
 
-/** An undocumented charge is never called free. `assumed`: documented only for other zones. */
+/** A charge that isn't documented is never called free. `assumed`: documented only for other zones. */
 export type Charge = 'yes' | 'no' | 'assumed' | 'not_stated';
 
 export function findCharge(zone: ZoneProfile, task: ZoneTask): Charge {
@@ -75,7 +78,7 @@ export function findCharge(zone: ZoneProfile, task: ZoneTask): Charge {
   return chargeable === undefined ? 'not_stated' : chargeable ? 'yes' : 'no';
 }
 
-/** The transfer lock that a task starts, and the task's name; undefined for other tasks. */
+/** The transfer lock that a task starts, with the task's name; undefined for other tasks. */
 export function findTransferLock(
   zone: ZoneProfile,
   task: ZoneTask,

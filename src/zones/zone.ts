@@ -3,7 +3,7 @@ export interface Range {
   readonly max: number;
 }
 
-/** `max` is undefined when no maximum is documented. */
+/** `max` is undefined if no maximum is documented. */
 export interface OpenRange {
   readonly min: number;
   readonly max: number | undefined;
@@ -19,7 +19,7 @@ export interface TaskProfile {
 
 /** In days (service API, Domain lifecycle). */
 export interface LifecycleProfile {
-  /** Names renew automatically at their expiry; the grace period follows. */
+  /** Names renew automatically at their expiry. The grace period follows. */
   readonly autoRenews: boolean;
   readonly autoRenewGraceDays: number;
   readonly redemptionDays: number;
@@ -29,11 +29,11 @@ export interface LifecycleProfile {
 export interface TransferProfile {
   readonly authCodeRequired: boolean;
   readonly authCodeFormat: 'standard EPP' | undefined;
-  /** Days until the transfer completes without an answer from the losing registrar. */
+  /** Days until a transfer completes if the losing registrar doesn't answer. */
   readonly autoApproveDays: number | undefined;
-  /** The transfer also renews the name. */
+  /** Whether the transfer also renews the name. */
   readonly renews: boolean | undefined;
-  /** Days without transfers after a registration or owner change. */
+  /** Days without transfers after a registration or a change of owner. */
   readonly lockDays: number | undefined;
 }
 
@@ -41,13 +41,13 @@ export interface NameProfile {
   readonly labelLength: Range;
   /** Only direct children of the zone can be registered. */
   readonly oneLabelOnly: boolean;
-  /** A character set, or `any` if the registry decides. */
+  /** A character set, or `any` if only the registry decides. */
   readonly idn: 'ISO_8859_1' | 'any';
-  /** Hyphens in positions 3 and 4 are reserved for `xn--` (all generic zones). */
+  /** Hyphens in positions 3 and 4 are reserved for `xn--` (in all generic zones). */
   readonly reservedHyphens: boolean;
 }
 
-/** Shown by `/domain rules`; not checked. */
+/** Shown by `/domain rules`, but not checked. */
 export interface RegistryProfile {
   readonly registration: string;
   readonly dnssec: boolean;
@@ -61,18 +61,18 @@ export interface RegistryProfile {
   readonly extensions: string;
 }
 
-/** Data only, used by `rules.ts` and `lifecycle.ts`. */
+/** Only data; the code is in `rules.ts` and `lifecycle.ts`. */
 export interface ZoneProfile {
-  /** ASCII without a leading dot; `*` for undocumented zones. */
+  /** In ASCII without a leading dot; `*` for undocumented zones. */
   readonly zone: string;
   readonly documented: boolean;
   readonly names: NameProfile;
-  /** Registration and renewal, in years. */
+  /** For registration and renewal, in years. */
   readonly periodYears: OpenRange;
   readonly nameServers: OpenRange;
   readonly transfer: TransferProfile;
   readonly lifecycle: LifecycleProfile | undefined;
-  /** Keyed by the service's task names; undefined when undocumented. */
+  /** By the service's task names; undefined if undocumented. */
   readonly tasks: Readonly<Record<string, TaskProfile>> | undefined;
   readonly requiredContactFields: readonly string[];
   readonly premiumNames: string | undefined;

@@ -3,20 +3,20 @@ import type { Requirement } from '../../policy/evaluate.ts';
 import type { RequirementProgress } from '../progress.ts';
 import type { Confirmation, Obstacle, Proposal } from './proposal.ts';
 
-/* Whether a person's confirmation of a proposal is accepted, and whether it is the last one needed. Pure. */
+/* Decides whether a confirmation of a proposal is accepted, and whether it is the last one needed. Pure. */
 
-/** Another admin, any other person, or approvers by requirements. */
+/** Another admin, any other person, or the approvers of some requirements. */
 export type Confirmers = 'another_admin' | 'another_person' | readonly Requirement[];
 
 export type ProposalRefusal =
-  /** It was confirmed or withdrawn, or it expired. */
+  /** The proposal was confirmed or withdrawn, or has expired. */
   | { readonly code: 'gone' }
   | { readonly code: 'own' | 'not_an_admin' }
-  /** It differs from what the person saw. @property again the current proposal */
+  /** The proposal differs from what the person saw. `current`: the open proposal, if any. */
   | { readonly code: 'changed'; readonly current: Proposal | undefined }
-  /** It takes effect with a signature. */
+  /** The proposal takes effect only with a signature. */
   | { readonly code: 'needs_signature' | 'needs_charter'; readonly proposal: Proposal }
-  /** It can't be applied now. It stays open. */
+  /** The proposal can't be applied now and stays open. */
   | { readonly code: Obstacle }
   | Refusal;
 
@@ -39,7 +39,7 @@ class ValidConfirmation {
 export type { ValidConfirmation as Confirmed };
 
 export interface ConfirmationContext {
-  /** Undefined: it isn't open. */
+  /** Undefined if the proposal isn't open. */
   readonly proposal: Proposal | undefined;
   readonly confirmation: Confirmation;
   /** The hash of what the person saw. */
@@ -49,9 +49,9 @@ export interface ConfirmationContext {
   /** Why the person isn't an approver; undefined if they are, or if there are no requirements. */
   readonly refusal: Refusal | undefined;
   readonly progress: readonly RequirementProgress[];
-  /** Only a signature of this person is accepted. */
+  /** Only a signed confirmation by this person is accepted. */
   readonly needsSignature: boolean;
-  /** It takes effect with a charter that an admin signs. */
+  /** Whether the proposal needs a charter that an admin signs. */
   readonly charter: 'not_needed' | 'signed' | 'missing';
 }
 
@@ -76,7 +76,7 @@ export function decideConfirmation(context: ConfirmationContext): ConfirmationDe
 
 function checkConfirmation(proposal: Proposal, context: ConfirmationContext): ProposalRefusal | undefined {
   const { confirmation, confirmers, isAdmin, refusal } = context;
-  // The charter's page says who may sign it.
+  // The charter's page shows who may sign it.
   if (context.charter === 'missing') return { code: 'needs_charter', proposal };
   if (proposal.proposer === confirmation.userId) return { code: 'own' };
   if (confirmers === 'another_admin' && !isAdmin) return { code: 'not_an_admin' };
@@ -85,7 +85,7 @@ function checkConfirmation(proposal: Proposal, context: ConfirmationContext): Pr
   return context.needsSignature ? { code: 'needs_signature', proposal } : undefined;
 }
 
-/** Confirmations so far, with the person's new one instead of their previous one. */
+/** The confirmations so far, with the person's new one in place of their previous one. */
 export function addConfirmation(
   { confirmations }: Pick<Proposal, 'confirmations'>,
   added: Confirmation,

@@ -4,15 +4,15 @@ import type { NewProposal, Obstacle, Proposal, ProposalKind, ProposalOf } from '
 
 export type ApplyOutcome =
   | { readonly kind: 'applied'; readonly proposal: Proposal }
-  /** The current values differ from the proposal's. @property again the remaining changes, proposed again */
+  /** The current values differ from the proposal's. `current`: the remaining changes, proposed again. */
   | { readonly kind: 'changed'; readonly current: Proposal | undefined }
   | { readonly kind: 'blocked'; readonly by: Obstacle };
 
 /** Implemented by the store, which applies confirmed changes in the same transaction. */
 export interface ProposalStore {
   /**
-   * Withdraws another open proposal for the same subject. @returns the existing one if the same person already proposed
-   * exactly this
+   * Saves a proposal, and withdraws another open one for the same subject.
+   * @returns the existing proposal if the same person has already proposed exactly this
    */
   propose(proposal: NewProposal): Promise<Proposal>;
   /** Open proposals, oldest first. */
@@ -24,7 +24,7 @@ export interface ProposalStore {
     now: Date,
   ): Promise<ProposalOf<Kind> | undefined>;
   read(id: string, now: Date): Promise<Proposal | undefined>;
-  /** Adds a confirmation that isn't the last. @returns false on a conflict: read again */
+  /** Adds a confirmation that isn't the last one needed. @returns false on a conflict: read again */
   addConfirmation(confirmed: Confirmed, at: Date): Promise<boolean>;
   /**
    * Applies a proposal with its last confirmation.

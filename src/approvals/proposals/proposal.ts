@@ -16,10 +16,10 @@ export interface NextPolicy {
 export interface Payloads {
   readonly settings: readonly SettingChange[];
   readonly prices: readonly PriceEdit[];
-  /** The id is the draft's revision. */
+  /** The proposal's id is the draft's revision. */
   readonly policy: NextPolicy;
   readonly facts: FactsChange;
-  /** A single name that lapses; the subject is the name. */
+  /** One name that lapses. The subject is the name. */
   readonly lapse: FactsChange;
 }
 export type ProposalKind = keyof Payloads;
@@ -38,14 +38,14 @@ export interface Confirmation {
 
 interface Common {
   readonly id: string;
-  /** A subject has at most one open proposal per kind. */
+  /** A subject has at most one open proposal of each kind. */
   readonly subject: string | undefined;
-  /** Hash of kind, proposer and payload in the row: what people are shown. Confirmations include it. */
+  /** Hash of the row's kind, proposer and payload, which people are shown. Confirmations include it. */
   readonly hash: string;
   readonly proposer: string;
   readonly proposedAt: Date;
   readonly expiresAt: Date | undefined;
-  /** Where it was proposed, if the question belongs there. */
+  /** Where the change was proposed, if the confirmation message belongs there. */
   readonly origin: MessagePlace | undefined;
   readonly confirmations: readonly Confirmation[];
   readonly state: ProposalState;
@@ -69,5 +69,5 @@ export type NewProposal = ProposedChange & {
   readonly origin?: MessagePlace | undefined;
 };
 
-/** Why a complete proposal can't be applied now. It stays open. */
+/** Why a proposal with all confirmations can't be applied now. It stays open. */
 export type Obstacle = NameLimit | 'cannot_sign';

@@ -22,7 +22,7 @@ import type { Confirmation, Proposal, ProposalKind, ProposalOf } from './proposa
 export interface ProposalsContext {
   readonly orders: OrdersContext;
   readonly store: ProposalStore;
-  /** The people who can confirm changes of names, by the current rules. */
+  /** The people who can confirm changes of names under the current rules. */
   readonly findNameConfirmers: (proposal: ProposalOf<'facts' | 'lapse'>) => Promise<Confirmers>;
 }
 
@@ -38,7 +38,7 @@ async function findConfirmers(context: ProposalsContext, proposal: Proposal): Pr
   }
 }
 
-/** Kinds that change the charter, which an admin signs if keys are used. */
+/** Kinds that change the charter. If keys are used, an admin signs it. */
 const CHARTER_KINDS: ReadonlySet<ProposalKind> = new Set(['settings', 'policy']);
 
 export interface ProposalConfirmation extends Confirmation {
@@ -62,7 +62,7 @@ export function createProposals(context: ProposalsContext) {
     find: <Kind extends ProposalKind>(kinds: readonly Kind[], key: string) =>
       store.find(kinds, key, orders.now()),
     read: (id: string) => read(id, orders.now()),
-    /** Requirements with their confirmations; empty when there are none. */
+    /** Requirements with their confirmations; empty if there are none. */
     loadProgress: (proposal: Proposal) => loadProgress(context, proposal),
     /** The statement for a signed confirmation. */
     signedSubject: (proposal: Proposal) => buildProposalSubject(context, proposal),
@@ -174,7 +174,7 @@ function refuse(refusal: ProposalRefusal): ProposalOutcome {
   return { ok: false, refusal };
 }
 
-/** Why a person isn't in the requirements. */
+/** Why a person can't confirm under the requirements. */
 async function checkPerson(
   { orders }: ProposalsContext,
   { proposer }: Proposal,
@@ -196,7 +196,7 @@ async function loadProgress(
   return typeof confirmers === 'string' ? [] : countConfirmations(context, confirmers, proposal);
 }
 
-/** How far confirmations meet requirements. @param unsigned includes those without a signature */
+/** How far confirmations meet requirements. @param unsigned also counts confirmations without a signature */
 async function countConfirmations(
   { orders }: ProposalsContext,
   requirements: readonly Requirement[],

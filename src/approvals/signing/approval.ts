@@ -13,7 +13,7 @@ import { findSigningKey, type KeyRing } from './key-ring.ts';
 
 /**
  * A signed approval. The challenge contains the statement's hash, the decision, the approver and the policy's version.
- * Its nonce is a hash of everything else that the approval is for, so nothing can be changed afterwards. Pure.
+ * Its nonce is a hash of everything else that the approval covers, so nothing can be changed afterwards. Pure.
  */
 
 export const boundTo = z.record(z.string(), z.json());
@@ -21,7 +21,7 @@ export type BoundTo = z.output<typeof boundTo>;
 
 export const approvalSignature = z.object({
   signature: approvalAssertion,
-  /** The challenge's nonce is the hash of this; its `salt` is random. */
+  /** The challenge's nonce is the hash of this object. Its `salt` is random. */
   bound: boundTo,
 });
 export type ApprovalSignature = Readonly<z.output<typeof approvalSignature>>;
@@ -50,7 +50,7 @@ export function buildChallenge(approver: string, { statement, policy, bound }: S
   return { challenge, bound: salted };
 }
 
-/** How an approval differs from its use; undefined if an approver signed exactly this with a valid key. */
+/** Why an approval's signature isn't valid for a use; undefined if an approver signed exactly this with a valid key. */
 export async function findSignatureDifference(
   { userId, signed }: { readonly userId: string; readonly signed?: ApprovalSignature | undefined },
   subject: SignedSubject,

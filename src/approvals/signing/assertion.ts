@@ -8,11 +8,11 @@ import { computeFingerprint, FINGERPRINT, spkiToCose } from './public-key.ts';
 export { hashJson };
 
 /**
- * Stored passkey signatures and their verification. A signature is stored with its content, so it can be verified with
- * only the log.
+ * Stored passkey signatures and their verification. Each is stored with its content, so the log alone is enough to
+ * verify it.
  */
 
-/** The WebAuthn relying party. Both fields follow from `PUBLIC_URL`; keys are bound to the host. */
+/** The WebAuthn relying party, derived from `PUBLIC_URL`. Keys are bound to the host. */
 export interface RelyingParty {
   /** The host, without a port. */
   readonly id: string;
@@ -27,7 +27,7 @@ export function parseRelyingParty(publicUrl: string): RelyingParty | undefined {
   return (protocol === 'https:' && isHost) || hostname === 'localhost' ? { id: hostname, origin } : undefined;
 }
 
-/** Unpadded base64url in canonical form: any other encoding of the same bytes is refused. */
+/** Unpadded base64url in canonical form. Any other encoding of the same bytes is refused. */
 const base64url = z
   .string()
   .max(8_192)
@@ -41,7 +41,7 @@ const userId = z.string().min(1);
 const nonce = z.string().regex(/^[0-9a-f]{64}$/);
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** The signature is over the SHA-256 of the canonical JSON. */
+/** The signed content. The SHA-256 of its canonical JSON is the WebAuthn challenge. */
 export const approvalChallenge = z.strictObject({
   approver: userId,
   decision: z.literal('approve'),
@@ -106,18 +106,18 @@ export function encodeChallenge(challenge: Challenge): string {
 
 export interface Verifier {
   readonly relyingParty: RelyingParty;
-  /** @returns the authenticator's counter; undefined when anything doesn't match */
+  /** @returns the authenticator's counter; undefined if the signature isn't valid */
   verify(assertion: Assertion): Promise<number | undefined>;
 }
 
-/** Signatures whose result is cached. */
+/** Maximum number of cached results. */
 const MAX_CACHED = 10_000;
 
 const NO_VERIFIER: Verifier = { relyingParty: { id: '', origin: '' }, verify: async () => undefined };
 
 /**
- * Verifies signatures for one relying party; without one, no signature is valid. Results never change, so each
- * signature is verified once per process. The validity of its key is checked elsewhere.
+ * Verifies signatures for one relying party. Without one, no signature is valid. Results never change, so each
+ * signature is verified once per process. Whether its key is valid is checked elsewhere.
  */
 export function createVerifier(relyingParty: RelyingParty | undefined): Verifier {
   if (relyingParty === undefined) return NO_VERIFIER;
@@ -154,7 +154,7 @@ async function verifyAssertion(
       expectedChallenge: encodeChallenge(challenge),
       expectedOrigin,
       expectedRPID,
-      // The counter was checked when the signature was made; the stored one has increased since.
+      // The counter was checked when the signature was made. The stored counter has increased since.
       credential: { id, publicKey: spkiToCose(publicKey), counter: 0 },
       requireUserVerification: true,
     });
@@ -171,7 +171,7 @@ function isEllipticCurve(publicKey: string): boolean {
 
 /**
  * Whether bytes are exactly one DER sequence, like an ECDSA signature (WebAuthn, 6.5.5). The library ignores trailing
- * bytes, which would allow many forms of one signature.
+ * bytes, so one signature could be encoded in many ways.
  */
 function isWholeSequence(bytes: Buffer): boolean {
   const isLong = bytes[1] === 0x81;

@@ -1,4 +1,4 @@
-/** How a signed approval differs. */
+/** Why a signed approval isn't valid for an order. */
 export const SIGNATURE_DIFFERENCES = [
   'unsigned',
   'statement',

@@ -11,17 +11,17 @@ import {
 import { computeFingerprint, type Fingerprint } from './public-key.ts';
 
 /**
- * Which keys are valid, computed from `SIGNING_ROOTS` and signatures in the log.
+ * Decides which keys are valid, from `SIGNING_ROOTS` and the signatures in the log.
  *
  * A key is valid if it is a root, or if a valid key has vouched for it with a signature that names its owner. A
- * revocation takes effect if it is signed by the owner, the person who vouched or a root, or if it is the bot's own
- * record that the owner has left.
+ * revocation is valid if it is signed by the key's owner, by the person who vouched or by a root, or if the bot
+ * recorded that the owner has left.
  */
 
-/** Chains the events about keys and charters: each has the hash of the previous one. */
+/** Chains the events about keys and charters: each contains the hash of the previous one. */
 const chained = { previous: z.string().exactOptional() };
 
-/** The subject is the key, the actor its owner. */
+/** The event's subject is the key, and its actor is the key's owner. */
 export const keyAdded = {
   ...chained,
   label: z.string(),
@@ -34,9 +34,9 @@ export const keyVouched = { ...chained, owner: z.string(), signature: vouchAsser
 export const keyRevoked = {
   ...chained,
   owner: z.string(),
-  /** Omitted when the bot revokes it. */
+  /** Omitted if the bot revoked the key. */
   signature: revokeAssertion.exactOptional(),
-  /** Its owner has left the workspace. */
+  /** The owner has left the workspace. */
   left: z.literal(true).exactOptional(),
 };
 
@@ -64,17 +64,17 @@ export interface KeyLog {
   readonly added: readonly AddedKey[];
   readonly vouched: readonly { readonly key: string; readonly signature: Assertion<VouchChallenge> }[];
   readonly revoked: readonly Revocation[];
-  /** False if an event is missing: then no key is valid. */
+  /** False if an event is missing. Then no key is valid. */
   readonly isWhole: boolean;
 }
 
-/** Keys without any revocation, proven or not. */
+/** Keys without any revocation, whether proven or not. */
 export function listActiveKeys({ added, revoked }: KeyLog): readonly AddedKey[] {
   const revokedKeys = new Set(revoked.map(({ key }) => key));
   return added.filter(({ fingerprint: key }) => !revokedKeys.has(key));
 }
 
-/** Unrevoked passkeys per person. */
+/** Maximum number of unrevoked passkeys per person. */
 export const MAX_KEYS = 10;
 
 /** Whether a person must revoke a passkey before adding another. */
@@ -112,7 +112,7 @@ type FindInvalidReason = (key: AddedKey) => InvalidReason | undefined;
 export async function buildKeyRing(log: KeyLog, trust: Trust): Promise<KeyRing> {
   const known = new Map(log.added.map((key) => [key.fingerprint, key]));
   const ambiguous = findAmbiguousKeys(log.added);
-  // Includes revoked keys: whether a revocation is proven must not depend on later revocations.
+  // Includes revoked keys, because later revocations must not affect whether an earlier one is proven.
   const everValid = await findReachableKeys(log, known, trust, (key) =>
     ambiguous.has(key.fingerprint) ? 'ambiguous' : undefined,
   );
@@ -144,7 +144,7 @@ function findAmbiguousKeys(added: readonly AddedKey[]): ReadonlySet<string> {
   return ambiguous;
 }
 
-/** The keys that vouching signatures connect with a root. Each event is visited once. */
+/** The keys that a chain of vouching signatures connects to a root. Visits each event once. */
 async function findReachableKeys(
   { vouched }: KeyLog,
   known: ReadonlyMap<string, AddedKey>,
@@ -175,7 +175,10 @@ async function findReachableKeys(
   return reached;
 }
 
-/** Keys with a revocation signed by a person who may revoke them, or recorded by the bot because the owner has left. */
+/**
+ * Keys with a revocation that is signed by a person who may revoke them, or that the bot recorded because the owner has
+ * left.
+ */
 async function findProvenRevocations(
   log: KeyLog,
   known: ReadonlyMap<string, AddedKey>,
@@ -196,7 +199,7 @@ async function findProvenRevocations(
   return revoked;
 }
 
-/** Whether a signature claims that one key vouches for another. Not verified yet. */
+/** Whether a signature claims that one key vouches for another. Doesn't verify the signature. */
 function isVouchSignature(
   { challenge, key, publicKey, credential }: Assertion<VouchChallenge>,
   voucher: AddedKey,
@@ -212,7 +215,7 @@ function isVouchSignature(
   );
 }
 
-/** The key that made a signature, if it is valid and belongs to a person. Doesn't verify the signature. */
+/** The key that made a signature, if the key is valid and belongs to the person. Doesn't verify the signature. */
 export function findSigningKey(
   counting: KeyRing['validKeys'],
   { key, publicKey, credential }: Assertion,
@@ -241,13 +244,13 @@ function isRevoker(
   return by.owner === owner || vouchers.get(key)?.has(by.fingerprint) === true || roots.has(by.fingerprint);
 }
 
-/** @returns whether one of a person's valid keys may revoke a key */
+/** @returns a check whether one of a person's valid keys may revoke a key */
 export function createRevocationCheck(log: KeyLog, roots: ReadonlySet<string>) {
   const vouchers = collectVouchers(log);
   return (own: readonly ValidKey[], key: AddedKey) => own.some((by) => isRevoker(vouchers, roots, by, key));
 }
 
-/** The log at a charter's signature, plus later revocations of compromised keys. */
+/** The log when a charter was signed, plus later revocations of compromised keys. */
 export function getLogAtCharter(log: KeyLog, n: number): KeyLog {
   const applies = ({ n: at, signature }: Revocation) =>
     at < n || signature?.challenge.reason === 'compromised';
@@ -259,6 +262,6 @@ export const charterSigned = {
   ...chained,
   charter: z.json(),
   signature: charterAssertion,
-  /** The bot's own signature: at signing, the signer was an admin and not its publisher. */
+  /** The bot's signature: when the charter was signed, the signer was an admin and not its publisher. */
   witness: z.string().exactOptional(),
 };

@@ -3,7 +3,7 @@ import type { Assertion, CharterChallenge, RevokeChallenge, VouchChallenge } fro
 import type { CharterProblem } from './difference.ts';
 import type { AddedKey } from './key-ring.ts';
 
-/** The subject of a link: an order's approval or resumption, a key, or a charter. */
+/** What a link is for: approving or resuming an order, a key, or a charter. */
 export const LINK_PURPOSES = [
   'order',
   'resume',
@@ -24,9 +24,9 @@ export interface SigningLink {
   readonly tokenHash: string;
   readonly userId: string;
   readonly purpose: LinkPurpose;
-  /** The order, key, draft or change; empty for a new key and for the current charter. */
+  /** The order, key, draft or change. Empty for a new key and for the current charter. */
   readonly subject: string;
-  /** 64 random hex digits, to make each challenge unique. */
+  /** 64 random hex digits that make each challenge unique. */
   readonly salt: string;
   readonly expiresAt: Date;
 }
@@ -34,7 +34,10 @@ export interface SigningLink {
 export interface LinkStore {
   open(link: SigningLink): Promise<void>;
   find(tokenHash: string): Promise<(SigningLink & { readonly isSpent: boolean }) | undefined>;
-  /** Marks a link as used; of concurrent calls, exactly one succeeds. @returns false when already used or expired */
+  /**
+   * Marks a link as used. Of concurrent calls, exactly one succeeds.
+   * @returns false if it was already used or has expired
+   */
   spend(tokenHash: string, now: Date): Promise<boolean>;
   /** Deletes links that expired long ago. */
   purge(now: Date): Promise<number>;
@@ -57,7 +60,7 @@ export interface KeyStore {
   /** @returns false if another charter was signed meanwhile */
   signCharter(signed: SignedCharter, at: Date): Promise<boolean>;
   lastPublisher(): Promise<string | undefined>;
-  /** Queues the notification that charters became invalid or valid. @returns whether people are notified */
+  /** Queues the notification that charters have become invalid or valid. @returns whether people are notified */
   recordStatus(status: 'counts' | CharterProblem, at: Date): Promise<boolean>;
   /**
    * Saves a key's counter. A counter that stays at 0 is unused.

@@ -1,9 +1,9 @@
 import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 
-/** Converts public keys of passkeys between SPKI (DER), in which they are stored, and WebAuthn's COSE keys (RFC 9052). */
+/** Converts passkeys' public keys between SPKI (DER), which is stored, and WebAuthn's COSE format (RFC 9052). */
 
-/** A key's readable id, also in signatures: `SHA256:` and the SPKI's hash. */
+/** A key's readable id, also used in signatures: `SHA256:` and the hash of the SPKI. */
 export type Fingerprint = `SHA256:${string}`;
 
 export const FINGERPRINT = /^SHA256:[A-Za-z0-9_-]{43}$/;
@@ -22,7 +22,7 @@ const COSE = {
   rsa: { kty: 3, alg: -257 },
 } as const;
 
-/** COSE numbers of the accepted algorithms. */
+/** COSE identifiers of the accepted algorithms. */
 export const ALGORITHMS: readonly number[] = [COSE.ec.alg, COSE.okp.alg, COSE.rsa.alg];
 
 /** Converts to SPKI in unpadded base64url. @throws if the algorithm isn't in {@link ALGORITHMS} */

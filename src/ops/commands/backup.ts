@@ -12,7 +12,7 @@ export const backupCommand: Command = {
   async run({ args, env, print }) {
     const target = onlyArgument(args, 'FILE');
     const toStdout = target === '-';
-    // Standard output contains only the backup.
+    // Standard output must contain only the backup.
     const say = toStdout ? (line: string) => void process.stderr.write(`${line}\n`) : print;
     const path = toStdout ? target : await freePath(target);
     const { takenAt, orders, keys } = await withBotDatabase({ env, print: say }, (url) =>

@@ -6,12 +6,15 @@ import { type DatabaseSettings, type Environment, readDatabaseSettings } from '.
 import { hasTables, withSession } from '../../store/session.ts';
 
 export interface Command {
-  /** Shown after the command's name. */
+  /** The arguments, shown after the command's name. */
   readonly usage: string;
   readonly summary: string;
   readonly details: string;
   readonly options: NonNullable<ParseArgsConfig['options']>;
-  /** @returns the exit code, if not 0. @throws {UsageError} for invalid arguments */
+  /**
+   * @returns the exit code, if not 0
+   * @throws {UsageError} for invalid arguments
+   */
   run(context: CommandContext): Promise<number | undefined>;
 }
 
@@ -26,12 +29,12 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** The message is for the operator. */
+/** An error whose message is shown to the operator. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-/** @param what the argument's name in the usage */
+/** @param what the name of the argument in the usage text */
 export function onlyArgument(args: readonly string[], what: string): string {
   const [only, ...more] = args;
   if (only === undefined || only === '') throw new UsageError(`${what} is missing.`);
@@ -42,7 +45,8 @@ export function onlyArgument(args: readonly string[], what: string): string {
 export const DRY_RUN: Command['options'] = { 'dry-run': { type: 'boolean', default: false } };
 
 /**
- * Runs on the configured database. An embedded database is started for that time, or shared with a bot on this machine.
+ * Runs work on the configured database. If the database is embedded, starts it for the duration of the work, or shares
+ * it with a bot on this machine.
  */
 export async function withDatabase<T>(
   settings: DatabaseSettings,
@@ -59,7 +63,7 @@ export async function withDatabase<T>(
 }
 
 /**
- * Runs on a bot's existing database.
+ * Runs work on the existing database of a bot.
  * @throws {CommandError} if there is none: creating one would hide a wrong setting
  */
 export async function withBotDatabase<T>(
@@ -79,7 +83,7 @@ export async function withBotDatabase<T>(
   });
 }
 
-/** One line per table: `orders: 12 rows`. */
+/** Prints one line per table: `orders: 12 rows`. */
 export function printChanges(
   changes: readonly { readonly table: string; readonly rows: number }[],
   print: (line: string) => void,

@@ -4,7 +4,7 @@ import { type Document, parseDocument } from 'yaml';
 import { type Command, CommandError, UsageError } from './command.ts';
 
 const FILE = fileURLToPath(new URL('../../../manifest.yml', import.meta.url));
-/** URLs that Slack needs only over HTTP. */
+/** URLs that Slack needs only in HTTP mode. */
 const URLS = [
   ['features', 'slash_commands', 0, 'url'],
   ['settings', 'event_subscriptions', 'request_url'],
@@ -30,11 +30,11 @@ export const manifestCommand: Command = {
 };
 
 /**
- * @param text `manifest.yml`
+ * @param text content of `manifest.yml`
  * @param base the bot's public URL; undefined in Socket Mode
  */
 function manifestText(text: string, base: string | undefined): string {
-  // The first comment explains how to edit the file by hand.
+  // The first comment explains how to edit the file by hand, so it is removed.
   const manifest = parseDocument(text.replace(/^(?:#.*\n)+/, ''));
   for (const path of URLS) {
     if (base === undefined) manifest.deleteIn(path);
@@ -46,7 +46,7 @@ function manifestText(text: string, base: string | undefined): string {
   return manifest.toString({ lineWidth: 0 });
 }
 
-/** https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests, "Sharing manifests". */
+/** Source: https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests, "Sharing manifests". */
 function createAppLink(manifest: Document): string {
   return `https://api.slack.com/apps?new_app=1&manifest_json=${encodeURIComponent(JSON.stringify(manifest.toJS()))}`;
 }

@@ -56,7 +56,7 @@ async function withEmptyDatabase<T>(
   }
 }
 
-/** Explains what to do about a database that isn't empty. */
+/** Adds instructions to the error about a database that isn't empty. */
 async function explained<T>(work: Promise<T>, how: string): Promise<T> {
   try {
     return await work;
@@ -66,7 +66,7 @@ async function explained<T>(work: Promise<T>, how: string): Promise<T> {
   }
 }
 
-/** Steps after a restore that keep the bot's guarantees. */
+/** Steps after a restore that preserve the bot's guarantees. */
 function afterwards({ takenAt, orders, keys }: Manifest): readonly string[] {
   return [
     `The database of ${takenAt.toISOString()} is restored. Later changes are not in it.`,

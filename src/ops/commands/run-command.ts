@@ -67,7 +67,7 @@ export async function runCommand(
     return (await command.run({ args, values, env: loadEnvironment(), print })) ?? 0;
   } catch (error) {
     if (error instanceof UsageError || isArgumentError(error)) {
-      // Node explains how to pass an argument that starts with a hyphen; no command takes one.
+      // Node adds how to pass an argument that starts with a hyphen, but no command accepts one.
       const [problem] = error.message.split('. To specify');
       complain(`${problem}\n\n${formatUsage(name, command)}`);
       return WRONG_USE;
@@ -77,7 +77,7 @@ export async function runCommand(
   }
 }
 
-/** The message for the operator, with a stack trace only for unexpected errors. */
+/** The message for the operator. Only unexpected errors have a stack trace. */
 function toSentence(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const known = FOR_OPERATORS.some((type) => error instanceof type) || 'syscall' in error;

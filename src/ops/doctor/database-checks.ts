@@ -4,7 +4,7 @@ import { freeBytes } from '../disk.ts';
 import { amount, type Finding, ok, warning, wrong } from './finding.ts';
 
 const OLDEST_SERVER = 140_000;
-/** Connections that a replica opens. */
+/** Number of connections that a replica opens. */
 const CONNECTIONS = 12;
 const MAX_CLOCK_DIFFERENCE_MS = 5_000;
 const MIB = 1024 ** 2;
@@ -45,7 +45,7 @@ export function checkClock(subject: string, serverTime: Date, localTime: Date): 
   );
 }
 
-/** @param opens whether a value encrypted with the key can be decrypted; undefined without a value to try */
+/** @param opens whether a value encrypted with the key can be decrypted; undefined if there is no value to try */
 export function checkKeys(
   inUse: readonly SealedKey[],
   known: readonly string[],

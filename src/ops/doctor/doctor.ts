@@ -15,7 +15,7 @@ import { checkSlack, type SlackNames } from './slack-checks.ts';
 
 export interface Examined {
   readonly config: Config;
-  /** Undefined if unusable, which was already reported. */
+  /** Undefined if the database can't be used, which has already been reported. */
   readonly database: { readonly url: string; readonly accounts: AccountStore } | undefined;
   readonly vault: Vault;
   readonly web: SlackWeb;
@@ -23,7 +23,7 @@ export interface Examined {
   readonly now: () => Date;
 }
 
-/** Tries every setting. Each group of checks yields its findings when done; none of them throws. */
+/** Checks every setting. Each group of checks yields its findings when it is done and never throws. */
 export async function* examine(deps: Examined): AsyncGenerator<Finding> {
   const groups: readonly (readonly [subject: string, check: () => Promise<readonly Finding[]>])[] = [
     ['Settings', async () => examineNames(deps.config)],
@@ -58,7 +58,7 @@ function slackNames({ config, settings }: Examined): SlackNames {
   return { settings, admins: config.admins, allowOrgMembers: config.allowOrgMembers };
 }
 
-/** In Socket Mode: requests a connection without opening it. */
+/** In Socket Mode, requests a connection URL without opening the connection. */
 async function examineAppToken({ slack: { appToken, apiUrl } }: Config): Promise<readonly Finding[]> {
   if (appToken === undefined) return [];
   try {
@@ -110,10 +110,10 @@ async function examineDatabase({ config, database, vault, now }: Examined): Prom
   });
 }
 
-/** One account per key is tried. */
+/** Enough to find an account for each key. */
 const MAX_ACCOUNTS = 1_000;
 
-/** The operator has to copy the key that the bot created. */
+/** Reminds the operator to copy the key that the bot created. */
 async function examineKeyFile(config: Config): Promise<readonly Finding[]> {
   if (config.credentialsKeys !== undefined) return [];
   const file = getCredentialsKeyFile(config);

@@ -1,4 +1,4 @@
-/** The result of a check. The sentences are for the operator. */
+/** The result of a check. The texts are for the operator. */
 export interface Finding {
   readonly subject: string;
   /** `warning`: the bot works, but has a problem. `wrong`: something doesn't work. */
@@ -17,7 +17,7 @@ export const wrong = (subject: string, found: string, action: string): Finding =
   outcome: 'wrong',
 });
 
-/** One line: `ok       Database: PostgreSQL 18.1`. */
+/** Formats one line: `ok       Database: PostgreSQL 18.1`. */
 export function formatFinding({ subject, outcome, found, action }: Finding): string {
   return `${outcome.padEnd(7)}  ${subject}: ${found}${action === undefined ? '' : ` ${action}`}`;
 }
@@ -28,7 +28,7 @@ export function summaryOf(found: readonly Finding[]): string {
   return `${count('wrong')} wrong, ${count('warning')} warning, ${count('ok')} ok.`;
 }
 
-/** The last line: `Ready.`, or the first thing to do. */
+/** The last line: `Ready.`, or the first thing to fix. */
 export function nextStep(found: readonly Finding[]): string {
   const first = found.find(({ outcome }) => outcome === 'wrong');
   return first === undefined ? 'Ready.' : `Next: ${first.subject}: ${first.action ?? first.found}`;

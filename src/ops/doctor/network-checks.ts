@@ -9,7 +9,7 @@ const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 2_000_000;
 const MIN_CERTIFICATE_DAYS = 14;
 
-/** Connects and checks the certificate. Sends nothing: the service API documents no harmless request. */
+/** Connects and checks the certificate. Sends no request, because the service API documents none without effects. */
 export async function checkReachable(name: string, address: string, now: Date): Promise<Finding> {
   const { protocol, hostname, port, host } = new URL(address);
   const isPlain = protocol === 'http:';
@@ -40,7 +40,7 @@ export async function checkReachable(name: string, address: string, now: Date): 
   }
 }
 
-/** Compares this machine's clock with Slack's: signatures depend on it. */
+/** Compares this machine's clock with Slack's, because request signatures depend on it. */
 export async function checkSlackClock(apiUrl: string, now: () => Date): Promise<Finding> {
   const { headers } = await get(new URL('api.test', apiUrl));
   const said = new Date(String(headers['date']));
@@ -49,7 +49,7 @@ export async function checkSlackClock(apiUrl: string, now: () => Date): Promise<
     : checkClock('Slack’s clock', said, now());
 }
 
-/** Whether the list of RDAP servers (RFC 9224) can be fetched. Without it, expiry dates can't be looked up. */
+/** Whether the list of RDAP servers (RFC 9224) can be fetched. Expiry dates can't be looked up without it. */
 export async function checkRegistryList(address: string): Promise<Finding> {
   const action = 'Names can be watched only with RDAP: let the bot connect to it and to the registries.';
   try {
@@ -61,10 +61,10 @@ export async function checkRegistryList(address: string): Promise<Finding> {
   }
 }
 
-/** No calendar has this token; only the bot responds with the expected answer. */
+/** No calendar has this token. Only the bot gives the expected answer. */
 const NO_CALENDAR = `/calendar/${'0'.repeat(40)}.ics`;
 
-/** Whether `PUBLIC_URL` leads to a bot, from this machine. */
+/** Whether `PUBLIC_URL` leads to a bot, as seen from this machine. */
 export async function checkPublicUrl(publicUrl: string): Promise<Finding> {
   const name = 'PUBLIC_URL';
   const action = 'Start the bot, then check the proxy: it has to forward /slack/events and /calendar/.';

@@ -8,7 +8,7 @@ import { okResponse, SlackApiError, type SlackWeb } from '../../slack/outbound/w
 import { amount, type Finding, ok, warning, wrong } from './finding.ts';
 
 export interface SlackNames {
-  /** Current settings: saved ones override the environment. */
+  /** The current settings. Saved settings override the environment. */
   readonly settings: TeamSettings;
   readonly admins: readonly string[];
   readonly allowOrgMembers: boolean;
@@ -72,7 +72,7 @@ export async function checkNames(
 }
 
 function checkScopes(granted: readonly string[] | undefined): readonly Finding[] {
-  // Slack sends them in a header that a proxy may remove.
+  // Slack sends the scopes in a header, which a proxy may remove.
   if (granted === undefined) return [];
   const missing = BOT_SCOPES.filter(({ scope }) => !granted.includes(scope));
   if (missing.length === 0) return [ok('Scopes', 'all scopes of manifest.yml are granted.')];
@@ -121,7 +121,7 @@ async function checkChannel(web: SlackWeb, name: string, id: string): Promise<Fi
   }
 }
 
-/** Retries once if Slack is busy. */
+/** Retries once if Slack is rate limiting. */
 async function patient<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

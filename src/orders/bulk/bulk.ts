@@ -6,21 +6,21 @@ import type { BulkTask } from './columns.ts';
 import type { BadRow, BulkRow, RowIssue } from './read-csv.ts';
 import type { PlanFinding } from './stored-bulk.ts';
 
-/** The plan of a file: rows that can be requested, rows that can't with the reason, and findings. Pure. */
+/** Plans a bulk order from a file: rows that can be requested, skipped rows with their issues, and findings. Pure. */
 
-/** Facts about a name besides its row. */
+/** Facts about a row's name that aren't in the file. */
 export interface RowFacts {
   readonly openOrderId?: string | undefined;
-  /** It has an open order that the requester may not see. */
+  /** The name has an open order that the requester can't see. */
   readonly hasHiddenOrder?: boolean;
-  /** The policy rule that refuses it. */
+  /** The policy rule that refuses the order. */
   readonly refusedBy?: string | undefined;
   readonly isWatched: boolean;
   readonly expiresAt?: Date | undefined;
   readonly deletedAt?: Date | undefined;
-  /** A person decided to let it lapse. */
+  /** Someone decided to let the name lapse. */
   readonly isLapsing: boolean;
-  /** Undefined if unlisted, or the task has no price. */
+  /** Undefined if the price list doesn't have it, or the task has no price. */
   readonly price?: Amount | undefined;
   /** Undefined if the task puts nothing at risk. */
   readonly isInUse?: 'yes' | 'no' | 'unknown' | undefined;
@@ -51,12 +51,12 @@ export interface BulkPlan {
 const OWN_NAME_TASKS: ReadonlySet<BulkTask> = new Set(['renew', 'nameservers', 'delete']);
 const PRICED_TASKS: ReadonlySet<BulkTask> = new Set(['renew', 'transfer', 'create']);
 const SOON_MS = 30 * DAY_MS;
-/** A value in a smaller share of the rows may be a mistake. */
+/** A value that fewer than this share of the rows have may be a mistake. */
 const RARE_SHARE = 0.1;
 const UNUSUAL_PERIOD_FACTOR = 2;
 const UNUSUAL_YEARS = 2;
 const UNUSUAL_PRICE_FACTOR = 3;
-/** Names listed with a finding. */
+/** Names listed per finding. */
 const MAX_LISTED_NAMES = 10;
 
 /** Checks the parsed rows against the known facts. */
@@ -93,7 +93,7 @@ function findIssues(
   ]);
 }
 
-/** Warnings to check before requesting and approving. */
+/** Warnings for the requester and the approvers. */
 function findFindings(
   task: BulkTask,
   rows: readonly BulkRow[],
@@ -126,7 +126,7 @@ function findFindings(
   ];
 }
 
-/** Whether a period is unusual for the file. */
+/** Returns a check for periods that are unusual in this file. */
 function createPeriodCheck(rows: readonly BulkRow[]): (input: unknown) => boolean {
   const periods = rows.flatMap(({ input }) => readPeriod(input) ?? []);
   const usual = median(periods);
@@ -141,7 +141,7 @@ function createPeriodCheck(rows: readonly BulkRow[]): (input: unknown) => boolea
   };
 }
 
-/** Whether a price is far above the median of its currency. */
+/** Returns a check for prices far above the median of their currency. */
 function createPriceCheck(prices: readonly Amount[]): (price: Amount) => boolean {
   const same = groupBy(prices, ({ currency }) => currency);
   const medians = new Map(
@@ -157,7 +157,7 @@ function median(values: readonly number[]): number | undefined {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)];
 }
 
-/** The input of the order as a whole: the periods by name, which decide its price. */
+/** The input of the whole order: each name's period, which determines the price. */
 export function buildBulkInput(
   rows: readonly { readonly name: string; readonly input?: unknown }[],
 ): unknown {

@@ -1,4 +1,4 @@
-/** The tasks that a CSV file may request, and their columns. */
+/** The tasks that a CSV file can request, and their columns. */
 
 export const BULK_TASKS = ['renew', 'nameservers', 'delete', 'transfer', 'create'] as const;
 export type BulkTask = (typeof BULK_TASKS)[number];

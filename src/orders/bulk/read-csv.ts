@@ -13,7 +13,7 @@ import type { InputIssue } from '../input-issue.ts';
 import { findTask } from '../tasks.ts';
 import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './columns.ts';
 
-/** Parses a file of rows, each one task for one name. Issues are codes with their line. */
+/** Parses a CSV file with one name per row. Issues are codes with line numbers. */
 
 /** Rows per file. */
 export const MAX_ROWS = 2_000;
@@ -35,12 +35,12 @@ export type RowIssue =
   | InputIssue
   | { readonly code: 'too_many_cells' }
   | { readonly code: 'no_auth_code' | 'auth_code_too_long' | 'auth_code_unseen' }
-  /** The same as an earlier line, which is used. */
+  /** Same as an earlier line. Only the earlier line is used. */
   | { readonly code: 'repeated'; readonly line: number }
-  /** The same name with other values on another line: neither is used. */
+  /** Another line has the same name with other values. Neither line is used. */
   | { readonly code: 'contradicts'; readonly line: number };
 
-/** A row that is valid as far as the file alone shows. */
+/** A row that is valid on its own, before it is checked against known facts. */
 export interface BulkRow {
   readonly line: number;
   readonly name: string;
@@ -60,8 +60,8 @@ export type ReadFile =
   | { readonly ok: false; readonly issues: readonly FileIssue[] };
 
 /**
- * Parses rows with a header. Columns are separated by comma, semicolon or tab; nameservers in their cell by space, `|`
- * or `;`.
+ * Parses a file with a header row. Columns are separated by commas, semicolons or tabs; nameservers within a cell by
+ * spaces, `|` or `;`.
  */
 export async function readBulkFile(task: BulkTask, text: string): Promise<ReadFile> {
   const csv = await readCsv(text, { maxRows: MAX_ROWS, findColumn });
@@ -110,7 +110,7 @@ interface ReadRow {
 
 function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw }: CsvRecord): ReadRow {
   const cellTexts: Cells = Object.fromEntries(
-    // An auth code may begin with any character.
+    // An auth code can begin with any character, so its cell is read unchanged.
     columns.map((column, at) => [column, (column === 'auth' ? raw : cells)[at] ?? '']),
   );
   const name = cellTexts.name ?? '';
@@ -143,7 +143,7 @@ function readInput(task: BulkTask, { name, period, ownerc, adminc, techc, namese
   }
 }
 
-/** The maximum length in a transfer's form. */
+/** Same limit as in the transfer form. */
 const MAX_AUTH_LENGTH = 255;
 
 function readAuth(text: string): { readonly secret: Secret } | { readonly issue: RowIssue } {
@@ -154,7 +154,7 @@ function readAuth(text: string): { readonly secret: Secret } | { readonly issue:
     : { secret: new Secret(text) };
 }
 
-/** Of equal rows for one name, the first is used; of contradicting ones, none. */
+/** Keeps the first of equal rows for a name, and none of contradicting ones. */
 function dropDuplicates(read: readonly ReadRow[]): ReadFile {
   const good = read.filter(({ row }) => !('issues' in row));
   const byName = groupBy(good, ({ row }) => row.name);

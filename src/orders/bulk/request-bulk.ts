@@ -5,7 +5,7 @@ import { buildBulkInput } from './bulk.ts';
 import type { Bulk, PlanFinding } from './stored-bulk.ts';
 import { WAVE_SIZE } from './waves.ts';
 
-/** A request made from a file of rows. */
+/** A request made from a CSV file. */
 export interface BulkRequest {
   readonly rows: readonly {
     readonly name: string;
@@ -33,7 +33,7 @@ export function checkRows(task: OrderTask, rows: BulkRequest['rows']): Checked {
     : { ok: true, input: buildBulkInput(rows), names };
 }
 
-/** The part of the plan that a new bulk order keeps. */
+/** The part of the plan that is stored with a new bulk order. */
 export function buildBulk({ findings, skipped }: BulkRequest): Bulk {
   return { waveSize: WAVE_SIZE, unreviewedFrom: 1, findings: [...findings], skipped };
 }

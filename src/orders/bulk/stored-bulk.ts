@@ -4,10 +4,10 @@ export const storedPauseReason = z.discriminatedUnion('code', [
   z.object({ code: z.literal('unknown'), names: z.array(z.string()), wave: z.number(), rows: z.number() }),
 ]);
 
-/** Why an order waits for a person to resume or stop it. */
+/** Why a bulk order is paused until a person resumes or stops it. */
 export type PauseReason = z.output<typeof storedPauseReason>;
 
-/** A warning to check before approving many rows. */
+/** A warning to check before approving a bulk order. */
 export const planFinding = z.object({
   code: z.enum([
     'expires_soon',
@@ -25,10 +25,10 @@ export const planFinding = z.object({
 
 export type PlanFinding = z.output<typeof planFinding>;
 
-/** Bulk data of an order made from a file; the rows are its items. */
+/** Bulk data of an order made from a file. The file's rows are the order's items. */
 export const storedBulk = z.object({
   waveSize: z.number(),
-  /** The stop rules consider items from this number on: a person has reviewed the earlier ones. */
+  /** The first item that the pause rules consider. A person has reviewed the earlier ones. */
   unreviewedFrom: z.number(),
   pause: storedPauseReason.exactOptional(),
   findings: z.array(planFinding),

@@ -2,25 +2,25 @@ import type { Order, OrderItem } from '../order.ts';
 import type { Bulk, PauseReason } from './stored-bulk.ts';
 
 /**
- * Bulk orders are sent in sequential waves, with rules that pause them. Pure: both follow from the order alone, so any
- * process decides the same.
+ * Bulk orders are sent in waves, one after another, and pause after too many failures. Pure: the result depends only on
+ * the order, so it is the same in every process.
  */
 
 /** Rows per wave. */
 export const WAVE_SIZE = 20;
 /** Consecutive refusals that pause an order. */
 const MAX_REFUSALS = 3;
-/** A larger share of unknown outcomes in a wave pauses the order. */
+/** If more than this share of a wave has an unknown outcome, the order pauses. */
 const MAX_UNKNOWN_SHARE = 0.1;
 
 type Waves = Order;
 
-/** The wave of a row, from 1. */
+/** The number of a row's wave, from 1. */
 export function computeWave(n: number, { waveSize }: { readonly waveSize: number }): number {
   return Math.ceil(n / waveSize);
 }
 
-/** The items that may be sent next: all waiting ones, or, in waves, those of the first wave that hasn't ended. */
+/** The items that can be sent next: all waiting ones or, in a bulk order, those of the first unfinished wave. */
 export function findNextItems({ items, bulk }: Waves): readonly OrderItem[] {
   const waiting = items.filter(({ state }) => state === 'WAITING');
   if (bulk === undefined) return waiting;
@@ -30,26 +30,26 @@ export function findNextItems({ items, bulk }: Waves): readonly OrderItem[] {
   return waiting.filter(({ n }) => computeWave(n, bulk) === current);
 }
 
-/** Whether nothing more is sent until a person resumes the order. */
+/** A paused order sends nothing until a person resumes it. */
 export function isPaused({ state, bulk }: Order): boolean {
   return state === 'APPROVED' && bulk?.pause !== undefined;
 }
 
-/** Why a person must review the order before more is sent; undefined if none is needed. */
+/** Why a person must review the order before more is sent; undefined if no review is needed. */
 export function findPauseReason({ items, bulk }: Waves): PauseReason | undefined {
   if (bulk === undefined) return undefined;
   const unreviewed = items.filter(({ n }) => n >= bulk.unreviewedFrom);
   return findConsecutiveRefusals(unreviewed) ?? findUnknownWave(unreviewed, items.length, bulk);
 }
 
-/** Whether waves and stop rules allow an item to be sent now. */
+/** Whether waves and pause rules allow an item to be sent now. */
 export function canBeSentNext(order: Waves, item: OrderItem): boolean {
   return (
     order.bulk === undefined || (findNextItems(order).includes(item) && findPauseReason(order) === undefined)
   );
 }
 
-/** In order of their answers. An item without an answer doesn't end a streak. */
+/** Counted in the order of the answers. An item without an answer doesn't end a streak. */
 function findConsecutiveRefusals(unreviewed: readonly OrderItem[]): PauseReason | undefined {
   if (unreviewed.filter(({ state }) => state === 'FAILED').length < MAX_REFUSALS) return undefined;
   const answered = unreviewed
@@ -84,7 +84,7 @@ function findUnknownWave(
   return undefined;
 }
 
-/** Bulk data of a resumed order: the rules start again after the last ended item. */
+/** Bulk data of a resumed order: the pause rules start again after the last item that isn't waiting. */
 export function resumeBulk(items: readonly OrderItem[], { pause: _pause, ...bulk }: Bulk): Bulk {
   const last = items.findLast(({ state }) => state !== 'WAITING')?.n ?? 0;
   return { ...bulk, unreviewedFrom: last + 1 };

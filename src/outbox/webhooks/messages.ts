@@ -9,13 +9,13 @@ import type { LifePhase } from '../../zones/lifecycle.ts';
 
 /**
  * Notifications outside of Slack, as Standard Webhooks. A body contains only codes, names, ids and times, and a
- * sentence built from them: never a typed reason or a secret.
+ * sentence built from them. It never contains typed text or a secret.
  */
 
 const name = z.string();
 const values = z.array(z.string()).readonly().exactOptional();
 
-/** Phases of a name's life with final reminders. */
+/** Phases of a name's lifecycle that have final reminders. */
 const REMINDER_CODES = [
   'registered',
   'auto_renew_grace',
@@ -61,7 +61,7 @@ const DATA = {
     mandate: z.string(),
     code: holdReason,
   }),
-  /** `anchor` is the input of the verifier: the seal's number and the SHA-256 of its canonical form. */
+  /** `anchor` is the verifier's input: the seal's number and the SHA-256 of its canonical form. */
   'seal.created': z.strictObject({
     code: z.literal('sealed'),
     anchor: z.string().regex(/^\d+:[0-9a-f]{64}$/),
@@ -163,7 +163,7 @@ const MANDATE_TEXTS: Readonly<Record<HoldReason, string>> = {
 
 /** For example `16 Dec 2026`. In UTC, because a name's expiry date is the same for everyone. */
 const DAY = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'medium' });
-/** For example `Wed, 25 Nov 2026, 10:00 UTC`: the reader's time zone is unknown. */
+/** For example `Wed, 25 Nov 2026, 10:00 UTC`. In UTC, because the reader's time zone is unknown. */
 const MOMENT = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
   weekday: 'short',

@@ -15,7 +15,7 @@ export interface WebhookFailure {
   /** For example `http_500` or `timeout`. */
   readonly code: string;
   readonly until: Date;
-  /** When admins are notified, unless the endpoint accepts a webhook first. */
+  /** When admins are notified, unless the endpoint accepts a webhook before then. */
   readonly alertAt: Date;
 }
 
@@ -28,16 +28,16 @@ export interface SlackOutage {
 /** Implemented by the store. Leases use the database's clock. */
 export interface WebhookStore {
   /**
-   * Queues webhooks for these endpoints from now on. During a restart, replicas may have different endpoints. Others
-   * are deleted, with their deliveries, only when no process has served them since `since`.
+   * Queues webhooks for these endpoints from now on. During a restart, replicas may have different endpoints. Other
+   * endpoints and their deliveries are deleted only if no process has served them since `since`.
    */
   serve(endpoints: readonly string[], now: Date, since: Date): Promise<void>;
-  /** Claims due deliveries that no process has claimed. @returns the longest due first */
+  /** Claims due deliveries that no process has claimed. @returns longest overdue first */
   claimDue(endpoint: string, now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   read(id: string): Promise<WebhookDelivery | undefined>;
   /**
-   * Deletes a delivery that was accepted or has failed finally. @returns the next one of its subject, claimed, if it is
-   * due
+   * Deletes a delivery that was accepted or has permanently failed.
+   * @returns the next delivery for the same subject, claimed, if it is due
    */
   finish(
     endpoint: string,
@@ -45,13 +45,13 @@ export interface WebhookStore {
     now: Date,
     leaseMs: number,
   ): Promise<WebhookDelivery | undefined>;
-  /** The endpoint accepted a webhook. */
+  /** Records that the endpoint accepted a webhook. */
   recordAccepted(endpoint: string, now: Date): Promise<void>;
   postpone(endpoint: string, id: string, failure: WebhookFailure): Promise<void>;
   release(id: string): Promise<void>;
-  /** Queues a webhook without another change. */
+  /** Queues a webhook that doesn't belong to another change. */
   queue(event: WebhookEvent): Promise<void>;
   testMonthly(now: Date): Promise<void>;
-  /** Records the start or end of a Slack outage. If it started before `before`, queues a webhook, once. */
+  /** Records the start or end of a Slack outage. If it started before `before`, queues a webhook, once per outage. */
   recordSlackOutage(outage: SlackOutage | undefined, before: Date, now: Date): Promise<void>;
 }

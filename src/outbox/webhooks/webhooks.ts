@@ -8,8 +8,8 @@ import type { Secret } from '../../service/secret.ts';
 import type { SlackOutage, WebhookDelivery, WebhookStore } from './ports.ts';
 
 /**
- * Sends webhooks to the operator's endpoints. Each is retried for three days until the endpoint answers 2xx, with the
- * same id and body. FIFO per subject and endpoint; others don't wait.
+ * Sends webhooks to the operator's endpoints. Each one is retried for up to three days with the same id and body, until
+ * the endpoint answers 2xx. Delivery is FIFO per subject and endpoint; others don't wait.
  */
 
 export interface WebhooksContext {
@@ -25,7 +25,7 @@ export interface WebhooksContext {
 }
 
 export interface WebhookEndpoint {
-  /** Used instead of the URL, which may contain a secret. */
+  /** Identifies the endpoint in place of its URL, which may contain a secret. */
   readonly id: string;
   /** The part of the URL that is safe to show. */
   readonly host: string;
@@ -37,12 +37,12 @@ export interface WebhookEndpoint {
 export type Webhooks = ReturnType<typeof createWebhooks>;
 
 export const WEBHOOK_TIMEOUT_MS = 10_000;
-/** Longer than an attempt. */
+/** Longer than an attempt can take. */
 const LEASE_MS = 3 * WEBHOOK_TIMEOUT_MS;
 const MIN_RETRY_DELAY_MS = 5_000;
 const MAX_RETRY_DELAY_MS = HOUR_MS;
 const RETRY_PERIOD_MS = 3 * DAY_MS;
-/** After this time, admins are alerted about a failing endpoint, and endpoints about a Slack outage. */
+/** After this long, admins are alerted about a failing endpoint, and endpoints about a Slack outage. */
 const ALERT_AFTER_MS = HOUR_MS;
 
 export function createWebhooks(deps: WebhooksContext) {
@@ -65,7 +65,7 @@ export function createWebhooks(deps: WebhooksContext) {
     async testMonthly(): Promise<void> {
       if (endpoints.length > 0) await store.testMonthly(now());
     },
-    /** Queues a webhook that Slack is unreachable, once per outage. */
+    /** Queues a webhook that reports that Slack is unreachable, once per outage. */
     async recordSlackOutage(outage: SlackOutage | undefined): Promise<void> {
       if (endpoints.length === 0) return;
       await store.recordSlackOutage(outage, new Date(now().getTime() - ALERT_AFTER_MS), now());
@@ -118,12 +118,12 @@ async function deliver(context: EndpointContext, first: string): Promise<void> {
   }
 }
 
-/** @returns the reason for the failure; undefined when accepted */
+/** @returns the reason for the failure; undefined if the webhook was accepted */
 async function attemptDelivery(
   { url, signer, signal, timeoutMs }: EndpointContext,
   webhook: WebhookDelivery,
 ): Promise<{ code: string; waitMs?: number } | undefined> {
-  // The receiver compares it with its own clock.
+  // Receivers compare the timestamp with their own clock.
   const timestamp = new Date();
   const headers = [
     'content-type',
@@ -145,7 +145,7 @@ async function attemptDelivery(
     body: webhook.body,
   } as const;
   try {
-    // The status is enough: a receiver may answer with any page.
+    // The status is enough, because a receiver may answer with any page.
     const limits = { timeoutMs, maxBytes: 'ignored', signal } as const;
     const answer = await exchangeOnFreshConnection(request, limits);
     if (answer.status >= 200 && answer.status < 300) return undefined;

@@ -12,17 +12,17 @@ import { EXCHANGE_FAILURES, exchange } from './server-exchange.ts';
 import { DNS_PORT, type DnsServer, isLoopback } from './servers.ts';
 import { createUdpSockets, type UdpSockets } from './udp-sockets.ts';
 
-/** Failures that prove nothing about the name. */
+/** Failures that say nothing about the name. */
 export const DNS_FAILURES = [
   ...EXCHANGE_FAILURES,
   'server_failure',
   'refused',
-  /** The server named other servers instead. */
+  /** The server referred to other servers. */
   'referral',
   'alias_loop',
   'private_address',
   'no_servers',
-  /** Too long, or with characters that no host name has. */
+  /** The name is too long or has characters that no host name has. */
   'invalid_name',
   /** Any other response code. */
   'unexpected_code',
@@ -38,12 +38,12 @@ export type DnsAnswer<Data> =
       readonly authoritative: boolean;
       readonly ttl: number;
     }
-  /** `no_data`: the name exists without such a record. */
+  /** `no_data`: the name exists but has no record of this type. */
   | { readonly kind: 'no_data' | 'no_such_name'; readonly authoritative: boolean }
-  /** Unknown whether there is a record. */
+  /** It is unknown whether there is a record. */
   | { readonly kind: 'unanswered'; readonly failure: DnsFailure };
 
-/** A nameserver names other servers. */
+/** A nameserver refers to other servers. */
 interface Referral {
   readonly kind: 'referral';
   readonly nameServers: readonly string[];
@@ -52,10 +52,10 @@ interface Referral {
 export type NameserverAnswer<Data> =
   | DnsAnswer<Data>
   | Referral
-  /** An alias whose target's records the nameserver didn't return. */
+  /** An alias. The nameserver didn't return the records of its target. */
   | { readonly kind: 'alias'; readonly target: string; readonly authoritative: boolean };
 
-/** The delegation of a name, from a server of its parent zone. */
+/** The delegation of a name, according to a server of its parent zone. */
 export type DelegationAnswer =
   | {
       readonly kind: 'delegated';
@@ -67,31 +67,31 @@ export type DelegationAnswer =
   | { readonly kind: 'unanswered'; readonly failure: DnsFailure };
 
 export interface DnsClientOptions {
-  /** In the order they are asked. */
+  /** In the order in which they are asked. */
   readonly servers: readonly DnsServer[];
-  /** Whether a nameserver from a public record may be contacted. */
+  /** Whether a nameserver found in a public record may be contacted. */
   readonly mayConnect: (address: string) => boolean;
   /** Per server, in milliseconds. */
   readonly timeoutMs?: number;
-  /** Tries per server. */
+  /** Number of tries per server. */
   readonly rounds?: number;
 }
 
 /** Throws only the signal's reason. */
 export interface DnsClient {
-  /** Asks the resolvers in turn until one answers. */
+  /** Asks each resolver in turn until one answers. */
   query<Type extends RecordType>(
     name: string,
     type: Type,
     signal?: AbortSignal,
   ): Promise<DnsAnswer<RecordData[Type]>>;
-  /** Signatures of a name's records, valid or not. */
+  /** The signatures of a name's records, whether valid or not. */
   querySignatures(
     name: string,
     type: RecordType,
     signal?: AbortSignal,
   ): Promise<readonly SignatureRecord[] | DnsFailure>;
-  /** Asks one nameserver directly. Aliases are followed as far as it answers. */
+  /** Asks one nameserver directly. Follows aliases as long as this server answers. */
   queryNameserver<Type extends RecordType>(
     address: string,
     name: string,
@@ -99,8 +99,9 @@ export interface DnsClient {
     signal?: AbortSignal,
   ): Promise<NameserverAnswer<RecordData[Type]>>;
   /**
-   * Asks a parent zone's server for a delegation: one query, if the server includes the DS.
-   * @param wants without the DS, no second query is made
+   * Asks a server of the parent zone for a delegation. A second query is needed only if the answer doesn't include the
+   * DS.
+   * @param wants if the DS isn't wanted, no second query is made
    */
   queryDelegation(
     address: string,
@@ -113,10 +114,10 @@ export interface DnsClient {
 const DEFAULT_TIMEOUT_MS = 2_000;
 const DEFAULT_ROUNDS = 2;
 const MAX_ALIASES = 8;
-/** RFC 1035, 2.3.4. */
+/** RFC 1035, section 2.3.4. */
 const MAX_NAME = 253;
 const LABEL = /^[a-z0-9_-]{1,63}$/;
-/** Larger responses are ignored: no name needs more records of one type. */
+/** Larger responses are ignored, because no name needs more records of one type. */
 const MAX_RECORDS = 200;
 
 interface DnsContext extends Required<DnsClientOptions> {
@@ -125,7 +126,7 @@ interface DnsContext extends Required<DnsClientOptions> {
 
 type Reply = { readonly response: Response } | { readonly failure: DnsFailure };
 
-/** Caches nothing. */
+/** Doesn't cache anything. */
 export function createDnsClient(options: DnsClientOptions): DnsClient {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, rounds = DEFAULT_ROUNDS } = options;
   const context: DnsContext = { ...options, timeoutMs, rounds, sockets: createUdpSockets() };
@@ -219,7 +220,7 @@ async function ask(
   return failure === undefined ? { response: result.response } : { failure };
 }
 
-/** The server may not know EDNS (RFC 6891, section 7). */
+/** Whether the server may not know EDNS (RFC 6891, section 7). */
 function mayLackEdns({ code, isBareError }: Response): boolean {
   switch (code) {
     case RESPONSE_CODES.formatError:
@@ -231,13 +232,13 @@ function mayLackEdns({ code, isBareError }: Response): boolean {
   }
 }
 
-/** Aliases and hosts come from foreign records, where a label may contain anything. */
+/** Aliases and hosts come from other people's records, whose labels may contain anything. */
 function isValidName(name: string): boolean {
   const labels = name.split('.');
   return name.length <= MAX_NAME && labels.every((label) => LABEL.test(label));
 }
 
-/** Port 53. A sandbox's nameservers run on one machine with its resolver, on the resolver's configured port. */
+/** Port 53. In a sandbox, nameservers run on the same machine as the resolver and use its configured port. */
 function nameserverPort(address: string, servers: readonly DnsServer[]): number {
   const beside = servers.find(
     (server) => server.address === address || (isLoopback(server.address) && isLoopback(address)),
@@ -259,7 +260,7 @@ function findFailure(code: number): DnsFailure | undefined {
   }
 }
 
-/** The records of a name and its aliases. Other records of a response are ignored. */
+/** The records of a name and its aliases. Ignores other records in the response. */
 function readAnswer<Type extends RecordType>(
   response: Response,
   name: string,
@@ -284,7 +285,7 @@ function readAnswer<Type extends RecordType>(
   return readReferral(response) ?? { kind: 'no_data', authoritative };
 }
 
-/** A response without an answer that names other servers and isn't the zone's own (RFC 2308, 2.2). */
+/** A response that has no answer, names other servers and isn't from the zone itself (RFC 2308, section 2.2). */
 function readReferral({ authoritative, authorities }: Response): Referral | undefined {
   const hasSoa = authorities.some((record) => record.type === 'SOA');
   const nameServers = authorities.flatMap((record) => readRecord('NS', record) ?? []);
@@ -292,7 +293,7 @@ function readReferral({ authoritative, authorities }: Response): Referral | unde
   return { kind: 'referral', nameServers };
 }
 
-/** Only records of the name itself count, not those of other names or zones further up. */
+/** Only records of the name itself count, not those of other names or of zones above. */
 function readDelegation(response: Response, name: string): DelegationAnswer {
   const { authoritative, answers, authorities } = response;
   const own = [...answers, ...authorities].filter((record) => isRecordFor(record, name));
@@ -308,7 +309,7 @@ function readDelegation(response: Response, name: string): DelegationAnswer {
   return authoritative ? { kind: 'not_delegated' } : { kind: 'unanswered', failure: 'referral' };
 }
 
-/** Undefined when the response isn't authoritative. */
+/** @returns undefined if the response isn't authoritative */
 function readDs(response: Response, name: string): readonly RecordData['DS'][] | undefined {
   const read = readAnswer(response, name, 'DS', new Set());
   if (read.kind === 'records') return read.records;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type DnskeyRecord, type DsRecord, dnsName } from './records.ts';
 
-/** Digest types of RFC 4034, 4509 and 6605 still in use. */
+/** The digest types of RFC 4034, 4509 and 6605 that are still in use. */
 const DIGESTS: Readonly<Record<number, 'sha1' | 'sha256' | 'sha384'>> = {
   1: 'sha1',
   2: 'sha256',
@@ -14,7 +14,7 @@ const RSAMD5 = 1;
 /** `unknown`: the digest type isn't supported. */
 export type DsMatch = 'match' | 'mismatch' | 'unknown';
 
-/** RFC 4035, 5.2. */
+/** RFC 4035, section 5.2. */
 export function matchDs(name: string, ds: DsRecord, keys: readonly DnskeyRecord[]): DsMatch {
   if (DIGESTS[ds.digestType] === undefined) return 'unknown';
   const matches = keys.some(
@@ -27,7 +27,7 @@ export function matchDs(name: string, ds: DsRecord, keys: readonly DnskeyRecord[
   return matches ? 'match' : 'mismatch';
 }
 
-/** The DS of a key with each digest in use. */
+/** The key's DS records, one for each digest type in use. */
 export function computeDsRecords(name: string, key: DnskeyRecord): DsRecord[] {
   return Object.keys(DIGESTS).flatMap((text) => {
     const digestType = Number(text);
@@ -41,7 +41,7 @@ export function computeDsRecords(name: string, key: DnskeyRecord): DsRecord[] {
 /** RFC 4034, appendix B. */
 export function computeKeyTag(key: DnskeyRecord): number {
   const data = encodeKey(key);
-  // RSA/MD5 has its own formula (RFC 4034, B.1).
+  // RSA/MD5 has its own formula (RFC 4034, appendix B.1).
   if (key.algorithm === RSAMD5) return data.length < 3 ? 0 : data.readUInt16BE(data.length - 3);
   let sum = 0;
   for (const [index, byte] of data.entries()) sum += index % 2 === 0 ? byte << 8 : byte;
@@ -49,8 +49,8 @@ export function computeKeyTag(key: DnskeyRecord): number {
 }
 
 /**
- * RFC 4034, 5.1.4; RFC 4509.
- * @returns lower-case hex; undefined for an unsupported digest type.
+ * RFC 4034, section 5.1.4; RFC 4509.
+ * @returns lower-case hex; undefined for an unsupported digest type
  */
 export function computeDsDigest(name: string, key: DnskeyRecord, digestType: number): string | undefined {
   const algorithm = DIGESTS[digestType];
@@ -66,7 +66,7 @@ function encodeKey({ flags, algorithm, key }: DnskeyRecord): Buffer {
   return Buffer.concat([head, key]);
 }
 
-/** Canonical form (RFC 4034, 6.2). */
+/** Canonical form (RFC 4034, section 6.2). */
 function encodeName(name: string): Buffer {
   const labels = dnsName(name)
     .split('.')

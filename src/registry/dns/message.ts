@@ -14,16 +14,16 @@ export interface Question {
   readonly type: RecordType;
   /** RD: asks the server to resolve the name. */
   readonly recursive: boolean;
-  /** DO (RFC 3225): a referral then includes the DS, or proves that there is none. */
+  /** DO (RFC 3225): a referral then includes the DS or proves that there is none. */
   readonly dnssec: boolean;
 }
 
 export interface Response {
-  /** RFC 1035, 4.1.1. */
+  /** RFC 1035, section 4.1.1. */
   readonly code: number;
   readonly authoritative: boolean;
   readonly truncated: boolean;
-  /** An error that doesn't repeat the question. */
+  /** The response is an error that doesn't repeat the question. */
   readonly isBareError: boolean;
   readonly answers: readonly Answer[];
   readonly authorities: readonly Answer[];
@@ -32,15 +32,15 @@ export interface Response {
 /** How a received packet relates to the question. */
 export type ReadResponse =
   | { readonly kind: 'response'; readonly response: Response }
-  /** Right id, but unreadable. */
+  /** The id is right, but the packet can't be read. */
   | { readonly kind: 'malformed' }
-  /** A response to another question, so its sender is unknown. */
+  /** A response to another question, so its sender isn't known. */
   | { readonly kind: 'foreign' };
 
-/** Fits every network without fragmentation (DNS Flag Day 2020). */
+/** Fits into every network without fragmentation (DNS Flag Day 2020). */
 const UDP_PAYLOAD_BYTES = 1_232;
 const HEADER_BYTES = 12;
-/** The record counts end the header (RFC 1035, section 4.1.1). */
+/** The record counts are at the end of the header (RFC 1035, section 4.1.1). */
 const COUNTS_OFFSET = 4;
 const CODE_BITS = 4;
 const CODE_MASK = 0x0f;
@@ -56,7 +56,7 @@ export const RESPONSE_CODES = {
   badVersion: 16,
 } as const;
 
-/** @param edns the largest UDP response (RFC 6891) */
+/** @param edns the largest UDP response to accept (RFC 6891) */
 export function encodeQuestion(
   id: number,
   { name, type, recursive, dnssec }: Question,
@@ -75,14 +75,14 @@ export function encodeQuestion(
   return encode({
     type: 'query',
     id,
-    // A validating resolver hides signatures that have ended (RFC 4035, 3.2.2).
+    // Without CD, a validating resolver hides expired signatures (RFC 4035, section 3.2.2).
     flags: recursive ? RECURSION_DESIRED | (dnssec ? CHECKING_DISABLED : 0) : 0,
     questions: [{ name, type, class: 'IN' }],
     additionals: edns ? [option] : [],
   });
 }
 
-/** @param packet from the server that was asked (RFC 5452, 9.1) */
+/** @param packet from the server that was asked (RFC 5452, section 9.1) */
 export function readResponse(packet: Buffer, id: number, question: Question): ReadResponse {
   if (packet.length < HEADER_BYTES || packet.readUInt16BE(0) !== id) return { kind: 'foreign' };
   let decoded: DecodedPacket;
@@ -94,7 +94,7 @@ export function readResponse(packet: Buffer, id: number, question: Question): Re
   const { questions = [], answers = [], authorities = [], additionals = [] } = decoded;
   const option = additionals.find((record) => record.type === 'OPT');
   const code = ((decoded.flags ?? 0) & CODE_MASK) | ((option?.extendedRcode ?? 0) << CODE_BITS);
-  // A server that can't read a question, or refuses it, may omit it.
+  // A server that can't read a question, or refuses it, may leave it out of the response.
   const isBareError =
     questions.length === 0 &&
     answers.length + authorities.length === 0 &&
@@ -114,7 +114,7 @@ export function readResponse(packet: Buffer, id: number, question: Question): Re
   };
 }
 
-/** Clears the counts of a bare header, which may be those of the query. */
+/** Clears the counts of a response that is only a header: they may be copied from the query. */
 function clearCounts(header: Buffer): Buffer {
   return Buffer.concat([header.subarray(0, COUNTS_OFFSET), Buffer.alloc(HEADER_BYTES - COUNTS_OFFSET)]);
 }

@@ -1,16 +1,15 @@
 import type { DnsClient } from './client.ts';
 
-/** Finds the servers of names' parent zones. */
 export interface ParentZones {
   /**
-   * Cached for their TTL.
-   * @returns an empty list if they were never found
+   * The result is cached for its TTL.
+   * @returns an empty list if the servers were never found
    * @throws only the signal's reason
    */
   findServers(name: string, signal?: AbortSignal): Promise<readonly string[]>;
 }
 
-/** Entries are small: a zone has a few addresses. */
+/** Entries are small, because a zone has only a few addresses. */
 const MAX_ZONES = 2_000;
 const MAX_SERVERS = 16;
 const MIN_CACHE_SECONDS = 60;
@@ -21,10 +20,10 @@ interface Servers {
   readonly until: number;
 }
 
-/** Expired entries are used while the resolvers don't respond. */
+/** Uses expired entries while the resolvers don't respond. */
 export function createParentZones(dns: DnsClient, now: () => Date): ParentZones {
   const zones = new Map<string, Servers>();
-  /** Concurrent lookups of one zone share a query. */
+  /** Concurrent lookups of the same zone share a query. */
   const pendingLookups = new Map<string, Promise<Servers | 'none' | 'unanswered'>>();
 
   async function find(

@@ -1,6 +1,6 @@
 import type { Answer } from 'dns-packet';
 
-/** RFC 4034, 5. */
+/** RFC 4034, section 5. */
 export interface DsRecord {
   readonly keyTag: number;
   readonly algorithm: number;
@@ -9,19 +9,19 @@ export interface DsRecord {
   readonly digest: string;
 }
 
-/** RFC 4034, 2. */
+/** RFC 4034, section 2. */
 export interface DnskeyRecord {
   readonly flags: number;
   readonly algorithm: number;
   readonly key: Buffer;
 }
 
-/** By type. Names are lower case, without a trailing dot. */
+/** Data by record type. Names are in lower case, without a trailing dot. */
 export interface RecordData {
   readonly A: string;
   readonly AAAA: string;
   readonly CNAME: string;
-  /** RFC 7344, 3: the DS that a zone requests. */
+  /** The DS that a zone requests (RFC 7344, section 3). */
   readonly CDS: DsRecord;
   readonly CDNSKEY: DnskeyRecord;
   readonly CAA: { readonly critical: boolean; readonly tag: string; readonly value: string };
@@ -30,11 +30,11 @@ export interface RecordData {
   readonly MX: { readonly preference: number; readonly exchange: string };
   readonly NS: string;
   readonly SOA: { readonly primary: string; readonly contact: string };
-  /** The strings of one record, joined. */
+  /** The strings of one record, concatenated. */
   readonly TXT: string;
 }
 
-/** RFC 4034, 3. Moments are serial numbers, in seconds. */
+/** RFC 4034, section 3. Times are serial numbers, in seconds. */
 export interface SignatureRecord {
   readonly inception: number;
   readonly expiration: number;
@@ -73,10 +73,10 @@ const READERS: Readers = {
   CDNSKEY: (record) => (record.type === 'CDNSKEY' ? readCdnskey(record.data) : undefined),
 };
 
-/** Key tag, algorithm and digest type, or flags, protocol and algorithm. */
+/** Key tag, algorithm and digest type; or flags, protocol and algorithm. */
 const HEAD_BYTES = 4;
 
-/** `dns-packet` leaves them undecoded. */
+/** `dns-packet` doesn't decode them. */
 function readCds(data: Buffer): DsRecord | undefined {
   if (data.length <= HEAD_BYTES) return undefined;
   const [keyTag, algorithm, digestType] = [data.readUInt16BE(0), data.readUInt8(2), data.readUInt8(3)];
@@ -88,7 +88,7 @@ function readCdnskey(data: Buffer): DnskeyRecord | undefined {
   return { flags: data.readUInt16BE(0), algorithm: data.readUInt8(3), key: data.subarray(HEAD_BYTES) };
 }
 
-/** Undefined for another type. */
+/** @returns undefined for a record of another type */
 export function readRecord<Type extends RecordType>(
   type: Type,
   record: Answer,
@@ -96,7 +96,7 @@ export function readRecord<Type extends RecordType>(
   return READERS[type](record);
 }
 
-/** The signature of a type's records; undefined for another record. */
+/** The signature of the type's records; undefined for other records. */
 export function readSignature(type: RecordType, record: Answer): SignatureRecord | undefined {
   return record.type === 'RRSIG' && record.data.typeCovered === type ? record.data : undefined;
 }

@@ -23,9 +23,9 @@ const MAX_RESPONSE_BYTES = 32_768;
 const ID_COUNT = 65_536;
 
 /**
- * UDP first, then TCP when the response doesn't fit. A response counts only with the right sender, port, id and
- * question. Other packets are ignored.
- * @throws the signal's reason when aborted.
+ * Uses UDP, then TCP if the response doesn't fit. Accepts only a response with the right sender, port, id and question,
+ * and ignores other packets.
+ * @throws the signal's reason when aborted
  */
 export async function exchange(
   server: DnsServer,
@@ -75,7 +75,7 @@ function exchangeTcp(
       const length = received.readUInt16BE(0);
       if (length > MAX_RESPONSE_BYTES) return settle({ ok: false, failure: 'too_large' });
       if (received.length < length + 2) return;
-      // Nobody else can write to this connection: a wrong response is the server's mistake.
+      // Nobody else can write to this connection, so a wrong response is the server's fault.
       const read = readResponse(received.subarray(2, length + 2), id, question);
       settle(
         read.kind === 'response'
@@ -90,8 +90,8 @@ function exchangeTcp(
 }
 
 /**
- * Until settled, timed out or aborted.
- * @param start begins the work and returns its cleanup
+ * Runs until it is settled, times out or is aborted.
+ * @param start begins the work and returns its cleanup function
  */
 function runExchange(
   { timeoutMs, signal }: ExchangeOptions,

@@ -5,11 +5,11 @@ import type { DnsServer } from './servers.ts';
 
 /** Handles the response to one question. */
 export interface Listener {
-  /** @param id the expected id of the response */
+  /** @param id the id that the response must have */
   readonly encode: (id: number) => Buffer;
-  /** Called for a packet with this id from the server. It isn't always the response. */
+  /** Called for each packet from the server with this id. It may not be the response. */
   readonly onPacket: (packet: Buffer, id: number) => void;
-  /** The question couldn't be sent, or the server is unreachable. */
+  /** Called if the question couldn't be sent or the server is unreachable. */
   readonly onFailure: () => void;
 }
 
@@ -29,8 +29,8 @@ interface SharedSocket {
 }
 
 /**
- * Concurrent questions to one server share a socket, because opening one is expensive. Port and id are random (RFC
- * 5452, 9.2). A socket closes when nothing is pending; being connected, it receives only from its server.
+ * Concurrent questions to a server share a socket, because opening one is slow. Port and id are random (RFC 5452,
+ * section 9.2). A socket is connected, so it receives only from its server. It is closed when no question is pending.
  */
 export function createUdpSockets(): UdpSockets {
   const current = new Map<string, SharedSocket>();
@@ -62,7 +62,7 @@ export function createUdpSockets(): UdpSockets {
     });
   }
 
-  /** Stops new questions; pending ones continue. */
+  /** Accepts no more questions; pending ones continue. */
   function retire(key: string, shared: SharedSocket): void {
     if (current.get(key) === shared) current.delete(key);
   }

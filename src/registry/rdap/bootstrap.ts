@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 export interface RdapBootstrap {
-  /** By zone in ASCII, lower case, without dots at the ends; best first. */
+  /** By zone, in ASCII and lower case, without dots at either end. The best server comes first. */
   readonly servers: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -9,8 +9,8 @@ const bootstrapFile = z.object({ services: z.array(z.unknown()) });
 const service = z.tuple([z.array(z.string()), z.array(z.string())]);
 
 /**
- * Unreadable entries are skipped, so other zones stay usable.
- * @returns undefined when it isn't a bootstrap file, or has no readable entry.
+ * Skips unreadable entries, so that other zones stay usable.
+ * @returns undefined if it isn't a bootstrap file or has no readable entry
  */
 export function readRdapBootstrap(body: unknown): RdapBootstrap | undefined {
   const file = bootstrapFile.safeParse(body);
@@ -29,9 +29,10 @@ export function readRdapBootstrap(body: unknown): RdapBootstrap | undefined {
 }
 
 /**
- * The server whose zone shares the most labels with the name, `https` before `http` (RFC 9224, sections 4 and 8).
- * @param name in ASCII.
- * @returns undefined when no server is listed.
+ * The server whose zone shares the most labels with the name; `https` is preferred to `http` (RFC 9224, sections 4 and
+ * 8).
+ * @param name in ASCII
+ * @returns undefined if no server is listed
  */
 export function rdapAddress(bootstrap: RdapBootstrap, name: string): URL | undefined {
   const labels = name.split('.');

@@ -22,22 +22,22 @@ export const RDAP_PROBLEMS = [
   'no_bootstrap',
   /** The registry publishes no records. */
   'no_public_record',
-  /** Detail: the HTTP status. */
+  /** The detail is the HTTP status. */
   'busy',
-  /** Not asked: the server requested a pause. */
+  /** No request was sent, because the server has asked the bot to wait. */
   'waiting',
-  /** Detail: the HTTP status. */
+  /** The detail is the HTTP status. */
   'http_status',
-  /** Such as a web page; detail: the media type. */
+  /** The response is something else, such as a web page. The detail is the media type. */
   'not_rdap',
   'too_many_redirects',
   'redirect_to_nowhere',
   'redirect_unsafe',
   'too_large',
-  /** Detail: the limit in seconds. */
+  /** The detail is the limit in seconds. */
   'timeout',
   'private_address',
-  /** Detail: the error code, if any. */
+  /** The detail is the error code, if any. */
   'unreachable',
 ] as const;
 
@@ -48,14 +48,14 @@ export interface RdapProblem {
 
 export interface RdapOrigin {
   readonly server: string;
-  /** Every exchange used https, the bootstrap file included. */
+  /** Every exchange used https, including the one for the bootstrap file. */
   readonly secure: boolean;
 }
 
 export interface RdapUnavailable {
   readonly kind: 'unavailable';
   readonly problem: RdapProblem;
-  /** An earlier retry would be useless. */
+  /** Retrying earlier is useless. */
   readonly retryAfterMs?: number;
 }
 
@@ -65,19 +65,20 @@ export interface RdapClientOptions {
   /** Identifies the bot to the servers. */
   readonly userAgent: string;
   readonly now: () => Date;
-  /** Minimum time between two requests to one host. */
+  /** Minimum time between two requests to a host. */
   readonly spacingMs?: number;
-  /** For the exchange, redirects included. */
+  /** For the whole exchange, including redirects. */
   readonly deadlineMs?: number;
-  /** The operating system's by default. */
+  /** Default: the operating system's. */
   readonly resolve?: Resolve;
 }
 
-/** Registries' public records (RFC 9082). */
+/** Fetches registries' public records (RFC 9082). */
 export interface RdapClient {
   /**
-   * @param name in ASCII.
-   * @returns the record, or why there is none; throws only the signal's reason.
+   * @param name in ASCII
+   * @returns the record, or why there is none
+   * @throws only the signal's reason
    */
   fetchRecord(name: string, signal?: AbortSignal): Promise<RdapAnswer>;
   /** Pending lookups return `unavailable`. */
@@ -91,24 +92,24 @@ const MAX_REDIRECTS = 3;
 const MAX_CONCURRENT_REQUESTS = 2;
 const DEFAULT_SPACING_MS = 250;
 const DEFAULT_DEADLINE_MS = 20_000;
-/** For busy servers that don't say how long to wait. */
+/** Used if a busy server doesn't say how long to wait. */
 const DEFAULT_WAIT_MS = MINUTE_MS;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 interface RdapResponse extends RdapOrigin {
   readonly status: number;
-  /** Undefined when it can't be decoded. */
+  /** Undefined if the text can't be decoded. */
   readonly text: string | undefined;
   readonly mediaType: string;
 }
 
-/** With whether every exchange was encrypted. */
+/** The bootstrap file, and whether every exchange was encrypted. */
 interface Bootstrap {
   readonly servers: RdapBootstrap;
   readonly secure: boolean;
 }
 
-/** A lookup without a usable response. */
+/** The lookup got no usable response. */
 class LookupError extends Error {
   override readonly name = 'LookupError';
   readonly result: RdapUnavailable;
@@ -120,15 +121,15 @@ class LookupError extends Error {
 }
 
 /**
- * Caches the bootstrap file. At most two concurrent requests per host, spaced, none while the host asked to wait
- * (`Retry-After`). At most three redirects, never from `https` to `http`. No request carries credentials or goes to a
- * private address, unless `bootstrapUrl` itself is one.
+ * Caches the bootstrap file. Sends at most two concurrent requests per host, spaced apart, and none while the host has
+ * asked the bot to wait (`Retry-After`). Follows at most three redirects, never from `https` to `http`. No request
+ * carries credentials. No request goes to a private address, unless `bootstrapUrl` has one.
  */
 export function createRdapClient(options: RdapClientOptions): RdapClient {
   const { userAgent, now, spacingMs = DEFAULT_SPACING_MS, deadlineMs = DEFAULT_DEADLINE_MS } = options;
   const bootstrapUrl = new URL(options.bootstrapUrl);
   const guard = createAddressGuard(bootstrapUrl, options.resolve);
-  // Stops a connection that is still being opened when the exchange ends.
+  // Ends a connection that is still being opened when the exchange ends.
   const agent = new Agent({ connect: { lookup: guard.lookup, timeout: deadlineMs + 1_000 } });
   const context = { userAgent, now, spacingMs, deadlineMs, guard, agent, limiters: new Map() };
   const currentBootstrap = cacheBootstrap(now, () => fetchBootstrap(context, bootstrapUrl));
@@ -142,7 +143,7 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   };
 }
 
-/** The settings of one client, and its connections. */
+/** The settings and connections of one client. */
 interface RdapContext
   extends Required<Pick<RdapClientOptions, 'userAgent' | 'now' | 'spacingMs' | 'deadlineMs'>> {
   readonly guard: AddressGuard;
@@ -169,7 +170,7 @@ async function fetchRecord(
   }
 }
 
-/** The old file stays in use when fetching fails. */
+/** If fetching fails, the old file stays in use. */
 function cacheBootstrap(now: () => Date, fetch: () => Promise<Bootstrap | undefined>) {
   let kept: Bootstrap | undefined;
   let freshUntil = Number.NEGATIVE_INFINITY;
@@ -226,7 +227,7 @@ async function followRedirects(
   throw new LookupError(unavailable({ code: 'too_many_redirects' }));
 }
 
-/** `tookMs` covers the request, not the wait for its turn before it. */
+/** `tookMs` is the duration of the request, without the wait before it. */
 async function request(context: RdapContext, url: URL, timeoutMs: number, signal: AbortSignal | undefined) {
   context.guard.check(url);
   const limiter = hostLimiter(context, url.host);
@@ -278,13 +279,13 @@ async function send(
   };
 }
 
-/** RFC 7480, 4.2 and 5.3. JSON with another media type, or as plain text, is accepted. */
+/** RFC 7480, sections 4.2 and 5.3. JSON is accepted with other media types and as plain text too. */
 const JSON_TYPE = /^(?:|(?:application|text)\/(?:[^/]+\+)?json|text\/plain)$/;
 
 function readAnswer({ status, text, mediaType, server, secure }: RdapResponse): RdapAnswer {
   if (status !== 200 && status !== 404) return unavailable({ code: 'http_status', detail: String(status) });
   const body = JSON_TYPE.test(mediaType) ? readJson(text) : undefined;
-  // RFC 7480, 5.3: a 404 may have no body.
+  // A 404 may have no body (RFC 7480, section 5.3).
   const isBare = status === 404 && text?.trim() === '';
   if (body === undefined && !isBare)
     return unavailable({ code: 'not_rdap', ...(mediaType !== '' && { detail: mediaType }) });
@@ -300,8 +301,9 @@ function readJson(text: string | undefined): unknown {
 }
 
 /**
- * @param location the header `Location`.
- * @returns the address; or why it isn't followed: no web address, one with credentials, or from `https` to `http`.
+ * @param location the `Location` header
+ * @returns the address, or why it isn't followed: it isn't a web address, has credentials, or leads from `https` to
+ * `http`
  */
 export function redirectTarget(from: URL, location: string | undefined): URL | RdapUnavailable {
   if (location === undefined || !URL.canParse(location, from.href)) {

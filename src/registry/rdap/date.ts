@@ -1,9 +1,9 @@
 import { MINUTE_MS } from '../../lib/duration.ts';
 
 export interface RecordDate {
-  /** The earliest moment the text can mean: at UTC+14 when it has no zone. */
+  /** The earliest time that the text can mean. Without a time zone, UTC+14 is assumed. */
   readonly at: Date;
-  /** It has a time and a zone. */
+  /** The text has a time and a time zone. */
   readonly isExact: boolean;
 }
 
@@ -13,11 +13,11 @@ const EARLIEST_ZONE_MINUTES = 14 * 60;
 
 const DAY = /(?<year>\d{4})(?<dash>-?)(?<month>\d\d)(?:\k<dash>(?<day>\d\d))?/;
 const TIME = /(?<hour>\d\d)(?::?(?<minute>\d\d)(?::?(?<second>\d\d)(?:[.,]\d{1,9})?)?)?/;
-/** An unknown zone counts as none. */
+/** An unknown time zone counts as none. */
 const ZONE = /(?<zone>Z|UTC|GMT|(?<sign>[+\u2212-])(?<zoneHour>\d\d)(?::?(?<zoneMinute>\d\d))?|[A-Z]{2,5})/;
 const DATE = new RegExp(`^${DAY.source}(?:[T ]\\s*${TIME.source})?(?:\\s*${ZONE.source})?$`, 'i');
 
-/** Any form of ISO 8601 and RFC 3339 that has a month. Days that don't exist are refused. */
+/** Accepts every form of ISO 8601 and RFC 3339 that has a month. Rejects days that don't exist. */
 export function readRecordDate(value: unknown): RecordDate | undefined {
   const parts = typeof value === 'string' ? DATE.exec(value.trim())?.groups : undefined;
   if (parts === undefined) return undefined;
@@ -27,7 +27,7 @@ export function readRecordDate(value: unknown): RecordDate | undefined {
   const midnight = new Date(Date.UTC(year, month - 1, day));
   const isDay = midnight.getUTCMonth() + 1 === month && midnight.getUTCDate() === day;
   if (!isDay || year < FIRST_YEAR || year > LAST_YEAR) return undefined;
-  // ISO 8601 also writes the end of a day as 24:00.
+  // ISO 8601 also allows 24:00 for the end of a day.
   if (hour > 24 || (hour === 24 && minute + second > 0) || minute > 59 || second > 60) return undefined;
   const zone = readOffsetMinutes(parts);
   if (zone === 'invalid') return undefined;

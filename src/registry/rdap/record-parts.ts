@@ -2,15 +2,15 @@ import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 
 /**
- * Parts of a registry's record (RFC 9083). Registries omit members and use other types, so each part is read by
- * itself.
+ * Parts of a registry's record (RFC 9083). Each part is read separately, because registries leave out members or use
+ * the wrong types.
  */
 
 const MAX_TEXT = 200;
 
 const optionalText = z.string().optional().catch(undefined);
 
-/** Some registries write a single member without the list. */
+/** Some registries write a single member without a list. */
 export const list = z
   .unknown()
   .optional()
@@ -37,21 +37,21 @@ export const entity = z.object({
 
 export const event = z.object({ eventAction: z.string(), eventDate: z.unknown().optional() });
 
-/** jCard properties (RFC 7095): name, parameters, type, values. */
+/** Properties of a jCard (RFC 7095): name, parameters, type, values. */
 export const jCard = z.tuple([z.literal('vcard'), z.array(z.unknown())]);
 
-/** In ASCII; unchanged when it isn't a host name; empty when absent. */
+/** In ASCII. Unchanged if it isn't a host name; empty if absent. */
 export const nameserver = z
   .union([z.string(), z.object({ ldhName: optionalText, unicodeName: optionalText })])
   .transform((server) => (typeof server === 'string' ? server : (server.ldhName ?? server.unicodeName ?? '')))
   .transform((host) => asciiName(host) || cleanText(host).toLowerCase());
 
-/** ASCII, lower case, without a trailing dot. Empty when it isn't a name. */
+/** In ASCII and lower case, without a trailing dot. Empty if it isn't a name. */
 export function asciiName(name: string): string {
   return domainToASCII(name.trim().replace(/\.$/, '')).toLowerCase();
 }
 
-/** Shortened, without invisible characters. */
+/** Truncated, without invisible characters. */
 export function cleanText(value: string): string {
   return value
     .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')

@@ -1,9 +1,9 @@
-/** Compares letters and digits only: records differ in case and punctuation. */
+/** Compares only letters and digits, because records differ in case and punctuation. */
 export function isSameRegistrarName(one: string, other: string): boolean {
   return normalizeName(one) === normalizeName(other);
 }
 
-/** True when one is unknown. */
+/** Also true if one of them is unknown. */
 export function mayBeSameRegistrar(one: string | undefined, other: string | undefined): boolean {
   return one === undefined || other === undefined || isSameRegistrarName(one, other);
 }

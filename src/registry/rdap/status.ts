@@ -1,8 +1,8 @@
 import { cleanText } from './record-parts.ts';
 
-/** Registries spell statuses as in RDAP, as in EPP, as an ICANN address, or in their own words. */
+/** Registries write statuses as in RDAP, as in EPP, as an ICANN URL or in their own words. */
 
-/** RFC 9083, 10.2.2, and RFC 8056. */
+/** RFC 9083, section 10.2.2, and RFC 8056. */
 const KNOWN_STATUSES = [
   ...['validated', 'proxy', 'private', 'removed', 'obscured', 'associated', 'active', 'inactive', 'locked'],
   ...['administrative', 'reserved', 'hold', 'add period', 'auto renew period', 'renew period'],
@@ -19,28 +19,27 @@ const STATUS_BY_WORD = new Map([
   ['linked', 'associated'],
 ]);
 
-/** In the words of RFC 8056; an unknown status unchanged. */
+/** Converts a status to the value of RFC 8056. Unknown statuses stay unchanged. */
 export function normalizeStatus(text: string): string {
   const clean = cleanText(text).replace(/\s+/g, ' ');
-  // `https://icann.org/epp#clientHold`, alone or behind the status itself.
+  // `https://icann.org/epp#clientHold`, alone or after the status itself.
   const epp = /^(?:(.+?)\s+)?\(?(?:https?:\/\/)?(?:www\.)?icann\.org\/epp#(\w+)\)?$/i.exec(clean);
   const status = epp === null ? clean : (epp[1] ?? epp[2] ?? clean);
   return STATUS_BY_WORD.get(normalizeWord(status)) ?? status;
 }
 
-/** Normalizes a registry's word for comparison. */
 export function normalizeWord(text: string): string {
   return text.toLowerCase().replace(/[\s_-]/g, '');
 }
 
-/** The forbidden operation; `all` when unspecified. Undefined for a status that isn't a lock. */
+/** The operation that a lock forbids; `all` if unspecified. Undefined if the status isn't a lock. */
 function findLockedOperation(status: string): string | undefined {
   const [, what] =
     /\b(transfer|update|delete)\s?(?:is )?(?:prohibited|forbidden|lock(?:ed)?)$/i.exec(status) ?? [];
   return what?.toLowerCase() ?? (/(?:^|[^n])lock(?:ed)?$/i.test(status) ? 'all' : undefined);
 }
 
-/** A lock against transfers, changes or deletion. */
+/** Whether the status is a lock against transfers, changes or deletion. */
 export function isLock(status: string): boolean {
   return findLockedOperation(status) !== undefined;
 }
@@ -49,14 +48,14 @@ export function isTransferLock(status: string): boolean {
   return ['transfer', 'all'].includes(findLockedOperation(status) ?? '');
 }
 
-/** Operations locked by the registry: `transfer`, `update` or `delete`. */
+/** Operations that the registry has locked: `transfer`, `update` or `delete`. */
 export function findRegistryLocks(statuses: readonly string[]): string[] {
   return statuses
     .filter((status) => status.startsWith('server '))
     .flatMap((status) => findLockedOperation(status) ?? []);
 }
 
-/** A missing `client` or `server` is ignored. */
+/** Ignores a missing `client` or `server` prefix. */
 export function isStillLocked(lock: string, statuses: readonly string[]): boolean {
   const hasSide = (status: string) => /^(?:client|server) /.test(status);
   return statuses.some(
@@ -66,12 +65,12 @@ export function isStillLocked(lock: string, statuses: readonly string[]): boolea
   );
 }
 
-/** A name on hold isn't in its zone. */
+/** A name on hold isn't published in its zone. */
 export function isHold(status: string): boolean {
   return /\bhold$/i.test(status);
 }
 
-/** In redemption a restore is possible; both statuses may be present. */
+/** If both statuses are present, the name is in redemption, because it can be restored. */
 export function findDeletionPhase(statuses: readonly string[]): 'redemption' | 'pending_delete' | undefined {
   if (statuses.some((status) => /^redemption|\bquarantine$/i.test(status))) return 'redemption';
   return statuses.some((status) => /^pending delete/i.test(status)) ? 'pending_delete' : undefined;

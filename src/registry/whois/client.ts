@@ -9,39 +9,39 @@ import { findLongestSuffix, findWhoisZone } from './zones.ts';
 export type WhoisAnswer =
   | WhoisReading
   | { readonly kind: 'no_server' | 'unreachable' | 'timeout' | 'too_large' }
-  /** Rate limited: no query was sent. */
+  /** No query was sent, because of the rate limit. */
   | { readonly kind: 'waiting' };
 
 /** WHOIS (RFC 3912). */
 export interface WhoisClient {
   /**
-   * @param name in ASCII.
+   * @param name in ASCII
    * @throws only the signal's reason
    */
   fetchRecord(name: string, signal: AbortSignal): Promise<WhoisAnswer>;
 }
 
 export interface WhoisClientOptions {
-  /** By zone, set by the operator. */
+  /** By zone, as configured by the operator. */
   readonly servers: ReadonlyMap<string, WhoisServer>;
   /** Refers to the servers of other zones. */
   readonly iana?: WhoisServer;
   readonly now: () => Date;
-  /** Minimum time between two queries to one server. */
+  /** Minimum time between two queries to a server. */
   readonly spacingMs?: number;
   readonly deadlineMs?: number;
-  /** The operating system's by default. */
+  /** Default: the operating system's. */
   readonly resolve?: Resolve;
 }
 
 const IANA: WhoisServer = { host: 'whois.iana.org', port: WHOIS_PORT };
-/** The record comes first; the rest is terms of use. */
+/** The record comes first; terms of use follow. */
 const MAX_READ_BYTES = 65_536;
 const MAX_BYTES = 1_048_576;
 const DEFAULT_DEADLINE_MS = 10 * SECOND_MS;
 const REFERRAL_CACHE_MS = DAY_MS;
 const PAUSE_MS = HOUR_MS;
-/** Simultaneous lookups of a name share one query. */
+/** Simultaneous lookups of a name share a query. */
 const SHARED_RESULT_MS = MINUTE_MS;
 
 type ExchangeResult = { readonly text: string } | { readonly kind: 'unreachable' | 'timeout' | 'too_large' };
@@ -56,7 +56,8 @@ interface WhoisContext
 }
 
 /**
- * One query at a time per server, and one a second. Servers from IANA are never queried at a private address.
+ * Sends one query at a time to each server, at most one per second. Never connects to private addresses for servers
+ * that IANA named.
  */
 export function createWhoisClient(options: WhoisClientOptions): WhoisClient {
   const { servers, now, iana = IANA, resolve } = options;
@@ -146,7 +147,7 @@ function hostLimiter(
   return limiter;
 }
 
-/** @param trusted set by the operator. */
+/** @param trusted the server was configured by the operator */
 function exchange(
   { resolve, deadlineMs }: WhoisContext,
   server: WhoisServer,
@@ -198,9 +199,9 @@ function send(
   });
 }
 
-/** UTF-8, else Latin-1. */
+/** UTF-8, or else Latin-1. */
 function decode(bytes: Buffer): string {
-  // The last character may be cut.
+  // The last character may be incomplete.
   for (const cut of [0, 1, 2, 3]) {
     try {
       return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, bytes.length - cut));

@@ -1,6 +1,6 @@
 import type { WhoisZone } from './zones.ts';
 
-/** Of a label: `(dd/mm/yyyy)`. */
+/** The order that a label states: `(dd/mm/yyyy)`. */
 export type DateOrder = 'day_first' | 'month_first';
 
 interface Day {
@@ -24,7 +24,7 @@ const ORDINAL = '(?:st|nd|rd|th)?';
 
 const matchWhole = (source: string) => new RegExp(`^${source}$`, 'i');
 
-/** One meaning each, in every zone. */
+/** Forms that have the same meaning in every zone. */
 const FORMS: readonly RegExp[] = [
   matchWhole(`(?<year>\\d{4})(?<separator>[-./]) ?(?<month>\\d{1,2})\\k<separator> ?${DAY}\\.?${TIME}`),
   matchWhole(
@@ -38,15 +38,15 @@ const FORMS: readonly RegExp[] = [
   matchWhole(`${WEEKDAY}${MONTH} ${DAY} ${CLOCK}(?: ${ZONE})? (?<year>\\d{4})`),
 ];
 
-/** Day and month as numbers, in the zone's order. */
+/** Day and month as numbers, in the order of the zone. */
 const NUMBERS = matchWhole(
   `(?<first>\\d{1,2})(?<separator>[-./])(?<other>\\d{1,2})\\k<separator>(?<year>\\d{4}|\\d{2})\\.?${TIME}`,
 );
 
 /**
- * Reads a date strictly: text of an unknown form has no date. Times and offsets are checked and dropped, because
+ * Reads dates strictly: a text in an unknown form isn't a date. Times and offsets are checked but dropped, because
  * registries mean the local day.
- * @returns midnight (UTC) of the day as it is written
+ * @returns midnight UTC of the day as written
  */
 export function readWhoisDate(text: string, zone: WhoisZone, labelOrder?: DateOrder): Date | undefined {
   // `(UTC+8)`, `(YYYY-MM-DD)`.
@@ -76,7 +76,7 @@ function readNumericDay(
 ): Day | undefined {
   const [first, second] = [Number(parts['first']), Number(parts['other'])];
   const isShort = parts['year']?.length === 2;
-  // 25.04.27 may start with the year as well.
+  // 25.04.27 may start with the day or the year.
   if (isShort && zone.shortYear !== true) return undefined;
   const year = Number(parts['year']) + (isShort ? 2_000 : 0);
   const order = first > 12 ? 'day_first' : second > 12 ? 'month_first' : (labelOrder ?? zone.order);

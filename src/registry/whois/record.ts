@@ -13,11 +13,10 @@ import {
 
 export type WhoisDate =
   | { readonly kind: 'read'; readonly at: Date }
-  /** The original text. */
   | { readonly kind: 'unreadable'; readonly text: string };
 
 export interface WhoisRecord {
-  /** Undefined: the registry publishes none. */
+  /** Undefined: the registry publishes no date. */
   readonly expiry: WhoisDate | undefined;
   readonly created: Date | undefined;
   readonly registrar: string | undefined;
@@ -30,14 +29,14 @@ export type WhoisReading =
 interface Line {
   readonly label: string;
   readonly value: string;
-  /** Stated by the label. */
+  /** The order that the label states. */
   readonly order: DateOrder | undefined;
-  /** Its label isn't separated from the value. */
+  /** The label isn't separated from the value. */
   readonly isLoose: boolean;
 }
 
 const COMMENT = /^(?:[%#;>]|\*(?!\*)|--|<<<)/;
-/** No match crosses a line, so time is linear in the length of the response. */
+/** No match spans lines, so the time is linear in the length of the response. */
 const LIMITED_LINE =
   /^(?:[^\w\n\r\u2028\u2029]|error|whois|query|queries|request|lookup|rate|daily|hourly|connection|your|the|has|is|been|you|have|ip|address|\d)*(?:limit|quota)s?(?: (?:is|was|has been))? (?:exceeded|reached)\b|^[^\w\n\r\u2028\u2029]*(?:you have )?exceeded (?:your|the|maximum)\b|^[^\w\n\r\u2028\u2029]*too many (?:requests|queries|connections)\b/im;
 const LIMITED =
@@ -65,7 +64,7 @@ export function readWhois(text: string, name: string, now: Date): WhoisReading {
 function buildRecord(lines: readonly Line[], zone: WhoisZone, now: Date): WhoisRecord {
   const created = lines
     .filter(({ label }) => CREATION_LABELS.has(label))
-    // Brazil adds a ticket's number.
+    // Brazil appends a ticket number.
     .map(({ value, order }) => readWhoisDate(value.replace(/ #\d+$/, ''), zone, order))
     .find((date) => date !== undefined);
   const registrar = lines.find(({ label, value }) => REGISTRAR_LABELS.has(label) && !HIDDEN.test(value));
@@ -86,7 +85,7 @@ function readExpiry(
     const text = findExpiryText(line, zone);
     if (text === undefined || HIDDEN.test(text)) return [];
     const at = readWhoisDate(text, zone, line.order);
-    // `Expired:` is the expiry only if it is in the future.
+    // `Expired:` is the expiry only if the date is in the future.
     if (line.label === EXPIRED_LABEL && (at === undefined || at <= now)) return [];
     if (line.isLoose && at === undefined && !/^\W*\d/.test(text)) return [];
     const isPossible = at !== undefined && (created === undefined || at >= created);
@@ -107,7 +106,10 @@ function findExpiryText({ label, value }: Line, { expiryLabels, inside }: WhoisZ
     : undefined;
 }
 
-/** Drops the records of other names. @returns undefined if no record is of this name */
+/**
+ * Removes the records of other names.
+ * @returns undefined if no record is for this name
+ */
 function filterOwnLines(lines: readonly Line[], name: string): readonly Line[] | undefined {
   let isOwn = true;
   let hasOther = false;

@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url';
 
 export interface WhoisServer {
-  /** Without brackets. */
+  /** An IPv6 address has no brackets. */
   readonly host: string;
   readonly port: number;
 }
@@ -11,8 +11,8 @@ export const WHOIS_PORT = 43;
 const ENTRY = /^\.?(?<zone>[^=\s]+)=(?:\[(?<v6>[0-9a-f:]+)\]|(?<host>[a-z0-9.-]+))(?::(?<port>\d{1,5}))?$/i;
 
 /**
- * @param text `zone=host` or `zone=host:port`, comma-separated; IPv6 is in brackets.
- * @returns by zone in ASCII; undefined when an entry is invalid
+ * @param text `zone=host` or `zone=host:port`, comma-separated; IPv6 addresses are in brackets
+ * @returns by zone in ASCII; undefined if an entry is invalid
  */
 export function parseWhoisServers(text: string): ReadonlyMap<string, WhoisServer> | undefined {
   const servers = new Map<string, WhoisServer>();

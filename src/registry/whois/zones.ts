@@ -1,20 +1,20 @@
-/** The format of a zone's WHOIS responses. A zone without an entry uses the common labels and unambiguous dates. */
+/** The format of a zone's WHOIS responses. Zones without an entry use the common labels and unambiguous dates. */
 export interface WhoisZone {
-  /** How dates made of numbers are written when they don't start with the year. */
+  /** The order of numeric dates that don't start with the year. */
   readonly order?: 'day_first';
-  /** `05/09/27` is a date. */
+  /** Whether `05/09/27` is a date. */
   readonly shortYear?: boolean;
-  /** Labels of the expiry in this zone only, normalized. */
+  /** Labels of the expiry that only this zone uses, normalized. */
   readonly expiryLabels?: readonly string[];
-  /** Reads the date from the value of another label; the first group is the date. */
+  /** Reads the date from the value of another label. The first group is the date. */
   readonly inside?: { readonly label: string; readonly pattern: RegExp };
-  /** By default the name alone. */
+  /** Default: the name alone. */
   readonly query?: (name: string) => string;
 }
 
-/** Zones with the day first. Unclear zones are omitted: a wrong day is worse than none. */
+/** Zones that write the day first. Unclear zones are left out, because a wrong day is worse than none. */
 const DAY_FIRST = [
-  // Registries that run FRED: 03.01.2027.
+  // Registries that use FRED: 03.01.2027.
   ...['cz', 'fo', 'tz', 'cr', 'mk', 'ao', 'ls', 'mw'],
   ...['fr', 're', 'pm', 'tf', 'wf', 'yt'],
   ...['pt', 'tn', 'hk', 'xn--j6w193g', 'rs', 'xn--90a3ac', 'fi', 'ax', 'im', 'bg', 'xn--90ae'],
@@ -45,7 +45,7 @@ export function findWhoisZone(name: string): WhoisZone {
   return findLongestSuffix(name, (zone) => (Object.hasOwn(ZONES, zone) ? ZONES[zone] : undefined)) ?? {};
 }
 
-/** Finds the entry of the longest zone that contains a name. */
+/** Finds the value for the longest zone that contains a name. */
 export function findLongestSuffix<Value>(
   name: string,
   find: (zone: string) => Value | undefined,
@@ -58,7 +58,7 @@ export function findLongestSuffix<Value>(
   return undefined;
 }
 
-/** Label texts in lower case, with single blanks between their words. */
+/** Labels in lower case, with single spaces between words. */
 export const EXPIRY_LABELS: ReadonlySet<string> = new Set([
   ...['registry expiry date', 'registry expiration date', 'registrar registration expiration date'],
   ...['expiry', 'expiry date', 'expiry on', 'expiration', 'expiration date', 'expiration time'],
@@ -89,10 +89,10 @@ export const EXPIRY_LABELS: ReadonlySet<string> = new Set([
   ...['有効期限', '사용 종료일', '过期时间', '到期日期'],
 ]);
 
-/** The expiry, if the date is in the future. */
+/** Labels the expiry if the date is in the future. */
 export const EXPIRED_LABEL = 'expired';
 
-/** These take precedence if a response also has the registrar's record. */
+/** Take precedence if a response also includes the registrar's record. */
 export const REGISTRY_EXPIRY_LABELS: ReadonlySet<string> = new Set([
   'registry expiry date',
   'registry expiration date',

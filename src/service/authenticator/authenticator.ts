@@ -15,10 +15,10 @@ import { createTokenSteps } from './token-steps.ts';
 export interface Authenticator {
   /** Opens a session first if needed. */
   sign<O>(prepared: PreparedRequest<O>, deadline: Deadline): Promise<SignedRequest>;
-  /** The service refused the session: the next call opens another. */
+  /** Call when the service has refused a session. The next call opens another one. */
   invalidateSession(session: Session): void;
   verify(deadline: Deadline, extras?: LoginExtras): Promise<Verification>;
-  /** Sessions shared with the caller end only with `all`. Failures are ignored: sessions expire anyway. */
+  /** Ends sessions; those shared with the caller only with `all`. Ignores failures, because sessions expire anyway. */
   logout(sessions: 'own' | 'all'): Promise<void>;
 }
 
@@ -27,14 +27,14 @@ export type Verification =
       readonly verified: true;
       /** From the login response. */
       readonly user?: Readonly<Record<string, unknown>> | undefined;
-      /** The XML session of a two-factor check. It belongs to the caller: closing doesn't end it. */
+      /** The XML session of a two-factor check. It belongs to the caller, so closing the client doesn't end it. */
       readonly sessionHash?: Secret | undefined;
       readonly sessionEndsAt?: number | undefined;
     }
-  /** No check of a trusted application is documented; a given session was checked when it was opened. */
+  /** The service documents no check of a trusted application. A given session was checked when it was opened. */
   | { readonly verified: false };
 
-/** The share of a call's timeout to wait for the next token; the rest is for the requests. */
+/** The share of a call's timeout that may be spent waiting for the next token. The rest is for the requests. */
 const TOKEN_WAIT_SHARE = 1 / 2;
 
 export function createAuthenticator(
@@ -52,7 +52,7 @@ export function createAuthenticator(
   const calls = createSessionCalls(clientContext, options);
   const sessions = createSessions(calls, nextToken, clientContext.now, options);
   const givenHash = credential.method === 'two_factor' ? credential.sessionHash : undefined;
-  /** Belongs to the caller, who passed it in or got it from {@link Authenticator.verify}. */
+  /** A session that belongs to the caller: passed in by the caller, or returned by {@link Authenticator.verify}. */
   let callerHash = givenHash;
 
   return {

@@ -53,7 +53,7 @@ export function createSessionCalls(
 
   return {
     login({ user, context, password }, extras, deadline) {
-      // A login returns a result, so it has the general parameters; none are documented for a logout.
+      // A login returns a result, so it has the general parameters. None are documented for a logout.
       const general = { replyTo, ctid: randomUUID() };
       return sendTask(sessionLogin, { user, context, password, ...extras }, deadline, general);
     },

@@ -2,8 +2,8 @@ import { ServiceError } from '../errors.ts';
 import { type Activity, createServiceError, type Deadline } from '../request.ts';
 
 /**
- * Waits for a session that other calls may share, within this call's deadline. Without a session, the task wasn't sent.
- * A refused session means a refused account.
+ * Waits for a session that calls may share, within this call's deadline. If no session is opened, the task wasn't sent.
+ * If the service refuses the session, it refuses the account.
  */
 export async function waitForSession<T>(
   opening: Promise<T>,

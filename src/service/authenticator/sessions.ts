@@ -31,14 +31,15 @@ export function createSessions(
     const { token, giveBack } = await nextToken();
     try {
       const hash = await calls.openXml(token, createDeadline(timeoutMs));
-      // Without the shared secret there is no second token, so the session is used until the service refuses it.
+      // Without the shared secret, no further token can be generated. So the session is used until the service refuses
+      // it.
       const renewable = credential.method !== 'two_factor' || credential.totpSecret !== undefined;
       return {
         key: hash,
         expiresAt: renewable ? now() + SESSION_MINUTES * 60_000 : Number.POSITIVE_INFINITY,
       };
     } catch (error) {
-      // If this fails, the step counts as used, and the next login waits for the next token.
+      // If this fails, the time step counts as used, and the next login waits for the next token.
       if (error instanceof ServiceError && error.kind === 'not_sent') await giveBack().catch(() => undefined);
       throw error;
     }

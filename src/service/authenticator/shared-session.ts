@@ -1,23 +1,23 @@
 import type { Secret } from '../secret.ts';
 
 export interface Session {
-  /** JSON: the cookie's id; XML: the hash. */
+  /** JSON: the id in the cookie. XML: the hash. */
   readonly key: Secret;
-  /** Milliseconds since 1970; infinite when only the service knows. */
+  /** Milliseconds since 1970; infinite if only the service knows. */
   readonly expiresAt: number;
 }
 
-/** One session for a client's concurrent calls. */
+/** One session that a client's concurrent calls share. */
 export interface SharedSession {
   /** Concurrent callers share the pending login and its failure. */
   get(): Promise<Session>;
-  /** Does nothing if another call already renewed it. */
+  /** Does nothing if another call has already renewed it. */
   invalidate(session: Session): void;
-  /** Open or being opened; undefined when there is none. */
+  /** The session, open or being opened; undefined if there is none. */
   current(): Promise<Session | undefined>;
 }
 
-/** Renewed this early, so that no session ends during a request. */
+/** Sessions are renewed this early, so that none ends during a request. */
 const RENEWAL_MARGIN_MS = 30_000;
 
 export function shareSession(

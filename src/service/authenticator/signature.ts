@@ -9,7 +9,7 @@ export type Credential = PasswordCredential | TrustedApplicationCredential | Two
 export interface PasswordCredential {
   readonly method: 'password';
   readonly user: string;
-  /** 1 is the demo system; 4 or the customer's own number is live. */
+  /** 1 is the demo system; 4, or the customer's own number, is live. */
   readonly context: number;
   readonly password: Secret;
 }
@@ -34,7 +34,7 @@ export interface TwoFactorCredential {
   readonly token?: Secret | undefined;
   /** An earlier XML session. Without a shared secret, the account works only until this session ends. */
   readonly sessionHash?: Secret | undefined;
-  /** Milliseconds since 1970; undefined when only the service knows. */
+  /** Milliseconds since 1970; undefined if only the service knows. */
   readonly sessionEndsAt?: number | undefined;
 }
 
@@ -43,7 +43,7 @@ export type JsonSignature =
   | { readonly kind: 'basic'; readonly user: string; readonly password: Secret; readonly context?: number }
   | { readonly kind: 'session'; readonly id: Secret; readonly place: SessionPlace };
 
-/** The header `…SessionId`, or the cookie `service_session`. */
+/** The header `…SessionId` or the cookie `service_session`. */
 export type SessionPlace = 'header' | 'cookie';
 
 export type XmlSignature =
@@ -71,13 +71,13 @@ const SESSION_COOKIE = 'service_session';
 const CONTROL = /[\u0000-\u001f\u007f]/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** As documented. */
+/** The documented prefix. */
 export const DEFAULT_HEADER_PREFIX = 'X-Service-';
 
 /**
- * Name, value, name, value.
+ * Returns headers as name, value, name, value.
  * @param prefix prefix of the service's own header names
- * @throws InvalidInputError for a user or password that Basic authentication (RFC 7617) can't transmit unchanged.
+ * @throws {InvalidInputError} for a user or password that Basic authentication (RFC 7617) can't transmit unchanged
  */
 export function formatSignatureHeaders(signature: JsonSignature, prefix: string): string[] {
   switch (signature.kind) {
@@ -138,7 +138,7 @@ export function describeAccount(credential: Credential): CredentialAccount {
     : { method: credential.method, login: credential.user, context: credential.context };
 }
 
-/** Values to mask in responses. */
+/** Secrets to mask in responses. */
 export function listSecrets(credential: Credential): string[] {
   const plain = Object.values(credential).flatMap((value) =>
     value instanceof Secret ? [value.reveal()] : [],
@@ -147,12 +147,12 @@ export function listSecrets(credential: Credential): string[] {
     const user = credential.method === 'trusted_application' ? credential.uuid : credential.user;
     return [...plain, encodeBasicToken(user, credential.password)];
   } catch {
-    // Basic authentication can't transmit the pair, so it is never sent that way.
+    // Basic authentication can't transmit this pair, so it is never sent in that form.
     return plain;
   }
 }
 
-/** Must precede `task`. */
+/** The element must precede `task`. */
 export function buildSignatureElement(signature: XmlSignature): WireObject {
   switch (signature.kind) {
     case 'auth': {
@@ -210,9 +210,10 @@ export function computeStepStart(step: number): number {
 const COOKIE_VALUE = /^\s*("?)([\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]{1,4096})\1\s*$/;
 
 /**
- * The session id from a login response. It becomes a header value, so only valid cookie values (RFC 6265) are accepted.
- * @returns the id and its lifetime in seconds, if `Max-Age` is set.
- * @throws InvalidResponseError unless there is exactly one valid `service_session` cookie.
+ * Reads the session id from a login response. It becomes a header value, so only valid cookie values (RFC 6265) are
+ * accepted.
+ * @returns the id and, if `Max-Age` is set, its lifetime in seconds
+ * @throws {InvalidResponseError} unless there is exactly one valid `service_session` cookie
  */
 export function parseSessionCookie(setCookie: readonly string[]): { id: Secret; maxAgeSeconds?: number } {
   const found = setCookie.flatMap((header) => {

@@ -7,7 +7,7 @@ import type { TokenSteps } from './token-steps.ts';
 export interface ClaimedToken {
   /** Undefined for an account without a second factor. */
   readonly token?: Secret;
-  /** The token was never sent. */
+  /** Call if the token was never sent. */
   giveBack(): Promise<void>;
 }
 
@@ -17,7 +17,7 @@ interface TokenSourceOptions {
   readonly maxWaitMs: number;
 }
 
-/** Tokens for opening sessions; a server accepts each once (RFC 6238, section 5.2). */
+/** Provides tokens to open sessions. A server accepts each token only once (RFC 6238, section 5.2). */
 export function createTokenSource(
   credential: Credential,
   now: () => number,
@@ -54,7 +54,7 @@ export function createTokenSource(
       });
     }
     isUsed = true;
-    // If the shared secret is linked next, it must not produce the same token again.
+    // If the shared secret is linked later, it must not produce the same token again.
     await steps.claimStep(user, computeStep(now()));
     return {
       token: typed,

@@ -1,14 +1,11 @@
 /**
- * Used one-time tokens: a server accepts each once (RFC 6238, section 5.2). Shared by all accounts with the same user
- * at the service, in any context.
+ * Tracks used one-time tokens, because a server accepts each only once (RFC 6238, section 5.2). Shared by all accounts
+ * with the same user at the service, in any context.
  */
 export interface TokenSteps {
-  /**
-   * Must be stored before the token is sent.
-   * @returns undefined when it was unused, else the last used step
-   */
+  /** Must be stored before the token is sent. @returns undefined when it was unused, else the last used step */
   claimStep(user: string, step: number): Promise<number | undefined>;
-  /** The token wasn't sent. */
+  /** Call if the token wasn't sent. */
   giveBack(user: string, step: number): Promise<void>;
 }
 

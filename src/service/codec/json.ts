@@ -9,9 +9,9 @@ import { isWireList, type WireValue } from './wire.ts';
 
 export interface DecodedResponse {
   readonly envelope: Envelope;
-  /** The response text, to find echoed secrets quickly. */
+  /** The response text, which is searched for echoed secrets. */
   readonly text: string;
-  /** The text may hide values: escaped characters, or a `__proto__` key. */
+  /** The text can hide values from a search: it has escaped characters or a `__proto__` key. */
   readonly opaque: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface ServiceAddress {
   readonly query: string;
 }
 
-/** @throws InvalidInputError unless it is a plain http or https URL. */
+/** @throws {InvalidInputError} unless it is a plain http or https URL */
 export function parseAddress(name: string, url: string): ServiceAddress {
   let parsed: URL;
   try {
@@ -43,10 +43,7 @@ export function parseAddress(name: string, url: string): ServiceAddress {
   return { origin: parsed.origin, path: parsed.pathname, query: parsed.search };
 }
 
-/**
- * Without a signature.
- * @throws InvalidInputError when it can't be sent.
- */
+/** Encodes a request without a signature. @throws {InvalidInputError} if it can't be sent */
 export function encodeJson(
   { method, path: route, query: own = [], body: content }: Extract<RequestDescription, { interface: 'json' }>,
   address: ServiceAddress,
@@ -84,8 +81,8 @@ function encodeQuery(parameters: readonly Parameter[]): string {
 }
 
 /**
- * Percent-encoded, except for characters that RFC 3986 allows in a segment.
- * @throws InvalidInputError for an empty segment, `.` or `..`.
+ * Percent-encodes a segment, except for characters that RFC 3986 allows in it.
+ * @throws {InvalidInputError} for an empty segment, `.` or `..`
  */
 export function encodeSegment(segment: string): string {
   if (segment === '' || segment === '.' || segment === '..') {
@@ -125,7 +122,7 @@ function reveal(value: WireValue, name: string): PlainJson {
   return plain;
 }
 
-/** @throws InvalidResponseError unless it is an envelope. */
+/** @throws {InvalidResponseError} unless it is an envelope */
 export function decodeJson(body: Buffer, contentType?: string | undefined): DecodedResponse {
   assertSize(body);
   const text = decodeJsonBody(body, contentType);

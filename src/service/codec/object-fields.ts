@@ -4,18 +4,18 @@ import { InvalidInputError } from './codec-errors.ts';
 import type { WireObject } from './wire.ts';
 
 /**
- * Field names of the service's objects per interface. Inputs use the JSON names. Lists are in the documented order; a
- * field missing from an interface's list isn't documented for it (service API, Resources and their fields).
+ * Field names of the service's objects in each interface. Inputs use the JSON names. Lists are in the documented order.
+ * A field that is missing from an interface's list isn't documented for it (service API, Resources and their fields).
  */
 interface WireField {
   readonly field: string;
-  /** If different. */
+  /** Name in the interface, if different. */
   readonly wireName?: string;
-  /** Documented values, from input to wire. */
+  /** Documented values: from the input's to the interface's. */
   readonly values?: Readonly<Record<string, string>>;
   readonly join?: string;
   readonly inside?: readonly WireField[];
-  /** A constant value, whatever the input. */
+  /** Always sent with this value, regardless of the input. */
   readonly constant?: string;
 }
 
@@ -82,7 +82,7 @@ export interface FieldValues {
   readonly [field: string]: FieldValue | FieldValues | undefined;
 }
 
-/** @throws InvalidInputError for a field or value that the interface doesn't document. */
+/** @throws {InvalidInputError} for a field or value that the interface doesn't document */
 export function toWireFields(via: Interface, fields: ObjectFields, values: FieldValues): WireObject {
   const toObject = (list: readonly WireField[], from: FieldValues, path: string): WireObject =>
     Object.fromEntries(

@@ -27,7 +27,7 @@ export function writeRequest(signature: string, code: string, elements: string):
   return `${declaration}<request>${signature}<task><code>${code}</code>${elements}</task></request>`;
 }
 
-/** Not allowed in XML 1.0, section 2.2, including lone surrogates. */
+/** Characters that XML 1.0, section 2.2 doesn't allow, including lone surrogates. */
 const NOT_XML_CHARACTER = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 const ESCAPES = new Map([
@@ -36,7 +36,7 @@ const ESCAPES = new Map([
   ['>', '&gt;'],
   ['"', '&quot;'],
   ["'", '&apos;'],
-  // A parser would turn a carriage return into a line feed.
+  // Otherwise, the parser would turn a carriage return into a line feed.
   ['\r', '&#13;'],
 ]);
 
@@ -83,7 +83,7 @@ const ENTITIES = new Map([
   ['apos', "'"],
 ]);
 
-/** Decodes references that the library doesn't, such as `&#38;`. Unknown entities stay. */
+/** Decodes references that the library leaves as they are, such as `&#38;`. Unknown entities stay. */
 function decodeReferences(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]+));/gi, (whole, hex, decimal, name) => {
@@ -96,8 +96,8 @@ function decodeReferences(text: string): string {
 }
 
 /**
- * @throws InvalidResponseError when too large, malformed, with a document type, nested too deeply, or without an
- * envelope.
+ * @throws {InvalidResponseError} if the text is too large, malformed or nested too deeply, or has a document type or no
+ * envelope
  */
 export function decodeXml(body: Buffer, contentType?: string | undefined): DecodedResponse {
   assertSize(body);
@@ -121,14 +121,14 @@ export function decodeXml(body: Buffer, contentType?: string | undefined): Decod
   return {
     envelope: { ...parseEnvelope(toJsonShape(response, result)), received: response },
     text,
-    // References, sections, comments and instructions split text.
+    // References, CDATA sections, comments and processing instructions can split text.
     opaque: /&|<!|.<\?/s.test(text),
   };
 }
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** Elements of `response` and `result` with a place in the envelope; others are data. */
+/** Elements of `response` and `result` that have their own place in the envelope. All others are data. */
 const PLACED_ELEMENTS = new Set(['result', 'stid', 'data', 'status', 'object', 'msg']);
 
 /** Renames and moves elements into the shape of the JSON envelope. */
@@ -162,7 +162,7 @@ function dropPlaced(element: Node): Node {
   return Object.fromEntries(Object.entries(element).filter(([name]) => !PLACED_ELEMENTS.has(name)));
 }
 
-/** Elements with children are records; single values describe the response's object. */
+/** Elements with children are records. Single values describe the response's object. */
 function readData(places: readonly unknown[]): {
   leaves?: Node;
   records: readonly unknown[];
@@ -184,7 +184,7 @@ function readData(places: readonly unknown[]): {
   };
 }
 
-/** Removes white space from layout, also around values on their own line. */
+/** Removes layout whitespace, including around values on their own line. */
 function removeLayout(value: unknown): unknown {
   if (typeof value === 'string') return /^\s*\n|\n\s*$/.test(value) ? value.trim() : value;
   if (Array.isArray(value)) return value.map(removeLayout);
@@ -206,7 +206,7 @@ const toUpper = (value: unknown): unknown =>
   typeof value === 'string' ? value.trim().toUpperCase() : undefined;
 
 /**
- * A cheap check before parsing: no document type, no unclosed markup, at most {@link MAX_DEPTH} levels, one root
+ * A cheap check before parsing: no document type, no unclosed markup, at most {@link MAX_DEPTH} levels, and one root
  * element.
  */
 function checkMarkup(text: string): void {
@@ -244,7 +244,7 @@ function findEnd(text: string, mark: string, from: number): number {
   return found + mark.length;
 }
 
-/** The index after a tag's closing `>`, ignoring those in quoted attribute values. */
+/** The index after a tag's closing `>`. Ignores any `>` in quoted attribute values. */
 function findTagEnd(text: string, from: number): number {
   let end = findEnd(text, '>', from);
   let quote = findOpenQuote(text, from, end - 1, '');

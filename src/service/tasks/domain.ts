@@ -6,8 +6,8 @@ import { MASK, Secret, secretField } from '../secret.ts';
 import { defineTask, returnNothing, type TaskResult } from '../task.ts';
 
 /**
- * Domain operations (service API, Domain), JSON only. Their responses aren't documented, so only the envelope is read.
- * Contacts are ids, `period` is in years, and `name` is the domain's ASCII form.
+ * Domain operations (service API, Domain), only over JSON. Their responses aren't documented, so only the envelope is
+ * read. Contacts are ids, `period` is in years, and `name` is the domain's ASCII form.
  */
 
 const name = z.string().min(1).max(255);
@@ -68,7 +68,7 @@ export const domainDelete = defineTask({
   output: returnNothing,
 });
 
-/** Only within the redemption period. No body is documented, so none is sent. */
+/** Possible only within the redemption period. No body is documented, so none is sent. */
 export const domainRestore = defineTask({
   name: 'domain.restore',
   effect: 'charge',
@@ -88,7 +88,7 @@ export const domainOwnerChange = defineTask({
   output: returnNothing,
 });
 
-/** The body isn't documented; this is the `nameServers` field of the create payload. */
+/** The body isn't documented, so it has the `nameServers` field of the create payload. */
 export const domainUpdateNameservers = defineTask({
   name: 'domain.updateNameservers',
   effect: 'write',
@@ -103,22 +103,22 @@ export const domainUpdateNameservers = defineTask({
   output: returnNothing,
 });
 
-/** Exactly one of the two is set. */
+/** Exactly one of these is set. */
 export interface AuthInfo {
   readonly auth?: Secret;
-  /** The whole response as JSON text, if no code was found in it: it may contain the code. */
+  /** The full response as JSON text, which may contain the code. Set if no code was found in it. */
   readonly answer?: Secret;
 }
 
 const AUTH_NAMES = new Set(['authinfo', 'auth', 'authcode']);
-/** Names of the code within an object with one of those names, like `pw` in EPP (RFC 5731). */
+/** Names for the code within an object that has one of the names above, like `pw` in EPP (RFC 5731). */
 const CODE_NAMES = new Set(['code', 'value', 'pw', 'password']);
 
 /**
- * Fetches the authorization code. `write`, because it is an order and isn't documented as read-only; not idempotent,
- * because a second request may create a new code and invalidate the first. The code's place in the response isn't
- * documented, so common field names are searched. The returned envelope never contains the response's data, found or
- * not.
+ * Fetches the auth code. The effect is `write`, because the request is an order and isn't documented as read-only. It
+ * isn't idempotent, because a second request may create a new code and invalidate the first. The code's place in the
+ * response isn't documented, so common field names are searched. The returned envelope never contains the response's
+ * data, even if no code was found.
  */
 export const domainAuthInfo = defineTask({
   name: 'domain.authInfo',
@@ -138,7 +138,7 @@ export const domainAuthInfo = defineTask({
   },
 });
 
-/** Objects `{type, value}` are fields named by their type. */
+/** Converts `{type, value}` objects to fields named by their type. */
 function listEnvelopeValues({ object, data, messages }: Envelope): unknown {
   const references = messages.flatMap((message) => message.objects);
   return [
@@ -151,8 +151,8 @@ function listEnvelopeValues({ object, data, messages }: Envelope): unknown {
 }
 
 /**
- * If no code was found, it may be in any text, so texts are masked. The status text stays, because people need it,
- * unless it is the only text.
+ * If no code was found, any text may contain it, so texts are masked. People need the status text, so it is kept unless
+ * it is the only text.
  */
 function dropData(envelope: Envelope, maskTexts: boolean): Envelope {
   const { object, data, messages, status } = envelope;

@@ -28,9 +28,9 @@ export const PREREG_FILTERS = [
 const OPERATOR: Readonly<Record<Interface, string>> = { json: 'EQUAL', xml: 'like' };
 
 /**
- * Service API, Preregistration search. All filters must match, by the interface's documented operator. `view` pages:
- * `offset` from 0, `limit` records. `order` is documented only for XML. The call's `keys` (`tmch_mark`, `extension`,
- * `nsentry`) add their data to the records.
+ * Service API, Preregistration search. All filters must match, with the interface's documented operator. `view` selects
+ * a page: `offset` starts at 0, `limit` is the number of records. `order` is documented only for XML. The call's `keys`
+ * (`tmch_mark`, `extension`, `nsentry`) add data to the records.
  */
 export const preregSearch = defineTask({
   name: 'prereg.search',

@@ -3,8 +3,8 @@ import { REDIRECT_FIELDS, toWireFields } from '../codec/object-fields.ts';
 import { defineTask, returnNothing } from '../task.ts';
 
 /**
- * Service API, Redirect update. `source` identifies the redirect; `source` and `type` must be its current ones. Types
- * and modes are the documented ones: over JSON `DOMAIN` and `HTTP`, over XML `domain`, `email` and `frame`, `single`.
+ * Service API, Redirect update. `source` identifies the redirect, and `source` and `type` must be its current ones.
+ * Documented types and modes are `DOMAIN` and `HTTP` over JSON, and `domain`, `email` and `frame`, `single` over XML.
  * `title` and `backup` are documented only for XML.
  */
 export const redirectUpdate = defineTask({

@@ -18,8 +18,8 @@ export interface OpenedSession {
 }
 
 /**
- * Opens a JSON session. `acl`, `profile` and `customer` add that data to the record; `timeout` is in minutes, 10 by
- * default.
+ * Opens a JSON session. `acl`, `profile` and `customer` add that data to the user's record. `timeout` is in minutes,
+ * with a default of 10.
  */
 export const sessionLogin = defineTask({
   name: 'session.login',
@@ -60,7 +60,7 @@ export const sessionLogin = defineTask({
   },
 });
 
-/** Ends a JSON session. `place` is where the request has its id; the header by default. */
+/** Ends a JSON session. `place` says where the request has the session's id. The default is the header. */
 export const sessionLogout = defineTask({
   name: 'session.logout',
   effect: 'write',
@@ -84,8 +84,9 @@ const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 const HASH_NAMES = new Set(['hash', 'authsession', 'sessionid', 'session']);
 
 /**
- * Opens an XML session with the account's user, context and password, and the token of a two-factor account. The place
- * of the session's hash isn't documented: a `hash` element anywhere, or else the object's value, if it is a UUID.
+ * Opens an XML session with the account's user, context and password, and with a token for a two-factor account. The
+ * API doesn't document where the response has the session's hash. It is read from a `hash` element anywhere, or else
+ * from the object's value if that is a UUID.
  */
 export const authSessionCreate = defineTask({
   name: 'authSession.create',

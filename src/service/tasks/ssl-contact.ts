@@ -5,9 +5,9 @@ import { defineTask, returnNothing } from '../task.ts';
 const text = z.string().optional();
 
 /**
- * Service API, SSL contact update. `country` has two letters, `phone` and `fax` are in international format. `address`
- * is a list of lines, joined by a comma over XML; `fname` and `lname` are documented only for JSON. The id's place in
- * XML isn't documented: it goes first in the `contact` element.
+ * Service API, SSL contact update. `country` has two letters. `phone` and `fax` are in international format. `address`
+ * is a list of lines, joined by commas over XML. `fname` and `lname` are documented only for JSON. The id's place isn't
+ * documented for XML, so it is the first element of `contact`.
  */
 export const sslContactUpdate = defineTask({
   name: 'sslContact.update',

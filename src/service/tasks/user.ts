@@ -17,11 +17,11 @@ export interface CreatedUser {
 const PASSWORD_GENERATED = 'MSG13004';
 
 /**
- * Creates a user; with `parent`, a sub-user of a sub-user (service API, User and Task codes). Without `password`, the
- * service generates one and returns it in message MSG13004; it is masked in the returned envelope. `status` has the
- * example values 1 and 2, `substatus` 0, 1 and 2, `language` two letters. Over XML, the parent is sent as `owner`,
- * which has only a user and a context. `userMailKey` is documented only for XML, without a place: it goes last in the
- * `user` element.
+ * Creates a user or, with `parent`, a sub-user of a sub-user (service API, User and Task codes). Without `password`,
+ * the service generates one and returns it in message MSG13004. The returned envelope masks it. Documented example
+ * values are 1 and 2 for `status`, 0, 1 and 2 for `substatus`, and two letters for `language`. Over XML, the parent is
+ * sent as `owner`, which has only a user and a context. `userMailKey` is documented only for XML, without a place, so
+ * it is the last element of `user`.
  */
 export const userCreate = defineTask({
   name: 'user.create',
@@ -62,8 +62,8 @@ export const userCreate = defineTask({
 });
 
 /**
- * If a notice has no object of type `password`, its whole text is treated as the password: it must be neither lost nor
- * seen.
+ * If a notice has no object of type `password`, its whole text is treated as the password, which must be neither lost
+ * nor exposed.
  */
 function findGeneratedPassword(messages: readonly Message[]): string | undefined {
   const objects = messages.flatMap((message) => message.objects);

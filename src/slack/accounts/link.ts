@@ -166,7 +166,7 @@ const CREDENTIALS = {
     }),
 } satisfies Readonly<Record<Method, z.ZodObject>>;
 
-/** Only for admins. Only a trusted application can belong to the team. */
+/** For admins only. The team's account must be a trusted application. */
 const ownerSchema = z.object({
   team: choiceField('Whose account is it?', { true: 'The team’s account' }, PICKED, {
     kind: 'choices',
@@ -243,7 +243,7 @@ function parseSlot(word: string): string {
   return word.toLowerCase() === APPLICATION_SLOT ? APPLICATION_SLOT : word;
 }
 
-/** Typed instead of a context. */
+/** Typed instead of a context number. */
 const TEAM_WORD = 'team';
 
 async function unlinkTeam({ context, person, respond }: CommandCall): Promise<void> {
@@ -292,7 +292,7 @@ async function runWhoami(call: CommandCall): Promise<void> {
   await call.respond(message(text, [...lines(text.split('\n')), ...details]));
 }
 
-/** Shows a login's acl, profile and customer, only to the account's owner. */
+/** Shows a login's access rights, profile and customer data, but only to the account's owner. */
 async function showDetails(call: ActionCall): Promise<void> {
   const { accounts } = call.context;
   const mine = (await accounts.list(call.person.id)).find(({ id }) => id === call.value);

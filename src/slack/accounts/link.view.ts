@@ -21,18 +21,18 @@ import { fieldWords, listFields } from '../orders/answer.view.ts';
 import { formatContext } from '../orders/order.view.ts';
 import { requestIssueText } from '../orders/request-issue.view.ts';
 
-/* Why an account can't be linked or shown, as plain text for a form field or a message. */
+/* Says why an account can't be linked or shown. Plain text for a form field or message. */
 
 export const NOT_LINKED = textMessage(
   'You have no linked account yet. Use `/domain link` first, then try again.',
 );
 
-/** For admins, when people need their own account to order. */
+/** For admins, if everyone needs an account of their own. */
 export const NOT_LINKED_ADMIN = textMessage(
   `${NOT_LINKED.text} As an admin you can let people without an account make requests: use \`/domain link\`, choose *Trusted application*, and tick the team’s account.`,
 );
 
-/** For people who can order with the team's account but need their own for this. */
+/** For people who can order with the team's account but need an account of their own for this. */
 export const NOT_LINKED_BUT_CAN_ORDER = textMessage(
   `${NOT_LINKED.text} The team’s account is only for approved orders.`,
 );
@@ -137,7 +137,7 @@ export function activeText(account: Account): string {
   return `Your active account is now ${code(formatAccountName(account))}, ${formatContext(account.context)}.`;
 }
 
-/** The input may be a password, so it isn't repeated. */
+/** Doesn't repeat the input, which may be a password. */
 export function noSuchSlot(accounts: readonly Account[]): string {
   return `No such account is linked.\n${accountList(accounts)}`;
 }
@@ -197,7 +197,7 @@ export function detailsButton(account: Account): Button {
 export const NO_LONGER_LINKED = 'This account is no longer linked. `/domain whoami` lists linked accounts.';
 const NO_DETAILS = 'The service’s documentation has no way to read more about this account.';
 
-/** A list of rights can be long. */
+/** The list of rights can be long. */
 const MAX_FACTS = 60;
 
 export function detailsMessage(account: Account, outcome: LookupOutcome): Message {

@@ -19,13 +19,13 @@ import {
   unreadableGroupAlert,
 } from './unreachable.view.ts';
 
-/** Returns `ADMINS` if set, or else the workspace's admins and owners. */
+/** Returns the people in `ADMINS` if it is set, or else the workspace's admins and owners. */
 export function createAdminsToNotify(
   configured: readonly string[],
   { workspaceAdmins }: SlackDirectory,
   log: Log,
 ): AdminsToNotify {
-  // If Slack doesn't answer, use the last known admins.
+  // If Slack doesn't answer, the last known admins are used.
   let known: readonly string[] = [];
   return async () => {
     if (configured.length > 0) return configured;
@@ -70,7 +70,7 @@ export function recordUnreadableGroup(
     .catch((err: unknown) => log.warn({ err, groupId }, 'recording an unreadable approver group'));
 }
 
-/** Alerts admins once a day. */
+/** Alerts admins once a day about a group that Slack can't look up. */
 export function createGroupPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refused = '' }, send) => {
     const [groupId = ''] = id.split(' ');
@@ -83,7 +83,7 @@ export function toDepartureSubject(account: Account, userId: string): Subject {
   return { kind: 'departure', id: `${account.id} ${userId}` };
 }
 
-/** Alerts admins once. */
+/** Alerts admins once that the person who linked the team's account has left. */
 export function createDeparturePlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
     const account = await context.accounts.team.current();
@@ -96,7 +96,7 @@ export function createDeparturePlanner(context: SlackContext): NotificationPlann
   };
 }
 
-/** Alerts admins once, until a post succeeds. */
+/** Alerts admins once about a channel that refuses messages, until a post succeeds. */
 export function createPlacePlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refused = '' }, send) => {
     const { approvalChannel, reminderChannel } = await context.savedSettings();
@@ -106,7 +106,7 @@ export function createPlacePlanner(context: SlackContext): NotificationPlanner {
   };
 }
 
-/** Alerts admins once. */
+/** Alerts admins once about a webhook endpoint that fails. */
 export function createEndpointPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refused }, send) => {
     const endpoint = context.webhooks.endpoints.find((each) => each.id === id);

@@ -6,9 +6,9 @@ import { approverError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { NO_APPROVERS, noMemberText, tooFewText } from '../settings/settings.view.ts';
 
-/* Checks that approvers exist, are reachable and are enough. */
+/* Checks that the approvers exist, can be reached and are enough. */
 
-/** Changes of these can leave too few approvers. */
+/** Changing these settings can leave too few approvers. */
 export const APPROVER_SETTINGS: ReadonlySet<string> = new Set([
   'approvers',
   'silent_approvers',
@@ -22,7 +22,7 @@ export function applyChanges(settings: TeamSettings, changes: readonly SettingCh
   });
 }
 
-/** @returns the people (groups expanded), or an error */
+/** @returns the people, including the members of groups, or an error */
 export async function lookUpPeople(
   { directory }: SlackContext,
   ids: readonly string[],
@@ -31,7 +31,7 @@ export async function lookUpPeople(
   for (const id of ids) {
     try {
       if (isGroup(id)) {
-        // Skips the cache: people may open the settings because of a recent change.
+        // Skips the cache, because people may open the settings after a recent change.
         directory.forgetGroup(id);
         for (const member of await directory.groupMembers(id)) people.add(member);
       } else if ((await directory.person(id, undefined)).isMember) people.add(id);
@@ -47,7 +47,7 @@ export async function lookUpPeople(
 }
 
 /**
- * Refuses settings without possible approvers.
+ * Refuses settings that would leave no possible approver.
  * @returns errors by field
  */
 export async function approverErrors(

@@ -7,7 +7,7 @@ import { AWAY, awayText, NOT_AWAY } from './away.view.ts';
 
 const MAX_DAYS = 366;
 
-/** End of an absence: a date in the person's time zone, or a number of days or weeks. */
+/** Reads the end of an absence: a date in the person's time zone, or a number of days or weeks. */
 function readUntil(word: string, now: Date, timeZone: string): Date | undefined {
   const [, amount, unit] = /^(\d{1,3})([dw])$/i.exec(word) ?? [];
   if (amount !== undefined) {
@@ -22,7 +22,7 @@ function readPerson(word: string): string | undefined {
   return /^(?:<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>|([UW][A-Z0-9]{5,}))$/.exec(word)?.slice(1).find(Boolean);
 }
 
-/** Sends no request to Slack. */
+/** Doesn't call Slack. */
 function readLine({ words, person, context }: CommandCall, timeZone: string): StandIn | string {
   const [first, second, ...rest] = words;
   if (first === undefined || second === undefined || rest.length > 0) return AWAY.usage;

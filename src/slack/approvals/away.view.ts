@@ -21,7 +21,7 @@ export const AWAY = {
 
 export const NOT_AWAY = 'You have no stand-in. Name one with `/domain away UNTIL @PERSON`.';
 
-/** @param own the stand-in's own stand-in */
+/** @param own the stand-in of the stand-in, who may be absent too */
 export function awayText({ userId, until }: StandIn, own: StandIn | undefined): string {
   const passedOn =
     own === undefined

@@ -12,7 +12,7 @@ import { count } from '../kit/blocks.ts';
 import { mention, mentionApprover, moment, quote } from '../kit/mrkdwn.ts';
 import { findLapsedApprovals, type HistoryEvent } from '../orders/order.view.ts';
 
-/** `rule “transfers of the brand” of policy version 3`; for built-in rules, the setting. */
+/** `rule “transfers of the brand” of policy version 3`; for a built-in rule, the setting. */
 function ruleName(rule: RuleReference): string {
   switch (rule.kind) {
     case 'rule':
@@ -41,22 +41,22 @@ export function ruleNames(rules: readonly RuleReference[]): string {
   return rules.map(ruleName).join(', ');
 }
 
-/** Whether the approvers aren't only from the settings. */
+/** Whether a policy rule, not only the settings, determines the approvers. */
 export function hasPolicyRule(requirements: readonly Pick<Requirement, 'rule'>[]): boolean {
   return requirements.length > 1 || requirements.some(({ rule }) => rule.kind === 'rule');
 }
 
-/** Without approvals from before the order was reopened. */
+/** Leaves out approvals from before the order was reopened. */
 function sliceCurrentRound(history: readonly HistoryEvent[]): readonly HistoryEvent[] {
   return history.slice(history.findLastIndex(({ kind }) => kind === 'reopened') + 1);
 }
 
-/** As of the last approval; undefined before the first. */
+/** The progress at the last approval; undefined before the first one. */
 export function findLastProgress(history: readonly HistoryEvent[]): ApprovalProgress | undefined {
   return sliceCurrentRound(history).findLast((event) => event.kind === 'approved')?.progress;
 }
 
-/** From the log, because rows can be changed. Excludes admins who only agreed to exceed a budget. */
+/** Read from the log, because rows can be changed. Leaves out admins who only agreed to exceed a budget. */
 export function findValidApprovers(history: readonly HistoryEvent[]): readonly string[] {
   const given = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.slots) ?? [];
   return dropLapsed(
@@ -65,7 +65,7 @@ export function findValidApprovers(history: readonly HistoryEvent[]): readonly s
   );
 }
 
-/** From the log. Includes admins who only agreed to exceed a budget. */
+/** Read from the log. Includes admins who only agreed to exceed a budget. */
 export function findLoggedApprovers(history: readonly HistoryEvent[]): readonly string[] {
   return dropLapsed(
     sliceCurrentRound(history).flatMap((event) => (event.kind === 'approved' ? event.actor : [])),
@@ -82,14 +82,14 @@ function slotName({ userId, standsInFor }: Slot): string {
   return standsInFor === undefined ? mention(userId) : `${mention(userId)} for ${mention(standsInFor)}`;
 }
 
-/** For a person known only by id. */
+/** Used if only the person's id is known. */
 export function approverName(userId: string, history: readonly HistoryEvent[]): string {
   const given = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.slots) ?? [];
   const own = given.find((each) => each.userId === userId && each.standsInFor === undefined);
   return slotName(own ?? given.find((each) => each.userId === userId) ?? { userId });
 }
 
-/** Approvers who are notified, or else all of them. */
+/** The approvers who are notified; if there are none, all approvers. */
 export function selectNotifiedApprovers(
   requirement: Pick<Requirement, 'approvers' | 'silent'>,
 ): readonly string[] {
@@ -114,7 +114,7 @@ export function requirementLines(requirements: Requirements, history: readonly H
   });
 }
 
-/** Includes the rules at the request. */
+/** Includes the rules that applied at the request. */
 export function collectRules(
   decision: PendingDecision | undefined,
   history: readonly HistoryEvent[],
@@ -123,7 +123,7 @@ export function collectRules(
   const requestedRules = logged.some(({ kind }) => kind === 'rule') ? logged : [];
   const { requirements, decidedBy = [] } = decision ?? {};
   const current = [...(requirements?.list.map(({ rule }) => rule) ?? []), ...(requirements?.refusedBy ?? [])];
-  // Requirements include the row's, and rows can be changed.
+  // The requirements include those in the order's row, and rows can be changed.
   const now = dropUnknownRules(current, [...logged, ...decidedBy]);
   const approved = findLastProgress(history)?.requirements.map(({ rule }) => rule) ?? [];
   const all = [...requestedRules, ...approved, ...now];
@@ -131,7 +131,7 @@ export function collectRules(
   return [...new Map(named.map((rule) => [ruleName(rule), rule])).values()];
 }
 
-/** Undefined unless the requirements grew or it is now refused. */
+/** Undefined unless the requirements have grown or the order is now refused. */
 export function changedRequirementsLine({
   requirements,
   isStricter,
@@ -144,7 +144,7 @@ export function changedRequirementsLine({
   return `:warning: ${lead} stricter than when this was requested.`;
 }
 
-/** Undefined when several requirements each need some. */
+/** Undefined if several requirements need approvals. */
 export function approvalsNeeded(order: Order, decision: PendingDecision | undefined): number | undefined {
   const requirements = decision?.requirements.list ?? [];
   const [only, ...others] = requirements;
@@ -168,7 +168,7 @@ export function missingLines({
     );
 }
 
-/** `@Carol for @Bob until 24 Dec` per stand-in. */
+/** `@Carol for @Bob until 24 Dec`, one line for each stand-in. */
 export function standInLines({ standIns }: PendingDecision): string[] {
   return [...standIns].map(
     ([away, { userId, until }]) => `${mention(userId)} for ${mention(away)} until ${moment(until)}`,

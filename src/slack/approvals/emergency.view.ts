@@ -22,7 +22,7 @@ import {
 
 type EmergencyEvent = HistoryEventOf<'emergency_approved'>;
 
-/** The thread mentions the rest. */
+/** Everyone else is mentioned in the thread. */
 const MAX_RECIPIENTS = 20;
 
 export function emergencyRecipients({ approvers }: EmergencyEvent): readonly string[] {
@@ -41,7 +41,7 @@ function reviewState({ signedOffBy }: Order): string {
   return signedOffBy === undefined ? 'not reviewed yet' : `signed off by ${mention(signedOffBy)}`;
 }
 
-/** For *Details*, with the full reason; undefined after a regular approval. */
+/** For *Details*, with the full reason. Undefined after a regular approval. */
 export function emergencyFact(order: Order, history: readonly HistoryEvent[]): string | undefined {
   const event = history.findLast((each) => each.kind === 'emergency_approved');
   if (order.emergencyApprovedBy === undefined) return undefined;
@@ -49,7 +49,10 @@ export function emergencyFact(order: Order, history: readonly HistoryEvent[]): s
   return `By ${mention(order.emergencyApprovedBy)} with break glass${why}, ${reviewState(order)}`;
 }
 
-/** For the thread; mentions everyone without a direct message. @param notified people with a direct message */
+/**
+ * For the thread. Mentions everyone who didn't get a direct message.
+ * @param notified people who got a direct message
+ */
 export function emergencyReply(order: Order, event: EmergencyEvent, notified: NotifiedPeople): Message {
   const rest = [...event.approvers.slice(MAX_RECIPIENTS), ...event.unreadableGroups];
   const others = ` ${notifiedText(notified)}`;
@@ -75,7 +78,7 @@ export function emergencyNotice(order: Order, event: EmergencyEvent): Message {
   );
 }
 
-/** Shown while pending, if the policy allows emergency approval. */
+/** Shown on pending orders if the policy allows emergency approval. */
 export function breakGlassButtons(order: Order, decision: PendingDecision | undefined): Button[] {
   if (order.state !== 'PENDING' || decision?.requirements.breakGlass !== true) return [];
   return [
@@ -86,7 +89,7 @@ export function breakGlassButtons(order: Order, decision: PendingDecision | unde
   ];
 }
 
-/** Shown while the review is open, whatever the order's state. */
+/** Shown until the review is done, whatever the order's state. */
 export function signOffButtons(order: Order): Button[] {
   if (!isReviewOpen(order)) return [];
   return [

@@ -16,7 +16,7 @@ const DIFFERENCES: Readonly<Record<SendingDifference, string>> = {
   no_keys: 'it needs signatures, which SIGNING_ROOTS or PUBLIC_URL doesn’t allow',
 };
 
-/** Differences between the order and its approvals at sending. */
+/** Differences between the order and its approvals that were found when it was to be sent. */
 export function findSigningDifferences({ items }: Order): readonly SendingDifference[] | undefined {
   for (const { result } of items) {
     const summary = result?.summary;

@@ -18,11 +18,11 @@ import { findLoggedApprovers } from './decision.view.ts';
 import { escalationNotice, reminderNotice } from './waiting.view.ts';
 
 /*
- * Delivers a pending order to its approvers: in the approvers' channel, or by direct message to people who don't see
+ * Delivers a pending order to its approvers: in the approvers' channel, or by direct message to people who can't see
  * the card in a channel.
  */
 
-/** Direct messages per order. */
+/** Maximum number of direct messages per order. */
 const MAX_PEOPLE = 20;
 
 const IN_CHANNEL = 'card:in:';
@@ -37,7 +37,7 @@ interface CardCopy extends Omit<WantedNotification, 'purpose' | 'places'> {
   readonly isOverBudget: boolean;
 }
 
-/** Existing copies are updated like the card. */
+/** Updates existing copies together with the card. */
 export async function copyCard(
   context: SlackContext,
   waiting: PendingOrderPost,
@@ -83,7 +83,7 @@ async function copyToApprovers(
   }
 }
 
-/** Missing approvers of a pending order. */
+/** The approvers that a pending order still needs. */
 interface MissingApprovers {
   readonly approvers: readonly string[];
   /** Only an admin's approval is missing, because the order exceeds a budget. */
@@ -91,9 +91,9 @@ interface MissingApprovers {
 }
 
 /**
- * Sends reminders to approvers with a direct message, and escalations after a long wait. Waits during the night in
- * their time zone, unless a name expires by tomorrow.
- * @returns notified people, by the event's version
+ * Reminds approvers who got a direct message, and escalates after a long wait. Doesn't send anything during the night
+ * in their time zone, unless a name expires by tomorrow.
+ * @returns the people who were notified, by the version of the event
  */
 export async function remindPeople(
   context: SlackContext,
@@ -156,7 +156,7 @@ async function findRecipients(
 ): Promise<readonly Recipient[]> {
   const admins = await context.adminsToNotify();
   if (event.kind !== 'escalated') {
-    // A card in a channel reminds its readers in the thread.
+    // If the card is in a channel, the reminder goes in its thread.
     const copies = (prefix: string) =>
       [...posted]
         .filter(([purpose]) => purpose.startsWith(prefix))

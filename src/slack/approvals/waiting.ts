@@ -12,23 +12,23 @@ type DatedName = Pick<
   'name' | 'expiresAt' | 'source' | 'renewedUntil' | 'deletedAt' | 'deletionPhase'
 >;
 
-/** Cost of waiting for watched names; empty without a price list. */
+/** What waiting costs for watched names. Empty without a price list. */
 export async function loadWaitingCosts(
   context: SlackContext,
 ): Promise<(watched: DatedName) => readonly WaitingStep[]> {
   const [{ reminderTimezone }, list] = await Promise.all([context.savedSettings(), context.prices.list()]);
   const now = context.now();
   return ({ name, expiresAt, source, renewedUntil, deletedAt, deletionPhase }) => {
-    // A renewal that is missing at the registry isn't dangerous.
+    // A renewal that the registry doesn't show yet isn't a risk.
     const isRenewed = renewedUntil !== undefined && renewedUntil > expiresAt;
     const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt, deletionPhase };
-    // A date entered by a person is the same in every zone.
+    // A date that a person entered is the same in every time zone.
     const timeZone = source === 'person' && !isRenewed ? 'UTC' : reminderTimezone;
     return list.length === 0 ? [] : listWaitingSteps(list, name, dates, { now, timeZone });
   };
 }
 
-/** Empty without a known date. */
+/** Empty if no date is known. */
 export async function loadListWaitingCosts(
   context: SlackContext,
 ): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
@@ -39,7 +39,7 @@ export async function loadListWaitingCosts(
   };
 }
 
-/** Empty if not watched. */
+/** Empty if the name isn't watched. */
 export async function loadNameWaitingCosts(
   context: SlackContext,
   domain: WatchedDomain | undefined,
@@ -52,7 +52,7 @@ export async function loadRenewalWays({ hasService, portfolio }: SlackContext): 
   return { hasService, isAtOtherRegistrar: (registrar) => isAtForeignRegistrar(own, registrar) };
 }
 
-/** Days of renewal by mandates, in the given time zone. */
+/** The days on which mandates will renew names, in the given time zone. */
 export function toRenewalDays({ renewals }: Outlook, timeZone: string): RenewalDays {
   return new Map([...renewals].map(([name, at]) => [name, calendarDay(at, timeZone)]));
 }

@@ -15,11 +15,10 @@ import { noFileText, planCells, planComment, progressMessage, resultComment } fr
 import { PLAN_FILE, SHARED } from './plan-rows.ts';
 
 /*
- * Extra messages in a bulk order's thread: the progress, and the files with the plan and the result. They have no
- * metadata, which would make them replies about the order's state.
+ * Extra messages in the thread of a bulk order: the progress, and files with the plan and the result. They have no
+ * metadata, because metadata would make them replies about the order's state.
  */
 
-/** Posts the progress once the order has started. */
 export async function sendProgress(
   { now }: SlackContext,
   { order, history, version, send, thread }: PlannedThread,
@@ -36,7 +35,7 @@ export async function sendProgress(
   });
 }
 
-/** Shares the plan, and later the result, again after each change of the result. */
+/** Shares the plan, then the result. The result is shared again each time it changes. */
 export async function sendFiles(context: SlackContext, planned: PlannedThread): Promise<void> {
   const { order, history } = planned;
   if (order.bulk === undefined) return;
@@ -47,7 +46,7 @@ export async function sendFiles(context: SlackContext, planned: PlannedThread): 
       filename: `domain-steward-plan-${order.id}.csv`,
       comment: planComment(order),
     });
-  // A settled order finishes again and gets a newer file.
+  // An order that was settled later finishes again, with a new file.
   const last = history.findLast(({ kind }) => kind === 'finished');
   if (last === undefined) return;
   await sendFile(context, planned, `file:${last.version}`, {
@@ -86,10 +85,10 @@ async function sendFile(
   });
 }
 
-/** Evidence about a row, not its outcome. */
+/** Events with evidence about a row, not its outcome. */
 const EVIDENCE_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set(['hinted', 'shown', 'overdue']);
 
-/** The latest audit log line of each row. */
+/** Contains the latest audit log entry of each row. */
 async function resultCsv({ orders, directory }: SlackContext, order: Order): Promise<string> {
   const nameOf = createNamer(directory);
   const lastLines = new Map<number, readonly string[]>();

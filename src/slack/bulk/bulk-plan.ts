@@ -17,7 +17,10 @@ import { requestFromForm } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
 import { alreadyPlannedText, planMessage, skippedCells } from './bulk.view.ts';
 
-/* Checks many rows, from a file or from an earlier order's failures, and saves them as a draft until confirmed. */
+/*
+ * Checks many rows, from a file or from the failed rows of an earlier order. Saves them as a draft until they are
+ * confirmed.
+ */
 
 interface RequestedRows {
   readonly task: BulkTask;
@@ -76,7 +79,7 @@ async function loadFacts(
   );
 }
 
-/** Saves the valid rows as a draft. Returns the plan, with valid and skipped rows. */
+/** Saves the valid rows as a draft. Returns the plan with the valid and the skipped rows. */
 export async function savePlan(
   call: Interaction,
   origin: FormOrigin,

@@ -26,7 +26,7 @@ import { refusalText } from '../orders/refusal.view.ts';
 import { AUTH_CODES_NOTE, bulkTasksText, DROPPED, fileIssuesText } from './bulk.view.ts';
 import { savePlan } from './bulk-plan.ts';
 
-/* One task for many names, from a CSV file. The valid rows become one order. */
+/* Runs one task for many names from a CSV file. The valid rows become one order. */
 
 const bulkSchema = z.object({
   task: choiceField(
@@ -49,7 +49,7 @@ function needsOwner(task: BulkTask): boolean {
   return task === 'create' || task === 'transfer';
 }
 
-/** The default owner is the requester. */
+/** If a row has no owner, the requester is the owner. */
 function addDefaultOwner({ person }: Interaction, values: FormValues): FormValues {
   return { owner: person.id, ...values };
 }

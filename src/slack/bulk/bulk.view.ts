@@ -129,7 +129,7 @@ export function findingBlocks({ findings }: { readonly findings: readonly PlanFi
       ]);
 }
 
-/** @param sums known costs */
+/** @param sums the known costs */
 export function planMessage(plan: BulkPlan, order: Order | undefined, sums: readonly Amount[]): Message {
   const { words } = findTask(plan.task);
   const fine = plan.rows.length;
@@ -162,7 +162,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   ]);
 }
 
-/** Lines above a plan's buttons. One line is below them. */
+/** Maximum number of lines above the buttons of a plan. One more line is below them. */
 const PLAN_LINES = MAX_LINES.plan - ROW_OF_BUTTONS - 1;
 
 function approversText({ requirements }: Order): string {
@@ -171,7 +171,7 @@ function approversText({ requirements }: Order): string {
     : requirementLines(requirements, []).join('\n');
 }
 
-/** Skipped rows in a message. The file has all of them. */
+/** Skipped rows that a message shows. The file has all of them. */
 const SHOWN_ROWS = 5;
 const FACTS_WITH_PLAN = 3;
 /** Two lines on a phone. */
@@ -199,7 +199,7 @@ export function skippedCells(rows: readonly SkippedRow[]): string[][] {
   return [['line', 'name', 'problem'], ...cells];
 }
 
-/** Columns of uploaded files, by field. */
+/** Column names of uploaded files, by field. */
 const PLAN_COLUMNS: ReadonlyMap<string, string> = new Map([
   ['period', 'period'],
   ['ownerc.id', 'ownerc'],
@@ -232,7 +232,7 @@ function countStates({ items }: Order): Readonly<Record<ItemState, number>> {
   return found;
 }
 
-/** Some tasks are only accepted first and completed later. */
+/** Some tasks are only accepted at first, and completed later. */
 function stateWords(order: Order): Readonly<Record<ItemState, string>> {
   return {
     SUCCEEDED: findTask(order.task).nextStep === undefined ? 'done' : 'accepted',
@@ -294,8 +294,8 @@ export function pausedText(order: Order): string | undefined {
 const BAR_LENGTH = 20;
 
 /**
- * Bar, counts and time left.
- * @param since when its first row was sent
+ * A progress bar, counts and the remaining time.
+ * @param since when the first row was sent
  */
 export function progressMessage(order: Order, since: Date | undefined, now: Date): Message {
   const found = countStates(order);

@@ -2,14 +2,10 @@ import type { Order } from '../../orders/order.ts';
 import type { PostedMessage } from '../../outbox/notifications.ts';
 import { CARD } from '../orders/order-posts.ts';
 
-/*
- * Only people who could see every row of a bulk order can approve it. The card shows only a few rows.
- */
+/* A bulk order can be approved only by people who could see all of its rows. The card shows only a few. */
 
 export const PLAN_FILE = 'file:plan';
-/**
- * Placeholder for a file's `ts`, which Slack assigns later. If Slack refused the file, there's a message instead.
- */
+/** Stands for the file's `ts`, which Slack assigns later. If Slack refused the file, there is a message instead. */
 export const SHARED = 'file';
 
 export function openedPagesPlace(userId: string, channelId: string | undefined) {
@@ -17,9 +13,9 @@ export function openedPagesPlace(userId: string, channelId: string | undefined) 
 }
 
 /**
- * Whether a person could see every row, in Details or in the plan file where they approve. `soon`: the file is being
+ * Whether a person could see all rows, in Details or in the plan file, where they approve. `soon`: the file is being
  * delivered.
- * @param standing places of the order's messages, by purpose
+ * @param standing where the order's messages are, by purpose
  */
 export function canSeeAllRows(
   order: Order,

@@ -10,7 +10,10 @@ const SOURCES: Readonly<Record<ExpirySource, string>> = {
   person: 'Date entered by a person.',
 };
 
-/** Plain text. @param hasService whether orders are possible */
+/**
+ * Plain text.
+ * @param hasService whether orders can be placed
+ */
 export function formatCalendarEvent(
   { name, source, lapsing, isMandated }: CalendarName,
   hasService: boolean,

@@ -1,7 +1,7 @@
 import type { KnownName } from '../../names/names.ts';
 import { formatList } from '../names/facts.view.ts';
 
-/* Names whose registry publishes no expiry date. */
+/* Names whose registry doesn't publish an expiry date. */
 
 export const DATELESS_STATE = 'the registry publishes no dates';
 

@@ -36,8 +36,8 @@ import {
 import { digestHead, digestMore, monthsMessage } from './digest.view.ts';
 
 /*
- * Each name is posted in one place: its channel, its owner's messages of the day, or the reminder channel, in this
- * order. In each place, the first message starts a thread for the rest.
+ * Each name is posted in one place. In this order: its channel, its owner's messages of the day, or the reminder
+ * channel. In each place, the first message starts a thread for the others.
  */
 
 export interface DigestViews {
@@ -57,7 +57,7 @@ interface DigestRun {
 
 /** Slack limits a channel to about one message a second. */
 const PAUSE_MS = 1_100;
-/** Collects imported names, whose dates are looked up one by one. */
+/** Time to collect imported names, whose dates are looked up one at a time. */
 const COLLECT_MS = MINUTE_MS;
 
 export function createDigestPlanner(
@@ -69,7 +69,7 @@ export function createDigestPlanner(
     const now = context.now();
     const { day } = dayOfMessages(settings, now);
     const options = { ...toSchedule(settings, now), collectMs, day };
-    // One message to an owner has the questions and the reminders.
+    // Questions and reminders for an owner are in one message.
     await askOwners(context.reminders, settings, now);
     const batch = await nextBatch(context.reminders, claim.id, options, settings.reminderChannel);
     if (batch === undefined || batch instanceof Date) {
@@ -86,7 +86,7 @@ export function createDigestPlanner(
       if (state === 'refused') await context.reminders.redirect(claim.id, destination);
       states.push(state);
     }
-    // The common channel comes last, because it also gets names that other places refused.
+    // The common channel comes last, because it also gets the names that other places refused.
     const planned = await context.reminders.planned(claim.id);
     const more = batch.moreNames || batch.moreDisputed;
     states.push(await postReminders(context, { ...run, more }, COMMON, planned));
@@ -103,7 +103,7 @@ export function toSchedule(
   return { now, thresholds, timeZone };
 }
 
-/** Posts new findings, expiring certificates and renewals elsewhere in the digest's thread. */
+/** Posts new findings, expiring certificates and renewals elsewhere in the thread of the digest. */
 async function postNews(
   { nameRecords: records, reminders, certificateDays }: SlackContext,
   { reminderChannel, reminderCron, reminderTimezone }: TeamSettings,
@@ -113,7 +113,7 @@ async function postNews(
   if (reminderChannel === undefined) return;
   const until = new Date(claim.id);
   const previous = await reminders.previous(claim.id);
-  // After an outage of the bot, everything since then is new.
+  // If the bot was down, everything since then is new.
   const since =
     previous === undefined
       ? lastScheduled(reminderCron, reminderTimezone, new Date(until.getTime() - 1))
@@ -137,13 +137,13 @@ async function postNews(
   });
 }
 
-/** Uses the thread of the due names, if there is one. */
+/** Uses the thread of the due names if there is one. */
 function toDigestThread({ notifications }: ClaimedSubject, channelId: string) {
   const head = notifications.find(({ purpose }) => purpose.startsWith(`${COMMON}:`))?.message;
   return async () => ({ channelId: head?.channelId ?? channelId, ...(head && { threadTs: head.ts }) });
 }
 
-/** Posts the orders scheduled until the next digest. */
+/** Posts the orders that are scheduled before the next digest. */
 async function postScheduled(
   { orders }: SlackContext,
   { reminderChannel, reminderCron, reminderTimezone: timeZone }: TeamSettings,
@@ -206,7 +206,7 @@ async function postReminders(
       purpose,
       version: ONCE,
       since: new Date(claim.id),
-      // If the thread's channel is unavailable, the rest goes to the current reminder channel.
+      // If the thread's channel can't be used, the other messages go to the current reminder channel.
       places: dropMissing([
         thread !== undefined && toThreadPlace(thread),
         (thread === undefined || destination === COMMON) && (async () => findPlace(run, destination)),
@@ -224,7 +224,9 @@ async function postReminders(
   return 'current';
 }
 
-/** Posts the chart of months in the month's first digest thread. If Slack refuses it, the next digest retries. */
+/**
+ * Posts the monthly chart in the thread of the month's first digest. If Slack refuses it, the next digest tries again.
+ */
 async function postMonths(
   { watchList, reminders, pauseMs = PAUSE_MS, stopLookups: signal }: SlackContext,
   { claim, send, views, options }: DigestRun,

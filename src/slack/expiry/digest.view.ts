@@ -51,21 +51,21 @@ import { formatDay, formatDays, formatName } from './expiry.view.ts';
 import { NO_DELETION_KNOWN } from './phase.view.ts';
 
 /*
- * The digest of expiring names: one line per name, the most urgent first, with a menu of possible actions. Names with
- * near deadlines also show the later deadlines and prices.
+ * The digest of expiring names: one line per name, most urgent first, with a menu of actions. For names with a near
+ * deadline, later deadlines and prices are shown too.
  */
 
 type Reminder = DueReminder<WatchedReminder>;
 
-/** Cost of waiting for a name; empty if unknown. */
+/** Calculates what waiting costs for a name. Empty if unknown. */
 export type CalculateWaiting = (watched: WatchedReminder) => readonly WaitingStep[];
 
 const noWaiting: CalculateWaiting = () => [];
 const RENEWAL_BY_ORDER: RenewalWays = { hasService: true, isAtOtherRegistrar: () => false };
 
-/** Deadlines within this many days are near. */
+/** A deadline within this many days is near. */
 const NEAR_DAYS = 7;
-/** In a digest of at most this many names, a deadline in exactly {@link NEAR_DAYS} days is near. */
+/** If the digest has at most this many names, a deadline in exactly {@link NEAR_DAYS} days is near too. */
 const MAX_SHORT_DIGEST = 6;
 
 export function digestHead(
@@ -108,7 +108,7 @@ function undatedText(undated: number): string {
   return `${count(undated, 'watched name')} ${have} no expiry date and ${get} no reminders. To list ${them}, use \`/domain names undated\`.`;
 }
 
-/** A later message in the thread, with the number of names still to come. */
+/** A later message in the thread, with the number of names that are still to come. */
 export function digestMore(
   part: DigestMore,
   calculateWaiting: CalculateWaiting = noWaiting,
@@ -162,12 +162,12 @@ export function digestList(
 
 const NOTHING_LEFT = 'None of this digest’s names is watched anymore.';
 
-/** Whether a mandate renews a name. The last reminder always asks for a decision. */
+/** Whether a mandate renews the name. The last reminder always asks for a decision. */
 function isRenewedByMandate({ name, phase, lastThreshold }: Reminder, renewals: RenewalDays): boolean {
   return phase === 'registered' && !lastThreshold && renewals.has(name);
 }
 
-/** Sorts decided names last, then by deadline, then by cost at risk, highest first. */
+/** Decided names come last. The others are sorted by deadline, then by cost at risk, highest first. */
 function sortByUrgency(
   reminders: readonly Reminder[],
   renewals: RenewalDays,
@@ -231,7 +231,7 @@ function headline(reminder: Reminder): string {
   }
 }
 
-/** Due names, then renewals that the registry doesn't show. */
+/** The due names, then the renewals that the registry doesn't show. */
 export function partBlocks(
   part: DigestPart,
   calculateWaiting: CalculateWaiting,
@@ -248,7 +248,7 @@ export function partBlocks(
   return [...names, ...disputedBlocks(disputed, ways)];
 }
 
-/** The first line has name, deadline and price; later deadlines and warnings follow. */
+/** The first line has the name, deadline and price. Later deadlines and warnings follow. */
 function reminderLines(
   reminder: Reminder,
   waiting: readonly WaitingStep[],

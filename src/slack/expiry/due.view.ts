@@ -12,14 +12,14 @@ import { quoteText, restoreText } from '../money/price.view.ts';
 import { formatDay, formatDays } from './expiry.view.ts';
 import { NO_DELETION_KNOWN } from './phase.view.ts';
 
-/* A name's deadline, action and price in one line, with a menu. */
+/* A name's deadline, action and price on one line, with a menu. */
 
 export type DueFacts = Pick<
   DueReminder,
   'phase' | 'daysLeft' | 'isDeletionAssumed' | 'expiryDay' | 'lastSafeDay' | 'restoreUntil'
 >;
 
-/** Undefined without a known date. */
+/** Undefined if no date is known. */
 export function buildDueFacts({ day: expiryDay, daysLeft, deadline }: ListedName): DueFacts | undefined {
   if (expiryDay === undefined || daysLeft === undefined || deadline === undefined) return undefined;
   const { phase, action, until } = deadline;
@@ -93,7 +93,10 @@ function renewalText(day: string, price: string): string {
   return `a mandate renews it on ${day}${price}`;
 }
 
-/** For owners. @param price as in {@link priceText} */
+/**
+ * For owners.
+ * @param price as in {@link priceText}
+ */
 export function ownerRenewalText(day: string, price: string): string {
   return `${renewalText(day, price)} unless you let it lapse`;
 }
@@ -108,7 +111,7 @@ export function ownerDeadlineText(
     : deadlineText(due, waiting, renewal);
 }
 
-/** `, about €18.00`, the current price of keeping the name. Empty without a price list. */
+/** `, about €18.00`: the current price of keeping the name. Empty without a price list. */
 export function priceText({ phase }: DueFacts, waiting: readonly WaitingStep[]): string {
   const [step] = waiting;
   if (step === undefined || step.kind === 'lost') return '';
@@ -116,7 +119,7 @@ export function priceText({ phase }: DueFacts, waiting: readonly WaitingStep[]):
 }
 
 export interface RenewalWays extends Capability {
-  /** Whether a registrar's names can't be renewed by orders. */
+  /** Whether orders can't renew this registrar's names. */
   readonly isAtOtherRegistrar: (registrar: string | undefined) => boolean;
 }
 
@@ -140,8 +143,8 @@ export function keepButtons(
 }
 
 /**
- * Uses buttons if the name is too long for a menu.
- * @param blockId contains a number instead of the name, which may be too long
+ * Uses buttons instead of a menu if the name is too long.
+ * @param blockId has a number instead of the name, which may be too long
  */
 export function lineWithMenu(
   line: SectionBlock,

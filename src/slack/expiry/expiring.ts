@@ -16,7 +16,7 @@ async function runExpiring(call: CommandCall): Promise<void> {
   await call.respond(await buildPage(call, days, 0));
 }
 
-/** Reads the button's value, `<days>:<offset>`. */
+/** The button's value is `<days>:<offset>`. */
 async function turnPage(call: ActionCall): Promise<void> {
   const [days, offset] = call.value.split(':');
   const shown = await buildPage(

@@ -34,9 +34,9 @@ import {
 } from './due.view.ts';
 import { formatDay, formatName } from './expiry.view.ts';
 
-/* Lists of expiring names: one line per name, with an action menu. */
+/* Lists of expiring names: one line per name, with a menu of actions. */
 
-/** Cost of waiting for a listed name; empty if unknown. */
+/** Calculates what waiting costs for a listed name. Empty if unknown. */
 export type CalculateCost = (listed: ListedName) => readonly WaitingStep[];
 
 export const NAMES_PER_PAGE = 20;
@@ -98,7 +98,7 @@ function urgencySuffix(listed: ListedName, calculateCost: CalculateCost): string
   return due === undefined ? '' : `: ${whenText(due)}${priceText(due, calculateCost(listed))}`;
 }
 
-/** The first line has deadline and price; warnings follow. */
+/** The first line has the deadline and price. Warnings follow. */
 export function listedLines(
   listed: ListedName,
   waiting: readonly WaitingStep[],
@@ -112,7 +112,7 @@ export function listedLines(
     due === undefined
       ? [listed.deadline === undefined ? 'expiry unknown' : deletedText(listed.deadline)]
       : [
-          // Without a last safe day, the deletion time is an estimate.
+          // Without a last safe day, the time of the deletion is an estimate.
           deletedAt === undefined || (due.phase === 'redemption' && due.lastSafeDay === undefined)
             ? whenText(due)
             : `deleted ${day(deletedAt, now)}`,
@@ -146,5 +146,5 @@ function deletedText({ action, until }: Deadline): string {
   return `deleted, restore ${until === undefined ? 'now' : `by ${formatDay(until)}`}`;
 }
 
-/** Names that fit in a message without menus. */
+/** Number of names that fit in a message without menus. */
 export const MAX_LISTED_NAMES = 100;

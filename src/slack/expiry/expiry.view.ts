@@ -23,9 +23,12 @@ import {
 } from '../kit/blocks.ts';
 import { formatLineIssue, formatWatchRefusal, headingsText } from './watch-list.view.ts';
 
-/* Texts of the watch list: dates, orders' expiry dates and import reports. */
+/* Texts of the watch list: dates, the new expiry of an order, and import reports. */
 
-/** `3 Mar 2027`. @param today omits the year of near days */
+/**
+ * `3 Mar 2027`.
+ * @param today if given, the year of near days is left out
+ */
 export function formatDay(calendarDay: Day, today?: Day): string {
   return day(new Date(calendarDay), today === undefined ? undefined : new Date(today));
 }
@@ -48,7 +51,7 @@ function formatSource({ domain }: ListedName): string {
   return domain.expiry === undefined ? 'expiry unknown' : SOURCES[domain.expiry.source];
 }
 
-/** A name's expiry and warnings about the order. */
+/** The expiry of a name, and what an order does to it. */
 export function termText(term: Term): string | undefined {
   switch (term.task) {
     case 'renew':
@@ -60,7 +63,7 @@ export function termText(term: Term): string | undefined {
   }
 }
 
-/** A card's expiry line; undefined if unknown or already a warning. */
+/** The expiry line of a card. Undefined if the expiry is unknown or already in a warning. */
 export function termLine(term: Term): string | undefined {
   if (term.task === 'create') return undefined;
   const { listed } = term;
@@ -224,7 +227,7 @@ export function noLongerWatchedText(name: string): string {
   return `${formatName(name)} is no longer watched. To add it again, use \`/domain watch ${escapeText(name)}\`.`;
 }
 
-/** @param most names per order */
+/** @param most maximum number of names per order */
 export function renewHint(found: number, most: number): string {
   return found > LIMITS.options
     ? `These are the first ${LIMITS.options} of ${found} names. An order can have at most ${most}. Use more orders for the others.`

@@ -9,7 +9,7 @@ import { openForm } from '../open-form.ts';
 import { importProgress, importReport } from './expiry.view.ts';
 import { listIssueText } from './watch-list.view.ts';
 
-/** Longer imports show their progress. */
+/** Imports with more lines show their progress. */
 const SLOW_LINES = 1_000;
 
 const NAMES = 'names';
@@ -55,7 +55,7 @@ const importForm: FormFeature<'import'> = {
         const summary = await run((done) => show(noticeView(title, importProgress(done, total))));
         const { text, blocks } = importReport(summary);
         await show(noticeView(title, blocks));
-        // The view may have been closed.
+        // The person may have closed the view.
         await call.respond(message(text, blocks));
       },
     };

@@ -6,13 +6,13 @@ import { requirementLines } from '../names/fact-changes.view.ts';
 import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { formatName, personWithReason } from './expiry.view.ts';
 
-/* Asks another person to confirm that a name lapses. */
+/* Asks another person to confirm that a name may lapse. */
 
 export interface LapseDetails {
   readonly impact: readonly string[];
-  /** Deadlines with costs; empty if unknown. */
+  /** Deadlines with their costs. Empty if unknown. */
   readonly waiting: string;
-  /** `, about €18.00`: the price of keeping it. */
+  /** `, about €18.00`: the price of keeping the name. */
   readonly keep: string;
 }
 

@@ -25,27 +25,27 @@ import {
 import { isOpen, NOTHING_LEFT, questionMessage } from './owner-question.view.ts';
 
 /*
- * An owner's messages of a day: questions and reminders. The first is a direct message, and later ones go into its
+ * An owner's messages of one day, with questions and reminders. The first is a direct message, and later ones go in its
  * thread. Answers update the questions.
  */
 
 const NAMES_PER_MESSAGE = 20;
 
-/** One message, with questions and reminders of the same time. */
+/** One message, with the questions and reminders of the same time. */
 export interface OwnerPart {
   readonly owner: string;
   readonly purpose: string;
   readonly at: Date;
   readonly questions: readonly ListedName[];
-  /** Unanswered questions of all parts. */
+  /** Number of unanswered questions in all messages. */
   readonly open: number;
-  /** Reminders of names without a question. */
+  /** Reminders of names that have no question. */
   readonly reminders: readonly DueReminder<PlannedReminder>[];
-  /** Reminders of this part and later parts of the same time. */
+  /** Reminders of this message and of later messages of the same time. */
   readonly ahead: readonly DueReminder<PlannedReminder>[];
 }
 
-/** @param isFirst whether it starts the thread */
+/** @param isFirst whether the message starts the thread */
 type View = (part: OwnerPart, isFirst: boolean) => Promise<Message>;
 
 export function createOwnerDayPlanner(
@@ -71,7 +71,7 @@ export function createOwnerDayPlanner(
       if (at === undefined) return undefined;
       thread ??= at;
     }
-    // Empties messages whose names have other owners now.
+    // Clears messages about names that now have other owners.
     const purposes = new Set(parts.map(({ purpose }) => purpose));
     for (const { purpose, message, shows } of notifications) {
       if (purposes.has(purpose) || message === undefined || shows === ONCE) continue;
@@ -122,7 +122,7 @@ async function loadParts(context: SlackContext, id: string): Promise<readonly Ow
     );
 }
 
-/** Answers change questions; reminders never change. */
+/** Answers change the questions. Reminders never change. */
 function buildVersion({ open, questions }: OwnerPart, isFirst: boolean): string {
   if (questions.length === 0) return ONCE;
   // The first message shows the number of all unanswered questions.
@@ -132,7 +132,7 @@ function buildVersion({ open, questions }: OwnerPart, isFirst: boolean): string 
   ]);
 }
 
-/** Slack accepts messages to deactivated people, but no one reads them. */
+/** Slack accepts messages to deactivated people, but nobody reads them. */
 async function findOwnerPlace({ directory }: SlackContext, owner: string): Promise<MessagePlace | undefined> {
   return (await directory.findMembership(owner)) === 'left'
     ? undefined
@@ -149,7 +149,7 @@ async function loadDigestPart(
   return { digestId, destination: owner, reminders, renewals, disputed: [], more: false };
 }
 
-/** A message without questions looks like a digest. */
+/** Without questions, the message looks like a digest. */
 function reminderView(context: SlackContext, digest: OwnerViews['digest']): View {
   return async (part, isFirst) => {
     const { ahead, reminders } = part;

@@ -11,7 +11,7 @@ import { formatName } from './expiry.view.ts';
 import { ALREADY_OWNER, handedOverText, keptText } from './owner-question.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/* Answers to owner questions. */
+/* Answers to the questions to owners. */
 
 async function keepName(call: ActionCall): Promise<void> {
   const { context, person, value: name } = call;

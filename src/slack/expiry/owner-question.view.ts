@@ -18,11 +18,11 @@ import { buildDueFacts, expiresText, lineWithMenu, ownerDeadlineText, whenText }
 import type { CalculateCost } from './expiring.view.ts';
 import { formatName } from './expiry.view.ts';
 
-/* The owner question: a line per name, with a menu of answers. */
+/* The question to an owner: one line per name, with a menu of answers. */
 
 export interface QuestionPart {
   readonly names: readonly ListedName[];
-  /** Unanswered questions in all parts. */
+  /** Number of unanswered questions in all messages. */
   readonly open: number;
   readonly calculateCost: CalculateCost;
   readonly renewals: RenewalDays;

@@ -10,10 +10,10 @@ const PHASES: Readonly<Record<LifePhase, string>> = {
   deleted: '*It was deleted.* Only a paid restore can recover it. Its zone doesn’t document the deadline.',
 };
 
-/** For lists. The dates suggest a deletion, but nothing confirms it. */
+/** For lists. The dates suggest that the name was deleted, but nothing confirms it. */
 export const NO_DELETION_KNOWN = 'past its grace period, possibly deleted';
 
-/** @param isAssumed whether it only may have been deleted */
+/** @param isAssumed whether the deletion is only assumed */
 export function phaseText(phase: LifePhase, isAssumed: boolean): string {
   return isAssumed
     ? '*Its grace period is over, and it may have been deleted.* It should have renewed automatically. Check the domain service.'

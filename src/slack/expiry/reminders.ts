@@ -57,8 +57,8 @@ import {
 import { formatWatchRefusal } from './watch-list.view.ts';
 
 /*
- * Digest buttons. They contain the name, or for `reminder_renew_many` the digest's id; each click reads the current
- * state.
+ * The buttons of a digest. They contain the name, or for `reminder_renew_many` the digest's id. Each click reads the
+ * current state.
  */
 
 /** Longer values can't be menu options. */
@@ -87,8 +87,8 @@ function digestChannel(subject: string): string | undefined {
 }
 
 /**
- * The digest's thread. If the digest is a direct message, the name's channel or the common one, because another person
- * must confirm.
+ * The thread of the digest. For a direct message, the name's channel or the common one, because another person must
+ * confirm.
  */
 async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
   if (call.channelId !== undefined && isDirectMessage(call.channelId)) {
@@ -97,7 +97,7 @@ async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
   return { ...toFormOrigin(call, call.value), threadTs: call.threadTs ?? call.messageTs };
 }
 
-/** Digests aren't updated, so an old button must not renew a name twice. */
+/** Digests aren't updated, so an old button could renew a name a second time. */
 async function alreadyRenewed(call: ActionCall): Promise<Message | undefined> {
   const [domain, { reminderDays, reminderTimezone }] = await Promise.all([
     call.context.expiry.find(call.value),
@@ -170,7 +170,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
   refusal: (call) => renewForm.refusal?.(call) ?? Promise.resolve(undefined),
 
   async render(call, origin, values) {
-    // Forms opened from the list of names contain names; forms opened from a digest contain its id.
+    // Forms opened from the list of names contain the names. Forms opened from a digest contain its id.
     const names =
       origin.subject === undefined
         ? await call.context.expiry.filterRenewable(splitLines(values['names']))
@@ -207,7 +207,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
       return { errors: errorsByField(fieldProblems(outcome.issues)) };
     }
     if (outcome.kind === 'open_already') {
-      // The error keeps the other names selected.
+      // The other names stay selected.
       return {
         errors: {
           names: openAlreadyAtFieldText(
@@ -223,7 +223,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
   },
 };
 
-/** Suggested, if enough days are left. */
+/** Suggested if the name has enough days left. */
 const SNOOZE_DAYS = 7;
 
 const snoozeSchema = z.object({
@@ -247,7 +247,7 @@ const snoozeForm: FormFeature<'snooze'> = {
   async render(call, origin, values) {
     const { subject: name = '' } = origin;
     const { daysLeft, until, action } = (await call.context.expiry.findListed(name))?.deadline ?? {};
-    // `snooze` refuses names without a known deadline, or on the last day.
+    // `snooze` refuses names without a known deadline, and names on their last day.
     const max =
       daysLeft === undefined || daysLeft < 1 ? MAX_SNOOZE_DAYS : Math.min(daysLeft, MAX_SNOOZE_DAYS);
     const hint =
@@ -287,7 +287,7 @@ const lapseForm: FormFeature<'lapse'> = {
 
   async render(call, origin) {
     const name = origin.subject ?? '';
-    // The form must open quickly, so only stored data is used.
+    // Only stored data is used, so that the form opens quickly.
     const known = await loadLapseFacts(call.context, name, call.context.names.impacts.stored(name, 'lapse'));
     return {
       intro: [section(lapseText(name)), ...lines([...known.impact, known.waiting !== '' && known.waiting])],

@@ -4,7 +4,7 @@ import { csvIssueText } from '../kit/csv-issue.view.ts';
 import { truncate } from '../kit/mrkdwn.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 
-/* Watch list errors, with what to do. Plain text, for form fields. */
+/* Errors of the watch list, with what to do. Plain text for form fields. */
 
 export function formatWatchRefusal(refusal: WatchRefusal): string {
   switch (refusal.code) {

@@ -17,10 +17,10 @@ import {
 } from './watch.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/** Slower lookups are announced. */
+/** If the lookup takes longer, a first answer says that it is running. */
 const QUICK_MS = 1_500;
 const LOOKUP_MS = 6_000;
-/** Leaves time to respond within 30 s of the command. */
+/** Leaves time to respond within 30 seconds of the command. */
 const LIST_MS = 25_000;
 
 async function runWatch(call: Interaction, words: readonly string[], isCommand: boolean): Promise<void> {
@@ -38,7 +38,7 @@ async function runWatch(call: Interaction, words: readonly string[], isCommand: 
       ...(each.ok ? await lookUp(call, each, ms) : { outcome: each }),
     })),
   );
-  // After a click, a first response would replace the clicked message.
+  // After a click, a first answer would replace the clicked message.
   const quickMs = Math.max(0, call.arrivedAt + QUICK_MS - performance.now());
   const quickResults = await Promise.race([lookups, sleep(quickMs, undefined, { ref: false })]);
   if (quickResults === undefined && isCommand) await call.respond(lookingText(names.length));

@@ -68,7 +68,7 @@ interface WatchAnswer {
   readonly now: Date;
 }
 
-/** A line per name; for a single name, more details. */
+/** One line per name. More details if there is only one name. */
 export function watchedMessage(results: readonly WatchResult[], answer: WatchAnswer): Message {
   const { date, confirmations, hasReminders, isAdmin } = answer;
   const isList = results.length > 1;
@@ -104,7 +104,7 @@ function resultLines(
     return [isList ? `:x: ${code(text)}: ${why}` : `I added nothing to the watch list. ${why}`];
   }
   const { domain, known: wasWatched, dateNotTaken, proposal } = outcome;
-  // The confirmation text is enough.
+  // The text about the confirmation is enough.
   if (!isList && proposal !== undefined) return [];
   const { timeZone, now } = answer;
   const lastDay = domain.expiry && expiryDay(domain.expiry.at, domain.expiry.source, timeZone);
@@ -134,7 +134,7 @@ function resultLines(
   return [dropMissing([formatName(domain.name), when, registrar, ...problems, doubt]).join(' · ')];
 }
 
-/** Without notes, and without `undated`, which has its own sentence. */
+/** Leaves out notes, and `undated`, which has its own sentence. */
 function findProblems(findings: readonly Finding[]): string[] {
   return findings
     .filter(({ code: found }) => getLevel(found) !== 'note' && found !== 'undated')
@@ -145,7 +145,7 @@ export function unwatchedText(name: string): string {
   return `${formatName(name)} is no longer watched and gets no reminders. To add it again, use \`/domain watch ${name}\`.`;
 }
 
-/** Whether neither the registry nor people provided an expiry date. */
+/** Whether neither the registry nor a person has provided an expiry date. */
 function isUndated(domain: WatchedDomain): boolean {
   return isDateless(domain) && domain.expiry === undefined;
 }
@@ -155,7 +155,7 @@ interface Watched {
   readonly wasWatched: boolean;
   readonly lastDay: Day | undefined;
   readonly dns: KnownName | undefined;
-  /** A typed date, ignored because the registry publishes one. */
+  /** The typed date, if it was ignored because the registry publishes one. */
   readonly dateNotTaken: Date | undefined;
   readonly now: Date;
 }

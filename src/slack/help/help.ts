@@ -18,9 +18,9 @@ import {
   unknownCommand,
 } from './help.view.ts';
 
-/** Kept short, because help matters most during an outage. */
+/** Short, because help matters most during an outage. */
 const READER_MS = 800;
-/** Used after a timeout, because most people are linked and not admins. */
+/** Used on timeout. Most people are linked and aren't admins. */
 const DEFAULT_READER = { isLinked: true, isAdmin: false };
 
 async function loadReader(call: Interaction): Promise<HelpReader> {
@@ -50,7 +50,7 @@ export function createHelp(listCommands: () => readonly NamedCommand[]) {
       const all = listCommands();
       const commands = all.filter((each) => isOffered(each, call.context));
       const [word] = call.words;
-      // Help changes nothing, so it acknowledges immediately.
+      // Help changes nothing, so it can be acknowledged immediately.
       call.acknowledge();
       if (word === undefined) return call.respond(helpOverview(commands, await loadReader(call)));
       if (word.toLowerCase() === 'all')

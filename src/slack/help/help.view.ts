@@ -19,7 +19,7 @@ type Described = Pick<NamedCommand, 'name' | 'usage' | 'summary' | 'example' | '
 
 export interface HelpReader extends Capability {
   readonly isLinked: boolean;
-  /** Used for people without their own account. */
+  /** The team's account is used for people who have no account of their own. */
   readonly hasTeamAccount?: boolean;
   readonly isAdmin: boolean;
 }
@@ -46,7 +46,7 @@ interface Group {
   readonly commands: readonly Described[];
 }
 
-/** The title of a command's group. */
+/** The title of the group that a command belongs to. */
 export function findGroup({ name }: { readonly name: string }): string {
   return HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? EVERYDAY;
 }
@@ -66,7 +66,7 @@ function canUse({ needs }: Described, reader: HelpReader): boolean {
   return !lacksAccount(needs, reader);
 }
 
-/** Whether the subcommand needs an account first. */
+/** Whether the reader must link an account before using the subcommand. */
 function lacksAccount(needs: Needs, { isLinked, hasTeamAccount = false }: HelpReader): boolean {
   return !isLinked && (needs === 'linked' || (needs === 'account' && !hasTeamAccount));
 }
@@ -89,7 +89,7 @@ function usageLine({ usage, summary }: Described): string {
   return `\`/domain ${usage}\`  ${summary}`;
 }
 
-/** The overview shows the first of these that the reader can use. */
+/** The overview shows the first few of these that the reader can use. */
 const MOST_USED = ['link', 'renew', 'create', 'name', 'orders', 'expiring', 'watch', 'import'];
 const MOST_USED_TO_WATCH = ['watch', 'import', 'expiring', 'name', 'names'];
 const OVERVIEW_COMMANDS = 5;

@@ -17,7 +17,7 @@ import { sendViewWithFallback } from '../outbound/fallback.ts';
 import { okResponse } from '../outbound/web.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from './home.view.ts';
 
-/** Orders read per part, more than shown, for the number of others. */
+/** Orders to read per section. More than are shown, so that the number of the others can be shown. */
 const MAX_READ = 100;
 
 export function publishHome(context: SlackContext, userId: string): Promise<void> {
@@ -90,11 +90,11 @@ async function loadDecisions(context: SlackContext, userId: string, admin: boole
     store.list({ viewer: 'system', states: ['UNKNOWN'], limit: MAX_READ }),
     admin ? store.list({ viewer: 'system', isReviewOpen: true, limit: MAX_READ }) : [],
   ]);
-  // Admins see every unreadable group, other people only those they may belong to.
+  // Admins see every group that can't be read. Other people see only those that they may belong to.
   const waiting = await loadDecisionQueue(context.orders, userId, [...pending, ...unknown], {
     allGroups: admin,
   });
-  // Longest wait first.
+  // The order that has waited longest comes first.
   const toDecide = waiting.isApprover ? waiting.toDecide.toReversed() : undefined;
   const shown = toDecide?.slice(0, HOME_LENGTH) ?? [];
   return {

@@ -69,25 +69,25 @@ import { briefText, showAll } from '../orders/statement.view.ts';
 
 export interface HomeData extends Capability {
   readonly account: Account | undefined;
-  /** Used by people without their own account. */
+  /** Used by people who have no account of their own. */
   readonly teamAccount?: Account | undefined;
   readonly isAdmin: boolean;
   /** Unexpected changes, latest first. */
   readonly incidents: readonly ListedIncident[];
-  /** Approver groups that Slack can't look up, if relevant to the person. */
+  /** Approver groups that Slack can't look up, if they matter to the person. */
   readonly unreadableGroups: readonly string[];
   readonly toDecide: readonly Order[] | undefined;
   readonly briefings: ReadonlyMap<string, Briefing>;
   /** Orders with an unknown outcome. */
   readonly toResolve: readonly Order[];
-  /** Emergency approvals with an open review; empty for non-admins. */
+  /** Emergency approvals that must still be reviewed. Empty for people who aren't admins. */
   readonly toReview: readonly { readonly order: Order; readonly canSignOff: boolean }[];
-  /** The absent person's stand-in. */
+  /** The stand-in while this person is absent. */
   readonly standIn: StandIn | undefined;
-  /** Absences that this person covers. */
+  /** Absences for which this person is the stand-in. */
   readonly standsInFor: readonly StandIn[];
   readonly open: readonly Order[];
-  /** The person's own names; undefined without any. */
+  /** The person's own names; undefined if there are none. */
   readonly owned?: OwnedNames | undefined;
   /** Soonest first. */
   readonly next: readonly ListedName[];
@@ -95,14 +95,14 @@ export interface HomeData extends Capability {
   readonly months: readonly MonthCount[];
   /** Active mandates that the person requested or approved. */
   readonly mandates?: readonly ActiveMandate[] | undefined;
-  /** Watched names by their worst finding. */
+  /** Number of watched names by their worst finding. */
   readonly posture?: PostureSummary['counts'] | undefined;
   readonly money?: HomeMoney | undefined;
 }
 
 export interface OwnedNames {
   readonly count: number;
-  /** The next one without an answer. */
+  /** The next name without an answer. */
   readonly next: ListedName | undefined;
 }
 
@@ -114,9 +114,9 @@ export interface HomeMoney {
   readonly locale: string;
 }
 
-/** Orders or names per part. */
+/** Orders or names per section. */
 export const HOME_LENGTH = 10;
-/** Used if a full view exceeds Slack's block limit. */
+/** Used if the full view exceeds Slack's limit on blocks. */
 const SHORT_LENGTH = 5;
 
 /** For members of the workspace. */
@@ -127,7 +127,7 @@ export function homeBlocks(data: HomeData): KnownBlock[] {
   return full.length > LIMITS.viewBlocks ? blocks(data, SHORT_LENGTH) : full;
 }
 
-/** @param length orders per part */
+/** @param length orders per section */
 function memberBlocks(data: HomeData, length: number): KnownBlock[] {
   return [
     header('Domain Steward'),
@@ -148,7 +148,7 @@ function memberBlocks(data: HomeData, length: number): KnownBlock[] {
   ];
 }
 
-/** Without a domain service. There may be unknown outcomes of an earlier one. */
+/** For a bot without a domain service. Outcomes with an earlier service may still be unknown. */
 function watchOnlyBlocks(data: HomeData, length: number): KnownBlock[] {
   return [
     header('Domain Steward'),
@@ -178,7 +178,7 @@ function accountSentence({ account, teamAccount }: HomeData): string {
     : `Your account: ${code(formatAccountName(account))}, ${formatContext(account.context)}. To switch, use \`/domain use\`.`;
 }
 
-/** Without an account: pending orders, then first steps. */
+/** For people without an account: pending orders, then the first steps. */
 function firstStepsBlocks(data: HomeData, length: number): KnownBlock[] {
   return [
     header('Domain Steward'),
@@ -254,7 +254,7 @@ function standInPart({ standIn, standsInFor }: HomeData): KnownBlock[] {
   ]);
 }
 
-/** Explains missing orders, and tells admins what to do. */
+/** Explains why orders are missing, and what admins can do. */
 function unreadablePart({ unreadableGroups, toDecide, isAdmin }: HomeData): KnownBlock[] {
   if (unreadableGroups.length === 0) return [];
   const groups = unreadableGroups.map(mentionApprover).join(' and ');
@@ -271,7 +271,7 @@ function unreadablePart({ unreadableGroups, toDecide, isAdmin }: HomeData): Know
 interface Part {
   readonly title: string;
   readonly entries: readonly (readonly KnownBlock[])[];
-  /** Shown without entries; if undefined, the part is left out. */
+  /** Shown if there are no entries. If undefined, the section is left out. */
   readonly none?: string;
   readonly more: string;
 }
@@ -287,7 +287,7 @@ function buildPart({ title, entries, none, more }: Part, length: number): KnownB
   ]);
 }
 
-/** Empty for non-approvers. */
+/** Empty for people who aren't approvers. */
 function waitingPart({ toDecide, briefings }: HomeData, length: number): KnownBlock[] {
   if (toDecide === undefined) return [];
   return buildPart(
@@ -301,7 +301,7 @@ function waitingPart({ toDecide, briefings }: HomeData, length: number): KnownBl
   );
 }
 
-/** Orders that don't fit get a button that shows everything, instead of Approve. */
+/** If an order doesn't fit, a button that shows everything replaces Approve. */
 function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[] {
   const entry = section(decisionText(order, briefing));
   const statement = order.bulk === undefined ? briefing?.statement : undefined;
@@ -370,7 +370,7 @@ const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   'impact',
 ]);
 
-/** The worst impact, or all of it if it changed after the request. */
+/** The worst impact, or the whole impact if it has changed since the request. */
 function impactLines(briefing: Briefing): string[] {
   const { impact } = briefing;
   if (impact === 'none') return [];

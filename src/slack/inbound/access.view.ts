@@ -1,18 +1,18 @@
 import { count, section, textMessage } from '../kit/blocks.ts';
 import { noticeView } from '../kit/form.ts';
 
-/* Texts about a delivery itself: access and delays. */
+/* Texts about a delivery itself, such as access and delays. */
 
 export const SLOW = textMessage('This takes longer than usual. I’ll answer here.');
 
-/** Used if acknowledged late and the handler has no reply. */
+/** Used if the delivery was acknowledged late and its handler has no reply. */
 export const DONE = textMessage('Done.');
 
 export const NOT_A_MEMBER = textMessage(
   'Only members of this workspace can use Domain Steward. Ask a member to do it for you.',
 );
 
-/** For organizations whose other workspaces are allowed. */
+/** For organizations whose other workspaces may use the bot. */
 export const NOT_IN_ORGANIZATION = textMessage(
   'Only full members of this organization can use Domain Steward, not guests. Ask a member to do it for you.',
 );
@@ -22,7 +22,7 @@ export const ADMIN_UNKNOWN = textMessage(
   'Slack can’t confirm right now that you’re an admin. Try again in a minute.',
 );
 
-/** @param orderId of the card's order */
+/** @param orderId order that the card is about */
 export function retiredMessage(link: string | undefined, orderId: string | undefined) {
   const current = link === undefined ? [] : [`the <${link}|current message>`];
   const command = orderId === undefined ? [] : [`\`/domain order ${orderId}\``];
@@ -38,11 +38,11 @@ export const tooManyMessage = (seconds: number) =>
     `Too many commands and clicks within a minute, so this one was ignored. Try again in ${count(seconds, 'second')}.`,
   );
 
-/** For a form opened by another release. */
+/** For a form that another release opened. */
 export const UNKNOWN_FORM = noticeView('Domain Steward', [
   section('This form is out of date, so nothing was done. Open it again, then submit it.'),
 ]);
 
-/** Shown while a form's outcome takes longer. */
+/** Shown while a form's outcome isn't known yet. */
 export const CHECKING = section(':hourglass_flowing_sand: Checking. The result appears here.');
 export const ANSWERED_ELSEWHERE = section('Done. The answer is in the channel, visible only to you.');

@@ -11,8 +11,8 @@ const KINDS = z.union([
 ]);
 
 /**
- * Measures Slack's wait after Bolt has verified a delivery.
- * @param onAcknowledged called with the delivery's kind and seconds
+ * Measures how long Slack waits, from the time when Bolt has verified a delivery.
+ * @param onAcknowledged called with the delivery's kind and the seconds
  */
 export function measureAcknowledgements(
   app: App,
@@ -35,18 +35,18 @@ export function measureAcknowledgements(
 export interface Acknowledgement {
   /** Further calls do nothing. Never throws. */
   send(): void;
-  /** Acknowledged on timeout, so the person has no outcome yet. */
+  /** It was acknowledged on timeout, so the person has seen no outcome yet. */
   readonly isLate: boolean;
-  /** In ms of `performance.now`. */
+  /** In ms, from `performance.now`. */
   readonly arrivedAt: number;
 }
 
 /** Slack gives up after 3 s. */
 export const ACKNOWLEDGE_WITHIN_MS = 2_000;
 
-/** Acknowledges on timeout, whatever the work waits for. */
+/** Acknowledges on timeout, whatever the work is waiting for. */
 export function createAcknowledgement(ack: () => Promise<void>, log: Log): Acknowledgement {
-  // Releases Bolt's objects once acknowledged.
+  // Bolt's objects are released once the delivery is acknowledged.
   let pending: (() => Promise<void>) | undefined = ack;
   let isLate = false;
   const arrivedAt = performance.now();

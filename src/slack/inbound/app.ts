@@ -24,16 +24,16 @@ export interface SlackApp {
   stop(timeoutMs: number): Promise<boolean>;
 }
 
-/** Connects Bolt and features: routes each delivery and tracks pending work. */
+/** Connects Bolt to the features. Routes each delivery and tracks pending work. */
 export function createSlackApp(options: {
   readonly context: SlackContext;
   readonly botToken: Secret;
   readonly botUserId: string;
   readonly apiUrl: string | undefined;
   readonly mode: SlackMode;
-  /** For metrics: called with each delivery's kind and seconds until acknowledgement. */
+  /** For metrics. Called with each delivery's kind and the seconds until it was acknowledged. */
   readonly onAcknowledged?: (kind: string, seconds: number) => void;
-  /** Commands, shortcuts and clicks per person and minute; undefined: 600. */
+  /** Limit on commands, shortcuts and clicks per person and minute. Default: 600. */
   readonly commandsPerMinute?: number | undefined;
 }): SlackApp {
   const { context, mode } = options;
@@ -55,7 +55,7 @@ export function createSlackApp(options: {
   };
   measureAcknowledgements(app, options.onAcknowledged ?? (() => undefined));
 
-  // Listeners keep only body and acknowledgement, so Bolt's other objects can be collected.
+  // Listeners keep only the body and the acknowledgement, so that Bolt's other objects can be garbage-collected.
   const { onCommand, onButton, onShortcut, onGlobalShortcut, onForm } = createDeliveryHandlers(
     context,
     tracker,
@@ -81,7 +81,7 @@ export function createSlackApp(options: {
       const startedAt = performance.now();
       if (!isStopping) {
         isStopping = true;
-        // Socket deliveries are acknowledged over the socket, so it stays open.
+        // Deliveries over the socket are also acknowledged over it, so it stays open.
         if (mode.kind === 'socket') await tracker.waitForCurrent(Math.min(ACKNOWLEDGE_WITHIN_MS, timeoutMs));
         await receiver.stop();
       }
@@ -101,7 +101,7 @@ async function handleEvent(context: SlackContext, { track }: WorkTracker, body: 
     context.directory.forgetPerson(user.id);
     const { offboard, portfolio } = context;
     const change = isFullMember(user, context) ? portfolio.recordOwnerReturned : offboard;
-    // On failure, the daily check finds the person.
+    // If this fails, the daily check finds the person.
     const offboarded = track('offboarding', () => change(user.id));
     await Promise.race([offboarded, sleep(ACKNOWLEDGE_WITHIN_MS, undefined, { ref: false })]);
   }

@@ -25,14 +25,14 @@ import { respond, respondBefore, respondWithRetries } from './respond.ts';
 
 export interface Delivery {
   readonly userId: string;
-  /** The person's workspace, if Slack's signed request contains it. */
+  /** The person's workspace, if Slack's signed request names it. */
   readonly homeTeamId: string | undefined;
   readonly channelId: string | undefined;
   readonly threadTs: string | undefined;
   readonly triggerId: string;
-  /** Clicked in a modal; another can open on top. */
+  /** The click was in a modal. Another modal can open on top. */
   readonly isInModal: boolean;
-  /** Stays the same when Slack redelivers. */
+  /** The same if Slack redelivers. */
   readonly deliveryId: string;
   readonly responseUrl: string | undefined;
   readonly acknowledgement: Acknowledgement;
@@ -40,14 +40,14 @@ export interface Delivery {
 
 const openedView = okResponse.extend({ view: z.object({ id: z.string() }) });
 
-/** After this, the person is notified of the delay. */
+/** After this time, the person is notified of the delay. */
 const SLOW_MS = 2_500;
 
 function createNonMember(userId: string): Person {
   return { id: userId, isMember: false, isAdmin: false, isConfirmed: false };
 }
 
-/** Creates the interaction for a reply. Grants nothing: {@link authorize} decides. */
+/** Creates the interaction that is needed to reply. It grants no rights; {@link authorize} does. */
 export function createInteraction(
   context: SlackContext,
   delivery: Delivery,
@@ -62,7 +62,7 @@ export function createInteraction(
     acknowledgement.send();
     const message = typeof said === 'string' ? textMessage(said) : said;
     const to = { person, channelId, threadTs, responseUrl };
-    // A click on Home can only be answered by direct message; if Slack refuses that, in a modal.
+    // A click in the Home tab can be answered only by direct message or, if Slack refuses that, in a modal.
     const isOnHome = triggerId !== undefined && responseUrl === undefined && (channelId ?? '') === '';
     if (isOnHome) {
       if (await respondBefore(context, to, message, acknowledgement.arrivedAt + NOTIFY_WITHIN_MS)) return;
@@ -109,7 +109,7 @@ export function createInteraction(
   };
 }
 
-/** @returns false if Slack refuses it or the modal can't show all of it */
+/** @returns false if Slack refuses the modal or it can't show the whole message */
 async function isShownWhole(message: Message, show: (view: ModalView) => Promise<unknown>): Promise<boolean> {
   return show(noticeView('Domain Steward', toSections(message))).then(
     () => message.blocks.every(({ type }) => type === 'section'),
@@ -117,15 +117,15 @@ async function isShownWhole(message: Message, show: (view: ModalView) => Promise
   );
 }
 
-/** Leaves time to open a modal within a trigger's 3 s. */
+/** Leaves time to open a modal within the trigger's 3 seconds. */
 const NOTIFY_WITHIN_MS = 1_700;
 
-/** A trigger is valid for 3 s after the action, minus network time both ways. */
+/** A trigger is valid for 3 seconds after the action. Leaves time for the network in both directions. */
 const TRIGGER_MS = 2_700;
 
 /**
- * Makes a call that uses a trigger. Retries rate limits while the trigger is valid.
- * @param arrivedAt of the delivery, in ms of `performance.now`
+ * Makes a call that uses a trigger. Retries if rate limited, while the trigger is valid.
+ * @param arrivedAt when the delivery arrived, in ms from `performance.now`
  */
 async function retryWithinTrigger<T>(arrivedAt: number, call: () => Promise<T>): Promise<T> {
   for (;;) {
@@ -165,7 +165,7 @@ interface Precondition {
   readonly name?: string | undefined;
 }
 
-/** Identifies a person and checks preconditions; returns the refusal otherwise. */
+/** Identifies the person and checks preconditions. Returns the refusal if there is one. */
 export async function authorize(
   context: SlackContext,
   delivery: Delivery,
@@ -197,7 +197,7 @@ export async function handle(
       return send(...args);
     };
   const slow = setTimeout(() => {
-    // Only if there is no answer yet.
+    // Only if the person has no answer yet.
     if (!hasReplied)
       void respond(context, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
   }, SLOW_MS);
@@ -211,7 +211,7 @@ export async function handle(
       respondIfLate: trackReply(call.respondIfLate),
       open: trackReply(call.open),
     });
-    // Every late delivery gets an answer.
+    // Deliveries that were acknowledged late always get an answer.
     if (!hasReplied) await call.respondIfLate(DONE);
   } catch (error) {
     await answer.respond(errorMessage(context.log, error, activity));

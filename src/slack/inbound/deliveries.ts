@@ -36,7 +36,7 @@ interface Delivered {
   readonly ack: () => Promise<void>;
 }
 
-/** No person types or clicks ten times a second; a program must not block the bot for others. */
+/** No person types or clicks ten times a second. A program must not block the bot for others. */
 const COMMANDS_PER_MINUTE = 600;
 
 /** @param commandsPerMinute commands, shortcuts and clicks per person */
@@ -83,8 +83,8 @@ export function createDeliveryHandlers(
 }
 
 /**
- * Records an order's card shown in a delivery. If the reply to its posting was lost, this reveals the message's place,
- * for later updates.
+ * Records where an order's card is, if a delivery shows it. The reply to the posting may have been lost, and the card
+ * must be updated later.
  */
 async function adoptShownCard(
   { adoptCard }: SlackContext,
@@ -95,7 +95,7 @@ async function adoptShownCard(
   await adoptCard(orderId, { channelId: channel.id, ts: message.ts, readerId: user.id });
 }
 
-/** Answers a button in a message that Slack no longer lets us edit; undefined for other messages. */
+/** Answers a button in a message that Slack no longer lets the bot edit. Undefined for other messages. */
 async function buildRetiredReply(
   call: Interaction,
   { channel, message }: z.infer<typeof actionPayload>,
@@ -106,7 +106,7 @@ async function buildRetiredReply(
   if (found === undefined) return undefined;
   call.acknowledge();
   const { subject, current } = found;
-  // A direct message link works only for its recipient.
+  // The link to a direct message works only for its recipient.
   const isReadable =
     current !== undefined && (current.channelId === channel.id || !isDirectMessage(current.channelId));
   const link = isReadable ? await loadPermalink(web, current) : undefined;
@@ -128,7 +128,7 @@ type Runner<Result> = (
 function createLimitedHandler(context: SlackContext, commandsPerMinute: number): HandleLimited {
   const commands = createLimiter(commandsPerMinute, MINUTE_MS);
 
-  /** @returns the refusal over the limit, else undefined */
+  /** @returns the refusal if over the limit, or undefined */
   function refuseOverLimit(userId: string): Message | undefined {
     const seconds = commands.take(userId);
     if (seconds === undefined) return undefined;
@@ -173,7 +173,7 @@ const runCommand: Runner<void> = async (handleLimited, body, acknowledgement) =>
   });
 };
 
-/** @returns the owner of a clicked Home tab, or of a modal opened from it */
+/** @returns the owner of the clicked Home tab, or of a modal opened from it */
 const runAction: Runner<string | undefined> = async (handleLimited, body, acknowledgement) => {
   const payload = actionPayload.parse(body);
   const [clicked] = payload.actions;
@@ -228,7 +228,7 @@ const runShortcut: Runner<void> = async (handleLimited, body, acknowledgement) =
   );
 };
 
-/** Outside a direct message, the person chooses the card's channel. */
+/** Outside a direct message, the person chooses the channel for the card. */
 const runGlobalShortcut: Runner<void> = async (handleLimited, body, acknowledgement) => {
   const shortcut = toShortcutDelivery(globalShortcutPayload.parse(body));
   const delivery = { ...shortcut, channelId: undefined, threadTs: undefined, acknowledgement };

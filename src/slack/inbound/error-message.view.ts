@@ -2,7 +2,7 @@ import { code, type Message, textMessage } from '../kit/blocks.ts';
 
 /* Texts for unexpected errors. */
 
-/** By SQLSTATE (PostgreSQL, appendix A): the database answers but can't write. */
+/** Messages by SQLSTATE (PostgreSQL, appendix A) for a database that answers but can't write. */
 export const DATABASE_FULL: Readonly<Record<string, string>> = {
   53100: 'My database is full, so nothing new can be saved. Tell your operator.',
   25006: 'My database can’t save changes right now. Try again in a minute.',

@@ -1,13 +1,17 @@
 import { parse } from 'tldts';
 import { parseDomainName } from '../../zones/names.ts';
 
-/** Candidate name: labels joined by dots, or Slack's link (`<http://cafe.rest|cafe.rest>`). */
+/**
+ * What may be a name: labels joined by dots, or Slack's link (`<http://cafe.rest
+ * cafe.rest>`).
+ */
 const CANDIDATE =
   /<https?:\/\/[^>|]+(?:\|[^>]*)?>|https?:\/\/[^\s<>]+|[\p{L}\p{M}\p{Nd}](?:[\p{L}\p{M}\p{Nd}.-]*[\p{L}\p{M}\p{Nd}])?/gu;
 const MAX_FOUND = 50;
 /**
- * Domain names in a message, in ASCII, unique, in order. Email addresses and URLs are reduced to their domain. Other
- * words need a supported TLD: most are file names, or sentences without a space between them.
+ * Finds domain names in a message. Returns them in ASCII, without duplicates, in order. Email addresses and URLs count
+ * as their domain. Other words count only if their TLD is supported, because most are file names, or sentences without
+ * a space between them.
  */
 export function findNames(text: string): readonly string[] {
   const found = new Set<string>();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { FormOrigin, FormValues } from '../kit/form.ts';
 import { slackUser } from '../outbound/directory.ts';
 
-/* Slack's deliveries, parsed at the boundary. Lists only used fields; others may change. */
+/* Slack's deliveries, parsed on arrival. Only the fields in use are listed; others may change. */
 
 export const commandPayload = z.object({
   team_id: z.string(),
@@ -13,7 +13,7 @@ export const commandPayload = z.object({
   response_url: z.string(),
 });
 
-/** Common to all interactions except commands. */
+/** Fields that all interactions except commands have. */
 const interaction = z.object({
   user: z.object({ id: z.string(), team_id: z.string().optional() }),
   team: z.object({ id: z.string() }).nullish(),
@@ -85,7 +85,7 @@ export const shortcutPayload = interaction.extend({
   message: message.extend({ text: z.string().nullish() }),
 });
 
-/** Belongs to no message and no channel. */
+/** It is about no message and no channel. */
 export const globalShortcutPayload = interaction;
 
 export const homePayload = z.object({ user: z.string(), tab: z.string().optional() });

@@ -11,18 +11,18 @@ import {
   webClientOptions,
 } from '../outbound/web.ts';
 
-/** Transport of Slack's deliveries. */
+/** How Slack's deliveries arrive. */
 export type SlackMode =
   | { readonly kind: 'http'; readonly signingSecret: Secret }
   | { readonly kind: 'socket'; readonly appToken: Secret };
 
 export interface SlackReceiver {
   readonly receiver: Receiver;
-  /** Accepts Slack's signed requests; undefined in Socket Mode. */
+  /** Handles Slack's signed requests; undefined in Socket Mode. */
   readonly requestListener: RequestListener | undefined;
   /**
-   * Resolves when deliveries can arrive; waits during a Slack outage.
-   * @throws {SlackApiError} when Slack refuses the app's token
+   * Resolves when deliveries can arrive. Waits if Slack has an outage.
+   * @throws {SlackApiError} if Slack refuses the app's token
    */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -44,7 +44,7 @@ function createHttpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
   let open = false;
   return {
     receiver,
-    // The bot's server also answers health checks and metrics.
+    // The bot's server also answers health checks and requests for metrics.
     requestListener: (request, response) => receiver.requestListener(request, response),
     start: async () => {
       open = true;
@@ -58,11 +58,12 @@ function createHttpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
 
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 30_000;
-/** From requesting a URL until Slack's hello. */
+/** From requesting a URL until Slack says hello. */
 const CONNECT_MS = 20_000;
 
 /**
- * Replaces the client's own reconnect, which waits 5 s even if Slack requested it, and whose failure ends the process.
+ * Replaces the client's own reconnect, which waits 5 seconds even if Slack requested it, and ends the process if it
+ * fails.
  */
 function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log): SlackReceiver {
   const receiver = new SocketModeReceiver({
@@ -76,7 +77,7 @@ function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log:
   let connecting = false;
   let socketError: unknown;
 
-  /** @throws {SlackApiError} only if `refusable` and Slack refuses */
+  /** @throws {SlackApiError} only if `canFail` is set and Slack refuses */
   async function connect(canFail: boolean): Promise<void> {
     connecting = true;
     for (let wait = FIRST_WAIT_MS; !stopped.signal.aborted; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
@@ -104,7 +105,7 @@ function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log:
       ]);
       return undefined;
     } catch (cause) {
-      // If the socket can't open, Slack's client rejects with undefined.
+      // If the socket can't be opened, Slack's client rejects with undefined.
       const unopened = new Error('the socket couldn’t be opened', { cause: socketError });
       return slackApiError('apps.connections.open', cause ?? unopened);
     } finally {
@@ -135,12 +136,12 @@ function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log:
   };
 }
 
-/** Log lines of Slack's client for events and errors that are logged here in detail. */
+/** Log lines of Slack's client about events and errors that are logged here with more detail. */
 const REPEATED_LOG_LINES = /^(WebSocket error|Failed to retrieve a new WSS URL)/;
 
 /**
- * Writes Bolt's log lines into the bot's log, errors with code and cause. Skips debug lines, which contain whole
- * payloads, and non-error objects.
+ * Writes Bolt's log lines to the bot's log. Errors are logged with their code and cause. Debug lines, which contain
+ * whole payloads, and objects that aren't errors are left out.
  */
 export function boltLogger(log: Log): Logger {
   const line =

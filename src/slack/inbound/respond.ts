@@ -12,16 +12,16 @@ export interface ResponseTarget {
   readonly person: Person;
   readonly channelId: string | undefined;
   readonly threadTs: string | undefined;
-  /** The delivery's own URL; takes five answers within 30 minutes. */
+  /** The delivery's own URL. It accepts five answers within 30 minutes. */
   readonly responseUrl: string | undefined;
 }
 
 const fetchResponse = createFetch(5_000);
 
 /**
- * Replies to one person: through the response URL, else as an ephemeral, else by direct message.
- * @param options.replace replaces the clicked message, else the answer is added
- * @throws {SlackApiError} when no way works
+ * Replies to one person: through the response URL, or else by ephemeral message, or else by direct message.
+ * @param options.replace replaces the clicked message; otherwise, the answer is added
+ * @throws {SlackApiError} if none of these works
  */
 export async function respond(
   context: SlackContext,
@@ -31,7 +31,7 @@ export async function respond(
 ): Promise<void> {
   const { responseUrl } = to;
   if (responseUrl !== undefined && !context.isSlackAddress(responseUrl)) {
-    // Only the host is logged: the full URL grants the right to answer.
+    // Logs only the host, because anyone who has the full URL can answer.
     const host = URL.canParse(responseUrl) ? new URL(responseUrl).host : undefined;
     context.log.warn({ host }, 'ignored a response address that isn’t Slack’s');
   } else if (
@@ -53,7 +53,7 @@ export async function respond(
       );
       return;
     } catch (error) {
-      // Refused, limited or lost: tries the next way. A duplicate is better than no answer.
+      // If an answer is refused, rate limited or lost, the next way is tried. A duplicate is better than no answer.
       if (!(error instanceof SlackApiError)) throw error;
       if (isTransient(error)) inChannel = error;
     }
@@ -65,13 +65,17 @@ export async function respond(
       message,
     );
   } catch (error) {
-    // If direct messages are off, only the channel is left.
+    // If direct messages are turned off, only the channel is left.
     if (inChannel !== undefined && error instanceof SlackApiError && !isTransient(error)) throw inChannel;
     throw error;
   }
 }
 
-/** Tries once. @param until in ms of `performance.now` @returns whether Slack accepted it by then */
+/**
+ * Tries once.
+ * @param until in ms, from `performance.now`
+ * @returns whether Slack accepted it by then
+ */
 export function respondBefore(
   context: SlackContext,
   to: ResponseTarget,
@@ -91,7 +95,7 @@ export function respondBefore(
 /** Delays between attempts, unless Slack asks for longer ones. */
 const RETRY_DELAYS_MS: readonly number[] = [1_000, 5_000, 15_000, MINUTE_MS, 120_000];
 
-/** Retries during outages and rate limits. Logs a final failure; the order's messages show its state anyway. */
+/** Retries during outages and rate limits. Logs the final failure. The order's messages show its state anyway. */
 export async function respondWithRetries(
   context: SlackContext,
   to: ResponseTarget,

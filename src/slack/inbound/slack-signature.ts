@@ -2,11 +2,11 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Secret } from '../../service/secret.ts';
 
-/** Signatures are valid for five minutes in both directions; Bolt checks only the past. */
+/** Signatures are valid for five minutes before and after the current time. Bolt checks only the past. */
 const CLOCK_LEEWAY_SECONDS = 300;
 
 /**
- * Whether Slack signed a request recently. Works on raw bytes, decoding nothing.
+ * Whether Slack signed a request recently. Reads the raw bytes without decoding them.
  * https://docs.slack.dev/authentication/verifying-requests-from-slack
  * @param now in milliseconds
  */

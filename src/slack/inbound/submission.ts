@@ -24,14 +24,17 @@ import { errorMessage } from './error-message.ts';
 import { readFormValues, toSender, type ViewPayload, type viewPayload } from './payload.ts';
 import { respondBefore } from './respond.ts';
 
-/* Handles submitted forms. Slack waits 3 seconds. Slower outcomes first show a "checking" view, updated later. */
+/*
+ * Handles submitted forms. Slack waits 3 seconds. If the outcome takes longer, the view first says that it is checking,
+ * and is updated later.
+ */
 
-/** After this, the view says it is checking. */
+/** After this time, the view says that it is checking. */
 const SUBMISSION_MS = 2_000;
 
 type Ack = AckFn<ViewResponseAction>;
 
-/** A form's acknowledgement contains its outcome. When late, the view shows it. */
+/** The acknowledgement of a form contains its outcome. If it is late, the view shows the outcome. */
 const createFormAcknowledgement = (): Acknowledgement => ({
   send: () => undefined,
   isLate: false,
@@ -58,7 +61,7 @@ export async function submitForm(
   const outcome = runSubmission(context, feature, delivery, values, origin);
   const quick = await Promise.race([outcome, sleep(SUBMISSION_MS, undefined, { ref: false })]);
   const call = createInteraction(context, delivery);
-  // A form opened from the Home tab may change the tab.
+  // A form that was opened from the Home tab may change the tab.
   const refreshHome = async () => {
     if (delivery.channelId === undefined) await publishHome(context, user.id);
   };
@@ -75,7 +78,7 @@ export async function submitForm(
   await refreshHome();
 }
 
-/** Never throws: the answer appears in the form. */
+/** Never throws. The answer appears in the form. */
 async function runSubmission(
   context: SlackContext,
   feature: WithNeeds<FormFeature>,
@@ -117,7 +120,7 @@ async function answerSubmission(
   call: Interaction,
 ): Promise<void> {
   if ('errors' in outcome) {
-    // Errors at absent fields would be lost.
+    // Slack drops errors for fields that the view doesn't have.
     const shown = Object.keys(view.state?.values ?? {});
     const errors = Object.entries(outcome.errors).map(
       ([field, problem]) => [shown.includes(field) ? field : (shown[0] ?? field), problem] as const,
@@ -135,16 +138,16 @@ async function answerSubmission(
   }
 }
 
-/** Slack gives up on a form after 3 s. */
+/** Slack gives up on a form after 3 seconds. */
 const NOTIFY_WITHIN_MS = 2_600;
 
-/** @returns whether Slack accepted it in time; if not, the form must show it */
+/** @returns whether Slack accepted the message in time; if not, the form must show it */
 function trySending({ context, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
   const target = { person, channelId, threadTs, responseUrl: undefined };
   return respondBefore(context, target, message, arrivedAt + NOTIFY_WITHIN_MS);
 }
 
-/** Runs a form's long work and reports errors; ignores closed views. */
+/** Runs the long work of a form and reports its errors. Ignores closed views. */
 async function runMeanwhile({ meanwhile }: NextView, viewId: string, call: Interaction): Promise<void> {
   if (meanwhile === undefined) return;
   const { web, log } = call.context;
@@ -160,7 +163,7 @@ async function runMeanwhile({ meanwhile }: NextView, viewId: string, call: Inter
   }
 }
 
-/** Replaces "checking" with the result, or with the form and its input. */
+/** Replaces “checking” with the result, or with the form and its input. */
 async function showLateOutcome(
   outcome: SubmissionResult,
   feature: FormFeature,
@@ -181,12 +184,12 @@ async function showLateOutcome(
     } else if (outcome.say === undefined || isPlain(outcome.say)) {
       await update(noticeView(feature.form.title, toSections(outcome.say ?? textMessage('Done.'))));
     } else {
-      // Buttons and tables go to the channel, because a view with them can't stay open.
+      // A view with buttons or tables can't stay open, so they are posted in the channel.
       await update(noticeView(feature.form.title, [ANSWERED_ELSEWHERE]));
       await call.respond(outcome.say);
     }
   } catch (error) {
-    // The view was closed.
+    // The person has closed the view.
     if (!(error instanceof SlackApiError)) throw error;
     const reply = 'say' in outcome ? outcome.say : undefined;
     const text = 'errors' in outcome ? Object.values(outcome.errors).map(escapeText).join(' ') : 'Done.';
@@ -194,7 +197,7 @@ async function showLateOutcome(
   }
 }
 
-/** The form with its input; if that can't be rendered, only the errors. */
+/** The form with its input. If it can't be rendered, only the errors. */
 async function problemsView(
   feature: FormFeature,
   call: Interaction,

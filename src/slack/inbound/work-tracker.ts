@@ -4,20 +4,23 @@ import { type Acknowledgement, createAcknowledgement } from './acknowledgement.t
 
 /** Tracks pending deliveries, so that shutdown waits for them and no error is lost. */
 export interface WorkTracker {
-  /** @returns when done; never rejects */
+  /** @returns a promise that resolves when the work is done and never rejects */
   track(activity: string, run: () => Promise<void>): Promise<void>;
   /**
    * Handles a delivery and acknowledges it once its changes are committed: before the first reply, at the end, or on
-   * timeout. The caller doesn't wait, because that would keep Bolt's objects alive.
+   * timeout. The caller doesn't wait, because that would keep Bolt's objects in memory.
    */
   runInBackground(
     activity: string,
     ack: () => Promise<void>,
     run: (acknowledgement: Acknowledgement) => Promise<void>,
   ): void;
-  /** Waits for the currently pending work, at most this many milliseconds. */
+  /** Waits until the currently pending work is done, but no longer than `timeoutMs`. */
   waitForCurrent(timeoutMs: number): Promise<unknown>;
-  /** Waits until no work is pending. @returns false on timeout */
+  /**
+   * Waits until no work is pending.
+   * @returns false on timeout
+   */
   drained(timeoutMs: number): Promise<boolean>;
 }
 

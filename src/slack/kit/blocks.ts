@@ -25,11 +25,11 @@ import {
   utcMinute,
 } from './mrkdwn.ts';
 
-/* Blocks within Slack's limits. `mrkdwn.ts` escapes their texts; its helpers are re-exported here. */
+/* Blocks within Slack's limits. Their texts are escaped by `mrkdwn.ts`, whose helpers are re-exported here. */
 
 export * from './mrkdwn.ts';
 
-/** Chart block, missing in `@slack/types`. */
+/** The chart block, which is missing in `@slack/types`. */
 export interface DataVisualizationBlock {
   readonly type: 'data_visualization';
   readonly block_id?: string;
@@ -51,7 +51,7 @@ export interface DataVisualizationBlock {
 type CutElement = 'blocks' | 'buttons' | 'elements' | 'options' | 'rows';
 let onCut: (what: CutElement, found: number, limit: number) => void = () => undefined;
 
-/** Called for everything cut off by Slack's limits. Tests throw here: growing lists need pages. */
+/** Called for everything that Slack's limits cut off. Tests throw here, because lists that can grow need pages. */
 export function watchCuts(handle: typeof onCut): void {
   onCut = handle;
 }
@@ -61,14 +61,14 @@ function cutTo<T>(all: readonly T[], limit: number, what: CutElement): readonly 
   return all.slice(0, limit);
 }
 
-/** A message block. Views support no charts. */
+/** A block for messages. Views don't support charts. */
 export type AnyBlock = KnownBlock | DataVisualizationBlock;
 
 export interface Message {
-  /** For notifications and screen readers; no markup. */
+  /** For notifications and screen readers. Without markup. */
   readonly text: string;
   readonly blocks: readonly AnyBlock[];
-  /** Hint for text-only messages; mrkdwn. */
+  /** Hint for text-only messages, as mrkdwn. */
   readonly textOnlyHint?: string;
 }
 
@@ -80,19 +80,19 @@ export function header(text: string): HeaderBlock {
   return { type: 'header', text: plainText(text, LIMITS.headerText) };
 }
 
-/** @param texts mrkdwn with foreign parts escaped, one or more lines each */
+/** @param texts one or more lines of mrkdwn each; text from outside must be escaped */
 export function section(...texts: readonly Maybe<string>[]): SectionBlock {
   const text = truncateMarkup(dropMissing(texts).join('\n'), LIMITS.sectionText);
   return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
 }
 
-/** A longer fact takes the full width. */
+/** Longer facts take the full width. */
 const LONG_FACT = 400;
 
-/** Label and value, mrkdwn; undefined is omitted. */
+/** Label and value, as mrkdwn. Left out if the value is undefined. */
 export type Fact = readonly [label: string, value: string | undefined];
 
-/** Two columns, at most ten facts per section. Long ones take the full width to stay readable. */
+/** Two columns, with at most ten facts per section. Long facts take the full width to stay readable. */
 export function facts(pairs: readonly Fact[]): SectionBlock[] {
   const texts = pairs.flatMap(([label, value]) => (value === undefined ? [] : [`*${label}*\n${value}`]));
   const short = texts.filter((fact) => fact.length <= LONG_FACT);
@@ -121,7 +121,7 @@ export function lines(all: readonly Maybe<string>[]): SectionBlock[] {
   return parts.map((part) => section(part));
 }
 
-/** Never cuts: a line too long for a section continues in the next. */
+/** Never cuts: if a line is too long for a section, it continues in the next. */
 export function wholeLines(all: readonly Maybe<string>[]): SectionBlock[] {
   return lines(dropMissing(all).flatMap((line) => splitMarkup(line, LIMITS.sectionText)));
 }
@@ -139,7 +139,7 @@ export function context(...texts: readonly Maybe<string>[]): ContextBlock {
 
 export const divider: KnownBlock = { type: 'divider' };
 
-/** @param value an id, no content: a click reads everything again */
+/** @param value an id, not content, because a click reads everything again */
 export function button(
   actionId: string,
   text: string,
@@ -149,7 +149,7 @@ export function button(
     label,
   }: {
     readonly style?: 'primary' | 'danger' | undefined;
-    /** For screen readers, if the text alone is unclear. */
+    /** For screen readers, if the text alone isn't clear. */
     readonly label?: string | undefined;
   } = {},
 ): Button {
@@ -163,23 +163,23 @@ export function button(
   };
 }
 
-/** Menus whose options act as buttons, as `<button>:<value>`. */
+/** Menus whose options are buttons, as `<button>:<value>`. */
 const MENUS = ['order_more', 'reminder_more', 'names_more', 'owner_question'] as const;
 export type MenuId = (typeof MENUS)[number];
 
-/** The chosen menu option as a button; undefined for any other click. */
+/** The chosen option of a menu as a button. Undefined for any other click. */
 export function parseMenuChoice(actionId: string, option: string): { id: string; value: string } | undefined {
   const end = option.indexOf(':');
   if (!MENUS.some((menuId) => menuId === actionId) || end < 0) return undefined;
   return { id: option.slice(0, end), value: option.slice(end + 1) };
 }
 
-/** Slack limits the values of menu options. */
+/** Whether the values are within Slack's limit for menu options. */
 export function fitsMenu(buttons: readonly Button[]): boolean {
   return buttons.every(({ action_id, value = '' }) => `${action_id}:${value}`.length <= LIMITS.optionValue);
 }
 
-/** Buttons behind ⋯; undefined if none. Exceeding Slack's limit is a bug. */
+/** Buttons behind ⋯; undefined if there are none. Exceeding Slack's limit is a bug. */
 export function moreMenu(menuId: MenuId, buttons: readonly Maybe<Button>[]): Overflow | undefined {
   const all = dropMissing(buttons);
   if (all.length > LIMITS.overflow) throw new Error(`${all.length} buttons in the menu ${menuId}`);
@@ -209,7 +209,7 @@ export function hasAction(blocks: readonly AnyBlock[], actionId: string): boolea
   });
 }
 
-/** Buttons and an overflow menu; empty if none. */
+/** Buttons and an overflow menu. Empty if there are none. */
 export function actions(blockId: string, buttons: readonly Maybe<Button | Overflow>[]): ActionsBlock[] {
   const elements = [...cutTo(dropMissing(buttons), LIMITS.actions, 'buttons')];
   return elements.length === 0 ? [] : [{ type: 'actions', block_id: blockId, elements }];
@@ -220,7 +220,7 @@ export interface MenuOption {
   readonly text: string;
 }
 
-/** Cut at Slack's limit. */
+/** Truncated at Slack's limit. */
 export function menuOptions(options: readonly MenuOption[]): PlainTextOption[] {
   return cutTo(options, LIMITS.options, 'options').map(({ value, text }) => ({
     text: plainText(text, LIMITS.optionText),
@@ -248,7 +248,7 @@ export function menu(
   };
 }
 
-/** Raw text, a person without a ping, or a time in the reader's time zone. */
+/** Raw text, a person without a notification, or a time in the reader's time zone. */
 export type Cell = string | { readonly person: string } | { readonly moment: Date };
 
 export interface Table {
@@ -258,10 +258,13 @@ export interface Table {
   readonly pageSize?: number;
 }
 
-/** Rows per table; the rest goes on the next page. */
+/** Rows per table. Further rows are on the next page. */
 export const TABLE_ROWS = LIMITS.tableRows;
 
-/** Sortable and paged. Cell text is raw. If the table exceeds Slack's limit, the longest cells are cut. */
+/**
+ * Can be sorted and paged. Cell text isn't escaped. If the table exceeds Slack's limit, the longest cells are
+ * truncated.
+ */
 export function table({ caption, columns, rows, pageSize }: Table): DataTableBlock {
   const shown = cutTo(rows, TABLE_ROWS, 'rows');
   const texts = shown.flatMap((row) => row.filter((cell) => typeof cell === 'string'));
@@ -301,7 +304,7 @@ function tableCell(cell: Cell, limit: number): DataTableBlock['rows'][number][nu
   return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [element] }] };
 }
 
-/** The largest limit, up to `most`, at which all texts fit into `budget`. */
+/** The largest limit, at most `most`, with which all texts fit into `budget`. */
 function cutToFit(lengths: readonly number[], budget: number, most: number): number {
   const total = (limit: number) => lengths.reduce((sum, length) => sum + Math.min(length, limit), 0);
   let limit = most;
@@ -309,7 +312,10 @@ function cutToFit(lengths: readonly number[], budget: number, most: number): num
   return limit;
 }
 
-/** One bar per month; drops bars beyond Slack's limit. @param unit of the values */
+/**
+ * One bar per month. Drops bars beyond Slack's limit.
+ * @param unit of the values
+ */
 export function monthChart(
   title: string,
   unit: string,
@@ -334,7 +340,7 @@ export function monthChart(
 }
 
 /**
- * Replaces tables and charts, which some workspaces don't support, with text. For a retry after Slack refused the
+ * Replaces tables and charts, which some workspaces don't support, with text. Used to retry after Slack refused the
  * blocks.
  */
 export function dropNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {
@@ -374,7 +380,7 @@ function cellToText(cell: DataTableBlock['rows'][number][number]): string {
     .join('');
 }
 
-/** Blocks as mrkdwn lines, without buttons. For the last retry after Slack refused the blocks. */
+/** Converts blocks to lines of mrkdwn, without buttons. Used for the last retry after Slack refused the blocks. */
 export function blocksToText(blocks: readonly AnyBlock[]): string[] {
   return dropNewBlocks(blocks).flatMap((block) => {
     if (block.type === 'header') return [`*${escapeText(block.text.text)}*`];
@@ -392,15 +398,15 @@ export function textMessage(text: string): Message {
 }
 
 /**
- * Cuts long quotes to Slack's limits.
- * @param text for notifications and screen readers; mrkdwn with foreign parts escaped
+ * Truncates long quotes to Slack's limits.
+ * @param text for notifications and screen readers; mrkdwn in which text from outside is escaped
  */
 export function message(text: string, blocks: readonly Maybe<AnyBlock>[]): Message {
   const all = dropMissing(blocks);
   return { text: plain(text), blocks: fitToLimit(cutTo(all, LIMITS.messageBlocks, 'blocks')) };
 }
 
-/** Cuts the longest texts if a message exceeds Slack's total limit. */
+/** Truncates the longest texts if a message exceeds Slack's total limit. */
 function fitToLimit(blocks: readonly AnyBlock[]): AnyBlock[] {
   const kept = blocks.slice(0, LIMITS.messageBlocks);
   const lengths = kept.flatMap(listTexts).map((text) => text.length);

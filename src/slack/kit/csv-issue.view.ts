@@ -3,7 +3,7 @@ import { count } from './mrkdwn.ts';
 
 export const MORE_CELLS = 'The row has more cells than the header.';
 
-/** Follows the line number; plain text. */
+/** Follows the line number. Plain text. */
 export function csvIssueText(issue: CsvIssue): string {
   const limit = 'limit' in issue ? issue.limit.toLocaleString('en') : '';
   switch (issue.code) {

@@ -4,14 +4,15 @@ import type { Field, FieldErrors, Form, FormOrigin, FormValues } from './form.ts
 import { readForm, toFields } from './form.ts';
 
 /**
- * An editable list, declared once: one form adds an entry or edits the one in the form's subject. Display, parsing and
- * replies follow. Without an entry, it adds a new one. Without a call, the form isn't open yet.
+ * A list that can be edited, declared once. A single form adds an entry, or edits the entry in the form's subject.
+ * Display, parsing and replies follow from the declaration. Without an entry, a new one is added. Without a call, the
+ * form isn't open yet.
  */
 interface EditedList<Name extends string, Call, Sent, Entry, Declared extends z.ZodObject, Outcome> {
-  /** Defaults to the fields of a new entry. */
+  /** Default: the fields of a new entry. */
   readonly form: Omit<Form<Name>, 'fields'> & Partial<Pick<Form, 'fields'>>;
   fields(entry: Entry | undefined, values: FormValues, call: Call | undefined): Declared;
-  /** Overrides fields per workspace. */
+  /** Overrides fields for the workspace. */
   shown?(fields: Field[], values: FormValues, call: Call): Promise<Field[]>;
   find(call: Call, subject: string): Promise<Entry | undefined>;
   values(entry: Entry | undefined, call: Call): FormValues | Promise<FormValues>;

@@ -15,11 +15,9 @@ import {
 } from './blocks.ts';
 import { cleanReason } from './parse.ts';
 
-/**
- * A form field, declared once for the view, parsing and errors. Its name is `block_id` and `action_id` of the input.
- */
+/** A form field, declared once for display, parsing and errors. Its name is the input's `block_id` and `action_id`. */
 export interface Field {
-  /** Its JSON name in the service API, if it has one. */
+  /** The field's JSON name in the service API, if there is one. */
   readonly name: string;
   readonly label: string;
   readonly kind:
@@ -41,44 +39,44 @@ export interface Field {
   readonly placeholder?: string;
   /**
    * For `choice` (menu), `choices` (checkboxes) and `picks` (multi-select). `groups` is a multi-select of the
-   * workspace's user groups, known when the form opens.
+   * workspace's user groups, which are loaded when the form opens.
    */
   readonly options?: readonly MenuOption[];
   /** For `file`: accepted extensions. */
   readonly fileTypes?: readonly string[];
-  /** For `number`: checked by Slack. */
+  /** For `number`. Slack checks it. */
   readonly range?: { readonly min: number; readonly max: number };
   /** Changing the field updates the form. */
   readonly dispatches?: boolean;
 }
 
-/** A field's presentation. Its schema decides whether it is optional. */
+/** How a field is shown. Its schema determines whether it is optional. */
 export interface FieldDisplay extends Omit<Field, 'name' | 'optional'> {
-  /** Required, although the schema accepts nothing: checked elsewhere. */
+  /** Required although its schema accepts an empty value, which is checked elsewhere. */
   readonly isNeeded?: boolean;
 }
 
 const DISPLAYS = new WeakMap<z.core.$ZodType, FieldDisplay>();
 
 /**
- * Attaches a field's presentation to its schema. The schema gets the trimmed text, or a list of picks or lines;
- * undefined when empty. Its issues appear at the field.
+ * Attaches a field's display to its schema. The schema gets the trimmed text, a list of picks or lines, or undefined if
+ * empty. Its issues are shown at the field.
  */
 export function field<Schema extends z.ZodType>(display: FieldDisplay, schema: Schema): Schema {
-  // Several fields may share a schema.
+  // Fields may share a schema.
   const own = schema.clone();
   DISPLAYS.set(own, display);
   return own;
 }
 
-/** Text checked elsewhere, together with files or lines. */
+/** Text that is checked elsewhere, together with files or lines. */
 export const UNCHECKED_TEXT = z.string().optional();
 export const TYPED_OR_EMPTY = z.string().default('');
-/** Lines checked elsewhere. */
+/** Lines that are checked elsewhere. */
 export const TYPED_LINES = z.array(z.string()).optional();
 export const PICKED = z.array(z.string()).default([]);
 
-/** Text field; without a schema, it is checked elsewhere. */
+/** A text field. Without a schema, it is checked elsewhere. */
 export function typedField(label: string, more?: Partial<FieldDisplay>): typeof UNCHECKED_TEXT;
 export function typedField<Schema extends z.ZodType>(
   label: string,
@@ -102,7 +100,7 @@ export function toOptions(options: Options): readonly MenuOption[] {
   }));
 }
 
-/** A single choice, or checkboxes if its kind says so. */
+/** A single choice, or checkboxes, depending on the display's kind. */
 export function choiceField<Schema extends z.ZodType>(
   label: string,
   options: Options,
@@ -115,7 +113,7 @@ export function choiceField<Schema extends z.ZodType>(
 export const REQUIRED_TEXT = z.string('Fill this in.');
 
 const REASON: FieldDisplay = { label: 'Reason', kind: 'text' };
-/** On one line. */
+/** Without line breaks. */
 const reasonSchema = z.string().transform(cleanReason).optional();
 const requiredReasonSchema = z
   .string('Enter a reason.')
@@ -148,7 +146,7 @@ export function toFields(declared: z.ZodObject): Field[] {
 
 export type FieldErrors = Readonly<Record<string, string>>;
 
-/** Parsed values, or all errors together. */
+/** @returns the parsed values, or all errors */
 export function readForm<Declared extends z.ZodObject>(
   declared: Declared,
   values: FormValues,
@@ -176,7 +174,7 @@ function readInput(kind: Field['kind'] | undefined, value: string | readonly str
     const items = splitLines(typeof value === 'string' ? cleanText(value) : value?.map(cleanText));
     return items.length === 0 ? undefined : items;
   }
-  // Spaces may belong to a password.
+  // Spaces may be part of a password.
   const text = kind === 'secret' ? joinLines(value) : cleanText(joinLines(value) ?? '').trim();
   return text === '' ? undefined : text;
 }
@@ -208,7 +206,7 @@ export function joinErrors(
 }
 
 export interface Form<Name extends string = string> {
-  /** `callback_id`. */
+  /** `callback_id` of the form. */
   readonly name: Name;
   readonly title: string;
   readonly submit: string;
@@ -218,16 +216,16 @@ export interface Form<Name extends string = string> {
 /** One text per field, or several for list fields. */
 export type FormValues = Readonly<Record<string, string | readonly string[]>>;
 
-/** Stored in an open form. Contains no secret and no content. */
+/** Stored in an open form. Contains no secrets and no content. */
 export interface FormOrigin {
   readonly channelId: string;
   readonly threadTs?: string | undefined;
-  /** Id of the order, or name, that the form is about. */
+  /** The id of the order, or the name, that the form is about. */
   readonly subject?: string | undefined;
   readonly retryOf?: string | undefined;
-  /** The active account when the form was opened, which its values belong to. */
+  /** The account that was active when the form was opened. The form's values belong to it. */
   readonly accountId?: string | undefined;
-  /** Page of a paged view, from 1. */
+  /** Page of a paged view, starting at 1. */
   readonly page?: number | undefined;
 }
 
@@ -235,11 +233,11 @@ export interface FormView {
   readonly form: Form;
   readonly origin: FormOrigin;
   readonly values?: FormValues;
-  /** Above the fields, mrkdwn. */
+  /** Shown above the fields, as mrkdwn. */
   readonly intro?: readonly KnownBlock[];
-  /** Shown above the fields, for views that can't show field errors anymore. */
+  /** Shown above the fields in views that can no longer show field errors. */
   readonly problems?: readonly string[];
-  /** Issues of initial values, by field: Slack shows no field errors before a submission. */
+  /** Issues of initial values, by field. Slack shows no field errors before the form is submitted. */
   readonly fieldIssues?: Readonly<Record<string, string>>;
 }
 
@@ -266,7 +264,7 @@ export function formView(shown: FormView): ModalView {
   };
 }
 
-/** Text sections of a message, for a modal. */
+/** The text sections of a message, for a modal. */
 export function toSections({ blocks }: Message) {
   return blocks.filter((block) => block.type === 'section');
 }
@@ -280,7 +278,7 @@ export function noticeView(title: string, blocks: readonly KnownBlock[]): ModalV
   };
 }
 
-/** Copyable text: no markup, no escaping, every character kept. */
+/** Text to copy, without markup or escaping. Keeps every character. */
 export function preformatted(text: string): KnownBlock {
   const parts = text.match(/[\s\S]{1,3000}/gu)?.slice(0, 20) ?? [];
   return {
@@ -313,7 +311,7 @@ function element(field: Field, value: string | readonly string[] | undefined): I
     case 'text':
       return { type: 'plain_text_input', ...shared, ...initial };
     case 'secret':
-      // Secrets are never prefilled, so they aren't shown again.
+      // Secrets are never prefilled, so that they aren't shown again.
       return { type: 'plain_text_input', ...shared };
     case 'file':
       return {
@@ -410,7 +408,7 @@ function picker(field: Field, value: string | readonly string[] | undefined): In
   }
 }
 
-/** Detects concurrent edits of a form's content. */
+/** Detects concurrent edits of the content of a form. */
 export function fingerprint(shown: unknown): string {
   return createHash('sha256').update(JSON.stringify(shown)).digest('base64url').slice(0, 16);
 }

@@ -1,18 +1,18 @@
-/** Sliding-window rate limit per person. In memory, per process. */
+/** A sliding-window rate limit per person. Kept in the memory of each process. */
 export interface Limiter {
   /**
-   * Records one use, unless over the limit.
-   * @returns undefined if allowed, else the seconds to wait
+   * Records a use unless it would exceed the limit.
+   * @returns undefined if allowed, or the seconds to wait
    */
   take(personId: string): number | undefined;
   /** Undoes the latest use. */
   undo(personId: string): void;
 }
 
-/** Above this, people idle for a whole window are dropped. */
+/** Above this number, people who were idle for a whole window are dropped. */
 const MAX_PEOPLE = 1_000;
 
-/** Limits concurrency; further work waits in line. */
+/** Limits concurrency. Further work waits in a queue. */
 export function createSlots(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
   let free = limit;
   const waiting: (() => void)[] = [];
@@ -30,8 +30,8 @@ export function createSlots(limit: number): <T>(work: () => Promise<T>) => Promi
 }
 
 /**
- * @param limit uses per person in any `windowMs`
- * @param now monotonic clock in milliseconds
+ * @param limit uses per person within any `windowMs`
+ * @param now monotonic clock, in milliseconds
  */
 export function createLimiter(
   limit: number,

@@ -1,11 +1,11 @@
 import { DAY_MS } from '../../lib/duration.ts';
 
 /*
- * The only place with Slack's text rules and limits. Everything that a person or the service wrote passes `escapeText`
+ * Slack's rules and limits for text are only here. Everything that a person or the service wrote must pass `escapeText`
  * before it appears in a message.
  */
 
-/** Block Kit limits, in characters and counts. https://docs.slack.dev/reference/block-kit */
+/** Limits of Block Kit, in characters and counts. https://docs.slack.dev/reference/block-kit */
 export const LIMITS = {
   messageBlocks: 50,
   viewBlocks: 100,
@@ -26,7 +26,7 @@ export const LIMITS = {
   hint: 2_000,
   placeholder: 150,
   messageText: 4_000,
-  /** For all blocks of a message, without tables. Slack refuses a little above 13,000. */
+  /** For all blocks of a message except tables. Slack refuses slightly more than 13,000. */
   messageBlocksText: 12_500,
   /** For all table cells of a message. */
   tableText: 9_500,
@@ -39,14 +39,14 @@ export const LIMITS = {
   inputValue: 3_000,
 } as const;
 
-/** Adds an ellipsis; never splits a surrogate pair. */
+/** Adds an ellipsis. Never splits a surrogate pair. */
 export function truncate(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const cut = text.slice(0, limit - 1);
   return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
 }
 
-/** Never splits an entity, a mention or a date. */
+/** Never splits an entity, mention or date. */
 export function truncateMarkup(mrkdwn: string, limit: number): string {
   if (mrkdwn.length <= limit) return mrkdwn;
   return `${truncate(mrkdwn, limit)
@@ -54,7 +54,7 @@ export function truncateMarkup(mrkdwn: string, limit: number): string {
     .replace(/(?:&[a-z]{0,4}|<[^>]*)$/, '')}…`;
 }
 
-/** Splits mrkdwn at a limit; never inside an entity, a mention, a date or a surrogate pair. */
+/** Splits mrkdwn at a limit, but never within an entity, mention, date or surrogate pair. */
 export function splitMarkup(mrkdwn: string, limit: number): string[] {
   if (mrkdwn.length <= limit) return [mrkdwn];
   const parts = [''];
@@ -69,7 +69,7 @@ export function splitMarkup(mrkdwn: string, limit: number): string[] {
 export const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * Neutralizes foreign text for mrkdwn: no mentions, links, markup or hidden direction marks.
+ * Makes text from outside harmless in mrkdwn: without mentions, links, markup or hidden direction marks.
  * https://docs.slack.dev/messaging/formatting-message-text#escaping
  */
 export function escapeText(text: string): string {
@@ -79,17 +79,17 @@ export function escapeText(text: string): string {
       .replaceAll('&', '&amp;')
       .replaceAll('<', '&lt;')
       .replaceAll('>', '&gt;')
-      // A word joiner prevents markup and mentions such as "@here".
+      // A word joiner prevents markup, and mentions such as "@here".
       .replace(/([*~`]|(?<![\p{L}\d])_|_(?![\p{L}\d])|@(?=here|channel|everyone))/gu, '\u2060$1\u2060')
   );
 }
 
-/** The bot's own sentence with foreign text: keeps code style, escapes the rest. */
+/** For the bot's own sentences that contain text from outside. Keeps code style and escapes everything else. */
 export function ownSentence(text: string): string {
   return escapeText(text).replaceAll('\u2060`\u2060', '`');
 }
 
-/** One line, cut and escaped. */
+/** On one line, truncated and escaped. */
 export function quote(text: string, limit = 300): string {
   return escapeText(truncate(text.replace(/\s+/g, ' ').trim(), limit));
 }
@@ -103,7 +103,7 @@ export function code(text: string): string {
   return `\`${inside}\``;
 }
 
-/** Pings the person, so use it only for a message's recipients. */
+/** Notifies the person, so use it only for people to whom the message is addressed. */
 export function mention(userId: string): string {
   return /^[UW][A-Z0-9]+$/.test(userId) ? `<@${userId}>` : 'the bot';
 }
@@ -130,12 +130,12 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
 });
 
 const DAY_OF_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-/** Within 300 days, day and month imply the year. */
+/** Within 300 days, day and month determine the year. */
 const YEAR_IS_CLEAR_MS = 300 * DAY_MS;
 
 /**
- * The same for every reader: an expiry belongs to the zone, not the reader.
- * @param today omits the year of near days
+ * The same for every reader, because an expiry doesn't depend on the reader's time zone.
+ * @param today if given, the year of near days is left out
  */
 export function day(at: Date, today?: Date): string {
   const isNear = today !== undefined && Math.abs(at.getTime() - today.getTime()) < YEAR_IS_CLEAR_MS;
@@ -150,7 +150,10 @@ export function uncapitalized(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-/** `a, b and 3 more`. @param total number of texts, if not all are given */
+/**
+ * `a, b and 3 more`.
+ * @param total number of texts, if not all are given
+ */
 export function joinFirst(texts: readonly string[], limit: number, total = texts.length): string {
   const shown = texts.slice(0, limit);
   return `${shown.join(', ')}${total > shown.length ? ` and ${total - shown.length} more` : ''}`;
@@ -170,7 +173,7 @@ const LEADING_MENTIONS = /^(?:<[@!][^>]+>(?:, )?)+: (\p{L}?)/u;
  */
 export function plain(mrkdwn: string): string {
   const bare = mrkdwn
-    // Characters between word joiners are text.
+    // Characters between word joiners are text, not markup.
     .replace(/\u2060([*~`])\u2060|[*`\u2060]/g, '$1')
     .replace(LEADING_EMOJI, '')
     .replace(LEADING_MENTIONS, (_, first: string) => first.toUpperCase())
@@ -178,7 +181,7 @@ export function plain(mrkdwn: string): string {
   return truncateMarkup(bare, LIMITS.messageText);
 }
 
-/** Slack's ids of direct messages start with D, those of channels with C or G. */
+/** Slack's ids of direct messages start with D; those of channels start with C or G. */
 export function isDirectMessage(channelId: string): boolean {
   return channelId.startsWith('D');
 }

@@ -1,30 +1,30 @@
 import { z } from 'zod';
 import { type AnyBlock, actions, button, context } from './blocks.ts';
 
-/* Paging for lists that can outgrow a message. */
+/* Paging for lists that can get too long for a message. */
 
 export interface Page<T> {
   readonly shown: readonly T[];
-  /** Entries before it. */
+  /** Number of entries before the page. */
   readonly offset: number;
   readonly total: number;
 }
 
-/** The page at an offset; the last one if the list has shrunk. */
+/** The page at an offset. If the list has become shorter, the last page. */
 export function slicePage<T>(all: readonly T[], offset: number, size: number): Page<T> {
   const last = Math.max(0, Math.ceil(all.length / size) - 1) * size;
   const from = Math.min(Math.max(0, offset), last);
   return { shown: all.slice(from, from + size), offset: from, total: all.length };
 }
 
-/** A button's value: the list's arguments and the page offset. */
+/** The value of a paging button: the list's arguments and the offset of the page. */
 const pageRequest = z.object({ of: z.string(), offset: z.int().min(0) });
 export type PageRequest = z.output<typeof pageRequest>;
 
 /**
- * `21–40 of 73` with *Previous* and *Next*; empty if the list fits.
+ * `21–40 of 73` with *Previous* and *Next*. Empty if the list fits.
  * @param list prefix of the buttons' ids
- * @param of the list's arguments
+ * @param of arguments of the list
  */
 export function pageControls<T>(
   list: string,

@@ -5,14 +5,14 @@ import { truncate } from './blocks.ts';
 const MAX_REASON = 1_000;
 
 export interface CommandLine {
-  /** Lower case; empty if nothing was typed. */
+  /** In lower case; empty if nothing was typed. */
   readonly subcommand: string;
   readonly words: readonly string[];
   /** Text after ` -- `. */
   readonly reason: string | undefined;
 }
 
-/** Splits the time off the end of a line's words: `cafe.rest 2 at 2026-12-06 02:00`. */
+/** Splits off a time at the end of a command: `cafe.rest 2 at 2026-12-06 02:00`. */
 export function splitTime(words: readonly string[]): {
   readonly words: readonly string[];
   readonly sendAt: string | undefined;
@@ -23,10 +23,10 @@ export function splitTime(words: readonly string[]): {
     : { words: words.slice(0, at), sendAt: words.slice(at + 1).join(' ') };
 }
 
-/** Separator before a reason. Phones and Macs turn two hyphens into a dash. */
+/** Separates a reason from the command. Phones and Macs turn two hyphens into a dash. */
 const REASON = /(?:^|\s)(?:--|—|–)(?:\s+|$)/;
 
-/** Quotation marks around a word. No name, number or option contains any. */
+/** Quotation marks around a word. No name, number or option contains one. */
 const QUOTES = /^["“”„«»‘’‚'`]+|["“”„«»‘’‚'`]+$/g;
 
 export function parseCommandLine(typed: string): CommandLine {
@@ -45,13 +45,13 @@ export function parseCommandLine(typed: string): CommandLine {
   };
 }
 
-/** Without invisible characters, cut; undefined when empty. */
+/** Truncated and without invisible characters; undefined if empty. */
 export function cleanReason(text: string): string | undefined {
   const clean = text.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim();
   return clean === '' ? undefined : truncate(clean, MAX_REASON);
 }
 
-/** Slack links names, with the typed text after a bar. Mentions stay, because they identify people. */
+/** Slack turns names into links, with the typed text after a bar. Mentions stay, because they identify people. */
 function unwrapLinks(text: string): string {
   return text
     .replace(
@@ -61,7 +61,7 @@ function unwrapLinks(text: string): string {
     .replace(/<([@#!][^<>|\s]*)\|[^<>]*>/g, '<$1>');
 }
 
-/** For reasons: a mention becomes its typed text. */
+/** For reasons. Replaces a mention by its typed text. */
 function unwrapMentions(text: string): string {
   return unwrapLinks(
     text.replace(
@@ -77,7 +77,7 @@ function unescapeText(text: string): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 }
 
-/** Closest match of a mistyped word; undefined when none is close. */
+/** The closest match of a mistyped word; undefined if none is close. */
 export function findNearest(word: string, candidates: readonly string[]): string | undefined {
   // The input may be a prefix.
   const prefixMatch =
@@ -89,7 +89,7 @@ export function findNearest(word: string, candidates: readonly string[]): string
   return prefixMatch ?? (near ? best.candidate : undefined);
 }
 
-/** Suggestion for an unknown subcommand: a typo, or a name before or without a subcommand. */
+/** A suggestion for an unknown subcommand. It may be a typo, or there may be a name before it or instead of it. */
 export function suggestLine(
   { subcommand, words }: CommandLine,
   commands: readonly string[],

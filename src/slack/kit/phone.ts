@@ -1,14 +1,14 @@
 import { truncateMarkup } from './mrkdwn.ts';
 
-/* A message's length on a phone, in lines of 40 characters. Longer content goes behind a button. */
+/* A message's length on a phone, in lines of 40 characters. Longer content is behind a button. */
 
 const LINE = 40;
 
-/** Maximum lines of messages used for decisions or read repeatedly. */
+/** Maximum number of lines of messages that are used for decisions or read often. */
 export const MAX_LINES = { reply: 6, endedCard: 6, alarm: 14, plan: 16 } as const;
 export const ROW_OF_BUTTONS = 2;
 
-/** Approximate visible text of mrkdwn. */
+/** The approximate visible text of mrkdwn. */
 function estimateVisibleText(mrkdwn: string): string {
   return mrkdwn
     .replace(/<!date\^[^|>]*\|([^>]*)>/g, '$1')
@@ -27,7 +27,7 @@ export function phoneLines(mrkdwn: string): number {
 
 export function cutToLines(mrkdwn: string, maxLines: number): string {
   if (phoneLines(mrkdwn) <= maxLines) return mrkdwn;
-  // Binary search: a service message may have thousands of characters.
+  // Uses a binary search, because a message from the service may have thousands of characters.
   let [fits, tooLong] = [1, mrkdwn.length];
   while (tooLong - fits > 1) {
     const limit = Math.floor((fits + tooLong) / 2);
@@ -37,7 +37,7 @@ export function cutToLines(mrkdwn: string, maxLines: number): string {
   return truncateMarkup(mrkdwn, fits);
 }
 
-/** The first texts that fit into some lines on a phone. The last one is cut if needed. */
+/** The first texts that fit into a number of lines on a phone. The last one is truncated if needed. */
 export function fitLines(texts: readonly string[], maxLines: number): string[] {
   let room = maxLines;
   return texts.flatMap((text) => {

@@ -2,7 +2,7 @@ import { EVIDENCE } from '../../orders/order.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
 import { type NameOf, REGISTRY_RECORD } from './audit.view.ts';
 
-/** Looks up each person once. Falls back to the ID. */
+/** Looks up each person once. If a name isn't found, the id is used. */
 export function createNamer(directory: SlackDirectory): NameOf {
   const names = new Map<string, Promise<string>>();
   return (userId) => {

@@ -2,7 +2,7 @@ import { code, count } from '../kit/blocks.ts';
 
 /* Texts of audit log exports. */
 
-/** UTC days, including both. */
+/** The first and last day in UTC, both included. */
 export interface Span {
   readonly first: string;
   readonly last: string;

@@ -12,12 +12,15 @@ import { recordFindingText } from '../orders/record-finding.view.ts';
 import { retryReasonText, summaryText } from '../orders/summary.view.ts';
 import { differenceText } from './ledger.view.ts';
 
-/* Rows of the audit log: one per event, or one per item for events about several items of a bulk order. */
+/*
+ * Rows of the audit log. Each event is one row. If an event is about several items of a bulk order, each item is one
+ * row.
+ */
 
-/** Actor of orders settled by a registry record. */
+/** Actor of orders that were settled by a registry's record. */
 export const REGISTRY_RECORD = 'Registry record (RDAP)';
 
-/** Programs rely on these names. */
+/** Programs depend on these names. */
 export const AUDIT_COLUMNS = [
   'time_utc',
   'event',
@@ -49,12 +52,12 @@ export const AUDIT_COLUMNS = [
 
 type Row = Partial<Readonly<Record<(typeof AUDIT_COLUMNS)[number], string | undefined>>>;
 
-/** A person's name in the file; `system` is the bot. */
+/** Finds a person's name for the file. `system` is the bot. */
 export type NameOf = (userId: string) => Promise<string>;
 
 /** Events that show the request to the service. */
 const REQUEST_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set(['requested', 'sending']);
-/** Decisions of people. */
+/** Decisions made by people. */
 const DECISIONS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'approved',
   'emergency_approved',
@@ -67,7 +70,7 @@ export interface OrderLine {
   readonly n: number | undefined;
 }
 
-/** One line, or one per item for events about several items of a bulk order. */
+/** One line. If the event is about several items of a bulk order, one line per item. */
 export async function orderLines(event: AuditedEvent, nameOf: NameOf): Promise<OrderLine[]> {
   const { order, entry } = event;
   const items = order.bulk === undefined ? [] : affectedItems(order, entry);
@@ -78,7 +81,7 @@ export async function orderLines(event: AuditedEvent, nameOf: NameOf): Promise<O
   );
 }
 
-/** Events about several items. */
+/** Events that are about several items. */
 const MULTI_ITEM_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'stopped',
   'expired',
@@ -87,7 +90,7 @@ const MULTI_ITEM_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'invalidated',
 ]);
 
-/** The outcome of each item, for events that don't contain it. */
+/** The outcome of each item, for events that don't have it. */
 const MULTI_ITEM_OUTCOMES: Readonly<Partial<Record<OrderLogEntry['kind'], string>>> = {
   stopped: 'FAILED',
   expired: 'FAILED',
@@ -105,7 +108,7 @@ function affectedItems({ items }: Order, entry: OrderLogEntry): readonly OrderIt
   return items.filter(({ name, ctid }) => named.has(name) || sent.has(ctid));
 }
 
-/** Contains no secrets, because orders contain none. */
+/** Has no secrets, because orders have none. */
 export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: OrderItem): Promise<string[]> {
   const { order, entry } = event;
   const logged: AnyOrderLogEntry = entry;
@@ -143,7 +146,7 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
   });
 }
 
-/** Approvers at the time of an event, without those whose approvals had lapsed. */
+/** Approvers at the time of an event. Leaves out those whose approvals no longer counted. */
 function validApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
   const given = decisions.filter(({ kind, version }) => APPROVALS.has(kind) && version <= entry.version);
   const last = given.findLast(({ kind }) => kind === 'approved');
@@ -214,7 +217,7 @@ function findResult({ result, summary, why, hint }: AnyOrderLogEntry): string | 
   return hint && recordFindingText(hint);
 }
 
-/** The cells of one kind of event, besides time and people. */
+/** The cells of one kind of event, except for time and people. */
 type BuildRow<Kind> = (event: TeamEventOf<Kind>, nameOf: NameOf) => Row | Promise<Row>;
 
 const decisionRow =
@@ -350,7 +353,7 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: BuildRow<Kind> } = {
   }),
 };
 
-/** For events without an order. */
+/** For events that aren't about an order. */
 export async function teamEventRow(event: TeamEvent, nameOf: NameOf): Promise<string[]> {
   const confirmedBy = 'confirmedBy' in event ? event.confirmedBy : undefined;
   return cells({
@@ -401,7 +404,7 @@ function sentInput(
     return JSON.stringify({ statement: requestedEntry.statement, rows: requestedEntry.rows });
   const { secretField } = findTask(requestedEntry.task);
   const secret = hasSecretInput(order) && secretField !== undefined ? { [secretField]: '[secret]' } : {};
-  // For rows of a file, the log has no input, only their number.
+  // For rows of a file, the log has no input but only their number.
   const loggedInput = requestedEntry.input ?? item?.input;
   const input = typeof loggedInput === 'object' && loggedInput !== null ? loggedInput : {};
   return JSON.stringify({ ...input, ...secret });

@@ -15,7 +15,7 @@ import {
 } from './event-notification.view.ts';
 import { buildLedgerAlert, sendLedgerAlert } from './ledger-notifications.ts';
 
-/* One-time notifications of events. */
+/* Notifications about events. They are sent once. */
 
 export function createEventPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, sendUnchanged) => {
@@ -49,7 +49,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
       return undefined;
     }
     const origin = 'origin' in event ? event.origin : undefined;
-    // The person who decided is the last resort.
+    // If no other place accepts it, the person who decided gets it.
     const places = [
       async () => (origin?.channelId === '' ? undefined : origin),
       directMessagePlace(directory, event.actor),

@@ -34,7 +34,7 @@ export function ledgerMessage({ fingerprint, newest, anchor, waiting }: LedgerSu
 
 export interface LedgerSummary extends Pick<LedgerState, 'newest' | 'anchor'> {
   readonly fingerprint: string;
-  /** Seconds that events have waited for a seal, if unusual. */
+  /** For how many seconds events have waited for a seal, if that's unusual. */
   readonly waiting: number;
 }
 

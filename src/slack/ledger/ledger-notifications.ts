@@ -16,7 +16,7 @@ import {
   stalledMessage,
 } from './ledger.view.ts';
 
-/* Ledger notifications: differences, and the daily anchors. */
+/* Notifications about the ledger: differences, and daily anchors. */
 
 export async function findAlertPlace({ savedSettings }: SlackContext) {
   const { alertChannel, reminderChannel } = await savedSettings();
@@ -42,7 +42,7 @@ export async function sendLedgerAlert(
     await send({ ...common, purpose: `to:${admin}`, places: [directMessagePlace(context.directory, admin)] });
 }
 
-/** Posts a line a day in `ALERT_CHANNEL`, if set, with the hourly anchors in its thread. */
+/** Posts one line a day in `ALERT_CHANNEL`, if it is set, with the hourly anchors in its thread. */
 export function createAnchorPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
     const { alertChannel: channelId } = await context.savedSettings();
@@ -51,7 +51,6 @@ export function createAnchorPlanner(context: SlackContext): NotificationPlanner 
     const anchors = await context.seals.listAnchorsBetween(from, new Date(from.getTime() + DAY_MS));
     const line = await send({
       ...{ purpose: 'day', version: ONCE, since: from },
-      // Readers of reminders don't need hashes.
       places: [async () => ({ channelId })],
       message: () => anchorDayMessage(day),
     });

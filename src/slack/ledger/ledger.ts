@@ -16,7 +16,9 @@ import {
 } from './ledger-export.view.ts';
 import { parseDates, readSpan } from './span.ts';
 
-/* Exports the ledger, for admins, and receipts of orders, for people who can see them. Both are verified offline. */
+/*
+ * Exports the ledger for admins, and receipts of orders for people who can see the order. Both can be verified offline.
+ */
 
 async function* formatLines(
   lines: AsyncIterable<FileLine> | readonly FileLine[],
@@ -40,7 +42,7 @@ async function runLedger(call: CommandCall): Promise<void> {
     written += 1;
   });
   const said = await useTemporaryFile(lines, async (path) => {
-    // The first line is a header.
+    // The first line is the header.
     if (written === 1) return NOTHING_SEALED;
     const days = span === undefined ? '' : `-${span.first}-to-${span.last}`;
     const filename = `domain-steward-ledger${days}.jsonl`;
@@ -52,12 +54,12 @@ async function runLedger(call: CommandCall): Promise<void> {
   await call.respond(said);
 }
 
-/** Sends an order's receipt to people who may see it. */
+/** Sends the receipt of an order to a person who may see the order. */
 async function sendReceipt(call: Interaction, id: string): Promise<void> {
   const { context } = call;
   const order = await loadVisible(context.orders, toViewer(call), id);
   if (order === undefined) return call.respond(noSuchOrderText(id));
-  // So the receipt includes the order's latest events.
+  // Ensures that the receipt includes the order's latest events.
   await context.ledger.sealAndAnchor();
   const lines = await context.ledger.receipt(order, context.buildStatement(order));
   if (lines === undefined) return call.respond(NO_KEY);

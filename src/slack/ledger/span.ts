@@ -2,7 +2,7 @@ import { DAY_MS } from '../../lib/duration.ts';
 import { isCalendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { invalidSpanText, type Span, spanReversedText } from './audit-export.view.ts';
 
-/** @param start the default first day; the default last day is today */
+/** @param start the first day by default; the last day is today by default */
 export function readSpan(
   command: 'audit' | 'ledger',
   words: readonly string[],

@@ -6,8 +6,8 @@ import type { NotificationPlanner, WantedNotification } from '../outbound/notify
 import { ACTS_PER_MESSAGE, dayMessage, type NotifiedAct } from './mandate.view.ts';
 
 /*
- * A day's renewals by mandates are one message in the reminder channel. If there are many, its thread has the rest. The
- * content is recorded immediately, because posting may happen a day later.
+ * All renewals by mandates on one day are in one message in the reminder channel. If there are many, the others are in
+ * its thread. The content is recorded immediately, because it may be posted a day later.
  */
 
 export function createMandateDayPlanner(context: SlackContext): NotificationPlanner {
@@ -72,7 +72,7 @@ async function loadNotifiedActs(
   );
 }
 
-/** Whether a mandate's card waits for the daily message, whose thread it belongs to. */
+/** Whether the card of a mandate's order must wait for the daily message, because it is posted in its thread. */
 export function waitsForDayMessage({ mandate, threadTs }: Order): boolean {
   return mandate !== undefined && threadTs === undefined;
 }

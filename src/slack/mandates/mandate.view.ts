@@ -95,15 +95,15 @@ export function mandateIssueText(issue: MandateIssue): string {
   }
 }
 
-/** Covered names on the card. *Details* has all of them. */
+/** Covered names that the card shows. *Details* has all of them. */
 const COVERED_ON_CARD = 4;
 
-/** Skipped names on the card, whose warnings have two lines. */
+/** Skipped names that the card shows. Their warnings have two lines. */
 export const SKIPPED_ON_CARD = 2;
 
 /**
  * Shows which names a pending mandate covers.
- * @param mostHeld names shown per reason for skipping
+ * @param mostHeld maximum number of names shown per reason for skipping
  */
 export function previewLines(
   { names: all, lastYear, nextYear, held, others }: MandatePreview,
@@ -176,7 +176,7 @@ function mandateBlocks({
 
 export const MANDATES_SHOWN = 6;
 
-/** @param hidden private mandates that the reader can't see */
+/** @param hidden number of private mandates that the reader can't see */
 export function mandatesMessage(page: Page<MandateStatus>, waiting: readonly Order[], hidden = 0): Message {
   const inForce = page.total + hidden;
   const text =
@@ -202,7 +202,7 @@ function addButton(orderId = 'new') {
   });
 }
 
-/** Says why a mandate doesn't renew a name, and which order asks for approval. */
+/** Says why a mandate doesn't renew a name, and which order asks for approval instead. */
 function skippedLine({ name, held, orderId }: MandateAct): string {
   const order = orderId === undefined ? 'No order was created' : `Order ${code(orderId)} asks for approval`;
   return `${joinNames([name])}: ${held === undefined ? '' : skipReasonText(held)}. ${order}`;
@@ -210,7 +210,7 @@ function skippedLine({ name, held, orderId }: MandateAct): string {
 
 export interface NotifiedAct {
   readonly act: MandateAct;
-  /** The order sent automatically; undefined for a skipped name. */
+  /** The order that is sent automatically; undefined for a skipped name. */
   readonly order: Order | undefined;
 }
 
@@ -319,7 +319,7 @@ const END_REASONS = {
   log_differs: 'The database and the log disagree about it',
 } as const;
 
-/** A thread reply about an event of an active mandate; undefined for other events. */
+/** The thread reply to an event of an active mandate. Undefined for other events. */
 export function mandateReply(
   order: Order,
   entry: {
@@ -351,7 +351,7 @@ export function mandateReply(
   }
 }
 
-/** Whether the “in force” message already reports an event. */
+/** Whether the “in force” message already reports the event. */
 export function isAnnouncedInForce(
   { task, state }: Pick<Order, 'task' | 'state'>,
   { kind }: { readonly kind: string },
@@ -373,10 +373,10 @@ export function coveredText({ mandate: given, endsBeforeRenewal }: CoveringManda
   return `:repeat: A mandate (${code(order.id)}) renews it ${terms.notice} days before expiry for at most ${amountsText([terms.max_price])}.`;
 }
 
-/** All of them have their own lines above. */
+/** Number of names in the line; all of them have their own lines above. */
 const UNCOVERED_IN_LINE = 3;
 
-/** The last line of a digest, about names that are lost if no one acts. */
+/** The last line of a digest: names that are lost unless someone acts. */
 export function uncoveredText(uncovered: readonly string[], { hasService }: Capability): string {
   const named = escapeText(joinFirst(uncovered.map(displayName), UNCOVERED_IN_LINE));
   const missing = hasService ? 'no owner, no mandate and no open order' : 'no owner';

@@ -40,7 +40,7 @@ import {
   stoppedAllText,
 } from './mandate.view.ts';
 
-/* Requests, shows and ends mandates, and stops their unsent orders. */
+/* Requests, shows and ends mandates, and stops their orders before they are sent. */
 
 const mandateSchema = z.object({
   mandate_names: typedField(
@@ -87,7 +87,7 @@ const mandateSchema = z.object({
   reason: reasonField('Shown to the approvers.'),
 });
 
-/** An entry is an earlier mandate, whose terms prefill the form. */
+/** The form's entry is an earlier mandate, whose terms prefill the form. */
 const mandateForm = createListForm({
   form: { name: 'mandate', title: 'Request a mandate', submit: 'Request' },
   fields: () => mandateSchema,
@@ -101,7 +101,7 @@ const mandateForm = createListForm({
   save,
 });
 
-/** Without the end date. */
+/** Leaves out the end date. */
 function termsValues(input: unknown): FormValues {
   const terms = mandateTerms.safeParse(input).data;
   if (terms === undefined) return {};
@@ -154,7 +154,7 @@ async function endOne(call: ActionCall): Promise<void> {
   await call.respond(textMessage(outcome.ok ? endedText(call.value) : refusalText(outcome.refusal)));
 }
 
-/** Stops the unsent orders of a daily message, if the person is allowed to. */
+/** Stops the orders of a daily message that weren't sent yet, if the person is allowed to. */
 async function stopAll(call: ActionCall): Promise<void> {
   const { orders, notifyDue } = call.context;
   const acts = await orders.mandates.listActsOfDay(call.value);

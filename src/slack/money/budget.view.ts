@@ -28,7 +28,7 @@ import { type PageRequest, pageControls, slicePage } from '../kit/pages.ts';
 import { type HistoryEvent, type HistoryEventOf, needsMoreApprovals } from '../orders/order.view.ts';
 import { amountsText } from './price.view.ts';
 
-/* Texts of budgets: what is left, an order's share, and exceeded budgets. */
+/* Texts of budgets: the remaining amount, an order's share, and exceeded budgets. */
 
 const MONTHS = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
@@ -72,8 +72,8 @@ export function overBudgetFact(over: readonly MissingAmount[]): string {
 }
 
 /**
- * Budget text for a pending order's card; undefined if none applies.
- * @param waitedForRoom whether it is pending only because of the budgets
+ * The budget text on a pending order's card. Undefined if no budget applies.
+ * @param waitedForRoom whether the order is pending only because of the budgets
  */
 export function budgetFact(
   { shares, over, reservation }: BudgetComparison,
@@ -92,8 +92,8 @@ export function budgetFact(
 }
 
 /**
- * Only if a budget is exceeded, or an admin is no longer needed.
- * @param waitedForRoom whether it is pending only because of the budgets
+ * A warning if a budget is exceeded, or if an admin is no longer needed.
+ * @param waitedForRoom whether the order is pending only because of the budgets
  */
 export function budgetWarning({ over }: BudgetComparison, waitedForRoom: boolean): string | undefined {
   if (over.length > 0)
@@ -122,7 +122,7 @@ export function exceededBudgetFact(history: readonly HistoryEvent[]): string | u
 }
 
 /**
- * Asks admins to approve an exceeded budget; undefined otherwise.
+ * Asks admins to approve an order that exceeds a budget. Undefined for other events.
  * @param admins without the requester
  */
 export function overBudgetReply(event: HistoryEvent, admins: readonly string[]): Message | undefined {
@@ -141,21 +141,21 @@ export function overBudgetReply(event: HistoryEvent, admins: readonly string[]):
   return textMessage(said.join(' '));
 }
 
-/** Whether only the admin's approval for an exceeded budget is missing. */
+/** Whether only an admin's approval to exceed the budget is missing. */
 export function isWaitingOnlyForAdmin(history: readonly HistoryEvent[]): boolean {
   const last = history.findLast((event) => event.kind === 'approved');
   if (last?.overBudget === undefined || missingApprovals(last) > 0) return false;
   return (last.admins ?? []).length === 0;
 }
 
-/** Missing approvals, not counting the admin's. */
+/** Number of missing approvals, without the admin's. */
 function missingApprovals({ standing, required }: HistoryEventOf<'approved'>): number {
   return Math.max(0, required - standing);
 }
 
 export interface BudgetReader {
   readonly isAdmin: boolean;
-  /** BCP 47 tag for amounts. */
+  /** BCP 47 language tag, to format amounts. */
   readonly locale: string;
 }
 
@@ -191,7 +191,7 @@ export function budgetBlocks(
   ]);
 }
 
-/** `████░░░░░░ 40%`: the spent and reserved part. */
+/** `████░░░░░░ 40%`: the amount spent and reserved. */
 function budgetBar({ budget, booked, reserved }: BudgetStatus): string {
   const total = BigInt(budget.amount.minor);
   const used = booked + reserved;
@@ -200,7 +200,7 @@ function budgetBar({ budget, booked, reserved }: BudgetStatus): string {
   return `${'█'.repeat(filled)}${'░'.repeat(10 - filled)} ${percent}%`;
 }
 
-/** The remaining amount comes second, because phones show only the first columns. */
+/** The remaining amount is in the second column, because phones show only the first columns. */
 function statusCells(status: BudgetStatus, locale: string): readonly Cell[] {
   const { budget, booked, reserved, period } = status;
   const { currency } = budget.amount;
@@ -214,7 +214,7 @@ function statusCells(status: BudgetStatus, locale: string): readonly Cell[] {
   ];
 }
 
-/** A choice opens the budget's form. */
+/** Choosing a budget opens its form. */
 function editMenu(budgets: readonly Budget[]): AnyBlock {
   return menu(
     'budgets_edit',
@@ -248,7 +248,7 @@ export const BUDGET = {
   removed: (budget: Budget) => `I removed the budget for ${budgetLine(budget)}.`,
 } as const;
 
-/** @param budget the edited one */
+/** @param budget the budget to edit */
 export function budgetIntro(budget: Budget | undefined, currency: string): string {
   const current = budget === undefined ? '' : `Current budget: ${budgetLine(budget)}. `;
   return `${current}Amounts are in ${currency}. Months and years start at midnight UTC.`;

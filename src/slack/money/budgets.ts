@@ -9,7 +9,7 @@ import { createOpenAction } from '../open-form.ts';
 import { BUDGET, budgetIntro } from './budget.view.ts';
 import { PRICE_ISSUES } from './price.view.ts';
 
-/* The team's budgets. Everyone can see them, admins can change them. */
+/* The team's budgets. Everyone can see them; admins can change them. */
 const TAG = /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,49}$/u;
 
 function amountSchema(currency: string) {
@@ -23,7 +23,7 @@ function amountSchema(currency: string) {
 
 const AMOUNT: FieldDisplay = { label: 'Amount', kind: 'text', placeholder: '1000.00' };
 
-/** An empty amount removes an existing budget. */
+/** An empty amount removes the budget, if it exists. */
 function amountField(budget: Budget | undefined, currency: string): z.ZodType<Amount | undefined> {
   return budget === undefined
     ? field(AMOUNT, amountSchema(currency))

@@ -15,12 +15,12 @@ import type { SlackContext } from '../context.ts';
 import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
 import { type MoneyReport, moneyReport } from './money-report.view.ts';
 
-/** If the bot was off on the 1st, it posts the report until this day. */
+/** If the bot was off on the 1st, the report is posted until this day. */
 const LAST_DAY = 7;
-/** Covers twelve months. */
+/** Twelve months. */
 const AHEAD_MS = 366 * DAY_MS;
 
-/** Opens the previous month's report, at the month's first digest or later. */
+/** Makes the previous month's report due, from the first digest of the month on. */
 export async function openMoneyReport(context: SlackContext): Promise<void> {
   const report = await findDueReport(context);
   if (report !== undefined && (await hasBudgetsOrPrices(context)))

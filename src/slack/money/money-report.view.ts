@@ -13,21 +13,21 @@ export interface MoneyReport {
   readonly month: string;
   readonly spent: SpendSum;
   readonly byTask: readonly SpendLine[];
-  /** Renewals by mandates; the key is the mandate's order ID. */
+  /** Renewals by mandates. The key is the id of the mandate's order. */
   readonly byMandate: readonly SpendLine[];
   readonly unknownOutcomes: number;
-  /** Yearly cost of the names that lapsed. */
+  /** The yearly cost of the names that lapsed. */
   readonly saved: SpendSum;
-  /** The next twelve months, at today's prices. */
+  /** The next twelve months, at current prices. */
   readonly ahead: readonly SpendLine[];
   readonly aheadTotal: SpendSum;
-  /** As of the month's last day. */
+  /** As of the last day of the month. */
   readonly budgets: readonly BudgetStatus[];
   readonly decisions: readonly DecisionStatistics[];
   readonly problems: ReturnType<typeof countChanges>;
 }
 
-/** Lines per part. The file of `/domain spend` has all of them. */
+/** Lines per section. The file of `/domain spend` has all of them. */
 const SHOWN_LINES = 3;
 
 export function moneyReport(report: MoneyReport): Message {
@@ -57,7 +57,7 @@ export function moneyReport(report: MoneyReport): Message {
   ]);
 }
 
-/** The worst kinds, with their number of names. */
+/** The worst problems, with the number of names that have each. */
 function problemsLine(kind: string, problems: MoneyReport['problems']['new']): string | false {
   const byLabel = new Map<string, number>();
   for (const { code: found, names } of problems) {

@@ -33,15 +33,15 @@ import { csvIssueText, MORE_CELLS } from '../kit/csv-issue.view.ts';
 import { pageControls, slicePage } from '../kit/pages.ts';
 import type { HistoryEvent } from '../orders/order.view.ts';
 
-/* Texts of prices: the list, order costs and the cost of waiting. */
+/* Texts about prices: the list, the cost of an order and the cost of waiting. */
 
-/** For messages with several readers, such as cards. */
+/** For messages that several people read, such as cards. */
 const SHARED_LOCALE = 'en-GB';
 function amountText(amount: Amount): string {
   return formatAmount(amount, SHARED_LOCALE);
 }
 
-/** @param today omits the year of near days */
+/** @param today if given, the year of near days is left out */
 const dayText = (calendarDay: string, today?: string) =>
   day(new Date(`${calendarDay}T00:00:00Z`), today === undefined ? undefined : new Date(today));
 /** `A`, `A and B`, `A, B and C`. */
@@ -70,7 +70,7 @@ export function hasPremiumNote({ sums, mayCostMore }: OrderCost): boolean {
   return sums.length > 0 && mayCostMore;
 }
 
-/** Explains the sum; empty if the price is unknown. */
+/** Explains the sum. Empty if the price is unknown. */
 function costNotes(cost: OrderCost): string[] {
   if (cost.sums.length === 0) return [];
   const times = new Set(cost.names.flatMap(({ quote: found }) => found?.times ?? []));
@@ -110,7 +110,7 @@ export function priceChangeLine(now: OrderCost, atRequest: OrderCost | undefined
   return change === undefined ? undefined : `:warning: ${change}`;
 }
 
-/** A thread reply if the price at approval differs from the price at the request. */
+/** The thread reply if the price at the approval differs from the price at the request. */
 export function repricedReply(event: HistoryEvent, history: readonly HistoryEvent[]): Message | undefined {
   if (event.kind !== 'approved' || event.state === 'PENDING') return undefined;
   const change = costChange(costsInHistory(history).atRequest, event.price);
@@ -144,8 +144,8 @@ export function waitingText(steps: readonly WaitingStep[], today?: string): stri
 }
 
 /**
- * Steps after the first: `then late renewal (not guaranteed) until 14 Jan, then restore for about €98.00 until 13 Feb`;
- * undefined if there are none.
+ * The later steps: `then late renewal (not guaranteed) until 14 Jan, then restore for about €98.00 until 13 Feb`.
+ * Undefined if there are none.
  */
 export function laterText([, ...later]: readonly WaitingStep[], today?: string): string | undefined {
   const parts = later.flatMap((step) => {
@@ -165,7 +165,7 @@ export function quoteText(found: Quote | undefined): string {
   return found === undefined ? NO_PRICE : aboutText(found);
 }
 
-/** Price of a restore with its renewal: `about €98.00`. */
+/** The price of a restore including its renewal: `about €98.00`. */
 export function restoreText(step: Extract<WaitingStep, { kind: 'restore' }>): string {
   const { restore, renewal } = step;
   if (restore === undefined) return NO_PRICE;
@@ -225,10 +225,10 @@ function lineIssueText(found: LineIssue): string {
   }
 }
 
-/** Approximate maximum of Slack's field errors. */
+/** The approximate limit of Slack's field errors. */
 const ISSUES_LENGTH = 1_900;
 
-/** Plain text, with a line per issue. */
+/** Plain text, with one line per issue. */
 export function lineIssuesText(found: readonly LineIssue[]): string {
   const all = found.map((each) => `Line ${each.line}: ${lineIssueText(each)}`);
   let length = 0;
@@ -252,11 +252,11 @@ function priceValidity(price: Price, list: readonly Price[], today: string): str
 
 export interface PriceReader {
   readonly isAdmin: boolean;
-  /** BCP 47 tag for amounts. */
+  /** BCP 47 language tag, to format amounts. */
   readonly locale: string;
   /** YYYY-MM-DD */
   readonly today: string;
-  /** ISO 4217 code of new prices. */
+  /** ISO 4217 code for new prices. */
   readonly currency: string;
 }
 
@@ -315,7 +315,7 @@ function editMenu(list: readonly ListedPrice[]): AnyBlock {
   );
 }
 
-/** Reply after saving edits; mrkdwn. */
+/** The reply after edits were saved, as mrkdwn. */
 export function pricesSaved(edits: readonly PriceEdit[]): string {
   if (edits.length === 0) return 'Nothing changed, because the list already has these prices.';
   const added = edits.filter(({ before }) => before === undefined).length;

@@ -29,7 +29,7 @@ import { proposeToAdmins } from '../proposals/proposals.ts';
 import { sendFile } from '../send-file.ts';
 import { lineIssuesText, PRICE_ISSUES, PRICES, priceList, pricesSaved } from './price.view.ts';
 
-/* The team's price list. Everyone can see it, admins can change it. */
+/* The team's price list. Everyone can see it; admins can change it. */
 
 const priceSchema = z.object({
   zone: typedField('Zone', { placeholder: 'rest', isNeeded: true }, TYPED_OR_EMPTY),
@@ -107,7 +107,7 @@ async function loadPriceConditions({ context }: Interaction): Promise<PriceCondi
 }
 
 /**
- * Saves edits. Those that weaken a rule, mandate or budget wait for another admin's confirmation.
+ * Saves edits. An edit that weakens a rule, mandate or budget waits for another admin to confirm it.
  * @param field where an issue is shown
  */
 async function saveEdits(

@@ -28,7 +28,7 @@ import { createNamer } from '../ledger/actor-names.ts';
 import { sendFile } from '../send-file.ts';
 import { noSpanText, SPEND_COLUMNS, type SpendFigures, spendMessage, spendRows } from './spend.view.ts';
 
-/** Covers the chart's twelve months. */
+/** The twelve months of the chart. */
 const AHEAD_MS = 366 * DAY_MS;
 
 async function runSpend(call: CommandCall): Promise<void> {
@@ -74,7 +74,7 @@ async function loadFigures(call: Interaction, span: SpendSpan): Promise<SpendFig
   };
 }
 
-/** Finds out which purchases a person can't see. Looks up approver groups only if needed. */
+/** Determines which purchases the person can't see. Looks up approver groups only if needed. */
 async function createConcealment(
   call: Interaction,
   purchases: readonly Purchase[],

@@ -26,15 +26,15 @@ export interface SpendFigures {
   readonly span: string;
   readonly spend: Spend;
   readonly unknownOutcomes: number;
-  /** The next twelve months, at today's prices. */
+  /** The next twelve months, at current prices. */
   readonly ahead: readonly SpendLine[];
-  /** Next renewals of unused names, at today's prices. */
+  /** The next renewals of unused names, at current prices. */
   readonly unused: SpendSum;
   readonly budgets: readonly BudgetStatus[];
   readonly isAdmin: boolean;
-  /** ISO 4217 code of the chart. */
+  /** ISO 4217 code for the chart. */
   readonly currency: string;
-  /** The reader's BCP 47 tag. */
+  /** The reader's BCP 47 language tag. */
   readonly locale: string;
 }
 
@@ -67,7 +67,7 @@ export function spendMessage(shown: SpendFigures, offset: number): Message {
     total.names === 0
       ? `No spending in ${periodText(span)}.`
       : `Spent ${sumText(total, locale)} in ${periodText(span)}, for ${count(total.names, 'name')}.`;
-  // Phones show only the first columns, so the cost comes before the number of names.
+  // The cost comes before the number of names, because phones show only the first columns.
   const rows: (readonly Cell[])[] = [
     ...SECTIONS.flatMap((by) =>
       spendLines(spend, by).map((line): readonly Cell[] => [
@@ -158,7 +158,7 @@ function csvKey(by: (typeof SECTIONS)[number], key: string, nameOf: (userId: str
 
 export const SPEND_COLUMNS = ['list', 'what', 'names', 'names_without_price', 'amount', 'currency'] as const;
 
-/** One row per currency of a line. */
+/** One row for each currency of a line. */
 export function spendRows(
   { spend, ahead, unused }: Pick<SpendFigures, 'spend' | 'ahead' | 'unused'>,
   nameOf: (userId: string) => string,

@@ -3,7 +3,7 @@ import type { TeamEventOf } from '../../../ledger/events.ts';
 import type { EffectivePolicy } from '../../../policy/policy.ts';
 import { lines, type Message, message, section } from '../../kit/blocks.ts';
 
-/* Why no signed policy is in force, and what to do. */
+/* Says why no signed policy is in force, and what to do. */
 
 const PROBLEMS: Readonly<Record<CharterProblem, string>> = {
   not_signed:
@@ -17,7 +17,7 @@ const PROBLEMS: Readonly<Record<CharterProblem, string>> = {
 const UNTIL_SIGNED =
   'Until an admin signs again, the last signed version and the environment’s settings both apply, and every order needs at least one signed approval.';
 
-/** For `policy`, `settings` and `key`; undefined while a charter is valid or keys aren't used. */
+/** For `policy`, `settings` and `key`. Undefined if a charter is valid or keys aren't used. */
 export function charterNotice({ signsSettings, lapsed }: EffectivePolicy): string | undefined {
   if (lapsed !== undefined)
     return `⚠ *No signed policy is valid.* ${PROBLEMS[lapsed.problem]} ${UNTIL_SIGNED} Sign it with \`/domain key\`.`;
@@ -26,7 +26,7 @@ export function charterNotice({ signsSettings, lapsed }: EffectivePolicy): strin
     : undefined;
 }
 
-/** Alert when a charter becomes invalid or valid; undefined for other events. */
+/** The alert about a charter that has become invalid or valid. */
 export function charterStatusMessage({ status }: TeamEventOf<'charter_status'>): Message {
   if (status === 'counts') {
     const title = '✅ The signed policy is valid again';

@@ -28,7 +28,7 @@ export interface ShownKeys {
   readonly offset: number;
   readonly hasRoots: boolean;
   readonly maySignCharter: boolean;
-  /** Why no signed policy is in force; undefined: one is. */
+  /** Why no signed policy is in force; undefined if one is. */
   readonly notice: string | undefined;
 }
 
@@ -60,7 +60,7 @@ export function keysMessage({ keys, offset, hasRoots, maySignCharter, notice }: 
     keys.length === 0
       ? 'No passkeys yet.'
       : `Passkeys${hasRoots ? '' : ' (none is valid, because the operator hasn’t set SIGNING_ROOTS)'}`;
-  // First those that need the reader's action, then those with a button.
+  // Keys that need the reader's action come first, then other keys with a button.
   const rank = ({ mayVouch, mayRevoke }: ShownKey) => (mayVouch ? 0 : mayRevoke ? 1 : 2);
   const sorted = keys.toSorted((a, b) => rank(a) - rank(b));
   const page = slicePage(sorted, offset, KEYS_SHOWN);

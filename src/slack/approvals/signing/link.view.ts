@@ -20,7 +20,7 @@ const LEADS: Readonly<Record<LinkPurpose, string>> = {
 export function linkMessage(links: readonly (readonly [LinkPurpose, string])[]): Message {
   const texts = links.map(([purpose, address]) => [LEADS[purpose], address] as const);
   return message(texts.map(([lead, address]) => `${lead} ${address}`).join(' '), [
-    // Slack doesn't linkify preformatted text.
+    // Slack doesn't make links clickable in preformatted text.
     ...texts.map(([lead, address]) => section(`${lead}\n<${address}>`)),
     context(
       'This link is only for you. It works once, within 10 minutes. If Slack opens it in the app, open it in your browser instead (Safari, Chrome, Edge or Firefox).',
@@ -35,7 +35,10 @@ export const NO_SIGNING_ADDRESS =
 export const tooManyKeysText = (max: number) =>
   `You have ${max} passkeys, which is the limit. Revoke one you no longer use, then add another. If none of yours is valid, ask someone with a root passkey to revoke one.`;
 
-/** For an admin who can't sign protected settings. @param owners people with valid passkeys */
+/**
+ * For an admin who can't sign protected settings.
+ * @param owners people with valid passkeys
+ */
 export function noKeyText(owners: readonly string[]): string {
   const others =
     owners.length === 0

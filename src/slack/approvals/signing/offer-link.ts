@@ -2,9 +2,9 @@ import type { LinkPurpose } from '../../../approvals/signing/ports.ts';
 import type { Interaction } from '../../feature.ts';
 import { linkMessage, NO_SIGNING_ADDRESS, noKeyText } from './link.view.ts';
 
-/* Answers a click with a personal signing link. */
+/* Answers a click with a personal link for signing. */
 
-/** @param subject order, key, draft or change; empty for adding a key and for the current charter */
+/** @param subject id of the order, key, draft or change; empty for adding a key and for the current charter */
 export async function offerLink(
   { context, person, respond }: Interaction,
   purpose: LinkPurpose,
@@ -20,7 +20,7 @@ export async function offerLink(
   await respond(linkMessage(links));
 }
 
-/** Link for signing protected settings; names the key owners if the admin has no valid passkey. */
+/** The link for signing protected settings. If the admin has no valid passkey, names the people who have one. */
 export async function offerCharterLink(
   call: Interaction,
   purpose: 'charter' | 'policy' | 'settings',

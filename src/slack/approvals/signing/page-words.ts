@@ -12,7 +12,7 @@ import { readableFields } from '../../orders/statement.view.ts';
 import { replaceMentions } from '../../outbound/plain-names.ts';
 import { signingFacts, toPlainText } from './page-words.view.ts';
 
-/* Texts of the signing pages, taken from the cards. */
+/* Texts of the signing pages. They are the same as on the cards. */
 
 export function createPageTexts(context: SlackContext) {
   const { directory, currency } = context;

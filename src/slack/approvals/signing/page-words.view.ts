@@ -6,12 +6,10 @@ import { impactBlocks, moneyFacts, type UnusualFact, unusualLines } from '../../
 import { formatAccount, type HistoryEvent } from '../../orders/order.view.ts';
 import { findLoggedApprovers } from '../decision.view.ts';
 
-/* The briefing on the signing page. */
-
-/** Shown in separate sections of the page. */
+/** Facts that have their own sections on the page. */
 const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>(['policy', 'findings', 'impact']);
 
-/** The briefing beside the statement, as mrkdwn. */
+/** The briefing that is shown next to the statement, as mrkdwn. */
 export function signingFacts(order: Order, briefing: Briefing) {
   const { decision, history, preview } = briefing;
   const isWaiting = order.state === 'PENDING';
@@ -40,7 +38,7 @@ export function changesSinceRequest(history: readonly HistoryEvent[], isStricter
   ];
 }
 
-/** Plain text for a browser, without channel references, which only Slack can show. */
+/** Plain text for a browser. Removes references to channels, which only Slack can show. */
 export function toPlainText(mrkdwn: string): string {
   return plain(mrkdwn)
     .replace(/ \(<#[^<>]*>\)/g, '')

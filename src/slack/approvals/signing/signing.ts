@@ -18,7 +18,7 @@ import { keysMessage, type ShownKey } from './keys.view.ts';
 import { tooManyKeysText } from './link.view.ts';
 import { offerCharterLink, offerLink } from './offer-link.ts';
 
-/* Actions that need a signature are answered with a link. */
+/* Answers actions that need a signature with a link. */
 
 const runKey = async (call: CommandCall) => call.respond(await keysPage(call, 0));
 
@@ -48,14 +48,14 @@ async function keysPage(call: Interaction, offset: number): Promise<Message> {
   });
 }
 
-/** Refuses people who may not approve; the page checks again. */
+/** Refuses people who may not approve. The page checks this again. */
 async function sign(call: ActionCall): Promise<void> {
   const { context, person, value } = call;
   const order = await loadVisible(context.orders, toViewer(call), value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
   if (isPaused(order)) return offerLink(call, 'resume', order.id);
   const refusal = await checkCanApprove(context.orders, order, person.id);
-  // An admin may have to agree to exceeding a budget.
+  // An admin may need to agree to exceed a budget.
   if (refusal !== undefined && !(refusal.code === 'not_an_approver' && isAdmin(context, person)))
     return call.respond(refusalText(refusal));
   return offerLink(call, 'order', order.id);
