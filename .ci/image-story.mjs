@@ -1,4 +1,4 @@
-// The main story against what was built: Alice links an account and asks for a renewal, Bob approves it, and it goes out once.
+// The main scenario against what was built: Alice links an account and requests a renewal, Bob approves it, and it is sent once.
 //   node .ci/image-story.mjs IMAGE            in a container: read-only, without rights, not as root
 //   node .ci/image-story.mjs --folder FOLDER  the image's folder of .ci/image-steps.mjs
 import { ask, CHANNEL, linkAlice, reaches, startProcess, startSurroundings, until } from './story.mjs';

@@ -121,9 +121,9 @@ export const SETTINGS: Readonly<Record<string, Readonly<Partial<Record<Variable,
     ),
     WHOIS_SERVERS: setting(
       'WHOIS servers by zone, `zone=host[:port]`, comma-separated',
-      'as referred by IANA',
+      'those that IANA refers to',
     ),
-    CERTIFICATE_DAYS: setting('days before a certificate ends when the digest warns', '`14,7,3,1`'),
+    CERTIFICATE_DAYS: setting('days before a certificate expires on which the digest warns', '`14,7,3,1`'),
     LOOKUP_PRIVATE_ADDRESSES: setting(
       '`true` reads certificates from private and loopback addresses too, for a bot inside the network',
       '`false`',

@@ -72,7 +72,7 @@ function addNeeds({ commands = [], forms = [], actions = [] }: Feature, rows: Lo
   const needsOf = (part: keyof Feature, name: string): Needs => {
     const row = rows[part];
     const needs = typeof row === 'object' ? row[name] : row;
-    if (needs === undefined) throw new Error(`nothing says what must hold for ${name}`);
+    if (needs === undefined) throw new Error(`no precondition is declared for ${name}`);
     return needs;
   };
   return {

@@ -15,7 +15,7 @@ export const manifestCommand: Command = {
   usage: '--socket | --url https://HOST',
   summary: 'print the manifest of the Slack app, and the link that creates the app',
   details:
-    '--socket: Slack needs no way to the bot (Socket Mode). --url: the public address of the bot. The output is YAML; the link is in the comment at its end.',
+    '--socket: Socket Mode, for a bot that Slack can’t reach. --url: the public address of the bot. The output is YAML; the link is in the comment at its end.',
   options: { socket: { type: 'boolean', default: false }, url: { type: 'string' } },
   async run({ args, values, print }) {
     if (args.length > 0) throw new UsageError('manifest takes no arguments.');

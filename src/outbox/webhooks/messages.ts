@@ -129,6 +129,15 @@ const FINDING_TEXTS: Readonly<Record<DangerCode, string>> = {
   incident: 'it has an unexplained change',
 };
 
+const RESOLVED_TEXTS: Readonly<Record<DangerCode, string>> = {
+  expired: 'it is registered again',
+  all_lame: 'its nameservers answer for it again',
+  nameserver_registrable: 'none of its nameservers’ domains can be registered by anyone',
+  dnssec_broken: 'its DNSSEC is no longer broken',
+  certificate_expired: 'its certificate is valid again',
+  incident: 'it has no unexplained change any more',
+};
+
 const REMINDER_TEXTS: Readonly<Record<LifePhase, (expires: string) => string>> = {
   registered: (expires) => `expires on ${expires}, and this is the last reminder`,
   auto_renew_grace: (expires) => `expired on ${expires} and can still be renewed`,
@@ -156,7 +165,7 @@ const MANDATE_TEXTS: Readonly<Record<HoldReason, string>> = {
   too_late: 'it was too late to announce it a day before',
   not_announced: 'it couldn’t be announced a day before',
   moved_out: 'the mandate no longer covers it',
-  renewed_meanwhile: 'it was renewed meanwhile',
+  renewed_meanwhile: 'it was renewed in the meantime',
   let_go: 'it is set to lapse',
   mandate_ended: 'the mandate has ended',
 };
@@ -190,7 +199,7 @@ function formatText(event: WebhookEvent): string {
     case 'finding.opened':
       return `${event.data.name}: ${FINDING_TEXTS[event.data.code]}.`;
     case 'finding.closed':
-      return `${event.data.name}: resolved: ${FINDING_TEXTS[event.data.code]}.`;
+      return `${event.data.name}: ${RESOLVED_TEXTS[event.data.code]}.`;
     case 'reminder.last':
       return `${event.data.name} ${REMINDER_TEXTS[event.data.code](DAY.format(new Date(event.data.expires)))}.`;
     case 'order.unknown':

@@ -44,14 +44,14 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
       'Don’t use login links emailed to this name since then.',
       'Don’t turn off DNSSEC to make it resolve.',
     ],
-    call: 'The people who run its mail and website: others can now read and change both.',
+    call: 'The people who run its mail and website, because others can now read and change both.',
   },
   ds: {
     ask: [
       'Ask the people who run its DNS whether keys changed.',
       'Ask the service who changed the DS record, and with which account.',
     ],
-    dont: ['Don’t change nameservers until the DS matches: validating resolvers can’t reach the name.'],
+    dont: ['Don’t change nameservers until the DS record matches the zone’s keys: until then, validating resolvers can’t reach the name.'],
   },
   lock: {
     ask: [
@@ -59,7 +59,7 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
       'Have the lock set again, and get a new auth code.',
     ],
     dont: [
-      'Don’t request the auth code just to look at it: an unlocked name with a known code can be taken.',
+      'Don’t request the auth code unless you need it: with it, an unlocked name can be transferred away.',
     ],
   },
   owner: {
@@ -74,21 +74,21 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
     order:
       'Restore it with `/domain restore` before the deadline. There’s a fee, and after that day the name is lost.',
     dont: ['Don’t register it again: it isn’t available yet, and a restore brings it back.'],
-    call: 'The people who run its mail and website: both stop working.',
+    call: 'The people who run its mail and website, because both stop working.',
   },
   hold: {
     ask: [
-      'Look for an unanswered verification email to the registrant: many registries suspend a name after 15 days.',
+      'Look for an unanswered verification email to the registrant: registrars suspend a name after 15 days without an answer.',
       'Ask the service who set the hold, the registry (server hold) or the registrar (client hold), and why, such as an unpaid bill or a complaint. Ask how to lift it.',
     ],
     dont: ['Don’t change nameservers: during a hold they aren’t used.'],
-    call: 'The people who run its mail and website: both stop working.',
+    call: 'The people who run its mail and website, because both stop working.',
   },
   delegation_gone: {
     ask: ['Ask the service why the name is no longer in its zone, and who did it.'],
     order: 'If the service says it has no nameservers, set them with `/domain nameservers`.',
     dont: ['Don’t look for the fault in your nameservers: nothing points to them.'],
-    call: 'The people who run its mail and website: both stop working.',
+    call: 'The people who run its mail and website, because both stop working.',
   },
   nameserver_registrable: {
     ask: ['Register that server’s domain yourself if it’s available: its holder controls your name.'],

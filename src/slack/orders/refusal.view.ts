@@ -147,7 +147,7 @@ const PLAIN = {
 
 const SCHEDULE_ISSUES: Readonly<Record<ScheduleIssue, string>> = {
   unreadable: 'Write the time as a day and an hour, such as 2026-12-06 02:00.',
-  no_such_time: 'Your clocks skip that time on that day. Choose another time.',
+  no_such_time: 'That time doesn’t exist on that day, because clocks go forward. Choose another time.',
   past: 'That time is over. Choose a time at least 5 minutes ahead.',
   too_soon: 'That’s too soon. Choose a time at least 5 minutes ahead, or leave it out.',
   too_late: 'That’s too far ahead. Choose a time within 90 days.',

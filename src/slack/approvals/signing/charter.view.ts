@@ -9,7 +9,7 @@ const PROBLEMS: Readonly<Record<CharterProblem, string>> = {
   not_signed:
     'The signature of the policy and settings isn’t valid: its passkey was revoked as compromised, belongs to another host than PUBLIC_URL, or isn’t an admin’s.',
   rows_differ:
-    'Someone changed the policy or settings in the database, so they differ from the last signed version.',
+    'Someone changed the policy or settings in the database, so they differ from the last validly signed version.',
   events_missing:
     'Someone removed or changed passkey events in the database. No signature is valid until they’re restored from a backup.',
 };
