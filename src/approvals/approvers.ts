@@ -126,7 +126,6 @@ interface PeopleSource {
   readonly directory: Directory;
   /** Active stand-ins, keyed by absent person. */
   readonly standIns: People['standIns'];
-  readonly at: Date;
 }
 
 /**
@@ -135,7 +134,7 @@ interface PeopleSource {
  * @param options.allGroups looks up all groups, to find unreadable ones
  */
 export async function loadPeople(
-  { directory, standIns, at }: PeopleSource,
+  { directory, standIns }: PeopleSource,
   requirements: readonly Requirement[],
   userIds: readonly string[],
   { allGroups = false } = {},
@@ -161,7 +160,7 @@ export async function loadPeople(
     for (const member of members) listed.add(member);
   }
   const active = [...standIns].filter(
-    ([userId, standIn]) => listed.has(userId) && standIn.until > at && userIds.includes(standIn.userId),
+    ([userId, standIn]) => listed.has(userId) && userIds.includes(standIn.userId),
   );
   const involved = [
     ...new Set([
@@ -245,11 +244,7 @@ export async function loadDecisionContext(
   const deciding = findCurrentDeciders(evaluation, order, also);
   const areListed = deciding.every(({ approvers }) => userIds.every((userId) => approvers.includes(userId)));
   const away = areListed ? new Map() : standIns;
-  const people = await loadPeople(
-    { directory: context.directory, standIns: away, at: now },
-    deciding,
-    userIds,
-  );
+  const people = await loadPeople({ directory: context.directory, standIns: away }, deciding, userIds);
   return { now, order, evaluation, people };
 }
 
@@ -352,7 +347,7 @@ export async function loadDecisionQueue(
     };
   });
   const all = [...general, ...queries.flatMap(({ requirements }) => requirements)];
-  const known = await loadPeople({ directory: deps.directory, standIns, at }, all, [userId], options);
+  const known = await loadPeople({ directory: deps.directory, standIns }, all, [userId], options);
   const canDecide = (requirements: readonly Requirement[], requesters: ReadonlySet<string>) =>
     buildApproverRights({ requirements, requesters, userIds: [userId] }, known, settings, at).approvers.has(
       userId,

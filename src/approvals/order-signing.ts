@@ -181,9 +181,8 @@ async function loadGuard(context: SigningContext, order: Order): Promise<Sending
   const signedRequirements = requirements.list.filter(({ signed }) => signed);
   const approverIds = order.approvals.map(({ userId }) => userId);
   const at = context.now();
-  const known = await loadPeople({ directory, standIns: new Map(), at }, signedRequirements, approverIds);
-  const isKnown = known.unconfirmed.size === 0 && known.unreadableGroups.length === 0;
-  if (unknown.size > 0 || (!isKnown && signedRequirements.length > 0)) return undefined;
+  const known = await loadPeople({ directory, standIns: new Map() }, signedRequirements, approverIds);
+  if (unknown.size > 0 || known.unconfirmed.size > 0 || known.unreadableGroups.length > 0) return undefined;
   const facts = {
     order,
     use: trust,

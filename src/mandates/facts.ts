@@ -95,7 +95,7 @@ async function checkPolicy(
   const at = deps.now();
   const approverIds = mandate.approvals.map(({ userId }) => userId);
   const standIns = await loadApprovalStandIns(deps, mandate);
-  const known = await loadPeople({ ...deps, standIns, at }, requirements.list, approverIds);
+  const known = await loadPeople({ ...deps, standIns }, requirements.list, approverIds);
   const { isApproved } = evaluateProgress(requirements, {
     requesters: listRequesters(mandate),
     approvals: approverIds,

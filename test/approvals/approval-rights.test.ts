@@ -1,15 +1,20 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import {
   buildApproverRights,
   checkCanDecide,
+  findSilentPeople,
+  loadDecisionQueue,
   loadPeople,
+  loadStandIns,
   resolvePeople,
 } from '../../src/approvals/approvers.ts';
 import { buildDefaultRequirement, getRequestedRequirements } from '../../src/approvals/requirements.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
+import type { Order } from '../../src/orders/order.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
-import { newOrder } from '../orders/sample.ts';
+import { newDemand, newOrder } from '../orders/sample.ts';
+import { contextWith } from '../support/context.ts';
 import { newTeamSettings } from '../support/settings.ts';
 
 const order = newOrder(['cafe.rest'], { requesterId: 'U0ALICE' });
@@ -89,7 +94,7 @@ describe('the current policy', () => {
     const now = new Date();
     const requirement = buildDefaultRequirement(await loadSettings(), ['cafe.rest']);
     const { list } = getRequestedRequirements(order, await loadSettings());
-    const known = await loadPeople({ directory, standIns: new Map(), at: now }, [requirement], userIds);
+    const known = await loadPeople({ directory, standIns: new Map() }, [requirement], userIds);
     return buildApproverRights(
       { requirements: list, requesters: new Set(), userIds },
       known,
@@ -148,5 +153,135 @@ describe('the current policy', () => {
     expect(said(checkCanDecide(order, 'U0CAROL', 'deny', policy))).toMatch(
       /doesn’t confirm that you’re still a member/,
     );
+  });
+});
+
+describe('silent approvers and stand-ins', () => {
+  const GROUPS: Readonly<Record<string, readonly string[]>> = {
+    S0LEADS: ['U0CAROL', 'U0BOB'],
+    S0OTHERS: ['U0BOB'],
+  };
+  const readGroups: string[] = [];
+  const directory = {
+    findMembership: async () => 'member',
+    listGroupMembers: async (id: string) => {
+      readGroups.push(id);
+      return GROUPS[id];
+    },
+  } as const;
+
+  test.each<[string, approvers: string[], silent: string[], expected: string[], readGroups: number]>([
+    ['are those listed as silent, also in a notified group', ['U0BOB', 'S0LEADS'], ['U0BOB'], ['U0BOB'], 1],
+    ['are those only in a silent group', ['S0LEADS', 'S0OTHERS'], ['S0LEADS'], ['U0CAROL'], 2],
+    ['are nobody if none is listed, which reads no group', ['U0BOB', 'S0LEADS'], [], [], 0],
+  ])('silent approvers %s', async (_, approvers, silent, expected, reads) => {
+    readGroups.length = 0;
+    expect([...(await findSilentPeople(directory, [{ approvers, silent }]))]).toEqual(expected);
+    expect(readGroups).toHaveLength(reads);
+  });
+
+  test.each<[string, away: string, standIn: string, isNotified: boolean]>([
+    ['of an approver', 'U0CAROL', 'U0DORA', true],
+    ['of another person', 'U0EVE', 'U0DORA', false],
+    ['of a silent approver', 'U0SAM', 'U0DORA', false],
+    ['who is an approver', 'U0CAROL', 'U0BOB', false],
+    ['of the requester', 'U0ALICE', 'U0DORA', false],
+    ['who is the requester', 'U0CAROL', 'U0ALICE', false],
+  ])('the stand-in %s is notified only if they may approve', async (_, away, userId, isNotified) => {
+    const standIns = new Map([[away, { userId, until: new Date() }]]);
+    const context = contextWith({
+      ...{ directory, now: () => new Date() },
+      standIns: { current: async () => standIns },
+    });
+    const { list, ...requirements } = newDemand(['cafe.rest']);
+    const people = { approvers: ['S0LEADS', 'U0SAM', 'U0ALICE'], silent: ['U0SAM'] };
+    const found = await loadStandIns(context, order, {
+      ...requirements,
+      list: list.map((each) => ({ ...each, ...people })),
+    });
+    expect([...found]).toEqual(isNotified ? [...standIns] : []);
+  });
+
+  test('the members of groups aren’t read if no one is away', async () => {
+    readGroups.length = 0;
+    const nobody = { standIns: { current: async () => new Map() }, directory, now: () => new Date() };
+    const { list, ...requirements } = newDemand(['cafe.rest']);
+    const leads = list.map((each) => ({ ...each, approvers: ['S0LEADS'] }));
+    await loadStandIns(contextWith(nobody), order, { ...requirements, list: leads });
+    expect(readGroups).toEqual([]);
+  });
+
+  test('only stand-ins of approvers are looked up', async () => {
+    const asked: string[] = [];
+    const findMembership = async (id: string) => {
+      asked.push(id);
+      return 'unknown' as const;
+    };
+    const standIns = new Map(
+      [
+        ['U0EVE', 'U0DORA'],
+        ['U0BOB', 'U0DORA'],
+        ['U0SAM', 'U0NINA'],
+      ].map(([away = '', userId = '']) => [away, { userId, until: new Date() }]),
+    );
+    const approvers = [buildDefaultRequirement(newTeamSettings({ approvers: ['U0BOB', 'U0SAM'] }), [])];
+    const source = { directory: { ...directory, findMembership }, standIns };
+    const { unconfirmed } = await loadPeople(source, approvers, ['U0DORA']);
+    expect(asked).toEqual(['U0BOB', 'U0DORA']);
+    expect([...unconfirmed]).toEqual(['U0DORA']);
+  });
+});
+
+describe('the decision queue', () => {
+  const RULE = { kind: 'rule', version: 1, index: 0, name: 'finance' } as const;
+  const { list, ...requirements } = newDemand(['cafe.rest']);
+  const byRule = {
+    requirements: {
+      ...requirements,
+      list: list.map((each) => ({ ...each, rule: RULE, approvers: ['U0CFO'] })),
+    },
+  };
+  const approved = { approvals: [{ userId: 'U0BOB', at: new Date() }] };
+
+  test.each<[string, userId: string, Partial<Order>[], selfAllowed: boolean, found: string]>([
+    ['an approver in the settings', 'U0BOB', [], false, 'approver'],
+    ['another person', 'U0EVE', [{}], false, ''],
+    ['an approver of a rule, without orders', 'U0CFO', [], false, ''],
+    ['an approver of a rule', 'U0CFO', [byRule], false, 'approver, decides 1'],
+    ['an approver', 'U0BOB', [{}], false, 'approver, decides 1'],
+    ['an approver, if a rule names others', 'U0BOB', [byRule], false, 'approver'],
+    ['an approver who has approved', 'U0BOB', [approved], false, 'approver'],
+    [
+      'an approver, after another approval',
+      'U0BOB',
+      [{ approvals: [{ userId: 'U0CFO', at: new Date() }] }],
+      false,
+      'approver, decides 1',
+    ],
+    ['an approver’s own order', 'U0BOB', [{ requesterId: 'U0BOB' }], false, 'approver'],
+    ['an approver’s own order, if allowed', 'U0BOB', [{ requesterId: 'U0BOB' }], true, 'approver, decides 1'],
+    ['an unknown order of a rule', 'U0BOB', [{ ...byRule, state: 'UNKNOWN' }], false, 'approver, settles 1'],
+    [
+      'an unknown order, for its approver',
+      'U0CFO',
+      [{ ...byRule, state: 'UNKNOWN' }],
+      false,
+      'approver, settles 1',
+    ],
+  ])('of %s (%s)', async (_, userId, overrides, allowSelfApproval, expected) => {
+    const context = contextWith({
+      now: () => new Date(),
+      loadSettings: async () => newTeamSettings({ allowSelfApproval }),
+      standIns: { current: async () => new Map() },
+      directory: { findMembership: async () => 'member', listGroupMembers: async () => [] },
+    });
+    const orders = overrides.map((each) => newOrder(['cafe.rest'], each));
+    const { isApprover, toDecide, toResolve } = await loadDecisionQueue(context, userId, orders);
+    const parts = [
+      isApprover && 'approver',
+      toDecide.length > 0 && `decides ${toDecide.length}`,
+      toResolve.length > 0 && `settles ${toResolve.length}`,
+    ];
+    expect(parts.filter((part) => part !== false).join(', ')).toBe(expected);
   });
 });

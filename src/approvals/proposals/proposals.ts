@@ -183,7 +183,7 @@ async function checkPerson(
 ): Promise<Refusal | undefined> {
   const at = orders.now();
   const [settings, standIns] = await Promise.all([orders.loadSettings(), orders.standIns.current(at)]);
-  const known = await loadPeople({ directory: orders.directory, standIns, at }, requirements, [userId]);
+  const known = await loadPeople({ directory: orders.directory, standIns }, requirements, [userId]);
   const question = { requirements, requesters: new Set([proposer]), userIds: [userId] };
   return checkApprover(buildApproverRights(question, known, settings, at), userId, 'confirm_facts');
 }
@@ -212,7 +212,7 @@ async function countConfirmations(
     buildProposalSubject({ orders }, proposal),
   ]);
   const [{ people }, signers] = await Promise.all([
-    loadPeople({ directory: orders.directory, standIns, at }, requirements, approvals),
+    loadPeople({ directory: orders.directory, standIns }, requirements, approvals),
     orders.signing.findSigners(confirmations, subject),
   ]);
   const requesters = new Set([proposer]);

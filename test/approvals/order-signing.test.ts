@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import { buildSignedSubject, createOrderSigning } from '../../src/approvals/order-signing.ts';
+import { buildChallenge } from '../../src/approvals/signing/approval.ts';
+import type { TeamSettings } from '../../src/config/environment.ts';
+import type { Membership, SigningRows } from '../../src/orders/ports.ts';
+import { hoursLater, newDemand, newOrder, START } from '../orders/sample.ts';
+import { rule } from '../policy/sample.ts';
+import { NO_POLICY } from '../support/nothing-known.ts';
+import { newTeamSettings } from '../support/settings.ts';
+import { newLog, newNonce, newSigner, rootsOf, VERIFIER } from './signing/sample.ts';
+
+/* Without a charter, the approvers in the environment sign renewals: here Bob, whose key Anna has vouched for. */
+
+const [anna, bob] = [newSigner('U0ANNA'), newSigner('U0BOB')];
+const KEYS = newLog([anna, bob], [[anna, bob]]);
+const TRUST = { roots: rootsOf(anna), verifier: VERIFIER, witness: undefined };
+const ROWS: SigningRows = {
+  log: { keys: KEYS, charters: [] },
+  policy: { version: 0, rules: [] },
+  saved: {},
+  standIns: new Map(),
+};
+
+interface World {
+  readonly settings?: Partial<TeamSettings>;
+  readonly memberships?: Readonly<Record<string, Membership>>;
+  readonly rows?: Partial<SigningRows>;
+}
+
+function signingOf(
+  { settings = {}, memberships = {}, rows = {} }: World = {},
+  trust = true,
+  onRead = () => 0,
+) {
+  return createOrderSigning({
+    trust: trust ? TRUST : undefined,
+    readRows: async () => {
+      onRead();
+      return { ...ROWS, ...rows };
+    },
+    directory: {
+      findMembership: async (id) => memberships[id] ?? 'member',
+      listGroupMembers: async () => undefined,
+    },
+    applySaved: () => newTeamSettings(settings),
+    environmentSettings: newTeamSettings(settings),
+    ruleFacts: NO_POLICY.ruleFacts,
+    now: () => START,
+  });
+}
+
+const unsigned = newOrder(['cafe.rest'], { state: 'APPROVED' });
+const { challenge, bound } = buildChallenge('U0BOB', buildSignedSubject(unsigned, 0), newNonce());
+const click = { userId: 'U0BOB', at: START };
+const signature = { ...click, signed: { signature: bob.authenticator.assert(challenge), bound } };
+const signed = { ...unsigned, approvals: [signature] };
+const clicked = { ...unsigned, approvals: [click] };
+const REFUSING = { version: 1, rules: [rule({ decision: 'refuse' })] };
+
+const obstacleTo = async (order: typeof signed, world: World, now: Partial<SigningRows> = {}) => {
+  const guard = await signingOf(world).loadGuard(order);
+  if (guard === undefined || guard === 'no_signatures') return guard ?? 'later';
+  return guard.verify({ ...ROWS, ...world.rows, ...now, order });
+};
+const differs = (...all: readonly string[]) => ({ kind: 'not_signed', differs: all });
+
+test.each<[string, typeof signed, World, unknown]>([
+  ['is sent with Bob’s signature', signed, {}, undefined],
+  ['isn’t sent with a click', clicked, {}, differs('unsigned')],
+  ['isn’t sent without approvals', unsigned, {}, differs('count')],
+  ['isn’t sent after Bob has left', signed, { memberships: { U0BOB: 'left' } }, differs('key')],
+  ['waits while Slack doesn’t return Bob', signed, { memberships: { U0BOB: 'unknown' } }, 'later'],
+  ['waits while Slack doesn’t return a key’s owner', signed, { memberships: { U0ANNA: 'unknown' } }, 'later'],
+  [
+    'waits while Slack doesn’t return an approver without a key',
+    { ...clicked, approvals: [{ ...click, userId: 'U0CAROL' }] },
+    { settings: { approvers: ['U0CAROL'] }, memberships: { U0CAROL: 'unknown' } },
+    'later',
+  ],
+  ['waits while Slack doesn’t return a group', signed, { settings: { approvers: ['S0LEADS'] } }, 'later'],
+  ['is sent with a click if nobody has to sign', clicked, { settings: { approvalTasks: [] } }, undefined],
+  [
+    'isn’t sent if a rule refuses it',
+    signed,
+    { rows: { policy: REFUSING, log: { keys: { ...KEYS, isWhole: false }, charters: [] } } },
+    differs('refused'),
+  ],
+])('an order that Bob has to sign %s', async (_, order, world, expected) => {
+  expect(await obstacleTo(order, world)).toEqual(expected);
+});
+
+test('an order is checked again if the policy changed since', async () => {
+  expect(await obstacleTo(signed, {}, { policy: REFUSING })).toEqual({ kind: 'changed' });
+});
+
+test('without keys, only orders without signed requirements are sent', async () => {
+  const { loadGuard } = signingOf({}, false);
+  expect(await loadGuard(unsigned)).toBe('no_signatures');
+  const { list, ...requirements } = newDemand(['cafe.rest']);
+  const needsSignature = { ...requirements, list: list.map((each) => ({ ...each, signed: true })) };
+  const guard = await loadGuard({ ...signed, requirements: needsSignature });
+  if (guard === undefined || guard === 'no_signatures') throw new Error('it would be sent');
+  expect(await guard.verify({ ...ROWS, order: signed })).toEqual(differs('no_keys'));
+});
+
+test.each([
+  ['without a signature', true, [click], []],
+  ['without keys', false, [signature], []],
+  ['with a signature', true, [click, signature], ['read']],
+] as const)('approvals %s read the keys only if needed', async (_, trust, approvals, expected) => {
+  const reads: string[] = [];
+  const { findSigners } = signingOf({}, trust, () => reads.push('read'));
+  const signers = await findSigners(approvals, buildSignedSubject(unsigned, 0));
+  expect(reads).toEqual(expected);
+  expect([...signers]).toEqual(expected.map(() => 'U0BOB'));
+});
+
+test('a stand-in ends at its time', async () => {
+  const ends = (hours: number) => ({ userId: 'U0EVE', until: hoursLater(hours) });
+  const standIns = new Map([
+    ['U0BOB', ends(0)],
+    ['U0CAROL', ends(1)],
+  ]);
+  const { current } = signingOf({ rows: { standIns } }).standIns;
+  expect([...(await current(START)).keys()]).toEqual(['U0CAROL']);
+});
