@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '../lib/duration.ts';
 import { ANNOUNCEMENT_MS } from '../mandates/acting.ts';
 import { endMandatesAfterRestore } from '../mandates/life.ts';
-import { changeOrder } from './change-order.ts';
+import { type ChangeDecision, changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { computeDeadlines } from './deadlines.ts';
 import { type Order, type OrderEvent, waitsForScheduledTime } from './order.ts';
@@ -115,7 +115,10 @@ interface RestoreSign {
 }
 
 /** Why a database may have been restored while no bot ran. */
-function findRestoreSign({ database, server, last }: HeartbeatReading, now: Date): RestoreSign | undefined {
+export function findRestoreSign(
+  { database, server, last }: HeartbeatReading,
+  now: Date,
+): RestoreSign | undefined {
   if (last === undefined) return undefined;
   if (last.database !== database)
     return { why: 'another database, or a server that was promoted', isCopy: true };
@@ -129,7 +132,7 @@ function findRestoreSign({ database, server, last }: HeartbeatReading, now: Date
 }
 
 /** Why a database seems to lack commits that this process has seen in it. For the log. */
-function findRewindSign(
+export function findRewindSign(
   known: KnownDatabase,
   { database, isBehind, last }: HeartbeatReading,
 ): string | undefined {
@@ -158,20 +161,21 @@ async function invalidateUnsent(
   // copy of a data folder looks the same, though, so they need approval again.
   const trustedUntil = isCopy || lastSeen === undefined ? now : new Date(lastSeen.getTime() + MAX_SILENCE_MS);
   for (const orderId of await deps.store.listUnsentIds()) {
-    const outcome = await changeOrder(deps, orderId, (order) => {
-      if (isScheduledAfter(order, now)) return { refusal: { code: 'not_due' } };
-      if (waitsForScheduledTime(order) && isScheduledAfter(order, trustedUntil))
-        return { event: buildLateReopening(order, now) };
-      return order.state === 'APPROVED' || order.state === 'EXECUTING'
-        ? { event: { type: 'invalidated', summary: { code: 'database_restored' } } }
-        : { refusal: { code: 'not_due' } };
-    });
+    const outcome = await changeOrder(deps, orderId, (order) => decideUnsent(order, now, trustedUntil));
     if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have been sent before: not sent');
   }
   // A mandate's order is announced this long before it is sent. If less time was lost, the database still has every
   // order that was sent in it.
   if (lastSeen === undefined || now.getTime() - lastSeen.getTime() >= ANNOUNCEMENT_MS)
     await endMandatesAfterRestore(deps);
+}
+
+/** @param trustedUntil orders that weren't due by this time weren't sent */
+export function decideUnsent(order: Order, now: Date, trustedUntil: Date): ChangeDecision {
+  if (isScheduledAfter(order, now)) return { refusal: { code: 'not_due' } };
+  if (waitsForScheduledTime(order) && isScheduledAfter(order, trustedUntil))
+    return { event: buildLateReopening(order, now) };
+  return { event: { type: 'invalidated', summary: { code: 'database_restored' } } };
 }
 
 /** Whether an order can't have been sent by this time, because it wasn't due. */
