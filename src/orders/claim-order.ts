@@ -99,7 +99,7 @@ async function tryToClaim(
     return NOT_CLAIMED;
   }
   if (decision.kind === 'held') await recordMandateHold(context, order.id, decision.because);
-  const extra = decision.kind === 'claim' ? { leaseMs: context.leaseMs } : {};
+  const extra = { leaseMs: context.leaseMs };
   const saved = await commitDecision(context, order, { event: decision.event, extra }, isFresh);
   if (saved === undefined) return undefined;
   // The thread notifies the approvers of the impact, so their next click is accepted.
@@ -203,15 +203,13 @@ async function decryptSecrets(
     const sealed = await store.loadSealedInput(order.id);
     secrets.set(order.secretHash, decryptSecret(vault, order.secretHash, sealed, buildInputOwner(order)));
   }
-  const items = findPendingItems(order).filter(({ secretHash }) => secretHash !== undefined);
+  const items = findPendingItems(order).flatMap((item) =>
+    item.secretHash === undefined ? [] : { item, hash: item.secretHash },
+  );
   if (items.length === 0) return secrets;
   const sealed = await store.loadSealedItemInputs(order.id);
-  for (const item of items)
-    if (item.secretHash !== undefined)
-      secrets.set(
-        item.secretHash,
-        decryptSecret(vault, item.secretHash, sealed.get(item.n), buildItemInputOwner(order, item)),
-      );
+  for (const { item, hash } of items)
+    secrets.set(hash, decryptSecret(vault, hash, sealed.get(item.n), buildItemInputOwner(order, item)));
   return secrets;
 }
 

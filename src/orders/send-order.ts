@@ -408,9 +408,7 @@ async function releaseClaim(sending: Sending): Promise<void> {
   // Only this worker schedules retries for items of its claim, so its own snapshot is sufficient.
   if (findPendingItems(sending.latest).length === 0) return;
   await commitChange(sending, (order) =>
-    order.claim?.workerId === sending.workerId && findPendingItems(order).length > 0
-      ? { type: 'released' }
-      : undefined,
+    order.claim?.workerId === sending.workerId ? { type: 'released' } : undefined,
   );
 }
 

@@ -177,6 +177,31 @@ describe('a worker that hangs before sending and comes back while another one’
   }
 });
 
+test('a worker that comes back doesn’t release an order that another one has claimed', async () => {
+  const stalled = heldBeforeSending();
+  const held = gate();
+  rig.service.answer = async ({ ctid }) => {
+    if (ctid.endsWith('.2')) throw fails('busy', { retryAfterMs: HOUR_MS });
+    await held.opened;
+    return DONE;
+  };
+  const order = await rig.approvedRenewal('a.rest', 'b.rest');
+  const first = rig.startProcess().execute(order.id);
+  await until('the first worker is about to send', stalled.entered);
+  await until('the other name waits', async () => {
+    const { state, attempts } = (await rig.read(order.id)).items[1] ?? {};
+    return state === 'WAITING' && attempts === 1;
+  });
+  await takeUp();
+  const second = rig.startProcess().execute(order.id);
+  await until('the request is out', () => rig.service.timesSent(`${order.id}.1`) === 1);
+  stalled.open();
+  await first;
+  expect(await states(order.id)).toEqual(['EXECUTING', 'SENT', 'WAITING']);
+  held.open();
+  await second;
+});
+
 test('a running worker keeps its order as long as the response takes', async () => {
   const answer = heldAnswer();
   const order = await rig.approvedRenewal('cafe.rest');

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod';
 import { createVault } from '../../src/accounts/vault.ts';
 import { approveOrder } from '../../src/approvals/approve.ts';
+import { retryOrder } from '../../src/orders/retry-button.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
+import { acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig, until } from './rig.ts';
 import { buildRenewal, saidOf } from './sample.ts';
 import { DONE, fails } from './scripted-service.ts';
 
@@ -55,7 +56,68 @@ test('a response is saved with all that people see, and its follow-ups are due',
   expect(await rig.unfollowed(order.id)).toEqual([1]);
   await rig.main.execute(order.id);
   expect(rig.service.timesSent(order.id), 'after the job came once more').toBe(1);
+  expect(rig.logged()).not.toContain('lost the record');
 });
+
+test('the duration of a request is recorded in seconds', async () => {
+  const startedAt = performance.now();
+  const durations: number[] = [];
+  const recordDuration = (_task: string, _ended: string, seconds: number) => void durations.push(seconds);
+  const order = await rig.approvedRenewal('cafe.rest');
+  await rig.startProcess({ recordDuration }).execute(order.id);
+  expect(durations).toHaveLength(1);
+  expect(durations[0]).toBeLessThanOrEqual((performance.now() - startedAt) / 1_000);
+});
+
+test.each(['prepare', 'answer'] as const)(
+  'the log of a fault says whether a request was sent: %s',
+  async (step) => {
+    rig.service[step] = async () => {
+      throw new TypeError('a fault of ours');
+    };
+    const order = await rig.approvedRenewal('cafe.rest');
+    await rig.main.execute(order.id);
+    const isSent = step === 'answer';
+    expect(rig.logged()).toContain(`"sent":${isSent},"mayBeDone":${isSent}`);
+  },
+);
+
+test('the names that an earlier order has done are stopped when they are about to be sent', async () => {
+  const first = await rig.approvedRenewal('cafe.rest');
+  rig.service.answer = async () => {
+    throw fails('refused');
+  };
+  await rig.main.execute(first.id);
+  const retry = acceptedOf(await retryOrder(rig.orders, first.id, 'U0ALICE'));
+  await approveOrder(rig.orders, retry.id, 'U0BOB');
+  rig.service.received.length = 0;
+  rig.service.prepare = async () => {
+    await rig.sql(`UPDATE order_items SET state = 'SUCCEEDED' WHERE order_id = $1`, first.id);
+  };
+  await rig.main.execute(retry.id);
+  expect(rig.service.received).toEqual([]);
+  expect((await rig.read(retry.id)).items[0]?.result?.summary).toEqual({
+    ...{ code: 'earlier_order', orderId: first.id, found: 'done' },
+  });
+});
+
+test.each([false, true])(
+  'an order that the database lost is saved again (delivered again: %s)',
+  async (isAgain) => {
+    const order = await rig.approvedRenewal('cafe.rest');
+    rig.service.answer = async () => {
+      await rig.reset();
+      if (isAgain)
+        await rig.ask('renew', { names: ['bar.rest'], period: 1 }, { deliveryId: order.deliveryId });
+      return DONE;
+    };
+    await rig.main.execute(order.id);
+    expect(await rig.read(order.id)).toMatchObject({
+      state: 'UNKNOWN',
+      deliveryId: isAgain ? `lost:${order.id}` : order.deliveryId,
+    });
+  },
+);
 
 test('sentAt is in the database before the request is sent', async () => {
   const order = await rig.approvedRenewal('cafe.rest');

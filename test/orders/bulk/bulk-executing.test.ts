@@ -168,9 +168,9 @@ describe('its rows', () => {
       ended.push(n);
       return DONE;
     };
-    await approved(renewals(61));
-    await rig.runDue();
-    expect(began).toHaveLength(61);
+    const order = await approved(renewals(61));
+    await rig.main.execute(order.id);
+    expect(began, 'with one claim').toHaveLength(61);
   });
 
   it('have their own auth codes, sealed until their row ends and wiped then', async () => {
@@ -327,6 +327,17 @@ describe('after too many failures', () => {
     const after = await rig.read(order.id);
     expect(after.state).toBe('UNKNOWN');
     expect(tally(after)['WAITING']).toBeUndefined();
+  });
+
+  it('unknown rows found at the claim pause it for as long', async () => {
+    const order = await approved(renewals(30));
+    await rig.sql(`UPDATE order_items SET state = 'UNKNOWN' WHERE order_id = $1 AND n <= 3`, order.id);
+    await rig.main.execute(order.id);
+    expect(rig.service.received).toEqual([]);
+    expect(await rig.read(order.id)).toMatchObject({
+      bulk: { pause: { code: 'unknown' } },
+      expiresAt: new Date(rig.now.getTime() + 72 * HOUR_MS),
+    });
   });
 
   it('a busy service delays the wave, and nothing is lost', async () => {
