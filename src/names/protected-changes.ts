@@ -183,9 +183,8 @@ async function changeReminders(
   const found = await context.names.portfolio.findMany(known);
   const changes = reminderChanges.flatMap((each) => {
     const before = each.isNew ? NO_DETAILS : found.get(each.name);
-    const { owner } = each;
-    const after = before && owner !== undefined ? { ...before, owner } : before;
-    return before === undefined ? [] : [{ ...each, before, after }];
+    if (before === undefined) return [];
+    return [{ ...each, before, after: { ...before, owner: each.owner ?? before.owner } }];
   });
   const outcome = await writeAllowedChanges(context, changes, request);
   return outcome === undefined || outcome === 'gone' ? 'changed' : outcome;

@@ -11,6 +11,7 @@ import {
 import { buildDefaultRequirement, getRequestedRequirements } from '../../src/approvals/requirements.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
 import type { Order } from '../../src/orders/order.ts';
+import type { Directory } from '../../src/orders/ports.ts';
 import type { Refusal } from '../../src/orders/refusal.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
 import { newDemand, newOrder } from '../orders/sample.ts';
@@ -162,13 +163,13 @@ describe('silent approvers and stand-ins', () => {
     S0OTHERS: ['U0BOB'],
   };
   const readGroups: string[] = [];
-  const directory = {
+  const directory: Directory = {
     findMembership: async () => 'member',
-    listGroupMembers: async (id: string) => {
+    listGroupMembers: async (id) => {
       readGroups.push(id);
       return GROUPS[id];
     },
-  } as const;
+  };
 
   test.each<[string, approvers: string[], silent: string[], expected: string[], readGroups: number]>([
     ['are those listed as silent, also in a notified group', ['U0BOB', 'S0LEADS'], ['U0BOB'], ['U0BOB'], 1],
@@ -241,7 +242,7 @@ describe('the decision queue', () => {
       list: list.map((each) => ({ ...each, rule: RULE, approvers: ['U0CFO'] })),
     },
   };
-  const approved = { approvals: [{ userId: 'U0BOB', at: new Date() }] };
+  const approvedBy = (userId: string) => ({ approvals: [{ userId, at: new Date(), agreedExcess: [] }] });
 
   test.each<[string, userId: string, Partial<Order>[], selfAllowed: boolean, found: string]>([
     ['an approver in the settings', 'U0BOB', [], false, 'approver'],
@@ -250,14 +251,8 @@ describe('the decision queue', () => {
     ['an approver of a rule', 'U0CFO', [byRule], false, 'approver, decides 1'],
     ['an approver', 'U0BOB', [{}], false, 'approver, decides 1'],
     ['an approver, if a rule names others', 'U0BOB', [byRule], false, 'approver'],
-    ['an approver who has approved', 'U0BOB', [approved], false, 'approver'],
-    [
-      'an approver, after another approval',
-      'U0BOB',
-      [{ approvals: [{ userId: 'U0CFO', at: new Date() }] }],
-      false,
-      'approver, decides 1',
-    ],
+    ['an approver who has approved', 'U0BOB', [approvedBy('U0BOB')], false, 'approver'],
+    ['an approver, after another approval', 'U0BOB', [approvedBy('U0CFO')], false, 'approver, decides 1'],
     ['an approver’s own order', 'U0BOB', [{ requesterId: 'U0BOB' }], false, 'approver'],
     ['an approver’s own order, if allowed', 'U0BOB', [{ requesterId: 'U0BOB' }], true, 'approver, decides 1'],
     ['an unknown order of a rule', 'U0BOB', [{ ...byRule, state: 'UNKNOWN' }], false, 'approver, settles 1'],

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { buildSignedSubject, createOrderSigning } from '../../src/approvals/order-signing.ts';
 import { buildChallenge } from '../../src/approvals/signing/approval.ts';
 import type { TeamSettings } from '../../src/config/environment.ts';
+import type { Order } from '../../src/orders/order.ts';
 import type { Membership, SigningRows } from '../../src/orders/ports.ts';
 import { hoursLater, newDemand, newOrder, START } from '../orders/sample.ts';
 import { rule } from '../policy/sample.ts';
@@ -51,20 +52,20 @@ function signingOf(
 
 const unsigned = newOrder(['cafe.rest'], { state: 'APPROVED' });
 const { challenge, bound } = buildChallenge('U0BOB', buildSignedSubject(unsigned, 0), newNonce());
-const click = { userId: 'U0BOB', at: START };
+const click = { userId: 'U0BOB', at: START, agreedExcess: [] };
 const signature = { ...click, signed: { signature: bob.authenticator.assert(challenge), bound } };
-const signed = { ...unsigned, approvals: [signature] };
-const clicked = { ...unsigned, approvals: [click] };
+const signed: Order = { ...unsigned, approvals: [signature] };
+const clicked: Order = { ...unsigned, approvals: [click] };
 const REFUSING = { version: 1, rules: [rule({ decision: 'refuse' })] };
 
-const obstacleTo = async (order: typeof signed, world: World, now: Partial<SigningRows> = {}) => {
+const obstacleTo = async (order: Order, world: World, now: Partial<SigningRows> = {}) => {
   const guard = await signingOf(world).loadGuard(order);
   if (guard === undefined || guard === 'no_signatures') return guard ?? 'later';
   return guard.verify({ ...ROWS, ...world.rows, ...now, order });
 };
 const differs = (...all: readonly string[]) => ({ kind: 'not_signed', differs: all });
 
-test.each<[string, typeof signed, World, unknown]>([
+test.each<[string, Order, World, unknown]>([
   ['is sent with Bob’s signature', signed, {}, undefined],
   ['isn’t sent with a click', clicked, {}, differs('unsigned')],
   ['isn’t sent without approvals', unsigned, {}, differs('count')],
