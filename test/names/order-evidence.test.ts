@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createFact, type Facts } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
-import { findProofOrHint, type LostAnswer } from '../../src/names/order-evidence.ts';
+import { checkConfirmation, findProofOrHint, type LostAnswer } from '../../src/names/order-evidence.ts';
 import type { Registration } from '../../src/names/registry-record.ts';
 import type { NameOrder } from '../../src/names/unexplained-changes.ts';
 import { lookThatShows, registrationUntil } from '../support/registry-lookup.ts';
@@ -213,4 +213,84 @@ test('a transfer without requested nameservers isn’t proved', () => {
 
 test('a task that no lookup can show isn’t proved', () => {
   expect(proofOf(input('owner-change'))).toBeUndefined();
+});
+
+describe('a renewal', () => {
+  const expiring = hours(10 * DAYS);
+  const nextYear = new Date('2028-06-24T12:00:00Z');
+  const sighting = (atHours: number, expiresAt: Date, registrar = 'name:Ours Ltd') => ({
+    at: hours(atHours),
+    seen: { expires_at: [expiresAt.toISOString()], registrar: [registrar], transport: ['https'] },
+  });
+  const last = sighting(-20, expiring);
+  const evidenceOf = (changes: Partial<ProofInput>) => {
+    const order = { id: 'o1', task: 'renew', input: { names: ['cafe.rest'], period: 1 } } as const;
+    const renewed = { ...record, expiresAt: nextYear };
+    const { record: shown, ...lost } = input('renew', { order, record: renewed, seen: [last], ...changes });
+    const evidence = findProofOrHint(lost, lookThatShows('cafe.rest', SENT, shown));
+    if (evidence.kind === 'nothing') return 'nothing';
+    const { code, otherCause = code } = { otherCause: undefined, ...evidence.seen };
+    return otherCause;
+  };
+
+  test.each<[string, Partial<ProofInput>, string]>([
+    ['by its period', {}, 'renewed'],
+    ['known only since it was sent', { seen: [{ ...last, at: SENT }] }, 'expiry_seen'],
+    [
+      'whose date was missing at the last sighting',
+      { seen: [{ at: hours(-1), seen: { expires_at: [] } }, last] },
+      'renewed',
+    ],
+    ['first seen at its expiry', { now: expiring }, 'expiry_passed'],
+    ['first seen just before its expiry', { now: new Date(expiring.getTime() - 1) }, 'renewed'],
+    [
+      'seen in time, and without a date since',
+      { now: expiring, seen: [{ at: hours(2), seen: { expires_at: [] } }, sighting(1, nextYear), last] },
+      'renewed',
+    ],
+    [
+      'with a transfer after it was sent',
+      { record: { ...record, expiresAt: nextYear, transferredAt: hours(MS) } },
+      'transfer',
+    ],
+    [
+      'with a transfer before',
+      { record: { ...record, expiresAt: nextYear, transferredAt: SENT } },
+      'renewed',
+    ],
+  ])('%s', (_, changes, expected) => {
+    expect(evidenceOf(changes)).toBe(expected);
+  });
+});
+
+test('a transfer’s hint has its date if it isn’t from before', () => {
+  const hintOf = (transferredAt: Date) => {
+    const { record: shown, ...lost } = input('transfer', { record: { ...record, transferredAt } });
+    return findProofOrHint(lost, lookThatShows('cafe.rest', SENT, shown));
+  };
+  expect(hintOf(SENT)).toMatchObject({ seen: { transferredAt: SENT.toISOString() } });
+  expect(hintOf(hours(-MS))).not.toHaveProperty('seen.transferredAt');
+});
+
+test.each([
+  [-1, 'not_shown'],
+  [-1 + MS, 'shown'],
+])('a transfer %s hours after an accepted order is %s', (after, expected) => {
+  const lookup = lookThatShows('cafe.rest', SENT, { ...record, transferredAt: hours(after) });
+  expect(checkConfirmation({ task: 'transfer' }, SENT, lookup)).toBe(expected);
+});
+
+test.each([
+  ['a value first seen at the request', lookedAt(0, { registry_nameservers: createFact(OLD) }), undefined],
+  [
+    'a value seen before and since',
+    lookedAt(1, { registry_nameservers: createFact(OLD) }, before),
+    'nameservers_set',
+  ],
+])('%s counts as the former value only if it was there before', (_, history, expected) => {
+  expect(
+    proofOf(
+      input('nameservers', { record: set, history, orders: [other({ sentAt: hours(0.5), id: 'o1' })] }),
+    ),
+  ).toBe(expected);
 });

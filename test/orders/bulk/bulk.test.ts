@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planBulk, type RowFacts } from '../../../src/orders/bulk/bulk.ts';
+import { buildBulkInput, planBulk, type RowFacts } from '../../../src/orders/bulk/bulk.ts';
 import type { BulkTask } from '../../../src/orders/bulk/columns.ts';
 import { readBulkFile } from '../../../src/orders/bulk/read-csv.ts';
 import { hoursLater, START } from '../sample.ts';
@@ -53,6 +53,41 @@ describe('warnings for people', () => {
     expect(codes(await plan('renew', file(30, many))).map(([code]) => code)).not.toContain('far_period');
   });
 
+  it.each<[what: string, periods: number[], unusual: string[]]>([
+    ['two years more', [1, 1, 3], ['n2.rest']],
+    ['one year more', [1, 1, 2], []],
+    ['twice as long', [2, 2, 4], ['n2.rest']],
+    ['less than twice as long', [3, 3, 5], []],
+    ['a tenth of the rows', [...Array(18).fill(1), 5, 5], ['n18.rest', 'n19.rest']],
+    ['more than a tenth', [...Array(17).fill(1), 5, 5], []],
+  ])('an unusual period: %s', async (_, periods, unusual) => {
+    const text = `name,period\n${periods.map((period, index) => `n${index}.rest,${period}`).join('\n')}`;
+    const { findings } = await plan('renew', text);
+    expect(findings.find(({ code }) => code === 'far_period')?.names ?? []).toEqual(unusual);
+  });
+
+  it.each<[what: string, prices: number[], unusual: string[]]>([
+    ['three times the median', [10, 10, 30], []],
+    ['more than that', [10, 10, 31], ['n2.rest']],
+    ['in the middle of the file', [10, 100, 10], ['n1.rest']],
+    ['one of two', [10, 100], ['n1.rest']],
+  ])('an unusual price: %s', async (_, prices, unusual) => {
+    const facts = Object.fromEntries(prices.map((minor, index) => [`n${index}.rest`, price(minor)]));
+    const { findings } = await plan('renew', file(prices.length), facts);
+    expect(findings.find(({ code }) => code === 'far_price')?.names ?? []).toEqual(unusual);
+  });
+
+  it('a name that expires within 30 days', async () => {
+    const nameServers = 'ns1.example.net ns2.example.net';
+    const text = `name,nameservers\nsoon.rest,${nameServers}\nlater.rest,${nameServers}`;
+    const later = hoursLater(30 * 24);
+    const { findings } = await plan('nameservers', text, {
+      'soon.rest': { expiresAt: new Date(later.getTime() - 1) },
+      'later.rest': { expiresAt: later },
+    });
+    expect(findings.find(({ code }) => code === 'expires_soon')?.names).toEqual(['soon.rest']);
+  });
+
   it('a price far above the median, and an unknown one', async () => {
     const prices = Object.fromEntries(
       Array.from({ length: 9 }, (_, index) => [`n${index}.rest`, price(1_800)]),
@@ -82,4 +117,10 @@ describe('warnings for people', () => {
       ['expires_soon', ['a.rest']],
     ]);
   });
+});
+
+it('the input of a bulk order has the period of each name', () => {
+  const rows = [{ name: 'a.rest', input: { names: ['a.rest'], period: 2 } }, { name: 'b.rest' }];
+  expect(buildBulkInput(rows)).toEqual({ periods: { 'a.rest': 2 } });
+  expect(buildBulkInput(rows.slice(1))).toEqual({});
 });
