@@ -153,6 +153,60 @@ describe('an incident is over', () => {
     expect(look(incident, [], 48, healthyWith('203.0.113.66', ['ns1.b.example']))?.after.state).toBe('over');
   });
 
+  const [FORMER, NEW] = ['198.51.100.7', '203.0.113.66'];
+  test.each<[string, (readonly [hours: number, address: string])[], isOver: boolean]>([
+    [
+      'their first record',
+      [
+        [1, NEW],
+        [48, NEW],
+      ],
+      true,
+    ],
+    [
+      'another record since',
+      [
+        [-48, FORMER],
+        [1, NEW],
+        [48, NEW],
+      ],
+      false,
+    ],
+    [
+      'another record as old as the change',
+      [
+        [-48, FORMER],
+        [0, NEW],
+        [48, NEW],
+      ],
+      true,
+    ],
+    [
+      'another record seen once',
+      [
+        [-48, FORMER],
+        [48, NEW],
+      ],
+      false,
+    ],
+    [
+      'the former record',
+      [
+        [-48, FORMER],
+        [48, FORMER],
+      ],
+      true,
+    ],
+  ])('of servers that know the name again, with %s', (_, lookups, isOver) => {
+    const history = lookups.reduce<NameHistory>((known, [hours, address]) => {
+      const a = createFact([address]);
+      const facts = { lame_nameservers: createFact([]), parent_nameservers: createFact(OURS), a };
+      return mergeObservation(known, { name: NAME, at: at(hours), facts }).history;
+    }, {});
+    const incident = opened(unexplained('all_lame', 'lame_nameservers', [], OURS));
+    expect(look(incident, [], 48, history)?.after.state === 'over').toBe(isOver);
+  });
+
   test('of a nameserver’s free domain when the name no longer depends on it, not when a stranger has registered it', () => {
     const incident = opened(
       unexplained('nameserver_registrable', 'registrable_domains', [], ['gone.example']),
@@ -192,6 +246,45 @@ describe('an incident is over', () => {
     const gone = opened(unexplained('delegation_gone', 'parent_nameservers', OURS, []));
     const returned = unexplained('nameservers', 'parent_nameservers', [], OURS, 5);
     expect(look(gone, [returned], 5, back)).toMatchObject({ after: { state: 'over' }, added: [] });
+  });
+
+  const ds = (fact: FactName, before: readonly string[], after: readonly string[], hours = 0) =>
+    unexplained('ds', fact, before, after, hours);
+  const registrar = (from: string, to: string, hours = 0) =>
+    unexplained('registrar', 'registrar', [`name:${from}`], [`name:${to}`], hours);
+
+  test.each<[string, UnexplainedChange, UnexplainedChange, isReversal: boolean]>([
+    ['another registrar', registrar('A', 'B'), registrar('B', 'C', 5), false],
+    ['the former registrar', registrar('A', 'B'), registrar('B', 'A', 5), true],
+    [
+      'other nameservers',
+      moved(),
+      unexplained('nameservers', 'nameservers', THIEF, ['ns9.x.example'], 5),
+      false,
+    ],
+    ['a lock after the removal of DS', ds('ds', ['k'], []), lock('a', 5), false],
+    ['DS at the registry after its removal', ds('ds', ['k'], []), ds('secure_dns', [], ['signed'], 5), true],
+    [
+      'no DS at the registry after its removal',
+      ds('ds', ['k'], []),
+      ds('secure_dns', ['signed'], [], 5),
+      false,
+    ],
+    [
+      'no DS at the registry after it was added',
+      ds('ds', [], ['k']),
+      ds('secure_dns', ['signed'], [], 5),
+      true,
+    ],
+    [
+      'another kind with the same value',
+      lock('a'),
+      unexplained('hold', 'statuses', ['a'], ['active', 'a'], 5),
+      false,
+    ],
+  ])('only by the way back, not by other changes: %s', (_, original, change, isReversal) => {
+    const update = look(opened(original), [change], 5);
+    expect(update?.added ?? []).toHaveLength(isReversal ? 0 : 1);
   });
 
   test('each on its own if two are open, and the way back of the older one never joins the other', () => {
