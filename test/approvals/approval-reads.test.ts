@@ -105,7 +105,8 @@ test('a signed approval reads policy, settings and keys in one statement', async
     await s.sign(id, s.people.bob);
     const signed = await s.signature(id, s.people.carol);
     statements.mockClear();
-    await approveSigned(s.rig.orders, id, 'U0CAROL', signed);
+    const outcome = await approveSigned(s.rig.orders, id, 'U0CAROL', signed);
+    expect(outcome).toMatchObject({ ok: true, order: { state: 'APPROVED' } });
     expect(textsOf().filter((text) => text.includes('policy_versions'))).toHaveLength(1);
   } finally {
     await s.rig.end();

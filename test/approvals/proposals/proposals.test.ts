@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest';
+import type { ProposalStore } from '../../../src/approvals/proposals/ports.ts';
+import type { Proposal, ProposalKind, ProposalOf } from '../../../src/approvals/proposals/proposal.ts';
+import { createProposals, type ProposalConfirmation } from '../../../src/approvals/proposals/proposals.ts';
+import { buildChallenge } from '../../../src/approvals/signing/approval.ts';
+import type { SignedCharter } from '../../../src/approvals/signing/ports.ts';
+import type { Requirement } from '../../../src/policy/evaluate.ts';
+import { newDemand, START } from '../../orders/sample.ts';
+import { contextWith } from '../../support/context.ts';
+import { NO_POLICY } from '../../support/nothing-known.ts';
+import { newTeamSettings } from '../../support/settings.ts';
+import { newNonce, newSigner, rootsOf, VERIFIER } from '../signing/sample.ts';
+
+const bob = newSigner('U0BOB');
+const TRUST = { roots: rootsOf(bob), verifier: VERIFIER, witness: undefined };
+const { challenge, bound } = buildChallenge('U0BOB', { statement: '', policy: 0, bound: {} }, newNonce());
+const SIGNED = { signature: bob.authenticator.assert(challenge), bound };
+const SHOWN = 'hash';
+
+const COMMON = {
+  ...{
+    id: 'p1',
+    subject: undefined,
+    hash: SHOWN,
+    proposer: 'U0ADA',
+    proposedAt: START,
+    expiresAt: undefined,
+  },
+  ...{ origin: undefined, confirmations: [], endedBy: undefined, version: 1, state: 'proposed' },
+} as const;
+const SETTINGS: Proposal = { ...COMMON, kind: 'settings', payload: [] };
+const PRICES: Proposal = { ...COMMON, kind: 'prices', payload: [] };
+const FACTS: Proposal = { ...COMMON, kind: 'facts', payload: { names: [] } };
+
+function needing(approvers: readonly string[], signed: boolean, needed = 1): Requirement {
+  const [requirement] = newDemand(['cafe.rest']).list;
+  if (requirement === undefined) throw new Error('the sample has one');
+  return { ...requirement, approvers, signed, needed };
+}
+
+const isOf = <Kind extends ProposalKind>(
+  proposal: Proposal,
+  kinds: readonly Kind[],
+): proposal is ProposalOf<Kind> => kinds.some((kind) => kind === proposal.kind);
+
+/** The use cases with one open proposal. Ada and Eve are admins. */
+function arrange(proposal: Proposal, requirements: readonly Requirement[] = [], areKeysUsed = false) {
+  const done: string[] = [];
+  const find: ProposalStore['find'] = async (kinds) => (isOf(proposal, kinds) ? proposal : undefined);
+  const proposals = createProposals({
+    orders: contextWith({
+      ...NO_POLICY,
+      now: () => START,
+      loadSettings: async () => newTeamSettings(),
+      isAdmin: async (userId) => ['U0ADA', 'U0EVE'].includes(userId),
+      directory: { findMembership: async () => 'member', listGroupMembers: async () => [] },
+      signing: {
+        trust: areKeysUsed ? TRUST : undefined,
+        findSigners: async (confirmations) =>
+          new Set(confirmations.flatMap(({ userId, signed }) => (signed === undefined ? [] : userId))),
+      },
+    }),
+    store: {
+      find,
+      propose: async () => proposal,
+      list: async () => [],
+      read: async () => proposal,
+      addConfirmation: async () => done.push('confirmed') > 0,
+      apply: async () => {
+        done.push('applied');
+        return { kind: 'applied', proposal };
+      },
+      withdraw: async () => done.push('withdrawn') > 0,
+    },
+    findNameConfirmers: async () => requirements,
+  });
+  return { proposals, done };
+}
+
+describe('a proposal', () => {
+  test.each<[string, Proposal, by: string, refusal: string | undefined]>([
+    ['its proposer', { ...SETTINGS, proposer: 'U0NINA' }, 'U0NINA', undefined],
+    ['an admin', SETTINGS, 'U0EVE', undefined],
+    ['another person', SETTINGS, 'U0NINA', 'not_an_admin'],
+    ['an approver', FACTS, 'U0BOB', undefined],
+    ['no approver', FACTS, 'U0EVE', 'not_an_approver'],
+  ])('is withdrawn by %s', async (_, proposal, by, refusal) => {
+    const { proposals, done } = arrange(proposal, [needing(['U0BOB'], false)]);
+    const outcome = await proposals.withdraw([proposal.kind], 'p1', by);
+    expect(outcome.ok ? undefined : outcome.refusal.code).toBe(refusal);
+    expect(done).toEqual(refusal === undefined ? ['withdrawn'] : []);
+  });
+
+  const click = { userId: 'U0BOB', shown: SHOWN };
+  const signature = { ...click, signed: SIGNED };
+  const byEve = { ...click, userId: 'U0EVE' };
+  test.each<[string, Requirement[], ProposalConfirmation, result: string]>([
+    ['a click', [needing(['U0BOB'], false)], click, 'applied'],
+    ['the first of two clicks', [needing(['U0BOB'], false, 2)], click, 'confirmed'],
+    ['a click, if a signature is needed', [needing(['U0BOB'], true)], click, 'needs_signature'],
+    ['a signature', [needing(['U0BOB'], true)], signature, 'applied'],
+    ['a click, if others sign', [needing(['U0BOB'], false), needing(['U0EVE'], true)], click, 'confirmed'],
+    ['a click by another person', [needing(['U0BOB'], true)], byEve, 'not_an_approver'],
+    ['a click, if nobody can confirm', [], click, 'not_an_approver'],
+  ])('of facts is confirmed by %s', async (_, requirements, confirmation, result) => {
+    const { proposals, done } = arrange(FACTS, requirements, true);
+    const outcome = await proposals.confirm(['facts'], 'p1', confirmation);
+    expect(outcome.ok ? done.join() : outcome.refusal.code).toBe(result);
+  });
+
+  const publishing = { by: 'U0EVE', charter: '', decision: 'publish', nonce: newNonce() } as const;
+  const charter: SignedCharter = {
+    ...{ charter: {}, signature: bob.authenticator.assert(publishing), witness: '' },
+  };
+  test.each<[string, Proposal, areKeysUsed: boolean, ProposalConfirmation, result: string]>([
+    ['settings without keys', SETTINGS, false, byEve, 'applied'],
+    ['settings with keys', SETTINGS, true, byEve, 'needs_charter'],
+    ['settings with keys and a charter', SETTINGS, true, { ...byEve, charter }, 'applied'],
+    ['prices with keys', PRICES, true, byEve, 'applied'],
+  ])('of %s is confirmed with a charter if it needs one', async (_, proposal, areKeysUsed, given, result) => {
+    const { proposals, done } = arrange(proposal, [], areKeysUsed);
+    const outcome = await proposals.confirm([proposal.kind], 'p1', given);
+    expect(outcome.ok ? done.join() : outcome.refusal.code).toBe(result);
+  });
+
+  test.each([
+    ['with', true, 1],
+    ['without', false, 0],
+  ])('counts a confirmation %s a signature for a signed requirement: %s', async (_, isSigned, count) => {
+    const confirmation = { userId: 'U0BOB', ...(isSigned && { signed: SIGNED }) };
+    const proposal = { ...FACTS, confirmations: [confirmation] };
+    const { proposals } = arrange(proposal, [needing(['U0BOB'], true), needing(['U0BOB'], false)], true);
+    const progress = await proposals.loadProgress(proposal);
+    expect(progress.map(({ slots }) => slots.length)).toEqual([count, 1]);
+  });
+});
