@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import type { Order } from '../../src/orders/order.ts';
+import { canSee, canSeeAll, filterVisibleIds, listVisible } from '../../src/orders/visibility.ts';
+import { contextWith } from '../support/context.ts';
+import { NO_POLICY } from '../support/nothing-known.ts';
+import { newTeamSettings } from '../support/settings.ts';
+import { newOrder } from './sample.ts';
+
+/* Bob approves all orders; Ada is an admin. */
+
+const OPEN = newOrder(['open.rest'], { id: 'open' });
+const PRIVATE = newOrder(['private.rest'], { id: 'private', isPrivate: true });
+const DRAFT = newOrder(['draft.rest'], { id: 'draft', state: 'DRAFT' });
+
+function contextOf(orders: readonly Order[], onRead: () => void = () => undefined) {
+  return contextWith({
+    ...NO_POLICY,
+    now: () => new Date(),
+    loadSettings: async () => {
+      onRead();
+      return newTeamSettings({ approvers: ['U0BOB'] });
+    },
+    directory: { findMembership: async () => 'member', listGroupMembers: async () => [] },
+    store: {
+      list: async ({ viewer }) => (viewer === 'system' ? orders : [OPEN]),
+      load: async (id) => orders.find((order) => order.id === id),
+    },
+  });
+}
+const viewer = (id: string) => ({ id, isAdmin: id === 'U0ADA' });
+
+describe('an order', () => {
+  test.each<[string, Order, seenBy: string[]]>([
+    ['open', OPEN, ['U0ALICE', 'U0BOB', 'U0ADA', 'U0EVE']],
+    ['private', PRIVATE, ['U0ALICE', 'U0BOB', 'U0ADA']],
+    ['draft', DRAFT, ['U0ALICE']],
+  ])('%s is seen by the right people', async (_, order, seenBy) => {
+    const people = ['U0ALICE', 'U0BOB', 'U0ADA', 'U0EVE'];
+    const seen = await Promise.all(people.map((id) => canSee(contextOf([order]), order, viewer(id))));
+    expect(people.filter((_person, index) => seen[index])).toEqual(seenBy);
+  });
+});
+
+test.each([
+  ['U0ADA', true],
+  ['U0BOB', true],
+  ['U0EVE', false],
+])('admins and approvers see all orders: %s', async (id, isSeen) => {
+  expect(await canSeeAll(contextOf([]), viewer(id))).toBe(isSeen);
+});
+
+test.each<[string, Order[], seen: string[], asksRights: boolean]>([
+  ['U0EVE', [OPEN], ['open'], false],
+  ['U0EVE', [OPEN, PRIVATE], ['open'], true],
+  ['U0ALICE', [OPEN, PRIVATE], ['open', 'private'], false],
+  ['U0BOB', [OPEN, PRIVATE], ['open', 'private'], true],
+  ['U0ADA', [OPEN, PRIVATE], ['open', 'private'], false],
+])(
+  '%s sees lists of orders, and rights are read only if it matters',
+  async (id, orders, seen, asksRights) => {
+    let reads = 0;
+    const context = contextOf(orders, () => {
+      reads += 1;
+    });
+    const ids = orders.map((order) => order.id);
+    expect([...(await filterVisibleIds(context, viewer(id), ids))]).toEqual(seen);
+    expect(reads > 0).toBe(asksRights);
+    const listed = await listVisible(context, viewer(id), {});
+    expect(listed.map((order) => order.id)).toEqual(seen);
+    expect(reads > 0).toBe(asksRights);
+  },
+);
