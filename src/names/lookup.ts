@@ -33,7 +33,7 @@ import { createTimeLimit } from './time-limit.ts';
 import { explainChanges } from './unexplained-changes.ts';
 
 /** Results of one lookup, and the time of the registry lookup if it was postponed. */
-interface LookupResults {
+export interface LookupResults {
   readonly dns: Observation | undefined;
   /** From the parent zone, which is asked more often. */
   readonly parent: Observation | undefined;
@@ -202,7 +202,7 @@ async function updateRecord(
   return kept;
 }
 
-function mergeLookups(
+export function mergeLookups(
   known: NameRecord,
   results: LookupResults,
   activity: NameActivity,

@@ -26,8 +26,8 @@ const COMMON = {
     proposedAt: START,
     expiresAt: undefined,
   },
-  ...{ origin: undefined, confirmations: [], endedBy: undefined, version: 1, state: 'proposed' },
-} as const;
+  ...({ origin: undefined, confirmations: [], endedBy: undefined, version: 1, state: 'proposed' } as const),
+};
 const SETTINGS: Proposal = { ...COMMON, kind: 'settings', payload: [] };
 const PRICES: Proposal = { ...COMMON, kind: 'prices', payload: [] };
 const FACTS: Proposal = { ...COMMON, kind: 'facts', payload: { names: [] } };
