@@ -1,9 +1,9 @@
 import { setMaxListeners } from 'node:events';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createLog } from '../../src/lib/log.ts';
-import { type FactName, isSameSet } from '../../src/names/facts.ts';
+import { createFact, type FactName, isSameSet } from '../../src/names/facts.ts';
 import { createGuardedWatch } from '../../src/names/guarded-watch.ts';
-import type { NameHistory } from '../../src/names/history.ts';
+import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { createDnsClient } from '../../src/registry/dns/client.ts';
 import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
 import { parseDnsServers } from '../../src/registry/dns/servers.ts';
@@ -214,4 +214,108 @@ describe('a parent zone', () => {
     }
     expect(new Set(t.questions().map(({ name }) => name)).size, 'all of them have their turn').toBe(100);
   });
+});
+
+/** A watch over names of a zone with these servers, which may be silent. Records the seconds of each call. */
+function arrangeInMemory(names: readonly string[], servers: readonly string[], history: NameHistory) {
+  const start = Date.UTC(2026, 10, 22);
+  let nowMs = start;
+  const known = new Map<string, NameHistory>(names.map((name) => [name, history]));
+  const calls: Record<'lease' | 'reload' | 'query' | 'save' | 'warn', number[]> = {
+    ...{ lease: [], reload: [], query: [], save: [], warn: [] },
+  };
+  const seconds = () => (nowMs - start) / SECOND;
+  const world = { isSilent: false };
+  const look = createGuardedWatch(
+    namesContextWith({
+      records: {
+        listGuarded: async () => {
+          calls.reload.push(seconds());
+          return [...known].map(([name, each]) => ({ name, history: each }));
+        },
+        find: async (name) => recordWith(name, known.get(name) ?? {}, new Date(nowMs)),
+        save: async ({ name }, { after }) => {
+          known.set(name, after.history);
+          return calls.save.push(seconds()) > 0;
+        },
+      },
+      leases: { acquire: async () => calls.lease.push(seconds()) > 0 },
+      processId: 'process',
+      parents: { findServers: async () => servers },
+      parentDns: {
+        queryDelegation: async () => {
+          calls.query.push(seconds());
+          return world.isSilent
+            ? { kind: 'unanswered', failure: 'timeout' }
+            : { kind: 'delegated', nameServers: OURS, ds: [] };
+        },
+      },
+      loadActivity: async () => ({ orders: [], hasOpenOrder: false, incidents: [], isGuarded: true }),
+      now: () => new Date(nowMs),
+      log: { warn: () => void calls.warn.push(seconds()) },
+      signal: never,
+    }),
+  );
+  const lookAt = async (...at: readonly number[]) => {
+    for (const second of at) {
+      nowMs = start + second * SECOND;
+      await look();
+    }
+  };
+  return { known, calls, world, lookAt };
+}
+const SEEN: NameHistory = mergeObservation(
+  {},
+  {
+    ...{ name: NAME, at: new Date(Date.UTC(2026, 10, 21)) },
+    facts: { parent_nameservers: createFact(OURS), ds: createFact([]) },
+  },
+).history;
+const every = (interval: number, until: number) =>
+  Array.from({ length: until / interval + 1 }, (_, n) => n * interval);
+
+test('the lease is renewed after five seconds of the process’s own clock', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const { calls, lookAt } = arrangeInMemory([NAME], ['a'], SEEN);
+  await lookAt(0);
+  vi.advanceTimersByTime(4_999);
+  await lookAt(1);
+  vi.advanceTimersByTime(1);
+  await lookAt(2);
+  vi.useRealTimers();
+  expect(calls.lease).toEqual([0, 2]);
+});
+
+test('the guarded names are read again after half a minute, or if the clock was set back', async () => {
+  const { calls, lookAt } = arrangeInMemory([NAME], ['a'], SEEN);
+  await lookAt(0, 0, 29.999, 30, 59, 20);
+  expect(calls.reload).toEqual([0, 30, 20]);
+});
+
+test('a name is queried once in its minute', async () => {
+  const { calls, lookAt } = arrangeInMemory([NAME], ['a'], SEEN);
+  await lookAt(0, 0, 59.999, 60);
+  expect(calls.query).toEqual([0, 60]);
+});
+
+test('a server is paused after three failures, for twice as long after each further one', async () => {
+  const { known, calls, world, lookAt } = arrangeInMemory([NAME], ['a'], SEEN);
+  world.isSilent = true;
+  await lookAt(0);
+  known.set('bar.rest', SEEN);
+  await lookAt(...every(30, 480).slice(1));
+  expect(calls.query).toEqual([0, 30, 60, 120, 240, 480]);
+  expect(calls.warn).toEqual([60]);
+});
+
+test.each<[string, servers: string[], NameHistory, saved: number[], reason: string | undefined]>([
+  ['all servers are silent', ['a'], SEEN, [600], 'unreachable'],
+  ['the zone has no servers', [], SEEN, [600], 'no_parent'],
+  ['it was never seen', ['a'], {}, [], undefined],
+])('a name counts as unseen once, after ten minutes: %s', async (_, servers, history, saved, reason) => {
+  const { known, calls, world, lookAt } = arrangeInMemory([NAME], servers, history);
+  world.isSilent = true;
+  await lookAt(...every(60, 1_200));
+  expect(calls.save).toEqual(saved);
+  expect(known.get(NAME)?.parent_nameservers?.unseen?.reason).toBe(reason);
 });
