@@ -69,7 +69,7 @@ export async function checkCredential(
     if (!(error instanceof ServiceError)) throw error;
     return toLinkFailure(error);
   } finally {
-    await client.close().catch((err: unknown) => log.warn({ err }, 'ending the session of a check'));
+    await client.close().catch((err: unknown) => log.warn({ err }, 'ending the session of a check failed'));
   }
 }
 

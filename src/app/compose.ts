@@ -328,7 +328,7 @@ function composeSlack(
     currency: config.currency,
     certificateDays: config.certificateDays,
     refreshWaitingCards: () =>
-      stores.orders.refreshPending(now()).catch((err: unknown) => log.warn({ err }, 'updating cards')),
+      stores.orders.refreshPending(now()).catch((err: unknown) => log.warn({ err }, 'updating cards failed')),
     adoptCard: (orderId, message) => adoptCard(cards, orderId, message),
     homeTabs: createLatest('publishing a Home tab', log),
     openForms: createLatest('updating an open form', log),

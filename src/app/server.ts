@@ -128,7 +128,7 @@ async function listen({ port, host, log }: ListenOptions, handle: Handle): Promi
         // The client closed the connection during its request, or sent it too slowly.
         if (!request.complete) return;
         // Only the first part of the path is logged, because the rest may be a token.
-        log.error({ err, path: request.url?.split(/(?<=.)[/?]/)[0] }, 'answering an HTTP request');
+        log.error({ err, path: request.url?.split(/(?<=.)[/?]/)[0] }, 'answering an HTTP request failed');
         if (!response.headersSent) answer(response, 500, { error: 'internal error' });
       });
     },

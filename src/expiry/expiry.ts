@@ -127,7 +127,7 @@ async function lookUpWatched(
   const { signal, log } = context;
   const until = timeoutMs === undefined ? signal : createTimeLimit(signal, timeoutMs);
   await lookUp(context, name, until).catch((err: unknown) => {
-    if (!until.aborted) log.error({ err, name }, 'looking up a watched name');
+    if (!until.aborted) log.error({ err, name }, 'looking up a watched name failed');
   });
 }
 

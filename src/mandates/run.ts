@@ -88,7 +88,10 @@ async function renewDueNames(deps: OrdersContext, activeMandates: readonly Activ
       if (!isDue || toNameExpiry(name).renewableUntil <= now) continue;
       await renewName(deps, chosen, name).catch((err: unknown) => {
         errors.push(err);
-        deps.log.error({ err, mandateId: chosen.mandate.id, name: name.name }, 'acting for a name');
+        deps.log.error(
+          { err, mandateId: chosen.mandate.id, name: name.name },
+          'renewing a name under its mandate failed',
+        );
       });
     }
     after = page.at(-1);

@@ -133,7 +133,7 @@ async function completeHistory(
   const limit = createTimeLimit(signal, QUICK_TIMEOUT_MS);
   const catchErrors = (lookup: Promise<Observation>) =>
     lookup.catch((err: unknown) => {
-      if (!limit.aborted) log.warn({ err, name }, 'looking up a name for a person');
+      if (!limit.aborted) log.warn({ err, name }, 'looking up a name for a person failed');
       return undefined;
     });
   const lookups = await Promise.all([

@@ -144,7 +144,7 @@ async function loadDependents({ records, log }: NamesContext, name: string): Pro
   try {
     return findDependents(name, await records.findMentions(name));
   } catch (err) {
-    log.warn({ err, name }, 'looking for names that depend on another one');
+    log.warn({ err, name }, 'looking for names that depend on another one failed');
     return undefined;
   }
 }
@@ -157,7 +157,7 @@ async function limitTime(
 ): Promise<readonly NameserverCheck[] | undefined> {
   const limit = createTimeLimit(signal, ms);
   return lookUp(limit).catch((err: unknown) => {
-    if (!limit.aborted) log.warn({ err }, 'asking nameservers about a name');
+    if (!limit.aborted) log.warn({ err }, 'asking nameservers about a name failed');
     return undefined;
   });
 }
@@ -174,7 +174,8 @@ async function saveThoroughImpact(
       'card',
     );
   } catch (err) {
-    if (!context.signal.aborted) context.log.error({ err, orderId }, 'checking the impact of an order');
+    if (!context.signal.aborted)
+      context.log.error({ err, orderId }, 'checking the impact of an order failed');
   }
 }
 
@@ -219,7 +220,7 @@ async function assessAtRequest(context: NamesContext, order: Order): Promise<Imp
     if (before !== undefined) await context.impacts.saveNameServers(order.id, before);
     return impact;
   } catch (err) {
-    context.log.error({ err, orderId: order.id }, 'checking the impact on a name');
+    context.log.error({ err, orderId: order.id }, 'checking the impact on a name failed');
     return 'unseen';
   }
 }

@@ -24,7 +24,10 @@ export async function recordRegistryConfirmations(deps: SendingContext, order: O
   for (const item of findUnconfirmedItems(order)) {
     if (stopLookups.aborted) return;
     const lookup = await lookUpAtRegistry(order, item).catch((err: unknown) => {
-      log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking whether the registry shows a result');
+      log.warn(
+        { err, orderId: order.id, ctid: item.ctid },
+        'checking whether the registry shows a result failed',
+      );
       return 'unknown';
     });
     const { n } = item;

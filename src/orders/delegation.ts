@@ -24,7 +24,7 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
     }
     if (await wasReplaced(deps.store, order, item)) continue;
     const found = await lookUpDelegation(order, item).catch((err: unknown): DelegationLookup => {
-      log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking the new nameservers');
+      log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking the new nameservers failed');
       return { kind: 'unknown' };
     });
     const ageMs = now().getTime() - (until.getTime() - UNDO_HOURS * HOUR_MS);

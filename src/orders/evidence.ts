@@ -15,7 +15,10 @@ export async function resolveByEvidence(deps: SendingContext, order: Order): Pro
     if (stopLookups.aborted) return;
     const found = await findEvidence({ ...order, input: getItemInput(order, item) }, item).catch(
       (err: unknown): Evidence => {
-        log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking for evidence of a request’s outcome');
+        log.warn(
+          { err, orderId: order.id, ctid: item.ctid },
+          'looking for evidence of a request’s outcome failed',
+        );
         return { kind: 'nothing' };
       },
     );

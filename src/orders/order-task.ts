@@ -363,7 +363,7 @@ function beginCall<Output>(
     },
   };
   return (client, { item: { name, ctid, request }, secrets, ...call }) => {
-    if (request.interface === 'none') throw new InvalidInputError('nothing is sent for it');
+    if (request.interface === 'none') throw new InvalidInputError('this task sends no request');
     return client.begin(withSecretOutput, {
       ...call,
       ...{ ctid, about: name, description: insertSecrets(request, secrets) },

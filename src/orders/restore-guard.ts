@@ -241,7 +241,7 @@ export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): Runn
     isRequested = false;
     await beat(false).catch((err: unknown) => {
       waitMs = RETRY_MS;
-      log.warn({ err }, 'saving the heartbeat');
+      log.warn({ err }, 'saving the heartbeat failed');
     });
     running = undefined;
     if (!isStopped) timer = setTimeout(begin, isRequested ? 0 : waitMs);

@@ -538,7 +538,7 @@ const mandate: OrderTask<'mandate'> = {
     return { interface: 'none', terms: toStatedTerms(parsed.data) };
   },
   beginCall() {
-    throw new InvalidInputError('nothing is sent for it');
+    throw new InvalidInputError('this task sends no request');
   },
 };
 

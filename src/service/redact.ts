@@ -110,7 +110,7 @@ export function assertSize(body: Buffer): void {
  */
 export function assertDepth(value: unknown, depth = 0): boolean {
   if (depth > MAX_DEPTH)
-    throw new InvalidResponseError(`the answer is nested deeper than ${MAX_DEPTH} levels`);
+    throw new InvalidResponseError(`the response is nested deeper than ${MAX_DEPTH} levels`);
   let found = false;
   if (Array.isArray(value)) {
     for (const inside of value) {

@@ -146,7 +146,7 @@ export async function isCurrentAdmin(
     return isAdmin(context, await context.directory.person(userId, undefined));
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    context.log.warn({ err: error, userId }, 'checking whether a person is an admin');
+    context.log.warn({ err: error, userId }, 'checking whether a person is an admin failed');
     return false;
   }
 }

@@ -41,7 +41,7 @@ export async function deliverFile(
       : uploadText(context.web, { ...shared, ...file }));
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    context.log.warn({ err: error, by: person.id, filename }, 'sending a file');
+    context.log.warn({ err: error, by: person.id, filename }, 'sending a file failed');
     return textMessage(escapeText(fileNotSentText(formatSlackError(error))));
   }
   return undefined;

@@ -52,7 +52,7 @@ interface ScriptData {
 
 /** What the script shows while it waits for a response. */
 const SCRIPT_TEXTS = {
-  waiting: 'Your browser asks for your passkey …',
+  waiting: 'Waiting for your passkey…',
   stopped:
     'Nothing was signed. Your browser found no passkey of yours, or you canceled. Press the button again.',
   noWebAuthn:

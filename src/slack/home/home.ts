@@ -27,7 +27,7 @@ export function publishHome(context: SlackContext, userId: string): Promise<void
 async function publish(context: SlackContext, userId: string): Promise<void> {
   const blocks = await buildBlocks(context, userId).catch((err: unknown) => {
     const reference = createErrorReference();
-    context.log.error({ err, reference }, 'loading the Home tab');
+    context.log.error({ err, reference }, 'loading the Home tab failed');
     return unavailableBlocks(reference);
   });
   await sendViewWithFallback(blocks, (shown) =>

@@ -51,7 +51,9 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
       'Ask the people who run its DNS whether keys changed.',
       'Ask the service who changed the DS record, and with which account.',
     ],
-    dont: ['Don’t change nameservers until the DS record matches the zone’s keys: until then, validating resolvers can’t reach the name.'],
+    dont: [
+      'Don’t change nameservers until the DS record matches the zone’s keys: until then, validating resolvers can’t reach the name.',
+    ],
   },
   lock: {
     ask: [

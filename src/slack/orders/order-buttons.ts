@@ -270,7 +270,7 @@ async function reveal(call: ActionCall): Promise<void> {
   if (outcome.kind === 'refused') {
     const { err, refusal } = outcome;
     if (err !== undefined)
-      call.context.log.error({ err, orderId: call.value }, 'showing the secret result of an order');
+      call.context.log.error({ err, orderId: call.value }, 'showing the secret result of an order failed');
     return call.respond(refusalText(refusal));
   }
   const view = secretView(outcome.order, outcome.secret.reveal());

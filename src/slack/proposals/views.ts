@@ -98,7 +98,7 @@ export async function loadLapseFacts(
   const [waiting, impact] = await Promise.all([
     context.expiry.find(name).then((domain) => loadNameWaitingCosts(context, domain)),
     lookup.catch((err: unknown) => {
-      context.log.error({ err, name }, 'checking the impact on a name');
+      context.log.error({ err, name }, 'checking the impact on a name failed');
       return 'unseen' as const;
     }),
   ]);

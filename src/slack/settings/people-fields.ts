@@ -72,7 +72,7 @@ async function loadGroupOptions({ directory, log }: SlackContext, chosen: readon
   const names = await Promise.race([
     directory.groupNames().catch((err: unknown) => {
       if (!(err instanceof SlackApiError)) throw err;
-      log.warn({ err }, 'reading the user groups for the settings');
+      log.warn({ err }, 'reading the user groups for the settings failed');
       return undefined;
     }),
     sleep(GROUPS_MS, undefined, { ref: false }),
