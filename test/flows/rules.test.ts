@@ -45,7 +45,7 @@ test.each(['rest', '.rest', '.REST.'])('the rules of the zone %s, complete', asy
   ])
     expect(text, part).toContain(part);
   expect(text, 'each task with its charge').toMatch(/Restore \(restore\)\nyes\nmanual/);
-  expect(text).toMatch(/restoreARGP\nno\nautomatic\nthe document doesn’t show how to request it/);
+  expect(text).toMatch(/restoreARGP\nno\nautomatic\nthe documentation doesn’t show how to request it/);
   expect(text).toMatch(/Start an owner change\nnot documented/);
   expect(text).toMatch(/Get the auth code\nnot documented/);
   expect(text).toMatch(/EF00805.*EF0103118/);
@@ -64,7 +64,7 @@ test('a watched name with its dates: what is possible until when', async () => {
   await told(`watch unheard-of.rest ${expiry}`);
   const ahead = await told('rules unheard-of.rest');
   expect(ahead).toMatch(
-    new RegExp(`registered.*Expiry date: ${inWords(expiry)} \\(entered by a person\\)`, 's'),
+    new RegExp(`registered.*Expiry date: ${inWords(expiry)} \\(entered manually\\)`, 's'),
   );
   // 45 days of grace, 30 in which a restore is possible, 5 more: each ends with the day before.
   expect(ahead).toContain(`Renew by ${inWords(shift(expiry, 44))}`);

@@ -172,7 +172,7 @@ describe('settings', () => {
       .map(({ text }) => text)
       .join('\n');
     expect(purposes).toContain('Alarms about names are posted here');
-    expect(purposes).toContain('The monthly money report is posted here');
+    expect(purposes).toContain('The monthly report is posted here');
 
     const again = await settingsForm();
     expect(shown(again, 'approval_channel')).toBe('C0GENERAL');

@@ -254,8 +254,8 @@ test('nameservers on the line are sent once they are confirmed', async () => {
 });
 
 test.each([
-  ['as confirmed, unless the tick is taken away', {}, true, '*Order confirmed*: yes'],
-  ['as not confirmed', { confirmOrder: [] }, false, '*Order confirmed*: no'],
+  ['as confirmed, unless the tick is taken away', {}, true, '*Sent as confirmed*: yes'],
+  ['as not confirmed', { confirmOrder: [] }, false, '*Sent as confirmed*: no'],
 ])('a registration is sent %s', async (_how, tick, confirmOrder, shown) => {
   const name = confirmOrder ? 'ticked.rest' : 'unticked.rest';
   const view = await openForm(t.workspace, t.alice, `/domain create ${name}`);

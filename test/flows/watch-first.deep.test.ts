@@ -72,7 +72,7 @@ test('a list of names is answered with a line each: expiry, source, days, regist
   expect(answer).toMatch(/\*laden\.io\* · expires 4 May 2031 .*, from WHOIS · Gandi SAS/);
   expect(answer).toMatch(/www\.cafe\.rest.*cafe\.rest/);
   expect(buttonsOf(ada().ephemerals().at(-1) ?? { blocks: [] })).toEqual(['watch_domain', 'reminders_here']);
-  expect(await told('name laden.io')).toMatch(/Expires 4 May 2031\*.*from WHOIS/);
+  expect(await told('name laden.io')).toMatch(/Expires 4 May 2031\*.*according to WHOIS/);
 });
 
 test.each([

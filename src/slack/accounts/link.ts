@@ -63,9 +63,9 @@ const METHOD: FieldDisplay = {
   label: 'Sign-in method',
   kind: 'choice',
   options: toOptions({
-    password: 'User and password',
+    password: 'User name and password',
     trusted_application: 'Trusted application',
-    two_factor: 'User, password and two-factor token',
+    two_factor: 'User name, password and two-factor token',
   }),
   dispatches: true,
 };

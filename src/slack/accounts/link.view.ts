@@ -29,7 +29,7 @@ export const NOT_LINKED = textMessage(
 
 /** For admins, if everyone needs an account of their own. */
 export const NOT_LINKED_ADMIN = textMessage(
-  `${NOT_LINKED.text} As an admin you can let people without an account make requests: use \`/domain link\`, choose *Trusted application*, and tick the team’s account.`,
+  `${NOT_LINKED.text} As an admin, you can also let people without an account make requests: use \`/domain link\`, choose *Trusted application*, and select *The team’s account*.`,
 );
 
 /** For people who can order with the team's account but need an account of their own for this. */
@@ -189,7 +189,7 @@ export function whoamiText(accounts: readonly Account[], team: Account | undefin
 }
 
 export function detailsButton(account: Account): Button {
-  return button('whoami_details', 'Load rights, profile and customer', account.id, {
+  return button('whoami_details', 'Load rights, profile and customer data', account.id, {
     label: `Load more about ${formatAccountName(account)} from the service`,
   });
 }

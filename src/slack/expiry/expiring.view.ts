@@ -52,7 +52,7 @@ export function expiringPage(
   const within = `within ${count(days, 'day')}`;
   if (total === 0) {
     return textMessage(
-      `No watched name expires ${within}. To add names, use \`/domain watch NAME\` or \`/domain import\`.`,
+      `No watched names expire ${within}. To add names, use \`/domain watch NAME\` or \`/domain import\`.`,
     );
   }
   const last = Math.min(offset + NAMES_PER_PAGE, total);
@@ -122,7 +122,7 @@ export function listedLines(
     dropMissing([
       formatName(name),
       ...deadlineTexts,
-      expiry?.source === 'person' && 'date entered by a person',
+      expiry?.source === 'person' && 'date entered manually',
       snooze !== undefined && snooze.until > now && `snoozed until ${day(snooze.until, now)}`,
       lapse?.confirmed !== undefined && `set to lapse: “${quote(lapse.reason)}”`,
       renewed !== undefined && 'renewed, but the registry doesn’t show it yet',

@@ -11,7 +11,6 @@ import { calendarDay } from '../../zones/calendar-day.ts';
 import {
   actions,
   button,
-  capitalized,
   code,
   count,
   day,
@@ -121,7 +120,7 @@ function resultLines(
       dateNotTaken,
       now,
     };
-    const left = daysLeft !== undefined && capitalized(formatDays(daysLeft));
+    const left = daysLeft !== undefined && `${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDays(daysLeft)}`;
     const details = dropMissing([left, registrar, ...problems]).join(' · ');
     return dropMissing([watchedText(watched), details !== '' && details]);
   }
@@ -169,7 +168,7 @@ function watchedText(watched: Watched): string {
     dateNotTaken !== undefined && `I ignored your date, ${day(dateNotTaken)}.`,
     domain.doubt !== undefined &&
       !isDateless(domain) &&
-      `The registry lookup failed: ${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
+      `There’s no usable date from the registry: ${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
   ]).join(' ');
 }
 
@@ -181,14 +180,14 @@ function formatDate({ domain: { name, expiry }, lastDay, now }: Watched): string
   const isOver = expiry.at < now;
   switch (expiry.source) {
     case 'rdap':
-      return `It ${isOver ? 'expired' : 'expires'} ${when}, from the registry.`;
+      return `It ${isOver ? 'expired' : 'expires'} ${when}, according to the registry.`;
     case 'whois':
-      return `It ${isOver ? 'expired' : 'expires'} ${when}, from WHOIS.`;
+      return `It ${isOver ? 'expired' : 'expires'} ${when}, according to WHOIS.`;
     case 'order':
       return `It expires about ${when}, estimated from the last order.`;
     case 'person':
       return isOver
-        ? `It expired ${when}, according to the date that someone entered. To correct it, use \`/domain watch ${name} 2027-03-01\`.`
-        : `It expires ${when}, according to the date that someone entered.`;
+        ? `It expired ${when} (entered manually). To correct it, use \`/domain watch ${name} 2027-03-01\`.`
+        : `It expires ${when} (entered manually).`;
   }
 }

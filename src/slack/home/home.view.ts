@@ -457,7 +457,7 @@ function expiringPart({ next, renewals, months }: HomeData): KnownBlock[] {
     return [
       ...title,
       section(
-        'No watched name expires within a year. To add names, use `/domain watch NAME` or `/domain import`.',
+        'No watched names expire within a year. To add names, use `/domain watch NAME` or `/domain import`.',
       ),
     ];
   }

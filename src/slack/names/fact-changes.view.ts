@@ -36,13 +36,13 @@ export function changeLine({ name, before, after, date, decision }: ChangedName)
   const words = (details: typeof before) =>
     detailPairs(details)
       .filter(([, value]) => value !== undefined)
-      .map(([label, value]) => `${label.toLowerCase()} ${value}`)
+      .map(([label, value]) => `${label.toLowerCase()} ${label === 'Note' ? `“${value}”` : value}`)
       .join(', ') || NO_DETAILS;
   const title = `• *${escapeText(displayName(name))}*:`;
   if (after === undefined)
     return `${title} remove from the watch list${words(before) === NO_DETAILS ? '' : `, with ${words(before)}`}`;
   if (decision?.kind === 'lapse_confirmed') return `${title} let it lapse: “${escapeText(decision.reason)}”`;
-  const details = isSameDetails(before, after) ? [] : [`from ${words(before)} to ${words(after)}`];
+  const details = isSameDetails(before, after) ? [] : [`${words(before)} → ${words(after)}`];
   const source = date?.before?.by === undefined ? '' : ` (entered by ${mention(date.before.by)})`;
   const dates =
     date === undefined

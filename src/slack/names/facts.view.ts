@@ -168,5 +168,6 @@ export function formatChange(fact: FactName, before: FactValue, after: FactValue
     ]);
     return `${FACT_LABELS[fact]}: ${changes.join(', ')}`;
   }
-  return `${FACT_LABELS[fact]}: ${formatValue(fact, before)} → ${formatValue(fact, after)}`;
+  const [old, now] = [formatValue(fact, before), formatValue(fact, after)];
+  return `${FACT_LABELS[fact]}: ${old === now ? `changed (${now})` : `${old} → ${now}`}`;
 }

@@ -306,8 +306,8 @@ function factLines(changes: readonly IncidentChange[], list = formatList): strin
 }
 
 function factLine({ kind, fact, before, after }: IncidentChange, list: typeof formatList): string {
-  const now = formatValue(fact, after, list);
-  const values = `${formatValue(fact, before, list)} → ${now}`;
+  const [old, now] = [formatValue(fact, before, list), formatValue(fact, after, list)];
+  const values = old === now ? `changed (${now})` : `${old} → ${now}`;
   switch (kind) {
     case 'registrar':
       return `*Registrar* ${values}`;

@@ -169,7 +169,7 @@ function headline({ name, listed, known, incidents }: NameScreen): string {
     );
   } else if (seenExpiry !== undefined) {
     sentences.push(
-      `:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, from the registry${earliestText(known)}.`,
+      `:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, according to the registry${earliestText(known)}.`,
     );
   } else if (registration?.length !== 0) {
     sentences.push(
@@ -189,9 +189,9 @@ function headline({ name, listed, known, incidents }: NameScreen): string {
 
 /** Source of a date, if not the registry. */
 const SOURCES = {
-  whois: ', from WHOIS',
+  whois: ', according to WHOIS',
   order: ', estimated from the last order',
-  person: ', entered by a person',
+  person: ', entered manually',
 } as const;
 
 function incidentLine(incident: ListedIncident): string {

@@ -49,8 +49,8 @@ const FINDING_TEXTS: Readonly<Record<FindingCode, FindingText>> = {
   },
   dnssec_broken: {
     label: 'DNSSEC',
-    what: 'DNSSEC is broken: no key matches the DS',
-    todo: 'correct or remove the DS at the registrar',
+    what: 'DNSSEC is broken, because no key matches the DS record',
+    todo: 'correct or remove the DS record at the registrar',
   },
   certificate_expired: {
     label: 'Certificate',

@@ -578,7 +578,7 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
   return result?.late !== undefined;
 }
 
-/** `@Alice asked, @Bob approved · now until 16 Dec 2028`. */
+/** `@Alice asked, @Bob approved · now expires 16 Dec 2028`. */
 function stateLine(order: Order, history: readonly HistoryEvent[]): string {
   const atRequest = `${mention(order.requesterId)} requested`;
   const people = [atRequest, ...formatApproved(order, history)].join(', ');
@@ -609,7 +609,7 @@ function stateParts(
       const [item, ...others] = order.items;
       const next = item === undefined || others.length > 0 ? [] : nextSteps(order, item);
       return cardTense(order) === 'done'
-        ? [people, ...findNewExpiry(order).map((until) => `now until ${until}`), ...next]
+        ? [people, ...findNewExpiry(order).map((until) => `now expires ${until}`), ...next]
         : [state, ...next, people];
     }
     case 'CANCELLED': {
@@ -648,7 +648,7 @@ function failureLines({ items }: Order): string[] {
 function formatStateShort(order: Order, history: readonly HistoryEvent[]): string {
   const paused = pausedText(order);
   if (paused !== undefined) return paused;
-  if (order.state === 'APPROVED' && findNextRetry(order) !== undefined) return 'Waiting for a retry';
+  if (order.state === 'APPROVED' && findNextRetry(order) !== undefined) return 'Waiting to retry';
   if (waitsForScheduledTime(order) && order.sendAfter !== undefined) return timeText(order.sendAfter);
   if (order.state !== 'CANCELLED' || findStop(history) === undefined) return stateWords(order);
   // A request refused for load was still sent.
@@ -677,12 +677,12 @@ function findNextRetry(order: Order): Date | undefined {
   return moments.length === 0 ? undefined : new Date(Math.min(...moments));
 }
 
-/** `next try 10:05. The service is busy.` */
+/** `next attempt 10:05. The service is busy.` */
 function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
   const first = findNextRetry(order);
   if (first === undefined) return [];
   const why = history.findLast((event) => event.kind === 'retry_scheduled')?.why;
-  const next = `next try ${moment(first)}`;
+  const next = `next attempt ${moment(first)}`;
   return [why === undefined ? next : `${next}. ${ownSentence(retryReasonText(why))}`];
 }
 

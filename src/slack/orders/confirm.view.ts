@@ -42,6 +42,6 @@ export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: I
   return message(escapeText(title), [
     ...lines(texts),
     ...actions(`confirm_${order.id}`, [confirm]),
-    context(`${systemText(order)} · Nothing was sent yet. This request expires in 15 minutes.`),
+    context(`${systemText(order)} · Nothing has been sent yet. This request expires in 15 minutes.`),
   ]);
 }

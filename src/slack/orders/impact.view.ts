@@ -135,7 +135,7 @@ function formatItem(item: ImpactItem, wording = WHOLE): string {
     case 'new_nameservers_silent':
       return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer at all`;
     case 'new_nameservers_without_address':
-      return `${list(item.hosts)} ${verb(item.hosts, 'has', 'have')} no IP address, so it can’t be reached`;
+      return `${list(item.hosts)} ${verb(item.hosts, 'has', 'have')} no IP address, so ${verb(item.hosts, 'it', 'they')} can’t be reached`;
     case 'new_nameservers_unseen':
       return `${list(item.hosts)} couldn’t be checked from here`;
     case 'new_nameservers_unchecked':

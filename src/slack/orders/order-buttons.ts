@@ -369,7 +369,7 @@ const breakGlassForm = reasonForm(
 const questionFields = z.object({
   question: typedField(
     'Your question',
-    { hint: 'Posted in the thread, where the requester answers. The deadline starts over.' },
+    { hint: 'Posted in the thread, where the requester answers. The approval deadline is reset.' },
     z.string('Enter your question.'),
   ),
 });

@@ -150,9 +150,7 @@ export function usesXml({ task, account, input }: Order): boolean {
 
 export function formatContext(contextNumber: number | undefined): string {
   if (contextNumber === undefined) return 'the application’s own context';
-  return isDemoContext(contextNumber)
-    ? `*DEMO* (context ${contextNumber})`
-    : `*LIVE* (context ${contextNumber})`;
+  return isDemoContext(contextNumber) ? '*DEMO*' : '*LIVE*';
 }
 
 export function formatAccount(order: Order): string {

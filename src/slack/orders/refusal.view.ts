@@ -90,7 +90,7 @@ const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
 const NOT_THE_REQUESTER = {
   cancel: 'Only the requester can cancel this. An approver can deny it.',
   confirm: 'Only the requester can confirm this.',
-  reveal: 'Only the requester can see this. Request your own with `/domain`.',
+  reveal: 'Only the requester can see this. If you need it, make your own request with `/domain`.',
 };
 
 const NOT_AN_ADMIN = {
@@ -203,7 +203,7 @@ export function refusalText(refusal: Refusal): string {
     case 'secret_input_of':
       return `Its secret wasn’t kept. Only its requester, <@${refusal.ownerId}>, can retry and enter it again.`;
     case 'secret_answer_of':
-      return `Its result is a secret of <@${refusal.ownerId}>, so only they can retry. Request your own with \`/domain\`.`;
+      return `Its result is a secret of <@${refusal.ownerId}>, so only they can retry. If you need it, make your own request with \`/domain\`.`;
     case 'send_at':
       return SCHEDULE_ISSUES[refusal.issue];
     case 'send_at_after_expiry':

@@ -19,7 +19,7 @@ const LABELS: Readonly<Record<string, string>> = {
   'techc.id': 'Tech contact',
   'nameServers.name': 'Nameservers',
   auth: 'Auth code',
-  confirmOrder: 'Order confirmed',
+  confirmOrder: 'Sent as confirmed',
   target: 'Target',
   type: 'Type',
   mode: 'Mode',
@@ -55,9 +55,9 @@ const LABELS: Readonly<Record<string, string>> = {
   'parent.lock': 'Parent user’s lock',
   'owner.user': 'Parent user',
   'owner.context': 'Parent user’s context',
-  max_price: 'Per name/year',
-  max_total: 'Total',
-  span: 'Per',
+  max_price: 'Max per name/year',
+  max_total: 'Max total',
+  span: 'Resets',
   until: 'Until',
   notice: 'Renews',
 };
@@ -140,9 +140,9 @@ function itemFacts(item: StatementItem): (readonly [string, string])[] {
 const WORDS: Readonly<Record<string, (value: string) => string>> = {
   period: (years) => count(Number(years), 'year'),
   confirmOrder: (isConfirmed) => (isConfirmed === 'true' ? 'yes' : 'no'),
-  span: (span) => `calendar ${span}`,
+  span: (span) => (span === 'year' ? 'on 1 Jan' : 'on the 1st'),
   until: (day) => formatDay(day),
-  notice: (days) => `${days} days before expiry`,
+  notice: (days) => `${days} days early`,
 };
 
 export function readableFields(item: StatementItem): readonly StatementField[] {

@@ -217,7 +217,7 @@ function askedReply(order: Order, event: HistoryEventOf<'asked'>): Message {
   return reply(
     order,
     ':speech_balloon:',
-    `${mention(event.actor)} asks “${quote(event.question, 2_000)}” ${order.isPrivate ? `Send ${mention(event.actor)} a direct message` : 'Answer here'}. The deadline starts over.`,
+    `${mention(event.actor)} asks: “${quote(event.question, 2_000)}” ${order.isPrivate ? `Send ${mention(event.actor)} a direct message` : 'Reply here'}. The approval deadline was reset.`,
     order.requesterId,
   );
 }
@@ -314,11 +314,11 @@ function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'shown'>)
 /** The registry shows that a task accepted long ago isn't done. */
 function overdueReply(order: Order, about: HistoryEventOf<'overdue'>): Message {
   const name = escapeText(itemName(order, about.name));
-  const since = `${count(about.days, 'day')} after the service accepted this`;
+  const since = `${count(about.days, 'day')} after the service accepted the ${order.task}`;
   const said =
     order.task === 'restore'
-      ? `the registry still shows ${name} as deleted, ${since}. Ask the service about it: the name is lost when its redemption period ends.`
-      : `the registry doesn’t show the transfer of ${name}, ${since}. Ask the service about it; the losing registrar may have refused.`;
+      ? `the registry still shows ${name} as deleted, ${since}. Contact the service now: the name will be lost when its redemption period ends.`
+      : `the registry doesn’t show the transfer of ${name}, ${since}. Contact the service; the losing registrar may have refused.`;
   return reply(order, ':warning:', said, order.requesterId);
 }
 

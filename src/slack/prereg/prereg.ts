@@ -388,16 +388,16 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
     ),
     key: field(
       {
-        label: 'Other keys',
+        label: 'Other fields',
         kind: 'lines',
-        hint: 'Other fields to show, by their names at the service. One per line.',
+        hint: 'More fields to show. Use the service’s field names, one per line.',
       },
       z
         .array(z.string())
         .default([])
         .refine(
           (keys) => keys.length <= 10 && keys.every((key) => keyName.safeParse(key).success),
-          'Enter at most 10 keys, one per line, of letters, digits and _, such as zonec.',
+          'Enter at most 10 field names, one per line. Use letters, digits and _, such as zonec.',
         ),
     ),
   });

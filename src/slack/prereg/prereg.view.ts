@@ -245,10 +245,10 @@ function selectColumns(
 
 /** Other search criteria, inside a sentence. */
 const FILTER_TEXTS: Readonly<Record<string, string>> = {
-  'prereg_config.confirmation_start': 'whose confirmation starts on',
-  'prereg_config.confirmation_end': 'whose confirmation ends on',
-  'prereg_config.period_start': 'whose phase starts on',
-  'prereg_config.period_end': 'whose phase ends on',
+  'prereg_config.confirmation_start': 'with confirmation start',
+  'prereg_config.confirmation_end': 'with confirmation end',
+  'prereg_config.period_start': 'with phase start',
+  'prereg_config.period_end': 'with phase end',
 };
 
 function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery): string {
@@ -272,7 +272,7 @@ function describeFilter({ filters }: PreregQuery, via: Interface): string {
   if (Object.keys(filters).length === 0) return `${over}, without a filter.`;
   return via === 'json'
     ? `${over} for exact matches (EQUAL).`
-    : `${over} with “like”. Its comparison and wildcards aren’t documented.${Object.keys(filters).length > 1 ? ' Only one filter is documented, so I sent several and assume that all apply.' : ''}`;
+    : `${over} with “like”. The documentation doesn’t say how it compares values or which wildcards it supports.${Object.keys(filters).length > 1 ? ' It shows only searches with one filter. I sent several and assume that all of them must match.' : ''}`;
 }
 
 function pageButtons(query: PreregQuery, { records, summary }: Preregistrations) {
@@ -468,4 +468,4 @@ export const LIST_EXPIRED = 'These pages are no longer available. Search again w
 export const preregGoneText = (name: string) =>
   `${code(name)} has no preregistration anymore. Search again with \`/domain prereg\`.`;
 
-export const XML_HAS = 'Searches with “like”, a sort order or other keys';
+export const XML_HAS = 'Searches with “like”, a sort order or other fields';

@@ -173,7 +173,7 @@ export function tooFewText(people: number, needed: number): string {
 const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
   approval_channel: ':ballot_box_with_check: Pending orders are shown here from now on',
   alert_channel: ':rotating_light: Alarms about names are posted here from now on',
-  report_channel: ':moneybag: The monthly money report is posted here from now on',
+  report_channel: ':moneybag: The monthly report is posted here from now on',
   reminder_channel: ':calendar: Expiry reminders are posted here from now on',
 };
 
