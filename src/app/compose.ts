@@ -31,7 +31,7 @@ import { createServiceClient } from '../service/client.ts';
 import { listCredentialInterfaces } from '../service/interfaces.ts';
 import { createLinkLimiter } from '../slack/accounts/link.ts';
 import { createAdminsToNotify, toDepartureSubject } from '../slack/admins/admins.ts';
-import { createPageTexts } from '../slack/approvals/signing/page-words.ts';
+import { createPageTexts } from '../slack/approvals/signing/page-texts.ts';
 import type { SlackContext } from '../slack/context.ts';
 import { formatCalendarEvent } from '../slack/expiry/calendar.view.ts';
 import { isCurrentAdmin } from '../slack/feature.ts';
@@ -115,7 +115,7 @@ export function compose(site: Site, connected: Connected): Contexts {
     teamId,
     publicUrl,
     formatEvent: (name) => formatCalendarEvent(name, hasService),
-    mandated: () => findMandatesInTime(orders),
+    loadMandateCheck: () => findMandatesInTime(orders),
     settings: savedSettings,
     lookUpAdded: () => {
       void reconciler.checkRecords();
@@ -407,5 +407,5 @@ function buildKeyUse(
   { relyingParty, ledgerKey: witness }: Connected,
 ): KeyTrust | undefined {
   if (roots.length === 0) return undefined;
-  return { roots: new Set(roots), verifier: createVerifier(relyingParty), witness };
+  return { roots: new Set(roots), verifier: createVerifier(relyingParty), botSigner: witness };
 }

@@ -282,7 +282,9 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
   });
   await teamDefaults
     .refresh()
-    .catch((err: unknown) => log.warn({ err }, 'listing the workspace’s admins failed: there are no approvers yet'));
+    .catch((err: unknown) =>
+      log.warn({ err }, 'listing the workspace’s admins failed: there are no approvers yet'),
+    );
   const slack = { web, pacer, bot, orgId, directory, token, outage };
   return { slack, stores, teamDefaults, ledgerKey };
 }

@@ -126,7 +126,7 @@ export async function dropOutdated(
 ): Promise<DueReminders> {
   const disputed = planned.filter(({ key }) => key.threshold >= DISPUTED_CODE);
   const rest = planned.filter(({ key }) => key.threshold < DISPUTED_CODE);
-  const due = dueAsClaimed(rest, options);
+  const due = filterStillDue(rest, options);
   const stillPlanned = new Set(due.map(({ watched }) => watched));
   const gone = rest.filter((each) => !stillPlanned.has(each)).map(({ key }) => key);
   if (gone.length > 0) await reminders.free(digestId, gone);
@@ -134,7 +134,7 @@ export async function dropOutdated(
 }
 
 /** Claimed reminders that are still due, most urgent first. */
-export function dueAsClaimed<Planned extends PlannedReminder>(
+export function filterStillDue<Planned extends PlannedReminder>(
   planned: readonly Planned[],
   options: ReminderSchedule,
 ): readonly DueReminder<Planned>[] {

@@ -40,7 +40,7 @@ export async function openFeed(
   const now = context.now();
   const [{ reminderTimezone: timeZone }, isMandated] = await Promise.all([
     context.settings(),
-    context.mandated(),
+    context.loadMandateCheck(),
   ]);
   const names = context.watchList.calendarNames(new Date(now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS));
   return calendarFeed(marked(names, isMandated), { now, timeZone, formatEvent: context.formatEvent });

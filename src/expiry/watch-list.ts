@@ -42,7 +42,7 @@ export type WatchedOutcome =
       readonly domain: WatchedDomain;
       readonly known: boolean;
       /** The given date, if it was ignored because a better one is known. */
-      readonly dateNotTaken: Date | undefined;
+      readonly ignoredDate: Date | undefined;
       /** The date weakens protection, so it waits for confirmation. */
       readonly proposal: EditResult['proposal'];
     }
@@ -130,7 +130,7 @@ export async function readAdded(
   if (domain === undefined) return { ok: false, refusal: { code: 'removed_meanwhile' } };
   const isTaken =
     given === undefined || proposal !== undefined || domain.expiry?.at.getTime() === given.getTime();
-  return { ok: true, domain, known, dateNotTaken: isTaken ? undefined : given, proposal };
+  return { ok: true, domain, known, ignoredDate: isTaken ? undefined : given, proposal };
 }
 
 /** No registry registers names for longer. */

@@ -146,7 +146,7 @@ function addEnvironmentRequirement(
 
 /** Requires one other person who may approve. */
 function anyApproverRequirement({ settings, policy }: Protection, names: readonly string[]): Requirement {
-  return { ...buildDefaultRequirement(settings, names), needed: 1, signed: policy.signsSettings };
+  return { ...buildDefaultRequirement(settings, names), needed: 1, signed: policy.isCharterMissing };
 }
 
 /** Requires one person who could approve the mandate. */

@@ -1,4 +1,4 @@
-import type { Witness } from '../approvals/charter.ts';
+import type { BotSigner } from '../approvals/charter.ts';
 import { hashJson } from '../lib/canonical-json.ts';
 import { isFinal, type Order, type OrderItem } from './order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from './order-events.ts';
@@ -24,18 +24,18 @@ function witnessText(orderId: string, entry: AnyOrderLogEntry): string {
   return `event ${hashJson({ order: orderId, kind, n, ctids, outcome, worker, version })}`;
 }
 
-/** Signs events that allow a repeat. @param witness undefined while the ledger's key can't be decrypted */
+/** Signs events that allow a repeat. @param botSigner undefined while the ledger's key can't be decrypted */
 export function signLog(
-  witness: Witness | undefined,
+  botSigner: BotSigner | undefined,
   orderId: string,
   log: readonly OrderLogEntry[],
 ): readonly OrderLogEntry[] {
-  if (witness === undefined) return log;
-  const sign = (entry: OrderLogEntry) => ({ ...entry, witness: witness.sign(witnessText(orderId, entry)) });
+  if (botSigner === undefined) return log;
+  const sign = (entry: OrderLogEntry) => ({ ...entry, witness: botSigner.sign(witnessText(orderId, entry)) });
   return log.map((entry) => (allowsRepeat(entry) ? sign(entry) : entry));
 }
 
-export function createWitnessCheck(witness: Witness | undefined): IsWitnessed {
+export function createWitnessCheck(witness: BotSigner | undefined): IsWitnessed {
   return (orderId) => (entry) =>
     entry.witness !== undefined && witness?.verify(witnessText(orderId, entry), entry.witness) === true;
 }

@@ -1,6 +1,6 @@
 import type { Account } from '../accounts/account.ts';
 import type { Sealed } from '../accounts/vault.ts';
-import type { CharterStatus, EffectiveRules, SigningLog, Witness } from '../approvals/charter.ts';
+import type { BotSigner, CharterStatus, EffectiveRules, SigningLog } from '../approvals/charter.ts';
 import type { StandIn } from '../approvals/progress.ts';
 import type { ApprovalSignature, SignedSubject } from '../approvals/signing/approval.ts';
 import type { Verifier } from '../approvals/signing/assertion.ts';
@@ -276,7 +276,7 @@ export interface KeyTrust {
   readonly roots: ReadonlySet<string>;
   readonly verifier: Verifier;
   /** Undefined while the ledger's key can't be decrypted: then no charter is valid. */
-  readonly witness: Witness | undefined;
+  readonly botSigner: BotSigner | undefined;
 }
 
 export interface SignedBy {

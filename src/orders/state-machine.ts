@@ -151,7 +151,7 @@ function describeApprovals(
   // Admins who agree to exceed a budget don't have to be approvers.
   const lapsed = others.filter((userId) => !admins.includes(userId));
   return {
-    standing: approvals.length - others.length,
+    validCount: approvals.length - others.length,
     lapsed,
     required: approvalsRequired,
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),

@@ -51,14 +51,14 @@ export interface Policy {
 
 export interface EffectivePolicy extends Policy {
   /** Approvals that the settings require must be signed: passkeys are set up, and no charter has been signed yet. */
-  readonly signsSettings: boolean;
+  readonly isCharterMissing: boolean;
   /** Tags that affect decisions about orders. */
   readonly tags: readonly string[];
   /**
    * A charter was signed, but none is valid. The environment's settings then apply too, and every order needs a signed
    * approval.
    */
-  readonly lapsed:
+  readonly charterProblem:
     | {
         readonly problem: CharterProblem;
         readonly environment: RequirementPeople & {
@@ -95,8 +95,8 @@ export function findSilentIds(requirements: readonly RequirementPeople[]): reado
 }
 
 /** The policy version for signed approvals: 0 while no charter is valid, so that earlier approvals must be repeated. */
-export function getSignedVersion({ version, lapsed }: EffectivePolicy): number {
-  return lapsed === undefined ? version : 0;
+export function getSignedVersion({ version, charterProblem }: EffectivePolicy): number {
+  return charterProblem === undefined ? version : 0;
 }
 
 /** The rules that applied when the order was requested, from the log. */

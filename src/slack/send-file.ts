@@ -22,9 +22,9 @@ export interface TextFile extends FileForPerson {
  */
 export async function sendFile(
   call: Interaction,
-  file: TextFile & { readonly told?: string },
+  file: TextFile & { readonly reply?: string },
 ): Promise<Message> {
-  const { what, told = fileSentText(what) } = file;
+  const { what, reply: told = fileSentText(what) } = file;
   return (await deliverFile(call, file)) ?? textMessage(told);
 }
 

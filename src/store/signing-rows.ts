@@ -192,7 +192,14 @@ function parseCharter(n: number, data: LoggedEvent['data']): readonly LoggedChar
   const { charter: content, signature, witness } = read.data;
   const { data: rules } = charterContent.safeParse(content);
   return [
-    { n, signature, witness, rules, hash: hashJson(content), publisher: rules?.published_by ?? undefined },
+    {
+      n,
+      signature,
+      botSignature: witness,
+      rules,
+      hash: hashJson(content),
+      publisher: rules?.published_by ?? undefined,
+    },
   ];
 }
 

@@ -4,7 +4,7 @@ import {
   actsInTime,
   computeEarliestSending,
   type DueFacts,
-  decideClearance,
+  decideSend,
   type FinalCheckFacts,
   findSendingRefusal,
   isRenewalDue,
@@ -225,7 +225,7 @@ describe('right before sending', () => {
     ['on a full day, and the next is not', { used: full, ...until(nextDay + 1) }, nextDay],
     ['beyond the budgets', { fitsBudgets: false }, 'held'],
   ])('a due order is decided: %s', (_what, changes, expected) => {
-    const found = decideClearance({ ...due, ...changes }, NOW);
+    const found = decideSend({ ...due, ...changes }, NOW);
     expect(found.kind === 'later' ? found.until.getTime() - NOW.getTime() : found.kind).toBe(expected);
   });
 });

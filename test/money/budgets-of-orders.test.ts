@@ -178,7 +178,7 @@ describe('an order that exceeds a budget', () => {
     expect(await stateOf(id)).toBe('APPROVED');
     expect(await stands()).toEqual([0n, 2_000n]);
     expect((await lastExcess(id))?.admins).toEqual(['U0ADA']);
-    expect((await m.rig.store.loadHistory(id, 'system')).at(-1)).toMatchObject({ lapsed: [], standing: 1 });
+    expect((await m.rig.store.loadHistory(id, 'system')).at(-1)).toMatchObject({ lapsed: [], validCount: 1 });
   });
 
   test('isn’t sent because of an admin’s earlier approval within the budget: they must see the excess and click again', async () => {

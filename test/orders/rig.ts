@@ -236,7 +236,12 @@ export async function startRig(
     findFirstExpiry: async () => undefined,
     isAdmin: async () => false,
     policy: {
-      current: async () => ({ ...state.policy, signsSettings: false, tags: [], lapsed: undefined }),
+      current: async () => ({
+        ...state.policy,
+        isCharterMissing: false,
+        tags: [],
+        charterProblem: undefined,
+      }),
     },
     ruleFacts,
     standIns,

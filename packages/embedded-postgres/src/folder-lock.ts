@@ -72,7 +72,7 @@ function keepFresh(file: string): () => void {
 /** The holder of a lock: none, a process of this machine, or, without `pid`, a process that can't be seen from here. */
 type CurrentHolder = typeof NOBODY | { readonly pid: number | undefined };
 const NOBODY = 'nobody';
-const SOMEBODY: CurrentHolder = { pid: undefined };
+const UNKNOWN_HOLDER: CurrentHolder = { pid: undefined };
 
 async function secretOwner(file: string): Promise<CurrentHolder> {
   let text: string;
@@ -81,7 +81,7 @@ async function secretOwner(file: string): Promise<CurrentHolder> {
     text = await readFile(file, 'utf8');
     touchedAt = (await stat(file)).mtimeMs;
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return SOMEBODY; // succeeded by a higher number: look again
+    if (systemCode(error) === 'ENOENT') return UNKNOWN_HOLDER; // succeeded by a higher number: look again
     throw error;
   }
   if (text === RELEASED) return NOBODY;
@@ -90,7 +90,7 @@ async function secretOwner(file: string): Promise<CurrentHolder> {
     return (await isAlive(holder.data)) ? { pid: holder.data.pid } : NOBODY;
   }
   // It belongs to another machine, or is empty because its creator is about to write it or died before.
-  return Date.now() - touchedAt < FRESH_MS ? SOMEBODY : NOBODY;
+  return Date.now() - touchedAt < FRESH_MS ? UNKNOWN_HOLDER : NOBODY;
 }
 
 async function highestLock(folder: string): Promise<number> {

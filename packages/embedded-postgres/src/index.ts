@@ -14,7 +14,7 @@ const STOP_MS = 5_000;
 /** The advisory lock of the server's owner, held by a separate connection. */
 const OWNER_LOCK = 7_236_001;
 /** How long the server may take to notice that its previous owner has died. */
-const LETTING_GO_MS = 2_000;
+const OWNER_RELEASE_MS = 2_000;
 
 export interface EmbeddedPostgresOptions {
   /** `DATA_DIR`. Everything is in its subfolder `postgres`, which is created if missing. */
@@ -176,7 +176,7 @@ async function own(home: Home, binaries: Binaries, options: EmbeddedPostgresOpti
 
 /** Protects the server itself in case the folder's lock file was deleted. */
 async function takeOwnerLock(connection: pg.Client, home: Home): Promise<void> {
-  const deadline = Date.now() + LETTING_GO_MS;
+  const deadline = Date.now() + OWNER_RELEASE_MS;
   for (;;) {
     const { rows } = await connection.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [
       OWNER_LOCK,

@@ -96,7 +96,7 @@ export async function createLedgerCheck(
   let sealCount = 0;
   let signatures = 0;
   /** The stored hashes of deleted events. */
-  const blanked = new Map<number, string>();
+  const deletedLeaves = new Map<number, string>();
   const named: Named = { ranges: [], leaves: new Set() };
   const revoked = new Map<string, Revocation>();
   const explained: string[] = [];
@@ -106,13 +106,13 @@ export async function createLedgerCheck(
     count += 1;
     if (line.forgotten !== undefined) {
       forgotten.add(line.forgotten);
-      blanked.set(line.seq, toHex(line.leaf ?? new Uint8Array()));
+      deletedLeaves.set(line.seq, toHex(line.leaf ?? new Uint8Array()));
     }
     if (last !== undefined && line.seq <= last.to) {
       differences.add('reordered', `event ${line.seq} stands after the seal that covers it${where}`);
       return;
     }
-    if (saysPutBack(line))
+    if (isRestoreRecord(line))
       explained.push(
         `Event ${line.seq} says that the database was put back from a backup (${line.content?.['at']}). Seals that had left before that moment, and are not in the backup, do not fit what follows: their numbers were given again.`,
       );
@@ -217,7 +217,7 @@ export async function createLedgerCheck(
         );
       events.end();
       sealNumbers.end();
-      const unknown = [...compareEnds(), ...unnamedText(blanked, named)];
+      const unknown = [...compareEnds(), ...unnamedText(deletedLeaves, named)];
       const anchored = seals.anchored.at(-1);
       const found = { anchored, forgotten: forgotten.all(), unknown, notes: [], explained };
       if (first === undefined || last === undefined)
@@ -279,7 +279,7 @@ function unnamedText(blanked: ReadonlyMap<number, string>, { ranges, leaves }: N
 }
 
 /** Whether one of the bot's events says that the database was restored from an earlier state. */
-function saysPutBack({ content }: EventLine): boolean {
+function isRestoreRecord({ content }: EventLine): boolean {
   if (content?.['kind'] === 'database_restored') return true;
   const { differences } = isJsonObject(content?.['data']) ? content['data'] : {};
   return (

@@ -96,7 +96,7 @@ function forgottenTexts(forgotten: Report['forgotten'], kind: Header['kind']): s
 
 function forgottenText({ count, by, from, to }: Report['forgotten'][number]): string {
   const when = from === to ? `at ${from}` : `between ${from} and ${to}`;
-  return `The content of ${count} ${count === 1 ? 'event' : 'events'} was forgotten by ${by} ${when}: their hashes are still there, and what was signed in it cannot be verified any more.`;
+  return `The content of ${count} ${count === 1 ? 'event' : 'events'} was deleted by ${by} ${when}. ${count === 1 ? 'Its hash is' : 'Their hashes are'} still there, but signatures in it can no longer be verified.`;
 }
 
 /** Notes for a file that was checked without outside facts. */

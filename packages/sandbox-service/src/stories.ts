@@ -11,7 +11,7 @@ export interface StoryStep {
 }
 
 /** The name of a story: registered at the sandbox, with mail and a website. */
-export interface Scene {
+export interface StoryContext {
   readonly service: Pick<SandboxService, 'registry' | 'clock' | 'state'>;
   readonly dns: SandboxDns;
   readonly name: string;
@@ -35,7 +35,7 @@ function linesOf(address: string): string[] {
 }
 
 /** Sets up the name as every story begins: locked, at the team's registrar, delegated to nameservers that answer. */
-export async function setScene({ service, dns, name }: Scene): Promise<void> {
+export async function setUpStory({ service, dns, name }: StoryContext): Promise<void> {
   for (const host of [...HOSTS, ...NEW_HOSTS, ...THIEF_HOSTS]) await dns.addNameserver(host);
   dns.world.serve(name, HOSTS, linesOf('198.51.100.7'));
   dns.world.delegate(name, HOSTS);
@@ -49,7 +49,7 @@ export async function setScene({ service, dns, name }: Scene): Promise<void> {
 }
 
 /** The name is stolen: its locks are removed, it is transferred away, and its date changes as after a renewal. */
-export function theft({ service, dns, name }: Scene): readonly StoryStep[] {
+export function theft({ service, dns, name }: StoryContext): readonly StoryStep[] {
   const { registry } = service;
   return [
     {
@@ -89,7 +89,7 @@ export function theft({ service, dns, name }: Scene): readonly StoryStep[] {
 }
 
 /** A move to nameservers that don't have the name's zone yet: it disappears from the DNS until it is moved back. */
-export function botchedMove({ service, dns, name }: Scene): readonly StoryStep[] {
+export function failedMove({ service, dns, name }: StoryContext): readonly StoryStep[] {
   return [
     {
       day: 1,
@@ -111,7 +111,7 @@ export function botchedMove({ service, dns, name }: Scene): readonly StoryStep[]
 }
 
 /** The name's zone is removed from its nameservers while the delegation stays; then a stranger sets up a zone there. */
-export function lapsedDelegation({ dns, name }: Scene): readonly StoryStep[] {
+export function lapsedDelegation({ dns, name }: StoryContext): readonly StoryStep[] {
   return [
     {
       day: 1,

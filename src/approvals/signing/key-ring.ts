@@ -217,11 +217,11 @@ function isVouchSignature(
 
 /** The key that made a signature, if the key is valid and belongs to the person. Doesn't verify the signature. */
 export function findSigningKey(
-  counting: KeyRing['validKeys'],
+  validKeys: KeyRing['validKeys'],
   { key, publicKey, credential }: Assertion,
   owner: string,
 ): ValidKey | undefined {
-  const found = counting.get(key);
+  const found = validKeys.get(key);
   const fits = found?.owner === owner && found.publicKey === publicKey && found.credential === credential;
   return fits ? found : undefined;
 }

@@ -61,7 +61,7 @@ export interface KeyStore {
   signCharter(signed: SignedCharter, at: Date): Promise<boolean>;
   lastPublisher(): Promise<string | undefined>;
   /** Queues the notification that charters have become invalid or valid. @returns whether people are notified */
-  recordStatus(status: 'counts' | CharterProblem, at: Date): Promise<boolean>;
+  recordStatus(status: 'valid' | CharterProblem, at: Date): Promise<boolean>;
   /**
    * Saves a key's counter. A counter that stays at 0 is unused.
    * @returns false if the counter hasn't increased: the key may have been copied

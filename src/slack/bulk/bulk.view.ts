@@ -233,7 +233,7 @@ function countStates({ items }: Order): Readonly<Record<ItemState, number>> {
 }
 
 /** Some tasks are only accepted at first, and completed later. */
-function stateWords(order: Order): Readonly<Record<ItemState, string>> {
+function itemStateTexts(order: Order): Readonly<Record<ItemState, string>> {
   return {
     SUCCEEDED: findTask(order.task).nextStep === undefined ? 'done' : 'accepted',
     FAILED: 'failed',
@@ -248,7 +248,7 @@ const STATE_ORDER = ['SUCCEEDED', 'FAILED', 'UNKNOWN', 'SENT', 'WAITING'] as con
 /** `1,850 done · 3 failed · 2 unknown · 145 waiting`, without zeros. */
 export function tallyText(order: Order): string {
   const found = countStates(order);
-  const words = stateWords(order);
+  const words = itemStateTexts(order);
   return STATE_ORDER.filter((state) => found[state] !== 0)
     .map((state) => `${found[state]} ${words[state]}`)
     .join(' · ');

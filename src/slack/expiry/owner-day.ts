@@ -1,4 +1,4 @@
-import { dueAsClaimed } from '../../expiry/digest.ts';
+import { filterStillDue } from '../../expiry/digest.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import { ownerOfDay } from '../../expiry/owner-question.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
@@ -97,7 +97,7 @@ async function loadParts(context: SlackContext, id: string): Promise<readonly Ow
   const questions = asked.filter(({ domain }) => domain.ownerLeftAt === undefined);
   const askedNames = new Set(questions.map(({ domain }) => domain.name));
   const owner = ownerOfDay(id);
-  const due = dueAsClaimed(claimed, toSchedule(settings, now())).filter(
+  const due = filterStillDue(claimed, toSchedule(settings, now())).filter(
     ({ name, watched }) => watched.owner === owner && !askedNames.has(name),
   );
   const entries = [

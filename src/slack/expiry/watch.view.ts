@@ -102,7 +102,7 @@ function resultLines(
     const why = escapeText(formatWatchRefusal(outcome.refusal));
     return [isList ? `:x: ${code(text)}: ${why}` : `I added nothing to the watch list. ${why}`];
   }
-  const { domain, known: wasWatched, dateNotTaken, proposal } = outcome;
+  const { domain, known: wasWatched, ignoredDate: dateNotTaken, proposal } = outcome;
   // The text about the confirmation is enough.
   if (!isList && proposal !== undefined) return [];
   const { timeZone, now } = answer;

@@ -334,7 +334,7 @@ function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] 
 }
 
 /** For tasks without a price. */
-function chargeWords(order: Order): string[] {
+function chargeTexts(order: Order): string[] {
   switch (findTask(order.task).findCharge(order.items.map(({ name }) => name))) {
     case 'yes':
       return ['costs money'];
@@ -389,7 +389,7 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
   return dropMissing([
     [
       `*${demo}${escapeText(orderTitle(order))}*`,
-      ...(cost === undefined ? chargeWords(order) : dropMissing([price])),
+      ...(cost === undefined ? chargeTexts(order) : dropMissing([price])),
     ].join(' · '),
     cost !== undefined && cost.sums.length === 0 && ':warning: Costs money, price unknown',
     cost !== undefined &&

@@ -149,7 +149,7 @@ export function isWaitingOnlyForAdmin(history: readonly HistoryEvent[]): boolean
 }
 
 /** Number of missing approvals, without the admin's. */
-function missingApprovals({ standing, required }: HistoryEventOf<'approved'>): number {
+function missingApprovals({ validCount: standing, required }: HistoryEventOf<'approved'>): number {
   return Math.max(0, required - standing);
 }
 

@@ -68,7 +68,7 @@ export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
   invalid_name: 'the name can’t be looked up',
   unexpected_code: 'the server returned an error',
   registry_unavailable: 'the registry returned no readable record',
-  not_told: 'not published by the registry',
+  not_published: 'not published by the registry',
   unreadable: 'the registry’s record has an unreadable value',
   delegated_without_record: 'the registry has no record of it, but DNS still delegates it',
   stale: 'not checked recently',

@@ -569,7 +569,7 @@ function noteLines(order: Order, { cost }: Briefing): string[] {
 }
 
 /** Must not claim that nothing was sent if a request turned out to have been sent. */
-function stateWords(order: Order): string {
+function statusText(order: Order): string {
   const words = stateText(order);
   return order.items.some(isKnownToBeSent) ? words.replace(', nothing was sent', '') : words;
 }
@@ -650,7 +650,7 @@ function formatStateShort(order: Order, history: readonly HistoryEvent[]): strin
   if (paused !== undefined) return paused;
   if (order.state === 'APPROVED' && findNextRetry(order) !== undefined) return 'Waiting to retry';
   if (waitsForScheduledTime(order) && order.sendAfter !== undefined) return timeText(order.sendAfter);
-  if (order.state !== 'CANCELLED' || findStop(history) === undefined) return stateWords(order);
+  if (order.state !== 'CANCELLED' || findStop(history) === undefined) return statusText(order);
   // A request refused for load was still sent.
   return order.items.some(({ attempts }) => attempts > 0)
     ? 'Stopped, nothing was carried out'

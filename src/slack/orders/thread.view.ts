@@ -646,7 +646,7 @@ export function orderHistory(
 }
 
 /** The outcome in a history entry. Accepted tasks aren't shown as done. */
-function outcomeWords(
+function outcomeTexts(
   task: Order['task'],
   { kind, state, outcome, through }: AnyOrderLogEntry,
 ): string | undefined {
@@ -662,7 +662,7 @@ function historyLine(task: Order['task'], entry: OrderLogEntry): string {
   const said = reason ?? (seen && recordFindingText(seen)) ?? question ?? (hint && recordFindingText(hint));
   const more = [
     ctid && code(ctid),
-    outcomeWords(task, entry),
+    outcomeTexts(task, entry),
     said && `“${quote(said)}”`,
     reasons && `(${reopenReasonText(reasons)})`,
     why && `(${escapeText(retryReasonText(why))})`,

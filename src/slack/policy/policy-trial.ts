@@ -86,7 +86,7 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
 
 /** The policy in force, but with the draft's rules. */
 function replaceRules(inForce: EffectivePolicy, published: Policy, rules: Policy['rules']): EffectivePolicy {
-  return { ...inForce, signsSettings: false, version: published.version + 1, rules };
+  return { ...inForce, isCharterMissing: false, version: published.version + 1, rules };
 }
 
 /** `policy test LINE` */

@@ -5,7 +5,7 @@ import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact, ImpactItem } from '../../../src/names/impact.ts';
 import { updateIncidents } from '../../../src/names/incident.ts';
 import type { Order } from '../../../src/orders/order.ts';
-import { signingFacts, toPlainText } from '../../../src/slack/approvals/signing/page-words.view.ts';
+import { signingFacts, toPlainText } from '../../../src/slack/approvals/signing/page-texts.view.ts';
 import { findingLines } from '../../../src/slack/bulk/bulk.view.ts';
 import { homeBlocks } from '../../../src/slack/home/home.view.ts';
 import { orderCard, UNUSUAL_FACTS, type UnusualFact } from '../../../src/slack/orders/card.view.ts';
