@@ -69,7 +69,9 @@ function keepFresh(file: string): () => void {
   return () => clearInterval(timer);
 }
 
-/** Who holds a lock: nobody, a process on this machine, or (without `pid`) a process that can't be seen from here. */
+/**
+ * The holder of a lock: nobody, a process on this machine, or (without `pid`) a process that can't be seen from here.
+ */
 type CurrentHolder = typeof NOBODY | { readonly pid: number | undefined };
 const NOBODY = 'nobody';
 const SOMEBODY: CurrentHolder = { pid: undefined };

@@ -82,10 +82,10 @@ export interface WorkspaceOptions {
   open?: () => boolean;
 }
 
-/** What people can change about a channel. If the app isn't a member, it was removed. */
+/** Changes that people can make to a channel. If the app isn't a member, it was removed. */
 export type ChannelChanges = Partial<Pick<Channel, 'is_archived' | 'members'>>;
 
-/** What admins can change about a person. */
+/** Changes that admins can make to a person. */
 export type PersonChanges = Partial<
   Pick<User, 'deleted' | 'is_restricted' | 'is_ultra_restricted' | 'is_admin'>
 >;

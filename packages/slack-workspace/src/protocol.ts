@@ -152,7 +152,7 @@ export const changeSchema = z.object({
 export type Change = z.infer<typeof changeSchema>;
 
 const inputValue = z.union([z.string(), z.array(z.string()), z.null()]);
-/** What a person enters in an element: text, the value of an option, several values, or nothing. */
+/** A person's input in an element: text, the value of an option, several values, or nothing. */
 export type InputValue = z.infer<typeof inputValue>;
 
 const viewTarget = z.object({ view: z.string() });

@@ -109,7 +109,7 @@ function expiryText({ expiresAt }: Proposed): string {
   return expiresAt === undefined ? '' : ` The request expires ${moment(expiresAt)}.`;
 }
 
-/** Who can confirm, and the confirmations so far. */
+/** The people who can confirm, and the confirmations so far. */
 export function requirementLines(progress: readonly RequirementProgress[]): string[] {
   return progress.map(requirementLine);
 }

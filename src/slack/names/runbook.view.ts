@@ -2,12 +2,12 @@ import type { IncidentKind } from '../../names/unexplained-changes.ts';
 import type { Capability } from '../capability.ts';
 import { quote } from '../kit/blocks.ts';
 
-/* What to do about an unexpected change of a name. `docs/runbook.md` has more details. */
+/* Says what to do about an unexpected change of a name. `docs/runbook.md` has more details. */
 
 interface Runbook {
   /** Questions to the domain service, and lookups. */
   readonly ask: readonly string[];
-  /** What the bot can do while the name is at the team's registrar. */
+  /** An order that helps while the name is at the team's registrar. */
   readonly order?: string;
   readonly dont: readonly string[];
   readonly call?: string;

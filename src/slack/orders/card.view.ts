@@ -335,7 +335,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
   ]);
 }
 
-/** What is unusual about a scheduled order. */
+/** Unusual facts about a scheduled order. */
 function timeLines({ state }: Order, history: readonly HistoryEvent[]): string[] {
   const isTwice = history.some((event) => event.kind === 'requested' && event.occursTwice === true);
   const reopened = history.findLast((event) => event.kind === 'reopened');
@@ -349,7 +349,7 @@ function timeLines({ state }: Order, history: readonly HistoryEvent[]): string[]
 
 const SHOWN_NAMES = 5;
 
-/** What is unusual about a pending order, in the order of the card. */
+/** Unusual facts about a pending order, in the order in which cards show them. */
 export const UNUSUAL_FACTS = [
   ...(['price', 'account', 'retry', 'zone', 'policy', 'stand_in', 'budget', 'price_change'] as const),
   ...(['findings', 'term', 'incidents', 'impact', 'past', 'restore'] as const),
@@ -381,7 +381,7 @@ function unusualFacts(
 }
 
 /**
- * What approvers should know because it is unusual, one fact per line. Used in every view of a pending order.
+ * Unusual facts that approvers should know, one per line. Used in every view of a pending order.
  * @param shown facts that the view shows in its own words
  */
 export function unusualLines(
@@ -452,7 +452,7 @@ export function restoreLines(order: Order, { restoreCost }: DraftBriefing): stri
   return [`Restore within ${note.restorableDays} days: ${price}`];
 }
 
-/** What depends on the name, worst first, and what has changed since the request. */
+/** Findings about the impact, worst first, and what has changed since the request. */
 export function impactFindings({ impact }: Briefing): string[] {
   if (impact === 'none') return [];
   if (impact === 'unseen') return [':warning: Still checking what would stop working'];

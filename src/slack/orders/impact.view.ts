@@ -77,7 +77,7 @@ function clearLines({ items, isInUse, areNewNameserversReady }: Impact): string[
 }
 
 /**
- * What to know before a decision, one fact per line, worst first. Expected facts are behind *Details*.
+ * Facts to know before a decision, one per line, worst first. Expected facts are behind *Details*.
  * @param changes since the request
  */
 export function impactWarnings(impact: Impact | 'unseen', changes?: ImpactDifference): string[] {
@@ -113,7 +113,7 @@ export function worstImpactLine(impact: Impact | 'unseen'): string {
   return `${truncateMarkup(itemLine(worst), WORST_LENGTH)}${more}`;
 }
 
-/** What has changed since the request; empty if nothing has. */
+/** Changes since the request; empty if there are none. */
 export function impactChangeLines({ appeared, gone, changed }: ImpactDifference): string[] {
   const lines = [
     ...appeared.map((item) => `• New: ${formatItem(item)}`),

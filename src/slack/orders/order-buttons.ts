@@ -93,7 +93,7 @@ import { userForm } from './users.ts';
  */
 
 /**
- * A button that changes its order. If nothing changes, the person is told why. Otherwise, the card and the thread show
+ * A button that changes its order. If nothing changes, the answer says why. Otherwise, the card and the thread show
  * the change.
  * @param changed the reply if the click was acknowledged before the outcome was known
  */

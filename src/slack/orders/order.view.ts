@@ -44,7 +44,7 @@ import { findExpiry, formatKind, messageLine } from './answer.view.ts';
 import { recordFindingText } from './record-finding.view.ts';
 import { summaryText } from './summary.view.ts';
 
-/** What happens next after an asynchronous task was accepted. */
+/** The next step after an asynchronous task was accepted. */
 const NEXT_STEPS: Readonly<
   Record<NextStep, (approvedAfterDays: number | undefined, after: (days: number) => string) => string>
 > = {
@@ -101,7 +101,7 @@ export function itemText(order: Order, item: OrderItem): string {
     : ITEM_WORDS[item.state];
 }
 
-/** What happens next after an item was accepted, with the documented deadline. */
+/** The next step after an item was accepted, with its documented deadline. */
 export function nextSteps(order: Order, item: OrderItem): string[] {
   if (item.state !== 'SUCCEEDED' || item.answeredAt === undefined) return [];
   const lock = findTask(order.task).findTransferLock(item.name);

@@ -1,7 +1,7 @@
 import type { RecordFinding } from '../../orders/record-finding.ts';
 import { day, joinFirst } from '../kit/mrkdwn.ts';
 
-/* What public records show about a request. */
+/* Describes the public records about a request. */
 
 /** The caller must escape the text. */
 export function recordFindingText(finding: RecordFinding): string {

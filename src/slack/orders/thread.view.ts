@@ -527,7 +527,7 @@ function keyFacts(order: Order, approvers: readonly string[]): string[] {
   ]);
 }
 
-/** Who can settle an unknown outcome, and the id of the request at the service. */
+/** Names the people who can settle an unknown outcome, and the id of the request at the service. */
 function settleText(order: Order, approvers: readonly string[]): string {
   const [item, ...others] = order.items;
   const about = item === undefined || others.length > 0 || usesXml(order) ? 'It' : code(item.ctid);

@@ -1,7 +1,7 @@
 import type { Log } from '../../lib/log.ts';
 import { computeRetryDelay, isTransient, SlackApiError } from './web.ts';
 
-/** Makes Slack calls of which only the latest per key matters. */
+/** Makes Slack calls where only the latest per key matters. */
 export interface Latest {
   /**
    * Makes a call after the pending call for the same key. After a rate limit or outage, retries later, unless there is

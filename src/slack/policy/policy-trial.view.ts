@@ -31,7 +31,7 @@ import { costFact } from '../money/price.view.ts';
 import { itemName } from '../orders/order.view.ts';
 import { neededText, referenceText, taskNoun } from './policy-rule.view.ts';
 
-/* What a policy requires for one request or for past orders. */
+/* Shows the requirements of a policy for one request or for past orders. */
 
 export interface TestedRequest {
   readonly task: OrderTaskName;
@@ -166,7 +166,7 @@ export interface ShownReplay {
   readonly notice?: string | undefined;
 }
 
-/** What the draft would require for past orders. */
+/** Shows the requirements of the draft for past orders. */
 export function replayMessage({ days, replay, changed, isCut, notice }: ShownReplay): Message {
   const { total, unchanged, counts } = replay;
   const parts = dropMissing([

@@ -90,7 +90,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
   };
 }
 
-/** Who can confirm a proposal, and where they are asked. */
+/** The people who can confirm a proposal, and where they are asked. */
 export async function loadAudience(context: SlackContext, proposal: Proposal): Promise<Audience> {
   const { kind, proposer } = proposal;
   if (kind === 'facts' || kind === 'lapse') return confirmersToNotify(context, proposal);

@@ -9,7 +9,7 @@ export interface ProposalReader {
   /** Empty in a channel. */
   readonly userId: string;
   readonly locale: string;
-  /** Who can confirm, and the confirmations so far. Empty without requirements. */
+  /** The people who can confirm, and the confirmations so far. Empty without requirements. */
   readonly progress: readonly RequirementProgress[];
   /** The person has received the file with all changes. */
   readonly hasSeenAll?: boolean;

@@ -28,7 +28,7 @@ export interface Route {
   run(desk: Desk, incoming: Incoming, name: string): Outcome;
 }
 
-/** What the handler of a route gets, after validation. */
+/** The input of a route's handler, after validation. */
 interface Call<T> {
   readonly desk: Desk;
   readonly caller: Caller;
