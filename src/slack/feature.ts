@@ -100,7 +100,6 @@ export interface Command {
   run(call: CommandCall): Promise<void>;
 }
 
-/** Overrides the declared form. */
 export type FormOverrides = Partial<Pick<FormView, 'form' | 'origin' | 'values' | 'intro'>>;
 
 export interface FormFeature<Name extends string = string> {
@@ -151,7 +150,6 @@ export async function isCurrentAdmin(
   }
 }
 
-/** A person as the viewer of orders. */
 export function toViewer({ context, person }: Interaction): PersonViewer {
   return { id: person.id, isAdmin: isAdmin(context, person) };
 }

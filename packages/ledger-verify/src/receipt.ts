@@ -188,7 +188,6 @@ function lateText(seqs: readonly number[], { before }: Witnessed): string[] {
     : [`${naming('event', late)}: after every anchor that is known, so that none says anything of it.`];
 }
 
-/** Compares the anchors in the receipt with the hashes of its seals. */
 function checkAnchors(
   { anchors }: Receipt,
   hashes: ReadonlyMap<number, string>,

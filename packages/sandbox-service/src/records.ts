@@ -4,7 +4,6 @@ import type { DomainRecord, UserRecord } from './model.ts';
 
 /** Creates ordinary domains and users. Only values that differ must be given. */
 
-/** The group of the seeded accounts. */
 export const SEED_GROUP = 'steward';
 
 export type DomainSeed = Pick<DomainRecord, 'name' | 'context'> & Partial<DomainRecord>;

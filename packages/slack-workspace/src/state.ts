@@ -218,7 +218,6 @@ function botUser(name: string): User {
   };
 }
 
-/** The fields that all messages from the bot have. */
 export function botAuthor(): Pick<Message, 'user' | 'bot_id' | 'app_id'> {
   return { user: APP.botUserId, bot_id: APP.botId, app_id: APP.id };
 }

@@ -192,7 +192,6 @@ function nameLine(
   ]).join(' · ');
 }
 
-/** A menu if the values fit, or else buttons. */
 function moreOrButtons(all: readonly Button[]): readonly (Button | Overflow)[] {
   return fitsMenu(all) ? dropMissing([moreMenu('names_more', all)]) : all;
 }

@@ -32,7 +32,6 @@ async function runRules(call: CommandCall): Promise<void> {
   await call.respond(rulesMessage(profile, profile.documented ? profile.zone : name.zone, rules, at));
 }
 
-/** Number of orders searched for a transfer lock. */
 const MAX_ORDERS_CHECKED = 50;
 
 /** The latest transfer lock that an order started (service API, Limits). */

@@ -136,7 +136,6 @@ const SEQUENCE: readonly IncidentKind[] = [
   'lock',
   'owner',
 ];
-/** For each kind, the kinds that it supersedes. */
 const SUPERSEDED_KINDS: Readonly<Partial<Record<IncidentKind, readonly IncidentKind[]>>> = {
   registrar: ['pending_transfer', 'lock'],
   unregistered: [

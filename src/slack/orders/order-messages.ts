@@ -84,7 +84,6 @@ export function currentMessages({ notifications }: ClaimedSubject): Map<string, 
 /** Pause between updates of a busy order's messages. Slack allows about one a second per channel. */
 const BULK_UPDATE_MS = 3_000;
 
-/** When this process last updated the messages of bulk orders. */
 const lastUpdates = new Map<string, number>();
 
 /** When the order's messages may be updated again; undefined: now. Checked before thousands of items are read. */

@@ -16,7 +16,6 @@ import type { SandboxRecord } from './zone.ts';
 export interface SandboxDnsOptions {
   /** Default: 0, for any free port. */
   readonly port?: number;
-  /** The zones of the registries. */
   readonly registries?: readonly string[];
   /** Number of nameservers per registry, called `a.nic.ZONE` and so on. Default: 1. */
   readonly serversPerRegistry?: number;
