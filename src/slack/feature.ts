@@ -31,7 +31,7 @@ export interface Interaction {
    */
   respond(message: Message | string, options?: { readonly replace?: boolean }): Promise<void>;
   /**
-   * Reports the outcome if the delivery was acknowledged before it was known. Otherwise, the outcome is shown
+   * Reports the outcome if the delivery had to be acknowledged before the outcome was known. Otherwise, the outcome is shown
    * elsewhere.
    */
   respondIfLate(message: Message | string): Promise<void>;

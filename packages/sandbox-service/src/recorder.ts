@@ -22,10 +22,10 @@ export interface RecordedRequest {
   readonly user: string | null;
   readonly context: number | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** The domain, redirect source, contact id or user of the request. */
+  /** Parsed if possible, with secrets masked. */
   readonly body: unknown;
   readonly task: SandboxTask | null;
-  /** The domain, redirect source, contact id or user that it is about. */
+  /** The domain, redirect source, contact id or user that the request is about. */
   readonly name: string | null;
   /** Whether the service carried it out. False while it is running, or if a fault occurred first. */
   readonly carriedOut: boolean;

@@ -48,7 +48,7 @@ export interface TestedRequest {
 
 const SHOWN_NAMES = 5;
 const SHOWN_UNKNOWNS = 2;
-/** Number of skipped rules that are shown for a single name, or for all of several names. */
+/** Number of skipped rules that are shown if the request is about a single name. */
 const MAX_REASONS = 40;
 const MAX_REASONS_OF_SEVERAL = 3;
 const SHOWN_ORDERS = 12;
