@@ -31,8 +31,8 @@ export interface Interaction {
    */
   respond(message: Message | string, options?: { readonly replace?: boolean }): Promise<void>;
   /**
-   * Reports the outcome if the delivery had to be acknowledged before the outcome was known. Otherwise, the outcome is shown
-   * elsewhere.
+   * Reports the outcome if the delivery had to be acknowledged before the outcome was known. Otherwise, the outcome is
+   * shown elsewhere.
    */
   respondIfLate(message: Message | string): Promise<void>;
   /**
