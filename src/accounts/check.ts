@@ -34,7 +34,7 @@ export type CheckRefusal =
 
 export type LinkRefusal = CredentialRefusal | CheckRefusal;
 
-/** What the service said about a refusal. */
+/** The service's own explanation of a refusal. */
 export interface ServiceStatement {
   readonly words: string;
   /** The service's code and text. */

@@ -51,7 +51,7 @@ import type { Connected, Contexts, Site } from './site.ts';
 
 /** Builds the contexts from top to bottom. Nothing runs yet. */
 
-/** Names observed in parallel. Each may read two certificates. */
+/** Names observed in parallel. Each can read up to two certificates. */
 const OBSERVED_AT_ONCE = 8;
 const USER_AGENT = 'domain-steward (expiry watch list)';
 

@@ -121,7 +121,7 @@ export interface KnownPeople {
   readonly unconfirmed: ReadonlySet<string>;
 }
 
-/** What is needed to find out who may approve. */
+/** The data needed to find out who may approve. */
 interface PeopleSource {
   readonly directory: Directory;
   /** Active stand-ins, keyed by absent person. */
@@ -187,7 +187,7 @@ export async function loadPeople(
   };
 }
 
-/** The question whether these people may decide about an order with these requirements. */
+/** The people to check, and the requirements to check them against. */
 export interface ApproverQuery {
   readonly requirements: readonly Requirement[];
   readonly requesters: ReadonlySet<string>;
@@ -253,7 +253,6 @@ export async function loadDecisionContext(
   return { now, order, evaluation, people };
 }
 
-/** Which of these people may decide. */
 export function evaluateRights(
   { now, order, evaluation, people }: DecisionContext,
   userIds: readonly string[],

@@ -8,7 +8,6 @@ import { isGroup } from '../policy/policy.ts';
  * their own slot. A stand-in fills the slot of an absent approver, and can't have a stand-in for it.
  */
 
-/** A stand-in for an absent person. */
 export interface StandIn {
   readonly userId: string;
   /** The end, exclusive. */

@@ -131,7 +131,7 @@ async function findCoveringMandates(
   );
 }
 
-/** What a mandate covers, with today's names and prices. */
+/** The names that a mandate covers today, and their prices. */
 export interface MandatePreview {
   readonly names: readonly string[];
   /** The price of one year for all its names, a year ago and today. */
@@ -143,7 +143,7 @@ export interface MandatePreview {
   readonly others: readonly string[];
 }
 
-/** What a pending mandate would cover, with the names that it wouldn't renew. */
+/** Previews a pending mandate, including the names that it wouldn't renew. */
 export async function loadPreview(
   deps: OrdersContext,
   order: Order,
@@ -178,7 +178,7 @@ export async function loadPreview(
   };
 }
 
-/** Returns a check for expiries that an active mandate will handle in time. */
+/** Creates a check for expiries that an active mandate will handle in time. */
 export async function findMandatesInTime(
   deps: OrdersContext,
 ): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
@@ -224,7 +224,7 @@ export async function findMandatesByPerson(
   );
 }
 
-/** What will happen to names if no one acts. */
+/** The future of names if no one acts. */
 export interface Outlook {
   /** When mandates will renew names, if nothing changes. */
   readonly renewals: ReadonlyMap<string, Date>;

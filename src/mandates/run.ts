@@ -17,7 +17,7 @@ import type { MandateAct, MandateName } from './ports.ts';
 import { MAX_NOTICE_DAYS } from './terms.ts';
 
 /**
- * Creates an order for each due name, by mandate or as a regular order. Idempotent, also across replicas, because only
+ * Creates an order for each due name, by mandate or as a regular order. Idempotent, even across replicas, because only
  * one act is saved per expiry of a name.
  */
 

@@ -6,8 +6,8 @@ import type { NameHistory } from './history.ts';
 import type { IncidentKind, NameChange, RuledOutOrder, UnexplainedChange } from './unexplained-changes.ts';
 
 /**
- * An unexpected change of a name, and how people reacted. A name has one incident at a time: changes within 72 hours of
- * the first sighting are added to it. Pure; the store commits by compare-and-swap on `version`.
+ * An unexpected change of a name, and how people reacted. Later changes within 72 hours of the first sighting are added
+ * to it. Pure; the store commits by compare-and-swap on `version`.
  */
 
 export const INCIDENT_STATES = [

@@ -63,7 +63,6 @@ export function createNames(context: NamesContext) {
     lookUpGuarded: createGuardedWatch(context),
     /** Makes the name due immediately. */
     requestLookup: (name: string) => records.requestLookup(name, now()),
-    /** Claims due names for this process. */
     claimDue: (limit: number) => records.claimDue(now(), LEASE_MS, limit),
     lookUp: (name: string) => lookUpClaimed(context, name),
     known: (name: string) => loadKnownName(context, name),

@@ -142,7 +142,6 @@ export interface RegistrySighting {
 }
 
 export interface OrderImpact {
-  /** The impact at the request. */
   readonly atRequest: Impact;
   readonly latest: Impact;
   /** The last impact that caused an approval to be refused. */

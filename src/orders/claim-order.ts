@@ -72,8 +72,8 @@ export async function claimOrder(
 const NOT_CLAIMED = 'not_claimed';
 
 /**
- * @param isFresh the order was just read; if not, a decision to wait may be outdated
- * @returns undefined if the order must be read and decided again
+ * @param isFresh whether the order was just read; otherwise a decision to wait may be outdated
+ * @returns undefined if the caller must read the order and decide again
  */
 async function tryToClaim(
   context: SendingContext,

@@ -74,7 +74,7 @@ export function decideClaim(facts: ClaimContext): SendingDecision | undefined {
 /**
  * Decides whether the next wave may be sent, or the whole order if it has no waves.
  * @param workerId the worker that has claimed the order, if any
- * @returns undefined if it may
+ * @returns undefined if so
  */
 export function decideWave(
   order: Order,

@@ -10,7 +10,7 @@ const PROPAGATION_MS = HOUR_MS;
 
 /**
  * Checks for 48 hours whether an order's new nameservers answer, and records each change. Then updates the card, which
- * removes the undo button. Idempotent, also across replicas.
+ * removes the undo button. Idempotent, even across replicas.
  */
 export async function recordDelegations(deps: SendingContext, order: Order): Promise<void> {
   const { lookUpDelegation, log, stopLookups, now } = deps;

@@ -7,7 +7,7 @@ import type { RecordHint, RecordProof } from './record-finding.ts';
 
 /**
  * Settles unknown outcomes as done if public records prove it, and otherwise saves a hint. Never settles an outcome as
- * failed, because a missing record proves nothing. Idempotent, also across replicas.
+ * failed, because a missing record proves nothing. Idempotent, even across replicas.
  */
 export async function resolveByEvidence(deps: SendingContext, order: Order): Promise<void> {
   const { findEvidence, log, stopLookups } = deps;

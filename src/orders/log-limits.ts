@@ -5,9 +5,9 @@ import type { AnyOrderLogEntry, OrderLogEntry } from './order-events.ts';
 import type { LogDifference } from './summary.ts';
 
 /**
- * What an order may still send, according to its log. Rows are only a cache: a person with write access can reset them.
- * That person can't change the log but can add events, so an event that allows a repeat must have the bot's signature
- * (`witness`).
+ * Reads from an order's log which requests may still be sent. Rows are only a cache: a person with write access can
+ * reset them. That person can't change the log but can add events, so an event that allows a repeat must have the bot's
+ * signature (`witness`).
  */
 
 /** Whether the bot wrote an order's event. */
@@ -117,7 +117,7 @@ export function findLoggedOutcome(
   return isOpen ? 'UNKNOWN' : undefined;
 }
 
-/** Whether an event ends all requests of its order. */
+/** Whether no more requests are sent after an event. */
 function endsOrder({ kind, state }: OrderLogEntry): boolean {
   return kind === 'invalidated' || state === 'UNKNOWN' || isFinal(state);
 }

@@ -13,7 +13,7 @@ import { type Approval, findPendingItems, isRequester, type Order, waitsForSched
  * all others.
  */
 
-/** What an order would reserve in the budgets now. */
+/** The amounts that an order would reserve in the budgets now. */
 export interface BudgetUse {
   readonly price: OrderCost | undefined;
   readonly over: readonly MissingAmount[];
@@ -54,7 +54,7 @@ export function budgetsOnSendDay(context: OrdersContext, order: BudgetedOrder): 
   return day === utcDay(now) ? context.compareBudgets : context.budgetsOn(day);
 }
 
-/** Demo orders cost nothing. @param cost of these items. The budgets are loaded while it is computed */
+/** Demo orders cost nothing. @param cost of these items. Budgets are loaded in parallel */
 export async function checkBudgets(
   context: OrdersContext,
   order: BudgetedOrder,

@@ -33,7 +33,6 @@ import type { InterfaceConstraint, InterfaceConstraints } from './interface-cons
 import type { OrderTaskName } from './order.ts';
 import type { StatedRequest, StatementItem } from './statement-shape.ts';
 
-/** The input of an order's item. */
 export interface RequestedItem {
   readonly input: unknown;
   readonly name: string;

@@ -453,7 +453,7 @@ export type OrderEvent =
   | { readonly type: 'mandate_ending' }
   /** A mandate makes no more orders. */
   | { readonly type: 'mandate_ended'; readonly because: MandateEnd['because']; readonly by?: string }
-  /** Public records show a hint, no proof. */
+  /** Public records give a hint, but no proof. */
   | { readonly type: 'hinted'; readonly n: number; readonly hint: Hint }
   /**
    * The database was restored, lost commits, or was without a bot for long. Unsent orders may have been carried out.
@@ -543,7 +543,6 @@ export function hasSecretInput({ secretHash, items }: Order): boolean {
 /** Days after its end during which an order can be retried. */
 export const RETRY_DAYS = 7;
 
-/** Whether it is too late to retry a closed order. */
 export function isRetryExpired(order: Order, now: Date): boolean {
   return now.getTime() - (order.closedAt ?? order.createdAt).getTime() > RETRY_DAYS * DAY_MS;
 }
@@ -556,7 +555,7 @@ export function findUndoDeadline(
   { task, closedAt, bulk }: Order,
   { state, answeredAt }: OrderItem,
 ): Date | undefined {
-  // Each name of a bulk order had its own nameservers before. They are set back with a new file.
+  // The names of a bulk order can have had different nameservers before. To undo it, use a new file.
   if (bulk !== undefined) return undefined;
   const since = answeredAt ?? closedAt;
   if (task !== 'nameservers' || state !== 'SUCCEEDED' || since === undefined) return undefined;

@@ -57,7 +57,6 @@ export interface MandatedSending {
 /** Facts about a name, read in the transaction that sends it. */
 export type FinalCheckRows = Omit<FinalCheckFacts, 'mandate' | 'isUnchanged'>;
 
-/** A stored answer of the service. */
 export interface StoredResponse {
   readonly n: number;
   readonly at: Date;
@@ -102,8 +101,8 @@ export interface OrderFilter {
 }
 
 /**
- * Due orders are claimed in three lanes, so that a slow service or registry doesn't delay the rest: deadlines and dead
- * workers, orders to send, and lookups in public records.
+ * Due orders are claimed in three lanes: deadlines and dead workers, orders to send, and lookups in public records. A
+ * slow service or registry doesn't delay the other lanes.
  */
 export type DueLane = 'deadlines' | 'execution' | 'observation';
 
@@ -174,8 +173,8 @@ export interface OrderStore {
     context: number | undefined,
   ): Promise<Order | undefined>;
   /**
-   * Claims orders that are due and unclaimed: until the lease ends, by the database's clock, no one else gets them. A
-   * worker whose lease has ended loses its claim. A change of an order ends the lease.
+   * Claims orders that are due and unclaimed. No other process gets them until the lease ends by the database's clock.
+   * A worker whose lease has ended loses its claim. A change of an order ends the lease.
    * @param until claims orders due until then
    * @returns ids, longest overdue first
    */

@@ -87,7 +87,6 @@ const MAX_FINAL_TRIES = 5;
 /** After this long without a bot, the database isn't trusted about running orders. */
 const MAX_DOWNTIME_MS = 15 * MINUTE_MS;
 
-/** A process's knowledge of its database. */
 export interface KnownDatabase {
   readonly database: string;
   readonly server: string;

@@ -382,7 +382,7 @@ function applyReleased(order: Order, event: EventOf<'released'>, now: Date): Tra
   );
 }
 
-/** Stops the order, or some of its items: nothing more of them is sent. */
+/** Stops an order's unsent items, or some of them. */
 function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition | undefined {
   const { by, only, doneIn } = event;
   const isStopped = (item: OrderItem) =>
@@ -498,8 +498,8 @@ function applyAnswered(order: Order, event: EventOf<'answered'>, now: Date): Tra
 }
 
 /**
- * It is no longer known which items were sent. Without a request that is known to be sent, this affects only orders
- * that were about to be sent. Such a request stops every order that hasn't ended, even a pending one.
+ * It is no longer known which items were sent. Orders that were about to be sent are stopped. A request that is known
+ * to have been sent stops any order that hasn't ended, even a pending one.
  */
 function applyInvalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
   const { summary, known } = event;

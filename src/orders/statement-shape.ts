@@ -30,7 +30,7 @@ export interface Statement {
   readonly task: OrderTaskName;
   /** The time that its requester chose, in UTC (ISO 8601). */
   readonly notBefore?: string;
-  /** The URL for the requests. It is the XML interface's if all of them are XML requests. */
+  /** The URL for the requests: the XML interface's if all requests are XML. */
   readonly service: string;
   /** `SERVICE_REPLY_TO`, sent with JSON requests. */
   readonly replyTo?: string;

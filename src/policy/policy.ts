@@ -69,7 +69,6 @@ export interface EffectivePolicy extends Policy {
     | undefined;
 }
 
-/** The people and groups of a requirement. */
 export interface RequirementPeople {
   readonly approvers: readonly string[];
   /** Approvers who are never mentioned, messaged or reminded. */
@@ -120,7 +119,7 @@ export function dropUnknownRules(
   return rules.filter((rule) => rule.kind !== 'rule' || keys.has(formatKey(rule)));
 }
 
-/** What the parser of a rule must know. */
+/** Values that the rule parser accepts. */
 export interface PolicyVocabulary {
   readonly tasks: readonly string[];
   /** ISO 4217 code for amounts without one. */

@@ -24,7 +24,6 @@ export interface StandInStore extends StandInSource {
   end(userId: string, at: Date): Promise<StandIn | undefined>;
 }
 
-/** A version and who published it. */
 export interface PublishedPolicy extends Policy {
   readonly publishedBy: string;
   readonly confirmedBy: string;

@@ -31,8 +31,8 @@ export interface Interaction {
    */
   respond(message: Message | string, options?: { readonly replace?: boolean }): Promise<void>;
   /**
-   * Reports the outcome if the delivery was acknowledged before it was known. Otherwise, the outcome is shown
-   * elsewhere.
+   * Reports the outcome if the delivery had to be acknowledged before the outcome was known. Otherwise, the outcome is
+   * shown elsewhere.
    */
   respondIfLate(message: Message | string): Promise<void>;
   /**
@@ -100,7 +100,6 @@ export interface Command {
   run(call: CommandCall): Promise<void>;
 }
 
-/** Overrides the declared form. */
 export type FormOverrides = Partial<Pick<FormView, 'form' | 'origin' | 'values' | 'intro'>>;
 
 export interface FormFeature<Name extends string = string> {
@@ -151,7 +150,6 @@ export async function isCurrentAdmin(
   }
 }
 
-/** A person as the viewer of orders. */
 export function toViewer({ context, person }: Interaction): PersonViewer {
   return { id: person.id, isAdmin: isAdmin(context, person) };
 }

@@ -7,7 +7,7 @@ import { SlackApiError } from './outbound/web.ts';
 
 interface FileForPerson {
   readonly filename: string;
-  /** The comment on the file, such as “The plan with 46 changes”. */
+  /** Describes the file, for example “The plan with 46 changes”. */
   readonly what: string;
 }
 
@@ -16,7 +16,7 @@ export interface TextFile extends FileForPerson {
 }
 
 /**
- * By direct message.
+ * Sends the file by direct message.
  * @param file.told replaces “I sent you … as a direct message.”
  * @returns the reply
  */
@@ -28,7 +28,10 @@ export async function sendFile(
   return (await deliverFile(call, file)) ?? textMessage(told);
 }
 
-/** Sends text or a file on disk. @returns why it failed; undefined on success */
+/**
+ * Sends text or a file on disk.
+ * @returns why it failed; undefined if it succeeded
+ */
 export async function deliverFile(
   { context, person }: Interaction,
   { filename, what, ...file }: TextFile | (FileForPerson & { readonly path: string }),

@@ -288,7 +288,6 @@ async function recordHeld(
   await run(updateDayMessage(teamId, id, at));
 }
 
-/** Requests an update of the message for the day of an act. */
 function updateDayMessage(teamId: string, actId: string, at: Date): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, due_at)

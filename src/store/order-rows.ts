@@ -162,7 +162,7 @@ export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`SELECT ${orderRow.columns} FROM orders o ${rest}`;
 }
 
-/** The order of the rows is undefined. */
+/** Returns the rows in any order. */
 export function selectOrdersById(ids: readonly string[]): Statement {
   return Prisma.sql`SELECT ${orderRow.columns} FROM orders o WHERE o.id = ANY(${[...ids]})`;
 }

@@ -203,7 +203,7 @@ function parseCharter(n: number, data: LoggedEvent['data']): readonly LoggedChar
   ];
 }
 
-/** Who published the latest confirmed version of the policy. */
+/** The publisher of the latest confirmed version of the policy. */
 export async function readLastPublisher(run: RunStatement, teamId: string): Promise<string | undefined> {
   const isPolicy = Prisma.sql`subject_kind = 'policy' AND subject_id = 'policy' AND team_id = ${teamId}`;
   const found = await run(Prisma.sql`

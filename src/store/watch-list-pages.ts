@@ -6,7 +6,6 @@ import { expirySource, readDomains } from './domain-rows.ts';
 /** Names per read for a calendar. Limits its memory. */
 const PAGE_SIZE = 2_000;
 
-/** Reads the watch list in pages and for calendars. */
 export function createWatchListPages(prisma: Database['prisma']) {
   const pages = {
     page: async (range, offset, limit) => {

@@ -28,7 +28,7 @@ export interface OrderFacts {
   readonly unusual: readonly string[];
   /** Changes since the order was requested. */
   readonly changes: readonly string[];
-  /** What a mandate covers, one line each. */
+  /** The names that a mandate covers, one line each. */
   readonly coverage: readonly string[];
 }
 
@@ -50,7 +50,7 @@ interface ScriptData {
   readonly texts: typeof SCRIPT_TEXTS;
 }
 
-/** What the script shows while it waits for a response. */
+/** Messages of the script while it waits for a response. */
 const SCRIPT_TEXTS = {
   waiting: 'Waiting for your passkey…',
   stopped:

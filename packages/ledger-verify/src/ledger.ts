@@ -17,7 +17,7 @@ export interface FileCheck {
   >;
 }
 
-/** Larger gaps aren't listed event by event: the number itself must be wrong. */
+/** The events in larger gaps aren't listed, because the number itself must be wrong. */
 const MAX_GAP = 1_000_000;
 
 function range(from: number, to: number): number[] {
@@ -37,13 +37,13 @@ export function collectForgotten() {
   };
 }
 
-/** The leaf of an event: of its canonical form, or the stored one. */
+/** The leaf hash of an event: of its canonical form, or the stored one if the event was deleted. */
 export async function leafOf(cryptography: Cryptography, { content, leaf }: EventLine): Promise<Bytes> {
   if (leaf !== undefined) return leaf;
   return leafHash(cryptography, utf8(canonicalJson(content ?? null)));
 }
 
-/** Checks numbers that must increase by one: finds missing and misplaced ones. */
+/** Checks numbers that must increase by one, and finds missing and misplaced ones. */
 function createSequence(what: string, differences: Differences) {
   const missing = new Set<number>();
   let first: number | undefined;
@@ -76,7 +76,7 @@ function createSequence(what: string, differences: Differences) {
   };
 }
 
-/** Verifies a ledger: events, each followed by its seal. */
+/** Verifies a ledger, in which events are followed by their seal. */
 export async function createLedgerCheck(
   header: Header,
   known: Known,
@@ -87,7 +87,7 @@ export async function createLedgerCheck(
   const forgotten = collectForgotten();
   const events = createSequence('event', differences);
   const sealNumbers = createSequence('seal', differences);
-  /** Leaf hashes of events without a seal so far. */
+  /** Leaf hashes of the events that have no seal so far. */
   const uncovered = new Map<number, Bytes>();
   let first: SealLine | undefined;
   let last: CheckedSeal | undefined;
@@ -95,7 +95,7 @@ export async function createLedgerCheck(
   let count = 0;
   let sealCount = 0;
   let signatures = 0;
-  /** The stored hashes of deleted events. */
+  /** Stored hashes of deleted events. */
   const deletedLeaves = new Map<number, string>();
   const named: Named = { ranges: [], leaves: new Set() };
   const revoked = new Map<string, Revocation>();
@@ -246,7 +246,7 @@ export async function createLedgerCheck(
   };
 }
 
-/** Deleted events as later events list them: by number, or by hash if they weren't sealed then. */
+/** The deleted events that a later event lists: by number, or by hash if they weren't sealed when they were deleted. */
 interface Named {
   readonly ranges: (readonly [number, number])[];
   readonly leaves: Set<string>;
@@ -278,7 +278,7 @@ function unnamedText(blanked: ReadonlyMap<number, string>, { ranges, leaves }: N
   ];
 }
 
-/** Whether one of the bot's events says that the database was restored from an earlier state. */
+/** Whether the event is the bot's record that the database was restored from an earlier state. */
 function isRestoreRecord({ content }: EventLine): boolean {
   if (content?.['kind'] === 'database_restored') return true;
   const { differences } = isJsonObject(content?.['data']) ? content['data'] : {};

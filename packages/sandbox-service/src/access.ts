@@ -16,7 +16,7 @@ export type Claim =
       readonly way: 'trusted_application';
       readonly uuid: string;
       readonly password: string;
-      /** Only over XML. */
+      /** In XML requests only. */
       readonly application?: string;
     }
   | { readonly way: 'session'; readonly id: string };
@@ -28,8 +28,8 @@ export function isUuid(text: string): boolean {
 }
 
 /**
- * Admits a request. Accepting a token uses it up, so this is called once per request.
- * @throws {Refusal} 401 when the claim is wrong, 403 for a two-factor user over JSON
+ * Authenticates a request. Accepting a token uses it up, so this must be called once per request.
+ * @throws {Refusal} 401 if the credentials are wrong, 403 for a two-factor user over JSON
  */
 export function admit(desk: Desk, claim: Claim, via: 'json' | 'xml'): Caller {
   switch (claim.way) {

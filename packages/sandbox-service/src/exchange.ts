@@ -12,8 +12,8 @@ import { type Rudeness, rudely } from './rude.ts';
 import { planXml, xmlRefusal } from './xml/interface.ts';
 
 /**
- * One request from its first byte to its response: it is read, parsed, logged, and then carried out or answered with a
- * fault.
+ * Handles a request from its first byte to its response: it is read, parsed, logged, and then carried out or answered
+ * with a fault.
  */
 
 export interface Sandbox {
@@ -25,7 +25,7 @@ export interface Sandbox {
   readonly origin: string;
 }
 
-/** The functions of an interface that handle one request. */
+/** The functions of an interface that handle a request. */
 interface Counter {
   readonly via: RequestInterface | 'unknown';
   plan(incoming: Incoming): Plan;
@@ -79,7 +79,7 @@ export async function exchange(
   }
 }
 
-/** An unreadable request is refused, and logged without its body. */
+/** A request that can't be read is refused, and logged without its body. */
 async function read(
   request: IncomingMessage,
   path: string,
@@ -101,7 +101,7 @@ async function read(
   }
 }
 
-/** Protects against web pages that reach the sandbox under their own host name. */
+/** Protects against web pages whose own host name resolves to the sandbox. */
 function isLoopback(host: string | undefined): boolean {
   return /^(?:127\.0\.0\.1|localhost)(?::[0-9]+)?$/.test(host ?? '');
 }

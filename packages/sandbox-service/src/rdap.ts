@@ -6,7 +6,7 @@ import type { Desk } from './operations/caller.ts';
 import { entitiesOf, type RegistryPatch } from './registry-script.ts';
 import type { DomainView } from './state.ts';
 
-/** The registry's public records (RFC 9082, RFC 9083) and the bootstrap file that points to them (RFC 9224). */
+/** The registry's public records (RFC 9082, RFC 9083), and the bootstrap file that leads to them (RFC 9224). */
 
 const ZONES = ['rest', 'example'];
 

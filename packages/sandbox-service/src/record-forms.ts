@@ -1,4 +1,4 @@
-/* Variants of records as real registries format them. The facts are the same in all of them. */
+/* Variants of records, as real registries format them. All of them have the same facts. */
 
 type Members = Readonly<Record<string, unknown>>;
 

@@ -42,50 +42,56 @@ export { APP, defaultSeed, type Seed, TEAM } from './seed.ts';
 export { checkView } from './views.ts';
 
 export interface WorkspaceOptions {
-  /** 0, the default, takes any free port. */
+  /** Default: 0, for any free port. */
   port?: number;
-  /** Milliseconds since 1970: times of messages, triggers and response URLs. Signatures use the real clock. */
+  /**
+   * In milliseconds since 1970. Used for the times of messages, triggers and response URLs. Signatures use the real
+   * clock.
+   */
   now?: () => number;
-  /** The file that keeps messages, Home views and files across restarts. */
+  /** File that keeps messages, Home views and files across restarts. */
   stateFile?: string;
   bot?: {
-    /** The target of signed requests; can be set later. An open Socket Mode connection takes precedence. */
+    /** Where signed requests are sent. Can be set later. An open Socket Mode connection takes precedence. */
     requestUrl?: string;
-    /** The scopes of the bot token; all by default. */
+    /** The scopes of the bot token. Default: all. */
     scopes?: readonly string[];
-    /** The command is declared with `should_escape`. */
+    /** Whether the command has `should_escape`. */
     escapeEntities?: boolean;
   };
-  /** Replaces the seeded people and places. */
+  /** Replaces the seeded people and channels. */
   seed?: Partial<Seed>;
   commands?: readonly CommandHint[];
   shortcuts?: readonly ShortcutHint[];
-  /** The app's deadline to acknowledge, in milliseconds; Slack's 3 seconds by default. */
+  /** How long the app may take to acknowledge, in milliseconds. Default: Slack's 3 seconds. */
   ackTimeoutMs?: number;
   /** Delays before an event is retried. */
   eventRetryDelaysMs?: readonly number[];
-  /** Messages that a channel accepts from the app per second; unlimited by default. */
+  /** The number of messages per second that a channel accepts from the app. Default: no limit. */
   postsPerSecond?: number;
-  /** Folder of the page, served at `/`; the workspace's own by default. */
+  /** Folder of the page that is served at `/`. Default: the workspace's own page. */
   pageDir?: string;
-  /** Further JSON routes of the host, for example `GET /local/requests`. */
+  /** Additional JSON routes of the host, for example `GET /local/requests`. */
   extraRoutes?: ExtraRoutes;
-  /** The host's handler for other requests from this machine. @returns whether it responded */
+  /**
+   * The host's handler for other requests from this machine.
+   * @returns whether it has responded
+   */
   handle?: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
-  /** Whether people may enter; until then, the page says that it is starting. Default: always. */
+  /** Whether people may use the workspace. Until then, the page says that it is starting. Default: always. */
   open?: () => boolean;
 }
 
-/** Changes of a channel that people can make. An app that isn't among the members was removed. */
+/** Changes that people can make to a channel. If the app isn't a member, it was removed. */
 export type ChannelChanges = Partial<Pick<Channel, 'is_archived' | 'members'>>;
 
-/** Changes of a person that admins can make. */
+/** Changes that admins can make to a person. */
 export type PersonChanges = Partial<
   Pick<User, 'deleted' | 'is_restricted' | 'is_ultra_restricted' | 'is_admin'>
 >;
 
 export interface Workspace {
-  /** Root of the Web API, ends in `/api/`. */
+  /** Base URL of the Web API, which ends with `/api/`. */
   readonly apiUrl: string;
   /** The page's URL. */
   readonly url: string;
@@ -95,7 +101,7 @@ export interface Workspace {
   readonly teamId: string;
   readonly botUserId: string;
   setRequestUrl(url: string): void;
-  /** Sends Slack's `url_verification` to the request URL; true when the challenge came back. */
+  /** Sends Slack's `url_verification` to the request URL. Resolves with true if the response contains the challenge. */
   verifyRequestUrl(): Promise<boolean>;
   /**
    * A person who uses the workspace.
@@ -103,47 +109,47 @@ export interface Workspace {
    */
   as(userId: string): Actor;
   channel(idOrName: string): Channel & { messages: Message[]; thread(ts: string): Message[] };
-  /** Messages of a channel, oldest first, with replies and without ephemerals. */
+  /** The messages of a channel, oldest first, with replies and without ephemeral messages. */
   messages(channelId: string): Message[];
   homeView(userId: string): View | undefined;
-  /** Resolves with the first value that is not undefined; reads again after each change. */
+  /** Resolves with the first value that isn't undefined. Reads again after each change. */
   waitFor<T>(read: () => T | undefined, options: { timeoutMs?: number; what: string }): Promise<T>;
   readonly faults: Faults;
-  /** Limits by method and tier; off by default. */
+  /** Rate limits by method and tier. Off by default. */
   readonly rateLimits: { enabled: boolean };
   readonly conditions: Conditions;
   readonly calls: readonly ApiCall[];
   /** Channels of scheduled messages, by message id. */
   readonly scheduled: ReadonlyMap<string, string>;
-  /** Everything sent to the app, in the order of the responses. */
+  /** Everything that was sent to the app, in the order of the responses. */
   readonly deliveries: readonly Delivery[];
-  /** Sends a delivery again with the same body, and a new signature unless overridden by `signing`. */
+  /** Sends a delivery again with the same body. It gets a new signature, unless `signing` overrides it. */
   redeliver(delivery: Delivery, signing?: SigningOverrides): Promise<DeliveryAnswer>;
   /** Socket Mode, from Slack's side. */
   readonly socket: { readonly connections: number; askToReconnect(): void; cut(): void };
   onChange(listener: (change: Change) => void): () => void;
-  /** Announces a host's event under the topic `host.` and the word. */
+  /** Announces an event of the host. Its topic is `host.` and the word. */
   announce(word: string): void;
   /** Changes the members of a group. Resolves when the app has acknowledged the event, if it gets one. */
   setUsergroup(id: string, users: string[]): Promise<void>;
   /**
-   * Deactivates a person, makes them a guest or an admin, or reverts it. Resolves when the app has acknowledged the
+   * Deactivates a person, makes them a guest or an admin, or reverts that. Resolves when the app has acknowledged the
    * event.
    * @param announced false if the event gets lost
    */
   changePerson(id: string, changes: PersonChanges, announced?: boolean): Promise<void>;
-  /** Archives a channel or changes its members, or reverts it. */
+  /** Archives a channel or changes its members, or reverts that. */
   changeChannel(id: string, changes: ChannelChanges): void;
-  /** Drops ephemeral messages, as when everyone reloads Slack. */
+  /** Drops ephemeral messages, as if everyone had reloaded Slack. */
   forgetEphemerals(): void;
   close(): Promise<void>;
 }
 
 const DEFAULT_WAIT_MS = 5_000;
-/** Built beside the program, so the path is the same for source and build. */
+/** Built next to the program, so the path is the same in the source and in the build. */
 const OWN_PAGE = fileURLToPath(new URL('../dist/page', import.meta.url));
 
-/** Starts a local Slack workspace: Web API, deliveries to the app, and the server of the page. */
+/** Starts a local Slack workspace: the Web API, deliveries to the app, and the server of the page. */
 export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Workspace> {
   const now = options.now ?? Date.now;
   const state = new State({ ...defaultSeed(), ...options.seed }, now);
@@ -276,7 +282,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
   };
 }
 
-/** Sends an event to the app, if it has the scope for it. */
+/** Sends an event to the app if it has the scope. */
 async function announce(core: Core, scope: string, event: JsonObject): Promise<void> {
   if (core.scopes !== undefined && !core.scopes.includes(scope)) return;
   await core.deliverer.deliverEvent(eventPayload(core, event));
@@ -301,7 +307,7 @@ async function route(
     sendText(response, taken ? 200 : 400, taken ? `OK - ${bytes.length}` : 'invalid upload');
   } else if (first === 'files-pri') {
     const content = readPrivateFile(core, second, request.headers.authorization);
-    // Slack redirects unauthorized readers to its page.
+    // Slack redirects readers without permission to its sign-in page.
     if (content) response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(content);
     else response.writeHead(302, { location: core.origin }).end();
   } else {
@@ -325,7 +331,7 @@ const STARTING = `<!doctype html>
 </html>
 `;
 
-/** Handles an app's post to a response URL. In the log and for faults its method is `response_url`. */
+/** Handles what an app posts to a response URL. In the log and in faults, the method is called `response_url`. */
 async function answerResponseUrl(
   core: Core,
   key: string,
@@ -411,7 +417,7 @@ function waitFor<T>(
   });
 }
 
-/** The content of the workspace, for the error of a wait that timed out. */
+/** The content of the workspace, for the error if a wait times out. */
 function summary(core: Core): string {
   const { state } = core;
   const lines: string[] = [];

@@ -244,7 +244,7 @@ function isRevoker(
   return by.owner === owner || vouchers.get(key)?.has(by.fingerprint) === true || roots.has(by.fingerprint);
 }
 
-/** @returns a check whether one of a person's valid keys may revoke a key */
+/** @returns a function that checks whether one of a person's valid keys may revoke a key */
 export function createRevocationCheck(log: KeyLog, roots: ReadonlySet<string>) {
   const vouchers = collectVouchers(log);
   return (own: readonly ValidKey[], key: AddedKey) => own.some((by) => isRevoker(vouchers, roots, by, key));

@@ -3,7 +3,7 @@ import type { Assertion, CharterChallenge, RevokeChallenge, VouchChallenge } fro
 import type { CharterProblem } from './difference.ts';
 import type { AddedKey } from './key-ring.ts';
 
-/** What a link is for: approving or resuming an order, a key, or a charter. */
+/** The purposes of links: approving or resuming an order, a key, or a charter. */
 export const LINK_PURPOSES = [
   'order',
   'resume',

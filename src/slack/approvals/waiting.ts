@@ -12,7 +12,7 @@ type DatedName = Pick<
   'name' | 'expiresAt' | 'source' | 'renewedUntil' | 'deletedAt' | 'deletionPhase'
 >;
 
-/** What waiting costs for watched names. Empty without a price list. */
+/** The cost of waiting for watched names. Empty without a price list. */
 export async function loadWaitingCosts(
   context: SlackContext,
 ): Promise<(watched: DatedName) => readonly WaitingStep[]> {

@@ -63,7 +63,6 @@ export type CalculateWaiting = (watched: WatchedReminder) => readonly WaitingSte
 const noWaiting: CalculateWaiting = () => [];
 const RENEWAL_BY_ORDER: RenewalWays = { hasService: true, isAtOtherRegistrar: () => false };
 
-/** A deadline within this many days is near. */
 const NEAR_DAYS = 7;
 /** If the digest has at most this many names, a deadline in exactly {@link NEAR_DAYS} days is near too. */
 const MAX_SHORT_DIGEST = 6;

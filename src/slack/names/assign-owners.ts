@@ -19,9 +19,9 @@ import { requiredOwnerField } from './owner-fields.ts';
 import { findOwnerIssue } from './owners.ts';
 import { onlyFirstText, ownersIssueText } from './portfolio.view.ts';
 
-/* Assigns an owner to names that have none, or whose owner has left. */
+/* Assigns an owner to names that have none or whose owner has left. */
 
-/** Instead of a person: all names without an owner. */
+/** Used instead of a person, for all names without an owner. */
 const ALL = 'all';
 
 interface OwnerlessNames {

@@ -23,9 +23,9 @@ import {
   raisedText,
 } from './incident.view.ts';
 
-/* Incident buttons. They contain only the incident's id; each click reads and checks the current state. */
+/* The buttons of incidents. They contain only the incident's id. Each click reads and checks the current state. */
 
-/** Undefined for approvers and admins. */
+/** @returns the refusal; undefined for approvers and admins */
 async function checkMayConfirm(call: Interaction): Promise<string | undefined> {
   if (isAdmin(call.context, call.person)) return undefined;
   const { isApprover, unreadableGroups } = await loadDecisionQueue(call.context.orders, call.person.id, []);
@@ -66,7 +66,7 @@ const oursForm: FormFeature<'alert_ours'> = {
   },
 };
 
-/** The incident's id, and the hash of the form's content. */
+/** The id of the incident, and the hash of the form's content. */
 function readSubject({ subject = '' }: FormOrigin): { readonly id: string; readonly shown: string } {
   const [id = '', shown = ''] = subject.split(' ');
   return { id, shown };

@@ -6,11 +6,11 @@ import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
 import { parseQuery } from './names.ts';
 import { NAMES_PER_PAGE, postureMessage } from './posture.view.ts';
 
-/* The names with findings, worst first. */
+/* Names with findings, worst first. */
 
 const ALL = 'all';
 
-/** @param `of` is the command's text: an optional `all`, then the filter */
+/** @param `of` is the text of the command: optionally `all`, then the filter */
 async function buildPosturePage(call: Interaction, { of, offset }: PageRequest): Promise<Message> {
   const [first, ...rest] = of.split(' ');
   const withNotes = first === ALL;

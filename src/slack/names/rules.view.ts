@@ -27,7 +27,7 @@ import { zoneIssueText } from './zone-issue.view.ts';
 export interface NameRules {
   readonly name: string;
   readonly issues: readonly ZoneIssue[];
-  /** Set if watched with known dates. */
+  /** Set if the name is watched and its dates are known. */
   readonly dates: NameDates | undefined;
   readonly transferLock?: TransferLock | undefined;
 }
@@ -62,7 +62,7 @@ const DOMAIN_TASKS = Object.values(ORDER_TASKS).flatMap((task) =>
   task.zoneTask === undefined ? [] : [{ label: taskLabel(task), ...task.zoneTask }],
 );
 
-/** Tasks listed by profiles, by service name. */
+/** Tasks that zone profiles list, by the service's name. */
 const LISTED_TASKS: ReadonlyMap<string, { readonly label: string; readonly isChargeable: boolean }> = new Map(
   DOMAIN_TASKS.flatMap(({ listedAs, label, alwaysChargeable }) =>
     listedAs === undefined
@@ -71,14 +71,14 @@ const LISTED_TASKS: ReadonlyMap<string, { readonly label: string; readonly isCha
   ),
 );
 
-/** Tasks that no profile lists. The service doesn't document their cost. */
+/** Tasks that no zone profile lists. The service doesn't document whether they cost money. */
 const UNLISTED_TASKS: readonly string[] = DOMAIN_TASKS.flatMap(({ listedAs, label }) =>
   listedAs === undefined ? [label] : [],
 );
 
 const NO_DOCUMENTED_REQUEST = 'the documentation doesn’t show how to request it';
 
-/** A zone's rules, and a name's dates if there is one. */
+/** The rules of a zone and, if a name is given, the dates of the name. */
 export function rulesMessage(
   zone: ZoneProfile,
   zoneName: string,
@@ -223,7 +223,7 @@ const CONTACTS: Readonly<Record<string, string>> = {
   techc: 'tech',
 };
 
-/** `ownerc/email` in words. */
+/** Describes a contact field such as `ownerc/email` in words. */
 function contactField(path: string): string {
   const [contact = '', field = ''] = path.split('/');
   return `${CONTACTS[contact] ?? contact} ${field}`;

@@ -11,9 +11,12 @@ import { orderTitle, STATES } from './order.view.ts';
 import { refusalText } from './refusal.view.ts';
 import { requestIssueText } from './request-issue.view.ts';
 
-/* Immediate replies to a request: accepted, or why not. */
+/* Immediate replies to a request: it was accepted, or why it wasn't. */
 
-/** Why no order was created. @param canSeeOrder whether the person may see the existing open order */
+/**
+ * Says why no order was created.
+ * @param canSeeOrder whether the person may see the open order that it conflicts with
+ */
 export function rejectionMessage(
   outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
   canSeeOrder: boolean,
@@ -54,7 +57,7 @@ function openAlreadyText(order: Order, canSeeOrder: boolean): string {
 }
 
 /**
- * For a form field, in plain text: field errors have no markup.
+ * For a form field, as plain text, because field errors have no markup.
  * @param names in ASCII, from the form
  */
 export function openAlreadyAtFieldText(order: Order, names: readonly string[], canSeeOrder: boolean): string {
@@ -74,12 +77,12 @@ export function unsupportedText(account: Account, { zoneTask }: OrderTask, issue
     : `${name} can’t do this. ${escapeText(requestIssueText(issue))}`;
 }
 
-/** Sent if the card alone would leave a person waiting. */
+/** Sent if the person would otherwise have to wait for the card. */
 export function requestedMessage(order: Order): string {
   return `Requested: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card shows the status.`;
 }
 
-/** @param retryInMs until the next attempt to post the refused card */
+/** @param retryInMs time until the next attempt to post the card that was refused */
 export function missingCardMessage(order: Order, retryInMs: number | undefined): Message {
   const { id } = order;
   const retry =
@@ -91,7 +94,7 @@ export function missingCardMessage(order: Order, retryInMs: number | undefined):
   );
 }
 
-/** Reply to a first or repeated retry. */
+/** The reply to a retry, also if it was already requested. */
 export function retriedMessage({ id, state }: Order): Message {
   return textMessage(
     isOpen(state)
@@ -100,7 +103,7 @@ export function retriedMessage({ id, state }: Order): Message {
   );
 }
 
-/** Why another account's order can't be retried with the current one. */
+/** Says why the current account can't retry an order of another account. */
 export function otherAccountText({ isTeamAccount, ...account }: Order['account']): string {
   return isTeamAccount === true
     ? 'This was requested with the team’s account, and you now have your own. Request it again with `/domain`.'
@@ -111,7 +114,7 @@ export function accountChangedText(account: Account): string {
   return `Your active account is now ${code(formatAccountName(account))}, not the one this form opened with. Nothing was requested. Check the fields, then submit again.`;
 }
 
-/** For a `renew` command with an unreadable last word. */
+/** For a `renew` command whose last word can't be read. */
 export const UNREADABLE_LAST_WORD =
   'Nothing was requested. The last word isn’t a full name, such as cafe.rest, or a number of years, such as 2.';
 export const yearsLastText = (line: string) =>

@@ -21,10 +21,10 @@ import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
 import { checkAccount, requestFromCommand } from './ordering.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
-/* Domain tasks. A complete command requests the order immediately; otherwise the form opens. */
+/* Domain tasks. A complete command requests the order immediately; otherwise, the form opens. */
 
 const NAME: FieldDisplay = { label: 'Domain name', kind: 'text', placeholder: 'cafe.rest', isNeeded: true };
-/** Names or hosts, one or several per line. */
+/** Names or hosts, one or more per line. */
 const names = PICKED.transform(splitNames);
 
 export const NAMESERVERS: FieldDisplay = {
@@ -138,7 +138,7 @@ interface DomainTask {
   readonly form: FormFeature;
 }
 
-/** Requests immediately if the command has a name, otherwise opens the form. */
+/** Requests the order immediately if the command has one name; otherwise, opens the form. */
 function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
   const form = orderForm({
     task,
@@ -156,7 +156,7 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
     async run(call) {
       const names = splitNames(call.words);
       const [name] = names;
-      // More than one name is probably a mistake, so the form shows the parsed input.
+      // More than one name is probably a mistake, so the form shows what was understood.
       if (names.length === 1) await requestFromCommand(call, task, { name });
       else
         await openFormFromCommand(call, form, name === undefined ? {} : { name }, { words: names, used: 1 });
@@ -170,9 +170,9 @@ function isNumber(word: string | undefined): word is string {
 }
 
 async function runRenew(call: CommandCall): Promise<void> {
-  // A comma inside a number is no separator: `1,5` is one (refused) period.
+  // A comma in a number doesn't separate words: `1,5` is one period, which is refused.
   const words = call.words.flatMap((word) => (/^[+-]?\d+,\d+$/.test(word) ? [word] : splitNames([word])));
-  // `2 years` means `2`.
+  // `2 years` is read as `2`.
   if (isNumber(words.at(-2)) && /^years?$/i.test(words.at(-1) ?? '')) words.pop();
   const last = words.at(-1);
   const hasPeriod = isNumber(last);
@@ -180,7 +180,7 @@ async function runRenew(call: CommandCall): Promise<void> {
   const period = hasPeriod ? last : '1';
   if (names.length === 0) return openFormFromCommand(call, renewForm, { period });
   if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
-    // An account without the task is reported first, because no other input would help.
+    // If the account doesn't have the task, that is reported first, because no other input would help.
     return call.respond((await checkAccount(call, 'renew')) ?? UNREADABLE_LAST_WORD);
   }
   const years = hasPeriod ? undefined : names.find(isNumber);
@@ -196,7 +196,7 @@ function openForName(call: CommandCall, form: FormFeature): Promise<void> {
   return openFormFromCommand(call, form, { name }, { words: call.words, used: 1 });
 }
 
-/** For transfers, a word that isn't a name may be the auth code. */
+/** In a transfer, a word that isn't a name may be the auth code. */
 function openTransfer(call: CommandCall): Promise<void> {
   const [name = ''] = call.words;
   return parseDomainName(name).ok
@@ -219,7 +219,7 @@ function ownCommand(task: OrderTaskName, { usage, example, run }: Omit<Command, 
   return { usage, summary: findTask(task).words.summary, example, run };
 }
 
-/** Tasks for several names, or with forms opened elsewhere too. */
+/** Tasks for several names, and tasks whose form is also opened elsewhere. */
 const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
   create: {
     command: ownCommand('create', {
@@ -256,7 +256,7 @@ const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
   },
 };
 
-/** Every domain task. Without its own form, it takes one name. */
+/** All domain tasks. Those without their own form take one name. */
 const TASKS: readonly DomainTask[] = Object.values(ORDER_TASKS)
   .filter(({ zoneTask }) => zoneTask !== undefined)
   .map((task) => {

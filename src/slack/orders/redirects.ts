@@ -27,10 +27,10 @@ const TARGET: FieldDisplay = {
   isNeeded: true,
 };
 
-/** The choice sets the interface, and so the fields. */
+/** The choice determines the interface, and with it the fields. */
 const CHOSEN = { dispatches: true, isNeeded: true };
 
-/** All documented types and modes per interface (service API, Redirect). */
+/** All types and modes that each interface documents (service API, Redirect). */
 function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
   const shared = z.object({
     source: SOURCE,
@@ -70,7 +70,7 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
     : shared;
 }
 
-/** Title and backup belong to one redirect; targets are often reused. */
+/** Title and backup belong to a single redirect, but targets are often reused. */
 function reuseRedirect(last: FormValues, given: FormValues): FormValues {
   const same = given['source'] === undefined || given['source'] === last['source'];
   return pick(last, ...(same ? ['source', 'title', 'backup'] : []), 'target', 'type', 'mode');

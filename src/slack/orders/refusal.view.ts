@@ -9,7 +9,7 @@ import { overBudgetText } from '../money/budget.view.ts';
 import { STATES } from './order.view.ts';
 import { summaryText } from './summary.view.ts';
 
-/* Why a request is refused, and what to do instead. */
+/* Says why a request is refused, and what to do instead. */
 
 /** Follows "It cannot be". */
 const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
@@ -73,7 +73,7 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   end_mandate: 'Only its requester or an approver can end a mandate. Ask one of them.',
 };
 
-/** Precedes the allowed people's names if a policy rule names them. */
+/** Comes before the names of the people who are allowed to, if a policy rule names them. */
 const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
   approve: 'You can’t approve this. The policy’s approvers:',
   ask: 'Only its approvers can ask a question here. The policy’s approvers:',

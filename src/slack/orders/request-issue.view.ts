@@ -1,6 +1,6 @@
 import type { PlainRequestIssue, RequestIssue } from '../../service/request-issue.ts';
 
-/* Why a request can't be sent, with a remedy. Plain text. */
+/* Says why a request can't be sent, and what to do. Plain text. */
 
 const PLAIN: Readonly<Record<PlainRequestIssue, string>> = {
   credential_with_control_characters:

@@ -7,10 +7,10 @@ import { openFormFromCommand } from '../open-form.ts';
 import { noContactIdText } from './asking.view.ts';
 import { orderForm } from './order-form.ts';
 
-/** Only the JSON interface documents a person's names (service API, SSL contact). */
+/** Only the JSON interface documents the names of a person (service API, SSL contact). */
 const PERSON = { fname: typedField('First name'), lname: typedField('Last name') };
 
-/** XML takes the address as one text. Line joining and the id's place aren't documented. */
+/** XML takes the address as one text. How lines are joined and where the id goes isn't documented. */
 function buildFields({ json }: AvailableInterfaces): z.ZodObject {
   return z.object({
     id: typedField('SSL contact ID', {
@@ -38,7 +38,7 @@ function buildFields({ json }: AvailableInterfaces): z.ZodObject {
   });
 }
 
-/** Reuses the last values only for the same contact; another id is another person. */
+/** Reuses the last values only for the same contact, because another id is another person. */
 function reuseContact(last: FormValues, given: FormValues): FormValues {
   return given['id'] === undefined || given['id'] === last['id'] ? last : {};
 }

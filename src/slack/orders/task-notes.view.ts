@@ -1,6 +1,6 @@
 import type { TaskNote } from '../../zones/zone-tasks.ts';
 
-/* Notes to read before agreeing to a task, for cards and confirmations. Plain text. */
+/* Notes that people should read before they agree to a task, for cards and confirmations. Plain text. */
 
 export function formatTaskNote(note: TaskNote): string {
   switch (note.code) {

@@ -26,7 +26,7 @@ const USER = {
   parent_context: numberField('Parent user’s context'),
 };
 
-/** JSON takes more fields of the parent user than XML. */
+/** JSON accepts more fields of the parent user than XML. */
 const JSON_PARENT = {
   parent_defaultEmail: typedField('Parent user’s email', { kind: 'email' }),
   parent_status: numberField('Parent user’s status'),

@@ -42,9 +42,9 @@ import { formIssueText, policyIssueSentence, policyIssueText } from './policy-is
 import { ruleSentence } from './policy-rule.view.ts';
 import { buildPolicyMessage, editDraft, getPageOffset, loadDraftRules } from './policy-shown.ts';
 
-/* Policy forms: a rule, a YAML file, a starting policy. They change only the draft. */
+/* Forms for the policy: a rule, a YAML file, and a starting policy. They change only the draft. */
 
-/** Validated by the parser of YAML policies. */
+/** The parser for YAML policies checks these fields. */
 const ruleSchema = z.object({
   rule_name: typedField('Rule name', { placeholder: 'Transfers of the brand', isNeeded: true }),
   tasks: choiceField(
@@ -145,7 +145,7 @@ function toRuleValues(rule: PolicyRule, currency: string): FormValues {
   };
 }
 
-/** The form's subject: a hash of the rule's content, and its name. */
+/** The subject of the form: a hash of the rule's content, and its name. */
 export function getRuleSubject(rule: PolicyRule): string {
   return `${fingerprint(ruleToText(rule, ''))} ${rule.name}`;
 }
@@ -154,7 +154,7 @@ function collectErrors(issues: readonly PolicyIssue[]): FieldErrors {
   return joinErrors(issues.map((issue) => [issue.field ?? 'rule_name', formIssueText(issue)]));
 }
 
-/** Parses a form's rule together with the draft's other rules. */
+/** Parses the rule of a form together with the other rules of the draft. */
 function readRule(
   given: z.output<typeof ruleSchema>,
   others: readonly PolicyRule[],
@@ -227,7 +227,7 @@ export function plainValues(rule: PolicyRule | undefined, currency: string): For
   );
 }
 
-/** Approximate maximum of Slack's field errors. */
+/** The approximate limit of Slack's field errors. */
 const ISSUES_LENGTH = 1_900;
 
 async function replaceDraft(
@@ -320,7 +320,7 @@ function findStartingPoint({ subject }: FormOrigin): StartingPoint {
   return getStartingPoint(STARTING_POINTS.find((name) => name === wanted) ?? 'small_team');
 }
 
-/** Reads the people and groups of each role, or errors for roles without any. */
+/** Reads the people and groups of each role. Returns errors for roles that have none. */
 function readRoles(roles: readonly Role[], values: FormValues) {
   const read = readForm(createRolesSchema(roles), values);
   if ('errors' in read) return read;

@@ -10,7 +10,7 @@ import { policyMessage, RULES_ON_PAGE } from './policy.view.ts';
 
 export interface PolicyPage {
   readonly offset?: number;
-  /** The outcome of the reader's last action, shown first. */
+  /** The outcome of the reader's last action, which is shown first. */
   readonly note?: string;
 }
 
@@ -33,7 +33,10 @@ export async function buildPolicyMessage(
   });
 }
 
-/** @param index the rule's, from 0 @returns the offset of its page */
+/**
+ * @param index of the rule, from 0
+ * @returns the offset of the page with the rule
+ */
 export function getPageOffset(index: number): number {
   return Math.floor(Math.max(0, index) / RULES_ON_PAGE) * RULES_ON_PAGE;
 }
@@ -49,8 +52,8 @@ const MAX_ATTEMPTS = 5;
 export type Edit<Problem> = { readonly rules: readonly PolicyRule[] } | { readonly problem: Problem };
 
 /**
- * Edits or creates the draft. Keeps concurrent edits and applies this one on top of them.
- * @returns the problem; undefined once saved
+ * Edits the draft, or creates one. Concurrent edits are kept, and this edit is applied to their result.
+ * @returns the problem; undefined if the draft was saved
  */
 export async function editDraft<Problem>(
   call: Interaction,

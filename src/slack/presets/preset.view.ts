@@ -14,7 +14,7 @@ import { type Page, pageControls } from '../kit/pages.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 
 const LABELS: Readonly<Record<string, string>> = { ownerc: 'owner', adminc: 'admin', techc: 'tech' };
-/** Per page. */
+/** Presets per page. */
 export const PRESETS_SHOWN = 15;
 
 /** @param mayEdit whether the reader can change presets */

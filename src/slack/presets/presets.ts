@@ -45,9 +45,7 @@ import {
   presetSavedText,
 } from './preset.view.ts';
 
-/*
- * Named sets of contacts and nameservers. Everyone can use them in forms, but only approvers and admins can change them.
- */
+/* Named sets of contacts and nameservers. Everyone can use them in forms. Only approvers and admins can change them. */
 
 const contact = (label: string) => typedField(label, { kind: 'number' });
 const CONTENT: Readonly<Record<PresetKind, z.ZodRawShape>> = {
@@ -102,7 +100,7 @@ async function save(
   edited: Preset | undefined,
 ): Promise<SubmissionResult> {
   const { values, context, person } = call;
-  // Approvers may have changed since the form opened.
+  // The approvers may have changed since the form was opened.
   if (!(await canEditPresets(call))) return { errors: { preset_name: PRESETS_NOT_YOURS } };
   const kind = findKind(values) ?? 'contacts';
   const content: Readonly<Record<string, unknown>> = typed;
@@ -146,8 +144,8 @@ async function deletePreset(call: ActionCall): Promise<void> {
 }
 
 /**
- * Fills the open form from a preset. Slack keeps the values of inputs whose ids are unchanged, so the view is first
- * shown without these inputs.
+ * Fills the open form from a preset. Slack keeps the values of inputs whose ids haven't changed, so the view is first
+ * updated without those inputs.
  */
 async function fillFromPreset(call: ActionCall): Promise<void> {
   const { view } = call;

@@ -13,9 +13,7 @@ import { NOT_PUBLISHED, NOTES, policyProposalView } from '../policy/policy.view.
 import { adminProposalView, NOT_CONFIRMED } from './admin-proposal.view.ts';
 import type { ProposalView } from './proposal.view.ts';
 
-/* The words of each kind of proposal. */
-
-/** @param isThorough whether to look up the impact of a name's lapse */
+/** @param isThorough whether to look up the impact of letting a name lapse */
 export async function buildProposalView(
   context: SlackContext,
   proposal: Proposal,
@@ -39,7 +37,7 @@ export async function buildProposalView(
   }
 }
 
-/** A proposal as one person sees it: the question, or its outcome. */
+/** A proposal as one person sees it: the question or the outcome. */
 export async function proposalMessage(
   context: SlackContext,
   proposal: Proposal,
@@ -64,7 +62,7 @@ const OWN: Readonly<Record<ProposalKind, string>> = {
   lapse: NOT_CONFIRMED.own,
 };
 
-/** Why a person can't confirm or withdraw a proposal of a kind. */
+/** Says why a person can't confirm or withdraw a proposal of this kind. */
 export function proposalRefusalText(kind: ProposalKind, refusal: ProposalRefusal): string {
   switch (refusal.code) {
     case 'gone':
@@ -89,7 +87,7 @@ export function proposalRefusalText(kind: ProposalKind, refusal: ProposalRefusal
   }
 }
 
-/** Loads the impact and the cost of letting a name lapse. */
+/** Loads the impact of letting a name lapse, and the cost. */
 export async function loadLapseFacts(
   context: SlackContext,
   name: string,

@@ -124,7 +124,7 @@ function formatValue(name: string, value: string): string {
   }
 }
 
-/** Old and new values, with a warning about risky changes. */
+/** The old and new values, with warnings about risky changes. */
 export function settingLines(changes: readonly SettingChange[]): string[] {
   return [
     ...changes.map(
@@ -164,12 +164,12 @@ export function noMemberText(name: string): string {
 
 export const NO_APPROVERS = 'These groups have no members, so no one could approve. Choose someone.';
 
-/** More approvals required than people. */
+/** For settings that require more approvals than there are people. */
 export function tooFewText(people: number, needed: number): string {
   return `There ${people === 1 ? 'is' : 'are'} ${count(people, 'approver')}: an order that needs ${needed} could never be approved.`;
 }
 
-/** Posted in a chosen channel; also checks that the bot may post there. */
+/** Posted in a chosen channel, which also checks that the bot may post there. */
 const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
   approval_channel: ':ballot_box_with_check: Pending orders are shown here from now on',
   alert_channel: ':rotating_light: Alarms about names are posted here from now on',
@@ -193,7 +193,7 @@ export const SETTINGS = {
     'Nothing was saved, because someone changed the settings in the meantime. Close the form and open it again.',
   same: 'Nothing changed.',
   saved: ':white_check_mark: I saved these settings. They override the environment.',
-  /** For more required approvals than current approvers. */
+  /** For settings that require more approvals than there are approvers now. */
   apart:
     'Another admin has to confirm the new approvers first. Save only them now, and raise this number after the confirmation.',
 } as const;
@@ -239,7 +239,7 @@ export function checkView(found: readonly Finding[], summary: string | undefined
   ]);
 }
 
-/** @param hosts of the tested URLs */
+/** @param hosts of the URLs that were tested */
 export function webhookTestText(hosts: readonly string[]): string {
   return hosts.length === 0
     ? `There’s nothing to test, because ${code('WEBHOOK_URLS')} isn’t set. Ask the operator to set it.`

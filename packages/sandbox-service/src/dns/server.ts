@@ -14,33 +14,38 @@ import { type DnsReply, DnsWorld } from './world.ts';
 import type { SandboxRecord } from './zone.ts';
 
 export interface SandboxDnsOptions {
-  /** 0, the default, takes any free port. */
+  /** Default: 0, for any free port. */
   readonly port?: number;
-  /** The registries' zones. */
   readonly registries?: readonly string[];
-  /** How many nameservers each registry has, `a.nic.ZONE` and so on; one by default. */
+  /** Number of nameservers per registry, called `a.nic.ZONE` and so on. Default: 1. */
   readonly serversPerRegistry?: number;
   /**
-   * Seed for a mode in which half of the nameservers, except the registries' ones, don't support EDNS and refuse with
+   * Seed for a mode in which half of the nameservers, except those of registries, don't support EDNS and refuse with
    * only a header.
    */
   readonly rude?: number | undefined;
 }
 
-/** A running DNS: a resolver, registries' nameservers, and scripted ones. */
+/** A running DNS: a resolver, the registries' nameservers, and scripted nameservers. */
 export interface SandboxDns {
-  /** The resolver, in the form of `DNS_SERVERS`: `127.0.0.1:PORT`. */
+  /** The resolver in the format of `DNS_SERVERS`: `127.0.0.1:PORT`. */
   readonly resolver: string;
-  /** All servers listen on this port, each at its own address in 127.0.0.0/8, which Linux has by default. */
+  /** The port of all servers. Each has its own address in 127.0.0.0/8, which Linux has by default. */
   readonly port: number;
   readonly world: DnsWorld;
   readonly faults: DnsFaults;
   readonly rude: Rudeness;
   /** Oldest first. */
   readonly questions: readonly RecordedQuestion[];
-  /** Empties {@link SandboxDns.questions}, for runs of millions. @returns how many there were */
+  /**
+   * Empties {@link SandboxDns.questions}, for runs with millions of questions.
+   * @returns how many there were
+   */
   forgetQuestions(): number;
-  /** Starts a nameserver. @returns its address */
+  /**
+   * Starts a nameserver.
+   * @returns its address
+   */
   addNameserver(host: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -106,7 +111,7 @@ interface Desk {
   readonly rude: Rudeness;
 }
 
-/** Listens on UDP and TCP at the same port. If a free UDP port is taken for TCP, another one is tried. */
+/** Listens on the same port over UDP and TCP. If the port is free for UDP but not for TCP, tries another one. */
 async function listenAtBoth(
   desk: Desk,
   server: string,
@@ -194,7 +199,7 @@ function serveTcp(desk: Desk, server: string, socket: Socket): void {
         socket.end(Buffer.concat([length, packet.subarray(0, packet.length / 2)]));
         return;
       }
-      // In two parts, as networks deliver long messages.
+      // In two parts, as long messages arrive over a network.
       socket.write(length);
       socket.write(packet);
     }
@@ -233,7 +238,7 @@ function record(
   return question;
 }
 
-/** The packets sent instead of the correct one. */
+/** The packets to send instead of the correct one. */
 function spoiled(
   desk: Desk,
   fault: DnsFault | undefined,
@@ -298,7 +303,7 @@ function rudelyAnswered({ rude: { seed } }: Desk, question: RecordedQuestion, ri
   return code === RCODES.REFUSED ? headerOf(id, code) : right;
 }
 
-/** A response of twelve bytes that does not repeat the question. */
+/** A response of only twelve bytes, which doesn't repeat the question. */
 function headerOf(id: number, code: number): Buffer {
   return encode({ type: 'response', id, flags: code });
 }
@@ -324,13 +329,13 @@ function manyAddresses(name: string): SandboxRecord[] {
 function replyTo(desk: Desk, { server, name, type, dnssec }: RecordedQuestion): DnsReply {
   const reply = server === 'resolver' ? desk.world.resolve(name, type) : desk.world.ask(server, name, type);
   if (dnssec) return reply;
-  // Proofs and signatures are left out unless the query asks for them.
+  // Proofs and signatures are included only if the query asks for them.
   const isProof = (record: SandboxRecord) => record.type === 'DS' || record.type === 'NSEC';
   const answers = reply.answers.filter((record) => record.type === type || record.type !== 'RRSIG');
   return { ...reply, answers, authorities: reply.authorities.filter((record) => !isProof(record)) };
 }
 
-/** @param forged everything is right except the data, which must not be trusted */
+/** @param forged everything is correct except the data, which must not be trusted */
 function answer(desk: Desk, question: RecordedQuestion, query: DecodedPacket, forged?: 'forged'): Buffer {
   if (forged === undefined) return packetOf(query, question, replyTo(desk, question));
   const data = '203.0.113.66';

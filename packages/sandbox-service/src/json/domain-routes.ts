@@ -5,8 +5,8 @@ import * as shapes from './shapes.ts';
 import { withOffset } from './timestamp.ts';
 
 /**
- * Domain routes (service API, Domain). Restore, auth code and owner change take no body, because none is documented.
- * The nameserver update takes the nameservers in the form of the create payload.
+ * Domain routes (service API, Domain). Restore, auth code and owner change accept no body, because none is documented.
+ * The nameserver update accepts nameservers as in the create payload.
  */
 export const DOMAIN_ROUTES: readonly Route[] = [
   route({ method: 'POST', path: '/domain', task: 'domain.create' }, shapes.domainCreate, (call) => {
@@ -46,7 +46,7 @@ export const DOMAIN_ROUTES: readonly Route[] = [
   }),
 ];
 
-/** The domain's dates, formatted as in a redirect. They aren't documented. */
+/** The domain's dates, formatted as in a redirect, because their format isn't documented. */
 function withDates(
   { desk, caller }: { readonly desk: Desk; readonly caller: Caller },
   name: string,

@@ -12,11 +12,11 @@ import type { Outcome, Route } from './route.ts';
 import { SESSION_ROUTES } from './session-routes.ts';
 import * as shapes from './shapes.ts';
 
-/** The JSON interface: finds the route of a request and formats envelopes. */
+/** The JSON interface: finds the route for a request and formats envelopes. */
 
 const ROUTES: readonly Route[] = [...SESSION_ROUTES, ...OBJECT_ROUTES, ...DOMAIN_ROUTES];
 
-/** @param path the path below the base, percent-encoded */
+/** @param path below the base, percent-encoded */
 export function planJson(desk: Desk, incoming: Incoming, path: string): Plan {
   const found = findRoute(incoming.method, path);
   const body = readForLog(incoming.body);
@@ -50,7 +50,7 @@ function findRoute(method: string, path: string): { route: Route; name: string }
     : new Refusal('malformed', `${method} is not a method of ${path}`, 405);
 }
 
-/** @returns the decoded variable segment, '' when the pattern has none, undefined when the path doesn't match */
+/** @returns the decoded variable segment; '' if the pattern has none; undefined if the path doesn't match */
 function matchPath(pattern: string, path: string): string | undefined {
   const wanted = pattern.split('/');
   const given = path.split('/');
@@ -91,7 +91,7 @@ function subject(body: unknown): string | null {
   return typeof named === 'string' ? named : null;
 }
 
-/** The credentials for the log, so that a refused request shows who sent it. */
+/** The credentials for the log, so that it shows who sent a request even if it is refused. */
 function claimForLog(incoming: Incoming, task: ServiceTask | null, body: unknown): Claim | null {
   if (task === 'session.create') {
     const { success, data } = shapes.login.safeParse(body);
@@ -119,7 +119,7 @@ function message({ code, text, object }: Notice): unknown {
   return { text, objects: [object], code, status: 'NOTICE' };
 }
 
-/** An error envelope, with HTTP 400 unless the refusal has its own status. */
+/** An error envelope, with HTTP status 400 unless the refusal has its own status. */
 export function jsonRefusal(desk: Desk, { code, message: text, httpStatus = 400 }: RefusedWith): Answer {
   const challenge = { 'www-authenticate': 'Basic realm="domain service", charset="UTF-8"' };
   const status = { code, text, type: 'ERROR' };

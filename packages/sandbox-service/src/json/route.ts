@@ -21,10 +21,10 @@ export interface Outcome {
 
 export interface Route {
   readonly method: string;
-  /** Path below the base, with `*` for its variable segment. */
+  /** The path below the base, with `*` for the variable segment. */
   readonly path: string;
   readonly task: ServiceTask;
-  /** @param name the variable segment of the path, decoded; '' if there is none */
+  /** @param name the decoded variable segment of the path; '' if there is none */
   run(desk: Desk, incoming: Incoming, name: string): Outcome;
 }
 
@@ -39,11 +39,11 @@ interface Call<T> {
 }
 
 type Described = Omit<Route, 'run'> & {
-  /** Query parameters besides the general ones. */
+  /** Query parameters, in addition to the general ones. */
   readonly query?: readonly string[];
 };
 
-/** A route with a body. The caller is checked first, then the query, then the body. */
+/** A route with a body. Checks the caller first, then the query, then the body. */
 export function route<T>(described: Described, shape: z.ZodType<T>, work: (call: Call<T>) => Outcome): Route {
   return checked(described, (incoming) => readShape(incoming, shape), work);
 }

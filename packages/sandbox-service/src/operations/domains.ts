@@ -7,7 +7,7 @@ import { checkDomainName, checkNameservers } from '../rules.ts';
 import type { DomainView } from '../state.ts';
 import type { Caller, Desk } from './caller.ts';
 
-/** Domain tasks (service API, Domain). Each checks everything first and changes the state at the end. */
+/** Domain tasks (service API, Domain). Each task checks everything before it changes the state. */
 
 interface Contacts {
   readonly ownerc: { readonly id: number };
@@ -26,7 +26,7 @@ export interface DomainTransferInput extends Contacts {
   readonly auth: string;
 }
 
-/** Registers a free name for one year, because the payload has no period, and locks transfers for 60 days. */
+/** Registers an available name for one year, because the payload has no period. Locks transfers for 60 days. */
 export function createDomain(desk: Desk, caller: Caller, input: DomainCreateInput, ctid?: string): void {
   const { name } = input;
   checkDomainName(name);
@@ -71,8 +71,8 @@ export function transferDomain(desk: Desk, caller: Caller, input: DomainTransfer
 }
 
 /**
- * Adds years to a domain, also during the auto-renew grace period.
- * @param period in years: no unit is documented, but the zone's periods are in years
+ * Adds years to a domain, even during the auto-renew grace period.
+ * @param period in years, like the zone's periods, because its unit isn't documented
  */
 export function renewDomain(desk: Desk, caller: Caller, name: string, period: number, ctid?: string): void {
   const domain = heldDomain(desk, caller, name);
@@ -97,7 +97,8 @@ export function deleteDomain(desk: Desk, caller: Caller, name: string): void {
 }
 
 /**
- * Reverses a deletion within the redemption grace period. The real registry does it manually, the sandbox immediately.
+ * Reverses a deletion during the redemption grace period. The real registry does this manually, but the sandbox does it
+ * immediately.
  */
 export function restoreDomain(desk: Desk, caller: Caller, name: string, ctid?: string): void {
   const domain = heldDomain(desk, caller, name);
@@ -115,7 +116,7 @@ export function readAuthCode(desk: Desk, caller: Caller, name: string): string {
   return domain.authCode;
 }
 
-/** Starts the change of registrant, which locks transfers for 60 days. */
+/** Starts a change of the registrant, which locks transfers for 60 days. */
 export function changeOwner(desk: Desk, caller: Caller, name: string): void {
   const domain = heldDomain(desk, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);

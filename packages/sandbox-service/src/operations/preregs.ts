@@ -3,7 +3,7 @@ import type { PreregRecord } from '../model.ts';
 import { Refusal } from '../refusal.ts';
 import type { Caller, Desk } from './caller.ts';
 
-/** Keys that a search may filter by (service API, Preregistration search). */
+/** Keys by which a search can filter (service API, Preregistration search). */
 export const PREREG_FILTER_KEYS = [
   'sld',
   'tld',
@@ -16,12 +16,12 @@ export const PREREG_FILTER_KEYS = [
 ] as const;
 type PreregFilterKey = (typeof PREREG_FILTER_KEYS)[number];
 
-/** Data that a search adds to the records on request. */
+/** Data that a search adds to the records if requested. */
 export const PREREG_EXTRA_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
 export type PreregExtraKey = (typeof PREREG_EXTRA_KEYS)[number];
 
 export interface PreregSearch {
-  /** Records of sub-users too. */
+  /** Whether to include the records of sub-users. */
   readonly children: boolean;
   readonly offset: number;
   readonly limit: number;
@@ -94,7 +94,7 @@ export function serviceTime(time: number): string {
   return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** The values of the extra keys. Only the keys are documented, so these are invented. */
+/** Values of the extra keys. They are invented, because only the keys are documented. */
 export function preregExtras(record: PreregRecord): Record<PreregExtraKey, Record<string, string>> {
   return {
     tmch_mark: { id: `mark-${record.id}`, name: domainToUnicode(record.name) },

@@ -3,11 +3,11 @@ import { Refusal } from '../refusal.ts';
 import { looksLikeEmail } from '../rules.ts';
 import type { Caller, Desk } from './caller.ts';
 
-/** Values in the sandbox's own spelling: lower case, as over XML. */
+/** Values as the sandbox stores them: in lower case, as in XML. */
 export type RedirectInput = Pick<RedirectRecord, 'source' | 'type' | 'mode' | 'target'> &
   Partial<Pick<RedirectRecord, 'title' | 'backup'>>;
 
-/** Changes a redirect; its source and type stay (service API, Redirect update). */
+/** Changes a redirect, except its source and type (service API, Redirect update). */
 export function updateRedirect(desk: Desk, caller: Caller, input: RedirectInput): RedirectRecord {
   const { redirects } = desk.state.data;
   const index = redirects.findIndex(

@@ -12,7 +12,7 @@ export interface UserCreateInput {
   readonly status?: number | undefined;
   readonly substatus?: number | undefined;
   readonly language?: string | undefined;
-  /** The superior user, for a sub-user of a sub-user. */
+  /** The user above the new one, for a sub-user of a sub-user. */
   readonly superior?: { readonly user: string; readonly context: number } | undefined;
 }
 
@@ -21,7 +21,7 @@ const GENERATED_PASSWORD_LENGTH = 15;
 const PASSWORD_LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 
 /**
- * Creates a user below the caller, or below one of the caller's sub-users (service API, User).
+ * Creates a user below the caller or one of the caller's sub-users (service API, User).
  * @returns the generated password, unless one was given
  */
 export function createUser(desk: Desk, caller: Caller, input: UserCreateInput): { generated?: string } {
@@ -70,7 +70,7 @@ function makePassword(): string {
   ).join('');
 }
 
-/** The user record as a login returns it, without the password. */
+/** The user's record as a login returns it, without the password. */
 export function publicUser(user: UserRecord): Record<string, unknown> {
   const { context, defaultEmail, status, substatus, owner, language } = user;
   return { user: user.user, context, defaultEmail, status, substatus, owner, language };

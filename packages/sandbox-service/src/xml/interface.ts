@@ -10,8 +10,8 @@ import { XML_TASKS, type XmlOutcome } from './tasks.ts';
 
 /**
  * The XML interface: one URL, POST only, without query parameters. A refusal is an ordinary response with HTTP status
- * 200 and a status of type `error`, except for errors of HTTP or of the credentials (401, 403, 405, 413, 415). Neither
- * is documented.
+ * 200 and a status of type `error`. Errors of HTTP or of the credentials have other statuses (401, 403, 405, 413, 415).
+ * Neither is documented.
  */
 
 const HTTP_REFUSALS = new Set([401, 403, 405, 413, 415]);
@@ -53,7 +53,7 @@ export function planXml(desk: Desk, incoming: Incoming): Plan {
   };
 }
 
-/** An error response, with HTTP 200 unless the refusal has its own status. */
+/** An error response, with HTTP status 200 unless the refusal has its own status. */
 export function xmlRefusal(desk: Desk, { code, message: text, httpStatus = 200 }: RefusedWith): Answer {
   return response(desk, httpStatus, { code, text, type: 'error' }, {});
 }
@@ -81,7 +81,7 @@ function subjectOf(task: XmlElement, subject: readonly [string, string] | undefi
   return found === undefined ? null : readText(found);
 }
 
-/** A body that could not be parsed may contain a secret anywhere, so only its size is logged. */
+/** If a body couldn't be parsed, a secret may be anywhere in it, so only its size is logged. */
 function logged(body: Uint8Array, understood: Understood | Refusal): string | null {
   if (body.length === 0) return null;
   return understood instanceof Refusal
@@ -90,7 +90,7 @@ function logged(body: Uint8Array, understood: Understood | Refusal): string | nu
 }
 
 function masked({ name, children, text }: XmlElement): XmlText {
-  // In JSON bodies, `auth` is a secret; here it is the block of credentials.
+  // In JSON bodies, `auth` is a secret. Here, it is the block with the credentials.
   if (name !== 'auth' && isSecretName(name)) return xmlElement(name, MASK);
   return xmlElement(name, ...(children.length > 0 ? children.map(masked) : [text]));
 }

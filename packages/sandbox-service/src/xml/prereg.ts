@@ -36,7 +36,7 @@ const DEFAULT_KEYS = [
 const SELECTABLE_KEYS = ['ownerc', 'zonec', ...PREREG_EXTRA_KEYS] as const;
 type RecordKey = (typeof DEFAULT_KEYS)[number] | (typeof SELECTABLE_KEYS)[number];
 
-/** The page size when the task has no view. */
+/** The page size if the task has no view. */
 const DEFAULT_LIMIT = 20;
 
 export function searchPreregsByXml(desk: Desk, caller: Caller, task: XmlElement): readonly XmlText[] {
@@ -79,7 +79,7 @@ function readWhere(where: XmlElement): PreregSearch['filters'] {
   });
 }
 
-/** `%` and `*` match any text; without them the values must be equal, ignoring case. */
+/** `%` and `*` match any text. Without them, the values must be equal, ignoring case. */
 function like(pattern: string): (value: string) => boolean {
   const parts = pattern.toLowerCase().split(/[%*]+/);
   return (value) => {

@@ -11,7 +11,7 @@ import { readChildren, readTexts, type XmlElement, type XmlText, xmlElement } fr
 import { searchPreregsByXml } from './prereg.ts';
 import { readInteger } from './request.ts';
 
-/** The tasks of the XML interface by their codes (service API, Task codes). */
+/** The tasks of the XML interface, by code (service API, Task codes). */
 
 interface XmlCall {
   readonly desk: Desk;
@@ -28,7 +28,7 @@ export interface XmlOutcome {
 
 interface XmlTask {
   readonly task: ServiceTask;
-  /** The element with the object's name, for the log. */
+  /** The element that contains the name of the object, for the log. */
   readonly subject?: readonly [element: string, child: string];
   run(call: XmlCall): XmlOutcome;
 }
@@ -133,7 +133,7 @@ const updateRedirectTask: XmlTask = {
   },
 };
 
-/** Elements of a certificate contact and their JSON names, which the sandbox stores. */
+/** Elements of a certificate contact, and the JSON names under which the sandbox stores them. */
 const CONTACT_ELEMENTS = {
   title: 'title',
   organization: 'organization',
@@ -179,7 +179,7 @@ export const XML_TASKS: ReadonlyMap<string, XmlTask> = new Map([
   ['0110005', searchPreregsTask],
 ]);
 
-/** The object element of a task that has nothing besides its code. */
+/** The object in a task that has no other elements besides its code. */
 function only(task: XmlElement, name: string): XmlElement {
   const [element] = readChildren(task, { code: 'one', [name]: 'one' })(name);
   if (element === undefined) throw new Refusal('malformed', `task: element ${name} is missing`);

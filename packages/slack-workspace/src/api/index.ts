@@ -54,7 +54,7 @@ export async function handleApi(
   else sendJson(response, answer.status, answer.body, answer.headers);
 }
 
-/** The log has the channel id, even if the app gave a person or a name. */
+/** The log has the channel id, even if the app passed a person or a name. */
 function resolvedArguments(args: JsonObject, answer: JsonObject): JsonObject {
   const channel = textOf(answer, 'channel');
   return channel === undefined ? args : { ...args, channel };
