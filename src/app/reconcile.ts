@@ -192,9 +192,9 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const notifyDue = async () => void (await Promise.all([notifications.poll(), refreshes.poll()]));
   const loops = [...Object.values(lanes), notifications, refreshes];
   const checkRecords = () => {
-    const ahead = new Date(now().getTime() + LOOK_AHEAD_MS);
+    const dueBefore = new Date(now().getTime() + LOOK_AHEAD_MS);
     return lanes.observation.poll((limit) =>
-      store.claimDue('observation', ahead, OBSERVATION_LEASE_MS, limit),
+      store.claimDue('observation', dueBefore, OBSERVATION_LEASE_MS, limit),
     );
   };
 

@@ -97,9 +97,9 @@ export function evaluateCharter(
   signed: LoggedCharter | undefined,
 ): CharterStatus {
   const newest = charters.at(-1);
-  if (newest === undefined && keys.isWhole) return { kind: 'none' };
+  if (newest === undefined && keys.isComplete) return { kind: 'none' };
   const last = signed?.rules ?? newest?.rules ?? rows;
-  if (!keys.isWhole) return { kind: 'invalid', problem: 'events_missing', last };
+  if (!keys.isComplete) return { kind: 'invalid', problem: 'events_missing', last };
   if (signed !== newest) return { kind: 'invalid', problem: 'not_signed', last };
   const isSame = hashJson(buildCharter(last, undefined)) === hashJson(buildCharter(rows, undefined));
   return isSame ? { kind: 'valid' } : { kind: 'invalid', problem: 'rows_differ', last };
@@ -122,7 +122,7 @@ export async function findLastValidCharter(
     )
       continue;
     // A missing event doesn't affect which charter was published last.
-    const log = { ...getLogAtCharter(keys, charter.n), isWhole: true };
+    const log = { ...getLogAtCharter(keys, charter.n), isComplete: true };
     const ring = await buildKeyRing(log, { ...trust, left: new Set() });
     if (findSigningKey(ring.validKeys, charter.signature, challenge.by) === undefined) continue;
     if ((await trust.verifier.verify(charter.signature)) !== undefined) return charter;

@@ -1,7 +1,7 @@
 import type { TeamSettings } from '../config/environment.ts';
 import { removeDuplicates } from '../lib/collections.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
-import { type Order, type OrderTaskName, waitsForScheduledTime } from '../orders/order.ts';
+import { isWaitingForChosenTime, type Order, type OrderTaskName } from '../orders/order.ts';
 import type { Directory, RuleFacts } from '../orders/ports.ts';
 import { findTask } from '../orders/tasks.ts';
 import {
@@ -314,7 +314,7 @@ export async function loadCurrentEvaluation(
 
 /** Loads an order's requirements. Only orders that wait for people or for their time are evaluated again. */
 export async function loadEvaluation(deps: RequirementSources, order: Order): Promise<CurrentEvaluation> {
-  if (isWaiting(order) || waitsForScheduledTime(order)) return loadCurrentEvaluation(deps, order);
+  if (isWaiting(order) || isWaitingForChosenTime(order)) return loadCurrentEvaluation(deps, order);
   const settings = getTaskSettings(order, await deps.loadSettings());
   const requested = getRequestedRequirements(order, settings);
   const { policyVersion } = order;

@@ -12,7 +12,7 @@ import type { EditResult } from '../names/protected-changes.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import type { ExpiryContext } from './context.ts';
 import { type ImportReport, type NameIssue, parseImport, registrableName } from './import.ts';
-import { type AnswerIssue, dayOfMessages, ownerDay, refuseAnswer } from './owner-question.ts';
+import { type AnswerIssue, buildOwnerDay, dayOfMessages, refuseAnswer } from './owner-question.ts';
 import { snoozeUntil } from './plan.ts';
 import type { WatchedDomain } from './ports.ts';
 
@@ -314,7 +314,8 @@ export async function answerQuestion(
   gate: Gate,
 ): Promise<WatchOutcome> {
   const { day } = dayOfMessages(await context.settings(), context.now());
-  const decision = answer.kind === 'name_kept' ? answer : { ...answer, subject: ownerDay(answer.to, day) };
+  const decision =
+    answer.kind === 'name_kept' ? answer : { ...answer, subject: buildOwnerDay(answer.to, day) };
   return decide(context, name, gate, (known) => refuseAnswer(known, by, answer.kind) ?? decision);
 }
 

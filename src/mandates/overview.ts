@@ -225,18 +225,18 @@ export async function findMandatesByPerson(
 }
 
 /** The future of names if no one acts. */
-export interface Outlook {
+export interface RenewalForecast {
   /** When mandates will renew names, if nothing changes. */
   readonly renewals: ReadonlyMap<string, Date>;
   /** Names that will be lost: no owner, no mandate and no order to renew them. */
   readonly uncovered: readonly string[];
 }
 
-export async function loadOutlook(
+export async function loadRenewalForecast(
   deps: OrdersContext,
   watched: readonly (ExpiringName & { readonly owner?: string | undefined })[],
   viewer: SystemViewer,
-): Promise<Outlook> {
+): Promise<RenewalForecast> {
   const names = watched.map(({ name }) => name);
   const [open, covering] = await Promise.all([
     deps.store.findOpenOrders('renew', names),

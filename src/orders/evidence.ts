@@ -17,7 +17,7 @@ export async function resolveByEvidence(deps: SendingContext, order: Order): Pro
       (err: unknown): Evidence => {
         log.warn(
           { err, orderId: order.id, ctid: item.ctid },
-          'looking for evidence of a request’s outcome failed',
+          'looking up evidence of a request’s outcome failed',
         );
         return { kind: 'nothing' };
       },

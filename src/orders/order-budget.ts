@@ -6,7 +6,7 @@ import type { OrderCost } from '../money/prices.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { isPaused } from './bulk/waves.ts';
 import type { OrdersContext } from './context.ts';
-import { type Approval, findPendingItems, isRequester, type Order, waitsForScheduledTime } from './order.ts';
+import { type Approval, findWaitingItems, isRequester, isWaitingForChosenTime, type Order } from './order.ts';
 
 /**
  * Checks an order against the team's budgets. An order that exceeds a budget needs an admin's approval in addition to
@@ -23,8 +23,8 @@ export interface BudgetUse {
 
 /** All items, or only the unsent ones if the order has already reserved amounts. */
 export function pickBudgetedItems(order: Order): BudgetedItems {
-  return isPaused(order) || waitsForScheduledTime(order)
-    ? { items: findPendingItems(order), resumedOrderId: order.id }
+  return isPaused(order) || isWaitingForChosenTime(order)
+    ? { items: findWaitingItems(order), resumedOrderId: order.id }
     : { items: order.items, resumedOrderId: undefined };
 }
 

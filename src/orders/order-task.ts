@@ -31,7 +31,7 @@ import {
 import { type InputIssue, limitIssueCode, type PlainIssueCode, plainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint, InterfaceConstraints } from './interface-constraint.ts';
 import type { OrderTaskName } from './order.ts';
-import type { StatedRequest, StatementItem } from './statement-shape.ts';
+import type { StatementItem, StatementRequest } from './statement-shape.ts';
 
 export interface RequestedItem {
   readonly input: unknown;
@@ -137,7 +137,7 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
   describeRequest(
     requested: RequestedItem,
     interfaces: AvailableInterfaces,
-  ): RequestDescription | Extract<StatedRequest, { interface: 'none' }>;
+  ): RequestDescription | Extract<StatementRequest, { interface: 'none' }>;
   /** Prepares the call of a request. Sends nothing yet. @throws {ServiceError | InvalidInputError} */
   beginCall(client: ServiceClient, request: OutgoingRequest): OrderCall;
 }

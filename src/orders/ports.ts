@@ -27,7 +27,7 @@ export interface OrderCommit {
   readonly log: readonly OrderLogEntry[];
   /** Preconditions of marking a request as sent; undefined for every other change. */
   readonly guard: SendingGuard | undefined;
-  /** How long a silent worker of the order is considered alive, in milliseconds. */
+  /** How long an unresponsive worker is considered alive, in milliseconds. */
   readonly leaseMs?: number;
   /** A secret result, to be shown once to the requester. */
   readonly revealable?: { readonly n: number; readonly sealed: Sealed; readonly expiresAt: Date };

@@ -4,7 +4,7 @@ import { endMandatesAfterRestore } from '../mandates/life.ts';
 import { changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { computeDeadlines } from './deadlines.ts';
-import { type Order, type OrderEvent, waitsForScheduledTime } from './order.ts';
+import { isWaitingForChosenTime, type Order, type OrderEvent } from './order.ts';
 
 /**
  * Detects a database that has lost commits: a backup was restored, a standby was promoted, or a disk lost confirmed
@@ -159,7 +159,7 @@ async function invalidateUnsent(
   for (const orderId of await deps.store.listUnsentIds()) {
     const outcome = await changeOrder(deps, orderId, (order) => {
       if (isScheduledAfter(order, now)) return { refusal: { code: 'not_due' } };
-      if (waitsForScheduledTime(order) && isScheduledAfter(order, trustedUntil))
+      if (isWaitingForChosenTime(order) && isScheduledAfter(order, trustedUntil))
         return { event: buildLateReopening(order, now) };
       return order.state === 'APPROVED' || order.state === 'EXECUTING'
         ? { event: { type: 'invalidated', summary: { code: 'database_restored' } } }

@@ -2,25 +2,25 @@ import type { SecretCommitment } from '../service/secret.ts';
 import type { RequestDescription } from '../service/task.ts';
 import type { OrderTaskName } from './order.ts';
 /** A value of a request; a secret is a {@link SecretCommitment}. */
-export type StatedValue = string | number | boolean | readonly StatedValue[] | StatedObject;
+export type StatementValue = string | number | boolean | readonly StatementValue[] | StatementObject;
 
-export interface StatedObject {
-  readonly [field: string]: StatedValue;
+export interface StatementObject {
+  readonly [field: string]: StatementValue;
 }
 
-export type StatedRequest =
+export type StatementRequest =
   /** Nothing is sent: the item allows other orders, under these terms. */
-  | { readonly interface: 'none'; readonly terms: StatedObject }
-  | (Omit<Extract<RequestDescription, { interface: 'json' }>, 'body'> & { readonly body?: StatedValue })
+  | { readonly interface: 'none'; readonly terms: StatementObject }
+  | (Omit<Extract<RequestDescription, { interface: 'json' }>, 'body'> & { readonly body?: StatementValue })
   | (Omit<Extract<RequestDescription, { interface: 'xml' }>, 'element'> & {
-      readonly element: StatedObject;
+      readonly element: StatementObject;
     });
 
 export interface StatementItem {
   readonly n: number;
   readonly name: string;
   readonly ctid: string;
-  readonly request: StatedRequest;
+  readonly request: StatementRequest;
 }
 
 /** Everything an order sends to the service, without its secrets. */

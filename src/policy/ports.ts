@@ -55,8 +55,8 @@ export type PublishOutcome =
 /** Every change is logged in the same transaction. */
 export interface PolicyStore extends PolicySource {
   /** The current version and who published it; undefined before the first. */
-  published(): Promise<PublishedPolicy | undefined>;
-  draft(): Promise<PolicyDraft | undefined>;
+  findPublished(): Promise<PublishedPolicy | undefined>;
+  findDraft(): Promise<PolicyDraft | undefined>;
   /**
    * Replaces the draft's rules.
    * @param expected the edited revision, see `getDraftBase`

@@ -23,8 +23,8 @@ export async function updateOpenView(
   }
 }
 
-/** Updates an open form in the order of the choices. Drops choices that are older than the last one. */
-export function updateInOrder(
+/** Updates an open form in the order of the person's clicks. Ignores clicks that are older than the last one. */
+export function updateInClickOrder(
   { context, clickedAt }: ActionCall,
   viewId: string,
   render: () => Promise<readonly ModalView[]>,
@@ -50,7 +50,7 @@ export function createRefreshAction<const Name extends string>(
       const { view, value } = call;
       const feature = features.find(({ form }) => form.name === view?.form);
       if (view === undefined || feature === undefined) return;
-      await updateInOrder(call, view.id, async () => {
+      await updateInClickOrder(call, view.id, async () => {
         const shown = await renderForm(feature, call, view.origin, { ...view.values, [field]: value });
         return [formView(shown)];
       });

@@ -160,7 +160,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
         return true;
       }),
 
-    lastPublisher: () => readLastPublisher(run, teamId),
+    findLastPublisher: () => readLastPublisher(run, teamId),
 
     recordStatus: (status, at) =>
       exclusively(async (tx) => {

@@ -8,7 +8,7 @@ const PAGE_SIZE = 2_000;
 
 export function createWatchListPages(prisma: Database['prisma']) {
   const pages = {
-    page: async (range, offset, limit) => {
+    listPage: async (range, offset, limit) => {
       const names: WatchedDomain[] = [];
       let skip = offset;
       for (const part of Object.values(buildParts(range))) {
@@ -36,18 +36,18 @@ export function createWatchListPages(prisma: Database['prisma']) {
       prisma.domain.count({ where: { expiresAt: null, deletedAt: null, lapseConfirmedAt: null } }),
 
     countOwnerless: async () => {
-      const [none, left] = await Promise.all([
+      const [none, ownerLeft] = await Promise.all([
         prisma.domain.count({ where: { ownerId: null, lapseConfirmedAt: null } }),
         prisma.domain.count({ where: { ownerLeftAt: { not: null }, lapseConfirmedAt: null } }),
       ]);
-      return { none, left };
+      return { none, ownerLeft };
     },
   } satisfies Partial<WatchListStore>;
 
   return {
     ...wrapStore('domains', pages),
 
-    async *calendarNames(from): AsyncGenerator<CalendarName> {
+    async *streamCalendarNames(from): AsyncGenerator<CalendarName> {
       for (let after = { at: from, name: '' }; ; ) {
         const rows = await withStoreError('reading names for a calendar', () =>
           prisma.domain.findMany({

@@ -425,7 +425,7 @@ async function comingCharter(
   if (purpose === 'charter') {
     return {
       rules: { policy, settings: settingsOf(saved) },
-      publisher: policy.version === 0 ? undefined : await keys.lastPublisher(),
+      publisher: policy.version === 0 ? undefined : await keys.findLastPublisher(),
       confirm: async (signed) =>
         (await keys.signCharter(signed, now())) ? { kind: 'signed' } : { code: 'gone' },
     };

@@ -6,7 +6,7 @@ import {
   findMandate,
   findMandatesInTime,
   loadMandateStatuses,
-  loadOutlook,
+  loadRenewalForecast,
 } from '../../src/mandates/overview.ts';
 import { runMandates } from '../../src/mandates/run.ts';
 import { checkClearance } from '../../src/mandates/sending.ts';
@@ -20,7 +20,7 @@ import { stopOrder } from '../../src/orders/stop.ts';
 import { webhookBody } from '../../src/outbox/webhooks/messages.ts';
 import { utcDay } from '../../src/zones/calendar-day.ts';
 import { ALICE, type Rig, startRig } from '../orders/rig.ts';
-import { PLACES } from '../orders/sample.ts';
+import { ENDPOINTS } from '../orders/sample.ts';
 import { fails } from '../orders/scripted-service.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
@@ -77,7 +77,7 @@ describe('a mandate', () => {
     await on.watch('cafe.rest', 100);
     const order = await on.ask();
     expect(order).toMatchObject({ task: 'mandate', state: 'PENDING', items: [{ name: '*.rest' }] });
-    expect(buildStatement(order, PLACES).items).toEqual([
+    expect(buildStatement(order, ENDPOINTS).items).toEqual([
       {
         n: 1,
         name: '*.rest',
@@ -230,7 +230,7 @@ describe('acting', () => {
     expect((await loadMandateStatuses(rig.mandates, ADA)).shown.map(({ upcoming }) => upcoming)).toEqual([
       [],
     ]);
-    expect((await loadOutlook(rig.mandates, [end], 'system')).uncovered).toEqual(['cafe.rest']);
+    expect((await loadRenewalForecast(rig.mandates, [end], 'system')).uncovered).toEqual(['cafe.rest']);
     rig.pass(1_000);
     const long = await on.inForce();
     expect(await isRenewed()).toBe(true);
@@ -238,7 +238,7 @@ describe('acting', () => {
       mandate: { order: { id: long.id } },
       endsBeforeRenewal: false,
     });
-    expect((await loadOutlook(rig.mandates, [end], 'system')).uncovered).toEqual([]);
+    expect((await loadRenewalForecast(rig.mandates, [end], 'system')).uncovered).toEqual([]);
     const coming = (await loadMandateStatuses(rig.mandates, ADA)).shown.map(({ order, upcoming: names }) => [
       order.id,
       names.length,

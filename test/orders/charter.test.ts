@@ -111,7 +111,7 @@ describe('a charter', () => {
 describe('the status', () => {
   const first = charter(rulesOf(1), undefined);
   const second = charter(rulesOf(2), first);
-  const broken = { ...log, isWhole: false };
+  const broken = { ...log, isComplete: false };
   type Lapsed = readonly [problem: string, last: number];
   test.each<
     [string, readonly LoggedCharter[], typeof log, Rules, LoggedCharter | undefined, string | Lapsed]

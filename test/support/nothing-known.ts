@@ -2,7 +2,7 @@
 export const NOTHING_KNOWN = {
   names: {
     impacts: {
-      forCard: async () => 'none' as const,
+      loadForCard: async () => 'none' as const,
       loadFormerNameServers: async () => ({ kind: 'same' }) as const,
     },
     orderIncidents: { listOpen: async () => [] },

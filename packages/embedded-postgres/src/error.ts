@@ -25,7 +25,7 @@ export class EmbeddedPostgresError extends Error {
  * Another bot uses the folder.
  * @param by the other bot, as in "process 4711"
  */
-export function inUse(folder: string, by: string, options?: ErrorOptions): EmbeddedPostgresError {
+export function createInUseError(folder: string, by: string, options?: ErrorOptions): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'in_use',
     `the embedded database in ${folder} is in use by ${by}. One process owns a DATA_DIR: stop the other one, choose another DATA_DIR, or let both use a PostgreSQL of your own by setting DATABASE_URL`,

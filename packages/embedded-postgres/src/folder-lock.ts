@@ -2,7 +2,7 @@ import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { inUse, systemCode } from './error.ts';
+import { createInUseError, systemCode } from './error.ts';
 import { isAlive, ownIdentity, processSpace } from './processes.ts';
 
 /** How often the lock is touched, and how old it may be if the process that holds it can't be seen. */
@@ -52,8 +52,8 @@ export async function lockFolder(folder: string, agingMs = AGING_MS): Promise<()
       }
       continue;
     }
-    if (holder.pid !== undefined) throw inUse(folder, `process ${holder.pid}`);
-    if (Date.now() > deadline) throw inUse(folder, 'another machine or container');
+    if (holder.pid !== undefined) throw createInUseError(folder, `process ${holder.pid}`);
+    if (Date.now() > deadline) throw createInUseError(folder, 'another machine or container');
     await sleep(20);
   }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Binaries, findBinaries } from './binaries.ts';
-import { EmbeddedPostgresError, explainFileError, inUse } from './error.ts';
+import { createInUseError, EmbeddedPostgresError, explainFileError } from './error.ts';
 import { lockFolder } from './folder-lock.ts';
 import { type Home, prepareHome } from './home.ts';
 import { ensureRunning, runningServerUrl, type Server, stopServer } from './server.ts';
@@ -182,7 +182,7 @@ async function takeOwnerLock(connection: pg.Client, home: Home): Promise<void> {
       OWNER_LOCK,
     ]);
     if (rows[0]?.taken === true) return;
-    if (Date.now() > deadline) throw inUse(home.folder, 'another process');
+    if (Date.now() > deadline) throw createInUseError(home.folder, 'another process');
     await sleep(20);
   }
 }

@@ -34,7 +34,7 @@ function toBase64(bytes: Uint8Array): string {
 }
 
 /** @returns undefined unless it is canonical base64 */
-export function ofBase64(text: unknown): Bytes | undefined {
+export function decodeBase64(text: unknown): Bytes | undefined {
   if (typeof text !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0)
     return undefined;
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
@@ -42,10 +42,10 @@ export function ofBase64(text: unknown): Bytes | undefined {
 }
 
 /** @returns undefined unless it is canonical unpadded base64url */
-export function ofBase64Url(text: unknown): Bytes | undefined {
+export function decodeBase64Url(text: unknown): Bytes | undefined {
   if (typeof text !== 'string' || !/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
   const padded = text.padEnd(Math.ceil(text.length / 4) * 4, '=');
-  return ofBase64(padded.replaceAll('-', '+').replaceAll('_', '/'));
+  return decodeBase64(padded.replaceAll('-', '+').replaceAll('_', '/'));
 }
 
 export function toBase64Url(bytes: Uint8Array): string {

@@ -1,4 +1,4 @@
-import { type Bytes, hashOfHex, ofBase64 } from './bytes.ts';
+import { type Bytes, decodeBase64, hashOfHex } from './bytes.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
 
 /* Lines of a ledger or receipt. A line with missing or unknown members is invalid. */
@@ -81,7 +81,7 @@ export function readHeader(object: JsonObject): Header | 'version' | undefined {
   if (type !== 'ledger' && type !== 'receipt') return undefined;
   if (isCount(version) && version !== 1) return 'version';
   const names = ['type', 'version', 'key', 'public', ...(type === 'receipt' ? ['order'] : [])];
-  const publicKey = ofBase64(spki);
+  const publicKey = decodeBase64(spki);
   if (!hasExactly(object, names) || version !== 1 || typeof key !== 'string' || publicKey === undefined)
     return undefined;
   if (type === 'receipt' && typeof order !== 'string') return undefined;
@@ -135,7 +135,7 @@ function readSeal(object: JsonObject): SealLine | undefined {
   const { n, from, to, root, prev, at, signature, ...others } = object;
   if (Object.keys(others).length !== 1 || !isCount(n) || n === 0 || !isCount(from) || !isCount(to))
     return undefined;
-  const bytes = ofBase64(signature);
+  const bytes = decodeBase64(signature);
   if (from === 0 || to < from || bytes === undefined || typeof at !== 'string') return undefined;
   if (hashOfHex(root) === undefined || hashOfHex(prev) === undefined) return undefined;
   const { signature: _, ...unsigned } = object;

@@ -1,4 +1,4 @@
-import { type Bytes, concat, ofBase64Url, toBase64Url, toHex, utf8 } from './bytes.ts';
+import { type Bytes, concat, decodeBase64Url, toBase64Url, toHex, utf8 } from './bytes.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
 import type { Cryptography, SignatureAlgorithm } from './cryptography.ts';
 import { computeFingerprint } from './seals.ts';
@@ -47,7 +47,7 @@ function textOf(value: Json | undefined): string {
 }
 
 function bytesOf(value: Json | undefined): Bytes {
-  return ofBase64Url(value) ?? new Uint8Array();
+  return decodeBase64Url(value) ?? new Uint8Array();
 }
 
 /** The faults of a signature. Empty if it is valid. */

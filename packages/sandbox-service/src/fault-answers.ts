@@ -89,11 +89,11 @@ export async function bite({ fault, via, response, carryOut, refuse }: Bite): Pr
     case 'huge':
       return sendHuge(response, answer, via, fault.bytes ?? HUGE_BYTES);
     case 'doctype':
-      return unreadable(sendAnswer(response, { ...answer, body: withDoctype(answer.body) }));
+      return unreadable(sendAnswer(response, { ...answer, body: addDoctype(answer.body) }));
     case 'wrong_type':
       return unreadable(sendAnswer(response, { ...answer, httpStatus: 200, body: WRONG_TYPE[via] }));
     case 'other_status':
-      return sendAnswer(response, withStatus(answer, fault));
+      return sendAnswer(response, replaceStatus(answer, fault));
     case 'refuse':
       return sendAnswer(
         response,
@@ -115,7 +115,7 @@ const WRONG_TYPE: Record<RequestInterface, string> = {
 };
 
 /** The sandbox always formats the status in the same way, so its first code and type can be found in the text. */
-function withStatus(answer: Answer, { code, type }: { code?: string; type?: string }): Answer {
+function replaceStatus(answer: Answer, { code, type }: { code?: string; type?: string }): Answer {
   const put = (body: string, name: string, value: string | undefined): string =>
     value === undefined
       ? body
@@ -125,7 +125,7 @@ function withStatus(answer: Answer, { code, type }: { code?: string; type?: stri
   return { ...answer, body: put(put(answer.body, 'code', code), 'type', type), code: code ?? answer.code };
 }
 
-function withDoctype(xml: string): string {
+function addDoctype(xml: string): string {
   const doctype = '<!DOCTYPE response [<!ENTITY more "more">]>';
   return xml.replace(/^(<\?xml[^>]*\?>)?/, (declaration) => `${declaration}${doctype}`);
 }

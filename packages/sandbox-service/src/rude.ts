@@ -51,10 +51,10 @@ export function rudely(
     body = body.replace('encoding="UTF-8"', 'encoding="windows-1252"');
     headers['content-type'] = 'text/xml';
   }
-  if (via === 'json' && isLikely()) body = withMore(body);
+  if (via === 'json' && isLikely()) body = addUndocumentedMembers(body);
   if (via === 'rdap' && isLikely()) body = otherSpelling(body);
   // A registry uses one form per name, for all requests.
-  if (via === 'rdap' && /\/domain\//.test(path)) body = inForm(body, numbersOf(seed, path)());
+  if (via === 'rdap' && /\/domain\//.test(path)) body = changeRecordForm(body, numbersOf(seed, path)());
   const bytes = Buffer.from(body, encoding);
   const [coding, compress] = CODINGS[Math.floor(random() * CODINGS.length * 2)] ?? [];
   if (coding === undefined || compress === undefined) return { ...answer, headers, body: bytes };
@@ -67,11 +67,11 @@ function isLatin(text: string): boolean {
 }
 
 /** Adds undocumented members to an object. One of them is a number with many digits. */
-function withMore(body: string): string {
+function addUndocumentedMembers(body: string): string {
   return body.replace(/^\{(?=")/, `{"serial":${LONG_NUMBER},"links":[null,{"rel":"self"}],"node":"",`);
 }
 
-function inForm(body: string, random: number): string {
+function changeRecordForm(body: string, random: number): string {
   const record: unknown = JSON.parse(body);
   if (typeof record !== 'object' || record === null || !('objectClassName' in record)) return body;
   const change = RECORD_FORMS[Math.floor(random * RECORD_FORMS.length)];

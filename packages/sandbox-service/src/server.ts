@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createClock, type SandboxClock } from './clock.ts';
 import { exchange } from './exchange.ts';
 import { Faults } from './faults.ts';
-import type { Desk } from './operations/caller.ts';
+import type { ServiceState } from './operations/caller.ts';
 import { loadState, StateFile } from './persistence.ts';
 import { type RecordedRequest, Recorder, type RequestFilter } from './recorder.ts';
 import type { UserSeed } from './records.ts';
@@ -58,14 +58,14 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
   const file = options.stateFile === undefined ? undefined : new StateFile(options.stateFile, () => data);
   const state = new SandboxState(data, clock, () => file?.changed());
   const registry = new RegistryScript();
-  const desk: Desk = { state, clock, registry, sessions: new Sessions(clock.real) };
+  const service: ServiceState = { state, clock, registry, sessions: new Sessions(clock.real) };
   const recorder = new Recorder();
   const faults = new Faults();
   const rude: Rudeness = { seed: options.rude };
   let origin = '';
 
   const server = createServer((request, response) => {
-    exchange({ desk, recorder, faults, rude, origin }, request, response).catch((error: unknown) => {
+    exchange({ service, recorder, faults, rude, origin }, request, response).catch((error: unknown) => {
       // For an error in the sandbox itself, the connection is closed, so that tests notice it.
       response.destroy();
       process.emitWarning(error instanceof Error ? error : String(error));
@@ -87,7 +87,7 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
     faults,
     rude,
     state,
-    sessions: desk.sessions,
+    sessions: service.sessions,
     clock,
     registry,
     async close() {

@@ -124,7 +124,7 @@ export class Actor {
       `view ${view.id}`,
     );
     const state = filled(placed, value, this.#fileOf);
-    const changed = withValue(view, placed, state);
+    const changed = setValue(view, placed, state);
     this.#core.state.show(this.user.id, changed);
     if (placed.block['dispatch_action'] !== true) return undefined;
     return this.#dispatchView(changed, placed, state);
@@ -143,7 +143,7 @@ export class Actor {
       );
       if (!placed)
         throw new Error(`view ${view.callback_id || view.id} has no input ${name}; ${listed(view.blocks)}`);
-      view = withValue(view, placed, filled(placed, value, this.#fileOf));
+      view = setValue(view, placed, filled(placed, value, this.#fileOf));
     }
     core.state.show(this.user.id, view);
     const errors = inputErrors(view.blocks, view.state.values);
@@ -357,7 +357,7 @@ function offers(element: JsonObject, value: string): boolean {
   return isMenu(element) ? optionValues(element).includes(value) : element['value'] === value;
 }
 
-function withValue(view: View, { blockId, actionId }: Placed, value: JsonObject): View {
+function setValue(view: View, { blockId, actionId }: Placed, value: JsonObject): View {
   const { values } = view.state;
   return { ...view, state: { values: { ...values, [blockId]: { ...values[blockId], [actionId]: value } } } };
 }

@@ -19,7 +19,7 @@ export type ExtraRoutes = Readonly<Record<string, (request: ExtraRequest) => unk
 
 interface BrowserOptions {
   core: Core;
-  actors: (userId: string) => Actor;
+  findActor: (userId: string) => Actor;
   pageDir: string;
   extraRoutes: ExtraRoutes;
 }
@@ -80,7 +80,7 @@ export function createBrowser(options: BrowserOptions): Browser {
       openStream(response, streams);
     } else if (method === 'GET' && url.pathname === '/local/state') {
       const user = url.searchParams.get('user') || firstPerson(core);
-      sendJson(response, 200, snapshot(core, options.actors(user)));
+      sendJson(response, 200, snapshot(core, options.findActor(user)));
     } else if (method === 'POST' && url.pathname.startsWith('/local/')) {
       const name = url.pathname.slice('/local/'.length);
       if (!isRequestName(name)) throw new HttpError(404, `there is no request ${name}`);
@@ -106,7 +106,7 @@ export function createBrowser(options: BrowserOptions): Browser {
  * Refuses requests that other sites send from the same browser. They are recognized by their host names and origins.
  * @throws HttpError for requests from other sites
  */
-export function refuseForeign(request: IncomingMessage): void {
+export function rejectCrossOrigin(request: IncomingMessage): void {
   const host = request.headers.host ?? '';
   const name = host.replace(/:\d+$/, '');
   if (!LOCAL_NAMES.includes(name)) throw new HttpError(403, 'this page is for the machine it runs on');
@@ -167,26 +167,26 @@ function snapshot(core: Core, actor: Actor): Snapshot {
 }
 
 const perform = async (options: BrowserOptions, name: RequestName, body: unknown): Promise<unknown> => {
-  const { actors, core } = options;
+  const { findActor, core } = options;
   try {
-    return await PERFORM[name](body, actors, core);
+    return await PERFORM[name](body, findActor, core);
   } catch (error) {
     if (error instanceof HttpError) throw error;
     throw new HttpError(400, error instanceof Error ? error.message : String(error));
   }
 };
 
-type Performer = (body: unknown, actors: (userId: string) => Actor, core: Core) => Promise<unknown>;
+type Performer = (body: unknown, findActor: (userId: string) => Actor, core: Core) => Promise<unknown>;
 
 /** Validates the body and then acts as the person. */
 function performer<S extends z.ZodType<{ user: string }>>(
   schema: S,
   act: (actor: Actor, body: z.infer<S>, core: Core) => unknown,
 ): Performer {
-  return async (body, actors, core) => {
+  return async (body, findActor, core) => {
     const parsed = schema.safeParse(body);
     if (!parsed.success) throw new HttpError(400, parsed.error.message);
-    return act(actors(parsed.data.user), parsed.data, core);
+    return act(findActor(parsed.data.user), parsed.data, core);
   };
 }
 

@@ -11,7 +11,7 @@ export interface Delivery {
   payload: JsonObject;
   /** By the workspace's clock, in milliseconds since 1970. */
   at: number;
-  over: 'http' | 'socket' | 'nothing';
+  transport: 'http' | 'socket' | 'nothing';
   retryNum: number;
   answer: DeliveryAnswer;
 }
@@ -74,15 +74,15 @@ export class Deliverer {
     const { socket, now, onDelivered, ackTimeoutMs = LIMITS.ack.withinMs } = this.#options;
     const at = now();
     const started = performance.now();
-    const over = socket.connections > 0 ? 'socket' : this.requestUrl === undefined ? 'nothing' : 'http';
+    const transport = socket.connections > 0 ? 'socket' : this.requestUrl === undefined ? 'nothing' : 'http';
     const elapsed = (): number => Math.round(performance.now() - started);
     const answer =
-      over === 'socket'
+      transport === 'socket'
         ? await this.#overSocket(type, payload, retry, ackTimeoutMs, elapsed)
-        : over === 'http'
+        : transport === 'http'
           ? await this.#overHttp(type, payload, retry, signing, ackTimeoutMs, elapsed)
           : { acked: false, ackMs: 0, status: null, error: 'dispatch_failed' };
-    this.log.push({ type, payload, at, over, retryNum: retry?.num ?? 0, answer });
+    this.log.push({ type, payload, at, transport, retryNum: retry?.num ?? 0, answer });
     onDelivered();
     return answer;
   }

@@ -38,7 +38,7 @@ export class Faults {
   }
 
   /** The fault for this call. Counts as one use. If the fault is a delay, resolves after it. */
-  async meet(method: string, channel: string | undefined): Promise<BreakingFault | undefined> {
+  async apply(method: string, channel: string | undefined): Promise<BreakingFault | undefined> {
     const fault = this.#take(method, channel);
     if (fault?.kind !== 'slow') return fault;
     await sleep(fault.delayMs);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Actor } from './actor.ts';
 import { readPrivateFile, receiveUpload } from './api/files.ts';
 import { answerFault, faultName, handleApi } from './api/index.ts';
-import { type Browser, createBrowser, type ExtraRoutes, refuseForeign } from './browser.ts';
+import { type Browser, createBrowser, type ExtraRoutes, rejectCrossOrigin } from './browser.ts';
 import type { ApiCall, Conditions, Core } from './core.ts';
 import { Deliverer, type Delivery, type DeliveryAnswer, type SigningOverrides } from './deliver.ts';
 import { SlackError } from './errors.ts';
@@ -28,7 +28,7 @@ import { ResponseUrls, respond } from './response-urls.ts';
 import { APP, defaultSeed, type Seed, TEAM } from './seed.ts';
 import { SocketMode } from './socket.ts';
 import { State } from './state.ts';
-import { keepInFile } from './state-file.ts';
+import { persistToFile } from './state-file.ts';
 import { Triggers } from './triggers.ts';
 
 export type { Actor } from './actor.ts';
@@ -63,7 +63,7 @@ export interface WorkspaceOptions {
   seed?: Partial<Seed>;
   commands?: readonly CommandHint[];
   shortcuts?: readonly ShortcutHint[];
-  /** How long the app may take to acknowledge, in milliseconds. Default: Slack's 3 seconds. */
+  /** Time limit for the app to acknowledge, in milliseconds. Default: Slack's 3 seconds. */
   ackTimeoutMs?: number;
   /** Delays before an event is retried. */
   eventRetryDelaysMs?: readonly number[];
@@ -79,7 +79,7 @@ export interface WorkspaceOptions {
    */
   handle?: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
   /** Whether people may use the workspace. Until then, the page says that it is starting. Default: always. */
-  open?: () => boolean;
+  isOpen?: () => boolean;
 }
 
 /** Changes that people can make to a channel. If the app isn't a member, it was removed. */
@@ -123,21 +123,21 @@ export interface Workspace {
   readonly scheduled: ReadonlyMap<string, string>;
   /** Everything that was sent to the app, in the order of the responses. */
   readonly deliveries: readonly Delivery[];
-  /** Sends a delivery again with the same body. It gets a new signature, unless `signing` overrides it. */
+  /** Resends a delivery with the same body. It gets a new signature, unless `signing` overrides it. */
   redeliver(delivery: Delivery, signing?: SigningOverrides): Promise<DeliveryAnswer>;
   /** Socket Mode, from Slack's side. */
-  readonly socket: { readonly connections: number; askToReconnect(): void; cut(): void };
+  readonly socket: { readonly connections: number; askToReconnect(): void; disconnect(): void };
   onChange(listener: (change: Change) => void): () => void;
-  /** Announces an event of the host. Its topic is `host.` and the word. */
-  announce(word: string): void;
+  /** Notifies listeners of an event of the host, with the topic `host.<name>`. */
+  emitHostEvent(name: string): void;
   /** Changes the members of a group. Resolves when the app has acknowledged the event, if it gets one. */
   setUsergroup(id: string, users: string[]): Promise<void>;
   /**
    * Deactivates a person, makes them a guest or an admin, or reverts that. Resolves when the app has acknowledged the
    * event.
-   * @param announced false if the event gets lost
+   * @param isAnnounced false to simulate a lost event
    */
-  changePerson(id: string, changes: PersonChanges, announced?: boolean): Promise<void>;
+  changePerson(id: string, changes: PersonChanges, isAnnounced?: boolean): Promise<void>;
   /** Archives a channel or changes its members, or reverts that. */
   changeChannel(id: string, changes: ChannelChanges): void;
   /** Drops ephemeral messages, as if everyone had reloaded Slack. */
@@ -153,7 +153,7 @@ const OWN_PAGE = fileURLToPath(new URL('../dist/page', import.meta.url));
 export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Workspace> {
   const now = options.now ?? Date.now;
   const state = new State({ ...defaultSeed(), ...options.seed }, now);
-  const keeper = options.stateFile === undefined ? undefined : keepInFile(state, options.stateFile);
+  const stateFile = options.stateFile === undefined ? undefined : persistToFile(state, options.stateFile);
   const socket = new SocketMode(() => state.changed('socket'));
   const signingSecret = randomBytes(16).toString('hex');
   const deliverer = new Deliverer({
@@ -185,14 +185,14 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     shortcuts: options.shortcuts ?? [],
     origin: '',
   };
-  const actors = (userId: string): Actor => {
+  const findActor = (userId: string): Actor => {
     const user = state.users.get(userId);
     if (!user) throw new Error(`there is no person ${userId}`);
     return new Actor(core, user);
   };
   const browser = createBrowser({
     core,
-    actors,
+    findActor,
     extraRoutes: options.extraRoutes ?? {},
     pageDir: options.pageDir ?? OWN_PAGE,
   });
@@ -225,7 +225,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
       const { body } = await deliverer.deliver('events_api', payload);
       return body === challenge || (isObject(body) && body['challenge'] === challenge);
     },
-    as: actors,
+    as: findActor,
     channel: (idOrName) => {
       const found = [...state.channels.values()].find(({ id, name }) => id === idOrName || name === idOrName);
       if (!found) throw new Error(`there is no channel ${idOrName}`);
@@ -244,7 +244,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     redeliver: ({ type, payload }, signing) => deliverer.deliver(type, payload, undefined, signing),
     socket,
     onChange: (listener) => state.onChange(listener),
-    announce: (word) => state.changed(`host.${word}`),
+    emitHostEvent: (name) => state.changed(`host.${name}`),
     setUsergroup: async (id, users) => {
       const group = state.usergroups.get(id);
       if (!group) throw new Error(`there is no user group ${id}`);
@@ -252,12 +252,12 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
       group.users = users;
       await announce(core, 'usergroups:read', event);
     },
-    changePerson: async (id, changes, announced = true) => {
+    changePerson: async (id, changes, isAnnounced = true) => {
       const user = state.users.get(id);
       if (!user) throw new Error(`there is no person ${id}`);
       Object.assign(user, changes);
       state.changed('person', { user: id });
-      if (announced) await announce(core, 'users:read', userChangeEvent(core, user));
+      if (isAnnounced) await announce(core, 'users:read', userChangeEvent(core, user));
     },
     changeChannel: (id, changes) => {
       const channel = state.channels.get(id);
@@ -277,7 +277,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
         server.close(() => resolve());
         server.closeAllConnections();
       });
-      await keeper?.flush();
+      await stateFile?.flush();
     },
   };
 }
@@ -291,7 +291,7 @@ async function announce(core: Core, scope: string, event: JsonObject): Promise<v
 async function route(
   core: Core,
   browser: Browser,
-  { open = () => true, handle = async () => false }: Pick<WorkspaceOptions, 'open' | 'handle'>,
+  { isOpen = () => true, handle = async () => false }: Pick<WorkspaceOptions, 'isOpen' | 'handle'>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -303,17 +303,17 @@ async function route(
     await answerResponseUrl(core, second, request, response);
   } else if (first === 'upload' && request.method === 'POST') {
     const bytes = await uploadedBytes(String(request.headers['content-type'] ?? ''), await readBody(request));
-    const taken = receiveUpload(core, second, bytes);
-    sendText(response, taken ? 200 : 400, taken ? `OK - ${bytes.length}` : 'invalid upload');
+    const accepted = receiveUpload(core, second, bytes);
+    sendText(response, accepted ? 200 : 400, accepted ? `OK - ${bytes.length}` : 'invalid upload');
   } else if (first === 'files-pri') {
     const content = readPrivateFile(core, second, request.headers.authorization);
     // Slack redirects readers without permission to its sign-in page.
     if (content) response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(content);
     else response.writeHead(302, { location: core.origin }).end();
   } else {
-    refuseForeign(request);
+    rejectCrossOrigin(request);
     if (await handle(url.pathname, request, response)) return;
-    if (open()) await browser.handle(request, response, url);
+    if (isOpen()) await browser.handle(request, response, url);
     else response.writeHead(503, STARTING_HEADERS).end(STARTING);
   }
 }
@@ -339,7 +339,7 @@ async function answerResponseUrl(
   response: ServerResponse,
 ): Promise<void> {
   const args = parseObject((await readBody(request)).toString('utf8'));
-  const fault = await core.faults.meet('response_url', core.responseUrls.channelOf(key));
+  const fault = await core.faults.apply('response_url', core.responseUrls.channelOf(key));
   let error: string | undefined;
   try {
     if (fault && fault.kind !== 'lost_answer') {
@@ -355,8 +355,8 @@ async function answerResponseUrl(
   } catch (refusal) {
     if (!(refusal instanceof SlackError)) throw refusal;
     error = refusal.code;
-    const gone = ['expired_url', 'used_url', 'no_such_url'].includes(refusal.code);
-    sendJson(response, gone ? 404 : 400, { ok: false, error: refusal.code, ...refusal.fields });
+    const isUnusable = ['expired_url', 'used_url', 'no_such_url'].includes(refusal.code);
+    sendJson(response, isUnusable ? 404 : 400, { ok: false, error: refusal.code, ...refusal.fields });
   } finally {
     const ok = error === undefined;
     core.calls.push({
@@ -404,7 +404,7 @@ function waitFor<T>(
     const timer = setTimeout(() => {
       settle(() => reject(new Error(`waited ${timeoutMs} ms for ${options.what}\n${summary(core)}`)));
     }, timeoutMs);
-    const look = (): void => {
+    const check = (): void => {
       try {
         const value = read();
         if (value !== undefined) settle(() => resolve(value));
@@ -412,8 +412,8 @@ function waitFor<T>(
         settle(() => reject(error));
       }
     };
-    stop = core.state.onChange(look);
-    look();
+    stop = core.state.onChange(check);
+    check();
   });
 }
 
@@ -432,12 +432,12 @@ function summary(core: Core): string {
   }
   const failed = core.calls.filter(({ ok }) => !ok).slice(-5);
   for (const call of failed) lines.push(`failed call: ${call.method} ${call.error ?? ''}`);
-  for (const { payload, answer, over } of core.deliverer.log
+  for (const { payload, answer, transport } of core.deliverer.log
     .filter(({ answer: { acked } }) => !acked)
     .slice(-5)) {
     lines.push(
-      `not taken by the app (${over}): ${String(payload['type'] ?? payload['command'])} ${answer.error ?? ''}`,
+      `not acknowledged by the app (${transport}): ${String(payload['type'] ?? payload['command'])} ${answer.error ?? ''}`,
     );
   }
-  return lines.length > 0 ? lines.join('\n') : 'there is nothing in the workspace';
+  return lines.length > 0 ? lines.join('\n') : 'the workspace is empty';
 }

@@ -120,13 +120,13 @@ export class SocketMode {
   }
 
   /** Cuts all connections without a close message, like a broken network. */
-  cut(): void {
+  disconnect(): void {
     for (const connection of this.#connections) connection.terminate();
   }
 
   close(): void {
     clearInterval(this.#pings);
-    this.cut();
+    this.disconnect();
   }
 
   #acknowledged(text: string): void {

@@ -16,7 +16,7 @@ const savedSchema = z.object({
 
 const WRITE_DELAY_MS = 200;
 
-export interface Keeper {
+export interface StateFile {
   /**
    * Writes unsaved changes.
    * @throws Error if the last write failed
@@ -29,7 +29,7 @@ export interface Keeper {
  *
  * @throws Error if the file isn't a saved workspace
  */
-export function keepInFile(state: State, path: string): Keeper {
+export function persistToFile(state: State, path: string): StateFile {
   const saved = read(path);
   if (saved) state.restore(saved);
   let timer: NodeJS.Timeout | undefined;

@@ -59,7 +59,7 @@ export interface KeyStore {
   revokeForDeparture(owner: string, at: Date): Promise<number>;
   /** @returns false if another charter was signed meanwhile */
   signCharter(signed: SignedCharter, at: Date): Promise<boolean>;
-  lastPublisher(): Promise<string | undefined>;
+  findLastPublisher(): Promise<string | undefined>;
   /** Queues the notification that charters have become invalid or valid. @returns whether people are notified */
   recordStatus(status: 'valid' | CharterProblem, at: Date): Promise<boolean>;
   /**

@@ -7,7 +7,7 @@ import type { FileIssue, RowIssue } from '../../orders/bulk/read-csv.ts';
 import type { PauseReason, PlanFinding } from '../../orders/bulk/stored-bulk.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import { inputIssue } from '../../orders/input-issue.ts';
-import { findPendingItems, type ItemState, type Order } from '../../orders/order.ts';
+import { findWaitingItems, type ItemState, type Order } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement-shape.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
@@ -71,11 +71,11 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
       return NO_AUTH_CODE;
     case 'auth_code_too_long':
       return 'The auth code is too long. Check it.';
-    case 'auth_code_unseen':
+    case 'auth_code_invisible_character':
       return 'The auth code contains an invisible character. Type it again.';
     case 'repeated':
       return `It’s the same as line ${issue.line}, which is enough.`;
-    case 'contradicts':
+    case 'conflict':
       return `Line ${issue.line} has the same name with other values, so I skipped both. Remove one of them.`;
     case 'open_order':
       return `Order ${issue.orderId} for this name is already open. See it with /domain order ${issue.orderId}.`;
@@ -145,7 +145,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   }
   const price = sums.length === 0 ? '' : `, about ${amountsText(sums)}`;
   const lead = `${words.verb} ${count(fine, 'name')}: ${fine} of ${rows} ${fine === 1 ? 'is' : 'are'} OK${price}`;
-  const said = dropMissing([
+  const planLines = dropMissing([
     `*${escapeText(lead)}*`,
     approversText(order),
     order.sendAfter && timeText(order.sendAfter),
@@ -153,7 +153,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
     ...skippedLines(plan.skipped, FACTS_WITH_PLAN),
   ]);
   return message(`${lead}.`, [
-    ...lines(fitLines(said, PLAN_LINES)),
+    ...lines(fitLines(planLines, PLAN_LINES)),
     ...actions(`plan_${order.id}`, [
       button('order_confirm', `Request ${count(fine, 'name')}`, order.id, { style: 'primary' }),
       button('bulk_drop', 'Discard', order.id),
@@ -186,8 +186,8 @@ function skippedLines(rows: readonly SkippedRow[], most: number): string[] {
 }
 
 function skippedLine({ line, name, issues }: SkippedRow): string {
-  const said = issues.map(rowIssueText).join(' ');
-  return `• ${escapeText(truncate(`Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: ${said}`, ROW_LENGTH))}`;
+  const problems = issues.map(rowIssueText).join(' ');
+  return `• ${escapeText(truncate(`Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: ${problems}`, ROW_LENGTH))}`;
 }
 
 export function skippedCells(rows: readonly SkippedRow[]): string[][] {
@@ -266,7 +266,7 @@ export function pauseButtons(order: Order) {
     ? [
         button('order_resume', 'Continue', order.id, {
           style: 'primary',
-          label: `Continue with ${count(findPendingItems(order).length, 'name')}`,
+          label: `Continue with ${count(findWaitingItems(order).length, 'name')}`,
         }),
       ]
     : [];
@@ -311,7 +311,7 @@ export function progressMessage(order: Order, since: Date | undefined, now: Date
 }
 
 function timeLeft(order: Order, ended: number, since: Date | undefined, now: Date): string {
-  const left = findPendingItems(order).length;
+  const left = findWaitingItems(order).length;
   if (order.state !== 'EXECUTING') {
     if (left > 0) return isPaused(order) ? 'Paused.' : 'It continues in a moment.';
     return 'Finished.';

@@ -29,7 +29,7 @@ import {
   keepButtons,
   lineWithMenu,
   priceText,
-  type RenewalWays,
+  type RenewalCapability,
   whenText,
 } from './due.view.ts';
 import { formatDay, formatName } from './expiry.view.ts';
@@ -46,7 +46,7 @@ export function expiringPage(
   { days, offset, now }: { readonly days: number; readonly offset: number; readonly now: Date },
   calculateCost: CalculateCost,
   renewals: RenewalDays,
-  ways: RenewalWays,
+  capability: RenewalCapability,
 ): Message {
   const total = page.deleted + page.dated + page.undated;
   const within = `within ${count(days, 'day')}`;
@@ -74,7 +74,7 @@ export function expiringPage(
             ? keepButtons(
                 { name: listed.domain.name, registrar: listed.domain.trusted?.registrar },
                 listed.deadline,
-                ways,
+                capability,
               )
             : [],
         ),

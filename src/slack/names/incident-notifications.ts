@@ -19,11 +19,11 @@ import {
 } from '../outbound/notify.ts';
 import type { MessageMetadata } from '../outbound/post-message.ts';
 import {
+  confirmedReply,
   type IncidentPeople,
   incidentMessage,
   incidentRunbook,
   joinedReply,
-  oursReply,
   overReply,
   proposedReply,
   raisedMessage,
@@ -182,7 +182,7 @@ function buildReplies(context: SlackContext, update: IncidentUpdate, at: PostedM
         raised ??= notifyConcerned(context, update, at);
         return raised;
       }),
-    explained !== undefined && once(`ours:${changes.length}`, () => oursReply(incident)),
+    explained !== undefined && once(`ours:${changes.length}`, () => confirmedReply(incident)),
     state === 'over' && once(`over:${changes.length}`, () => overReply(incident)),
   ]);
 }

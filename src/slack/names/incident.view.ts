@@ -149,9 +149,9 @@ function endedMessage(incident: Incident): Message {
     explained === undefined
       ? `:white_check_mark: *${name} is back to normal* since ${moment(incident.overAt ?? incident.openedAt)}`
       : `:white_check_mark: *${name}: it was us*`;
-  const said =
+  const details =
     explained === undefined ? [] : [`${mention(explained.by)} says it was us: “${quote(explained.reason)}”`];
-  return message(plain(title), [section(title, ...said), context(what)]);
+  return message(plain(title), [section(title, ...details), context(what)]);
 }
 
 export function incidentRunbook(
@@ -192,7 +192,7 @@ export function proposedReply({ proposed }: Incident): Message {
   );
 }
 
-export function oursReply({ explained }: Incident): Message {
+export function confirmedReply({ explained }: Incident): Message {
   return textMessage(
     `:white_check_mark: ${mention(explained?.by ?? '')} says it was us: “${quote(explained?.reason ?? '')}”. The incident is closed.`,
   );
@@ -469,7 +469,7 @@ export const NOT_ALLOWED = {
   unknown: 'Slack can’t confirm right now that you’re an approver. Try again in a minute.',
 } as const;
 
-export function oursIntro({ name, changes, proposed }: Incident, isGuarded: boolean): SectionBlock[] {
+export function confirmIntro({ name, changes, proposed }: Incident, isGuarded: boolean): SectionBlock[] {
   const advice = isGuarded
     ? 'The name is guarded, so two people have to confirm.'
     : 'If you’re not sure, don’t confirm.';

@@ -168,21 +168,21 @@ async function saveOne(call: SubmissionCall, name: string): Promise<SubmissionRe
   if ('errors' in read) return read;
   const former = await call.context.portfolio.find(name);
   if (former === undefined) return { errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
-  const { tags: set, note: said = null, owner } = read.value;
+  const { tags: set, note = null, owner } = read.value;
   // An owner who has left stays until the name gets a new one.
   const picked = toDetailsChange({ ...read.value, owner: owner === former.owner ? undefined : owner });
-  return save(call, new Map([[name, { ...picked, tags: set, note: said }]]), former.channel);
+  return save(call, new Map([[name, { ...picked, tags: set, note }]]), former.channel);
 }
 
 async function saveBulk(call: SubmissionCall): Promise<SubmissionResult> {
   const read = readForm(bulkSchema.extend(CLEAR_FIELD), call.values);
   if ('errors' in read) return read;
-  const { names, tags: edited, note: said } = read.value;
+  const { names, tags: edited, note } = read.value;
   const change: DetailsChange = {
     ...toDetailsChange(read.value),
     addTags: edited.added,
     removeTags: edited.removed,
-    ...(said === undefined ? {} : { note: said }),
+    ...(note === undefined ? {} : { note }),
   };
   return save(call, new Map(names.map((name) => [name, change])));
 }

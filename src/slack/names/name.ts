@@ -43,7 +43,7 @@ async function runName(call: CommandCall): Promise<void> {
     listVisible(orders, toViewer(call), { name: ascii, limit: ORDERS_SHOWN }),
     savedSettings(),
     portfolio.find(ascii),
-    names.incidents.openOf([ascii]),
+    names.incidents.listOpen([ascii]),
     findMandate(call.context.orders, ascii, toViewer(call)),
     loadPendingChanges(call, ascii),
   ]);

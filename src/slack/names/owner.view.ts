@@ -59,11 +59,11 @@ export function ownerLeftMessage(
 }
 
 /** The last line of a digest. Empty if every name has an owner. */
-export function ownerlessLine({ none, left }: OwnerlessCounts): SectionBlock[] {
-  if (none + left === 0) return [];
+export function ownerlessLine({ none, ownerLeft }: OwnerlessCounts): SectionBlock[] {
+  if (none + ownerLeft === 0) return [];
   const counted = dropMissing([
     none > 0 && `${count(none, 'name')} without an owner (\`/domain names owner:none\`)`,
-    left > 0 && `${count(left, 'name')} whose owner has left (\`owner:left\`)`,
+    ownerLeft > 0 && `${count(ownerLeft, 'name')} whose owner has left (\`owner:left\`)`,
   ]);
   return [{ ...section(counted.join(' · ')), accessory: assignButton('all') }];
 }

@@ -34,7 +34,7 @@ export const posture = {
         call.respond(await buildPosturePage(call, { of: call.words.join(' '), offset: 0 })),
     },
   ],
-  actions: pageActions('posture', async (call: ActionCall, turned) =>
-    call.respond(await buildPosturePage(call, turned), { replace: true }),
+  actions: pageActions('posture', async (call: ActionCall, request) =>
+    call.respond(await buildPosturePage(call, request), { replace: true }),
   ),
 } as const satisfies Feature;

@@ -7,13 +7,13 @@ import { DAY_MS } from '../../lib/duration.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import {
-  findPendingItems,
   findUpcomingTime,
+  findWaitingItems,
   getAccountOwner,
   isFinal,
+  isWaitingForChosenTime,
   type Order,
   type OrderItem,
-  waitsForScheduledTime,
 } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import type { PreviousNameServers } from '../../orders/undo.ts';
@@ -157,8 +157,8 @@ function isShownWhole({ bulk }: Order, { statement }: Briefing, { blocks }: Mess
   return bulk === undefined && showAll(blocks, statement);
 }
 
-/** @param isWhole whether the card shows everything that is sent; if not, it must be opened before approval */
-function pendingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Message {
+/** @param isFullyShown whether the card shows everything that is sent; if not, it must be opened before approval */
+function pendingCard(order: Order, briefing: CardBriefing, isFullyShown: boolean): Message {
   const { history } = briefing;
   const title = cardTitle(order, briefing);
   return message(`${escapeText(title)}: waiting for approval`, [
@@ -173,14 +173,14 @@ function pendingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Me
     ...lines(briefing.preview === undefined ? [] : previewLines(briefing.preview, SKIPPED_ON_CARD)),
     ...lines(unusualLines(order, briefing)),
     ...actions(cardBlockId(order.id), [
-      ...decisionButtons(order, isWhole),
+      ...decisionButtons(order, isFullyShown),
       moreMenu('order_more', [
-        (isWhole || needsSignatures(order.requirements)) && reviewButton(order),
-        isWhole && clickButton(order),
-        isWhole && acceptsClicks(order.requirements) && commentButton(order),
+        (isFullyShown || needsSignatures(order.requirements)) && reviewButton(order),
+        isFullyShown && clickButton(order),
+        isFullyShown && acceptsClicks(order.requirements) && commentButton(order),
         orderButton(order, 'order_ask', 'Ask a question'),
         orderButton(order, 'order_cancel', 'Cancel'),
-        ...(isWhole ? breakGlassButtons(order, briefing.decision) : []),
+        ...(isFullyShown ? breakGlassButtons(order, briefing.decision) : []),
       ]),
     ]),
     context(lastLine(order, briefing)),
@@ -205,7 +205,7 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   ]);
   const all = dropMissing([
     stateLine(order, history),
-    ...(waitsForScheduledTime(order) ? timeLines(order, history) : []),
+    ...(isWaitingForChosenTime(order) ? timeLines(order, history) : []),
     isPaused(order) && order.expiresAt && `Resume by ${moment(order.expiresAt)}`,
     ...(isUnknown ? [...knownLines(order), ...sentLines(order), NO_RESEND, ...hintLines(order)] : []),
     briefing.undo && undoText(briefing.undo),
@@ -649,7 +649,7 @@ function formatStateShort(order: Order, history: readonly HistoryEvent[]): strin
   const paused = pausedText(order);
   if (paused !== undefined) return paused;
   if (order.state === 'APPROVED' && findNextRetry(order) !== undefined) return 'Waiting to retry';
-  if (waitsForScheduledTime(order) && order.sendAfter !== undefined) return timeText(order.sendAfter);
+  if (isWaitingForChosenTime(order) && order.sendAfter !== undefined) return timeText(order.sendAfter);
   if (order.state !== 'CANCELLED' || findStop(history) === undefined) return statusText(order);
   // A request that was refused because the service was busy was still sent.
   return order.items.some(({ attempts }) => attempts > 0)
@@ -673,7 +673,7 @@ function formatApproved(order: Order, history: readonly HistoryEvent[]): string[
 
 /** The earliest retry of the items that wait for one. */
 function findNextRetry(order: Order): Date | undefined {
-  const moments = findPendingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
+  const moments = findWaitingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
   return moments.length === 0 ? undefined : new Date(Math.min(...moments));
 }
 

@@ -6,13 +6,13 @@ import { findTask, ORDER_TASKS } from '../../orders/tasks.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { Command, CommandCall, Feature, FormFeature } from '../feature.ts';
 import {
+  CHOICES,
   choiceField,
   type FieldDisplay,
   type FormValues,
   field,
-  PICKED,
-  TYPED_OR_EMPTY,
-  typedField,
+  TEXT_OR_EMPTY,
+  textField,
 } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { UNREADABLE_LAST_WORD, yearsLastText } from './asking.view.ts';
@@ -23,9 +23,9 @@ import { formatTaskNote } from './task-notes.view.ts';
 
 /* Domain tasks. A complete command requests the order immediately; otherwise, the form opens. */
 
-const NAME: FieldDisplay = { label: 'Domain name', kind: 'text', placeholder: 'cafe.rest', isNeeded: true };
+const NAME: FieldDisplay = { label: 'Domain name', kind: 'text', placeholder: 'cafe.rest', isRequired: true };
 /** Names or hosts, one or more per line. */
-const names = PICKED.transform(splitNames);
+const names = CHOICES.transform(splitNames);
 
 export const NAMESERVERS: FieldDisplay = {
   label: 'Nameservers',
@@ -33,11 +33,11 @@ export const NAMESERVERS: FieldDisplay = {
   placeholder: 'ns1.example.net\nns2.example.net',
   hint: 'One per line.',
 };
-const nameServers = field({ ...NAMESERVERS, isNeeded: true }, names);
+const nameServers = field({ ...NAMESERVERS, isRequired: true }, names);
 
-const NAMED = { name: field(NAME, TYPED_OR_EMPTY) };
+const NAMED = { name: field(NAME, TEXT_OR_EMPTY) };
 const contactField = (label: string, more: Partial<FieldDisplay> = {}) =>
-  typedField(label, { kind: 'number', isNeeded: true, ...more });
+  textField(label, { kind: 'number', isRequired: true, ...more });
 
 const DELEGATION = {
   ownerc: contactField('Owner contact', {
@@ -61,7 +61,7 @@ const CONFIRMED = 'true';
 const confirmOrder = choiceField(
   'Confirmation',
   { [CONFIRMED]: 'Send it as confirmed' },
-  PICKED.transform((ticked) => ticked.includes(CONFIRMED)),
+  CHOICES.transform((ticked) => ticked.includes(CONFIRMED)),
   {
     kind: 'choices',
     hint: 'The service’s documentation doesn’t say what happens to an unconfirmed order.',
@@ -82,10 +82,10 @@ export const transferForm = orderForm({
   task: 'transfer',
   fields: z.object({
     ...NAMED,
-    auth: typedField('Auth code', {
+    auth: textField('Auth code', {
       kind: 'secret',
       hint: 'You get it from the current registrar. I store it encrypted until the order ends, and never show it.',
-      isNeeded: true,
+      isRequired: true,
     }),
     ...DELEGATION,
   }),
@@ -99,22 +99,22 @@ export const transferForm = orderForm({
 export const renewForm = orderForm({
   task: 'renew',
   fields: z.object({
-    names: typedField(
+    names: textField(
       'Domain names',
       {
         kind: 'lines',
         placeholder: 'cafe.rest',
         hint: 'One per line. They become a single order.',
-        isNeeded: true,
+        isRequired: true,
       },
       names,
     ),
-    period: typedField(
+    period: textField(
       'Period in years',
       {
         kind: 'number',
         hint: 'The service’s documentation doesn’t name the unit, so I assume years.',
-        isNeeded: true,
+        isRequired: true,
       },
       z.string().default('1'),
     ),
@@ -143,10 +143,7 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
   const form = orderForm({
     task,
     fields: z.object({
-      name: field(
-        formNote === undefined ? NAME : { ...NAME, hint: formatTaskNote(formNote) },
-        TYPED_OR_EMPTY,
-      ),
+      name: field(formNote === undefined ? NAME : { ...NAME, hint: formatTaskNote(formNote) }, TEXT_OR_EMPTY),
     }),
   });
   const command: Command = {

@@ -51,8 +51,8 @@ import {
   readForm,
   reasonField,
   requiredReason,
+  textField,
   toFields,
-  typedField,
 } from '../kit/form.ts';
 import { openForm } from '../open-form.ts';
 import { updateOpenView } from '../refresh-form.ts';
@@ -162,12 +162,12 @@ async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Pro
 async function requiresTypedName({ context }: Interaction, order: Order): Promise<boolean> {
   if (isBulkDeletion(order)) return true;
   if (order.items.length !== 1 || toImpactTask(order.task) === undefined) return false;
-  const impact = await context.names.impacts.asked(order);
+  const impact = await context.names.impacts.findAtRequest(order);
   return impact === undefined || needsTypedName(impact);
 }
 
 const confirmFields = z.object({
-  name: typedField(
+  name: textField(
     'Type the name again',
     { hint: 'The full name, for example cafe.rest.' },
     z.string('Type the name.'),
@@ -175,12 +175,12 @@ const confirmFields = z.object({
 });
 
 const bulkConfirmFields = z.object({
-  count: typedField(
+  count: textField(
     'How many names?',
     { kind: 'number', range: { min: 1, max: MAX_ROWS } },
     z.string('Enter the number of names.').transform(Number),
   ),
-  name: typedField(
+  name: textField(
     'Type one of the names',
     { hint: 'The full name, for example cafe.rest.' },
     z.string('Type one of the names.'),
@@ -204,7 +204,7 @@ const confirmForm: FormFeature<'confirm'> = {
         form: { ...confirmForm.form, fields: toFields(bulkConfirmFields) },
         intro: [title, ...lines(findingLines(order.bulk ?? { findings: [] }))],
       };
-    const impact = await call.context.names.impacts.found(order);
+    const impact = await call.context.names.impacts.findLatest(order);
     return { intro: impact === undefined || impact === 'none' ? [] : [title, ...lines(impactLines(impact))] };
   },
   async submit(call): Promise<SubmissionResult> {
@@ -367,7 +367,7 @@ const breakGlassForm = reasonForm(
 );
 
 const questionFields = z.object({
-  question: typedField(
+  question: textField(
     'Your question',
     { hint: 'Posted in the thread, where the requester answers. The approval deadline is reset.' },
     z.string('Enter your question.'),

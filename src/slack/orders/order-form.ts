@@ -240,8 +240,8 @@ async function submit(options: OrderFormDeclaration, call: SubmissionCall): Prom
   const { accountId } = call.origin;
   if (account !== undefined && accountId !== undefined && account.id !== accountId) {
     // Values that were typed for one account aren't sent with another.
-    const again = await render(options, call, call.origin, call.values);
-    return { view: formView({ ...again, problems: [accountChangedText(account)] }) };
+    const form = await render(options, call, call.origin, call.values);
+    return { view: formView({ ...form, problems: [accountChangedText(account)] }) };
   }
   const refusal = await checkAccount(call, options.task, account);
   if (refusal !== undefined) return { say: refusal };

@@ -4,18 +4,18 @@ import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import {
-  findPendingItems,
   findRetryableItems,
   findUpcomingTime,
+  findWaitingItems,
   getAccountOwner,
   hasRowSecrets,
   type ItemResult,
   isRetryExpired,
+  isWaitingForChosenTime,
   type Order,
   type OrderItem,
   type OrderState,
   readPeriod,
-  waitsForScheduledTime,
 } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { NextStep } from '../../orders/order-task.ts';
@@ -328,9 +328,9 @@ export function reviewButton(order: Order, style?: 'primary'): Button {
 
 /**
  * The buttons for approvers of a pending order.
- * @param isWhole whether everything that is sent is visible there; if not, it must be opened, and is approved there
+ * @param isFullyShown whether everything that is sent is visible there; if not, it must be opened, and is approved there
  */
-export function decisionButtons(order: Order, isWhole: boolean): Button[] {
+export function decisionButtons(order: Order, isFullyShown: boolean): Button[] {
   if (needsSignatures(order.requirements)) {
     // The signing page shows everything.
     return [
@@ -339,7 +339,7 @@ export function decisionButtons(order: Order, isWhole: boolean): Button[] {
     ];
   }
   return [
-    isWhole ? orderButton(order, 'order_approve', 'Approve', 'primary') : reviewButton(order, 'primary'),
+    isFullyShown ? orderButton(order, 'order_approve', 'Approve', 'primary') : reviewButton(order, 'primary'),
     orderButton(order, 'order_deny', 'Deny', 'danger'),
   ];
 }
@@ -353,7 +353,7 @@ export function clickButton(order: Order): Button | undefined {
 /** Shown while something still has to be sent or retried. */
 export function stopButtons(order: Order): Button[] {
   const isRunning = order.state === 'APPROVED' || order.state === 'EXECUTING';
-  if (!isRunning || findPendingItems(order).length === 0) return [];
+  if (!isRunning || findWaitingItems(order).length === 0) return [];
   return [orderButton(order, 'order_stop', 'Stop', 'danger')];
 }
 
@@ -422,7 +422,7 @@ export function recordLines(order: Order): string[] {
 
 function listState(order: Order): string {
   if (isPaused(order)) return 'paused until someone resumes or stops it';
-  if (waitsForScheduledTime(order)) return 'approved and scheduled';
+  if (isWaitingForChosenTime(order)) return 'approved and scheduled';
   if (order.task === 'mandate' && order.state === 'SUCCEEDED') return stateText(order).toLowerCase();
   return isOnlyAccepted(order, order.state) ? 'accepted' : STATES[order.state].words;
 }

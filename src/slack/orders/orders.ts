@@ -130,7 +130,7 @@ export const orders = {
       run: runOrder,
     },
   ],
-  actions: pageActions('orders', async (call: ActionCall, turned) =>
-    call.respond(await ordersPage(call, turned), { replace: true }),
+  actions: pageActions('orders', async (call: ActionCall, request) =>
+    call.respond(await ordersPage(call, request), { replace: true }),
   ),
 } as const satisfies Feature;

@@ -7,28 +7,28 @@ import {
   type FieldDisplay,
   type FormValues,
   field,
-  typedField,
+  textField,
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { createRefreshAction } from '../refresh-form.ts';
 import { orderForm, pick } from './order-form.ts';
 
-const SOURCE = typedField('Source', {
+const SOURCE = textField('Source', {
   placeholder: 'www.cafe.rest',
   hint: 'The source of an existing redirect. It keeps its source and type. I remove a leading http:// and send a path unchanged.',
-  isNeeded: true,
+  isRequired: true,
 });
 const TARGET: FieldDisplay = {
   label: 'Target',
   kind: 'text',
   placeholder: 'https://www.example.com/menu',
   hint: 'A web address or a host name.',
-  isNeeded: true,
+  isRequired: true,
 };
 
 /** The choice determines the interface, and with it the fields. */
-const CHOSEN = { dispatches: true, isNeeded: true };
+const CHOSEN = { dispatches: true, isRequired: true };
 
 /** All types and modes that each interface documents (service API, Redirect). */
 function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
@@ -64,8 +64,8 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
   });
   return xml
     ? shared.extend({
-        title: typedField('Title'),
-        backup: typedField('Backup target'),
+        title: textField('Title'),
+        backup: textField('Backup target'),
       })
     : shared;
 }

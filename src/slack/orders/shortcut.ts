@@ -3,12 +3,12 @@ import { displayName } from '../../zones/names.ts';
 import type { FormFeature, SubmissionCall, SubmissionResult } from '../feature.ts';
 import type { MenuOption } from '../kit/blocks.ts';
 import {
+  CHOICES,
   type Form,
   type FormOrigin,
   type FormValues,
   field,
   formView,
-  PICKED,
   readForm,
   splitLines,
   toFields,
@@ -28,7 +28,7 @@ const menuFields = z.object({
       kind: 'picks',
       hint: 'The form opens with the selected names.',
     },
-    PICKED,
+    CHOICES,
   ),
   // The global shortcut has no channel, so the person picks one.
   channel: field(

@@ -1,6 +1,11 @@
 import type { SectionBlock } from '@slack/types';
 import { findUpcomingTime, isReopened, type Order } from '../../orders/order.ts';
-import type { StatedObject, StatedValue, Statement, StatementItem } from '../../orders/statement-shape.ts';
+import type {
+  Statement,
+  StatementItem,
+  StatementObject,
+  StatementValue,
+} from '../../orders/statement-shape.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
@@ -71,7 +76,7 @@ const NAME_FIELDS: ReadonlySet<string> = new Set(['name', 'source', 'id', 'user'
 /** A value and its path. Positions in a list aren't part of the path. */
 type Leaf = readonly [path: string, value: string | number | boolean | { readonly secret: string }];
 
-function listLeaves(value: StatedValue, path = ''): Leaf[] {
+function listLeaves(value: StatementValue, path = ''): Leaf[] {
   if (typeof value !== 'object') return [[path, value]];
   if (isList(value)) return value.flatMap((each) => listLeaves(each, path));
   const { secret, ...others } = value;
@@ -81,7 +86,7 @@ function listLeaves(value: StatedValue, path = ''): Leaf[] {
   );
 }
 
-function isList(value: readonly StatedValue[] | StatedObject): value is readonly StatedValue[] {
+function isList(value: readonly StatementValue[] | StatementObject): value is readonly StatementValue[] {
   return Array.isArray(value);
 }
 

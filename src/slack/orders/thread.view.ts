@@ -136,14 +136,14 @@ function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' |
   if (event.kind === 'cancelled')
     return reply(order, STATES.CANCELLED.icon, `${mention(requesterId)} canceled it. Nothing was sent.`);
   if (event.kind === 'denied') {
-    const said = `${mention(event.actor)} denied it${reasonSuffix(event)}. Nothing was sent.`;
-    return reply(order, STATES.DENIED.icon, said, requesterId);
+    const replyText = `${mention(event.actor)} denied it${reasonSuffix(event)}. Nothing was sent.`;
+    return reply(order, STATES.DENIED.icon, replyText, requesterId);
   }
-  const said =
+  const replyText =
     event.state === 'EXPIRED'
       ? 'no one approved it in time. Nothing was sent. Request it again if you still need it.'
       : 'it wasn’t resumed in time. The rest won’t be sent.';
-  return reply(order, STATES.EXPIRED.icon, said, requesterId);
+  return reply(order, STATES.EXPIRED.icon, replyText, requesterId);
 }
 
 /** Lock screens show a reply without its thread, so the reply starts with the order. */
@@ -159,9 +159,9 @@ export function startWithTitle(order: Order, { text, blocks }: Message): Message
  * A sentence that starts with the order, because lock screens show little more.
  * @param to recipient
  */
-function reply(order: Order, icon: string, said: string, to?: string): Message {
+function reply(order: Order, icon: string, replyText: string, to?: string): Message {
   const notified = to === undefined ? '' : `${mention(to)}: `;
-  return textMessage(`${icon} ${notified}*${escapeText(orderTitle(order))}*: ${said}`);
+  return textMessage(`${icon} ${notified}*${escapeText(orderTitle(order))}*: ${replyText}`);
 }
 
 const SYSTEM = 'system';
@@ -189,7 +189,8 @@ function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message |
   const { names } = event;
   const which = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
   const by = `${mention(event.actor)} stopped it.`;
-  const createReply = (said: string) => reply(order, STATES.CANCELLED.icon, said, order.requesterId);
+  const createReply = (replyText: string) =>
+    reply(order, STATES.CANCELLED.icon, replyText, order.requesterId);
   if (event.state === 'CANCELLED' && event.actor === SYSTEM)
     return createReply(ownSentence(summaryText(event.summary)));
   if (event.state === 'CANCELLED')
@@ -315,11 +316,11 @@ function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'shown'>)
 function overdueReply(order: Order, about: HistoryEventOf<'overdue'>): Message {
   const name = escapeText(itemName(order, about.name));
   const since = `${count(about.days, 'day')} after the service accepted the ${order.task}`;
-  const said =
+  const replyText =
     order.task === 'restore'
       ? `the registry still shows ${name} as deleted, ${since}. Contact the service now: the name will be lost when its redemption period ends.`
       : `the registry doesn’t show the transfer of ${name}, ${since}. Contact the service; the losing registrar may have refused.`;
-  return reply(order, ':warning:', said, order.requesterId);
+  return reply(order, ':warning:', replyText, order.requesterId);
 }
 
 function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>): Message {
@@ -327,14 +328,14 @@ function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>)
   const about = escapeText(itemName(order, name));
   const one = hosts.length === 1;
   const after = hours < 1 ? '' : `, ${count(hours, 'hour')} after the change`;
-  const [icon, said] =
+  const [icon, replyText] =
     delegation === 'answering'
       ? [':white_check_mark:', `*${about}*: all new nameservers answer for it.`]
       : [
           ':warning:',
           `*${about}*: ${formatList(hosts)} ${one ? 'doesn’t' : 'don’t'} answer for it${after}. Website and mail may fail. Set up the name there, or press *Undo* on the card.`,
         ];
-  return textMessage(`${icon} ${mention(order.requesterId)}: ${said}`);
+  return textMessage(`${icon} ${mention(order.requesterId)}: ${replyText}`);
 }
 
 /** The service answered after the order or its item had ended. */
@@ -349,10 +350,10 @@ function lateReply(
   const title = `${name}*${escapeText(orderTitle(order))}*`;
   if (resolvedBy === undefined) return lostReply(order, item, outcome, title, approvers);
   if (agrees) {
-    const said = `${title}: the service has now responded and confirms the outcome that was entered.`;
+    const replyText = `${title}: the service has now responded and confirms the outcome that was entered.`;
     const secret = item.result?.hasSecret === true;
-    return message(said, [
-      section(`:incoming_envelope: ${said}`),
+    return message(replyText, [
+      section(`:incoming_envelope: ${replyText}`),
       ...actions(`late_${order.id}`, secret ? [revealButton(order)] : []),
     ]);
   }
@@ -465,14 +466,14 @@ function outcomeReply(
       ? []
       : answerButtons(order)),
   ]);
-  const said = [`${icon} ${mention(order.requesterId)}: ${about}`, ...keyFacts(order, approvers)];
+  const replyLines = [`${icon} ${mention(order.requesterId)}: ${about}`, ...keyFacts(order, approvers)];
   const blockId = `result_${order.id}`;
-  if (phoneLines(said.join('\n')) <= MAX_LINES.reply - ROW_OF_BUTTONS) {
+  if (phoneLines(replyLines.join('\n')) <= MAX_LINES.reply - ROW_OF_BUTTONS) {
     const buttons = [...(secret ? [revealButton(order)] : []), ...others];
-    return message(lead, [section(...said), ...actions(blockId, buttons)]);
+    return message(lead, [section(...replyLines), ...actions(blockId, buttons)]);
   }
   // If the database has lost a request, that is an alarm.
-  const shown = fitLines(said, order.items.some(isLost) ? MAX_LINES.alarm : MAX_LINES.reply);
+  const shown = fitLines(replyLines, order.items.some(isLost) ? MAX_LINES.alarm : MAX_LINES.reply);
   // The button for a secret that was requested stays visible.
   const first = secret ? shown.slice(0, 1) : [];
   const rest = shown.slice(first.length);
@@ -661,11 +662,12 @@ function outcomeTexts(
 function historyLine(task: Order['task'], entry: OrderLogEntry): string {
   const who = entry.actor === SYSTEM ? '' : ` by ${nameOfActor(entry.actor)}`;
   const { ctid, question, reason, reasons, seen, hint, why }: AnyOrderLogEntry = entry;
-  const said = reason ?? (seen && recordFindingText(seen)) ?? question ?? (hint && recordFindingText(hint));
+  const quotedText =
+    reason ?? (seen && recordFindingText(seen)) ?? question ?? (hint && recordFindingText(hint));
   const more = [
     ctid && code(ctid),
     outcomeTexts(task, entry),
-    said && `“${quote(said)}”`,
+    quotedText && `“${quote(quotedText)}”`,
     reasons && `(${reopenReasonText(reasons)})`,
     why && `(${escapeText(retryReasonText(why))})`,
   ].filter(Boolean);

@@ -19,8 +19,8 @@ export async function buildPolicyMessage(
   { offset = 0, note }: PolicyPage = {},
 ): Promise<Message> {
   const [published, draft, settings, inForce, locale] = await Promise.all([
-    context.policies.published(),
-    context.policies.draft(),
+    context.policies.findPublished(),
+    context.policies.findDraft(),
     context.savedSettings(),
     context.orders.policy.current(),
     context.directory.findLocale(person.id),
@@ -42,7 +42,7 @@ export function getPageOffset(index: number): number {
 }
 
 export async function loadDraftRules({ context }: Interaction) {
-  const [current, draft] = await Promise.all([context.policies.current(), context.policies.draft()]);
+  const [current, draft] = await Promise.all([context.policies.current(), context.policies.findDraft()]);
   return getDraftBase(current, draft);
 }
 

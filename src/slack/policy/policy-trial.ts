@@ -98,7 +98,7 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
     context.savedSettings(),
     context.orders.policy.current(),
     context.policies.current(),
-    context.policies.draft(),
+    context.policies.findDraft(),
     context.accounts.findDefault(read.order.requester),
   ]);
   const order = { ...read.order, usesTeamAccount: account !== undefined && isTeamAccount(account) };
@@ -126,7 +126,7 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
   const [word = String(DEFAULT_DAYS), ...more] = words;
   const days = /^\d{1,4}$/.test(word) && more.length === 0 ? Number(word) : 0;
   if (days < 1 || days > MAX_DAYS) return call.respond(REPLAY.noDays(words.join(' '), MAX_DAYS));
-  const draft = await context.policies.draft();
+  const draft = await context.policies.findDraft();
   if (draft === undefined) return call.respond(REPLAY.noDraft);
   const shown = await runWithProgress(
     call.respond,

@@ -117,7 +117,7 @@ async function publish(call: ActionCall): Promise<void> {
 
 async function download(call: ActionCall): Promise<void> {
   const { policies, currency } = call.context;
-  const [current, draft] = await Promise.all([policies.current(), policies.draft()]);
+  const [current, draft] = await Promise.all([policies.current(), policies.findDraft()]);
   const isDraft = call.value !== 'current' && draft !== undefined;
   const { rules } = isDraft ? getDraftBase(current, draft) : current;
   await call.respond(

@@ -15,16 +15,16 @@ import { NOT_LINKED } from '../accounts/link.view.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Interaction } from '../feature.ts';
 import { context as contextBlock, escapeText, type Message, message } from '../kit/blocks.ts';
 import {
+  CHOICES,
   choiceField,
   type FieldErrors,
   type FormValues,
   field,
   noticeView,
-  PICKED,
   readForm,
-  TYPED_LINES,
+  textField,
   toFields,
-  typedField,
+  UNCHECKED_LINES,
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
@@ -333,7 +333,7 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
         )
         .optional(),
     ),
-    subtld: typedField('Multi-part TLD', { placeholder: 'co.uk' }, ending.optional()),
+    subtld: textField('Multi-part TLD', { placeholder: 'co.uk' }, ending.optional()),
     id: field(
       { label: 'Preregistration ID', kind: 'text' },
       z
@@ -366,7 +366,7 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
     order_mode: choiceField('Direction', { asc: 'Ascending' }, UNCHECKED_TEXT, {
       hint: 'No other direction is documented.',
     }),
-    children: choiceField('Owners', { true: 'Include sub-users' }, TYPED_LINES, {
+    children: choiceField('Owners', { true: 'Include sub-users' }, UNCHECKED_LINES, {
       kind: 'choices',
     }),
     limit: field(
@@ -386,7 +386,7 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
         ...{ tmch_mark: 'Trademark claim', extension: 'Extension data', nsentry: 'Nameserver entries' },
         ...(xml ? { ownerc: 'Owner contact', zonec: 'Zone contact' } : {}),
       },
-      PICKED,
+      CHOICES,
       { kind: 'choices' },
     ),
     key: field(

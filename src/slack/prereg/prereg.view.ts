@@ -279,11 +279,11 @@ function pageButtons(query: PreregQuery, { records, summary }: Preregistrations)
   const { offset, limit } = query;
   const at = (place: number) => JSON.stringify({ ...query, offset: place } satisfies PreregQuery);
   const next = offset + records.length;
-  const more = summary === undefined ? records.length === limit : records.length > 0 && next < summary;
+  const hasMore = summary === undefined ? records.length === limit : records.length > 0 && next < summary;
   const previous = Math.max(0, offset - limit);
   return dropMissing([
     offset > 0 && button('prereg_previous', 'Previous', at(previous)),
-    more && button('prereg_next', 'Next', at(next)),
+    hasMore && button('prereg_next', 'Next', at(next)),
   ]);
 }
 

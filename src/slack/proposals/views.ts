@@ -31,7 +31,7 @@ export async function buildProposalView(
       if (proposal.state !== 'proposed') return lapseView(proposal, { impact: [], waiting: '', keep: '' });
       const { subject: name = '' } = proposal;
       const { impacts } = context.names;
-      const impact = isThorough ? impacts.ofName(name, 'lapse') : impacts.stored(name, 'lapse');
+      const impact = isThorough ? impacts.assessName(name, 'lapse') : impacts.assessStored(name, 'lapse');
       return lapseView(proposal, await loadLapseFacts(context, name, impact));
     }
   }

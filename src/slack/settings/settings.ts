@@ -51,7 +51,7 @@ import { channelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { proposalBlocks } from '../proposals/admin-proposal.view.ts';
 import { confirmProposal, proposeToAdmins, withdrawProposal } from '../proposals/proposals.ts';
-import { updateInOrder, updateOpenView } from '../refresh-form.ts';
+import { updateInClickOrder, updateOpenView } from '../refresh-form.ts';
 import {
   addGroupOptions,
   ITEMS,
@@ -112,9 +112,9 @@ const settingsSchema = z.object(
     SETTING_NAMES.flatMap((name): [string, z.ZodType<string | undefined>][] => {
       const [display, groups] = [SETTING_FIELDS[name], GROUPS[name]];
       const schema = createSettingSchema(name, display);
-      const isNeeded = schema.parse(undefined) === undefined;
+      const isRequired = schema.parse(undefined) === undefined;
       return [
-        [name, field({ ...display, isNeeded }, schema)],
+        [name, field({ ...display, isRequired }, schema)],
         ...dropMissing([groups && ([groups.name, field(groups.display, LIST)] as [string, typeof LIST])]),
       ];
     }),
@@ -343,7 +343,7 @@ function createDecision(decide: (call: ActionCall) => Promise<void>) {
     await decide(call);
     if (call.view?.form !== form.name) return;
     const { id, origin } = call.view;
-    await updateInOrder(call, id, async () => [
+    await updateInClickOrder(call, id, async () => [
       formView(await renderForm(settingsForm, call, { ...origin, subject: undefined }, {})),
     ]);
   };

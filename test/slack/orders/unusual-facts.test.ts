@@ -15,7 +15,7 @@ import { createOrderPlanner } from '../../../src/slack/orders/order-messages.ts'
 import { readableFields } from '../../../src/slack/orders/statement.view.ts';
 import type { WantedNotification } from '../../../src/slack/outbound/notify.ts';
 import { shownPage } from '../../../src/web/page.view.ts';
-import { newBulk, newDemand, PLACES } from '../../orders/sample.ts';
+import { ENDPOINTS, newBulk, newDemand } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
 import { contextWith } from '../../support/context.ts';
 import { buttonsOf } from '../../support/demo.ts';
@@ -308,14 +308,14 @@ test('copies in the approval channel and in direct messages equal the card', asy
             directory,
             loadSettings: settings,
             ...NO_POLICY,
-            serviceEndpoints: PLACES,
+            serviceEndpoints: ENDPOINTS,
             now: () => ASKED_AT,
           },
           priceOrder: async () => calculateCost(0),
           compareBudgets: async () => EXCEEDED,
         }),
         names: {
-          impacts: { forCard: async () => looked(assessImpact(), assessImpact(website)) },
+          impacts: { loadForCard: async () => looked(assessImpact(), assessImpact(website)) },
           orderIncidents: { listOpen: async () => [openIncident()] },
         },
         expiry: { findListed: async () => undefined },

@@ -2,7 +2,7 @@ import type { Claim } from '../access.ts';
 import { type Answer, type Notice, SUCCESS } from '../answer.ts';
 import type { Incoming, Plan } from '../incoming.ts';
 import { maskJson } from '../mask.ts';
-import type { Desk } from '../operations/caller.ts';
+import type { ServiceState } from '../operations/caller.ts';
 import { Refusal, type RefusedWith } from '../refusal.ts';
 import type { ServiceTask } from '../tasks.ts';
 import { DOMAIN_ROUTES } from './domain-routes.ts';
@@ -17,7 +17,7 @@ import * as shapes from './shapes.ts';
 const ROUTES: readonly Route[] = [...SESSION_ROUTES, ...OBJECT_ROUTES, ...DOMAIN_ROUTES];
 
 /** @param path below the base, percent-encoded */
-export function planJson(desk: Desk, incoming: Incoming, path: string): Plan {
+export function planJson(service: ServiceState, incoming: Incoming, path: string): Plan {
   const found = findRoute(incoming.method, path);
   const body = readForLog(incoming.body);
   const task = found instanceof Refusal ? null : found.route.task;
@@ -27,12 +27,12 @@ export function planJson(desk: Desk, incoming: Incoming, path: string): Plan {
     claim: claimForLog(incoming, task, body),
     loggedBody: maskJson(body),
     run() {
-      if (found instanceof Refusal) return jsonRefusal(desk, found);
+      if (found instanceof Refusal) return jsonRefusal(service, found);
       try {
-        const outcome = found.route.run(desk, incoming, found.name);
-        return successEnvelope(SUCCESS[found.route.task], outcome, desk.state.nextStid());
+        const outcome = found.route.run(service, incoming, found.name);
+        return successEnvelope(SUCCESS[found.route.task], outcome, service.state.nextStid());
       } catch (error) {
-        if (error instanceof Refusal) return jsonRefusal(desk, error);
+        if (error instanceof Refusal) return jsonRefusal(service, error);
         throw error;
       }
     },
@@ -120,10 +120,16 @@ function message({ code, text, object }: Notice): unknown {
 }
 
 /** An error envelope, with HTTP status 400 unless the refusal has its own status. */
-export function jsonRefusal(desk: Desk, { code, message: text, httpStatus = 400 }: RefusedWith): Answer {
+export function jsonRefusal(
+  service: ServiceState,
+  { code, message: text, httpStatus = 400 }: RefusedWith,
+): Answer {
   const challenge = { 'www-authenticate': 'Basic realm="domain service", charset="UTF-8"' };
   const status = { code, text, type: 'ERROR' };
-  return envelope(httpStatus, httpStatus === 401 ? challenge : {}, { stid: desk.state.nextStid(), status });
+  return envelope(httpStatus, httpStatus === 401 ? challenge : {}, {
+    stid: service.state.nextStid(),
+    status,
+  });
 }
 
 function envelope(

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { admit } from '../access.ts';
 import type { Notice } from '../answer.ts';
 import type { Incoming } from '../incoming.ts';
-import type { Caller, Desk } from '../operations/caller.ts';
+import type { Caller, ServiceState } from '../operations/caller.ts';
 import type { ServiceTask } from '../tasks.ts';
 import { checkNoBody, checkQuery, readClaim, readShape } from './request.ts';
 
@@ -25,12 +25,12 @@ export interface Route {
   readonly path: string;
   readonly task: ServiceTask;
   /** @param name the decoded variable segment of the path; '' if there is none */
-  run(desk: Desk, incoming: Incoming, name: string): Outcome;
+  run(service: ServiceState, incoming: Incoming, name: string): Outcome;
 }
 
 /** The input of a route's handler, after validation. */
 interface Call<T> {
-  readonly desk: Desk;
+  readonly service: ServiceState;
   readonly caller: Caller;
   readonly name: string;
   readonly query: URLSearchParams;
@@ -59,11 +59,11 @@ function checked<T>(
 ): Route {
   return {
     ...described,
-    run(desk, incoming, name) {
-      const caller = admit(desk, readClaim(incoming.headers), 'json');
+    run(service, incoming, name) {
+      const caller = admit(service, readClaim(incoming.headers), 'json');
       checkQuery(incoming.query, query);
       const ctid = incoming.query.get('ctid') ?? undefined;
-      return work({ desk, caller, name, query: incoming.query, ctid, body: readBody(incoming) });
+      return work({ service, caller, name, query: incoming.query, ctid, body: readBody(incoming) });
     },
   };
 }

@@ -1,7 +1,7 @@
 import { domainToUnicode } from 'node:url';
 import type { PreregRecord } from '../model.ts';
 import { Refusal } from '../refusal.ts';
-import type { Caller, Desk } from './caller.ts';
+import type { Caller, ServiceState } from './caller.ts';
 
 /** Keys by which a search can filter (service API, Preregistration search). */
 export const PREREG_FILTER_KEYS = [
@@ -39,18 +39,18 @@ const MAX_LIMIT = 1000;
 
 /** @returns the requested page, and the total number of records */
 export function searchPreregs(
-  desk: Desk,
+  service: ServiceState,
   caller: Caller,
   search: PreregSearch,
 ): { summary: number; records: readonly PreregRecord[] } {
   if (search.limit < 1 || search.limit > MAX_LIMIT)
     throw new Refusal('rule', `view.limit: 1 to ${MAX_LIMIT}`);
   if (search.offset < 0) throw new Refusal('rule', 'view.offset: 0 or more');
-  const found = desk.state.data.preregs.filter(
+  const found = service.state.data.preregs.filter(
     (one) =>
       one.group === caller.group &&
       one.owner.context === caller.context &&
-      (search.children || !isSubUser(desk, one.owner)) &&
+      (search.children || !isSubUser(service, one.owner)) &&
       search.filters.every((filter) => filter.matches(filterValue(one, filter.key))),
   );
   const { orderBy } = search;
@@ -58,8 +58,8 @@ export function searchPreregs(
   return { summary: found.length, records: found.slice(search.offset, search.offset + search.limit) };
 }
 
-function isSubUser(desk: Desk, owner: { user: string; context: number }): boolean {
-  const user = desk.state.user(owner.user, owner.context);
+function isSubUser(service: ServiceState, owner: { user: string; context: number }): boolean {
+  const user = service.state.user(owner.user, owner.context);
   return user !== undefined && user.owner.user !== user.user;
 }
 

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { UserRecord } from '../model.ts';
 import { Refusal } from '../refusal.ts';
 import { looksLikeEmail } from '../rules.ts';
-import type { Caller, Desk } from './caller.ts';
+import type { Caller, ServiceState } from './caller.ts';
 
 export interface UserCreateInput {
   readonly user: string;
@@ -24,21 +24,25 @@ const PASSWORD_LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456
  * Creates a user below the caller or one of the caller's sub-users (service API, User).
  * @returns the generated password, unless one was given
  */
-export function createUser(desk: Desk, caller: Caller, input: UserCreateInput): { generated?: string } {
+export function createUser(
+  service: ServiceState,
+  caller: Caller,
+  input: UserCreateInput,
+): { generated?: string } {
   checkUser(input);
   const superior = input.superior ?? { user: caller.user, context: caller.context };
   if (input.context !== caller.context || superior.context !== caller.context) {
     throw new Refusal('forbidden', `context: users are made in the caller's context, ${caller.context}`);
   }
-  const parent = desk.state.user(superior.user, superior.context);
+  const parent = service.state.user(superior.user, superior.context);
   if (parent === undefined || parent.group !== caller.group) {
     throw new Refusal('not_found', `parent.user: there is no user ${superior.user} in this account`);
   }
-  if (desk.state.user(input.user, input.context) !== undefined) {
+  if (service.state.user(input.user, input.context) !== undefined) {
     throw new Refusal('conflict', `user: ${input.user} exists already in context ${input.context}`);
   }
   const generated = input.password === undefined ? makePassword() : undefined;
-  desk.state.addUser({
+  service.state.addUser({
     user: input.user,
     context: input.context,
     group: caller.group,

@@ -2,7 +2,7 @@ import { admit, type Claim } from '../access.ts';
 import { type Answer, type Notice, SUCCESS } from '../answer.ts';
 import { bodyText, checkContentType, type Incoming, type Plan } from '../incoming.ts';
 import { isSecretName, MASK } from '../mask.ts';
-import type { Desk } from '../operations/caller.ts';
+import type { ServiceState } from '../operations/caller.ts';
 import { Refusal, type RefusedWith } from '../refusal.ts';
 import { parseXml, readText, type XmlElement, type XmlText, xmlElement } from './codec.ts';
 import { readClaim, readFrame } from './request.ts';
@@ -23,7 +23,7 @@ interface Understood {
   readonly claim: Claim | Refusal;
 }
 
-export function planXml(desk: Desk, incoming: Incoming): Plan {
+export function planXml(service: ServiceState, incoming: Incoming): Plan {
   const understood = attempt(() => understand(incoming.body));
   const known = understood instanceof Refusal ? undefined : XML_TASKS.get(understood.code);
   const claim = understood instanceof Refusal ? understood : understood.claim;
@@ -42,20 +42,23 @@ export function planXml(desk: Desk, incoming: Incoming): Plan {
         if (understood instanceof Refusal) throw understood;
         if (understood.claim instanceof Refusal) throw understood.claim;
         if (known === undefined) throw new Refusal('malformed', `code: there is no task ${understood.code}`);
-        const caller = admit(desk, understood.claim, 'xml');
-        const answered = known.run({ desk, caller, claim: understood.claim, task: understood.task });
-        return response(desk, 200, { ...SUCCESS[known.task], type: 'success' }, answered);
+        const caller = admit(service, understood.claim, 'xml');
+        const answered = known.run({ service, caller, claim: understood.claim, task: understood.task });
+        return response(service, 200, { ...SUCCESS[known.task], type: 'success' }, answered);
       });
       if (!(outcome instanceof Refusal)) return outcome;
       const httpStatus = HTTP_REFUSALS.has(outcome.httpStatus) ? outcome.httpStatus : 200;
-      return xmlRefusal(desk, { code: outcome.code, message: outcome.message, httpStatus });
+      return xmlRefusal(service, { code: outcome.code, message: outcome.message, httpStatus });
     },
   };
 }
 
 /** An error response, with HTTP status 200 unless the refusal has its own status. */
-export function xmlRefusal(desk: Desk, { code, message: text, httpStatus = 200 }: RefusedWith): Answer {
-  return response(desk, httpStatus, { code, text, type: 'error' }, {});
+export function xmlRefusal(
+  service: ServiceState,
+  { code, message: text, httpStatus = 200 }: RefusedWith,
+): Answer {
+  return response(service, httpStatus, { code, text, type: 'error' }, {});
 }
 
 function attempt<T>(work: () => T): T | Refusal {
@@ -96,7 +99,7 @@ function masked({ name, children, text }: XmlElement): XmlText {
 }
 
 function response(
-  desk: Desk,
+  service: ServiceState,
   httpStatus: number,
   status: { code: string; text: string; type: string },
   { data = [], notices = [], object }: XmlOutcome,
@@ -113,7 +116,7 @@ function response(
       ...(object === undefined ? [] : [objectElement(object)]),
     ),
   );
-  const root = xmlElement('response', result, xmlElement('stid', desk.state.nextStid()));
+  const root = xmlElement('response', result, xmlElement('stid', service.state.nextStid()));
   return {
     httpStatus,
     headers: { 'content-type': 'text/xml;charset=UTF-8' },

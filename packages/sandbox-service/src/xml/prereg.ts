@@ -1,5 +1,5 @@
 import type { PreregRecord } from '../model.ts';
-import type { Caller, Desk } from '../operations/caller.ts';
+import type { Caller, ServiceState } from '../operations/caller.ts';
 import {
   PREREG_EXTRA_KEYS,
   PREREG_FILTER_KEYS,
@@ -39,7 +39,11 @@ type RecordKey = (typeof DEFAULT_KEYS)[number] | (typeof SELECTABLE_KEYS)[number
 /** The page size if the task has no view. */
 const DEFAULT_LIMIT = 20;
 
-export function searchPreregsByXml(desk: Desk, caller: Caller, task: XmlElement): readonly XmlText[] {
+export function searchPreregsByXml(
+  service: ServiceState,
+  caller: Caller,
+  task: XmlElement,
+): readonly XmlText[] {
   const read = readChildren(task, {
     code: 'one',
     view: 'optional',
@@ -53,7 +57,7 @@ export function searchPreregsByXml(desk: Desk, caller: Caller, task: XmlElement)
   const [order] = read('order').map(readOrder);
   const [where = []] = read('where').map(readWhere);
   const [view = { children: false, offset: 0, limit: DEFAULT_LIMIT }] = read('view').map(readView);
-  const { summary, records } = searchPreregs(desk, caller, { ...view, filters: where, orderBy: order });
+  const { summary, records } = searchPreregs(service, caller, { ...view, filters: where, orderBy: order });
   const shown = new Set<RecordKey>([...DEFAULT_KEYS, ...keys]);
   return [xmlElement('summary', summary), ...records.map((record) => recordElement(record, shown))];
 }

@@ -29,7 +29,7 @@ const postMessage = method(
     const channel = writableChannel(core, args.channel);
     limitRate(core, channel.id);
     const message = compose(channel.id, core.state.nextTs(), args, LIMITS.message.text);
-    const posted = inThread(core, message, args.thread_ts);
+    const posted = addToThread(core, message, args.thread_ts);
     core.state.post(posted);
     return { channel: channel.id, ts: posted.ts, message: messageForApps(posted, true) };
   },
@@ -79,7 +79,7 @@ const postEphemeral = method(
     const channel = writableChannel(core, args.channel);
     if (!channel.members.includes(args.user)) throw new SlackError('user_not_in_channel');
     const message = compose(channel.id, core.state.nextTs(), args, LIMITS.message.text);
-    const posted = inThread(core, { ...message, ephemeral_to: args.user }, args.thread_ts);
+    const posted = addToThread(core, { ...message, ephemeral_to: args.user }, args.thread_ts);
     core.state.post(posted);
     return { message_ts: posted.ts };
   },
@@ -138,7 +138,7 @@ const deleteScheduledMessage = method(
 );
 
 /** @throws SlackError `thread_not_found`, or `cannot_reply_to_message` if the parent is itself a reply */
-function inThread(core: Core, message: Message, threadTs: string | undefined): Message {
+function addToThread(core: Core, message: Message, threadTs: string | undefined): Message {
   if (threadTs === undefined) return message;
   const parent = core.state.find(message.channel, threadTs);
   if (!parent) throw new SlackError('thread_not_found');

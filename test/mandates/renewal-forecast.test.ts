@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/lib/duration.ts';
-import { loadOutlook } from '../../src/mandates/overview.ts';
+import { loadRenewalForecast } from '../../src/mandates/overview.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { type Rig, startRig } from '../orders/rig.ts';
 import { mandatesOn } from './mandate-rig.ts';
@@ -17,7 +17,7 @@ beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
 async function outlook(...names: readonly string[]) {
-  const { renewals, uncovered } = await loadOutlook(
+  const { renewals, uncovered } = await loadRenewalForecast(
     rig.mandates,
     names.map((name) => ({ name })),
     'system',
