@@ -102,7 +102,7 @@ function resultLines(
     const why = escapeText(formatWatchRefusal(outcome.refusal));
     return [isList ? `:x: ${code(text)}: ${why}` : `I added nothing to the watch list. ${why}`];
   }
-  const { domain, known: wasWatched, ignoredDate: dateNotTaken, proposal } = outcome;
+  const { domain, known: wasWatched, ignoredDate, proposal } = outcome;
   // The text about the confirmation is enough.
   if (!isList && proposal !== undefined) return [];
   const { timeZone, now } = answer;
@@ -117,7 +117,7 @@ function resultLines(
       wasWatched,
       lastDay,
       dns: isUndated(domain) ? known : undefined,
-      dateNotTaken,
+      ignoredDate,
       now,
     };
     const left = daysLeft !== undefined && `${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDays(daysLeft)}`;
@@ -155,17 +155,17 @@ interface Watched {
   readonly lastDay: Day | undefined;
   readonly dns: KnownName | undefined;
   /** The typed date, if it was ignored because the registry publishes one. */
-  readonly dateNotTaken: Date | undefined;
+  readonly ignoredDate: Date | undefined;
   readonly now: Date;
 }
 
 function watchedText(watched: Watched): string {
-  const { domain, wasWatched, dns, dateNotTaken } = watched;
+  const { domain, wasWatched, dns, ignoredDate } = watched;
   return dropMissing([
     `${formatName(domain.name)} is ${wasWatched ? 'already' : 'now'} on the watch list.`,
     ...(isUndated(domain) ? datelessSentences(domain.name, dns) : [formatDate(watched)]),
     isDateless(domain) && domain.expiry?.source === 'person' && MANUAL_DATE_NOTE,
-    dateNotTaken !== undefined && `I ignored your date, ${day(dateNotTaken)}.`,
+    ignoredDate !== undefined && `I ignored your date, ${day(ignoredDate)}.`,
     domain.doubt !== undefined &&
       !isDateless(domain) &&
       `There’s no usable date from the registry: ${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
