@@ -36,7 +36,7 @@ function register(name: string, days: number): void {
 
 async function watched(name: string, days: number): Promise<void> {
   register(name, days);
-  expect(await told(`/domain watch ${name}`)).toContain('from the registry');
+  expect(await told(`/domain watch ${name}`)).toContain('according to the registry');
 }
 
 /** Advances by days. @returns the morning's digest, if there was one */

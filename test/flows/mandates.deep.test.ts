@@ -44,7 +44,9 @@ async function watched(name: string, days: number): Promise<void> {
   if (sandbox === undefined) throw new Error('the demo has no DNS');
   sandbox.world.serve(name, SERVERS, []);
   sandbox.world.delegate(name, SERVERS);
-  expect(await answerTo(t.workspace, t.alice, `/domain watch ${name}`)).toContain('from the registry');
+  expect(await answerTo(t.workspace, t.alice, `/domain watch ${name}`)).toContain(
+    'according to the registry',
+  );
 }
 
 const dayAhead = (days: number) =>

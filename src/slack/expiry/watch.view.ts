@@ -116,12 +116,12 @@ function resultLines(
       domain,
       wasWatched,
       lastDay,
+      daysLeft,
       dns: isUndated(domain) ? known : undefined,
       ignoredDate,
       now,
     };
-    const left = daysLeft !== undefined && `${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDays(daysLeft)}`;
-    const details = dropMissing([left, registrar, ...problems]).join(' · ');
+    const details = dropMissing([registrar, ...problems]).join(' · ');
     return dropMissing([watchedText(watched), details !== '' && details]);
   }
   const when =
@@ -153,6 +153,7 @@ interface Watched {
   readonly domain: WatchedDomain;
   readonly wasWatched: boolean;
   readonly lastDay: Day | undefined;
+  readonly daysLeft: number | undefined;
   readonly dns: KnownName | undefined;
   /** The typed date, if it was ignored because the registry publishes one. */
   readonly ignoredDate: Date | undefined;
@@ -172,11 +173,11 @@ function watchedText(watched: Watched): string {
   ]).join(' ');
 }
 
-function formatDate({ domain: { name, expiry }, lastDay, now }: Watched): string {
-  if (expiry === undefined || lastDay === undefined) {
+function formatDate({ domain: { name, expiry }, lastDay, daysLeft, now }: Watched): string {
+  if (expiry === undefined || lastDay === undefined || daysLeft === undefined) {
     return `I don’t know its expiry date yet. If you know it, enter it: \`/domain watch ${name} 2027-03-01\`.`;
   }
-  const when = formatDay(lastDay);
+  const when = `${formatDay(lastDay)} (${formatDays(daysLeft)})`;
   const isOver = expiry.at < now;
   switch (expiry.source) {
     case 'rdap':
@@ -187,7 +188,7 @@ function formatDate({ domain: { name, expiry }, lastDay, now }: Watched): string
       return `It expires about ${when}, estimated from the last order.`;
     case 'person':
       return isOver
-        ? `It expired ${when} (entered manually). To correct it, use \`/domain watch ${name} 2027-03-01\`.`
-        : `It expires ${when} (entered manually).`;
+        ? `It expired ${when}, according to the date that was entered. To correct it, use \`/domain watch ${name} 2027-03-01\`.`
+        : `It expires ${when}, according to the date that was entered.`;
   }
 }
