@@ -79,7 +79,7 @@ describe('the watch list', () => {
       /according to the registry.*I ignored your date/,
     );
     const unseen = await told('/domain watch unseen.rest 2027-09-01');
-    expect(unseen).toMatch(/1 Sept? 2027 \(entered manually\).*no record/);
+    expect(unseen).toMatch(/1 Sept? 2027 \(in \d+ days\).*no record/);
     const row = await told('/domain expiring 3000');
     expect(row).toMatch(
       /\*unseen\.rest\* · \d+ days · renew by 31 Aug.* · date entered manually\n:warning: Registry lookup: the registry has no record/,

@@ -143,7 +143,7 @@ function itemFacts(item: StatementItem): (readonly [string, string])[] {
 const WORDS: Readonly<Record<string, (value: string) => string>> = {
   period: (years) => count(Number(years), 'year'),
   confirmOrder: (isConfirmed) => (isConfirmed === 'true' ? 'yes' : 'no'),
-  span: (span) => (span === 'year' ? 'each calendar year' : 'each calendar month'),
+  span: (span) => (span === 'year' ? 'each year' : 'each month'),
   until: (day) => formatDay(day),
   notice: (days) => `${days} days early`,
 };
