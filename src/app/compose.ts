@@ -403,10 +403,7 @@ export function openPages(
  * The roots of trust for keys; undefined without `SIGNING_ROOTS`. If passkeys don't work at `PUBLIC_URL`, no signature
  * is valid: a wrong setting must not turn signing off.
  */
-function buildKeyUse(
-  roots: readonly string[],
-  { relyingParty, ledgerKey: witness }: Connected,
-): KeyTrust | undefined {
+function buildKeyUse(roots: readonly string[], { relyingParty, ledgerKey }: Connected): KeyTrust | undefined {
   if (roots.length === 0) return undefined;
-  return { roots: new Set(roots), verifier: createVerifier(relyingParty), botSigner: witness };
+  return { roots: new Set(roots), verifier: createVerifier(relyingParty), botSigner: ledgerKey };
 }

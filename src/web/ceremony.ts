@@ -382,7 +382,7 @@ async function charterTask(
   const { trust } = orders.signing;
   if (!(await orders.isAdmin(userId))) return { code: 'not_an_admin' };
   if (trust?.botSigner === undefined) return { code: 'no_witness' };
-  const { botSigner: witness } = trust;
+  const { botSigner } = trust;
   const coming = await comingCharter(deps, link);
   if (coming === undefined) return { code: 'gone' };
   if (coming.publisher === userId) return { code: 'own_change' };
@@ -402,7 +402,7 @@ async function charterTask(
     challenge,
     async act(assertion) {
       const signature = { ...assertion, challenge };
-      const signed = { charter, signature, witness: witness.sign(formatWitnessText(challenge)) };
+      const signed = { charter, signature, witness: botSigner.sign(formatWitnessText(challenge)) };
       const outcome = await coming.confirm(signed);
       deps.onRulesChanged();
       return outcome;

@@ -36,7 +36,7 @@ function register(name: string, days: number): void {
 
 async function watched(name: string, days: number): Promise<void> {
   register(name, days);
-  expect(await told(`/domain watch ${name}`)).toContain('from the registry');
+  expect(await told(`/domain watch ${name}`)).toContain('according to the registry');
 }
 
 /** Advances by days. @returns the morning's digest, if there was one */
@@ -79,7 +79,7 @@ describe('the watch list', () => {
       /according to the registry.*I ignored your date/,
     );
     const unseen = await told('/domain watch unseen.rest 2027-09-01');
-    expect(unseen).toMatch(/1 Sept? 2027 \(entered manually\).*no record/);
+    expect(unseen).toMatch(/1 Sept? 2027 \(in \d+ days\).*no record/);
     const row = await told('/domain expiring 3000');
     expect(row).toMatch(
       /\*unseen\.rest\* · \d+ days · renew by 31 Aug.* · date entered manually\n:warning: Registry lookup: the registry has no record/,

@@ -29,7 +29,7 @@ async function screenAfter(byMs: number, shows: RegExp): Promise<string> {
 test('an unwatched name is looked up while the person waits', async () => {
   const text = await told('name bar.rest');
   expect(text).toMatch(/bar\.rest/);
-  expect(text).toMatch(/Expires .*from the registry/);
+  expect(text).toMatch(/Expires .*, according to the registry/);
   expect(text).toMatch(/Nameservers\* `ns1\.dns\.example`, `ns2\.dns\.example`/);
   expect(text).toMatch(/Website\* `198\.51\.100\.8`/);
   expect(text).toMatch(/Mail\* `mail\.cafe\.rest`/);
@@ -46,7 +46,7 @@ test('an unseen fact is called unseen, never empty', async () => {
   dns().faults.set({ kind: 'silence', match: { name: 'deli.rest' } });
   const text = await told('name deli.rest');
   dns().faults.clear();
-  expect(text).toMatch(/Expires .*from the registry/);
+  expect(text).toMatch(/Expires .*, according to the registry/);
   expect(text).toMatch(/Not available.*Mail servers.*timeout/s);
   expect(text).not.toMatch(/none found|no mail servers|not delegated/);
 });

@@ -41,7 +41,7 @@ test.each(['rest', '.rest', '.REST.'])('the rules of the zone %s, complete', asy
     ],
     ...['also renews the name', '60 days after', 'owner email', 'admin email'],
     ...['tech email', 'Short or generic names'],
-    ...['45 days', '30 days', '5 days', 'real-time', 'DNSSEC', 'WHOIS privacy', 'open to anyone'],
+    ...['45-day grace period', '30 days', '5 days', 'real-time', 'DNSSEC', 'WHOIS privacy', 'open to anyone'],
   ])
     expect(text, part).toContain(part);
   expect(text, 'each task with its charge').toMatch(/Restore \(restore\)\nyes\nmanual/);
@@ -49,7 +49,7 @@ test.each(['rest', '.rest', '.REST.'])('the rules of the zone %s, complete', asy
   expect(text).toMatch(/Start an owner change\nnot documented/);
   expect(text).toMatch(/Get the auth code\nnot documented/);
   expect(text).toMatch(/EF00805.*EF0103118/);
-  expect(text).toMatch(/renews automatically \(standard auto-renew\).*deleting the name ends it early/);
+  expect(text).toMatch(/renews automatically \(standard auto-renew\).*ends early if the name is deleted/);
   expect(text).toMatch(/single sign-on.*doesn’t show how/);
   expect(text).toMatch(/Delete \(delete\)\nno\nautomatic/);
 });

@@ -93,7 +93,7 @@ describe('settings', () => {
     expect(result).toMatchObject({
       outcome: 'errors',
       errors: {
-        approvers: expect.stringContaining('Slack user ids'),
+        approvers: expect.stringContaining('Slack user IDs'),
         approval_ttl: expect.stringContaining('must be a duration'),
         reminder_channel: expect.stringContaining('channel id'),
         reminder_days: expect.stringContaining('whole numbers'),

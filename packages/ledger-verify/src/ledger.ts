@@ -262,19 +262,19 @@ function addNamed({ content }: EventLine, named: Named): void {
     if (typeof leaf === 'string') named.leaves.add(leaf);
 }
 
-function unnamedText(blanked: ReadonlyMap<number, string>, { ranges, leaves }: Named): string[] {
+function unnamedText(deletedLeaves: ReadonlyMap<number, string>, { ranges, leaves }: Named): string[] {
   const sorted = [...ranges].sort(([a], [b]) => a - b);
   let next = 0;
   let reached = 0;
   const unnamed: number[] = [];
-  for (const [seq, leaf] of [...blanked].sort(([a], [b]) => a - b)) {
+  for (const [seq, leaf] of [...deletedLeaves].sort(([a], [b]) => a - b)) {
     for (; (sorted[next]?.[0] ?? Number.POSITIVE_INFINITY) <= seq; next += 1)
       reached = Math.max(reached, sorted[next]?.[1] ?? 0);
     if (seq > reached && !leaves.has(leaf)) unnamed.push(seq);
   }
   if (unnamed.length === 0) return [];
   return [
-    `${naming('event', unnamed)}: without content, and no event of the file says that it was forgotten. Either a later event says so, which a newer file has, or it was blanked.`,
+    `${naming('event', unnamed)}: without content, and no event in the file records its deletion. Either a later event does (export a newer file), or someone blanked it.`,
   ];
 }
 

@@ -33,9 +33,9 @@ export function rejectionMessage(
     case 'refused':
       return textMessage(refusalText(outcome.refusal));
     case 'needs_secret':
-      return textMessage('The secret wasn’t stored. Press *Retry* again and enter it.');
+      return textMessage('The secret wasn’t stored. Click *Retry* again and enter it.');
     case 'needs_plan':
-      return textMessage('Press *Retry* again to get a plan of the failed rows.');
+      return textMessage('Click *Retry* again to get a plan of the failed rows.');
   }
 }
 

@@ -331,7 +331,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
     names.length > 1 &&
       (names.join(', ').length <= CONTENT_LENGTH ? names.join(', ') : joinFirst(names, SHOWN_NAMES)),
     atRequest !== '' &&
-      (atRequest.length <= CONTENT_LENGTH ? atRequest : 'Press *Details* to see what will be sent'),
+      (atRequest.length <= CONTENT_LENGTH ? atRequest : 'Click *Details* to see what will be sent'),
   ]);
 }
 

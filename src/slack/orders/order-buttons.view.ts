@@ -60,4 +60,4 @@ export const BREAK_GLASS_INTRO = section(
 
 /** Says why a click opened the whole order first. */
 export const ROWS_NOT_SHOWN =
-  'You haven’t seen all rows yet, so nothing changed. Check them here, then press the button again.';
+  'You haven’t seen all rows yet, so nothing changed. Check them here, then click the button again.';

@@ -99,7 +99,7 @@ const NOT_AN_ADMIN = {
 };
 
 const PLAIN = {
-  signature_needed: 'The policy requires a signature. Press *Sign*.',
+  signature_needed: 'The policy requires a signature. Click *Sign*.',
   not_signed: 'A required signature is missing or no longer valid, so nothing was sent. See its thread.',
   log_differs: 'The log contradicts this order, so nothing was sent. See its thread.',
   no_such_order: 'This order doesn’t exist. `/domain orders` lists the latest.',
@@ -191,9 +191,9 @@ export function refusalText(refusal: Refusal): string {
     case 'over_budget':
       return `${overBudgetText(refusal.over)} An admin also has to approve it.`;
     case 'excess_unseen':
-      return `${overBudgetText(refusal.over)} The card didn’t say so when you pressed the button; it will in a moment. Check it, and approve again if it’s still right.`;
+      return `${overBudgetText(refusal.over)} The card didn’t say so when you clicked the button; it will in a moment. Check it, and approve again if it’s still right.`;
     case 'approvals_missing':
-      return `It can’t resume with its current approvals: it now also needs ${missingLines(refusal).join('; ')}. Approvers press *Continue* too.`;
+      return `It can’t resume with its current approvals: it now also needs ${missingLines(refusal).join('; ')}. Approvers click *Continue* too.`;
     case 'not_failed':
       return `Only failed orders can be retried; this one is ${STATES[refusal.state].words}. Request it again with \`/domain\`.`;
     case 'retry_over':

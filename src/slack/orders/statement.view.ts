@@ -148,7 +148,7 @@ function itemFacts(item: StatementItem): (readonly [string, string])[] {
 const WORDS: Readonly<Record<string, (value: string) => string>> = {
   period: (years) => count(Number(years), 'year'),
   confirmOrder: (isConfirmed) => (isConfirmed === 'true' ? 'yes' : 'no'),
-  span: (span) => (span === 'year' ? 'on 1 Jan' : 'on the 1st'),
+  span: (span) => (span === 'year' ? 'each year' : 'each month'),
   until: (day) => formatDay(day),
   notice: (days) => `${days} days early`,
 };

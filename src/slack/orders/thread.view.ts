@@ -260,7 +260,7 @@ function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message
   const progress = findLastProgress([event]);
   const given = findValidApprovers([event]).length;
   const missing = Math.max((progress?.requirements[0]?.needed ?? order.approvalsRequired) - given, 1);
-  const why = lapsed.isUncertain ? 'press *Approve* again in a minute' : 'only current approvers count';
+  const why = lapsed.isUncertain ? 'click *Approve* again in a minute' : 'only current approvers count';
   const gone = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${why}.`;
   const more =
     progress !== undefined && hasPolicyRule(progress.requirements)
@@ -333,7 +333,7 @@ function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>)
       ? [':white_check_mark:', `*${about}*: all new nameservers answer for it.`]
       : [
           ':warning:',
-          `*${about}*: ${formatList(hosts)} ${one ? 'doesn’t' : 'don’t'} answer for it${after}. Website and mail may fail. Set up the name there, or press *Undo* on the card.`,
+          `*${about}*: ${formatList(hosts)} ${one ? 'doesn’t' : 'don’t'} answer for it${after}. Website and mail may fail. Set up the name there, or click *Undo* on the card.`,
         ];
   return textMessage(`${icon} ${mention(order.requesterId)}: ${replyText}`);
 }

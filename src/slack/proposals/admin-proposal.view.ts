@@ -102,10 +102,10 @@ export const NOT_CONFIRMED = {
   changed: 'This wasn’t confirmed, because it changed since it was shown. Check it again, then confirm.',
   nothingLeft: 'Someone already changed this, so nothing is left to confirm.',
   ownToAdmin: (command: string) =>
-    `You requested this, so *another admin* has to confirm it. A workspace admin or owner can use ${code(command)} and press Confirm.`,
+    `You requested this, so *another admin* has to confirm it. A workspace admin or owner can use ${code(command)} and click Confirm.`,
   own: 'You requested this, so someone else has to confirm it.',
   notAnAdmin: 'Only admins can do this.',
-  unsigned: 'A rule requires your signature. Press Confirm to get a link.',
+  unsigned: 'A rule requires your signature. Click Confirm to get a link.',
   impossible: (why: string) => `Nothing changed. ${why}`,
 } as const;
 
@@ -123,6 +123,6 @@ export function pendingText(change: AdminChange & { readonly expiresAt: Date }, 
  */
 export function confirmersText(confirmers: readonly string[], command: string): string {
   return confirmers.length === 0
-    ? `:warning: *I don’t know any other admin*, and no one can confirm their own change. A workspace admin or owner can use ${code(command)} and press Confirm. If you’re the only one, make someone an admin of the workspace, or ask your operator to add their ID to \`ADMINS\`.`
+    ? `:warning: *I don’t know any other admin*, and no one can confirm their own change. A workspace admin or owner can use ${code(command)} and click Confirm. If you’re the only one, make someone an admin of the workspace, or ask your operator to add their ID to \`ADMINS\`.`
     : `Waiting for ${confirmers.map(mention).join(' or ')} to confirm.`;
 }
