@@ -12,7 +12,7 @@ import { canBeSaved, compareDeadlines, type Deadline, findDeadline, isRenewable 
 import { feedAddress, openFeed } from './feed.ts';
 import { followOrder } from './follow.ts';
 import type { ImportReport } from './import.ts';
-import { DISPUTED_CODE } from './marks.ts';
+import { isDisputeCode } from './marks.ts';
 import { COMMON, type Destination, type ListCounts, type ListRange, type WatchedDomain } from './ports.ts';
 import * as list from './watch-list.ts';
 
@@ -193,7 +193,7 @@ async function renewable(
 ): Promise<readonly ListedName[]> {
   const claimed = await context.reminders.remindersOf(digestId, destination);
   // A renewal that the registry doesn't show yet must not be paid twice.
-  const due = claimed.filter(({ threshold }) => threshold < DISPUTED_CODE);
+  const due = claimed.filter(({ threshold }) => !isDisputeCode(threshold));
   const days = new Map(due.map(({ name, expiry }) => [name, expiry]));
   const renewable = await filterRenewable(context, [...days.keys()]);
   return renewable.filter(({ domain }) => hasSameExpiry(domain, days.get(domain.name)));
