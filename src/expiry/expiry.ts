@@ -1,4 +1,5 @@
 import { DAY_MS } from '../lib/duration.ts';
+import { isSameExpiry } from '../names/dates.ts';
 import { lookUpAtRegistry, lookUpMissingDns } from '../names/lookup.ts';
 import { createTimeLimit } from '../names/time-limit.ts';
 import type { Order } from '../orders/order.ts';
@@ -255,8 +256,8 @@ async function loadUndecided(
   return found;
 }
 
-function isUndecided(domain: WatchedDomain): boolean {
-  return toLifeDates(domain) !== undefined && domain.lapse?.confirmed === undefined;
+function isUndecided({ lapse }: WatchedDomain): boolean {
+  return lapse?.confirmed === undefined;
 }
 
 /** Before the expiry and in the auto-renew grace period, a renewal keeps a name; after that, only a restore does. */
@@ -274,9 +275,5 @@ function toLifeDates({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifeD
 
 /** Whether the name hasn't been renewed since the digest. */
 function hasSameExpiry({ expiry }: WatchedDomain, claimed: Day | undefined): boolean {
-  return (
-    expiry !== undefined &&
-    claimed !== undefined &&
-    Math.abs(expiry.at.getTime() - Date.parse(claimed)) < 30 * DAY_MS
-  );
+  return expiry !== undefined && claimed !== undefined && isSameExpiry(expiry.at, new Date(claimed));
 }
