@@ -231,7 +231,7 @@ function checkMarkup(text: string): void {
       rootEnded = depth === 0;
     }
   }
-  if (depth !== 0 || !rootEnded || text.slice(end).trim() !== '') {
+  if (!rootEnded || text.slice(end).trim() !== '') {
     throw new InvalidResponseError(
       text.trim() === '' ? 'the answer is empty' : 'the answer is not well-formed XML',
     );
