@@ -6,7 +6,7 @@ import { utcDay } from '../zones/calendar-day.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
 import { renewalsByMonth } from './chart.ts';
 import { type Day, reminderEnd } from './days.ts';
-import { AFTER_EXPIRY, DISPUTED_CODE, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
+import { AFTER_EXPIRY, DISPUTED_CODE, isDisputeCode, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
 import { buildOwnerDay, isUnanswered } from './owner-question.ts';
 import {
   compareUrgency,
@@ -93,15 +93,12 @@ export async function nextBatch(
   ]);
   if (left.length > 0)
     return { planned: left, hasMoreNames: due.length > 0, hasMoreDisputed: disputed.length > 0 };
-  const collectedAt = new Date((claimedAt ?? new Date(0)).getTime() + options.collectMs);
-  // A claim in the future was made before the clock was set back.
-  if (claimedAt !== undefined && claimedAt <= now && now < collectedAt) return collectedAt;
-  // After a longer pause, such as a restart, the next digest includes the due names: nobody reads yesterday's thread.
-  const isLate = claimedAt !== undefined && now.getTime() - collectedAt.getTime() > LATE_MS;
-  if (isLate) {
+  const claimAt = nextClaimAt(claimedAt, options);
+  if (claimAt === undefined) {
     await reminders.releaseClaims(digestId);
     return undefined;
   }
+  if (claimAt > now) return claimAt;
   const claims = [
     ...due.map((each) => toClaim(each, reminderChannel, options)),
     ...disputed.map((domain) => disputeClaim(domain, now)),
@@ -115,6 +112,18 @@ export async function nextBatch(
   // The other claims are for names that now lapse or aren't watched any more.
   await reminders.releaseClaims(digestId);
   return undefined;
+}
+
+/** @returns undefined if it is too late for this digest */
+export function nextClaimAt(
+  claimedAt: Date | undefined,
+  { now, collectMs }: Pick<DigestSchedule, 'now' | 'collectMs'>,
+): Date | undefined {
+  // A claim in the future was made before the clock was set back.
+  if (claimedAt === undefined || claimedAt > now) return now;
+  const collectedAt = new Date(claimedAt.getTime() + collectMs);
+  // After a longer pause, such as a restart, the next digest includes the due names: nobody reads yesterday's thread.
+  return now.getTime() - collectedAt.getTime() > LATE_MS ? undefined : collectedAt;
 }
 
 export interface DueReminders {
@@ -131,8 +140,8 @@ export async function dropOutdated(
   planned: readonly PlannedReminder[],
   options: ReminderSchedule,
 ): Promise<DueReminders> {
-  const disputed = planned.filter(({ key }) => key.threshold >= DISPUTED_CODE);
-  const rest = planned.filter(({ key }) => key.threshold < DISPUTED_CODE);
+  const disputed = planned.filter(({ key }) => isDisputeCode(key.threshold));
+  const rest = planned.filter(({ key }) => !isDisputeCode(key.threshold));
   const due = filterStillDue(rest, options);
   const stillPlanned = new Set(due.map(({ watched }) => watched));
   const outdated = rest.filter((each) => !stillPlanned.has(each)).map(({ key }) => key);
@@ -177,7 +186,11 @@ export function assignMessages(
   ];
 }
 
-function toClaim(due: Due, reminderChannel: string | undefined, schedule: DigestSchedule): ReminderClaim {
+export function toClaim(
+  due: Due,
+  reminderChannel: string | undefined,
+  schedule: DigestSchedule,
+): ReminderClaim {
   const { name, expiry, threshold, watched, lastThreshold, phase } = due;
   const isLast = lastThreshold || phase !== 'registered';
   const owner = watched.ownerLeftAt === undefined ? watched.owner : undefined;
@@ -225,10 +238,9 @@ function compareRescuability(a: CandidateRange, b: CandidateRange): number {
 }
 
 function urgency({ threshold }: CandidateRange): number {
-  if (threshold >= 0) return threshold;
   const phase = AFTER_EXPIRY.find((mark) => mark.threshold === threshold)?.phase;
-  if (phase === 'redemption') return -3_000 + threshold;
-  return phase === 'pending_delete' || phase === 'released' ? 100_000 : -2_000 + threshold;
+  if (phase === 'pending_delete' || phase === 'released') return Number.POSITIVE_INFINITY;
+  return phase === 'redemption' ? threshold - 1_000 : threshold;
 }
 
 function disputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Date): ReminderClaim {

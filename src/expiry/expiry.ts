@@ -1,4 +1,5 @@
 import { DAY_MS } from '../lib/duration.ts';
+import { isSameExpiry } from '../names/dates.ts';
 import { lookUpAtRegistry, lookUpMissingDns } from '../names/lookup.ts';
 import { createTimeLimit } from '../names/time-limit.ts';
 import type { Order } from '../orders/order.ts';
@@ -11,7 +12,7 @@ import { type Day, daysBetween, expiryDay } from './days.ts';
 import { canBeSaved, compareDeadlines, type Deadline, findDeadline, isRenewable } from './deadline.ts';
 import { feedAddress, openFeed } from './feed.ts';
 import type { ImportReport } from './import.ts';
-import { DISPUTED_CODE } from './marks.ts';
+import { isDisputeCode } from './marks.ts';
 import {
   DEFAULT_DESTINATION,
   type Destination,
@@ -199,7 +200,7 @@ async function renewable(
 ): Promise<readonly ListedName[]> {
   const claimed = await context.reminders.listReminderKeys(digestId, destination);
   // A renewal that the registry doesn't show yet must not be paid twice.
-  const due = claimed.filter(({ threshold }) => threshold < DISPUTED_CODE);
+  const due = claimed.filter(({ threshold }) => !isDisputeCode(threshold));
   const days = new Map(due.map(({ name, expiry }) => [name, expiry]));
   const renewable = await filterRenewable(context, [...days.keys()]);
   return renewable.filter(({ domain }) => hasSameExpiry(domain, days.get(domain.name)));
@@ -261,8 +262,8 @@ async function loadUndecided(
   return found;
 }
 
-function isUndecided(domain: WatchedDomain): boolean {
-  return toLifeDates(domain) !== undefined && domain.lapse?.confirmed === undefined;
+function isUndecided({ lapse }: WatchedDomain): boolean {
+  return lapse?.confirmed === undefined;
 }
 
 /** Before the expiry and in the auto-renew grace period, a renewal keeps a name; after that, only a restore does. */
@@ -280,9 +281,5 @@ function toLifeDates({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifeD
 
 /** Whether the name hasn't been renewed since the digest. */
 function hasSameExpiry({ expiry }: WatchedDomain, claimed: Day | undefined): boolean {
-  return (
-    expiry !== undefined &&
-    claimed !== undefined &&
-    Math.abs(expiry.at.getTime() - Date.parse(claimed)) < 30 * DAY_MS
-  );
+  return expiry !== undefined && claimed !== undefined && isSameExpiry(expiry.at, new Date(claimed));
 }

@@ -66,7 +66,7 @@ export async function loadMandateStatuses(
 }
 
 /** The first day of a month or year, and the first day after it. */
-function getPeriodBounds(span: BudgetSpan, day: string) {
+export function getPeriodBounds(span: BudgetSpan, day: string) {
   const period = getPeriod(span, day);
   const from = span === 'month' ? `${period}-01` : `${period}-01-01`;
   const next = new Date(from);
@@ -85,6 +85,16 @@ async function findUpcomingNames(
   const until = new Date(now.getTime() + (SHOWN_DAYS + notice) * DAY_MS);
   const names = await deps.mandates.listDue(now, until, undefined, MAX_UPCOMING);
   const affectedTags = await deps.loadAffectedTags(names.map(({ name }) => name));
+  return groupUpcomingNames(mandates, names, affectedTags, now);
+}
+
+/** @param affectedTags by name */
+export function groupUpcomingNames(
+  mandates: readonly Mandate[],
+  names: readonly MandateName[],
+  affectedTags: ReadonlyMap<string, readonly string[]>,
+  now: Date,
+): ReadonlyMap<string, readonly MandateName[]> {
   const found = new Map<string, MandateName[]>();
   for (const name of names) {
     const acting = mandates.filter((mandate) => actsInTime(mandate, name, now));
@@ -171,10 +181,10 @@ export async function loadPreview(
       const amount = nextYear.names[index]?.quote?.amount;
       const because =
         findExceededLimit(terms, amount, utcDay(now), unused) ??
-        (known.get(name)?.isDateCertain === true ? undefined : 'date_in_doubt');
+        (known.get(name)?.isDateCertain ? undefined : 'date_in_doubt');
       return because === undefined ? [] : [{ name, because }];
     }),
-    others: names.filter((name) => covering.has(name) && covering.get(name)?.mandate.id !== order.id),
+    others: names.filter((name) => (covering.get(name)?.mandate.id ?? order.id) !== order.id),
   };
 }
 
@@ -297,7 +307,7 @@ async function planRenewals(
 }
 
 /** The used amounts after one more order. */
-function addPlan({ byDay, countOn }: UsedAmounts, { day, amount }: SendPlan): UsedAmounts {
+export function addPlan({ byDay, countOn }: UsedAmounts, { day, amount }: SendPlan): UsedAmounts {
   return {
     byDay: [...byDay, { day, minor: BigInt(amount.minor) }],
     countOn: (on) => countOn(on) + (on === day ? 1 : 0),

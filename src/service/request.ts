@@ -377,7 +377,7 @@ function decode(
 }
 
 function maskDecoded({ envelope, text, opaque }: DecodedResponse, secrets: readonly string[]): Envelope {
-  const mayEcho = opaque || secrets.some((secret) => secret !== '' && text.includes(secret));
+  const mayEcho = opaque || secrets.some((secret) => text.includes(secret));
   return mayEcho ? maskEnvelope(envelope, createMask(secrets)) : envelope;
 }
 

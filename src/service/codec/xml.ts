@@ -233,7 +233,7 @@ function checkMarkup(text: string): void {
       rootEnded = depth === 0;
     }
   }
-  if (depth !== 0 || !rootEnded || text.slice(end).trim() !== '') {
+  if (!rootEnded || text.slice(end).trim() !== '') {
     throw new InvalidResponseError(
       text.trim() === '' ? 'the response is empty' : 'the response is not well-formed XML',
     );

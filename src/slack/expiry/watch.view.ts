@@ -188,7 +188,7 @@ function formatDate({ domain: { name, expiry }, lastDay, daysLeft, now }: Watche
       return `It expires about ${when}, estimated from the last order.`;
     case 'person':
       return isOver
-        ? `It expired ${when}, according to the date that was entered. To correct it, use \`/domain watch ${name} 2027-03-01\`.`
-        : `It expires ${when}, according to the date that was entered.`;
+        ? `It expired ${when}, entered manually. To correct it, use \`/domain watch ${name} 2027-03-01\`.`
+        : `It expires ${when}, entered manually.`;
   }
 }
