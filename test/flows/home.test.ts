@@ -79,7 +79,7 @@ describe('the Home tab', () => {
       what: 'a word to Bob',
     });
     expect(told.text).toContain(
-      'It can’t be approved: the order is canceled. Request it again if you still need it.',
+      'This can’t be approved: the order is canceled. Request it again if you still need it.',
     );
     await homeShows(
       t.bob,

@@ -171,8 +171,8 @@ describe('settings', () => {
       .messages(DOMAINS)
       .map(({ text }) => text)
       .join('\n');
-    expect(purposes).toContain('Alarms about names are posted here');
-    expect(purposes).toContain('The monthly report is posted here');
+    expect(purposes).toContain('Alarms about names will now be posted here');
+    expect(purposes).toContain('The monthly report will now be posted here');
 
     const again = await settingsForm();
     expect(shown(again, 'approval_channel')).toBe('C0GENERAL');
@@ -301,7 +301,9 @@ describe('settings', () => {
     const on = await settingsForm();
     expect(shown(on, 'reminder_channel')).toBeUndefined();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(on, { reminder_channel: 'C0GENERAL' }));
-    expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain('Expiry reminders are posted here');
+    expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain(
+      'Expiry reminders will now be posted here',
+    );
   });
 
   it.each([

@@ -87,7 +87,7 @@ describe('redirect', () => {
 
 test('a renewal whose last word is no name: the account’s limits come first', async () => {
   const line = '/domain renew cafe.rest bistro';
-  expect(await answerTo(t.workspace, t.alice, line)).toContain('The last word isn’t a full name');
+  expect(await answerTo(t.workspace, t.alice, line)).toContain('The last word isn’t a full domain name');
   expect(await answerTo(t.workspace, t.carol, line)).toContain('uses two-factor sign-in');
 });
 

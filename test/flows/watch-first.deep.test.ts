@@ -93,7 +93,9 @@ test('an admin sends the reminders to the channel of the answer', async () => {
   const before = ada().ephemerals().length;
   await ada().click(offer, 'reminders_here');
   await until('it is confirmed', () => /now go to/.test(ada().ephemerals().slice(before).map(textOf).join()));
-  expect(demo.workspace.messages(DOMAINS).map(textOf).join()).toContain('Expiry reminders are posted here');
+  expect(demo.workspace.messages(DOMAINS).map(textOf).join()).toContain(
+    'Expiry reminders will now be posted here',
+  );
   expect(await told('watch cafe.rest')).not.toContain('reminder channel');
 });
 

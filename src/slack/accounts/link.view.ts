@@ -77,7 +77,7 @@ export function teamLinkedText({ account, replaced }: LinkOutcome & { readonly k
     replaced === undefined
       ? ''
       : ` It replaces ${code(formatAccountName(replaced))}: pending orders with that account won’t be sent.`;
-  return `:white_check_mark: Saved as the *team’s account*: ${code(formatAccountName(account))}, not used yet. The service has no way to check it, so its first use will show whether it works. Approved orders of people without their own account now use it.${removed} \`/domain unlink team\` deletes it.`;
+  return `:white_check_mark: Saved as the *team’s account*: ${code(formatAccountName(account))}. The service can’t check it in advance, so its first use will show whether it works. Approved orders of people without their own account now use it.${removed} \`/domain unlink team\` deletes it.`;
 }
 
 export function linkedText({
@@ -97,7 +97,7 @@ export function linkedText({
       : ` It replaces ${code(formatAccountName(replaced))} (${METHOD_WORDS[replaced.method]}): pending orders with that account won’t be sent.`;
   return verified
     ? `:white_check_mark: Linked: ${name}, ${system}. It’s your active account now.${removed}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
-    : `:white_check_mark: Saved: ${name}, not used yet. The service has no way to check it, so its first use will show whether it works. It’s your active account now.${removed}`;
+    : `:white_check_mark: Saved: ${name}. The service can’t check it in advance, so its first use will show whether it works. It’s your active account now.${removed}`;
 }
 
 export const UNLINK = {

@@ -264,9 +264,9 @@ function pauseText(reason: PauseReason): string {
 export function pauseButtons(order: Order) {
   return isPaused(order)
     ? [
-        button('order_resume', 'Continue', order.id, {
+        button('order_resume', 'Resume', order.id, {
           style: 'primary',
-          label: `Continue with ${count(findWaitingItems(order).length, 'name')}`,
+          label: `Resume with ${count(findWaitingItems(order).length, 'name')}`,
         }),
       ]
     : [];
@@ -278,7 +278,7 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
   return message(lead, [
     section(`:pause_button: ${mention(order.requesterId)}, ${approvers}: ${lead}`),
     section(
-      `${tallyText(order)}. Check at the domain service what happened. Then click *Continue* or *Stop*.${order.expiresAt === undefined ? '' : ` The order expires ${moment(order.expiresAt)}.`}`,
+      `${tallyText(order)}. Check at the domain service what happened. Then click *Resume* or *Stop*.${order.expiresAt === undefined ? '' : ` The order expires ${moment(order.expiresAt)}.`}`,
     ),
     ...actions(`paused_${order.id}`, [
       ...pauseButtons(order),
@@ -288,7 +288,7 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
 }
 
 export function pausedText(order: Order): string | undefined {
-  return isPaused(order) ? 'Paused. To continue, click Continue' : undefined;
+  return isPaused(order) ? 'Paused. To continue, click Resume' : undefined;
 }
 
 const BAR_LENGTH = 20;

@@ -275,7 +275,7 @@ function reminderLines(
     ].join(' · '),
     isNear && !isRenewedByMandate(reminder, renewals) && laterText(waiting, displayDay(reminder)),
     lastThreshold &&
-      `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}, please decide.`,
+      `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}: action needed.`,
     ...warnings(reminder).map((warning) => `:warning: ${warning}`),
   ]);
 }

@@ -60,7 +60,9 @@ function handoverText(from: string, { domain: { name, question } }: ListedName):
 function questionText({ names, openCount }: QuestionPart): string {
   const [first] = names.filter(isOpen);
   if (first === undefined)
-    return openCount === 0 ? 'Thanks for your answers.' : `Do you still need ${count(openCount, 'name')}?`;
+    return openCount === 0
+      ? 'Thanks for your answers.'
+      : `Thanks. Still open in this thread: ${count(openCount, 'name')}.`;
   const due = buildDueFacts(first);
   const name = displayName(first.domain.name);
   const when = due === undefined ? '' : ` ${expiresText(due)}`;

@@ -169,7 +169,7 @@ function watchedText(watched: Watched): string {
     ignoredDate !== undefined && `I ignored your date, ${day(ignoredDate)}.`,
     domain.doubt !== undefined &&
       !isDateless(domain) &&
-      `There’s no usable date from the registry: ${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
+      `Registry lookup: ${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
   ]).join(' ');
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { loadActiveMandates } from '../../mandates/life.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import type { ListedPrice } from '../../money/ports.ts';
-import { diffPrices, formatPriceKey, isSamePrice, PRICED_TASKS, type PriceEdit } from '../../money/prices.ts';
+import { diffPrices, formatPriceKey, isSamePrice, type PriceEdit } from '../../money/prices.ts';
 import { PRICE_COLUMNS, PRICE_FIELDS, readPrice, readPrices, toPriceCells } from '../../money/read-prices.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { findWeakenedPrices, type PriceConditions } from '../../policy/weakening.ts';
@@ -27,19 +27,26 @@ import { createOpenAction } from '../open-form.ts';
 import { MAX_WAITING_PRICES } from '../proposals/admin-proposal.view.ts';
 import { proposeToAdmins } from '../proposals/proposals.ts';
 import { sendFile } from '../send-file.ts';
-import { lineIssuesText, PRICE_ISSUES, PRICES, priceList, pricesSaved } from './price.view.ts';
+import {
+  lineIssuesText,
+  PRICE_ISSUES,
+  PRICED_TASK_LABELS,
+  PRICES,
+  priceList,
+  pricesSaved,
+} from './price.view.ts';
 
 /* The team's price list. Everyone can see it; admins can change it. */
 
 const priceSchema = z.object({
   zone: textField('Zone', { placeholder: 'rest', isRequired: true }, TEXT_OR_EMPTY),
-  task: choiceField('Task', PRICED_TASKS, TEXT_OR_EMPTY, { isRequired: true }),
+  task: choiceField('Task', PRICED_TASK_LABELS, TEXT_OR_EMPTY, { isRequired: true }),
   period: textField(
     'Years',
     {
       kind: 'number',
       range: { min: 1, max: 99 },
-      hint: 'For create and renew. Without a multi-year price, I multiply the 1-year price.',
+      hint: 'For registrations and renewals. Without a multi-year price, I multiply the 1-year price.',
     },
     TEXT_OR_EMPTY,
   ),

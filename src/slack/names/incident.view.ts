@@ -407,9 +407,9 @@ function checkedOrdersLine({ changes }: Incident, privateOrders: ReadonlySet<str
   const texts = shown.map(({ id, task }) =>
     task === 'lapse' ? TASK_LABELS[task] : `${TASK_LABELS[task]} ${code(id)}`,
   );
-  if (orders.length === 0) return 'Checked orders: none sent';
+  if (orders.length === 0) return 'No orders were sent';
   const more = texts.length - ORDERS_SHOWN;
-  return `Checked orders: ${dropMissing([
+  return `Not caused by: ${dropMissing([
     ...texts.slice(0, ORDERS_SHOWN),
     more > 0 && `${more} more (see the thread)`,
     hidden > 0 && count(hidden, 'private order'),

@@ -197,7 +197,7 @@ const SOURCES = {
 function incidentLine(incident: ListedIncident): string {
   const { changes, openedAt, channelId } = incident;
   const where = channelId === undefined ? '' : ` See <#${channelId}>.`;
-  return `:rotating_light: *${HAPPENED[findWorstKind(incident)]}* It wasn’t ordered here. First seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${where}`;
+  return `:rotating_light: *${HAPPENED[findWorstKind(incident)]}* No one here ordered this. First seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${where}`;
 }
 
 /** Says why the date may be one day too early. */

@@ -79,7 +79,7 @@ function aboutText({ object }: ItemResult): string {
 
 export function otherObjectLines({ name, result }: OrderItem): string[] {
   const value = result?.object?.value ?? name;
-  return result === undefined || value === name || value === '' ? [] : [`About: ${aboutText(result)}`];
+  return result === undefined || value === name || value === '' ? [] : [`For: ${aboutText(result)}`];
 }
 
 function answerLines(result: ItemResult): string[] {
@@ -93,7 +93,7 @@ function answerLines(result: ItemResult): string[] {
   const left = facts.length - LISTED_FACTS;
   const head = aboutText(result);
   return dropMissing([
-    head !== '' && `About: ${head}`,
+    head !== '' && `For: ${head}`,
     // Scalar values have no name.
     ...facts
       .slice(0, LISTED_FACTS)

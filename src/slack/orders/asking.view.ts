@@ -53,7 +53,7 @@ function problemList(problems: readonly string[]): string {
 function openAlreadyText(order: Order, canSeeOrder: boolean): string {
   return canSeeOrder
     ? `Nothing was requested. An order for this is already open: ${code(order.id)} *${escapeText(orderTitle(order))}*, requested by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`
-    : 'Nothing was requested. A private order for this is already open. Only its requester, approvers and admins can see it. Ask an approver.';
+    : 'Nothing was requested. A private order for this is already open. Only its requester, approvers and admins can see it. Ask an approver about it.';
 }
 
 /**
@@ -67,7 +67,7 @@ export function openAlreadyAtFieldText(order: Order, names: readonly string[], c
   const remedy = `Nothing was requested. Remove ${others.length === 0 ? 'the name' : 'them'} and try again`;
   return canSeeOrder
     ? `${which}: order ${order.id} is already open. ${remedy}, or see the order with /domain order ${order.id}.`
-    : `${which}: a private order is already open. ${remedy}, or ask an approver.`;
+    : `${which}: a private order is already open. ${remedy}, or ask an approver about it.`;
 }
 
 export function unsupportedText(account: Account, { zoneTask }: OrderTask, issue: RequestIssue): string {
@@ -98,7 +98,7 @@ export function missingCardMessage(order: Order, retryInMs: number | undefined):
 export function retriedMessage({ id, state }: Order): Message {
   return textMessage(
     isOpen(state)
-      ? `Requested again as order ${code(id)}. Its card follows.`
+      ? `Requested again as order ${code(id)}. I’m posting its card.`
       : `This was already retried as order ${code(id)}, which is ${STATES[state].words}. See it with \`/domain order ${id}\`.`,
   );
 }
@@ -116,7 +116,7 @@ export function accountChangedText(account: Account): string {
 
 /** For a `renew` command whose last word can't be read. */
 export const UNREADABLE_LAST_WORD =
-  'Nothing was requested. The last word isn’t a full name, such as cafe.rest, or a number of years, such as 2.';
+  'Nothing was requested. The last word isn’t a full domain name, such as cafe.rest, or a number of years, such as 2.';
 export const yearsLastText = (line: string) =>
   `Nothing was requested. Put the number of years last: ${code(line)}.`;
 

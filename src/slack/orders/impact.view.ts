@@ -131,7 +131,7 @@ function formatItem(item: ImpactItem, wording = WHOLE): string {
   const { list, facts, maxNames } = wording;
   switch (item.code) {
     case 'new_nameservers_not_authoritative':
-      return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer for this name: it would stop working`;
+      return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer for this name: it will stop working`;
     case 'new_nameservers_silent':
       return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer at all`;
     case 'new_nameservers_without_address':

@@ -156,7 +156,7 @@ export function formatContext(contextNumber: number | undefined): string {
 export function formatAccount(order: Order): string {
   if (order.account.isTeamAccount === true)
     return `:busts_in_silhouette: *the team’s account*, ${code(formatAccountName(order.account))}`;
-  return `${code(formatAccountName(order.account))} of ${mention(getAccountOwner(order))}`;
+  return `${code(formatAccountName(order.account))} (${mention(getAccountOwner(order))})`;
 }
 
 /** The fields of an event that the card and the thread need. */

@@ -178,7 +178,7 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   return reply(
     order,
     ':repeat:',
-    `${mention(order.requesterId)} retried order ${code(order.retryOf)}, which failed, with ${whose} account ${code(formatAccountName(order.account))}. The new order is ${code(order.id)}. ${next}`,
+    `${mention(order.requesterId)} retried the failed order ${code(order.retryOf)} with ${whose} account ${code(formatAccountName(order.account))}. The new order is ${code(order.id)}. ${next}`,
     owner,
   );
 }

@@ -154,7 +154,7 @@ export function referenceText(reference: RuleReference): string {
     case 'mandate':
       return 'the rule that another person must approve mandates';
     case 'environment':
-      return 'the environment’s settings, because there’s no valid signed policy';
+      return 'the environment variables, because there’s no valid signed policy';
   }
 }
 

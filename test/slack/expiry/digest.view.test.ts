@@ -355,7 +355,7 @@ describe('a name that a mandate renews', () => {
   ])('needs a decision %s', (_, days) => {
     const message = digestHead(head([named('mandated.rest', days), named('cafe.rest', 10)], { renewals }));
     expect(message.text).toMatch(/^2 names need a decision · first: /);
-    if (days > 0) expect(shown(message)).toMatch(/a mandate renews it on 17 Jun[\s\S]*please decide/);
+    if (days > 0) expect(shown(message)).toMatch(/a mandate renews it on 17 Jun[\s\S]*action needed/);
     else expect(shown(message)).not.toContain('a mandate renews');
   });
 });

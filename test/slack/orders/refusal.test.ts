@@ -8,17 +8,17 @@ import { retryReasonText, summaryText } from '../../../src/slack/orders/summary.
 
 describe('a refusal says why and what to do', () => {
   test.each<[Refusal, RegExp]>([
-    [{ code: 'draft_forgotten' }, /^It wasn’t confirmed in time and was dropped\. Request it again/],
+    [{ code: 'draft_forgotten' }, /^This wasn’t confirmed in time and was dropped\. Request it again/],
     [{ code: 'not_the_requester', wanted: 'cancel' }, /^Only the requester can cancel this\. An approver/],
     [{ code: 'not_an_approver', wanted: 'stop' }, /^Only the requester or an approver can stop this\./],
     [{ code: 'open_already', orderId: 'abc' }, /already open: `abc`\. See it with `\/domain order abc`\.$/],
     [
       { code: 'wrong_state', wanted: 'approved', state: 'DENIED' },
-      /^It can’t be approved: the order is denied\. Request it again if you still need it\.$/,
+      /^This can’t be approved: the order is denied\. Request it again if you still need it\.$/,
     ],
     [
       { code: 'wrong_state', wanted: 'claimed', state: 'FAILED' },
-      /^It can’t be carried out: the order is failed\. See the reason in its thread\. Retry requests it again\.$/,
+      /^This can’t be carried out: the order is failed\. See the reason in its thread\. Retry requests it again\.$/,
     ],
     [
       { code: 'membership_unknown', userId: 'U0BOB' },
