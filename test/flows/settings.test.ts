@@ -166,7 +166,7 @@ describe('settings', () => {
     expect(told).toContain('Channel for the monthly report: empty → <#C0DOMAINS>');
     expect(told).toContain('Escalate after: `1d` → `2h`');
     expect(told).toContain('Escalate to: empty → <@U0CAROL>, <!subteam^S0APPROVERS>');
-    expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain('Pending orders are shown here');
+    expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain('Pending orders will now be shown here');
     const purposes = t.workspace
       .messages(DOMAINS)
       .map(({ text }) => text)

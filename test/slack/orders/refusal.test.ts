@@ -52,7 +52,7 @@ describe('a refusal says why and what to do', () => {
       { code: 'retry_account_gone' },
       /no longer linked\. Link it with `\/domain link` and request it again\.$/,
     ],
-    [{ code: 'secret_input_of', ownerId: 'U0ALICE' }, /Only its requester, <@U0ALICE>, can retry/],
+    [{ code: 'secret_input_of', ownerId: 'U0ALICE' }, /Only the requester, <@U0ALICE>, can retry/],
     [{ code: 'secret_answer_of', ownerId: 'U0ALICE' }, /a secret of <@U0ALICE>, so only they can retry/],
     [{ code: 'nothing_waits', state: 'SUCCEEDED' }, /^The order is done; nothing is waiting to be sent\./],
     [{ code: 'reveal_key_missing' }, /^An encryption key is missing, .*It’s kept for an hour: try again/],

@@ -105,7 +105,7 @@ const CASES: readonly Case[] = [
     'account',
     renewal({ retryOf: 'zr0gsgvnnxvt', earlierRequesters: ['U0DAVE'] }),
     {},
-    /@U0DAVE’s|of @U0DAVE/,
+    /\(@U0DAVE\)|@U0DAVE’s/,
   ],
   ['retry', renewal({ retryOf: 'zr0gsgvnnxvt' }), {}, /zr0gsgvnnxvt/],
   [
