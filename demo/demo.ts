@@ -109,11 +109,11 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   const noteCeremony = (title: string | undefined) => {
     if (title === undefined) return;
     ceremonies = [...ceremonies, title];
-    workspace.announce('ceremonies');
+    workspace.emitHostEvent('ceremonies');
   };
   /** Requests up to this one belong to the history. */
   let shownFrom = 0;
-  const receiver = createReceiver(() => workspace.announce('webhooks'));
+  const receiver = createReceiver(() => workspace.emitHostEvent('webhooks'));
 
   let bot: Bot | undefined;
 
@@ -124,7 +124,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   const moveTime = async (toMs: number) => {
     setClock(Math.min(Math.max(toMs, 0), MAX_AHEAD_MS));
     await demo?.bot.catchUp();
-    workspace.announce('time');
+    workspace.emitHostEvent('time');
     return { now: now().toISOString(), aheadMs };
   };
 
@@ -146,7 +146,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
     shortcuts: [{ name: 'Domain task…', callback_id: 'domain_here' }],
     ...(options.pageDir === undefined ? {} : { pageDir: options.pageDir }),
     // A command would be lost before the bot is ready.
-    open: () => demo !== undefined,
+    isOpen: () => demo !== undefined,
     async handle(path, request, response) {
       if (path === WEBHOOK_PATH && request.method === 'POST') await receiver.receive(request, response);
       else if (bot !== undefined && PAGES.test(path)) noteCeremony(await passOn(request, response, bot.port));
@@ -192,7 +192,7 @@ export async function startDemo(options: DemoOptions): Promise<Demo> {
   });
   service.onRequest(() => {
     dns.follow();
-    workspace.announce('requests');
+    workspace.emitHostEvent('requests');
   });
 
   /** Plays the history, and leaves the clock at the present. */

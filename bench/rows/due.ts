@@ -112,8 +112,8 @@ async function memoryOf(reminders: ReminderStore): Promise<number> {
   await collectDue(
     {
       ...reminders,
-      candidates: (ranges) => looked(reminders.candidates(ranges)),
-      deletedCandidates: (since) => looked(reminders.deletedCandidates(since)),
+      streamCandidates: (ranges) => looked(reminders.streamCandidates(ranges)),
+      streamDeletedCandidates: (since) => looked(reminders.streamDeletedCandidates(since)),
     },
     OPTIONS,
   );

@@ -20,11 +20,11 @@ export const SETTINGS: Readonly<Record<string, Readonly<Partial<Record<Variable,
   },
   People: {
     APPROVERS: setting(
-      'Slack user ids and user-group ids (`S…`), comma-separated',
+      'Slack user IDs and user-group IDs (`S…`), comma-separated',
       'required with `SERVICE_JSON_URL`; else the admins',
     ),
     ADMINS: setting(
-      'user ids of people who may change settings, besides workspace admins and owners. They also get admin notifications',
+      'user IDs of people who may change settings, besides workspace admins and owners. They also get admin notifications',
       'the workspace’s admins and owners get them',
     ),
     ALLOW_ORG_MEMBERS: setting(

@@ -36,7 +36,7 @@ export const APPLICATION_SLOT = 'application';
 export interface AccountStore {
   list(teamId: string, userId: string): Promise<readonly Account[]>;
   /** Everyone who has a personal account. */
-  people(teamId: string): Promise<readonly string[]>;
+  listUserIds(teamId: string): Promise<readonly string[]>;
   find(id: string): Promise<{ readonly account: Account; readonly sealed: Sealed } | undefined>;
   /** Replaces the account in its slot and makes it the person's active one. */
   save(account: PersonAccount, sealed: Sealed): Promise<void>;

@@ -97,7 +97,7 @@ export function createAccounts(context: AccountsContext): Accounts {
       unlink: (by) => unlinkTeam(scope, by),
     },
     list: (userId) => store.list(teamId, userId),
-    listPeople: () => store.people(teamId),
+    listPeople: () => store.listUserIds(teamId),
     findActive,
     findDefault: async (userId) => (await findActive(userId)) ?? store.team.find(teamId),
     find: async (accountId) => (await store.find(accountId))?.account,

@@ -34,7 +34,7 @@ export type CheckRefusal =
 
 export type LinkRefusal = CredentialRefusal | CheckRefusal;
 
-/** What the service said about a refusal. */
+/** The service's own explanation of a refusal. */
 export interface ServiceStatement {
   readonly words: string;
   /** The service's code and text. */
@@ -69,7 +69,7 @@ export async function checkCredential(
     if (!(error instanceof ServiceError)) throw error;
     return toLinkFailure(error);
   } finally {
-    await client.close().catch((err: unknown) => log.warn({ err }, 'ending the session of a check'));
+    await client.close().catch((err: unknown) => log.warn({ err }, 'ending the session of a check failed'));
   }
 }
 

@@ -30,7 +30,7 @@ export function createClientCache(context: AccountsContext) {
     try {
       await cached?.client.close(sessions);
     } catch (err) {
-      log.warn({ err }, 'ending a session at the domain service');
+      log.warn({ err }, 'ending a session at the domain service failed');
     }
   }
 
@@ -74,7 +74,7 @@ export function createClientCache(context: AccountsContext) {
       } catch (err) {
         // Saved at the next use.
         if (clients.get(accountId)?.client === held.client) clients.set(accountId, held);
-        log.warn({ err, accountId }, 'noting that an account was accepted');
+        log.warn({ err, accountId }, 'noting that an account was accepted failed');
       }
     },
   };

@@ -75,7 +75,7 @@ async function start(site: Site): Promise<Bot> {
   shutdown.onClose(work.stop);
   accounts.reseal().then(
     (count) => count > 0 && log.info({ count }, 'encrypted credentials with the current key'),
-    (err: unknown) => log.error({ err }, 'encrypting credentials with the current key'),
+    (err: unknown) => log.error({ err }, 'encrypting credentials with the current key failed'),
   );
   const app = await startApp(site, slack, contexts.slack);
   const { signingSecret } = config.slack;

@@ -31,7 +31,7 @@ import { createServiceClient } from '../service/client.ts';
 import { listCredentialInterfaces } from '../service/interfaces.ts';
 import { createLinkLimiter } from '../slack/accounts/link.ts';
 import { createAdminsToNotify, toDepartureSubject } from '../slack/admins/admins.ts';
-import { createPageTexts } from '../slack/approvals/signing/page-words.ts';
+import { createPageTexts } from '../slack/approvals/signing/page-texts.ts';
 import type { SlackContext } from '../slack/context.ts';
 import { formatCalendarEvent } from '../slack/expiry/calendar.view.ts';
 import { isCurrentAdmin } from '../slack/feature.ts';
@@ -51,7 +51,7 @@ import type { Connected, Contexts, Site } from './site.ts';
 
 /** Builds the contexts from top to bottom. Nothing runs yet. */
 
-/** Names observed in parallel. Each may read two certificates. */
+/** Names observed in parallel. Each can read up to two certificates. */
 const OBSERVED_AT_ONCE = 8;
 const USER_AGENT = 'domain-steward (expiry watch list)';
 
@@ -115,7 +115,7 @@ export function compose(site: Site, connected: Connected): Contexts {
     teamId,
     publicUrl,
     formatEvent: (name) => formatCalendarEvent(name, hasService),
-    mandated: () => findMandatesInTime(orders),
+    loadMandateCheck: () => findMandatesInTime(orders),
     settings: savedSettings,
     lookUpAdded: () => {
       void reconciler.checkRecords();
@@ -158,10 +158,10 @@ function composeSending(
     maxSendDelayMs: pace.maxSendDelayMs,
     wallClock: Date.now,
     recordDuration: metrics.serviceRequest,
-    updateWatchList: expiry.follow,
+    updateWatchList: expiry.updateAfterOrder,
     findEvidence: names.evidence,
     lookUpAtRegistry: names.confirmation,
-    lookUpDelegation: names.impacts.delegation,
+    lookUpDelegation: names.impacts.checkDelegation,
     stopSending: shutdown.sending,
     stopLookups: shutdown.stopLookups,
   };
@@ -283,10 +283,10 @@ function composeOrders(
     compareBudgets: createBudgetComparison({ ...budgetSources, now }),
     budgetsOn: (day) => createBudgetComparison({ ...budgetSources, now: () => new Date(day) }),
     isAdmin: (userId) => isCurrentAdmin({ admins: config.admins, directory, log }, userId),
-    findFirstExpiry: stores.watchList.firstExpiry,
+    findFirstExpiry: stores.watchList.findFirstExpiry,
     checkImpact: names.impacts.assessAtApproval,
     recordImpactWarning: names.impacts.recordNotified,
-    findLastImpactWarning: names.impacts.warnedAt,
+    findLastImpactWarning: names.impacts.findLastWarningTime,
     incidents: names.orderIncidents,
     hasOpenIncident: async (name) => (await stores.incidents.listOpen([name])).length > 0,
     mandates: stores.mandates,
@@ -328,7 +328,7 @@ function composeSlack(
     currency: config.currency,
     certificateDays: config.certificateDays,
     refreshWaitingCards: () =>
-      stores.orders.refreshPending(now()).catch((err: unknown) => log.warn({ err }, 'updating cards')),
+      stores.orders.refreshPending(now()).catch((err: unknown) => log.warn({ err }, 'updating cards failed')),
     adoptCard: (orderId, message) => adoptCard(cards, orderId, message),
     homeTabs: createLatest('publishing a Home tab', log),
     openForms: createLatest('updating an open form', log),
@@ -360,13 +360,14 @@ function composeOffboarding(
     accounts,
     feeds: stores.feeds,
     keys: {
-      owners: async () => listActiveKeys((await stores.keys.readRows()).log.keys).map(({ owner }) => owner),
+      listOwners: async () =>
+        listActiveKeys((await stores.keys.readRows()).log.keys).map(({ owner }) => owner),
       revoke: (userId: string) => stores.keys.revokeForDeparture(userId, now()),
     },
     owners: {
-      people: stores.portfolio.listOwners,
-      left: (userId) => stores.portfolio.recordOwnerLeft(userId, now()),
-      returned: stores.portfolio.recordOwnerReturned,
+      listOwners: stores.portfolio.listOwners,
+      recordLeft: (userId) => stores.portfolio.recordOwnerLeft(userId, now()),
+      recordReturned: stores.portfolio.recordOwnerReturned,
     },
     directory: slack.directory,
     alertTeamAccountOwnerLeft: (account: Account, userId: string) =>
@@ -402,10 +403,7 @@ export function openPages(
  * The roots of trust for keys; undefined without `SIGNING_ROOTS`. If passkeys don't work at `PUBLIC_URL`, no signature
  * is valid: a wrong setting must not turn signing off.
  */
-function buildKeyUse(
-  roots: readonly string[],
-  { relyingParty, ledgerKey: witness }: Connected,
-): KeyTrust | undefined {
+function buildKeyUse(roots: readonly string[], { relyingParty, ledgerKey }: Connected): KeyTrust | undefined {
   if (roots.length === 0) return undefined;
-  return { roots: new Set(roots), verifier: createVerifier(relyingParty), witness };
+  return { roots: new Set(roots), verifier: createVerifier(relyingParty), botSigner: ledgerKey };
 }

@@ -45,7 +45,7 @@ const CONDITION = {
     'Age of the oldest undelivered webhook, by endpoint',
   ],
   names: ['domain_steward_names', 'Watched names'],
-  overdueLooks: ['domain_steward_names_overdue', 'Names whose lookup is more than an hour overdue'],
+  overdueLookups: ['domain_steward_names_overdue', 'Names whose lookup is more than an hour overdue'],
 } as const satisfies Record<string, readonly [name: string, help: string]>;
 
 /** Timeout for all sources together. Prometheus waits 10 s for a scrape. */

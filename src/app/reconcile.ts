@@ -50,7 +50,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
   let isStopped = false;
   let isPolling = false;
   let mayBeMore = false;
-  let lastLook: Promise<void> = Promise.resolve();
+  let lastPoll: Promise<void> = Promise.resolve();
 
   async function run(id: string, isClaimed: boolean): Promise<void> {
     try {
@@ -80,7 +80,7 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
     next();
   }
 
-  async function lookUpNow(claimDue: LoopOptions['claim']): Promise<void> {
+  async function pollNow(claimDue: LoopOptions['claim']): Promise<void> {
     if (isStopped) return;
     isPolling = true;
     try {
@@ -98,8 +98,8 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
   }
 
   function poll(claimDue = claim): Promise<void> {
-    lastLook = lastLook.then(() => lookUpNow(claimDue));
-    return lastLook;
+    lastPoll = lastPoll.then(() => pollNow(claimDue));
+    return lastPoll;
   }
 
   return {
@@ -192,9 +192,9 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const notifyDue = async () => void (await Promise.all([notifications.poll(), refreshes.poll()]));
   const loops = [...Object.values(lanes), notifications, refreshes];
   const checkRecords = () => {
-    const ahead = new Date(now().getTime() + LOOK_AHEAD_MS);
+    const dueBefore = new Date(now().getTime() + LOOK_AHEAD_MS);
     return lanes.observation.poll((limit) =>
-      store.claimDue('observation', ahead, OBSERVATION_LEASE_MS, limit),
+      store.claimDue('observation', dueBefore, OBSERVATION_LEASE_MS, limit),
     );
   };
 

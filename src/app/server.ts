@@ -58,7 +58,7 @@ export interface HttpServer extends MetricsServer {
 
 const CALENDAR_PATH = /^\/calendar\/([A-Za-z0-9_-]{20,100})\.ics$/;
 
-/** Slack's largest requests are forms with every field filled in, which are far smaller. */
+/** Slack's largest requests, forms with every field filled in, are far smaller. */
 const MAX_BODY_BYTES = 1_000_000;
 
 /** A certificate check from Slack has a smaller body: `ssl_check=1` and a token. */
@@ -128,7 +128,7 @@ async function listen({ port, host, log }: ListenOptions, handle: Handle): Promi
         // The client closed the connection during its request, or sent it too slowly.
         if (!request.complete) return;
         // Only the first part of the path is logged, because the rest may be a token.
-        log.error({ err, path: request.url?.split(/(?<=.)[/?]/)[0] }, 'answering an HTTP request');
+        log.error({ err, path: request.url?.split(/(?<=.)[/?]/)[0] }, 'answering an HTTP request failed');
         if (!response.headersSent) answer(response, 500, { error: 'internal error' });
       });
     },

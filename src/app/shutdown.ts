@@ -37,7 +37,7 @@ export function createShutdown(log: Log): Shutdown {
       try {
         await close();
       } catch (err) {
-        log.error({ err }, 'closing a component');
+        log.error({ err }, 'closing a component failed');
       }
     }
   };
@@ -60,7 +60,7 @@ export function createShutdown(log: Log): Shutdown {
       if (!drained.includes(false) || (await Promise.race([idle, sleep(FINAL_NOTIFICATIONS_MS, false)]))) {
         const lastBeat = heartbeat
           .stopCleanly()
-          .catch((err: unknown) => log.warn({ err }, 'reporting the shutdown'));
+          .catch((err: unknown) => log.warn({ err }, 'reporting the shutdown failed'));
         await Promise.race([lastBeat, sleep(LAST_BEAT_MS)]);
       }
       await closeAll();

@@ -19,7 +19,7 @@ import type { Pace, Seams } from './seams.ts';
 import type { HttpServer, MetricsServer } from './server.ts';
 import type { Shutdown } from './shutdown.ts';
 
-/** What all steps of the composition share. */
+/** Shared by all steps of the composition. */
 export interface Site {
   readonly config: Config;
   readonly log: Log;

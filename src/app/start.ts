@@ -282,7 +282,9 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
   });
   await teamDefaults
     .refresh()
-    .catch((err: unknown) => log.warn({ err }, 'listing the workspace’s admins: there are no approvers yet'));
+    .catch((err: unknown) =>
+      log.warn({ err }, 'listing the workspace’s admins failed: there are no approvers yet'),
+    );
   const slack = { web, pacer, bot, orgId, directory, token, outage };
   return { slack, stores, teamDefaults, ledgerKey };
 }
@@ -375,7 +377,7 @@ export function checkSettingsLater(
       if (outcome !== 'ok') log.warn({ setting: subject, found, action }, 'a setting doesn’t match Slack');
   };
   const timer = setTimeout(() => {
-    check().catch((err: unknown) => log.warn({ err }, 'checking settings in Slack'));
+    check().catch((err: unknown) => log.warn({ err }, 'checking settings in Slack failed'));
   }, SETTINGS_CHECK_MS);
   return () => clearTimeout(timer);
 }
@@ -387,7 +389,7 @@ export function logMissingFeatures({ config, log }: Site, settings: SlackContext
   settings().then(
     ({ reminderChannel }) =>
       reminderChannel === undefined && log.info('REMINDER_CHANNEL is not set: there are no expiry reminders'),
-    (err: unknown) => log.warn({ err }, 'checking where reminders are posted'),
+    (err: unknown) => log.warn({ err }, 'checking where reminders are posted failed'),
   );
 }
 
@@ -404,8 +406,11 @@ export function warnOfMovedKeys({ log }: Site, { stores, relyingParty }: Connect
         fingerprint,
         host: of,
       }));
-      log.warn({ keys: named, host }, 'PUBLIC_URL has another host than these passkeys: add them again');
+      log.warn(
+        { keys: named, host },
+        'these passkeys belong to another host than PUBLIC_URL: add them again',
+      );
     },
-    (err: unknown) => log.warn({ err }, 'checking which passkeys belong to PUBLIC_URL'),
+    (err: unknown) => log.warn({ err }, 'checking which passkeys belong to PUBLIC_URL failed'),
   );
 }

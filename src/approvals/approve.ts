@@ -50,7 +50,7 @@ export function approveInEmergency(
   return applyClick(context, orderId, { kind: 'break_glass', userId, reason, signed: undefined });
 }
 
-/** Needing more attempts indicates a bug. */
+/** More attempts than this indicate a bug. */
 const MAX_ATTEMPTS = 50;
 
 /**

@@ -121,7 +121,7 @@ export interface KnownPeople {
   readonly unconfirmed: ReadonlySet<string>;
 }
 
-/** What is needed to find out who may approve. */
+/** The data needed to find out who may approve. */
 interface PeopleSource {
   readonly directory: Directory;
   /** Active stand-ins, keyed by absent person. */
@@ -186,7 +186,7 @@ export async function loadPeople(
   };
 }
 
-/** The question whether these people may decide about an order with these requirements. */
+/** The people to check, and the requirements to check them against. */
 export interface ApproverQuery {
   readonly requirements: readonly Requirement[];
   readonly requesters: ReadonlySet<string>;
@@ -229,33 +229,32 @@ export interface DecisionContext {
   readonly people: KnownPeople;
 }
 
-/** @param userIds the people concerned @param also `general`: people named in the settings may decide too */
+/** @param userIds the people concerned @param extraDeciders `general`: people named in the settings may decide too */
 export async function loadDecisionContext(
   context: OrdersContext,
   order: Order,
   userIds: readonly string[],
-  also?: 'general',
+  extraDeciders?: 'general',
 ): Promise<DecisionContext> {
   const now = context.now();
   const [evaluation, standIns] = await Promise.all([
     loadEvaluation(context, order),
     context.standIns.current(now),
   ]);
-  const deciding = findCurrentDeciders(evaluation, order, also);
+  const deciding = findCurrentDeciders(evaluation, order, extraDeciders);
   const areListed = deciding.every(({ approvers }) => userIds.every((userId) => approvers.includes(userId)));
   const away = areListed ? new Map() : standIns;
   const people = await loadPeople({ directory: context.directory, standIns: away }, deciding, userIds);
   return { now, order, evaluation, people };
 }
 
-/** Which of these people may decide. */
 export function evaluateRights(
   { now, order, evaluation, people }: DecisionContext,
   userIds: readonly string[],
-  also?: 'general',
+  extraDeciders?: 'general',
 ): ApproverRights {
   const question = {
-    requirements: findCurrentDeciders(evaluation, order, also),
+    requirements: findCurrentDeciders(evaluation, order, extraDeciders),
     requesters: listRequesters(order),
     userIds,
   };
@@ -264,16 +263,16 @@ export function evaluateRights(
 
 /**
  * Which of these people may approve or deny an order. The same people may retry, stop and settle it.
- * @param also `general`: people named in the settings may decide too, regardless of the rules
+ * @param extraDeciders `general`: people named in the settings may decide too, regardless of the rules
  */
 export async function findApprovers(
   context: OrdersContext,
   order: Order,
   userIds: readonly string[],
-  also?: 'general',
+  extraDeciders?: 'general',
 ): Promise<ApproverRights> {
-  const loaded = await loadDecisionContext(context, order, userIds, also);
-  return evaluateRights(loaded, userIds, also);
+  const loaded = await loadDecisionContext(context, order, userIds, extraDeciders);
+  return evaluateRights(loaded, userIds, extraDeciders);
 }
 
 /** The current requirements of a pending order, as shown to its approvers. */
@@ -340,10 +339,10 @@ export async function loadDecisionQueue(
   const [settings, standIns] = await Promise.all([deps.loadSettings(), deps.standIns.current(at)]);
   const general = [buildDefaultRequirement(settings, [])];
   const queries = orders.map((order) => {
-    const also = order.state === 'UNKNOWN' ? 'general' : undefined;
+    const extraDeciders = order.state === 'UNKNOWN' ? 'general' : undefined;
     return {
       order,
-      requirements: findDeciders(getRequestedRequirements(order, settings), settings, order, also),
+      requirements: findDeciders(getRequestedRequirements(order, settings), settings, order, extraDeciders),
     };
   });
   const all = [...general, ...queries.flatMap(({ requirements }) => requirements)];

@@ -10,7 +10,7 @@ import type { Names } from '../names/names.ts';
 import type { OrderImpact } from '../names/ports.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
 import type { OrdersContext } from '../orders/context.ts';
-import { type Order, WATCHED_TASKS } from '../orders/order.ts';
+import { type Order, WATCH_LIST_TASKS } from '../orders/order.ts';
 import { budgetsOnSendDay, computeCost, pickBudgetedItems } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { tryBuildStatement } from '../orders/statement.ts';
@@ -73,7 +73,7 @@ export async function loadBriefing(
       ? budgetsOnSendDay(orders, order)(pickBudgetedItems(order), pricing)
       : undefined,
     readTerm(expiry.findListed, order),
-    isWaiting ? names.impacts.forCard(order) : ('none' as const),
+    isWaiting ? names.impacts.loadForCard(order) : ('none' as const),
     isWaiting ? names.orderIncidents.listOpen(order) : [],
     loadDraftBriefing(orders, order),
     isWaiting ? loadMandatePreview(orders, order) : undefined,
@@ -106,11 +106,11 @@ export async function loadDraftBriefing(
   const [item, ...others] = order.items;
   const draft = { now: now(), statement: tryBuildStatement(order, serviceEndpoints), last: undefined };
   const isUndecided = state === 'PENDING' || state === 'DRAFT';
-  const isShown = isUndecided && WATCHED_TASKS.includes(task) && !isDemoContext(account.context);
+  const isShown = isUndecided && WATCH_LIST_TASKS.includes(task) && !isDemoContext(account.context);
   if (!isShown || item === undefined || others.length > 0) return { ...draft, restoreCost: undefined };
   const [[last], restoreCost] = await Promise.all([
     store.list({
-      ...{ viewer: 'system', name: item.name, tasks: WATCHED_TASKS },
+      ...{ viewer: 'system', name: item.name, tasks: WATCH_LIST_TASKS },
       ...{ states: ['SUCCEEDED'], isLive: true, limit: 1 },
     }),
     task === 'delete' ? priceOrder({ task: 'restore', names: [item.name], input: undefined }) : undefined,

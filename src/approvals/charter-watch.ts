@@ -19,7 +19,7 @@ export function createCharterWatch({ signing, keys, onChange, now, log }: Charte
   return async () => {
     const charter = await signing.loadCharterStatus();
     if (charter === undefined) return;
-    const status = charter.kind === 'lapsed' ? charter.problem : 'counts';
+    const status = charter.kind === 'invalid' ? charter.problem : 'valid';
     if (status === lastStatus) return;
     if (await keys.recordStatus(status, now())) {
       log.warn({ status }, 'the signed policy’s validity changed');

@@ -53,10 +53,10 @@ export interface LoggedCharter {
   readonly hash: string;
   readonly publisher: string | undefined;
   readonly signature: Assertion<CharterChallenge>;
-  readonly witness: string | undefined;
+  readonly botSignature: string | undefined;
 }
 
-export interface Witness {
+export interface BotSigner {
   sign(text: string): string;
   verify(text: string, signature: string): boolean;
 }
@@ -73,9 +73,9 @@ export function hashCharter(last: LoggedCharter | undefined): { readonly previou
 
 export type CharterStatus =
   | { readonly kind: 'none' }
-  | { readonly kind: 'counts' }
+  | { readonly kind: 'valid' }
   | {
-      readonly kind: 'lapsed';
+      readonly kind: 'invalid';
       readonly problem: CharterProblem;
       /** The last published policy and settings, as far as they can be trusted. */
       readonly last: Rules;
@@ -97,18 +97,18 @@ export function evaluateCharter(
   signed: LoggedCharter | undefined,
 ): CharterStatus {
   const newest = charters.at(-1);
-  if (newest === undefined && keys.isWhole) return { kind: 'none' };
+  if (newest === undefined && keys.isComplete) return { kind: 'none' };
   const last = signed?.rules ?? newest?.rules ?? rows;
-  if (!keys.isWhole) return { kind: 'lapsed', problem: 'events_missing', last };
-  if (signed !== newest) return { kind: 'lapsed', problem: 'not_signed', last };
+  if (!keys.isComplete) return { kind: 'invalid', problem: 'events_missing', last };
+  if (signed !== newest) return { kind: 'invalid', problem: 'not_signed', last };
   const isSame = hashJson(buildCharter(last, undefined)) === hashJson(buildCharter(rows, undefined));
-  return isSame ? { kind: 'counts' } : { kind: 'lapsed', problem: 'rows_differ', last };
+  return isSame ? { kind: 'valid' } : { kind: 'invalid', problem: 'rows_differ', last };
 }
 
 /** The last charter that is valid by itself. A signature stays valid if its signer leaves or retires the key. */
 export async function findLastValidCharter(
   { keys, charters }: SigningLog,
-  { witness, ...trust }: Omit<Trust, 'left'> & { readonly witness: Witness | undefined },
+  { botSigner, ...trust }: Omit<Trust, 'left'> & { readonly botSigner: BotSigner | undefined },
 ): Promise<LoggedCharter | undefined> {
   for (let at = charters.length - 1; at >= 0; at -= 1) {
     const charter = charters[at];
@@ -117,12 +117,12 @@ export async function findLastValidCharter(
     if (challenge.charter !== charter.hash || challenge.by === charter.publisher) continue;
     if (challenge.previous !== hashCharter(charters[at - 1]).previous) continue;
     if (
-      charter.witness === undefined ||
-      witness?.verify(formatWitnessText(challenge), charter.witness) !== true
+      charter.botSignature === undefined ||
+      botSigner?.verify(formatWitnessText(challenge), charter.botSignature) !== true
     )
       continue;
     // A missing event doesn't affect which charter was published last.
-    const log = { ...getLogAtCharter(keys, charter.n), isWhole: true };
+    const log = { ...getLogAtCharter(keys, charter.n), isComplete: true };
     const ring = await buildKeyRing(log, { ...trust, left: new Set() });
     if (findSigningKey(ring.validKeys, charter.signature, challenge.by) === undefined) continue;
     if ((await trust.verifier.verify(charter.signature)) !== undefined) return charter;
@@ -139,7 +139,7 @@ export interface EffectiveRules {
 export function buildRulesWithoutKeys(policy: Policy, settings: TeamSettings): EffectiveRules {
   return {
     settings,
-    policy: { ...policy, signsSettings: false, tags: findRuleTags(policy), lapsed: undefined },
+    policy: { ...policy, isCharterMissing: false, tags: findRuleTags(policy), charterProblem: undefined },
   };
 }
 
@@ -149,12 +149,12 @@ export function buildRulesWithKeys(
   start: ProtectedSettings,
   status: CharterStatus,
 ): EffectiveRules {
-  if (status.kind === 'counts') return buildRulesWithoutKeys(policy, settings);
+  if (status.kind === 'valid') return buildRulesWithoutKeys(policy, settings);
   if (status.kind === 'none') {
     const tags = findRuleTags(policy);
     return {
       settings: { ...settings, ...pickProtectedSettings(start) },
-      policy: { version: 0, rules: [], signsSettings: true, tags, lapsed: undefined },
+      policy: { version: 0, rules: [], isCharterMissing: true, tags, charterProblem: undefined },
     };
   }
   const { last, problem } = status;
@@ -165,9 +165,9 @@ export function buildRulesWithKeys(
     settings: { ...settings, ...pickProtectedSettings(last.settings), allowSelfApproval },
     policy: {
       ...last.policy,
-      signsSettings: false,
+      isCharterMissing: false,
       tags: [...new Set([...findRuleTags(last.policy), ...findRuleTags(policy)])],
-      lapsed: { problem, environment: { ...people, needed, tasks } },
+      charterProblem: { problem, environment: { ...people, needed, tasks } },
     },
   };
 }

@@ -47,7 +47,7 @@ export interface OrderSigningDeps {
   readonly now: () => Date;
 }
 
-/** What an approval is bound to besides the statement. For a paused order, the state after it is resumed. */
+/** The facts that an approval is bound to besides the statement. For a paused order, the state after it is resumed. */
 function buildApprovalBinding(order: Order): BoundTo {
   const { id, requesterId, earlierRequesters, account, retryOf, requirements, bulk, items, approvalRound } =
     order;
@@ -130,7 +130,6 @@ async function readKeys(context: SigningContext) {
   return { ...log, log: log.keys, left, unknown, ring: await loadRing(context, log.keys, left) };
 }
 
-/** The current settings and policy. */
 async function readEffectiveRules(context: SigningContext) {
   const rows = await context.readRows();
   if (context.trust !== undefined) return computeEffectiveRules(context, context.trust, rows);

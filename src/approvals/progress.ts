@@ -8,7 +8,6 @@ import { isGroup } from '../policy/policy.ts';
  * their own slot. A stand-in fills the slot of an absent approver, and can't have a stand-in for it.
  */
 
-/** A stand-in for an absent person. */
 export interface StandIn {
   readonly userId: string;
   /** The end, exclusive. */
@@ -27,7 +26,7 @@ export interface People {
 export interface ProgressContext {
   /** All requesters of the order and of the orders that it retries. */
   readonly requesters: ReadonlySet<string>;
-  /** Approvers' user ids, in any order. */
+  /** Approvers' user IDs, in any order. */
   readonly approvals: readonly string[];
   /** Approvers with a valid signature. Only they can meet signed requirements. */
   readonly signers: ReadonlySet<string>;

@@ -1,7 +1,7 @@
 import type { TeamSettings } from '../config/environment.ts';
 import { removeDuplicates } from '../lib/collections.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
-import { type Order, type OrderTaskName, waitsForScheduledTime } from '../orders/order.ts';
+import { isWaitingForChosenTime, type Order, type OrderTaskName } from '../orders/order.ts';
 import type { Directory, RuleFacts } from '../orders/ports.ts';
 import { findTask } from '../orders/tasks.ts';
 import {
@@ -36,9 +36,12 @@ export interface RequirementSources {
   readonly ruleFacts: RuleFacts;
 }
 
-export function toPolicySettings(settings: TeamSettings, { signsSettings }: EffectivePolicy): PolicySettings {
+export function toPolicySettings(
+  settings: TeamSettings,
+  { isCharterMissing }: EffectivePolicy,
+): PolicySettings {
   return {
-    signed: signsSettings,
+    signed: isCharterMissing,
     approvalTasks: settings.approvalTasks,
     approvers: settings.approvers,
     silentApprovers: settings.silentApprovers,
@@ -133,7 +136,7 @@ async function buildPolicyQueries(
 function requireOtherApprover(
   requirements: Requirements,
   settings: TeamSettings,
-  { signsSettings }: EffectivePolicy,
+  { isCharterMissing }: EffectivePolicy,
   { task, names }: EvaluationInput,
 ): Requirements {
   if (requirements.outcome === 'refuse') return requirements;
@@ -144,7 +147,7 @@ function requireOtherApprover(
       : addRequirement(settings, requirements, {
           ...buildDefaultRequirement(settings, names),
           rule: { kind: 'mandate' },
-          signed: signsSettings,
+          signed: isCharterMissing,
         });
   return isMandate
     ? {
@@ -171,10 +174,10 @@ function addEnvironment(
   requirements: Requirements,
   { task, names }: FactOrder<OrderTaskName>,
   settings: TeamSettings,
-  { lapsed }: EffectivePolicy,
+  { charterProblem }: EffectivePolicy,
 ): Requirements {
-  if (lapsed === undefined) return requirements;
-  const { tasks, needed, ...requested } = lapsed.environment;
+  if (charterProblem === undefined) return requirements;
+  const { tasks, needed, ...requested } = charterProblem.environment;
   const isListed = tasks.includes(task);
   if (!isListed && needsSignatures(requirements)) return requirements;
   return mergeStricter(requirements, {
@@ -193,11 +196,11 @@ function addEnvironment(
  * environment's settings.
  */
 export function buildEnvironmentRequirement(
-  { lapsed }: EffectivePolicy,
+  { charterProblem }: EffectivePolicy,
   names: readonly string[],
 ): Requirement | undefined {
-  if (lapsed === undefined) return undefined;
-  const { tasks, needed, ...requested } = lapsed.environment;
+  if (charterProblem === undefined) return undefined;
+  const { tasks, needed, ...requested } = charterProblem.environment;
   const rule = { kind: 'environment' } as const;
   return { rule, names, ...requested, needed: tasks.length > 0 ? needed : 1, signed: true };
 }
@@ -311,7 +314,7 @@ export async function loadCurrentEvaluation(
 
 /** Loads an order's requirements. Only orders that wait for people or for their time are evaluated again. */
 export async function loadEvaluation(deps: RequirementSources, order: Order): Promise<CurrentEvaluation> {
-  if (isWaiting(order) || waitsForScheduledTime(order)) return loadCurrentEvaluation(deps, order);
+  if (isWaiting(order) || isWaitingForChosenTime(order)) return loadCurrentEvaluation(deps, order);
   const settings = getTaskSettings(order, await deps.loadSettings());
   const requested = getRequestedRequirements(order, settings);
   const { policyVersion } = order;

@@ -134,7 +134,7 @@ const peopleAndGroups = z
   .transform(splitList)
   .refine(
     (ids) => ids.every((id) => /^[UWS][A-Z0-9]{2,}$/.test(id)),
-    'must be Slack user ids (U…) or user-group ids (S…), separated by commas',
+    'must be Slack user IDs (U…) or user-group IDs (S…), separated by commas',
   )
   .readonly();
 
@@ -342,7 +342,7 @@ const environment = z.object({
     .transform(splitList)
     .refine(
       (ids) => ids.every((id) => /^[UW][A-Z0-9]{2,}$/.test(id)),
-      'must be Slack user ids, separated by commas',
+      'must be Slack user IDs, separated by commas',
     )
     .default([]),
   ALLOW_ORG_MEMBERS: yesOrNo.default(false),

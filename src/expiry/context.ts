@@ -15,7 +15,7 @@ export interface ExpiryContext extends NamesContext {
   readonly publicUrl: string;
   readonly formatEvent: CalendarFormat['formatEvent'];
   /** Finds whether a mandate renews a name at its expiry. */
-  readonly mandated: () => Promise<(name: CalendarName) => boolean>;
+  readonly loadMandateCheck: () => Promise<(name: CalendarName) => boolean>;
   readonly settings: () => Promise<TeamSettings>;
   readonly lookUpAdded: () => void;
 }

@@ -6,11 +6,17 @@ import { utcDay } from '../zones/calendar-day.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
 import { renewalsByMonth } from './chart.ts';
 import { type Day, reminderEnd } from './days.ts';
-import { AFTER_EXPIRY, DISPUTED_CODE, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
-import { isUnanswered, ownerDay } from './owner-question.ts';
-import { byUrgency, type DueReminder, dueReminders, planReminders, type ReminderSchedule } from './plan.ts';
+import { AFTER_EXPIRY, DISPUTED_CODE, isDisputeCode, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
+import { buildOwnerDay, isUnanswered } from './owner-question.ts';
 import {
-  COMMON,
+  compareUrgency,
+  type DueReminder,
+  dueReminders,
+  planReminders,
+  type ReminderSchedule,
+} from './plan.ts';
+import {
+  DEFAULT_DESTINATION,
   type PlannedReminder,
   type ReminderClaim,
   type ReminderStore,
@@ -47,7 +53,7 @@ export async function openDigest({
   const { reminderChannel, reminderCron, reminderTimezone } = await settings();
   if (reminderChannel === undefined) return;
   const scheduledFor = lastScheduled(reminderCron, reminderTimezone, now());
-  await reminders.open(scheduledFor.toISOString(), now());
+  await reminders.openDigest(scheduledFor.toISOString(), now());
 }
 
 /** @property day of the messages to owners */
@@ -58,9 +64,9 @@ export interface DigestSchedule extends ReminderSchedule {
 
 export interface DigestBatch {
   readonly planned: readonly PlannedReminder[];
-  readonly moreNames: boolean;
+  readonly hasMoreNames: boolean;
   /** There are more renewals that the registry doesn't show. */
-  readonly moreDisputed: boolean;
+  readonly hasMoreDisputed: boolean;
 }
 
 /** A digest accepts more names for this long after `collectMs` has passed. */
@@ -75,39 +81,49 @@ export async function nextBatch(
   reminders: ReminderStore,
   digestId: string,
   options: DigestSchedule,
-  commonChannel: string | undefined,
+  reminderChannel: string | undefined,
 ): Promise<DigestBatch | Date | undefined> {
   const { now } = options;
   const before = new Date(now.getTime() - RENEWAL_DISPUTE_DAYS * DAY_MS);
   const [left, claimedAt, { due, more }, disputed] = await Promise.all([
-    reminders.planned(digestId),
-    reminders.lastClaimedAt(digestId),
+    reminders.listPlanned(digestId),
+    reminders.findLastClaimTime(digestId),
     collectDue(reminders, options),
-    reminders.disputed(before, now, MAX_DISPUTED),
+    reminders.listDisputed(before, now, MAX_DISPUTED),
   ]);
-  if (left.length > 0) return { planned: left, moreNames: due.length > 0, moreDisputed: disputed.length > 0 };
-  const collectedAt = new Date((claimedAt ?? new Date(0)).getTime() + options.collectMs);
-  // A claim in the future was made before the clock was set back.
-  if (claimedAt !== undefined && claimedAt <= now && now < collectedAt) return collectedAt;
-  // After a longer pause, such as a restart, the next digest includes the due names: nobody reads yesterday's thread.
-  const isLate = claimedAt !== undefined && now.getTime() - collectedAt.getTime() > LATE_MS;
-  if (isLate) {
-    await reminders.free(digestId);
+  if (left.length > 0)
+    return { planned: left, hasMoreNames: due.length > 0, hasMoreDisputed: disputed.length > 0 };
+  const claimAt = nextClaimAt(claimedAt, options);
+  if (claimAt === undefined) {
+    await reminders.releaseClaims(digestId);
     return undefined;
   }
+  if (claimAt > now) return claimAt;
   const claims = [
-    ...due.map((each) => toClaim(each, commonChannel, options)),
+    ...due.map((each) => toClaim(each, reminderChannel, options)),
     ...disputed.map((domain) => disputeClaim(domain, now)),
   ];
   if ((await reminders.claim(digestId, claims, now)) > 0)
     return {
-      planned: await reminders.planned(digestId),
-      moreNames: more,
-      moreDisputed: disputed.length === MAX_DISPUTED,
+      planned: await reminders.listPlanned(digestId),
+      hasMoreNames: more,
+      hasMoreDisputed: disputed.length === MAX_DISPUTED,
     };
   // The other claims are for names that now lapse or aren't watched any more.
-  await reminders.free(digestId);
+  await reminders.releaseClaims(digestId);
   return undefined;
+}
+
+/** @returns undefined if it is too late for this digest */
+export function nextClaimAt(
+  claimedAt: Date | undefined,
+  { now, collectMs }: Pick<DigestSchedule, 'now' | 'collectMs'>,
+): Date | undefined {
+  // A claim in the future was made before the clock was set back.
+  if (claimedAt === undefined || claimedAt > now) return now;
+  const collectedAt = new Date(claimedAt.getTime() + collectMs);
+  // After a longer pause, such as a restart, the next digest includes the due names: nobody reads yesterday's thread.
+  return now.getTime() - collectedAt.getTime() > LATE_MS ? undefined : collectedAt;
 }
 
 export interface DueReminders {
@@ -124,17 +140,17 @@ export async function dropOutdated(
   planned: readonly PlannedReminder[],
   options: ReminderSchedule,
 ): Promise<DueReminders> {
-  const disputed = planned.filter(({ key }) => key.threshold >= DISPUTED_CODE);
-  const rest = planned.filter(({ key }) => key.threshold < DISPUTED_CODE);
-  const due = dueAsClaimed(rest, options);
+  const disputed = planned.filter(({ key }) => isDisputeCode(key.threshold));
+  const rest = planned.filter(({ key }) => !isDisputeCode(key.threshold));
+  const due = filterStillDue(rest, options);
   const stillPlanned = new Set(due.map(({ watched }) => watched));
-  const gone = rest.filter((each) => !stillPlanned.has(each)).map(({ key }) => key);
-  if (gone.length > 0) await reminders.free(digestId, gone);
+  const outdated = rest.filter((each) => !stillPlanned.has(each)).map(({ key }) => key);
+  if (outdated.length > 0) await reminders.releaseClaims(digestId, outdated);
   return { due, disputed };
 }
 
 /** Claimed reminders that are still due, most urgent first. */
-export function dueAsClaimed<Planned extends PlannedReminder>(
+export function filterStillDue<Planned extends PlannedReminder>(
   planned: readonly Planned[],
   options: ReminderSchedule,
 ): readonly DueReminder<Planned>[] {
@@ -170,22 +186,27 @@ export function assignMessages(
   ];
 }
 
-function toClaim(due: Due, commonChannel: string | undefined, schedule: DigestSchedule): ReminderClaim {
+export function toClaim(
+  due: Due,
+  reminderChannel: string | undefined,
+  schedule: DigestSchedule,
+): ReminderClaim {
   const { name, expiry, threshold, watched, lastThreshold, phase } = due;
   const isLast = lastThreshold || phase !== 'registered';
   const owner = watched.ownerLeftAt === undefined ? watched.owner : undefined;
-  const own = watched.channel ?? owner ?? COMMON;
-  const destination = own === commonChannel ? COMMON : own;
+  const own = watched.channel ?? owner ?? DEFAULT_DESTINATION;
+  const destination = own === reminderChannel ? DEFAULT_DESTINATION : own;
   const end = reminderEnd(watched);
   return {
     name,
     expiry,
     threshold,
     destination,
-    purpose: watched.channel === undefined && owner !== undefined ? ownerDay(owner, schedule.day) : '',
+    purpose: watched.channel === undefined && owner !== undefined ? buildOwnerDay(owner, schedule.day) : '',
     // Anyone may set a name's channel or owner, so neither must hide a name that is about to be lost.
-    isCopied: destination !== COMMON && (isLast || isUnanswered(watched, { end, threshold }, schedule)),
-    lastIn: isLast ? phase : undefined,
+    isCopied:
+      destination !== DEFAULT_DESTINATION && (isLast || isUnanswered(watched, { end, threshold }, schedule)),
+    lastReminderPhase: isLast ? phase : undefined,
   };
 }
 
@@ -200,14 +221,14 @@ export async function collectDue(
     return found.size > MAX_NAMES;
   };
   const finish = (more: boolean) => ({
-    due: [...found.values()].sort(byUrgency).slice(0, MAX_NAMES),
+    due: [...found.values()].sort(compareUrgency).slice(0, MAX_NAMES),
     more,
   });
 
   const since = new Date(options.now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS);
-  for await (const batch of reminders.deletedCandidates(since)) if (take(batch)) return finish(true);
+  for await (const batch of reminders.streamDeletedCandidates(since)) if (take(batch)) return finish(true);
   const ranges = candidateRanges(options).toSorted(compareRescuability);
-  for await (const batch of reminders.candidates(ranges)) if (take(batch)) return finish(true);
+  for await (const batch of reminders.streamCandidates(ranges)) if (take(batch)) return finish(true);
   return finish(false);
 }
 
@@ -217,10 +238,9 @@ function compareRescuability(a: CandidateRange, b: CandidateRange): number {
 }
 
 function urgency({ threshold }: CandidateRange): number {
-  if (threshold >= 0) return threshold;
   const phase = AFTER_EXPIRY.find((mark) => mark.threshold === threshold)?.phase;
-  if (phase === 'redemption') return -3_000 + threshold;
-  return phase === 'pending_delete' || phase === 'released' ? 100_000 : -2_000 + threshold;
+  if (phase === 'pending_delete' || phase === 'released') return Number.POSITIVE_INFINITY;
+  return phase === 'redemption' ? threshold - 1_000 : threshold;
 }
 
 function disputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Date): ReminderClaim {
@@ -230,10 +250,10 @@ function disputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Da
     name,
     expiry: day,
     threshold: DISPUTED_CODE + weeks,
-    destination: COMMON,
+    destination: DEFAULT_DESTINATION,
     purpose: '',
     isCopied: false,
-    lastIn: undefined,
+    lastReminderPhase: undefined,
   };
 }
 

@@ -1,4 +1,5 @@
 import { DAY_MS } from '../lib/duration.ts';
+import { isSameExpiry } from '../names/dates.ts';
 import { lookUpAtRegistry, lookUpMissingDns } from '../names/lookup.ts';
 import { createTimeLimit } from '../names/time-limit.ts';
 import type { Order } from '../orders/order.ts';
@@ -10,10 +11,16 @@ import type { ExpiryContext } from './context.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
 import { canBeSaved, compareDeadlines, type Deadline, findDeadline, isRenewable } from './deadline.ts';
 import { feedAddress, openFeed } from './feed.ts';
-import { followOrder } from './follow.ts';
 import type { ImportReport } from './import.ts';
-import { DISPUTED_CODE } from './marks.ts';
-import { COMMON, type Destination, type ListCounts, type ListRange, type WatchedDomain } from './ports.ts';
+import { isDisputeCode } from './marks.ts';
+import {
+  DEFAULT_DESTINATION,
+  type Destination,
+  type ListCounts,
+  type ListRange,
+  type WatchedDomain,
+} from './ports.ts';
+import { updateWatchList } from './update-watch-list.ts';
 import * as list from './watch-list.ts';
 
 export interface ListedName {
@@ -83,11 +90,11 @@ export function createExpiry(context: ExpiryContext) {
       return domain && listed(domain, context.now(), zone);
     },
     list: (days: number, offset: number, limit: number) => listPage(context, days, offset, limit),
-    renewable: (digestId: string, destination: Destination = COMMON) =>
+    renewable: (digestId: string, destination: Destination = DEFAULT_DESTINATION) =>
       renewable(context, digestId, destination),
     /** Names that can be renewed and have no decision yet, most urgent first. */
     filterRenewable: (names: readonly string[]) => filterRenewable(context, names),
-    loadMessageNames: (digestId: string, destination: Destination = COMMON) =>
+    loadMessageNames: (digestId: string, destination: Destination = DEFAULT_DESTINATION) =>
       loadMessageNames(context, digestId, destination),
     loadNextExpiring: (limit: number) => loadNextExpiring(context, limit),
     /** Renewals in the current month and the next eleven. */
@@ -99,8 +106,8 @@ export function createExpiry(context: ExpiryContext) {
     /** @returns undefined for an unknown token */
     openFeed: (token: string) => openFeed(context, token),
     /** Updates the watch list after an order succeeded. */
-    async follow(order: Order, n: number): Promise<void> {
-      const name = await followOrder(context, order, n);
+    async updateAfterOrder(order: Order, n: number): Promise<void> {
+      const name = await updateWatchList(context, order, n);
       // Looked up first, ahead of names from an earlier import.
       if (name !== undefined) await lookUpWatched(context, name);
     },
@@ -127,7 +134,7 @@ async function lookUpWatched(
   const { signal, log } = context;
   const until = timeoutMs === undefined ? signal : createTimeLimit(signal, timeoutMs);
   await lookUp(context, name, until).catch((err: unknown) => {
-    if (!until.aborted) log.error({ err, name }, 'looking up a watched name');
+    if (!until.aborted) log.error({ err, name }, 'looking up a watched name failed');
   });
 }
 
@@ -146,7 +153,7 @@ function listed(domain: WatchedDomain, now: Date, zone: string): ListedName {
   };
 }
 
-function byUrgency(domains: readonly WatchedDomain[], now: Date, zone: string): ListedName[] {
+function sortByUrgency(domains: readonly WatchedDomain[], now: Date, zone: string): ListedName[] {
   return domains
     .map((domain) => listed(domain, now, zone))
     .sort((a, b) => compareDeadlines(a.deadline, b.deadline));
@@ -177,12 +184,12 @@ async function listPage(
   const now = context.now();
   const range = listRange(now, daysAfter(now, days + 1));
   const [domains, counts, zone] = await Promise.all([
-    context.watchList.page(range, offset, limit),
+    context.watchList.listPage(range, offset, limit),
     context.watchList.count(range),
     timeZone(context),
   ]);
   // Pages are sorted by expiry day, but the deadline of a deleted name is a different day.
-  return { names: byUrgency(domains, now, zone), ...counts };
+  return { names: sortByUrgency(domains, now, zone), ...counts };
 }
 
 /** A digest's names at one destination that can be renewed and have no decision yet. */
@@ -191,9 +198,9 @@ async function renewable(
   digestId: string,
   destination: Destination,
 ): Promise<readonly ListedName[]> {
-  const claimed = await context.reminders.remindersOf(digestId, destination);
+  const claimed = await context.reminders.listReminderKeys(digestId, destination);
   // A renewal that the registry doesn't show yet must not be paid twice.
-  const due = claimed.filter(({ threshold }) => threshold < DISPUTED_CODE);
+  const due = claimed.filter(({ threshold }) => !isDisputeCode(threshold));
   const days = new Map(due.map(({ name, expiry }) => [name, expiry]));
   const renewable = await filterRenewable(context, [...days.keys()]);
   return renewable.filter(({ domain }) => hasSameExpiry(domain, days.get(domain.name)));
@@ -217,12 +224,12 @@ async function loadMessageNames(
   digestId: string,
   destination: Destination,
 ): Promise<readonly ListedName[]> {
-  const claimed = await context.reminders.remindersOf(digestId, destination);
+  const claimed = await context.reminders.listReminderKeys(digestId, destination);
   const [domains, zone] = await Promise.all([
     context.watchList.findMany([...new Set(claimed.map(({ name }) => name))]),
     timeZone(context),
   ]);
-  return byUrgency(domains, context.now(), zone);
+  return sortByUrgency(domains, context.now(), zone);
 }
 
 /** Names that will be lost next but can still be saved: they expire within a year, have expired or were deleted. */
@@ -230,11 +237,11 @@ async function loadNextExpiring(context: ExpiryContext, limit: number): Promise<
   const now = context.now();
   const zone = await timeZone(context);
   const [ended, coming] = await Promise.all([
-    context.watchList.page(listRange(now, now), 0, MAX_ENDED),
+    context.watchList.listPage(listRange(now, now), 0, MAX_ENDED),
     loadUndecided(context, limit),
   ]);
   const names = new Map([...ended, ...coming].map((domain) => [domain.name, domain]));
-  return byUrgency([...names.values()].filter(isUndecided), now, zone)
+  return sortByUrgency([...names.values()].filter(isUndecided), now, zone)
     .filter(({ deadline }) => deadline !== undefined && canBeSaved(deadline))
     .slice(0, limit);
 }
@@ -248,15 +255,15 @@ async function loadUndecided(
   const range = { ...listRange(now, daysAfter(now, 366)), from: now };
   const found: WatchedDomain[] = [];
   for (let offset = 0; found.length < limit; offset += PAGE) {
-    const page = await watchList.page(range, offset, PAGE);
+    const page = await watchList.listPage(range, offset, PAGE);
     found.push(...page.filter(isUndecided));
     if (page.length < PAGE) break;
   }
   return found;
 }
 
-function isUndecided(domain: WatchedDomain): boolean {
-  return toLifeDates(domain) !== undefined && domain.lapse?.confirmed === undefined;
+function isUndecided({ lapse }: WatchedDomain): boolean {
+  return lapse?.confirmed === undefined;
 }
 
 /** Before the expiry and in the auto-renew grace period, a renewal keeps a name; after that, only a restore does. */
@@ -274,9 +281,5 @@ function toLifeDates({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifeD
 
 /** Whether the name hasn't been renewed since the digest. */
 function hasSameExpiry({ expiry }: WatchedDomain, claimed: Day | undefined): boolean {
-  return (
-    expiry !== undefined &&
-    claimed !== undefined &&
-    Math.abs(expiry.at.getTime() - Date.parse(claimed)) < 30 * DAY_MS
-  );
+  return expiry !== undefined && claimed !== undefined && isSameExpiry(expiry.at, new Date(claimed));
 }

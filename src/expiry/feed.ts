@@ -18,7 +18,7 @@ export async function feedAddress(context: ExpiryContext, userId: string, reset:
   const fresh = () => newRecord(context, userId);
   if (!reset) {
     const record =
-      (await context.feeds.find(userId)) ?? (await context.feeds.keepFirst(fresh().record, context.now()));
+      (await context.feeds.find(userId)) ?? (await context.feeds.saveIfAbsent(fresh().record, context.now()));
     try {
       return feedUrl(context, context.vault.open(record.sealed, owner(context, userId)));
     } catch (error) {
@@ -40,9 +40,11 @@ export async function openFeed(
   const now = context.now();
   const [{ reminderTimezone: timeZone }, isMandated] = await Promise.all([
     context.settings(),
-    context.mandated(),
+    context.loadMandateCheck(),
   ]);
-  const names = context.watchList.calendarNames(new Date(now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS));
+  const names = context.watchList.streamCalendarNames(
+    new Date(now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS),
+  );
   return calendarFeed(marked(names, isMandated), { now, timeZone, formatEvent: context.formatEvent });
 }
 

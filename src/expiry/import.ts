@@ -83,8 +83,8 @@ export async function parseImport(text: string): Promise<ImportReport | { readon
   const at = lines.findIndex((line) => !isSkipped(line) && !SEPARATOR_LINE.test(line));
   const cells = roughCells(lines[at] ?? '');
   if (cells.some(isHeading)) {
-    const csv = lines.map((line, index) => (index < at && line.trim().startsWith('#') ? '' : line));
-    return readTable(csv.join('\n'));
+    const above = lines.slice(0, at).map((line) => (line.trim().startsWith('#') ? '' : line));
+    return readTable([...above, ...lines.slice(at)].join('\n'));
   }
   if (cells.length > 1 && !cells.some(isNameOrDate))
     return { issue: { line: at + 1, code: 'unknown_headings', headings: cells } };

@@ -20,6 +20,10 @@ export interface Mark {
  */
 export const DISPUTED_CODE = 100_000;
 
+export function isDisputeCode(threshold: number): boolean {
+  return threshold >= DISPUTED_CODE;
+}
+
 /** One mark at the start of each phase, and more while the name can still be saved. */
 export const AFTER_EXPIRY: readonly Mark[] = [
   { threshold: -1, phase: 'auto_renew_grace' },

@@ -16,12 +16,12 @@ import { lastScheduled } from './schedule.ts';
 /* Asks owners whether they still need a name. */
 
 /** Identifies an owner's messages of one day. The first one starts a thread for the others. */
-export function ownerDay(owner: string, day: Day): string {
+export function buildOwnerDay(owner: string, day: Day): string {
   return `${owner} ${day}`;
 }
 
-/** The owner of {@link ownerDay}. */
-export function ownerOfDay(subject: string): string {
+/** The owner of {@link buildOwnerDay}. */
+export function parseOwner(subject: string): string {
   return subject.split(' ')[0] ?? '';
 }
 
@@ -71,20 +71,24 @@ export function isUnanswered(
  * is asked at night. Idempotent across processes.
  */
 export async function askOwners(
-  reminders: Pick<ReminderStore, 'unasked' | 'ask'>,
+  reminders: Pick<ReminderStore, 'listUnasked' | 'queueQuestions'>,
   settings: TeamSettings,
   at: Date,
 ): Promise<void> {
   const { reminderDays: thresholds, reminderTimezone: timeZone } = settings;
   const { scheduled, day } = dayOfMessages(settings, at);
   const until = new Date(at.getTime() + (Math.max(0, ...thresholds) + 2) * DAY_MS);
-  const found = await reminders.unasked(day, new Date(at.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS), until);
+  const found = await reminders.listUnasked(
+    day,
+    new Date(at.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS),
+    until,
+  );
   const due = found.filter((domain) => needsOwnerQuestion(domain, { now: scheduled, thresholds, timeZone }));
   const { errors } = await settleEach(
     groupBy(due, ({ owner = '' }) => owner),
     async ([owner, domains]) => {
       const names = new Map(domains.map((domain) => [domain.name, utcDay(getExpiry(domain) ?? at)]));
-      await reminders.ask({ owner, subject: ownerDay(owner, day), names, at });
+      await reminders.queueQuestions({ owner, subject: buildOwnerDay(owner, day), names, at });
     },
   );
   throwIfAny(errors);
@@ -97,7 +101,7 @@ export async function askBetweenDigests({
   now,
 }: {
   readonly settings: () => Promise<TeamSettings>;
-  readonly reminders: Pick<ReminderStore, 'unasked' | 'ask' | 'isComplete'>;
+  readonly reminders: Pick<ReminderStore, 'listUnasked' | 'queueQuestions' | 'isComplete'>;
   readonly now: () => Date;
 }): Promise<void> {
   const team = await settings();

@@ -88,7 +88,7 @@ export function planReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
   options: ReminderSchedule,
 ): DueReminder<Watched>[] {
-  return [...dueReminders(watched, options)].sort(byUrgency);
+  return [...dueReminders(watched, options)].sort(compareUrgency);
 }
 
 /** Like {@link planReminders}, but in the given order, for lists that are read in parts. */
@@ -206,7 +206,7 @@ function findDueAfter(
 }
 
 function wasReminded({ remindedThresholds }: WatchedName, threshold: number): boolean {
-  return remindedThresholds.some((said) => said <= threshold);
+  return remindedThresholds.some((reminded) => reminded <= threshold);
 }
 
 /** Snoozes last whole days: one that ends in the afternoon must not hide the name from that morning's digest. */
@@ -226,7 +226,7 @@ function restoreUntil(life: Lifecycle): Day | undefined {
 }
 
 /** Most urgent first. */
-export function byUrgency(a: DueReminder, b: DueReminder): number {
+export function compareUrgency(a: DueReminder, b: DueReminder): number {
   return (
     URGENCY[a.phase] - URGENCY[b.phase] ||
     (a.phase === 'registered' ? a.daysLeft - b.daysLeft : 0) ||

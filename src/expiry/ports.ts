@@ -28,7 +28,7 @@ export interface WatchedDomain extends NameDates, OwnedName {
 }
 
 /** How a successful order changes a name. */
-export interface FollowedName {
+export interface WatchListChange {
   readonly after: WatchedDomain;
   /** The new owner and note, set by the requester. */
   readonly details?: { readonly change: DetailsChange; readonly by: string } | undefined;
@@ -56,38 +56,38 @@ export interface ListCounts {
 export interface OwnerlessCounts {
   readonly none: number;
   /** Names whose owner has left. */
-  readonly left: number;
+  readonly ownerLeft: number;
 }
 
 export interface WatchListStore {
   find(name: string): Promise<WatchedDomain | undefined>;
   findMany(names: readonly string[]): Promise<readonly WatchedDomain[]>;
   /** The earliest known expiry. */
-  firstExpiry(names: readonly string[]): Promise<Date | undefined>;
+  findFirstExpiry(names: readonly string[]): Promise<Date | undefined>;
   countWatched(): Promise<number>;
   /**
    * Sorted by expiry; then names deleted early, then names without a date. A team may have deleted many names on
    * purpose, so these don't come first.
    */
-  page(range: ListRange, offset: number, limit: number): Promise<readonly WatchedDomain[]>;
+  listPage(range: ListRange, offset: number, limit: number): Promise<readonly WatchedDomain[]>;
   /** Without names that will lapse. */
   countUndated(): Promise<number>;
   countOwnerless(): Promise<OwnerlessCounts>;
-  /** Number of names in {@link WatchListStore.page}. */
+  /** Number of names in {@link WatchListStore.listPage}. */
   count(range: ListRange): Promise<ListCounts>;
   /** By month (YYYY-MM) in the time zone, without names that will lapse. */
   countByMonth(from: Date, until: Date, timeZone: string): Promise<readonly (readonly [string, number])[]>;
   /** Sorted by date; read in batches. */
-  calendarNames(from: Date): AsyncIterable<CalendarName>;
+  streamCalendarNames(from: Date): AsyncIterable<CalendarName>;
   /**
    * Updates the list after an order succeeded, once per (order, item).
    * @returns false if it was already done
    */
-  follow(
+  updateAfterOrder(
     orderId: string,
     n: number,
     now: Date,
-    change: (known: WatchedDomain | undefined) => FollowedName | undefined,
+    change: (known: WatchedDomain | undefined) => WatchListChange | undefined,
   ): Promise<boolean>;
 }
 
@@ -107,10 +107,10 @@ export interface ReminderKey {
   readonly threshold: number;
 }
 
-/** A channel, a person, or {@link COMMON}. */
+/** A channel, a person, or {@link DEFAULT_DESTINATION}. */
 export type Destination = string;
 /** The reminder channel. */
-export const COMMON: Destination = '';
+export const DEFAULT_DESTINATION: Destination = '';
 
 /** The notification purpose of the monthly chart in a digest's thread. */
 export const MONTHS = 'months';
@@ -122,7 +122,7 @@ export interface ReminderClaim extends ReminderKey {
   /** Also posted in the reminder channel. */
   readonly isCopied: boolean;
   /** The name's phase if this is a last reminder, which is also sent to webhooks. */
-  readonly lastIn: LifePhase | undefined;
+  readonly lastReminderPhase: LifePhase | undefined;
 }
 
 /** A claimed reminder, or its copy in the reminder channel, with the name's current state. */
@@ -150,33 +150,33 @@ export interface ReminderStore {
    * Makes a scheduled digest due, unless one exists for that time or later. The first call makes none due and only
    * records the time.
    */
-  open(digestId: string, now: Date): Promise<void>;
+  openDigest(digestId: string, now: Date): Promise<void>;
   /** Whether this digest, or a later one, has nothing left to send. */
   isComplete(digestId: string): Promise<boolean>;
   /** The digest before the given one. */
-  previous(digestId: string): Promise<string | undefined>;
-  candidates(ranges: readonly CandidateRange[]): AsyncIterable<readonly WatchedReminder[]>;
+  findPrevious(digestId: string): Promise<string | undefined>;
+  streamCandidates(ranges: readonly CandidateRange[]): AsyncIterable<readonly WatchedReminder[]>;
   /** Deleted names that may be due. */
-  deletedCandidates(since: Date): AsyncIterable<readonly WatchedReminder[]>;
+  streamDeletedCandidates(since: Date): AsyncIterable<readonly WatchedReminder[]>;
   /**
    * Names renewed before `before` whose renewal the registry still doesn't show. Each is reported once a week, counted
    * from the renewal.
    */
-  disputed(before: Date, now: Date, limit: number): Promise<readonly WatchedDomain[]>;
+  listDisputed(before: Date, now: Date, limit: number): Promise<readonly WatchedDomain[]>;
   /**
    * Claims reminders for an open digest. A reminder belongs to one digest.
    * @returns the number claimed
    */
   claim(digestId: string, claims: readonly ReminderClaim[], now: Date): Promise<number>;
-  lastClaimedAt(digestId: string): Promise<Date | undefined>;
+  findLastClaimTime(digestId: string): Promise<Date | undefined>;
   /**
    * Claimed but not sent.
    * @param purpose only this message's reminders
    */
-  planned(digestId: string, purpose?: string): Promise<readonly PlannedReminder[]>;
+  listPlanned(digestId: string, purpose?: string): Promise<readonly PlannedReminder[]>;
   assign(digestId: string, purpose: string, reminders: readonly PlannedReminder[]): Promise<void>;
   /** Reminders in an owner's messages of one day. */
-  remindedIn(subject: string): Promise<readonly PlannedReminder[]>;
+  listOwnerReminders(subject: string): Promise<readonly PlannedReminder[]>;
   /**
    * Redirects reminders that can't be sent to their owner to the reminder channel, unless they are copied there anyway.
    */
@@ -187,17 +187,17 @@ export interface ReminderStore {
    * Releases unsent claims.
    * @param keys default: all of the digest
    */
-  free(digestId: string, keys?: readonly ReminderKey[]): Promise<void>;
+  releaseClaims(digestId: string, keys?: readonly ReminderKey[]): Promise<void>;
   /** The last digest that included the monthly chart. */
-  latestWithMonths(): Promise<string | undefined>;
-  remindersOf(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
+  findLatestWithChart(): Promise<string | undefined>;
+  listReminderKeys(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
   /**
    * Names that have an owner, end within a range and have no question yet. Leaves out owners who already have messages
    * of that day.
    */
-  unasked(day: Day, from: Date, until: Date): Promise<readonly WatchedDomain[]>;
+  listUnasked(day: Day, from: Date, until: Date): Promise<readonly WatchedDomain[]>;
   /** Queues one message, unless the owner already has messages of that day. */
-  ask(questions: NewQuestions): Promise<void>;
+  queueQuestions(questions: NewQuestions): Promise<void>;
   /** The names that an owner is asked about on one day and still owns, sorted by expiry. */
   loadQuestions(subject: string): Promise<readonly WatchedDomain[]>;
 }
@@ -215,11 +215,11 @@ export interface DigestPart {
   readonly disputed: readonly WatchedDomain[];
 }
 
-export interface DigestMore extends DigestPart {
+export interface DigestReply extends DigestPart {
   /** Names still to be posted. */
-  readonly left: number;
+  readonly remainingCount: number;
   /** More names follow. */
-  readonly more: boolean;
+  readonly hasMore: boolean;
 }
 
 export interface DigestHead extends DigestPart {
@@ -227,12 +227,12 @@ export interface DigestHead extends DigestPart {
   readonly all: readonly DueReminder<WatchedReminder>[];
   readonly total: number;
   /** More names or disputed renewals follow. */
-  readonly more: boolean;
+  readonly hasMore: boolean;
   /** Names without an owner, mandate or order: they are lost unless someone acts. */
   readonly uncovered: readonly string[];
   /** Number of watched names without a date, which get no reminders. */
   readonly undated: number;
-  /** Number of watched names that need an owner; undefined outside the common channel. */
+  /** Number of watched names that need an owner; undefined outside the reminder channel. */
   readonly ownerless?: OwnerlessCounts | undefined;
 }
 
@@ -250,9 +250,9 @@ export interface FeedStore {
    * Saves the record unless the person has one.
    * @returns the current record
    */
-  keepFirst(record: FeedRecord, now: Date): Promise<FeedRecord>;
+  saveIfAbsent(record: FeedRecord, now: Date): Promise<FeedRecord>;
   hasToken(tokenHash: string): Promise<boolean>;
-  people(): Promise<readonly string[]>;
+  listUserIds(): Promise<readonly string[]>;
   /** Makes the URL stop working. */
   remove(userId: string): Promise<void>;
 }

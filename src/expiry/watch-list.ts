@@ -1,3 +1,4 @@
+import { splitIntoChunks } from '../lib/collections.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import { type DateIssue, parseTypedDate } from '../lib/typed-date.ts';
 import { computeStaleLimit } from '../names/dates.ts';
@@ -12,7 +13,7 @@ import type { EditResult } from '../names/protected-changes.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import type { ExpiryContext } from './context.ts';
 import { type ImportReport, type NameIssue, parseImport, registrableName } from './import.ts';
-import { type AnswerIssue, dayOfMessages, ownerDay, refuseAnswer } from './owner-question.ts';
+import { type AnswerIssue, buildOwnerDay, dayOfMessages, refuseAnswer } from './owner-question.ts';
 import { snoozeUntil } from './plan.ts';
 import type { WatchedDomain } from './ports.ts';
 
@@ -42,7 +43,7 @@ export type WatchedOutcome =
       readonly domain: WatchedDomain;
       readonly known: boolean;
       /** The given date, if it was ignored because a better one is known. */
-      readonly dateNotTaken: Date | undefined;
+      readonly ignoredDate: Date | undefined;
       /** The date weakens protection, so it waits for confirmation. */
       readonly proposal: EditResult['proposal'];
     }
@@ -94,7 +95,7 @@ export async function addName(
   const at = context.now();
   const given = date === undefined ? undefined : parseTypedDate(date);
   if (given?.ok === false) return { ok: false, refusal: given.issue };
-  if (date !== undefined && given !== undefined && given.value > latestDate(at))
+  if (date !== undefined && given !== undefined && isTooFarAhead(given.value, at))
     return { ok: false, refusal: { code: 'date_too_far_ahead', text: date } };
   const name = read.value.ascii;
 
@@ -130,20 +131,20 @@ export async function readAdded(
   if (domain === undefined) return { ok: false, refusal: { code: 'removed_meanwhile' } };
   const isTaken =
     given === undefined || proposal !== undefined || domain.expiry?.at.getTime() === given.getTime();
-  return { ok: true, domain, known, dateNotTaken: isTaken ? undefined : given, proposal };
+  return { ok: true, domain, known, ignoredDate: isTaken ? undefined : given, proposal };
 }
 
 /** No registry registers names for longer. */
 const MAX_YEARS_AHEAD = 10;
 
-function latestDate(now: Date): Date {
+export function isTooFarAhead(date: Date, now: Date): boolean {
   const latest = new Date(now);
   latest.setUTCFullYear(latest.getUTCFullYear() + MAX_YEARS_AHEAD);
-  return latest;
+  return date > latest;
 }
 
 /** @returns undefined if an equal or better date is known */
-function datedName({ name, expiry }: WatchedDomain, after: Date): ReminderChange | undefined {
+export function datedName({ name, expiry }: WatchedDomain, after: Date): ReminderChange | undefined {
   if (expiry === undefined) return { name, date: { after } };
   if (expiry.source === 'whois' && after < expiry.at)
     return { name, date: { before: { at: expiry.at }, after } };
@@ -165,13 +166,12 @@ export async function importNames(
   const report = typeof list === 'string' ? await parseImport(list) : list;
   if ('issue' in report) throw new Error(`the list can’t be read: ${report.issue.code}`);
   const { accepted: read, rejected, duplicates, ...rest } = report;
-  const latest = latestDate(context.now());
-  const accepted = read.filter(({ expiresAt }) => expiresAt === undefined || expiresAt <= latest);
-  let [added, beyondLimit] = [0, 0];
+  const now = context.now();
+  const accepted = read.filter(({ expiresAt }) => expiresAt === undefined || !isTooFarAhead(expiresAt, now));
+  let [done, added, beyondLimit] = [0, 0, 0];
   const dated: ReminderChange[] = [];
-  for (let from = 0; from < accepted.length; from += IMPORT_BATCH) {
-    const batch = accepted.slice(from, from + IMPORT_BATCH);
-    const done = await compareAndSwap(
+  for (const batch of splitIntoChunks(accepted, IMPORT_BATCH)) {
+    const imported = await compareAndSwap(
       'importing names',
       async () => ({
         known: await context.watchList.findMany(batch.map(({ name }) => name)),
@@ -189,15 +189,16 @@ export async function importNames(
         return { names, added: fitting.length, beyond: fresh.length - fitting.length };
       },
     );
-    added += done.added;
-    beyondLimit += done.beyond;
+    added += imported.added;
+    beyondLimit += imported.beyond;
     dated.push(
       ...batch.flatMap(({ name, expiresAt }) => {
-        const domain = done.names.get(name);
+        const domain = imported.names.get(name);
         return (domain && expiresAt && datedName(domain, expiresAt)) ?? [];
       }),
     );
-    await progress(from + batch.length, accepted.length);
+    done += batch.length;
+    await progress(done, accepted.length);
   }
   const written = dated.length === 0 ? NOTHING : await gate(dated);
   // A name that was changed concurrently keeps its date.
@@ -272,7 +273,7 @@ export async function recordRenewal(
   if (!read.ok) return { ok: false, refusal: read.issue };
   const { value: until } = read;
   const now = context.now();
-  if (until > latestDate(now)) return { ok: false, refusal: { code: 'date_too_far_ahead', text: expires } };
+  if (isTooFarAhead(until, now)) return { ok: false, refusal: { code: 'date_too_far_ahead', text: expires } };
   return compareAndSwap(
     `recording the renewal of ${name}`,
     () => context.watchList.find(name),
@@ -286,7 +287,7 @@ export async function recordRenewal(
         staleUntil: computeStaleLimit(known),
         ...notice,
       } as const;
-      const dated = known.expiry?.source === 'person' ? datedName(known, until) : undefined;
+      const dated = known.expiry && datedName(known, until);
       const written = await gate([{ name, ...dated, decision }]);
       if (typeof written === 'string') return undefined;
       const domain = await context.watchList.find(name);
@@ -314,7 +315,8 @@ export async function answerQuestion(
   gate: Gate,
 ): Promise<WatchOutcome> {
   const { day } = dayOfMessages(await context.settings(), context.now());
-  const decision = answer.kind === 'name_kept' ? answer : { ...answer, subject: ownerDay(answer.to, day) };
+  const decision =
+    answer.kind === 'name_kept' ? answer : { ...answer, subject: buildOwnerDay(answer.to, day) };
   return decide(context, name, gate, (known) => refuseAnswer(known, by, answer.kind) ?? decision);
 }
 

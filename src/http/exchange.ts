@@ -69,9 +69,9 @@ export class HttpExchangeError extends Error {
 }
 
 /**
- * Sends one request and reads the whole response under one deadline. Never retries or follows redirects.
- * undici calls `onRequestStart` right before it writes the first byte, after DNS, TCP and TLS, so it shows whether
- * anything was sent. Expired requests are stopped there. So is a second call, which would send the request twice.
+ * Sends one request and reads the whole response under one deadline. Never retries or follows redirects. undici calls
+ * `onRequestStart` right before it writes the first byte, after DNS, TCP and TLS, so this call shows whether anything
+ * was sent. Expired requests are stopped there. So is a second call, which would send the request twice.
  * @throws {HttpExchangeError | TooLateError}
  */
 export function exchange(

@@ -60,7 +60,7 @@ export interface AddressGuard {
 }
 
 /**
- * Blocks requests to private networks, for URLs from outside sources (a bootstrap file, a redirect).
+ * Blocks requests to private networks, for untrusted URLs (from a bootstrap file or a redirect).
  * @param trusted the operator's URL. Its host is always allowed. If that is a loopback address, all loopback addresses
  * are allowed, for a sandbox on the same machine
  */

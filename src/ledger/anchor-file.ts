@@ -37,7 +37,7 @@ export function createAnchorFile(folder: string, teamId: string, log: Log): Anch
         await writeFile(`${file}.new`, JSON.stringify(anchor));
         await rename(`${file}.new`, file);
       } catch (err) {
-        log.warn({ err }, 'saving the newest anchor in DATA_DIR');
+        log.warn({ err }, 'saving the newest anchor in DATA_DIR failed');
       }
     },
   };

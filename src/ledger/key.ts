@@ -28,7 +28,7 @@ export function readLedgerKey(pkcs8: Secret): LedgerKey {
     format: 'der',
     type: 'pkcs8',
   });
-  if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error('the ledger’s key is not one of Ed25519');
+  if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error('the ledger’s key is not an Ed25519 key');
   const publicKey = createPublicKey(privateKey);
   const spki = publicKey.export({ format: 'der', type: 'spki' });
   return {

@@ -1,4 +1,4 @@
-/** Having more conflicts than this indicates a bug. */
+/** More conflicts than this indicate a bug. */
 const MAX_ATTEMPTS = 50;
 
 /**

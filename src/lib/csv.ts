@@ -58,7 +58,7 @@ export function hasExtraCells(cells: readonly string[], columns: readonly string
 
 /** Thrown to stop the parser. */
 class CsvIssueError extends Error {
-  override readonly name = 'CsvRefusal';
+  override readonly name = 'CsvIssueError';
   readonly issue: CsvIssue;
 
   constructor(issue: CsvIssue) {

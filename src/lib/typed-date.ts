@@ -63,7 +63,6 @@ export function parseTypedDate(text: string): DateResult {
   );
 }
 
-/** Splits a date with a month name into year, month and day. */
 function splitDateWithMonthName(date: string): (string | undefined)[] {
   const parts = date
     .toLowerCase()

@@ -204,7 +204,7 @@ export function isSameExpiry(a: Date, b: Date): boolean {
 }
 
 /** Whether a mandate's order may be sent. */
-export type Clearance =
+export type SendDecision =
   | { readonly kind: 'clear' }
   /** Too early to send. */
   | { readonly kind: 'later'; readonly until: Date }
@@ -230,8 +230,8 @@ const RECHECK_INTERVAL_MS = HOUR_MS / 4;
  * Decides about a due order. The order waits for its announcement, and for a registry lookup that is recent and was
  * made after the order. A restored database may lack a renewal that the registry shows.
  */
-export function decideClearance(facts: DueFacts, now: Date): Clearance {
-  const held = (code: HoldReason): Clearance => ({ kind: 'held', code });
+export function decideSend(facts: DueFacts, now: Date): SendDecision {
+  const held = (code: HoldReason): SendDecision => ({ kind: 'held', code });
   const refusal = findSendingRefusal(facts, now);
   if (refusal === 'not_announced') {
     const { announcedAt } = facts;

@@ -82,8 +82,8 @@ export async function loadName(
 }
 
 /**
- * Whether a mandate's approvals still meet the requirements of a name's renewal, with the approvers and group members
- * of today. Approvals by people who have left no longer count.
+ * Whether a mandate's approvals still meet the requirements of a name's renewal, under today's approvers and groups.
+ * Approvals by people who have left no longer count.
  */
 async function checkPolicy(
   deps: OrdersContext,

@@ -66,7 +66,7 @@ export async function loadMandateStatuses(
 }
 
 /** The first day of a month or year, and the first day after it. */
-function getPeriodBounds(span: BudgetSpan, day: string) {
+export function getPeriodBounds(span: BudgetSpan, day: string) {
   const period = getPeriod(span, day);
   const from = span === 'month' ? `${period}-01` : `${period}-01-01`;
   const next = new Date(from);
@@ -85,6 +85,16 @@ async function findUpcomingNames(
   const until = new Date(now.getTime() + (SHOWN_DAYS + notice) * DAY_MS);
   const names = await deps.mandates.listDue(now, until, undefined, MAX_UPCOMING);
   const affectedTags = await deps.loadAffectedTags(names.map(({ name }) => name));
+  return groupUpcomingNames(mandates, names, affectedTags, now);
+}
+
+/** @param affectedTags by name */
+export function groupUpcomingNames(
+  mandates: readonly Mandate[],
+  names: readonly MandateName[],
+  affectedTags: ReadonlyMap<string, readonly string[]>,
+  now: Date,
+): ReadonlyMap<string, readonly MandateName[]> {
   const found = new Map<string, MandateName[]>();
   for (const name of names) {
     const acting = mandates.filter((mandate) => actsInTime(mandate, name, now));
@@ -131,7 +141,7 @@ async function findCoveringMandates(
   );
 }
 
-/** What a mandate covers, with today's names and prices. */
+/** The names that a mandate covers today, and their prices. */
 export interface MandatePreview {
   readonly names: readonly string[];
   /** The price of one year for all its names, a year ago and today. */
@@ -143,7 +153,7 @@ export interface MandatePreview {
   readonly others: readonly string[];
 }
 
-/** What a pending mandate would cover, with the names that it wouldn't renew. */
+/** Previews a pending mandate, including the names that it wouldn't renew. */
 export async function loadPreview(
   deps: OrdersContext,
   order: Order,
@@ -171,14 +181,14 @@ export async function loadPreview(
       const amount = nextYear.names[index]?.quote?.amount;
       const because =
         findExceededLimit(terms, amount, utcDay(now), unused) ??
-        (known.get(name)?.isDateCertain === true ? undefined : 'date_in_doubt');
+        (known.get(name)?.isDateCertain ? undefined : 'date_in_doubt');
       return because === undefined ? [] : [{ name, because }];
     }),
-    others: names.filter((name) => covering.has(name) && covering.get(name)?.mandate.id !== order.id),
+    others: names.filter((name) => (covering.get(name)?.mandate.id ?? order.id) !== order.id),
   };
 }
 
-/** Returns a check for expiries that an active mandate will handle in time. */
+/** Creates a check for expiries that an active mandate will handle in time. */
 export async function findMandatesInTime(
   deps: OrdersContext,
 ): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
@@ -224,19 +234,19 @@ export async function findMandatesByPerson(
   );
 }
 
-/** What will happen to names if no one acts. */
-export interface Outlook {
+/** The future of names if no one acts. */
+export interface RenewalForecast {
   /** When mandates will renew names, if nothing changes. */
   readonly renewals: ReadonlyMap<string, Date>;
   /** Names that will be lost: no owner, no mandate and no order to renew them. */
   readonly uncovered: readonly string[];
 }
 
-export async function loadOutlook(
+export async function loadRenewalForecast(
   deps: OrdersContext,
   watched: readonly (ExpiringName & { readonly owner?: string | undefined })[],
   viewer: SystemViewer,
-): Promise<Outlook> {
+): Promise<RenewalForecast> {
   const names = watched.map(({ name }) => name);
   const [open, covering] = await Promise.all([
     deps.store.findOpenOrders('renew', names),
@@ -297,7 +307,7 @@ async function planRenewals(
 }
 
 /** The used amounts after one more order. */
-function addPlan({ byDay, countOn }: UsedAmounts, { day, amount }: SendPlan): UsedAmounts {
+export function addPlan({ byDay, countOn }: UsedAmounts, { day, amount }: SendPlan): UsedAmounts {
   return {
     byDay: [...byDay, { day, minor: BigInt(amount.minor) }],
     countOn: (on) => countOn(on) + (on === day ? 1 : 0),

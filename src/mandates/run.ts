@@ -17,7 +17,7 @@ import type { MandateAct, MandateName } from './ports.ts';
 import { MAX_NOTICE_DAYS } from './terms.ts';
 
 /**
- * Creates an order for each due name, by mandate or as a regular order. Idempotent, also across replicas, because only
+ * Creates an order for each due name, by mandate or as a regular order. Idempotent, even across replicas, because only
  * one act is saved per expiry of a name.
  */
 
@@ -88,7 +88,10 @@ async function renewDueNames(deps: OrdersContext, activeMandates: readonly Activ
       if (!isDue || toNameExpiry(name).renewableUntil <= now) continue;
       await renewName(deps, chosen, name).catch((err: unknown) => {
         errors.push(err);
-        deps.log.error({ err, mandateId: chosen.mandate.id, name: name.name }, 'acting for a name');
+        deps.log.error(
+          { err, mandateId: chosen.mandate.id, name: name.name },
+          'renewing a name under its mandate failed',
+        );
       });
     }
     after = page.at(-1);

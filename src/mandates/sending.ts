@@ -6,7 +6,7 @@ import type { FinalCheckRows, MandatedSending } from '../orders/ports.ts';
 import { verifyStatement } from '../orders/statement.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { type Clearance, type DueFacts, decideClearance, findSendingRefusal } from './acting.ts';
+import { type DueFacts, decideSend, findSendingRefusal, type SendDecision } from './acting.ts';
 import type { HoldReason } from './codes.ts';
 import { buildRenewal, loadName, loadReservation } from './facts.ts';
 import { readMandate } from './mandate.ts';
@@ -18,15 +18,15 @@ import { readMandate } from './mandate.ts';
 
 /** Whether an order may be sent now, with the checks for marking it as sent. */
 export type SendingClearance =
-  | (Extract<Clearance, { kind: 'clear' }> & { readonly sending: MandatedSending })
-  | Exclude<Clearance, { kind: 'clear' }>;
+  | (Extract<SendDecision, { kind: 'clear' }> & { readonly sending: MandatedSending })
+  | Exclude<SendDecision, { kind: 'clear' }>;
 
 export async function checkClearance(deps: OrdersContext, order: Order): Promise<SendingClearance> {
   const now = deps.now();
   const loaded = await loadDueFacts(deps, order, now);
   if (!('facts' in loaded)) return loaded;
   const { facts, reservation, signedBy } = loaded;
-  const clearance = decideClearance(facts, now);
+  const clearance = decideSend(facts, now);
   if (clearance.kind !== 'clear') return clearance;
   if (reservation === undefined) return { kind: 'held', code: 'budget_empty' };
   return {

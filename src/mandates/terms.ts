@@ -38,7 +38,7 @@ export function computeMandateEnd({ until }: MandateTerms): Date {
 }
 
 /** The terms in a statement: amounts with all decimals and their currency. */
-export function toStatedTerms({ max_price, max_total, span, until, notice }: MandateTerms) {
+export function toStatementTerms({ max_price, max_total, span, until, notice }: MandateTerms) {
   const formatWithCurrency = (amount: Amount) => `${formatDecimal(amount)} ${amount.currency}`;
   return {
     max_price: formatWithCurrency(max_price),

@@ -80,7 +80,7 @@ export function computeShares(statuses: readonly BudgetStatus[], reservation: Re
     .filter(({ orderAmount }) => orderAmount > 0n);
 }
 
-/** What remains of a budget, before the order's own share. Negative if the budget is already exceeded. */
+/** The remaining amount of a budget, before the order's own share. Negative if the budget is already exceeded. */
 export function computeRemaining({ budget, booked, reserved }: BudgetStatus): bigint {
   return BigInt(budget.amount.minor) - booked - reserved;
 }
@@ -127,7 +127,7 @@ export function findMissingAmounts(shares: readonly BudgetShare[]): MissingAmoun
     }));
 }
 
-/** @throws {RangeError} if the number isn't safe */
+/** @throws {RangeError} if the number isn't a safe integer */
 export function toExactNumber(minor: bigint): number {
   const number = Number(minor);
   if (!Number.isSafeInteger(number)) throw new RangeError('a sum is too large to be exact');

@@ -20,7 +20,7 @@ export interface PriceStore {
 export interface BudgetStore {
   /** The budget for all names first, then by tag; month before year. */
   list(): Promise<readonly Budget[]>;
-  statuses(day: string): Promise<readonly BudgetStatus[]>;
+  listStatuses(day: string): Promise<readonly BudgetStatus[]>;
   /**
    * Includes the tags of the names, read in the same statement.
    * @param without an order whose reservations for unsent items are omitted
@@ -42,16 +42,16 @@ export interface BudgetStore {
 
 export interface SpendStore {
   /** Paid names of live orders that succeeded in [from, to). */
-  purchases(from: Date, to: Date): Promise<readonly Purchase[]>;
+  listPurchases(from: Date, to: Date): Promise<readonly Purchase[]>;
   /** Names sent in that period that have an unknown outcome. */
-  unknownOutcomes(from: Date, to: Date): Promise<number>;
+  countUnknownOutcomes(from: Date, to: Date): Promise<number>;
   /** Names that expire in [from, until), except those marked to lapse. */
-  renewals(from: Date, until: Date, timeZone: string): Promise<readonly RenewalCount[]>;
+  countRenewals(from: Date, until: Date, timeZone: string): Promise<readonly RenewalCount[]>;
   /**
    * Names with neither website nor mail, except those that were deleted or are marked to lapse. Names whose lookups
    * failed are omitted.
    */
-  unused(): Promise<readonly ZoneCount[]>;
+  listUnused(): Promise<readonly ZoneCount[]>;
 }
 
 /** A person's decisions and how fast they were. */
@@ -65,6 +65,6 @@ export interface DecisionStatistics {
 
 export interface MoneyReportStore {
   /** Names that people decided to let lapse in [from, to). */
-  lapsed(from: Date, to: Date): Promise<readonly string[]>;
-  decisions(from: Date, to: Date): Promise<readonly DecisionStatistics[]>;
+  listLapsed(from: Date, to: Date): Promise<readonly string[]>;
+  listDecisionStatistics(from: Date, to: Date): Promise<readonly DecisionStatistics[]>;
 }

@@ -42,7 +42,7 @@ export interface Spend {
   readonly byPerson: readonly SpendLine[];
   /** A name with several tags is counted in each tag's line. Untagged and concealed names are omitted. */
   readonly byTag: readonly SpendLine[];
-  /** Renewals by mandates only. */
+  /** Only renewals by mandates. */
   readonly byMandate: readonly SpendLine[];
 }
 

@@ -4,7 +4,7 @@ import { zoneFor } from '../zones/rules.ts';
 import type { Amount } from './amount.ts';
 import { findQuote, type Price, type Quote } from './prices.ts';
 
-/** What it costs to wait with a renewal, from a zone's dates and the price list. */
+/** The cost of delaying a renewal, from a zone's dates and the price list. */
 
 export type WaitingStep =
   /** `until` is undefined if the zone's periods aren't documented. */

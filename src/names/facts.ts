@@ -111,7 +111,7 @@ export const UNSEEN_REASONS = [
   /** No response, or the record couldn't be read. */
   'registry_unavailable',
   /** Left out of the record, or redacted. */
-  'not_told',
+  'not_published',
   /** Unreadable in the record; the text is kept. */
   'unreadable',
   /** There is no record, but the parent zone delegates the name. */

@@ -158,7 +158,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     await Promise.all(
       due.map((one) =>
         checkName(one).catch((err: unknown) => {
-          if (!signal.aborted) log.error({ err, name: one.name }, 'asking a parent zone about a name');
+          if (!signal.aborted) log.error({ err, name: one.name }, 'querying a parent zone failed');
         }),
       ),
     );

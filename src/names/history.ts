@@ -126,7 +126,7 @@ export function findNewValues(history: NameHistory, { facts }: Observation): See
  * All sightings of each fact, for warnings: an unconfirmed value is listed next to the current one.
  * @param maxAgeMs older values count as unknown
  */
-export function collectSightedFacts(history: NameHistory, now: Date, maxAgeMs: number): Facts {
+export function collectRecentFacts(history: NameHistory, now: Date, maxAgeMs: number): Facts {
   return Object.fromEntries(
     listFactEntries(history).map(([fact, { current, candidate, unseen: lost }]) => {
       const fresh = [current, candidate].filter(

@@ -4,12 +4,12 @@ import type { NamesContext } from './context.ts';
 import {
   confirmAsOurs,
   type Incident,
+  type IncidentConfirmation,
   type IncidentOutcome,
   type IncidentRefusal,
   isOpen,
   listIncidentKinds,
   markRaised,
-  type OursClaim,
 } from './incident.ts';
 import { confirmTransfer } from './lookup.ts';
 import { GUARDED_TAG } from './portfolio.ts';
@@ -42,7 +42,7 @@ async function changeIncident(
 export async function confirmIncidentAsOurs(
   context: NamesContext,
   id: string,
-  claim: OursClaim,
+  claim: IncidentConfirmation,
 ): Promise<IncidentOutcome> {
   const name = (await context.incidents.find(id))?.name;
   const guarded = name !== undefined && (await isGuarded(context, name));

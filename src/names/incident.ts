@@ -6,8 +6,8 @@ import type { NameHistory } from './history.ts';
 import type { IncidentKind, NameChange, RuledOutOrder, UnexplainedChange } from './unexplained-changes.ts';
 
 /**
- * An unexpected change of a name, and how people reacted. A name has one incident at a time: changes within 72 hours of
- * the first sighting are added to it. Pure; the store commits by compare-and-swap on `version`.
+ * An unexpected change of a name, and how people reacted. Later changes within 72 hours of the first sighting are added
+ * to it. Pure; the store commits by compare-and-swap on `version`.
  */
 
 export const INCIDENT_STATES = [
@@ -119,8 +119,8 @@ export function updateIncidents(
       at,
     };
   }
-  const over = open.find(({ changes }) => changes.every((change) => isReverted(change, history)));
-  return over && { before: over, after: { ...over, state: 'over', overAt: at }, added: [], at };
+  const ended = open.find(({ changes }) => changes.every((change) => isReverted(change, history)));
+  return ended && { before: ended, after: { ...ended, state: 'over', overAt: at }, added: [], at };
 }
 
 /** Hash of the state that a person confirms with “It was us”. */
@@ -133,7 +133,7 @@ export function hashIncident({ id, changes, proposed }: Incident): string {
 }
 
 /** `shown` is the {@link hashIncident} that the form had. */
-export interface OursClaim {
+export interface IncidentConfirmation {
   readonly by: string;
   readonly reason: string;
   readonly shownHash: string;
@@ -142,7 +142,7 @@ export interface OursClaim {
 /** A guarded name needs two people. */
 export function confirmAsOurs(
   incident: Incident,
-  { shownHash, ...claim }: OursClaim,
+  { shownHash, ...claim }: IncidentConfirmation,
   isGuarded: boolean,
 ): IncidentOutcome {
   const ended = findEndedRefusal(incident);

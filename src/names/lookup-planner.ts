@@ -17,7 +17,6 @@ export interface ScheduledName {
 
 export type LookupKind = 'dns' | 'registry';
 
-/** Before and after the expiry of a registration. */
 const BEFORE_EXPIRY_MS = 60 * DAY_MS;
 const AFTER_EXPIRY_MS = 120 * DAY_MS;
 const CONFIRMATION_MS = 30 * MINUTE_MS;

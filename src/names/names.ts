@@ -6,7 +6,7 @@ import type { NameActivity, NamesContext } from './context.ts';
 import { DNS_FACTS, FACT_NAMES, type Observation, REGISTRY_FACTS } from './facts.ts';
 import { createGuardedWatch } from './guarded-watch.ts';
 import { mergeObservation, type NameHistory, wasLookedUp } from './history.ts';
-import type { ListedIncident, OursClaim } from './incident.ts';
+import type { IncidentConfirmation, ListedIncident } from './incident.ts';
 import { confirmIncidentAsOurs, isGuarded, raiseIncident } from './incident-actions.ts';
 import { fetchRegistryLookup, lookUpAtRegistry, lookUpName } from './lookup.ts';
 import { lookUpNow } from './lookup-now.ts';
@@ -27,7 +27,7 @@ export interface KnownName {
   readonly isFirstLookup: boolean;
 }
 
-/** If a process is silent for this long, another one can claim its names. */
+/** If a process is unresponsive for this long, another one can claim its names. */
 const LEASE_MS = 2 * MINUTE_MS;
 /** Per registry. Enough for the weekly lookups of a million names and as many urgent ones. */
 const LOOKUPS_PER_HOUR = 12_000;
@@ -63,17 +63,17 @@ export function createNames(context: NamesContext) {
     lookUpGuarded: createGuardedWatch(context),
     /** Makes the name due immediately. */
     requestLookup: (name: string) => records.requestLookup(name, now()),
-    /** Claims due names for this process. */
     claimDue: (limit: number) => records.claimDue(now(), LEASE_MS, limit),
     lookUp: (name: string) => lookUpClaimed(context, name),
     known: (name: string) => loadKnownName(context, name),
     isGuarded: (name: string) => isGuarded(context, name),
     incidents: {
       find: incidents.find,
-      openOf: (names: readonly string[]): Promise<readonly ListedIncident[]> => incidents.listOpen(names),
+      listOpen: (names: readonly string[]): Promise<readonly ListedIncident[]> => incidents.listOpen(names),
       /** Latest first. */
-      allOpen: (limit: number): Promise<readonly ListedIncident[]> => incidents.listAllOpen(limit),
-      confirmAsOurs: (id: string, said: OursClaim) => confirmIncidentAsOurs(context, id, said),
+      listAllOpen: (limit: number): Promise<readonly ListedIncident[]> => incidents.listAllOpen(limit),
+      confirmAsOurs: (id: string, confirmation: IncidentConfirmation) =>
+        confirmIncidentAsOurs(context, id, confirmation),
       raise: (id: string, by: string) => raiseIncident(context, id, by),
     },
     /** Evidence about the outcome of an order whose answer was lost. */
@@ -133,7 +133,7 @@ async function completeHistory(
   const limit = createTimeLimit(signal, QUICK_TIMEOUT_MS);
   const catchErrors = (lookup: Promise<Observation>) =>
     lookup.catch((err: unknown) => {
-      if (!limit.aborted) log.warn({ err, name }, 'looking up a name for a person');
+      if (!limit.aborted) log.warn({ err, name }, 'looking up a name for a person failed');
       return undefined;
     });
   const lookups = await Promise.all([

@@ -114,7 +114,7 @@ function assessDelegationHealth(
     ),
     unfit_ds:
       answering.length === 0 || answering.some(({ ds }) => ds === 'unknown')
-        ? createUnseenFact('not_told')
+        ? createUnseenFact('not_published')
         : createFact(answering.filter(({ ds }) => ds === 'mismatch').map(({ host }) => host)),
   };
 }

@@ -9,7 +9,7 @@ import type { DnsClient } from '../registry/dns/client.ts';
 import type { NamesContext } from './context.ts';
 import { type Dependents, findDependents } from './dependents.ts';
 import { findFormerNameServers, getCurrentNameServers } from './former-nameservers.ts';
-import { collectSightedFacts, mergeObservation, type NameHistory } from './history.ts';
+import { collectRecentFacts, mergeObservation, type NameHistory } from './history.ts';
 import {
   assessImpact,
   type Certainty,
@@ -32,7 +32,7 @@ const QUICK_TIMEOUT_MS = 1_200;
 /** For an approval, which must be committed within two seconds. */
 const APPROVAL_TIMEOUT_MS = 1_500;
 /** Extra time to compare the new nameservers. */
-const COMPARISON_MS = 300;
+const COMPARISON_TIMEOUT_MS = 300;
 /** Maximum age of an impact on an approver's card. */
 const MAX_CARD_AGE_MS = 10 * MINUTE_MS;
 const THOROUGH_TIMEOUT_MS = 30_000;
@@ -47,9 +47,9 @@ export function createImpacts(context: NamesContext) {
   const { impacts, now } = context;
   const running = new Map<string, Promise<void>>();
 
-  function lookUpThoroughly(order: Order, question: ImpactQuery): void {
+  function lookUpThoroughly(order: Order, query: ImpactQuery): void {
     if (running.has(order.id)) return;
-    const lookup = saveThoroughImpact(context, order.id, question);
+    const lookup = saveThoroughImpact(context, order.id, query);
     running.set(
       order.id,
       lookup.finally(() => running.delete(order.id)),
@@ -58,24 +58,24 @@ export function createImpacts(context: NamesContext) {
 
   return {
     loadFormerNameServers: (order: Order) => loadFormerNameServers(context, order),
-    delegation: (order: Order, item: OrderItem) => checkDelegation(context, order, item),
+    checkDelegation: (order: Order, item: OrderItem) => checkDelegation(context, order, item),
     /**
      * Assesses the impact for the requester within two seconds. The first result is stored as the impact at the
      * request. Undefined for tasks without risk.
      */
     assessAtRequest: (order: Order) => assessAtRequest(context, order),
     /** For decisions without an order. */
-    ofName: (name: string, task: ImpactTask) =>
+    assessName: (name: string, task: ImpactTask) =>
       assessNow(context, { name, task, newNameServers: undefined }, context.quickDns, QUICK_TIMEOUT_MS),
     /** Uses earlier lookups only. */
-    stored: (name: string, task: ImpactTask) => assessStored(context, name, task),
+    assessStored: (name: string, task: ImpactTask) => assessStored(context, name, task),
     /** Uses earlier lookups only. */
-    inUse: (names: readonly string[]) => findUses(context, names),
+    assessUse: (names: readonly string[]) => assessUse(context, names),
     /** For a draft; at most a few minutes old. */
-    asked: async (order: Order) => (await impacts.findImpact(order.id))?.atRequest,
+    findAtRequest: async (order: Order) => (await impacts.findImpact(order.id))?.atRequest,
 
     /** The stored impact; `none` if the task has no risk. */
-    async found(order: Order): Promise<Impact | 'unseen' | 'none'> {
+    async findLatest(order: Order): Promise<Impact | 'unseen' | 'none'> {
       if (toImpactQuery(order) === undefined) return 'none';
       const found = await impacts.findImpact(order.id);
       return found === undefined ? 'unseen' : markStaleImpact(found.latest, now());
@@ -85,17 +85,17 @@ export function createImpacts(context: NamesContext) {
      * For a card. If the impact of a pending order is stale, starts a lookup that updates the card.
      * @returns `none` if the task has no risk
      */
-    async forCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'> {
-      const question = toImpactQuery(order);
-      if (question === undefined) return 'none';
+    async loadForCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'> {
+      const query = toImpactQuery(order);
+      if (query === undefined) return 'none';
       const found = await impacts.findImpact(order.id);
-      if (order.state === 'PENDING' && !isFresh(found, now())) lookUpThoroughly(order, question);
+      if (order.state === 'PENDING' && !isFresh(found, now())) lookUpThoroughly(order, query);
       return found === undefined ? 'unseen' : { ...found, latest: markStaleImpact(found.latest, now()) };
     },
 
     /** When an approval was last refused because of a new finding. */
-    warnedAt: async (order: Order) => (await impacts.findImpact(order.id))?.lastWarning?.seenAt,
-    /** Records that the person was notified, so that later clicks are accepted. */
+    findLastWarningTime: async (order: Order) => (await impacts.findImpact(order.id))?.lastWarning?.seenAt,
+    /** Records that the approver was notified, so that later clicks are accepted. */
     recordNotified: (orderId: string) => impacts.recordWarningNotified(orderId, now()),
     /** For an approval; takes less than two seconds. Stores new findings and shows them on the card. */
     assessAtApproval: (order: Order, clickedAt: Date) => assessAtApproval(context, order, clickedAt),
@@ -104,32 +104,32 @@ export function createImpacts(context: NamesContext) {
 
 async function assessNow(
   context: NamesContext,
-  question: ImpactQuery,
+  query: ImpactQuery,
   dns: DnsClient,
-  ms: number,
+  timeoutMs: number,
 ): Promise<Impact> {
-  return (await assessWithHistory(context, question, dns, ms)).impact;
+  return (await assessWithHistory(context, query, dns, timeoutMs)).impact;
 }
 
 async function assessWithHistory(
   context: NamesContext,
   { name, task, newNameServers }: ImpactQuery,
   dns: DnsClient,
-  ms: number,
+  timeoutMs: number,
 ): Promise<{ readonly impact: Impact; readonly history: NameHistory }> {
-  const pending = context.lookUpNow(name, dns, ms);
+  const pending = context.lookUpNow(name, dns, timeoutMs);
   const current = pending.then(({ facts }) => facts);
   const [lookup, known, dependents, checks] = await Promise.all([
     pending,
     findHistory(context, name),
     loadDependents(context, name),
     newNameServers &&
-      limitTime(context, ms + COMPARISON_MS, (signal) =>
+      limitTime(context, timeoutMs + COMPARISON_TIMEOUT_MS, (signal) =>
         checkNameservers(dns, { name, current }, newNameServers, signal),
       ),
   ]);
   const { at: seenAt, facts } = lookup;
-  const earlier = collectSightedFacts(known ?? {}, seenAt, MAX_WARNING_AGE_MS);
+  const earlier = collectRecentFacts(known ?? {}, seenAt, MAX_WARNING_AGE_MS);
   return {
     impact: assessImpact({ task, seenAt, facts, earlier, dependents, checks }),
     history: mergeObservation(known ?? {}, lookup).history,
@@ -144,7 +144,7 @@ async function loadDependents({ records, log }: NamesContext, name: string): Pro
   try {
     return findDependents(name, await records.findMentions(name));
   } catch (err) {
-    log.warn({ err, name }, 'looking for names that depend on another one');
+    log.warn({ err, name }, 'looking up names that depend on this name failed');
     return undefined;
   }
 }
@@ -152,29 +152,26 @@ async function loadDependents({ records, log }: NamesContext, name: string): Pro
 /** @returns undefined on timeout */
 async function limitTime(
   { signal, log }: NamesContext,
-  ms: number,
+  timeoutMs: number,
   lookUp: (signal: AbortSignal) => Promise<readonly NameserverCheck[]>,
 ): Promise<readonly NameserverCheck[] | undefined> {
-  const limit = createTimeLimit(signal, ms);
+  const limit = createTimeLimit(signal, timeoutMs);
   return lookUp(limit).catch((err: unknown) => {
-    if (!limit.aborted) log.warn({ err }, 'asking nameservers about a name');
+    if (!limit.aborted) log.warn({ err }, 'querying nameservers failed');
     return undefined;
   });
 }
 
-async function saveThoroughImpact(
-  context: NamesContext,
-  orderId: string,
-  question: ImpactQuery,
-): Promise<void> {
+async function saveThoroughImpact(context: NamesContext, orderId: string, query: ImpactQuery): Promise<void> {
   try {
     await context.impacts.saveImpact(
       orderId,
-      await assessNow(context, question, context.dns, THOROUGH_TIMEOUT_MS),
+      await assessNow(context, query, context.dns, THOROUGH_TIMEOUT_MS),
       'card',
     );
   } catch (err) {
-    if (!context.signal.aborted) context.log.error({ err, orderId }, 'checking the impact of an order');
+    if (!context.signal.aborted)
+      context.log.error({ err, orderId }, 'checking the impact of an order failed');
   }
 }
 
@@ -205,21 +202,16 @@ async function checkDelegation(
 }
 
 async function assessAtRequest(context: NamesContext, order: Order): Promise<Impact | 'unseen' | undefined> {
-  const question = toImpactQuery(order);
-  if (question === undefined) return undefined;
+  const query = toImpactQuery(order);
+  if (query === undefined) return undefined;
   try {
-    const { impact, history } = await assessWithHistory(
-      context,
-      question,
-      context.quickDns,
-      QUICK_TIMEOUT_MS,
-    );
-    await context.impacts.saveImpact(order.id, impact, 'asking');
+    const { impact, history } = await assessWithHistory(context, query, context.quickDns, QUICK_TIMEOUT_MS);
+    await context.impacts.saveImpact(order.id, impact, 'request');
     const before = order.task === 'nameservers' ? getCurrentNameServers(history) : undefined;
     if (before !== undefined) await context.impacts.saveNameServers(order.id, before);
     return impact;
   } catch (err) {
-    context.log.error({ err, orderId: order.id }, 'checking the impact on a name');
+    context.log.error({ err, orderId: order.id }, 'checking the impact on a name failed');
     return 'unseen';
   }
 }
@@ -232,7 +224,7 @@ async function assessStored(context: NamesContext, name: string, task: ImpactTas
   return assessImpact({ task, dependents, ...toStoredFacts(history, context.now()) });
 }
 
-async function findUses(
+async function assessUse(
   { records, now }: NamesContext,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, Certainty>> {
@@ -249,22 +241,22 @@ async function findUses(
 function toStoredFacts(history: NameHistory, seenAt: Date) {
   return {
     seenAt,
-    facts: collectSightedFacts(history, seenAt, MAX_CURRENT_AGE_MS),
-    earlier: collectSightedFacts(history, seenAt, MAX_WARNING_AGE_MS),
+    facts: collectRecentFacts(history, seenAt, MAX_CURRENT_AGE_MS),
+    earlier: collectRecentFacts(history, seenAt, MAX_WARNING_AGE_MS),
   };
 }
 
 async function assessAtApproval(context: NamesContext, order: Order, clickedAt: Date): Promise<ImpactCheck> {
   const { impacts } = context;
   if (toImpactTask(order.task) === undefined) return 'none';
-  const question = toImpactQuery(order);
+  const query = toImpactQuery(order);
   // A file has too many names to look up.
-  if (question === undefined) return 'unknown';
-  const kept = await impacts.findImpact(order.id);
-  const wasNotifiedLater = kept?.warningNotifiedAt === undefined || kept.warningNotifiedAt > clickedAt;
-  if (kept?.lastWarning !== undefined && wasNotifiedLater) return 'changed';
-  const impact = await assessNow(context, question, context.quickDns, APPROVAL_TIMEOUT_MS);
-  if (hasNewFindings(kept, impact)) {
+  if (query === undefined) return 'unknown';
+  const stored = await impacts.findImpact(order.id);
+  const isClickBeforeNotice = stored?.warningNotifiedAt === undefined || stored.warningNotifiedAt > clickedAt;
+  if (stored?.lastWarning !== undefined && isClickBeforeNotice) return 'changed';
+  const impact = await assessNow(context, query, context.quickDns, APPROVAL_TIMEOUT_MS);
+  if (hasNewFindings(stored, impact)) {
     await impacts.saveWarning(order.id, impact);
     return 'changed';
   }
@@ -272,13 +264,13 @@ async function assessAtApproval(context: NamesContext, order: Order, clickedAt: 
 }
 
 /**
- * Whether there is a finding that the person wasn't notified of. Showing it on the card isn't enough, because it may
+ * Whether there is a finding that the approver wasn't notified of. Showing it on the card isn't enough, because it may
  * have appeared just before the click.
  */
-function hasNewFindings(kept: OrderImpact | undefined, impact: Impact): boolean {
+function hasNewFindings(stored: OrderImpact | undefined, impact: Impact): boolean {
   // Before the first lookup, there is nothing to compare with.
-  if (kept === undefined) return !isFullySeen(impact);
-  const known = new Set([...listFindingKeys(kept.atRequest), ...kept.warnedFindings]);
+  if (stored === undefined) return !isFullySeen(impact);
+  const known = new Set([...listFindingKeys(stored.atRequest), ...stored.warnedFindings]);
   return listFindingKeys(impact).some((finding) => !known.has(finding));
 }
 

@@ -19,7 +19,7 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
     return incidents.listOpen([...new Set(items.flatMap(({ name }) => toSubject(name, nameKind).hosts))]);
   };
 
-  /** The people who know all of them, and since when. */
+  /** The people who know all open incidents, and since when. */
   async function findInformedPeople(
     orderId: string,
     open: readonly ListedIncident[],

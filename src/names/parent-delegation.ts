@@ -27,7 +27,7 @@ export function toDelegationFacts(answer: DelegationAnswer): Pick<Facts, ParentF
     case 'delegated':
       return {
         parent_nameservers: createFact(answer.nameServers),
-        ds: answer.ds === undefined ? createUnseenFact('not_told') : createFact(answer.ds.map(formatDs)),
+        ds: answer.ds === undefined ? createUnseenFact('not_published') : createFact(answer.ds.map(formatDs)),
       };
     case 'not_delegated':
       return { parent_nameservers: ABSENT, ds: ABSENT };

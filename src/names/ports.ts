@@ -142,7 +142,6 @@ export interface RegistrySighting {
 }
 
 export interface OrderImpact {
-  /** The impact at the request. */
   readonly atRequest: Impact;
   readonly latest: Impact;
   /** The last impact that caused an approval to be refused. */
@@ -158,7 +157,7 @@ export interface OrderImpact {
 export interface ImpactStore {
   findImpact(orderId: string): Promise<OrderImpact | undefined>;
   /** The first impact is also stored as the one at the request. A lookup for the card updates the card. */
-  saveImpact(orderId: string, impact: Impact, look: 'asking' | 'card'): Promise<void>;
+  saveImpact(orderId: string, impact: Impact, source: 'request' | 'card'): Promise<void>;
   /** Stores an impact that caused an approval to be refused. Its findings are added to the earlier ones. */
   saveWarning(orderId: string, impact: Impact): Promise<void>;
   recordWarningNotified(orderId: string, at: Date): Promise<void>;

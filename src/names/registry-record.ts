@@ -208,14 +208,14 @@ function readList(
   members: readonly unknown[] | undefined,
   read: (members: readonly unknown[]) => readonly string[],
 ): Fact {
-  if (members === undefined) return createUnseenFact('not_told');
+  if (members === undefined) return createUnseenFact('not_published');
   const texts = read(members.slice(0, MAX_ITEMS)).filter(isNotEmpty);
   return texts.length === 0 && members.length > 0 ? createUnreadableFact(toText(members)) : createFact(texts);
 }
 
 function readRegistrar(entities: readonly unknown[] | undefined): Fact {
   const registrar = filterByRole(entities, 'registrar')[0];
-  if (registrar === undefined) return createUnseenFact('not_told');
+  if (registrar === undefined) return createUnseenFact('not_published');
   const id = parseMembers(publicId, registrar.publicIds).find(({ type }) =>
     /^iana[\s_-]*registrar/i.test(type.trim()),
   );
@@ -231,16 +231,16 @@ function readRegistrar(entities: readonly unknown[] | undefined): Fact {
     ...(name === undefined ? [] : [`name:${name}`]),
     ...(name === undefined && handle !== '' ? [`handle:${handle}`] : []),
   ];
-  return parts.length === 0 ? createUnseenFact('not_told') : createFact(parts);
+  return parts.length === 0 ? createUnseenFact('not_published') : createFact(parts);
 }
 
 function readSecureDns(member: unknown): Fact {
-  if (member === undefined || member === null) return createUnseenFact('not_told');
+  if (member === undefined || member === null) return createUnseenFact('not_published');
   const delegation = secureDns.safeParse(member).data;
   if (delegation === undefined) return createUnreadableFact(toText(member));
   if (delegation.delegationSigned === true || (delegation.dsData?.length ?? 0) > 0)
     return createFact(['signed']);
-  return delegation.delegationSigned === false ? ABSENT : createUnseenFact('not_told');
+  return delegation.delegationSigned === false ? ABSENT : createUnseenFact('not_published');
 }
 
 type Event = z.output<typeof event>;
@@ -256,7 +256,7 @@ function readDate(events: readonly Event[], action: string, pick = Math.min): Fa
     return createFact([new Date(ms).toISOString(), ...(isExact ? [] : [ASSUMED_EARLIEST])]);
   }
   const text = matching.map(({ eventDate }) => toText(eventDate)).find(isNotEmpty);
-  return text === undefined ? createUnseenFact('not_told') : createUnreadableFact(text);
+  return text === undefined ? createUnseenFact('not_published') : createUnreadableFact(text);
 }
 
 /** As received, on one line. */
@@ -303,7 +303,7 @@ function readOwner(entities: readonly unknown[] | undefined, redacted: readonly 
       add('country', value[6]);
     }
   }
-  if (fields.size === 0) return createUnseenFact('not_told');
+  if (fields.size === 0) return createUnseenFact('not_published');
   return createFact(
     [...fields].map(([field, texts]) => `${field}:${hashText([...new Set(texts)].sort().join('\n'))}`),
   );

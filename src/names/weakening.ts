@@ -146,7 +146,7 @@ function addEnvironmentRequirement(
 
 /** Requires one other person who may approve. */
 function anyApproverRequirement({ settings, policy }: Protection, names: readonly string[]): Requirement {
-  return { ...buildDefaultRequirement(settings, names), needed: 1, signed: policy.signsSettings };
+  return { ...buildDefaultRequirement(settings, names), needed: 1, signed: policy.isCharterMissing };
 }
 
 /** Requires one person who could approve the mandate. */
@@ -295,7 +295,7 @@ function getRequirementsKey({ outcome, list }: Requirements): string {
 
 const STRICTNESS = { free: 0, approve: 1, refuse: 2 } as const;
 
-/** Whether a requirement of before is no longer needed. */
+/** Whether something that was required before is no longer required. */
 function needsLess(before: Requirements, after: Requirements): boolean {
   if (before.outcome !== after.outcome) return STRICTNESS[after.outcome] < STRICTNESS[before.outcome];
   const isKept = (was: Requirement) =>

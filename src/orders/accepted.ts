@@ -16,15 +16,17 @@ const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
 };
 
 /**
- * Records whether the registry shows that a task is done that the service has only accepted, or that it is overdue.
- * Idempotent, also across replicas.
+ * Records that the registry shows an accepted task as done, or that this is overdue. Idempotent, even across replicas.
  */
 export async function recordRegistryConfirmations(deps: SendingContext, order: Order): Promise<void> {
   const { lookUpAtRegistry, log, stopLookups } = deps;
   for (const item of findUnconfirmedItems(order)) {
     if (stopLookups.aborted) return;
     const lookup = await lookUpAtRegistry(order, item).catch((err: unknown) => {
-      log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking whether the registry shows a result');
+      log.warn(
+        { err, orderId: order.id, ctid: item.ctid },
+        'checking whether the registry shows a result failed',
+      );
       return 'unknown';
     });
     const { n } = item;

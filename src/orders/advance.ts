@@ -15,8 +15,8 @@ import { sendOrder } from './send-order.ts';
 import { findTask } from './tasks.ts';
 
 /**
- * Takes an order's next step, which depends only on its rows: a crash, a lost notification or another process changes
- * nothing. Every step is a compare-and-swap, so it is idempotent, also across replicas.
+ * Takes an order's next step. It depends only on rows, so any process can take it after a crash or a lost notification.
+ * Every step is a compare-and-swap, so it is idempotent, even across replicas.
  * @param lane an order that has left this lane is skipped, so that slow registry lookups don't delay execution
  */
 export async function advanceOrder(deps: SendingContext, orderId: string, lane: DueLane): Promise<void> {

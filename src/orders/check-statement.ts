@@ -60,13 +60,13 @@ export async function decideContradiction(context: OrdersContext, order: Order):
 export function findChangedParts(
   order: Order,
   history: readonly OrderLogEntry[],
-  places: ServiceEndpoints,
+  endpoints: ServiceEndpoints,
 ): readonly StatementPart[] {
   // For an order made from a file, the log has only the number of rows.
   const logged = history.find((entry) => entry.kind === 'requested');
   if (logged === undefined) return [];
-  const { jsonUrl, xmlUrl } = places;
-  const replyTo = logged.service === jsonUrl ? places.replyTo : undefined;
+  const { jsonUrl, xmlUrl } = endpoints;
+  const replyTo = logged.service === jsonUrl ? endpoints.replyTo : undefined;
   const names = order.items.map(({ name }) => name);
   const differs: Readonly<Record<Exclude<StatementPart, 'secret'>, boolean>> = {
     hash: logged.statement !== order.statementHash,

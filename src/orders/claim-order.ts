@@ -17,14 +17,14 @@ import {
   type SendingDecision,
   type SendingPrerequisites,
 } from './decide-sending.ts';
-import { findPendingItems, type Order, waitsForScheduledTime } from './order.ts';
+import { findWaitingItems, isWaitingForChosenTime, type Order } from './order.ts';
 import { checkMembers, findParties, type Party } from './parties.ts';
 import type { MandatedSending } from './ports.ts';
 import { buildInputOwner, buildItemInputOwner, unsaltSecret } from './salted-secret.ts';
 import { verifyStatement } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 
-/** A worker that is silent for longer is considered dead. */
+/** A worker that is unresponsive for longer is considered dead. */
 export const LEASE_MS = 20_000;
 
 /** An order that this process has claimed, with everything its requests need. */
@@ -72,8 +72,8 @@ export async function claimOrder(
 const NOT_CLAIMED = 'not_claimed';
 
 /**
- * @param isFresh the order was just read; if not, a decision to wait may be outdated
- * @returns undefined if the order must be read and decided again
+ * @param isFresh whether the order was just read; otherwise a decision to wait may be outdated
+ * @returns undefined if the caller must read the order and decide again
  */
 async function tryToClaim(
   context: SendingContext,
@@ -128,8 +128,8 @@ async function postpone(
   decision: Exclude<SendingDecision, { readonly event: unknown }>,
 ): Promise<void> {
   if (decision.kind === 'later') await store.reschedule(order, decision.until);
-  if (decision.kind === 'leave_to_others') await store.releaseToOthers(order.id);
-  if (decision.kind !== 'put_off') return;
+  if (decision.kind === 'key_unknown') await store.releaseToOthers(order.id);
+  if (decision.kind !== 'membership_unknown') return;
   warnUnknownMembership(log, order.id, decision.userId);
   await store.postpone(order.id);
 }
@@ -159,7 +159,7 @@ async function loadSendingFacts(
   const [{ people }, prepared, recheck] = await Promise.all([
     findParties(context.findAccount, order),
     prepareRequests(context, order, statement),
-    waitsForScheduledTime(order) ? recheckScheduledOrder(context, order) : UNCHANGED,
+    isWaitingForChosenTime(order) ? recheckScheduledOrder(context, order) : UNCHANGED,
   ]);
   return {
     workerId,
@@ -203,7 +203,7 @@ async function decryptSecrets(
     const sealed = await store.loadSealedInput(order.id);
     secrets.set(order.secretHash, decryptSecret(vault, order.secretHash, sealed, buildInputOwner(order)));
   }
-  const items = findPendingItems(order).flatMap((item) =>
+  const items = findWaitingItems(order).flatMap((item) =>
     item.secretHash === undefined ? [] : { item, hash: item.secretHash },
   );
   if (items.length === 0) return secrets;

@@ -71,7 +71,7 @@ export interface OrdersContext {
   readonly log: Log;
 }
 
-/** Also has what a worker needs to send orders and follow up on them. */
+/** Adds the dependencies of a worker that sends orders and follows up on them. */
 export interface SendingContext extends OrdersContext {
   /** Called when the service has accepted an account's credential. */
   readonly recordAcceptedCredential: (accountId: string) => Promise<void>;

@@ -20,7 +20,7 @@ export type ApprovalWaits = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'esca
 /**
  * The deadlines of an order that becomes pending now.
  * @param firstExpiry earliest known expiry of its names
- * @param sendAt when the order will be sent. Approval is needed before that time, unless the order was reopened at it
+ * @param sendAt when the order will be sent. Approval is needed before that time, unless the order was reopened then
  */
 export function computeDeadlines(
   waits: ApprovalWaits,

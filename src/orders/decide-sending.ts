@@ -2,7 +2,7 @@ import type { RecheckDecision } from '../approvals/decide-scheduled.ts';
 import type { HoldReason } from '../mandates/codes.ts';
 import { findNextItems, findPauseReason } from './bulk/waves.ts';
 import { hasPassed } from './clock.ts';
-import { findPendingItems, type Order, type OrderEvent, type OrderItem } from './order.ts';
+import { findWaitingItems, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { MemberCheck } from './parties.ts';
 import type { StatementPart } from './summary.ts';
 import { findRuleChange } from './tasks.ts';
@@ -48,8 +48,9 @@ export type SendingDecision =
   | { readonly kind: 'not_due' }
   | { readonly kind: 'later'; readonly until: Date }
   /** Slack can't look up this person's membership. */
-  | { readonly kind: 'put_off'; readonly userId: string }
-  | { readonly kind: 'leave_to_others' };
+  | { readonly kind: 'membership_unknown'; readonly userId: string }
+  /** Another replica may have the key. */
+  | { readonly kind: 'key_unknown' };
 
 export function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
   return state === 'WAITING' && (notBefore === undefined || hasPassed(notBefore, now));
@@ -74,7 +75,7 @@ export function decideClaim(facts: ClaimContext): SendingDecision | undefined {
 /**
  * Decides whether the next wave may be sent, or the whole order if it has no waves.
  * @param workerId the worker that has claimed the order, if any
- * @returns undefined if it may
+ * @returns undefined if it may be sent
  */
 export function decideWave(
   order: Order,
@@ -82,7 +83,7 @@ export function decideWave(
   workerId?: string,
 ): Extract<SendingDecision, { kind: 'end' | 'not_due' }> | undefined {
   if (order.bulk?.pause !== undefined) return { kind: 'not_due' };
-  const reason = findPendingItems(order).length === 0 ? undefined : findPauseReason(order);
+  const reason = findWaitingItems(order).length === 0 ? undefined : findPauseReason(order);
   if (reason !== undefined) {
     const claim = workerId === undefined ? {} : { workerId };
     return { kind: 'end', event: { type: 'paused', reason, expiresAt: pauseEndsAt, ...claim } };
@@ -97,11 +98,10 @@ export function decideSending(facts: SendingPrerequisites): SendingDecision {
   if (clearance?.kind === 'held') return buildMandateHold(clearance.code);
   if (clearance?.kind === 'later') return clearance;
   if (members.kind === 'left') return { kind: 'end', event: buildStop(members.summary) };
-  if (members.kind === 'unknown') return { kind: 'put_off', userId: members.userId };
+  if (members.kind === 'unknown') return { kind: 'membership_unknown', userId: members.userId };
   if (recheck.kind === 'changed') return { kind: 'end', event: recheck.event };
   if (recheck.kind === 'unclear') return { kind: 'later', until: recheck.until };
-  // Left to a replica that has the key.
-  if (isKeyUnknown) return { kind: 'leave_to_others' };
+  if (isKeyUnknown) return { kind: 'key_unknown' };
   return { kind: 'claim', event: { type: 'claimed', workerId } };
 }
 

@@ -10,7 +10,7 @@ const PROPAGATION_MS = HOUR_MS;
 
 /**
  * Checks for 48 hours whether an order's new nameservers answer, and records each change. Then updates the card, which
- * removes the undo button. Idempotent, also across replicas.
+ * removes the undo button. Idempotent, even across replicas.
  */
 export async function recordDelegations(deps: SendingContext, order: Order): Promise<void> {
   const { lookUpDelegation, log, stopLookups, now } = deps;
@@ -24,7 +24,7 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
     }
     if (await wasReplaced(deps.store, order, item)) continue;
     const found = await lookUpDelegation(order, item).catch((err: unknown): DelegationLookup => {
-      log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking the new nameservers');
+      log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking the new nameservers failed');
       return { kind: 'unknown' };
     });
     const ageMs = now().getTime() - (until.getTime() - UNDO_HOURS * HOUR_MS);

@@ -7,7 +7,7 @@ import {
   type OrderState,
   PUBLIC_RECORD_TASKS,
   UNDO_HOURS,
-  WATCHED_TASKS,
+  WATCH_LIST_TASKS,
 } from './order.ts';
 import type { DueLane } from './ports.ts';
 import { findTask } from './tasks.ts';
@@ -95,7 +95,7 @@ export function computeNotificationTime(order: Order, at: Date): Date | undefine
 
 /** Successful items that the watch list doesn't reflect yet. */
 export function findUnwatchedItems({ task, items }: Order): readonly OrderItem[] {
-  return WATCHED_TASKS.includes(task)
+  return WATCH_LIST_TASKS.includes(task)
     ? items.filter(({ state, isWatchListUpdated }) => state === 'SUCCEEDED' && !isWatchListUpdated)
     : [];
 }

@@ -1,5 +1,5 @@
 import { groupBy } from '../lib/collections.ts';
-import { findPendingItems, type ItemState, type Order, type OrderEvent, type OrderItem } from './order.ts';
+import { findWaitingItems, type ItemState, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { OrderStore } from './ports.ts';
 import type { EarlierFinding } from './refusal.ts';
 
@@ -38,7 +38,7 @@ export function findEarlierOutcomes(
 export async function loadEarlierFindings(
   load: OrderStore['load'],
   order: Order,
-  checkedItems: readonly OrderItem[] = findPendingItems(order),
+  checkedItems: readonly OrderItem[] = findWaitingItems(order),
 ): Promise<EarlierFinding[]> {
   const items: EarlierItem[] = [];
   for (let id = order.retryOf; id !== undefined; ) {
@@ -67,7 +67,7 @@ export function buildEarlierOrderStop(
   return {
     type: 'stopped',
     summary: { code: 'earlier_order', orderId: first.orderId, found: first.found },
-    only: findPendingItems(order)
+    only: findWaitingItems(order)
       .filter(({ name }) => names.includes(name))
       .map(({ n }) => n),
     ...(first.found === 'done' ? { doneIn: first.orderId } : {}),

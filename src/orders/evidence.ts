@@ -7,7 +7,7 @@ import type { RecordHint, RecordProof } from './record-finding.ts';
 
 /**
  * Settles unknown outcomes as done if public records prove it, and otherwise saves a hint. Never settles an outcome as
- * failed, because a missing record proves nothing. Idempotent, also across replicas.
+ * failed, because a missing record proves nothing. Idempotent, even across replicas.
  */
 export async function resolveByEvidence(deps: SendingContext, order: Order): Promise<void> {
   const { findEvidence, log, stopLookups } = deps;
@@ -15,7 +15,10 @@ export async function resolveByEvidence(deps: SendingContext, order: Order): Pro
     if (stopLookups.aborted) return;
     const found = await findEvidence({ ...order, input: getItemInput(order, item) }, item).catch(
       (err: unknown): Evidence => {
-        log.warn({ err, orderId: order.id, ctid: item.ctid }, 'looking for evidence of a request’s outcome');
+        log.warn(
+          { err, orderId: order.id, ctid: item.ctid },
+          'looking up evidence of a request’s outcome failed',
+        );
         return { kind: 'nothing' };
       },
     );

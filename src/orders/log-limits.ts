@@ -1,13 +1,13 @@
-import type { Witness } from '../approvals/charter.ts';
+import type { BotSigner } from '../approvals/charter.ts';
 import { hashJson } from '../lib/canonical-json.ts';
 import { isFinal, type Order, type OrderItem } from './order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from './order-events.ts';
 import type { LogDifference } from './summary.ts';
 
 /**
- * What an order may still send, according to its log. Rows are only a cache: a person with write access can reset them.
- * That person can't change the log but can add events, so an event that allows a repeat must have the bot's signature
- * (`witness`).
+ * Reads from an order's log which requests may still be sent. Rows are only a cache: a person with write access can
+ * reset them. That person can't change the log but can add events, so an event that allows a repeat must have the bot's
+ * signature (`witness`).
  */
 
 /** Whether the bot wrote an order's event. */
@@ -24,18 +24,18 @@ function witnessText(orderId: string, entry: AnyOrderLogEntry): string {
   return `event ${hashJson({ order: orderId, kind, n, ctids, outcome, worker, version })}`;
 }
 
-/** Signs events that allow a repeat. @param witness undefined while the ledger's key can't be decrypted */
+/** Signs events that allow a repeat. @param botSigner undefined while the ledger's key can't be decrypted */
 export function signLog(
-  witness: Witness | undefined,
+  botSigner: BotSigner | undefined,
   orderId: string,
   log: readonly OrderLogEntry[],
 ): readonly OrderLogEntry[] {
-  if (witness === undefined) return log;
-  const sign = (entry: OrderLogEntry) => ({ ...entry, witness: witness.sign(witnessText(orderId, entry)) });
+  if (botSigner === undefined) return log;
+  const sign = (entry: OrderLogEntry) => ({ ...entry, witness: botSigner.sign(witnessText(orderId, entry)) });
   return log.map((entry) => (allowsRepeat(entry) ? sign(entry) : entry));
 }
 
-export function createWitnessCheck(witness: Witness | undefined): IsWitnessed {
+export function createWitnessCheck(witness: BotSigner | undefined): IsWitnessed {
   return (orderId) => (entry) =>
     entry.witness !== undefined && witness?.verify(witnessText(orderId, entry), entry.witness) === true;
 }
@@ -117,7 +117,7 @@ export function findLoggedOutcome(
   return isOpen ? 'UNKNOWN' : undefined;
 }
 
-/** Whether an event ends all requests of its order. */
+/** Whether no more requests are sent after an event. */
 function endsOrder({ kind, state }: OrderLogEntry): boolean {
   return kind === 'invalidated' || state === 'UNKNOWN' || isFinal(state);
 }

@@ -20,17 +20,17 @@ export interface OffboardingContext extends ChangeContext {
   readonly alertTeamAccountOwnerLeft: (account: Account, userId: string) => Promise<void>;
   /** Private calendar URLs. */
   readonly feeds: {
-    people(): Promise<readonly string[]>;
+    listUserIds(): Promise<readonly string[]>;
     remove(userId: string): Promise<void>;
   };
   readonly keys: {
-    owners(): Promise<readonly string[]>;
+    listOwners(): Promise<readonly string[]>;
     revoke(userId: string): Promise<unknown>;
   };
   readonly owners: {
-    people(): Promise<readonly { readonly id: string; readonly hasLeft: boolean }[]>;
-    left(userId: string): Promise<void>;
-    returned(userId: string): Promise<void>;
+    listOwners(): Promise<readonly { readonly id: string; readonly hasLeft: boolean }[]>;
+    recordLeft(userId: string): Promise<void>;
+    recordReturned(userId: string): Promise<void>;
   };
   readonly directory: Directory;
   readonly log: Log;
@@ -49,7 +49,7 @@ export async function offboard(deps: OffboardingContext, userId: string): Promis
     deps.accounts.unlink(userId),
     deps.feeds.remove(userId),
     deps.keys.revoke(userId),
-    deps.owners.left(userId),
+    deps.owners.recordLeft(userId),
     deps.store.deletePrivateData(userId),
     ...orderIds.map((orderId) => stopOrderAfterDeparture(deps, orderId, userId)),
   ]);
@@ -90,12 +90,12 @@ const PAUSE_MS = 1_000;
 async function offboardDeparted(deps: DepartureCheckContext): Promise<boolean> {
   const { pauseMs = PAUSE_MS, signal } = deps;
   const { linkedBy } = (await deps.accounts.team.current()) ?? {};
-  const owners = await deps.owners.people();
+  const owners = await deps.owners.listOwners();
   const markedAsLeft = new Set(owners.flatMap(({ id, hasLeft }) => (hasLeft ? id : [])));
   const people = new Set([
     ...(await deps.accounts.listPeople()),
-    ...(await deps.feeds.people()),
-    ...(await deps.keys.owners()),
+    ...(await deps.feeds.listUserIds()),
+    ...(await deps.keys.listOwners()),
     ...owners.map(({ id }) => id),
     ...(linkedBy === undefined ? [] : [linkedBy]),
   ]);
@@ -106,7 +106,7 @@ async function offboardDeparted(deps: DepartureCheckContext): Promise<boolean> {
     if (signal.aborted) return false;
     const membership = await deps.directory.findMembership(userId);
     if (membership === 'left') await offboard(deps, userId);
-    if (membership === 'member' && markedAsLeft.has(userId)) await deps.owners.returned(userId);
+    if (membership === 'member' && markedAsLeft.has(userId)) await deps.owners.recordReturned(userId);
     return membership !== 'unknown';
   });
   throwIfAny(checked.errors);

@@ -6,14 +6,14 @@ import type { OrderCost } from '../money/prices.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { isPaused } from './bulk/waves.ts';
 import type { OrdersContext } from './context.ts';
-import { type Approval, findPendingItems, isRequester, type Order, waitsForScheduledTime } from './order.ts';
+import { type Approval, findWaitingItems, isRequester, isWaitingForChosenTime, type Order } from './order.ts';
 
 /**
  * Checks an order against the team's budgets. An order that exceeds a budget needs an admin's approval in addition to
  * all others.
  */
 
-/** What an order would reserve in the budgets now. */
+/** The amounts that an order would reserve in the budgets now. */
 export interface BudgetUse {
   readonly price: OrderCost | undefined;
   readonly over: readonly MissingAmount[];
@@ -23,8 +23,8 @@ export interface BudgetUse {
 
 /** All items, or only the unsent ones if the order has already reserved amounts. */
 export function pickBudgetedItems(order: Order): BudgetedItems {
-  return isPaused(order) || waitsForScheduledTime(order)
-    ? { items: findPendingItems(order), resumedOrderId: order.id }
+  return isPaused(order) || isWaitingForChosenTime(order)
+    ? { items: findWaitingItems(order), resumedOrderId: order.id }
     : { items: order.items, resumedOrderId: undefined };
 }
 
@@ -54,7 +54,7 @@ export function budgetsOnSendDay(context: OrdersContext, order: BudgetedOrder): 
   return day === utcDay(now) ? context.compareBudgets : context.budgetsOn(day);
 }
 
-/** Demo orders cost nothing. @param cost of these items. The budgets are loaded while it is computed */
+/** Demo orders cost nothing. @param cost of these items. Budgets are loaded in parallel */
 export async function checkBudgets(
   context: OrdersContext,
   order: BudgetedOrder,

@@ -59,7 +59,7 @@ const answer = { ...sentItem, outcome, result: storedItemResult, worker };
 
 /** How many approvals are valid after an event, and whose have lapsed. */
 const approvals = {
-  standing: z.int(),
+  validCount: z.int(),
   lapsed: texts,
   required: z.int(),
   /** Approver groups that Slack couldn't look up, so an approval listed as lapsed may still be valid. */

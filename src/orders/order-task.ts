@@ -31,9 +31,8 @@ import {
 import { type InputIssue, limitIssueCode, type PlainIssueCode, plainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint, InterfaceConstraints } from './interface-constraint.ts';
 import type { OrderTaskName } from './order.ts';
-import type { StatedRequest, StatementItem } from './statement-shape.ts';
+import type { StatementItem, StatementRequest } from './statement-shape.ts';
 
-/** The input of an order's item. */
 export interface RequestedItem {
   readonly input: unknown;
   readonly name: string;
@@ -138,7 +137,7 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
   describeRequest(
     requested: RequestedItem,
     interfaces: AvailableInterfaces,
-  ): RequestDescription | Extract<StatedRequest, { interface: 'none' }>;
+  ): RequestDescription | Extract<StatementRequest, { interface: 'none' }>;
   /** Prepares the call of a request. Sends nothing yet. @throws {ServiceError | InvalidInputError} */
   beginCall(client: ServiceClient, request: OutgoingRequest): OrderCall;
 }
@@ -363,7 +362,7 @@ function beginCall<Output>(
     },
   };
   return (client, { item: { name, ctid, request }, secrets, ...call }) => {
-    if (request.interface === 'none') throw new InvalidInputError('nothing is sent for it');
+    if (request.interface === 'none') throw new InvalidInputError('this task sends no request');
     return client.begin(withSecretOutput, {
       ...call,
       ...{ ctid, about: name, description: insertSecrets(request, secrets) },

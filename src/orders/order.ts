@@ -24,14 +24,14 @@ import {
  * - **order**: one request by one person for one task, for one or several names.
  * - **item**: one name of an order; it becomes exactly one request to the domain service.
  * - **ctid**: the client transaction id of the item's request.
- * - **claim**: a worker takes an approved order. The claim's **lease** uses the database's clock; until it ends, a
- * silent worker is considered alive.
+ * - **claim**: a worker takes an approved order. The claim's **lease** uses the database's clock; until it ends, an
+ * unresponsive worker is considered alive.
  * - **sentAt**: committed before the first byte of an item's request may be sent. From then on the item is `SENT`. Only
  * proof that the service didn't carry it out returns it to `WAITING`, or resends it under a new `sentAt`.
  * - **requester**: the person who requested it. **Approver**: a person who may approve a pending order.
  */
 
-/** Tasks with orders, by their subcommands, in display order. */
+/** Tasks that create orders, named by their subcommands, in display order. */
 export const ORDER_TASK_NAMES = [
   'create',
   'transfer',
@@ -63,7 +63,13 @@ export const DEFAULT_APPROVAL_TASKS: readonly OrderTaskName[] = [
 ];
 
 /** Tasks whose success updates the watch list. */
-export const WATCHED_TASKS: readonly OrderTaskName[] = ['create', 'transfer', 'renew', 'restore', 'delete'];
+export const WATCH_LIST_TASKS: readonly OrderTaskName[] = [
+  'create',
+  'transfer',
+  'renew',
+  'restore',
+  'delete',
+];
 
 /** Tasks whose result is in public records. */
 export const PUBLIC_RECORD_TASKS: ReadonlySet<OrderTaskName> = new Set<OrderTaskName>([
@@ -148,7 +154,7 @@ export const storedItemResult = z.object({
   resolvedBy: text,
   /** The service's answer that arrived after the item had ended. Changes nothing else. */
   late: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']).exactOptional(),
-  /** For an item that is resent: an earlier request may have been carried out. */
+  /** The item is being resent, but an earlier request may have been carried out. */
   inDoubt: flag,
   /** The person who stopped it before it was sent or resent. */
   stoppedBy: text,
@@ -177,7 +183,7 @@ export interface OrderItem {
   readonly state: ItemState;
   /** Requests sent or attempted. */
   readonly attempts: number;
-  /** Not to be sent before this time. */
+  /** The earliest time to send it. */
   readonly notBefore: Date | undefined;
   readonly sentAt: Date | undefined;
   readonly answeredAt: Date | undefined;
@@ -281,7 +287,7 @@ export interface OrderAccount {
   readonly isTeamAccount?: boolean;
 }
 
-/** Stored as the person if public records settled an unknown outcome. */
+/** Stored instead of a user id if public records settled an unknown outcome. */
 export const EVIDENCE = 'evidence';
 
 /** The policy's requirements for an order when it was requested or confirmed. */
@@ -453,7 +459,7 @@ export type OrderEvent =
   | { readonly type: 'mandate_ending' }
   /** A mandate makes no more orders. */
   | { readonly type: 'mandate_ended'; readonly because: MandateEnd['because']; readonly by?: string }
-  /** Public records show a hint, no proof. */
+  /** Public records give a hint, but no proof. */
   | { readonly type: 'hinted'; readonly n: number; readonly hint: Hint }
   /**
    * The database was restored, lost commits, or was without a bot for long. Unsent orders may have been carried out.
@@ -483,7 +489,7 @@ export type OrderEvent =
       /** For each item: whether the service carried it out, or may have. */
       readonly done: ReadonlyMap<number, 'SUCCEEDED' | 'UNKNOWN' | undefined>;
     }
-  /** The worker is silent, or has nothing to do until an item's `notBefore`. */
+  /** The worker is unresponsive, or has nothing to do until an item's `notBefore`. */
   | { readonly type: 'released' }
   | {
       readonly type: 'resolved';
@@ -496,7 +502,7 @@ export type OrderEvent =
       readonly n?: number;
     };
 
-/** A worker's record of a sent request whose mark the database has lost. */
+/** A sent request that the database has lost, from the worker's own record. */
 export interface LostRequest extends ItemOutcome {
   readonly sentAt: Date | undefined;
   readonly attempts: number;
@@ -535,7 +541,7 @@ export function hasRowSecrets(order: Order): boolean {
   return order.bulk !== undefined && hasSecretInput(order);
 }
 
-/** Whether the input has a secret part (an auth code, a password), also in a file's rows. */
+/** Whether the input has a secret part (an auth code, a password), including in a file's rows. */
 export function hasSecretInput({ secretHash, items }: Order): boolean {
   return secretHash !== undefined || items.some((item) => item.secretHash !== undefined);
 }
@@ -543,7 +549,6 @@ export function hasSecretInput({ secretHash, items }: Order): boolean {
 /** Days after its end during which an order can be retried. */
 export const RETRY_DAYS = 7;
 
-/** Whether it is too late to retry a closed order. */
 export function isRetryExpired(order: Order, now: Date): boolean {
   return now.getTime() - (order.closedAt ?? order.createdAt).getTime() > RETRY_DAYS * DAY_MS;
 }
@@ -551,12 +556,12 @@ export function isRetryExpired(order: Order, now: Date): boolean {
 /** How long new nameservers are checked and can be undone with one click. */
 export const UNDO_HOURS = 48;
 
-/** Until when an item's nameserver change can be undone; undefined for other items. */
+/** The deadline for undoing an item's nameserver change; undefined for other items. */
 export function findUndoDeadline(
   { task, closedAt, bulk }: Order,
   { state, answeredAt }: OrderItem,
 ): Date | undefined {
-  // Each name of a bulk order had its own nameservers before. They are set back with a new file.
+  // The names of a bulk order can have had different nameservers before. To undo it, use a new file.
   if (bulk !== undefined) return undefined;
   const since = answeredAt ?? closedAt;
   if (task !== 'nameservers' || state !== 'SUCCEEDED' || since === undefined) return undefined;
@@ -581,7 +586,7 @@ export function isReviewOpen(order: Order): boolean {
   return order.emergencyApprovedBy !== undefined && order.signedOffBy === undefined;
 }
 
-/** The time that a requester chose; undefined if there is none. */
+/** The send time that the requester chose, if any. */
 export function getChosenTime({
   sendAfter,
   mandate,
@@ -590,7 +595,7 @@ export function getChosenTime({
 }
 
 /** Approved for a chosen time, with no request attempted yet. */
-export function waitsForScheduledTime(order: Order): boolean {
+export function isWaitingForChosenTime(order: Order): boolean {
   const time = getChosenTime(order);
   return (
     order.state === 'APPROVED' &&
@@ -608,18 +613,18 @@ export function isReopened({ state, approvalRound }: Pick<Order, 'state' | 'appr
 /** The chosen time of an order that is still waiting for it. */
 export function findUpcomingTime(order: Order): Date | undefined {
   const { state } = order;
-  const isOpen = state === 'DRAFT' || (state === 'PENDING' && !isReopened(order));
-  return isOpen || waitsForScheduledTime(order) ? getChosenTime(order) : undefined;
+  const isUndecided = state === 'DRAFT' || (state === 'PENDING' && !isReopened(order));
+  return isUndecided || isWaitingForChosenTime(order) ? getChosenTime(order) : undefined;
 }
 
 /** Scheduled orders first, earliest first. */
 export function sortScheduledFirst(orders: readonly Order[]): readonly Order[] {
-  const timeOf = (order: Order) => findUpcomingTime(order)?.getTime() ?? Number.MAX_SAFE_INTEGER;
-  return orders.toSorted((a, b) => timeOf(a) - timeOf(b));
+  const getTime = (order: Order) => findUpcomingTime(order)?.getTime() ?? Number.MAX_SAFE_INTEGER;
+  return orders.toSorted((a, b) => getTime(a) - getTime(b));
 }
 
 /** Items waiting to be sent or resent. */
-export function findPendingItems(order: Order): readonly OrderItem[] {
+export function findWaitingItems(order: Order): readonly OrderItem[] {
   return order.items.filter((item) => item.state === 'WAITING');
 }
 

@@ -16,7 +16,6 @@ export type AnsweredEvent = OrderEvent & {
 };
 type RetryScheduledEvent = OrderEvent & { readonly type: 'retry_scheduled' };
 
-/** How the request of an item ended. */
 export interface SendOutcome {
   readonly event: AnsweredEvent | RetryScheduledEvent;
   /** The item as marked before its request was sent; undefined if nothing was sent. */
@@ -25,7 +24,6 @@ export interface SendOutcome {
   readonly end?: AnsweredEvent;
 }
 
-/** The progress of an item's request. */
 export interface RequestProgress {
   readonly task: OrderTask;
   readonly account: OrderAccount;

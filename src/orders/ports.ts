@@ -1,6 +1,6 @@
 import type { Account } from '../accounts/account.ts';
 import type { Sealed } from '../accounts/vault.ts';
-import type { CharterStatus, EffectiveRules, SigningLog, Witness } from '../approvals/charter.ts';
+import type { BotSigner, CharterStatus, EffectiveRules, SigningLog } from '../approvals/charter.ts';
 import type { StandIn } from '../approvals/progress.ts';
 import type { ApprovalSignature, SignedSubject } from '../approvals/signing/approval.ts';
 import type { Verifier } from '../approvals/signing/assertion.ts';
@@ -27,7 +27,7 @@ export interface OrderCommit {
   readonly log: readonly OrderLogEntry[];
   /** Preconditions of marking a request as sent; undefined for every other change. */
   readonly guard: SendingGuard | undefined;
-  /** How long a silent worker of the order is considered alive, in milliseconds. */
+  /** How long an unresponsive worker is considered alive, in milliseconds. */
   readonly leaseMs?: number;
   /** A secret result, to be shown once to the requester. */
   readonly revealable?: { readonly n: number; readonly sealed: Sealed; readonly expiresAt: Date };
@@ -57,7 +57,6 @@ export interface MandatedSending {
 /** Facts about a name, read in the transaction that sends it. */
 export type FinalCheckRows = Omit<FinalCheckFacts, 'mandate' | 'isUnchanged'>;
 
-/** A stored answer of the service. */
 export interface StoredResponse {
   readonly n: number;
   readonly at: Date;
@@ -102,8 +101,8 @@ export interface OrderFilter {
 }
 
 /**
- * Due orders are claimed in three lanes, so that a slow service or registry doesn't delay the rest: deadlines and dead
- * workers, orders to send, and lookups in public records.
+ * Due orders are claimed in three lanes: deadlines and dead workers, orders to send, and lookups in public records. A
+ * slow service or registry doesn't delay the other lanes.
  */
 export type DueLane = 'deadlines' | 'execution' | 'observation';
 
@@ -174,8 +173,8 @@ export interface OrderStore {
     context: number | undefined,
   ): Promise<Order | undefined>;
   /**
-   * Claims orders that are due and unclaimed: until the lease ends, by the database's clock, no one else gets them. A
-   * worker whose lease has ended loses its claim. A change of an order ends the lease.
+   * Claims orders that are due and unclaimed. No other process gets them until the lease ends by the database's clock.
+   * A worker whose lease has ended loses its claim. A change of an order ends the lease.
    * @param until claims orders due until then
    * @returns ids, longest overdue first
    */
@@ -276,7 +275,7 @@ export interface KeyTrust {
   readonly roots: ReadonlySet<string>;
   readonly verifier: Verifier;
   /** Undefined while the ledger's key can't be decrypted: then no charter is valid. */
-  readonly witness: Witness | undefined;
+  readonly botSigner: BotSigner | undefined;
 }
 
 export interface SignedBy {

@@ -11,7 +11,7 @@ const texts = z.array(z.string()).readonly();
 const overHttp = z.boolean().exactOptional();
 const shownNameServers = {
   nameServers: texts,
-  /** They are the requested ones. */
+  /** Whether these are the requested nameservers. */
   areRequested: z.boolean(),
 };
 

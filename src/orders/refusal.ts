@@ -24,7 +24,6 @@ export type ApproverRight =
   /** To confirm or discard a change of a name's protected fields. */
   | 'confirm_facts';
 
-/** Why an action is refused. */
 export type Refusal =
   /** A deleted draft, or a typo. */
   | { readonly code: 'no_such_order' }
@@ -74,7 +73,7 @@ export type Refusal =
   | { readonly code: 'not_the_requester'; readonly wanted: 'cancel' | 'confirm' | 'reveal' }
   /** Slack can't look up whether the person is still a member. */
   | { readonly code: 'own_membership_unknown' }
-  /** Something else would stop working that the card didn't show. */
+  /** Something that the card didn't show would also stop working. */
   | { readonly code: 'impact_changed' }
   /** The card shows an open incident of one of the order's names. */
   | { readonly code: 'incident_open'; readonly shown: readonly ShownIncident[] }

@@ -4,7 +4,7 @@ import { endMandatesAfterRestore } from '../mandates/life.ts';
 import { type ChangeDecision, changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { computeDeadlines } from './deadlines.ts';
-import { type Order, type OrderEvent, waitsForScheduledTime } from './order.ts';
+import { isWaitingForChosenTime, type Order, type OrderEvent } from './order.ts';
 
 /**
  * Detects a database that has lost commits: a backup was restored, a standby was promoted, or a disk lost confirmed
@@ -87,7 +87,6 @@ const MAX_FINAL_TRIES = 5;
 /** After this long without a bot, the database isn't trusted about running orders. */
 const MAX_DOWNTIME_MS = 15 * MINUTE_MS;
 
-/** A process's knowledge of its database. */
 export interface KnownDatabase {
   readonly database: string;
   readonly server: string;
@@ -173,7 +172,7 @@ async function invalidateUnsent(
 /** @param trustedUntil orders that weren't due by this time weren't sent */
 export function decideUnsent(order: Order, now: Date, trustedUntil: Date): ChangeDecision {
   if (isScheduledAfter(order, now)) return { refusal: { code: 'not_due' } };
-  if (waitsForScheduledTime(order) && isScheduledAfter(order, trustedUntil))
+  if (isWaitingForChosenTime(order) && isScheduledAfter(order, trustedUntil))
     return { event: buildLateReopening(order, now) };
   return { event: { type: 'invalidated', summary: { code: 'database_restored' } } };
 }
@@ -245,7 +244,7 @@ export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): Runn
     isRequested = false;
     await beat(false).catch((err: unknown) => {
       waitMs = RETRY_MS;
-      log.warn({ err }, 'saving the heartbeat');
+      log.warn({ err }, 'saving the heartbeat failed');
     });
     running = undefined;
     if (!isStopped) timer = setTimeout(begin, isRequested ? 0 : waitMs);

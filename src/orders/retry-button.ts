@@ -112,7 +112,7 @@ async function findNamesToRetry(
   return failed.length > 0 ? { failed } : { refusal: explainNothingToRetry(order) };
 }
 
-/** Why nothing of a failed order can be retried. A request without an answer proves nothing. */
+/** Why no name of a failed order can be retried. A request without an answer proves nothing. */
 function explainNothingToRetry({ items }: Order): Refusal {
   const isUnanswered = items.some(({ result }) => result?.late === 'UNKNOWN');
   return { code: isUnanswered ? 'retry_unanswered' : 'retry_done_since' };

@@ -30,7 +30,7 @@ import {
 import type { SendingContext } from './context.ts';
 import { buildMandateHold, decideWave, isDue } from './decide-sending.ts';
 import { buildResult, getFailedResponse, getFullResponse, RetryRefusedError } from './item-result.ts';
-import { findPendingItems, type ItemResult, type Order, type OrderItem } from './order.ts';
+import { findWaitingItems, type ItemResult, type Order, type OrderItem } from './order.ts';
 import type { OrderCall, OrderTask } from './order-task.ts';
 import { buildErrorOutcome, buildLostRequest, buildOutcomeEvent, type SendOutcome } from './outcome-event.ts';
 import { checkMembers, summarizeMissingAccount } from './parties.ts';
@@ -406,7 +406,7 @@ async function restoreLostOrder({ context, latest }: Sending, outcome: SendOutco
 /** Releases an order whose items wait for their `notBefore`, for a later claim. */
 async function releaseClaim(sending: Sending): Promise<void> {
   // Only this worker schedules retries for items of its claim, so its own snapshot is sufficient.
-  if (findPendingItems(sending.latest).length === 0) return;
+  if (findWaitingItems(sending.latest).length === 0) return;
   await commitChange(sending, (order) =>
     order.claim?.workerId === sending.workerId ? { type: 'released' } : undefined,
   );

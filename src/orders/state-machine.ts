@@ -6,16 +6,16 @@ import {
   computeOutcome,
   EVIDENCE,
   type EvaluatedApproval,
-  findPendingItems,
+  findWaitingItems,
   type ItemResult,
   isFinal,
   isRequester,
+  isWaitingForChosenTime,
   ORDER_STATES,
   type Order,
   type OrderEvent,
   type OrderItem,
   type OrderState,
-  waitsForScheduledTime,
 } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import type { Refusal } from './refusal.ts';
@@ -131,7 +131,7 @@ function applyApproved(order: Order, event: EventOf<'approved'>, now: Date): Tra
     ...describeApprovals(order, approvals, event),
     ...(event.reason === undefined ? {} : { reason: event.reason }),
     ...(event.isImpactUnknown === true ? { isImpactUnknown: true as const } : {}),
-    ...(isPaused(order) ? { waiting: findPendingItems(order).length } : {}),
+    ...(isPaused(order) ? { waiting: findWaitingItems(order).length } : {}),
   };
   return applyChanges(
     order,
@@ -151,7 +151,7 @@ function describeApprovals(
   // Admins who agree to exceed a budget don't have to be approvers.
   const lapsed = others.filter((userId) => !admins.includes(userId));
   return {
-    standing: approvals.length - others.length,
+    validCount: approvals.length - others.length,
     lapsed,
     required: approvalsRequired,
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
@@ -234,7 +234,7 @@ function applyExpired(order: Order, event: EventOf<'expired'>, now: Date): Trans
 
 /** No one resumed it in time. Sent items keep their results. */
 function stopAfterPause(order: Order, kind: 'expired', now: Date): Transition {
-  const entry = { kind, names: findPendingItems(order).map(({ name }) => name), summary: PAUSE_OVER };
+  const entry = { kind, names: findWaitingItems(order).map(({ name }) => name), summary: PAUSE_OVER };
   if (order.items.every(isUnsent)) return applyChanges(order, now, entry, buildClosing('CANCELLED', now));
   const items = order.items.map((item) =>
     item.state === 'WAITING' ? stopItem(item, { summary: PAUSE_OVER }) : item,
@@ -271,7 +271,7 @@ function applyAsked(order: Order, event: EventOf<'asked'>, now: Date): Transitio
 /** Earlier approvals become invalid. */
 function applyReopened(order: Order, event: EventOf<'reopened'>, now: Date): Transition | undefined {
   const { type, reasons, price, decision, ...deadlines } = event;
-  if (!waitsForScheduledTime(order)) return undefined;
+  if (!isWaitingForChosenTime(order)) return undefined;
   const { decidedBy, ...needs } = decision;
   const { policyVersion } = decision;
   const entry = { kind: type, reasons, policyVersion, decidedBy, ...(price === undefined ? {} : { price }) };
@@ -382,7 +382,7 @@ function applyReleased(order: Order, event: EventOf<'released'>, now: Date): Tra
   );
 }
 
-/** Stops the order, or some of its items: nothing more of them is sent. */
+/** Stops an order's unsent items, or some of them. */
 function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition | undefined {
   const { by, only, doneIn } = event;
   const isStopped = (item: OrderItem) =>
@@ -419,12 +419,12 @@ function applyPaused(order: Order, event: EventOf<'paused'>, now: Date): Transit
     order.state === 'APPROVED' ? event.workerId === undefined : isClaimedBy(order, event.workerId);
   if (!isOwnWorker || bulk === undefined || bulk.pause !== undefined) return undefined;
   const hasNoneRunning = order.items.every(({ state }) => state !== 'SENT');
-  if (!hasNoneRunning || findPendingItems(order).length === 0) return undefined;
+  if (!hasNoneRunning || findWaitingItems(order).length === 0) return undefined;
   const { reason, expiresAt } = event;
   return applyChanges(
     order,
     now,
-    { kind: event.type, pause: reason, waiting: findPendingItems(order).length },
+    { kind: event.type, pause: reason, waiting: findWaitingItems(order).length },
     { state: 'APPROVED', claim: undefined, expiresAt, bulk: { ...bulk, pause: reason } },
   );
 }
@@ -440,7 +440,7 @@ function applyResumed(order: Order, event: EventOf<'resumed'>, now: Date): Trans
     return refuse({ code: 'over_budget', over: budget.over });
   const isApproval = validApprovers.includes(by) || budget.admins.includes(by);
   const approvals = isApproval ? addApproval(order, event, now) : order.approvals;
-  const detail = { waiting: findPendingItems(order).length, ...describeApprovals(order, approvals, event) };
+  const detail = { waiting: findWaitingItems(order).length, ...describeApprovals(order, approvals, event) };
   return applyChanges(
     order,
     now,
@@ -498,8 +498,8 @@ function applyAnswered(order: Order, event: EventOf<'answered'>, now: Date): Tra
 }
 
 /**
- * It is no longer known which items were sent. Without a request that is known to be sent, this affects only orders
- * that were about to be sent. Such a request stops every order that hasn't ended, even a pending one.
+ * It is no longer known which items were sent. Orders that were about to be sent are stopped. A request that is known
+ * to have been sent stops any order that hasn't ended, even a pending one.
  */
 function applyInvalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
   const { summary, known } = event;

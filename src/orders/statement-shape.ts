@@ -2,25 +2,25 @@ import type { SecretCommitment } from '../service/secret.ts';
 import type { RequestDescription } from '../service/task.ts';
 import type { OrderTaskName } from './order.ts';
 /** A value of a request; a secret is a {@link SecretCommitment}. */
-export type StatedValue = string | number | boolean | readonly StatedValue[] | StatedObject;
+export type StatementValue = string | number | boolean | readonly StatementValue[] | StatementObject;
 
-export interface StatedObject {
-  readonly [field: string]: StatedValue;
+export interface StatementObject {
+  readonly [field: string]: StatementValue;
 }
 
-export type StatedRequest =
+export type StatementRequest =
   /** Nothing is sent: the item allows other orders, under these terms. */
-  | { readonly interface: 'none'; readonly terms: StatedObject }
-  | (Omit<Extract<RequestDescription, { interface: 'json' }>, 'body'> & { readonly body?: StatedValue })
+  | { readonly interface: 'none'; readonly terms: StatementObject }
+  | (Omit<Extract<RequestDescription, { interface: 'json' }>, 'body'> & { readonly body?: StatementValue })
   | (Omit<Extract<RequestDescription, { interface: 'xml' }>, 'element'> & {
-      readonly element: StatedObject;
+      readonly element: StatementObject;
     });
 
 export interface StatementItem {
   readonly n: number;
   readonly name: string;
   readonly ctid: string;
-  readonly request: StatedRequest;
+  readonly request: StatementRequest;
 }
 
 /** Everything an order sends to the service, without its secrets. */
@@ -30,7 +30,7 @@ export interface Statement {
   readonly task: OrderTaskName;
   /** The time that its requester chose, in UTC (ISO 8601). */
   readonly notBefore?: string;
-  /** The URL for the requests. It is the XML interface's if all of them are XML requests. */
+  /** The URL for the requests: the XML interface's if all requests are XML. */
   readonly service: string;
   /** `SERVICE_REPLY_TO`, sent with JSON requests. */
   readonly replyTo?: string;

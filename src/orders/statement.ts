@@ -7,11 +7,11 @@ import { Secret, type SecretCommitment } from '../service/secret.ts';
 import type { RequestDescription } from '../service/task.ts';
 import { getChosenTime, getItemInput, type Order } from './order.ts';
 import type {
-  StatedObject,
-  StatedRequest,
-  StatedValue,
   Statement,
   StatementItem,
+  StatementObject,
+  StatementRequest,
+  StatementValue,
 } from './statement-shape.ts';
 import { findTask } from './tasks.ts';
 
@@ -20,7 +20,7 @@ import { findTask } from './tasks.ts';
  * Pure.
  */
 
-/** The service's URLs and the fields of every request, from the configuration. */
+/** The domain service's URLs, and the reply-to address of every request, from the configuration. */
 export interface ServiceEndpoints {
   /** Undefined without a domain service: then orders have no statement, and nothing is sent. */
   readonly jsonUrl: string | undefined;
@@ -36,18 +36,18 @@ export function hashStatement(statement: Statement): string {
 }
 
 /**
- * An order's request, if unchanged since its creation.
- * @returns undefined if its rows don't match the statement that people saw
+ * Rebuilds an order's statement and checks its hash.
+ * @returns undefined if the order's rows don't match the statement that people approved
  */
-export function verifyStatement(order: Order, places: ServiceEndpoints): Statement | undefined {
-  const statement = tryBuildStatement(order, places);
+export function verifyStatement(order: Order, endpoints: ServiceEndpoints): Statement | undefined {
+  const statement = tryBuildStatement(order, endpoints);
   return statement !== undefined && hashStatement(statement) === order.statementHash ? statement : undefined;
 }
 
-/** The statement from an order's rows; undefined if they are invalid. */
-export function tryBuildStatement(order: UnhashedOrder, places: ServiceEndpoints): Statement | undefined {
+/** @returns undefined if the order's rows are invalid */
+export function tryBuildStatement(order: UnhashedOrder, endpoints: ServiceEndpoints): Statement | undefined {
   try {
-    return buildStatement(order, places);
+    return buildStatement(order, endpoints);
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
     return undefined;
@@ -72,7 +72,7 @@ export function buildStatement(
       { input: getItemInput(order, item), name, secret },
       interfaces,
     );
-    return { n, name, ctid, request: toStatedRequest(request) };
+    return { n, name, ctid, request: toStatementRequest(request) };
   });
   const hasJson = items.some(({ request }) => request.interface !== 'xml');
   return {
@@ -92,26 +92,26 @@ export function buildStatement(
   };
 }
 
-function toStatedRequest(
-  request: RequestDescription | Extract<StatedRequest, { interface: 'none' }>,
-): StatedRequest {
+function toStatementRequest(
+  request: RequestDescription | Extract<StatementRequest, { interface: 'none' }>,
+): StatementRequest {
   if (request.interface === 'none') return request;
-  if (request.interface === 'xml') return { ...request, element: toStatedObject(request.element) };
+  if (request.interface === 'xml') return { ...request, element: toStatementObject(request.element) };
   const { body, ...rest } = request;
-  return body === undefined ? rest : { ...rest, body: toStatedValue(body) };
+  return body === undefined ? rest : { ...rest, body: toStatementValue(body) };
 }
 
-/** Omitted values aren't sent. */
-function toStatedObject(values: WireObject): StatedObject {
+/** Leaves out undefined values, which aren't sent. */
+function toStatementObject(values: WireObject): StatementObject {
   return Object.fromEntries(
     Object.entries(values).flatMap(([field, value]) =>
-      value === undefined ? [] : [[field, toStatedValue(value)] as const],
+      value === undefined ? [] : [[field, toStatementValue(value)] as const],
     ),
   );
 }
 
-function toStatedValue(value: WireValue): StatedValue {
-  if (value instanceof Secret) throw new InvalidInputError('a secret is unhashed in a statement');
+function toStatementValue(value: WireValue): StatementValue {
+  if (value instanceof Secret) throw new InvalidInputError('a statement contains an unhashed secret');
   if (typeof value !== 'object') return value;
-  return isWireList(value) ? value.map(toStatedValue) : toStatedObject(value);
+  return isWireList(value) ? value.map(toStatementValue) : toStatementObject(value);
 }

@@ -2,7 +2,7 @@ import { type ApproverRights, checkApprover, findApprovers } from '../approvals/
 import { type ChangeContext, type ChangeDecision, type ChangeOutcome, changeOrder } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
 import { buildEarlierOrderStop, loadEarlierFindings } from './earlier.ts';
-import { findPendingItems, isFinal, type Order } from './order.ts';
+import { findWaitingItems, isFinal, type Order } from './order.ts';
 
 /** The requester or an approver stops unsent items. A running request continues, and its answer is kept. */
 export function stopOrder(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
@@ -19,7 +19,7 @@ function decideStop(order: Order, rights: ApproverRights | undefined, userId: st
   if (refusal !== undefined) return { refusal: refusal };
   if (state === 'DRAFT' || state === 'PENDING') return { refusal: { code: 'stop_unapproved' } };
   if (isFinal(state) || state === 'UNKNOWN') return { refusal: { code: 'nothing_waits', state } };
-  if (findPendingItems(order).length === 0) return { refusal: { code: 'sent_already' } };
+  if (findWaitingItems(order).length === 0) return { refusal: { code: 'sent_already' } };
   return { event: { type: 'stopped', by: userId, summary: { code: 'stopped' } } };
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { mandateTerms, toStatedTerms } from '../mandates/terms.ts';
+import { mandateTerms, toStatementTerms } from '../mandates/terms.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { Interface } from '../service/task.ts';
 import {
@@ -36,7 +36,7 @@ import {
 import type { InputIssue, limitIssueCode, PlainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint } from './interface-constraint.ts';
 import {
-  findPendingItems,
+  findWaitingItems,
   getItemInput,
   ORDER_TASK_NAMES,
   type Order,
@@ -535,10 +535,10 @@ const mandate: OrderTask<'mandate'> = {
   describeRequest({ input }) {
     const parsed = mandateTerms.safeParse(input);
     if (!parsed.success) throw new InvalidInputError('the order’s input can’t be read');
-    return { interface: 'none', terms: toStatedTerms(parsed.data) };
+    return { interface: 'none', terms: toStatementTerms(parsed.data) };
   },
   beginCall() {
-    throw new InvalidInputError('nothing is sent for it');
+    throw new InvalidInputError('this task sends no request');
   },
 };
 
@@ -573,7 +573,7 @@ export function findTask(name: OrderTaskName): OrderTask {
  */
 export function findRuleChange(
   order: Order,
-  items: readonly OrderItem[] = findPendingItems(order),
+  items: readonly OrderItem[] = findWaitingItems(order),
 ): PlainSummary | undefined {
   const task = findTask(order.task);
   const inputs = order.bulk === undefined ? [order.input] : items.map((item) => getItemInput(order, item));

@@ -8,7 +8,7 @@ import { type RequestOutcome, requestOrder } from './request-order.ts';
 export type PreviousNameServers =
   | { readonly kind: 'known'; readonly nameServers: readonly string[] }
   | { readonly kind: 'unknown' }
-  /** Same as the order set. */
+  /** The order set the same nameservers. */
   | { readonly kind: 'same' };
 
 export interface UndoRequest {

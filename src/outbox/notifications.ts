@@ -130,7 +130,7 @@ export interface NotificationStore {
   findReplacement(
     message: PostedMessage,
   ): Promise<{ readonly subject: Subject; readonly current: PostedMessage | undefined } | undefined>;
-  /** Delays a message that failed. What it shows is then unknown. */
+  /** Delays a message that failed. Its content is then unknown. */
   postponeMessage(subject: Subject, purpose: string, until: Date): Promise<void>;
   /** Records that Slack refuses a message in every channel. It is retried with its next version. */
   refuse(
@@ -147,7 +147,7 @@ export interface NotificationStore {
   request(subject: Subject, now: Date): Promise<void>;
   /**
    * Saves where a message was found, unless it is already known or the subject is missing. The message is updated next,
-   * because what it shows is unknown.
+   * because its content is unknown.
    * @param purposes the message gets the first purpose that has no message
    */
   adopt(subject: Subject, message: PostedMessage, purposes: readonly string[], now: Date): Promise<void>;

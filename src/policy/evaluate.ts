@@ -11,7 +11,7 @@ import {
   type RuleReference,
 } from './policy.ts';
 import type { storedRequirement, storedRequirements } from './stored-requirements.ts';
-import { findAffectedTags, type NameKind, type Subject, toSubject } from './subject.ts';
+import { type AffectedName, findAffectedTags, type NameKind, toSubject } from './subject.ts';
 
 /**
  * Evaluates an order's requirements under one policy version. Pure.
@@ -119,7 +119,7 @@ interface Candidate {
 }
 
 /** A name of the order with its facts. */
-interface NameWithTags extends Subject {
+interface NameWithTags extends AffectedName {
   readonly tags: readonly string[] | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { parseDomainName } from '../zones/names.ts';
 import { parseTagPattern } from './policy.ts';
-import type { Subject } from './subject.ts';
+import type { AffectedName } from './subject.ts';
 
 /** The only code that matches names with the patterns of rules and mandates. Pure. */
 
@@ -19,7 +19,7 @@ export function splitPatterns(patterns: readonly string[]): NamePatterns {
 /** @param affectedTags undefined if unknown; then a match by tag is unknown too */
 export function matchesPatterns(
   patterns: NamePatterns,
-  { hosts }: Subject,
+  { hosts }: AffectedName,
   affectedTags: readonly string[] | undefined,
 ): 'yes' | 'no' | 'unknown' {
   for (const pattern of patterns.hosts) {

@@ -51,14 +51,14 @@ export interface Policy {
 
 export interface EffectivePolicy extends Policy {
   /** Approvals that the settings require must be signed: passkeys are set up, and no charter has been signed yet. */
-  readonly signsSettings: boolean;
+  readonly isCharterMissing: boolean;
   /** Tags that affect decisions about orders. */
   readonly tags: readonly string[];
   /**
    * A charter was signed, but none is valid. The environment's settings then apply too, and every order needs a signed
    * approval.
    */
-  readonly lapsed:
+  readonly charterProblem:
     | {
         readonly problem: CharterProblem;
         readonly environment: RequirementPeople & {
@@ -69,7 +69,6 @@ export interface EffectivePolicy extends Policy {
     | undefined;
 }
 
-/** The people and groups of a requirement. */
 export interface RequirementPeople {
   readonly approvers: readonly string[];
   /** Approvers who are never mentioned, messaged or reminded. */
@@ -95,8 +94,8 @@ export function findSilentIds(requirements: readonly RequirementPeople[]): reado
 }
 
 /** The policy version for signed approvals: 0 while no charter is valid, so that earlier approvals must be repeated. */
-export function getSignedVersion({ version, lapsed }: EffectivePolicy): number {
-  return lapsed === undefined ? version : 0;
+export function getSignedVersion({ version, charterProblem }: EffectivePolicy): number {
+  return charterProblem === undefined ? version : 0;
 }
 
 /** The rules that applied when the order was requested, from the log. */
@@ -120,7 +119,7 @@ export function dropUnknownRules(
   return rules.filter((rule) => rule.kind !== 'rule' || keys.has(formatKey(rule)));
 }
 
-/** What the parser of a rule must know. */
+/** Values that the rule parser accepts. */
 export interface PolicyVocabulary {
   readonly tasks: readonly string[];
   /** ISO 4217 code for amounts without one. */

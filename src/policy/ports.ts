@@ -24,7 +24,6 @@ export interface StandInStore extends StandInSource {
   end(userId: string, at: Date): Promise<StandIn | undefined>;
 }
 
-/** A version and who published it. */
 export interface PublishedPolicy extends Policy {
   readonly publishedBy: string;
   readonly confirmedBy: string;
@@ -56,8 +55,8 @@ export type PublishOutcome =
 /** Every change is logged in the same transaction. */
 export interface PolicyStore extends PolicySource {
   /** The current version and who published it; undefined before the first. */
-  published(): Promise<PublishedPolicy | undefined>;
-  draft(): Promise<PolicyDraft | undefined>;
+  findPublished(): Promise<PublishedPolicy | undefined>;
+  findDraft(): Promise<PolicyDraft | undefined>;
   /**
    * Replaces the draft's rules.
    * @param expected the edited revision, see `getDraftBase`

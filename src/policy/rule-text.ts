@@ -161,8 +161,8 @@ class RuleReader {
       breakGlass: this.#flag('break_glass'),
       signed: this.#flag('signed'),
     };
-    if (decision === 'approve') this.#agreement(rule);
-    else if (decision !== undefined) this.#leftovers(decision);
+    if (decision === 'approve') this.#checkApprovalFields(rule);
+    else if (decision !== undefined) this.#rejectApprovalFields(decision);
     return rule;
   }
 
@@ -293,7 +293,7 @@ class RuleReader {
   }
 
   /** Reports contradicting fields of a rule that requires approval. */
-  #agreement(rule: PolicyRule) {
+  #checkApprovalFields(rule: PolicyRule) {
     const { needed, ttlMs, remindAfterMs, escalateAfterMs, breakGlass, signed } = rule;
     const { approvers } = mergeApprovers(rule.approvers, rule.silent);
     if (breakGlass && signed) this.report('break_glass', 'not_with_signed', 'true', ['false']);
@@ -312,7 +312,7 @@ class RuleReader {
   }
 
   /** Reports approval fields in a rule that doesn't require approval. */
-  #leftovers(decision: RuleDecision) {
+  #rejectApprovalFields(decision: RuleDecision) {
     const approvalOnly = RULE_FIELDS.slice(RULE_FIELDS.indexOf('approvers'));
     for (const field of approvalOnly) {
       const value = this.#fields[field];

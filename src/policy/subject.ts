@@ -3,7 +3,7 @@
 /** The kind of a task's names. A contact's or user's id affects no host, even if it looks like one. */
 export type NameKind = 'host' | 'id';
 
-export interface Subject {
+export interface AffectedName {
   /** The name as in the order: a domain, a redirect's source, an SSL contact's id or a user's name. */
   readonly name: string;
   /** The name's host, followed by all its parents except the zone, in ASCII. */
@@ -11,7 +11,7 @@ export interface Subject {
 }
 
 /** @param name from a form: a host, a host with a path, or an email address */
-export function toSubject(name: string, kind: NameKind): Subject {
+export function toSubject(name: string, kind: NameKind): AffectedName {
   if (kind === 'id') return { name, hosts: [] };
   const [authority = ''] = name.split('/');
   const labels = authority
@@ -26,7 +26,7 @@ export function toSubject(name: string, kind: NameKind): Subject {
 type TagsByHost = ReadonlyMap<string, readonly string[]>;
 
 /** The tags of a host and all its parents. @returns undefined if a tag list is unknown */
-export function findAffectedTags({ hosts }: Subject, tags: TagsByHost): readonly string[] | undefined {
+export function findAffectedTags({ hosts }: AffectedName, tags: TagsByHost): readonly string[] | undefined {
   const found = hosts.map((host) => tags.get(host));
   return found.includes(undefined) ? undefined : [...new Set(found.flatMap((each) => each ?? []))];
 }
@@ -41,6 +41,6 @@ export function createTagReader(
   };
 }
 
-export function mapTagsByName(subjects: readonly Subject[], tags: TagsByHost): TagsByHost {
+export function mapTagsByName(subjects: readonly AffectedName[], tags: TagsByHost): TagsByHost {
   return new Map(subjects.map((subject) => [subject.name, findAffectedTags(subject, tags) ?? []]));
 }

@@ -56,7 +56,7 @@ export function findWeakenedSettings(
   );
 }
 
-/** What an order's price is compared with. */
+/** Everything that an order's price is compared with. */
 export interface PriceConditions {
   readonly rules: readonly PolicyRule[];
   /** The maximum price per name and year of each active mandate. */

@@ -53,7 +53,8 @@ const requiredPart = z.object({
  */
 export function parseEnvelope(decoded: unknown): Envelope {
   const parsed = requiredPart.safeParse(decoded);
-  if (!parsed.success) throw new InvalidResponseError('the answer is not an envelope: it has no status code');
+  if (!parsed.success)
+    throw new InvalidResponseError('the response is not an envelope: it has no status code');
   const answer = toRecord(decoded);
   const status = toRecord(answer['status']);
   const data = answer['data'];

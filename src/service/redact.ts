@@ -14,7 +14,7 @@ const MIN_LENGTH_ANYWHERE = 6;
 /** Secrets of at least this length with a digit or symbol are masked as whole words. */
 const MIN_WORD_LENGTH = 4;
 
-/** May be a common word. Services require passwords that are longer. */
+/** May be a common word. Services require longer passwords. */
 const SHORT_WORD = /^\p{L}{1,5}$/u;
 
 /** Longer words that are common in responses. */
@@ -110,7 +110,7 @@ export function assertSize(body: Buffer): void {
  */
 export function assertDepth(value: unknown, depth = 0): boolean {
   if (depth > MAX_DEPTH)
-    throw new InvalidResponseError(`the answer is nested deeper than ${MAX_DEPTH} levels`);
+    throw new InvalidResponseError(`the response is nested deeper than ${MAX_DEPTH} levels`);
   let found = false;
   if (Array.isArray(value)) {
     for (const inside of value) {

@@ -183,7 +183,7 @@ function prepareXml(
   { xmlAddress: address }: ClientContext,
   { code, element }: DescriptionOver<'xml'>,
 ): UnsignedRequest {
-  if (address === undefined) throw new InvalidInputError('the XML interface does not carry it');
+  if (address === undefined) throw new InvalidInputError('the XML interface doesn’t support it');
   const elements = writeXml(element);
   const sign = (signature: XmlSignature): HttpRequest => ({
     origin: address.origin,
@@ -258,7 +258,7 @@ function parseResponse<O>(
   } catch (error) {
     throw failure(
       getUnclearKind(task),
-      error instanceof InvalidResponseError ? error.message : 'the answer could not be read',
+      error instanceof InvalidResponseError ? error.message : 'the response could not be read',
     );
   }
   const { output, secrets: found = [], envelope: shown } = reading;
@@ -364,20 +364,20 @@ function decode(
   via: Interface,
   { body, headers }: HttpResponse,
 ): { readonly decoded?: DecodedResponse; readonly unreadable: string } {
-  if (body === undefined) return { unreadable: 'the answer is compressed in a way that cannot be read' };
+  if (body === undefined) return { unreadable: 'the response is compressed in a way that cannot be read' };
   const contentType = toHeaderList(headers['content-type'])[0];
   try {
     const decoded = via === 'json' ? decodeJson(body, contentType) : decodeXml(body, contentType);
     return { decoded, unreadable: '' };
   } catch (error) {
     return {
-      unreadable: error instanceof InvalidResponseError ? error.message : 'the answer could not be read',
+      unreadable: error instanceof InvalidResponseError ? error.message : 'the response could not be read',
     };
   }
 }
 
 function maskDecoded({ envelope, text, opaque }: DecodedResponse, secrets: readonly string[]): Envelope {
-  const mayEcho = opaque || secrets.some((secret) => secret !== '' && text.includes(secret));
+  const mayEcho = opaque || secrets.some((secret) => text.includes(secret));
   return mayEcho ? maskEnvelope(envelope, createMask(secrets)) : envelope;
 }
 

@@ -66,7 +66,7 @@ export async function readTextInput(
       : { errors: { [FILE]: unreadableFileText(decoded.issue) } };
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    context.log.warn({ err: error, by: call.person.id }, 'reading an attached file');
+    context.log.warn({ err: error, by: call.person.id }, 'reading an attached file failed');
     return { errors: { [FILE]: fileErrorText(error) } };
   }
 }

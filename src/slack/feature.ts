@@ -31,8 +31,8 @@ export interface Interaction {
    */
   respond(message: Message | string, options?: { readonly replace?: boolean }): Promise<void>;
   /**
-   * Reports the outcome if the delivery was acknowledged before it was known. Otherwise, the outcome is shown
-   * elsewhere.
+   * Reports the outcome if the delivery had to be acknowledged before the outcome was known. Otherwise, the outcome is
+   * shown elsewhere.
    */
   respondIfLate(message: Message | string): Promise<void>;
   /**
@@ -100,7 +100,6 @@ export interface Command {
   run(call: CommandCall): Promise<void>;
 }
 
-/** Overrides the declared form. */
 export type FormOverrides = Partial<Pick<FormView, 'form' | 'origin' | 'values' | 'intro'>>;
 
 export interface FormFeature<Name extends string = string> {
@@ -146,12 +145,11 @@ export async function isCurrentAdmin(
     return isAdmin(context, await context.directory.person(userId, undefined));
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    context.log.warn({ err: error, userId }, 'checking whether a person is an admin');
+    context.log.warn({ err: error, userId }, 'checking whether a person is an admin failed');
     return false;
   }
 }
 
-/** A person as the viewer of orders. */
 export function toViewer({ context, person }: Interaction): PersonViewer {
   return { id: person.id, isAdmin: isAdmin(context, person) };
 }

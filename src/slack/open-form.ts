@@ -11,7 +11,7 @@ import { unusedWordsText } from './orders/input-issue.view.ts';
 import { refusalText } from './orders/refusal.view.ts';
 import { SlackApiError } from './outbound/web.ts';
 
-/* Opens forms: from a button, a menu or a command. */
+/* Opens forms from a button, menu or command. */
 
 export async function renderForm(
   feature: FormFeature,
@@ -22,10 +22,7 @@ export async function renderForm(
   return { form: feature.form, origin, values, ...(await feature.render?.(call, origin, values)) };
 }
 
-/**
- * Opens a form, or says why it would be refused anyway. Where Slack doesn't support file inputs, the form opens without
- * its file.
- */
+/** Opens a form, or says why it would be refused. If Slack doesn't support file inputs, the form has no file input. */
 export async function openForm(
   call: Interaction,
   feature: FormFeature,
@@ -48,7 +45,7 @@ export async function openForm(
 
 /**
  * A button that opens a form.
- * @param subjectOf the form's subject
+ * @param subjectOf returns what the form is about
  */
 export function createOpenAction<const Id extends string>(
   id: Id,
@@ -61,15 +58,15 @@ export function createOpenAction<const Id extends string>(
   };
 }
 
-/** The words after the subcommand, and how many of them are used, from the first. */
+/** The words after the subcommand, and how many of the first ones are used. */
 export interface CommandWords {
   readonly words: readonly string[];
   readonly used: number;
 }
 
 /**
- * Opens a form prefilled from a command's words. Their issues are shown immediately, not only after submission. An
- * unused word may be a secret, so only its position is shown.
+ * Opens a form that is prefilled from the words of a command. Issues are shown immediately, not only after submission.
+ * An unused word may be a secret, so only its position is shown.
  */
 export async function openFormFromCommand(
   call: CommandCall,

@@ -4,11 +4,11 @@ import { formView } from './kit/form.ts';
 import { renderForm } from './open-form.ts';
 import { okResponse, SlackApiError, type SlackWeb } from './outbound/web.ts';
 
-/* Menus that change their form's fields. */
+/* Menus that change the fields of their form. */
 
 /**
- * Updates an open view repeatedly. Sends no hash, because an earlier choice may have changed it; the caller makes sure
- * that the last choice wins.
+ * Updates an open view any number of times. Doesn't send a hash, because an earlier choice may have changed it. The
+ * caller must make sure that the last choice wins.
  */
 export async function updateOpenView(
   web: SlackWeb,
@@ -18,13 +18,13 @@ export async function updateOpenView(
   try {
     for (const view of views) await web.call('views.update', { view_id: id, view }, okResponse);
   } catch (error) {
-    // The view was closed.
+    // The person has closed the view.
     if (!(error instanceof SlackApiError) || error.code !== 'not_found') throw error;
   }
 }
 
-/** Updates an open form in order of choices; drops choices older than the last. */
-export function updateInOrder(
+/** Updates an open form in the order of the person's clicks. Ignores clicks that are older than the last one. */
+export function updateInClickOrder(
   { context, clickedAt }: ActionCall,
   viewId: string,
   render: () => Promise<readonly ModalView[]>,
@@ -37,8 +37,8 @@ export function updateInOrder(
 }
 
 /**
- * Action of a menu that {@link Field.dispatches}: rerenders the open form for the choice and keeps input.
- * @param features forms with such a menu
+ * The action of a menu that {@link Field.dispatches}. Rerenders the open form for the choice and keeps its input.
+ * @param features the forms that have such a menu
  */
 export function createRefreshAction<const Name extends string>(
   field: Name,
@@ -50,7 +50,7 @@ export function createRefreshAction<const Name extends string>(
       const { view, value } = call;
       const feature = features.find(({ form }) => form.name === view?.form);
       if (view === undefined || feature === undefined) return;
-      await updateInOrder(call, view.id, async () => {
+      await updateInClickOrder(call, view.id, async () => {
         const shown = await renderForm(feature, call, view.origin, { ...view.values, [field]: value });
         return [formView(shown)];
       });

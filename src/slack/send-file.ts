@@ -7,7 +7,7 @@ import { SlackApiError } from './outbound/web.ts';
 
 interface FileForPerson {
   readonly filename: string;
-  /** The comment on the file, such as “The plan with 46 changes”. */
+  /** Describes the file, for example “The plan with 46 changes”. */
   readonly what: string;
 }
 
@@ -16,19 +16,22 @@ export interface TextFile extends FileForPerson {
 }
 
 /**
- * By direct message.
+ * Sends the file by direct message.
  * @param file.told replaces “I sent you … as a direct message.”
  * @returns the reply
  */
 export async function sendFile(
   call: Interaction,
-  file: TextFile & { readonly told?: string },
+  file: TextFile & { readonly reply?: string },
 ): Promise<Message> {
-  const { what, told = fileSentText(what) } = file;
+  const { what, reply: told = fileSentText(what) } = file;
   return (await deliverFile(call, file)) ?? textMessage(told);
 }
 
-/** Sends text or a file on disk. @returns why it failed; undefined on success */
+/**
+ * Sends text or a file on disk.
+ * @returns why it failed; undefined if it succeeded
+ */
 export async function deliverFile(
   { context, person }: Interaction,
   { filename, what, ...file }: TextFile | (FileForPerson & { readonly path: string }),
@@ -41,7 +44,7 @@ export async function deliverFile(
       : uploadText(context.web, { ...shared, ...file }));
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    context.log.warn({ err: error, by: person.id, filename }, 'sending a file');
+    context.log.warn({ err: error, by: person.id, filename }, 'sending a file failed');
     return textMessage(escapeText(fileNotSentText(formatSlackError(error))));
   }
   return undefined;

@@ -32,7 +32,7 @@ export function createAccountStore(database: Database): AccountStore {
         return (await prisma.account.findMany({ where: { teamId, userId }, orderBy })).map(toAccount);
       },
 
-      people: async (teamId) => {
+      listUserIds: async (teamId) => {
         const found = await prisma.account.findMany({
           where: { teamId, userId: { not: null } },
           select: { userId: true },

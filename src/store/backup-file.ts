@@ -36,7 +36,6 @@ export class BackupFileError extends Error {
 
 export type Table = Manifest['tables'][number];
 
-/** Quotes a name for SQL. */
 export const quoteName = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 export function buildCopy({ name, columns }: Table, direction: 'TO STDOUT' | 'FROM STDIN'): string {

@@ -70,7 +70,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
       return rows.map((row) => storedBudget.parse(row));
     },
 
-    statuses: async (day) => (await loadStatusesForNames([], day)).statuses,
+    listStatuses: async (day) => (await loadStatusesForNames([], day)).statuses,
     loadStatusesForNames,
 
     add: async ({ tag, span, amount }, by, at) => {

@@ -155,7 +155,7 @@ export function buildReminderUpdates(
   ];
 }
 
-/** Who made a change, and who confirmed it if it was protected. */
+/** The author of a change, and who confirmed it if it was protected. */
 export type Changer = Omit<WatchDecision, 'kind'>;
 
 /**

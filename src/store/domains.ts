@@ -36,7 +36,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
 
       findMany,
 
-      firstExpiry: async (names) => {
+      findFirstExpiry: async (names) => {
         const [row] = firstExpiryRows.parse(await run(selectFirstExpiry(names)));
         return row?.first ?? undefined;
       },
@@ -48,7 +48,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
         return rows.map(({ month, count }) => [month, count] as const);
       },
 
-      follow: (orderId, n, now, change) => {
+      updateAfterOrder: (orderId, n, now, change) => {
         const attempt = () =>
           transaction(async (runInside) => {
             const claimed = claimedSuccessRows.parse(await runInside(claimSuccess(orderId, n, now)));

@@ -30,7 +30,7 @@ export function createFeedStore({ prisma }: Database): FeedStore {
       });
     },
 
-    keepFirst: async (record, now) => {
+    saveIfAbsent: async (record, now) => {
       await prisma.calendarFeed.createMany({
         data: [{ userId: record.userId, ...toColumns(record, now) }],
         skipDuplicates: true,
@@ -42,7 +42,7 @@ export function createFeedStore({ prisma }: Database): FeedStore {
       return (await prisma.calendarFeed.count({ where: { tokenHash } })) > 0;
     },
 
-    people: async () => {
+    listUserIds: async () => {
       const found = await prisma.calendarFeed.findMany({ select: { userId: true } });
       return found.map(({ userId }) => userId);
     },

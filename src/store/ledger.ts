@@ -104,7 +104,6 @@ const MAX_SEALS_PER_READ = 1_000;
 /** Distinguishes the sealer's advisory lock from others in the database: "LEDG". */
 const SEALER_LOCK = 0x4c454447;
 
-/** The webhook for a published seal. */
 function buildAnchorWebhook(seal: Seal, at: Date): WebhookEvent {
   return {
     type: 'seal.created',
@@ -351,7 +350,6 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
   };
 }
 
-/** Teams that have sealed events in this database. */
 export async function teamsWithLedgers({ run }: Database): Promise<readonly string[]> {
   const rows = await run(Prisma.sql`SELECT DISTINCT team_id AS "teamId" FROM seals`);
   return z

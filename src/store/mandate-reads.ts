@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Witness } from '../approvals/charter.ts';
+import type { BotSigner } from '../approvals/charter.ts';
 
 import type { UsedAmounts } from '../mandates/acting.ts';
 import { holdReason } from '../mandates/codes.ts';
@@ -67,7 +67,7 @@ const selectRequests = (teamId: string) =>
 
 export interface TeamLog {
   readonly teamId: string;
-  readonly witness: Witness | undefined;
+  readonly witness: BotSigner | undefined;
 }
 
 /** Orders of mandates that, according to witnessed events, weren't carried out. Most have no such event. */

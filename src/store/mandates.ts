@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import type { Witness } from '../approvals/charter.ts';
+import type { BotSigner } from '../approvals/charter.ts';
 import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import { findExceededLimit, needsOrder, SAME_EXPIRY_MS } from '../mandates/acting.ts';
 import type { HoldReason } from '../mandates/codes.ts';
@@ -57,7 +57,7 @@ function isSameExpiry(expiresAt: Prisma.Sql): Prisma.Sql {
 export function createMandateStore(
   database: Database,
   teamId: string,
-  witness: Witness | undefined,
+  witness: BotSigner | undefined,
 ): MandateStore {
   const { run, prisma } = database;
   const log = { teamId, witness };
@@ -288,7 +288,6 @@ async function recordHeld(
   await run(updateDayMessage(teamId, id, at));
 }
 
-/** Requests an update of the message for the day of an act. */
 function updateDayMessage(teamId: string, actId: string, at: Date): Prisma.Sql {
   return Prisma.sql`
     INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, due_at)

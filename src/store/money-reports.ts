@@ -8,7 +8,7 @@ const decisions = z.array(
 
 export function createMoneyReportStore({ run, prisma }: Database): MoneyReportStore {
   return wrapStore('moneyReports', {
-    lapsed: async (from, to) => {
+    listLapsed: async (from, to) => {
       const found = await prisma.domain.findMany({
         where: { lapseConfirmedAt: { gte: from, lt: to } },
         orderBy: { name: 'asc' },
@@ -17,7 +17,7 @@ export function createMoneyReportStore({ run, prisma }: Database): MoneyReportSt
       return found.map(({ name }) => name);
     },
 
-    decisions: async (from, to): Promise<readonly DecisionStatistics[]> => {
+    listDecisionStatistics: async (from, to): Promise<readonly DecisionStatistics[]> => {
       const rows = await run(Prisma.sql`
         SELECT e.actor AS by, e.kind, count(*)::int AS count,
           percentile_disc(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM e.at - o.created_at)::int)::int AS seconds

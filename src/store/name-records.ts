@@ -349,8 +349,8 @@ export function createImpactStore({ run, prisma }: Database, teamId: string): Im
       });
     },
 
-    saveImpact: async (orderId, impact, look) => {
-      await run(upsertImpact(orderId, impact, { warning: undefined, isShown: look === 'card' }));
+    saveImpact: async (orderId, impact, source) => {
+      await run(upsertImpact(orderId, impact, { warning: undefined, isShown: source === 'card' }));
     },
 
     saveWarning: async (orderId, impact) => {

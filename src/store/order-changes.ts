@@ -1,4 +1,4 @@
-import type { Witness } from '../approvals/charter.ts';
+import type { BotSigner } from '../approvals/charter.ts';
 import type { Reservation } from '../money/budget.ts';
 import { findEarlierOutcomes } from '../orders/earlier.ts';
 import { createWitnessCheck, findLimit, signLog } from '../orders/log-limits.ts';
@@ -27,7 +27,7 @@ import { readSigningRows } from './signing-rows.ts';
 /** The database, and the witness of events that allow a retry. */
 interface WitnessedDatabase {
   readonly database: Database;
-  readonly witness: Witness | undefined;
+  readonly witness: BotSigner | undefined;
 }
 
 /** How often to retry creating an order if the conflicting order can no longer be found. */

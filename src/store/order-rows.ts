@@ -20,8 +20,7 @@ import { optional, optionalText, row } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 
 /*
- * Reads orders: the SQL and its rows, which are checked like all external data. The schema of orders is compiled for
- * speed.
+ * The SQL that reads orders. Its rows are validated, like all external data. The order schema is compiled, for speed.
  */
 
 /** A timestamp as a column (`Date`) or in an aggregate (ISO 8601). */
@@ -162,7 +161,7 @@ export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`SELECT ${orderRow.columns} FROM orders o ${rest}`;
 }
 
-/** The order of the rows is undefined. */
+/** Returns the rows in any order. */
 export function selectOrdersById(ids: readonly string[]): Statement {
   return Prisma.sql`SELECT ${orderRow.columns} FROM orders o WHERE o.id = ANY(${[...ids]})`;
 }

@@ -1,4 +1,4 @@
-import type { Witness } from '../approvals/charter.ts';
+import type { BotSigner } from '../approvals/charter.ts';
 import { createWitnessCheck } from '../orders/log-limits.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { Database } from './database.ts';
@@ -11,7 +11,7 @@ import { createOrderWork } from './order-work.ts';
  * @param witness of events that allow a retry; without it, nothing is retried
  * @throws {StoreError} from every method if the database fails
  */
-export function createOrderStore(database: Database, witness: Witness | undefined): OrderStore {
+export function createOrderStore(database: Database, witness: BotSigner | undefined): OrderStore {
   return {
     ...createOrderReads(database),
     ...createOrderChanges({ database, witness }),

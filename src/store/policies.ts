@@ -95,8 +95,8 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
 
   return wrapStore('policies', {
     current: () => readShared(),
-    published: () => readPublished(prisma, teamId),
-    draft: () => readDraft(prisma, teamId),
+    findPublished: () => readPublished(prisma, teamId),
+    findDraft: () => readDraft(prisma, teamId),
 
     saveDraft: (rules, expected, by, at) =>
       exclusively(async (tx) => {

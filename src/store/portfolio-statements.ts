@@ -108,8 +108,8 @@ export function selectPage(query: NameQuery): Prisma.Sql {
   const conditions = buildConditions(query);
   const isDescending = query.filter.sort.startsWith('-') !== query.isBackward;
   const found = isByName(query.filter.sort)
-    ? byName(conditions, query, isDescending)
-    : byExpiry(conditions, query, isDescending);
+    ? selectByName(conditions, query, isDescending)
+    : selectByExpiry(conditions, query, isDescending);
   return Prisma.sql`
     WITH ${found}
     SELECT ${pageRow.columns} FROM found JOIN domains d USING (name)
@@ -130,7 +130,11 @@ function matchingNames({ filter }: NameQuery, conditions: readonly Prisma.Sql[])
     : Prisma.sql`domains d ${joinWhere(conditions)}`;
 }
 
-function byName(conditions: readonly Prisma.Sql[], query: NameQuery, isDescending: boolean): Prisma.Sql {
+function selectByName(
+  conditions: readonly Prisma.Sql[],
+  query: NameQuery,
+  isDescending: boolean,
+): Prisma.Sql {
   const { cursor, limit } = query;
   const after = cursor === undefined ? [] : [Prisma.sql`d.name ${comparison(isDescending)} ${cursor.name}`];
   return Prisma.sql`found AS (
@@ -142,7 +146,11 @@ function byName(conditions: readonly Prisma.Sql[], query: NameQuery, isDescendin
  * Names with a date first, then those without one, which is the order of the index. The first page needs one index
  * scan. Other pages may need two, but the second rarely runs.
  */
-function byExpiry(conditions: readonly Prisma.Sql[], query: NameQuery, isDescending: boolean): Prisma.Sql {
+function selectByExpiry(
+  conditions: readonly Prisma.Sql[],
+  query: NameQuery,
+  isDescending: boolean,
+): Prisma.Sql {
   const { cursor, limit, isBackward } = query;
   const rank = Prisma.raw(`${isDescending ? '-' : ''}extract(epoch FROM d.expires_at)::float8`);
   const dated = (part: number, more: readonly Prisma.Sql[]) => Prisma.sql`

@@ -45,7 +45,7 @@ const conditionRows = z.tuple([
   z.object({
     databaseBytes: z.number(),
     names: z.number(),
-    overdueLooks: z.number(),
+    overdueLookups: z.number(),
     lastDigestAt: optional(z.number()),
     lastSealAt: optional(z.number()),
     lastAnchorAt: optional(z.number()),
@@ -56,7 +56,7 @@ const conditionRows = z.tuple([
 
 const SELECT_CONDITION = `
   SELECT pg_database_size(current_database())::float8 AS "databaseBytes", count(*)::int AS names,
-    (count(*) FILTER (WHERE least(next_dns_at, next_registry_at) < $1))::int AS "overdueLooks",
+    (count(*) FILTER (WHERE least(next_dns_at, next_registry_at) < $1))::int AS "overdueLookups",
     (SELECT extract(epoch FROM max(posted_at))::float8 FROM notifications WHERE subject_kind = 'digest') AS "lastDigestAt",
     (SELECT extract(epoch FROM max(at))::float8 FROM seals WHERE team_id = installation_team()) AS "lastSealAt",
     (SELECT extract(epoch FROM max(at))::float8 FROM anchors WHERE team_id = installation_team()) AS "lastAnchorAt",

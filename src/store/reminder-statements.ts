@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CandidateRange } from '../expiry/candidates.ts';
 import { DISPUTED_CODE } from '../expiry/marks.ts';
-import { ownerDay, ownerOfDay } from '../expiry/owner-question.ts';
+import { buildOwnerDay, parseOwner } from '../expiry/owner-question.ts';
 import type {
   Destination,
   NewQuestions,
@@ -201,10 +201,10 @@ export async function claimReminders(
     WHERE d.name = ANY(${[...names]}::text[])`);
   const owned = claims.filter(({ name, purpose }) => purpose !== '' && names.has(name));
   await run(upsertAllPlans(teamId, 'owner_question', new Set(owned.map(({ purpose }) => purpose)), now));
-  const last = claims.flatMap(({ name, expiry, lastIn }): readonly WebhookEvent[] =>
-    lastIn === undefined || !names.has(name)
+  const last = claims.flatMap(({ name, expiry, lastReminderPhase }): readonly WebhookEvent[] =>
+    lastReminderPhase === undefined || !names.has(name)
       ? []
-      : [{ type: 'reminder.last', at: now, data: { name, code: lastIn, expires: expiry } }],
+      : [{ type: 'reminder.last', at: now, data: { name, code: lastReminderPhase, expires: expiry } }],
   );
   await queueWebhooks(run, last, teamId);
   return claimedRows.parse(claimed).length;
@@ -359,7 +359,7 @@ export function selectUnasked(teamId: string, day: string, from: Date, until: Da
         OR d.question ->> 'owner' <> d.owner_id AND d.question -> 'kept' IS NULL)
       AND NOT EXISTS (
         SELECT FROM notifications n WHERE n.team_id = ${teamId} AND n.subject_kind = 'owner_question'
-          AND n.subject_id = replace(${ownerDay('@', day)}, '@', d.owner_id) AND n.purpose = 'plan')
+          AND n.subject_id = replace(${buildOwnerDay('@', day)}, '@', d.owner_id) AND n.purpose = 'plan')
     ORDER BY d.expires_at, d.name`;
 }
 
@@ -389,7 +389,7 @@ export async function askOwner(
 }
 
 export function selectAsked(subject: string): Statement {
-  const owner = ownerOfDay(subject);
+  const owner = parseOwner(subject);
   return Prisma.sql`
     SELECT ${domainRow.columns} FROM domains WHERE owner_id = ${owner} AND question ->> 'subject' = ${subject}
     ORDER BY expires_at, name`;

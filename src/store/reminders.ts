@@ -1,4 +1,4 @@
-import { COMMON, MONTHS, type ReminderStore } from '../expiry/ports.ts';
+import { DEFAULT_DESTINATION, MONTHS, type ReminderStore } from '../expiry/ports.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { type Database, type Prisma, type Statement, withStoreError, wrapStore } from './database.ts';
 import { readDomains } from './domain-rows.ts';
@@ -44,7 +44,7 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
   };
 
   return {
-    async *candidates(ranges) {
+    async *streamCandidates(ranges) {
       let steps: readonly CandidateCursor[] = ranges.map((range) => ({ ...range, afterName: '' }));
       for (;;) {
         const found = candidateRows.parse(await runQuery(candidatesQuery(steps)));
@@ -57,7 +57,7 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
       }
     },
 
-    async *deletedCandidates(since) {
+    async *streamDeletedCandidates(since) {
       for (let after = ''; ; ) {
         const found = candidateRow.read(await runQuery(deletedQuery(since, after)));
         yield found.map(toReminder);
@@ -67,17 +67,17 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
       }
     },
 
-    ...wrapStore<Omit<ReminderStore, 'candidates' | 'deletedCandidates'>>('reminders', {
-      disputed: async (before, now, limit) => readDomains(await run(disputedQuery(before, now, limit))),
+    ...wrapStore<Omit<ReminderStore, 'streamCandidates' | 'streamDeletedCandidates'>>('reminders', {
+      listDisputed: async (before, now, limit) => readDomains(await run(disputedQuery(before, now, limit))),
 
-      open: (digestId, now) => execute(insertDigest(teamId, digestId, now)),
+      openDigest: (digestId, now) => execute(insertDigest(teamId, digestId, now)),
 
       claim: async (digestId, claims, now) =>
         claims.length === 0
           ? 0
           : transaction((runInside) => claimReminders(runInside, teamId, digestId, claims, now)),
 
-      lastClaimedAt: async (digestId) => {
+      findLastClaimTime: async (digestId) => {
         const { _max: latest } = await prisma.reminder.aggregate({
           where: { digestId },
           _max: { claimedAt: true },
@@ -85,30 +85,31 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
         return latest.claimedAt ?? undefined;
       },
 
-      planned: async (digestId, purpose) => readPlanned(await run(selectPlanned(teamId, digestId, purpose))),
+      listPlanned: async (digestId, purpose) =>
+        readPlanned(await run(selectPlanned(teamId, digestId, purpose))),
 
       assign: (digestId, purpose, reminders) => execute(assignReminders(digestId, purpose, reminders)),
 
       redirect: (digestId, destination) => execute(redirectReminders(teamId, digestId, destination)),
 
-      free: (digestId, keys) => execute(freeReminders(teamId, digestId, keys)),
+      releaseClaims: (digestId, keys) => execute(freeReminders(teamId, digestId, keys)),
 
       isComplete: async (digestId) => {
         const complete = { subjectId: { gte: digestId }, dueAt: null };
         return (await prisma.notification.count({ where: { ...digestPlan, ...complete } })) > 0;
       },
 
-      remindedIn: async (subject) => readPlanned(await run(selectReminded(subject))),
+      listOwnerReminders: async (subject) => readPlanned(await run(selectReminded(subject))),
 
       redirectOwner: (subject, now) =>
         transaction((runInside) => redirectOwner(runInside, teamId, subject, now)),
 
-      previous: (digestId) => latestDigest({ ...digestPlan, subjectId: { lt: digestId } }),
+      findPrevious: (digestId) => latestDigest({ ...digestPlan, subjectId: { lt: digestId } }),
 
-      latestWithMonths: () => latestDigest({ purpose: MONTHS, ts: { not: null } }),
+      findLatestWithChart: () => latestDigest({ purpose: MONTHS, ts: { not: null } }),
 
-      remindersOf: async (digestId, destination) => {
-        const copied = destination === COMMON ? [{ copyPurpose: { not: null } }] : [];
+      listReminderKeys: async (digestId, destination) => {
+        const copied = destination === DEFAULT_DESTINATION ? [{ copyPurpose: { not: null } }] : [];
         const where = { digestId, OR: [{ destination }, ...copied] };
         const found = await prisma.reminder.findMany({ where });
         return found.map(({ name, expiresAt, threshold }) => ({
@@ -118,9 +119,10 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
         }));
       },
 
-      unasked: async (day, from, until) => readDomains(await run(selectUnasked(teamId, day, from, until))),
+      listUnasked: async (day, from, until) =>
+        readDomains(await run(selectUnasked(teamId, day, from, until))),
 
-      ask: (questions) => transaction((runInside) => askOwner(runInside, teamId, questions)),
+      queueQuestions: (questions) => transaction((runInside) => askOwner(runInside, teamId, questions)),
 
       loadQuestions: async (subject) => readDomains(await run(selectAsked(subject))),
     }),

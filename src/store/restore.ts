@@ -82,7 +82,7 @@ async function refuseUnlessEmpty(client: pg.Client): Promise<void> {
     );
     if (filled.length > 0)
       throw new DatabaseAccessError(
-        `This database is not empty: its table ${name} has rows. A backup is loaded into an empty one, so that nothing is lost by it.`,
+        `This database is not empty: its table ${name} has rows. Restore the backup into an empty database, so that no data is lost.`,
       );
   }
 }

@@ -105,7 +105,7 @@ export async function readNewestLink(run: RunStatement): Promise<string> {
 }
 
 const EMPTY_LOG: KnownLog = {
-  keys: { added: [], vouched: [], revoked: [], isWhole: true },
+  keys: { added: [], vouched: [], revoked: [], isComplete: true },
   ...{ charters: [], seq: 0, count: 0, stamps: 0n, link: EMPTY_LINK },
 };
 
@@ -129,12 +129,12 @@ export async function readSigningRows(
   const { events, policy, saved } = read;
   const standIns = new Map(read.standIns.map(({ away, ...standIn }) => [away, standIn]));
   const current = extendLog(isUnchanged ? remembered : EMPTY_LOG, events);
-  const isWhole =
-    current.keys.isWhole &&
+  const isComplete =
+    current.keys.isComplete &&
     ((isUnchanged && known.log !== undefined) ||
       (startsWithKnown(events, remembered) && (await isAsSealed())));
-  if (isWhole && current.seq >= (known.log?.seq ?? 0)) known.log = current;
-  const log = isWhole ? current : { ...current, keys: { ...current.keys, isWhole } };
+  if (isComplete && current.seq >= (known.log?.seq ?? 0)) known.log = current;
+  const log = isComplete ? current : { ...current, keys: { ...current.keys, isComplete } };
   return { log, policy: policy ?? { version: 0, rules: [] }, saved, standIns };
 }
 
@@ -162,13 +162,13 @@ function extendLog(before: KnownLog, events: readonly LoggedEvent[]): KnownLog {
     added: [...before.keys.added],
     vouched: [...before.keys.vouched],
     revoked: [...before.keys.revoked],
-    isWhole: before.keys.isWhole,
+    isComplete: before.keys.isComplete,
   };
   const charters = [...before.charters];
   let { seq, count, stamps, link } = before;
   for (const event of events) {
     const { kind, key, actor, at, data } = event;
-    keys.isWhole &&= data['previous'] === link;
+    keys.isComplete &&= data['previous'] === link;
     if (kind === 'key_added') {
       const read = added.safeParse({ ...data, fingerprint: key });
       if (read.success) keys.added.push({ ...read.data, owner: actor, addedAt: at });
@@ -192,11 +192,18 @@ function parseCharter(n: number, data: LoggedEvent['data']): readonly LoggedChar
   const { charter: content, signature, witness } = read.data;
   const { data: rules } = charterContent.safeParse(content);
   return [
-    { n, signature, witness, rules, hash: hashJson(content), publisher: rules?.published_by ?? undefined },
+    {
+      n,
+      signature,
+      botSignature: witness,
+      rules,
+      hash: hashJson(content),
+      publisher: rules?.published_by ?? undefined,
+    },
   ];
 }
 
-/** Who published the latest confirmed version of the policy. */
+/** The publisher of the latest confirmed version of the policy. */
 export async function readLastPublisher(run: RunStatement, teamId: string): Promise<string | undefined> {
   const isPolicy = Prisma.sql`subject_kind = 'policy' AND subject_id = 'policy' AND team_id = ${teamId}`;
   const found = await run(Prisma.sql`

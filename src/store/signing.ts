@@ -160,15 +160,15 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
         return true;
       }),
 
-    lastPublisher: () => readLastPublisher(run, teamId),
+    findLastPublisher: () => readLastPublisher(run, teamId),
 
     recordStatus: (status, at) =>
       exclusively(async (tx) => {
         const where = { teamId, subjectKind: 'policy', kind: 'charter_status' };
         const last = await tx.event.findFirst({ where, orderBy: { seq: 'desc' } });
-        const lastStatus = z.object({ status: z.string() }).safeParse(last?.data).data?.status ?? 'counts';
+        const lastStatus = z.object({ status: z.string() }).safeParse(last?.data).data?.status ?? 'valid';
         // Anyone with write access to the database could have forged the last event.
-        if (status === 'counts' && lastStatus === status) return false;
+        if (status === 'valid' && lastStatus === status) return false;
         const subject = { kind: 'policy', id: 'policy' } as const;
         await writeEvents(tx, [{ kind: 'charter_status', subject, actor: 'system', at, status }], teamId);
         return true;

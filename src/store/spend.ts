@@ -66,7 +66,7 @@ function selectPurchases(from: Date, to: Date): Statement {
 /** Purchases by orders, and upcoming renewals on the watch list. */
 export function createSpendStore({ run, prisma }: Database): SpendStore {
   return wrapStore('spend', {
-    purchases: async (from, to) => {
+    listPurchases: async (from, to) => {
       const purchases: Purchase[] = [];
       for await (const slice of iterateSlices(anyRows.parse(await run(selectPurchases(from, to)))))
         purchases.push(
@@ -78,7 +78,7 @@ export function createSpendStore({ run, prisma }: Database): SpendStore {
       return purchases;
     },
 
-    unknownOutcomes: async (from, to) => {
+    countUnknownOutcomes: async (from, to) => {
       const items = await prisma.orderItem.findMany({
         where: {
           state: 'UNKNOWN',
@@ -90,7 +90,7 @@ export function createSpendStore({ run, prisma }: Database): SpendStore {
       return items.filter(({ order }) => !isDemoContext(order.context ?? undefined)).length;
     },
 
-    renewals: async (from, until, timeZone) =>
+    countRenewals: async (from, until, timeZone) =>
       renewalRows.parse(
         await run(Prisma.sql`
           SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month,
@@ -101,7 +101,7 @@ export function createSpendStore({ run, prisma }: Database): SpendStore {
           GROUP BY 1, 2 ORDER BY 1, 2`),
       ),
 
-    unused: async () =>
+    listUnused: async () =>
       zoneRows.parse(
         await run(Prisma.sql`
           SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone, count(*)::int AS count

@@ -1,5 +1,5 @@
 import type { AccountStore, TokenSteps } from '../accounts/account.ts';
-import type { Witness } from '../approvals/charter.ts';
+import type { BotSigner } from '../approvals/charter.ts';
 import type { ProposalStore } from '../approvals/proposals/ports.ts';
 import type { KeyStore, LinkStore } from '../approvals/signing/ports.ts';
 import type { SettingsStore } from '../config/settings.ts';
@@ -106,7 +106,7 @@ export interface TeamStoreOptions {
   /** Passkeys are set up, so a policy may require signatures. */
   readonly canSign: boolean;
   /** Witness of events that allow a retry; undefined while the ledger's key can't be decrypted. */
-  readonly witness: Witness | undefined;
+  readonly witness: BotSigner | undefined;
 }
 
 export function createStores(

@@ -6,10 +6,9 @@ import { expirySource, readDomains } from './domain-rows.ts';
 /** Names per read for a calendar. Limits its memory. */
 const PAGE_SIZE = 2_000;
 
-/** Reads the watch list in pages and for calendars. */
 export function createWatchListPages(prisma: Database['prisma']) {
   const pages = {
-    page: async (range, offset, limit) => {
+    listPage: async (range, offset, limit) => {
       const names: WatchedDomain[] = [];
       let skip = offset;
       for (const part of Object.values(buildParts(range))) {
@@ -37,18 +36,18 @@ export function createWatchListPages(prisma: Database['prisma']) {
       prisma.domain.count({ where: { expiresAt: null, deletedAt: null, lapseConfirmedAt: null } }),
 
     countOwnerless: async () => {
-      const [none, left] = await Promise.all([
+      const [none, ownerLeft] = await Promise.all([
         prisma.domain.count({ where: { ownerId: null, lapseConfirmedAt: null } }),
         prisma.domain.count({ where: { ownerLeftAt: { not: null }, lapseConfirmedAt: null } }),
       ]);
-      return { none, left };
+      return { none, ownerLeft };
     },
   } satisfies Partial<WatchListStore>;
 
   return {
     ...wrapStore('domains', pages),
 
-    async *calendarNames(from): AsyncGenerator<CalendarName> {
+    async *streamCalendarNames(from): AsyncGenerator<CalendarName> {
       for (let after = { at: from, name: '' }; ; ) {
         const rows = await withStoreError('reading names for a calendar', () =>
           prisma.domain.findMany({

@@ -169,7 +169,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
       const link = await usableLink(token);
       if ('code' in link) return link;
       const { log, ring, charters } = await deps.orders.signing.loadKeys();
-      if (link.purpose === 'add') return addPage(deps, link, log, ring);
+      if (link.purpose === 'add') return showAddPage(deps, link, log, ring);
       const own = findKeys(ring, link.userId);
       if (own.length === 0) return { code: 'no_key' };
       const task = await loadTask(deps, link, { log, ring, charters });
@@ -243,9 +243,9 @@ async function loadTask(deps: CeremonyDeps, link: SigningLink, known: KnownKeys)
   switch (link.purpose) {
     case 'order':
     case 'resume':
-      return orderTask(deps, link);
+      return buildOrderTask(deps, link);
     case 'facts':
-      return factsTask(deps, link);
+      return buildFactsTask(deps, link);
     case 'vouch':
     case 'revoke':
     case 'revoke_compromised':
@@ -260,7 +260,7 @@ async function loadTask(deps: CeremonyDeps, link: SigningLink, known: KnownKeys)
 }
 
 /** The approval of an order, or the resumption of a paused one. */
-async function orderTask(
+async function buildOrderTask(
   deps: CeremonyDeps,
   { userId, subject, salt }: SigningLink,
 ): Promise<Task | Problem> {
@@ -292,7 +292,7 @@ async function orderTask(
 }
 
 /** The confirmation of a change of names. */
-async function factsTask(
+async function buildFactsTask(
   { proposals }: CeremonyDeps,
   { userId, subject, salt }: SigningLink,
 ): Promise<Task | Problem> {
@@ -381,8 +381,8 @@ async function charterTask(
   const { userId, salt: nonce } = link;
   const { trust } = orders.signing;
   if (!(await orders.isAdmin(userId))) return { code: 'not_an_admin' };
-  if (trust?.witness === undefined) return { code: 'no_witness' };
-  const { witness } = trust;
+  if (trust?.botSigner === undefined) return { code: 'no_witness' };
+  const { botSigner } = trust;
   const coming = await comingCharter(deps, link);
   if (coming === undefined) return { code: 'gone' };
   if (coming.publisher === userId) return { code: 'own_change' };
@@ -402,7 +402,7 @@ async function charterTask(
     challenge,
     async act(assertion) {
       const signature = { ...assertion, challenge };
-      const signed = { charter, signature, witness: witness.sign(formatWitnessText(challenge)) };
+      const signed = { charter, signature, witness: botSigner.sign(formatWitnessText(challenge)) };
       const outcome = await coming.confirm(signed);
       deps.onRulesChanged();
       return outcome;
@@ -425,7 +425,7 @@ async function comingCharter(
   if (purpose === 'charter') {
     return {
       rules: { policy, settings: settingsOf(saved) },
-      publisher: policy.version === 0 ? undefined : await keys.lastPublisher(),
+      publisher: policy.version === 0 ? undefined : await keys.findLastPublisher(),
       confirm: async (signed) =>
         (await keys.signCharter(signed, now())) ? { kind: 'signed' } : { code: 'gone' },
     };
@@ -449,7 +449,7 @@ function savedAfter(changes: ProposalOf<'settings'>['payload']): Readonly<Record
 }
 
 /** The browser's options for creating a passkey, with the link's own challenge. */
-async function addPage(
+async function showAddPage(
   { relyingParty }: CeremonyDeps,
   { userId, salt }: SigningLink,
   log: KeyLog,
@@ -482,7 +482,7 @@ async function add(
   const read = registrationBody.safeParse(body);
   if (!read.success) return { code: 'unreadable' };
   const { label, registration } = read.data;
-  const credential = await registered(registration, salt, relyingParty);
+  const credential = await readCredential(registration, salt, relyingParty);
   if (credential === undefined) return { code: 'registration' };
   const publicKey = coseToSpki(credential.publicKey);
   const fingerprint = computeFingerprint(publicKey);
@@ -501,7 +501,7 @@ async function add(
 }
 
 /** The credential that the browser created; undefined if it was created for another link. */
-async function registered(
+async function readCredential(
   registration: z.output<typeof registrationBody>['registration'],
   salt: string,
   { id, origin }: RelyingParty,

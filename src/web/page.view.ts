@@ -28,7 +28,7 @@ export interface OrderFacts {
   readonly unusual: readonly string[];
   /** Changes since the order was requested. */
   readonly changes: readonly string[];
-  /** What a mandate covers, one line each. */
+  /** The names that a mandate covers, one line each. */
   readonly coverage: readonly string[];
 }
 
@@ -50,11 +50,11 @@ interface ScriptData {
   readonly texts: typeof SCRIPT_TEXTS;
 }
 
-/** What the script shows while it waits for a response. */
+/** Messages of the script while it waits for a response. */
 const SCRIPT_TEXTS = {
-  waiting: 'Your browser asks for your passkey …',
+  waiting: 'Waiting for your passkey…',
   stopped:
-    'Nothing was signed. Your browser found no passkey of yours, or you canceled. Press the button again.',
+    'Nothing was signed. Your browser found no passkey of yours, or you canceled. Click the button again.',
   noWebAuthn:
     'This window can’t use passkeys. Open this address in your browser: Safari, Chrome, Edge or Firefox.',
   away: 'The bot didn’t respond. Check the card in Slack to see whether it was signed, then get a new link.',
@@ -322,9 +322,9 @@ export function problemText(code: keyof typeof PROBLEMS): string {
 }
 
 const PROBLEMS: Readonly<Record<Exclude<Problem['code'], 'refused'>, string>> = {
-  unknown_link: 'This address isn’t valid. Press the button in Slack again for a new one.',
-  link_over: 'This link expired after ten minutes. Press the button in Slack again for a new one.',
-  link_spent: 'This link works once and was already used. Press the button in Slack again for a new one.',
+  unknown_link: 'This address isn’t valid. Click the button in Slack again for a new one.',
+  link_over: 'This link expired after ten minutes. Click the button in Slack again for a new one.',
+  link_spent: 'This link works once and was already used. Click the button in Slack again for a new one.',
   gone: 'There’s nothing to sign here anymore, or it changed. Check it in Slack.',
   no_key:
     'None of your passkeys is valid. Use /domain key to add one, and ask someone with a valid passkey to vouch for it.',
@@ -332,7 +332,7 @@ const PROBLEMS: Readonly<Record<Exclude<Problem['code'], 'refused'>, string>> = 
     'That’s not one of your valid passkeys. Use one that /domain key lists as yours, or add this one there.',
   may_not_revoke: 'A passkey can be revoked by its owner, by the person who vouched for it, or by a root.',
   too_many_keys: `You have ${MAX_KEYS} passkeys, which is the limit. Revoke one you no longer use with /domain key, then add this one. If none of yours is valid, ask someone with a root passkey to revoke one.`,
-  beyond_limit: 'This would exceed a limit of names. Press Confirm in Slack to read which.',
+  beyond_limit: 'This would exceed a limit of names. Click Confirm in Slack to read which.',
   no_witness:
     'The bot can’t decrypt the ledger’s key, so nothing can be signed. Ask the operator to check the bot’s log.',
   not_an_admin: 'Only admins can sign the policy and settings. Ask one of them.',

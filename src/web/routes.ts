@@ -76,10 +76,10 @@ export function createPages(deps: PageDeps): Pages {
       ? ceremonies.finish(token, body)
       : ({ code: 'unknown_link' } satisfies Problem));
     const isDone = !isProblem(finished);
-    const said = isDone
+    const details = isDone
       ? finishedText(finished)
       : { title: 'Not signed', text: await sentenceOf(finished), code: finished.code };
-    answer(response, isDone ? 200 : 409, { done: isDone, ...said });
+    answer(response, isDone ? 200 : 409, { done: isDone, ...details });
   }
 
   return {

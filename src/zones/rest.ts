@@ -45,7 +45,7 @@ export const rest: ZoneProfile = {
     handleUpdates: true,
     whoisPrivacy: true,
     dataSet:
-      'minimum; registrant data hidden by default in public WHOIS/RDAP; an organization is the legal registrant',
+      'minimum; registrant data hidden by default in public WHOIS/RDAP; the organization field is the legal registrant',
     whoisUpdate: 'standard',
     connection: 'direct',
     eligibility: 'open to anyone worldwide, no restrictions; general availability',

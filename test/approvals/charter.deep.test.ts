@@ -33,7 +33,7 @@ const newName = () => {
 };
 const statusOf = async (signing: OrderSigning = s.signing) => {
   const status = await signing.loadCharterStatus();
-  return status?.kind === 'lapsed' ? status.problem : status?.kind;
+  return status?.kind === 'invalid' ? status.problem : status?.kind;
 };
 /** By the running process, and by one that starts now. */
 const statuses = async () => [await statusOf(), await statusOf(s.restarted())];
@@ -60,16 +60,16 @@ test('a charter stays valid when its signer leaves or retires the key', async ()
   const { anna, bob, carol, dora } = s.people;
   for (const signer of [bob, carol, dora]) await s.publish([SIGNED_RULE, rule({ name: newName() })], signer);
   s.rig.absent.set('U0DORA', 'left');
-  expect(await statuses(), 'left a second ago').toEqual(['counts', 'counts']);
+  expect(await statuses(), 'left a second ago').toEqual(['valid', 'valid']);
   await s.keys.revokeForDeparture('U0DORA', AT);
-  expect(await statuses(), 'offboarded').toEqual(['counts', 'counts']);
+  expect(await statuses(), 'offboarded').toEqual(['valid', 'valid']);
   await s.publish([SIGNED_RULE], bob);
   await s.keys.revoke('U0BOB', revoking(bob, bob), AT);
-  expect(await statuses(), 'retired').toEqual(['counts', 'counts']);
+  expect(await statuses(), 'retired').toEqual(['valid', 'valid']);
   await s.publish([SIGNED_RULE, FREE], carol);
   s.rig.absent.set('U0ANNA', 'left');
   await s.keys.revoke('U0ANNA', revoking(anna, anna), AT);
-  expect(await statuses(), 'the voucher retired').toEqual(['counts', 'counts']);
+  expect(await statuses(), 'the voucher retired').toEqual(['valid', 'valid']);
   expect(await demanded()).toEqual([RULED]);
   expect((await s.signing.loadKeys()).ring.validKeys.size, 'approvals of theirs do not count').toBe(0);
 });
@@ -85,7 +85,7 @@ test('a key revoked as compromised invalidates its charter: signed policy and en
   expect(await s.click(order.id, 'U0BOB')).toMatchObject({ refusal: { code: 'signature_needed' } });
   expect((await s.rig.read(order.id)).requirements.breakGlass).toBe(false);
   await s.signCharter(s.people.bob);
-  expect(await statuses()).toEqual(['counts', 'counts']);
+  expect(await statuses()).toEqual(['valid', 'valid']);
   expect((await s.askFor(newName())).state).toBe('APPROVED');
 });
 
@@ -94,7 +94,7 @@ test('a voucher’s compromised key invalidates the charters of people it vouche
   await s.enrol(eve);
   await s.keys.vouch('U0EVE', vouching(s.people.bob, eve), AT);
   await s.publish([SIGNED_RULE], eve);
-  expect(await statusOf()).toBe('counts');
+  expect(await statusOf()).toBe('valid');
   await s.keys.revoke('U0BOB', revoking(s.people.anna, s.people.bob, 'compromised'), AT);
   expect(await statuses()).toEqual(['not_signed', 'not_signed']);
 });
@@ -183,7 +183,7 @@ test('a charter with changed content is invalid', async () => {
 test('a running process detects a removed revocation, even if its unsealed row is removed too', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
   await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol), AT);
-  expect(await statusOf()).toBe('counts');
+  expect(await statusOf()).toBe('valid');
   const newest = `(SELECT max(seq) FROM events WHERE kind = 'key_revoked')`;
   await s.tamper(
     `DELETE FROM unsealed_events WHERE event_seq = ${newest}; DELETE FROM events WHERE seq = ${newest}`,
@@ -198,7 +198,7 @@ test('a revocation without proof revokes no key', async () => {
   for (const data of [`'{"owner": "U0BOB"}'`, `'{"owner": "U0BOB", "left": true}'`, `'{}'`])
     await s.tamper(`INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
       VALUES ('T0STEWARD', 'key', '${keyOf(bob)}', 'key_revoked', 'U0ANNA', now(), ${data})`);
-  expect(await statuses()).toEqual(['counts', 'counts']);
+  expect(await statuses()).toEqual(['valid', 'valid']);
   expect((await s.signing.loadKeys()).ring.validKeys.has(keyOf(bob))).toBe(true);
 });
 
@@ -214,7 +214,7 @@ test.each(['revocation', 'vouching', 'charter'] as const)(
       await s.keys.vouch('U0EVE', vouching(s.people.bob, eve), AT);
     }
     if (what === 'charter') await s.signCharter(s.people.bob);
-    expect(await statusOf()).toBe('counts');
+    expect(await statusOf()).toBe('valid');
     const kind = { revocation: 'key_revoked', vouching: 'key_vouched', charter: 'charter_signed' }[what];
     const newest = `(SELECT max(seq) FROM events WHERE kind = '${kind}')`;
     await s.tamper(`CREATE TABLE taken AS SELECT * FROM events WHERE seq = ${newest}`);
@@ -224,24 +224,24 @@ test.each(['revocation', 'vouching', 'charter'] as const)(
     await s.execute(order.id);
     expect(s.rig.service.received).toEqual([]);
     await s.tamper(`INSERT INTO events SELECT * FROM taken`);
-    expect(await statuses(), 'put back').toEqual(['counts', 'counts']);
+    expect(await statuses(), 'put back').toEqual(['valid', 'valid']);
   },
 );
 
 test('a copied database object keeps the verified log of keys, a new process starts without', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
-  expect(await statusOf()).toBe('counts');
-  const isWhole = async (database: Database) =>
-    (await createKeyStore(database, TEAM_ID).readRows()).log.keys.isWhole;
-  expect(await isWhole({ ...s.rig.database })).toBe(true);
-  expect(await isWhole({ ...s.rig.database, keyLog: new KnownKeyLog() })).toBe(false);
+  expect(await statusOf()).toBe('valid');
+  const isComplete = async (database: Database) =>
+    (await createKeyStore(database, TEAM_ID).readRows()).log.keys.isComplete;
+  expect(await isComplete({ ...s.rig.database })).toBe(true);
+  expect(await isComplete({ ...s.rig.database, keyLog: new KnownKeyLog() })).toBe(false);
 });
 
 test('an event about keys in the middle of the log can’t be changed either', async () => {
   await s.publish([SIGNED_RULE], s.people.bob);
   await s.keys.revoke('U0CAROL', revoking(s.people.anna, s.people.carol), AT);
   await s.signCharter(s.people.bob);
-  expect(await statusOf()).toBe('counts');
+  expect(await statusOf()).toBe('valid');
   await s.tamper(`UPDATE events SET kind = 'key_vouched' WHERE kind = 'key_revoked'`);
   expect(await statuses()).toEqual(['events_missing', 'events_missing']);
   expect((await s.signing.loadKeys()).ring.validKeys.has(keyOf(s.people.carol))).toBe(false);
@@ -251,7 +251,7 @@ test('if PUBLIC_URL has another host, nothing is valid and nothing becomes easie
   await s.publish([FREE], s.people.bob);
   const moved = s.restarted(createVerifier({ id: 'other.example', origin: 'https://other.example' }));
   expect(await statusOf(moved)).toBe('not_signed');
-  expect((await moved.policy.current()).lapsed?.environment).toMatchObject({ needed: 1 });
+  expect((await moved.policy.current()).charterProblem?.environment).toMatchObject({ needed: 1 });
   expect((await moved.loadKeys()).ring.validKeys.size).toBe(0);
 });
 
@@ -259,7 +259,7 @@ test('if PUBLIC_URL has lost its https, nothing is valid and nothing becomes eas
   await s.publish([FREE], s.people.bob);
   const moved = s.restarted(createVerifier(parseRelyingParty('http://steward.example')));
   expect(await statusOf(moved)).toBe('not_signed');
-  expect((await moved.policy.current()).lapsed?.environment).toMatchObject({ needed: 1 });
+  expect((await moved.policy.current()).charterProblem?.environment).toMatchObject({ needed: 1 });
   expect((await moved.loadKeys()).ring.validKeys.size).toBe(0);
 });
 
@@ -302,7 +302,7 @@ test('a new process detects a removed or changed sealed event', async () => {
         .map((table) => `DELETE FROM ${table}; INSERT INTO ${table} SELECT * FROM kept_${table}`)
         .join(';'),
     );
-    expect(await statusOf(s.restarted()), `${what}, put back`).toBe('counts');
+    expect(await statusOf(s.restarted()), `${what}, put back`).toBe('valid');
   }
 });
 
@@ -335,7 +335,7 @@ test('a forged event suppresses no notification, and each process notifies once'
   await s.signCharter(s.people.carol);
   await watch();
   await restarted();
-  expect(await told(), 'once for both').toEqual(['rows_differ', 'rows_differ', 'counts']);
+  expect(await told(), 'once for both').toEqual(['rows_differ', 'rows_differ', 'valid']);
 });
 
 test('an order with a signed and an unsigned requirement takes each from its approvers', async () => {
@@ -426,7 +426,7 @@ test('restored whole rows make no later order need less, and each difference is 
         await watch();
         await watch();
         const what = `${tables.join(' and ')} of ${earlier.indexOf(before)} after ${earlier.length}`;
-        expect(await statuses(), what).toEqual(Array(2).fill(differs ? 'rows_differ' : 'counts'));
+        expect(await statuses(), what).toEqual(Array(2).fill(differs ? 'rows_differ' : 'valid'));
         const restored = await s.askFor(newName());
         const needs = restored.requirements.list.map(({ rule: { kind }, needed, signed }) => [
           kind,
@@ -438,7 +438,7 @@ test('restored whole rows make no later order need less, and each difference is 
         expect((await told()) - toldBefore, what).toBe(differs ? 1 : 0);
         await restore(now, tables);
         await watch();
-        expect(await statusOf(), `${what}, back`).toBe('counts');
+        expect(await statusOf(), `${what}, back`).toBe('valid');
       }
     }
   }

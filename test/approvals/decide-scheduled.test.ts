@@ -21,7 +21,7 @@ const calculateCost = (minor: number) => ({
 
 const approved = (price: ReturnType<typeof calculateCost> | undefined): OrderLogEntry => ({
   ...{ kind: 'approved', actor: 'U0BOB', at: START, state: 'APPROVED', version: 2 },
-  ...{ standing: 1, lapsed: [], required: 1, statement: '' },
+  ...{ validCount: 1, lapsed: [], required: 1, statement: '' },
   ...(price === undefined ? {} : { price }),
 });
 

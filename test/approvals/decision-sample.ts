@@ -2,7 +2,7 @@ import type { ApprovalContext, Click } from '../../src/approvals/approval-contex
 import type { CurrentEvaluation } from '../../src/approvals/requirements.ts';
 import type { Approval, Order } from '../../src/orders/order.ts';
 import { buildStatement, hashStatement } from '../../src/orders/statement.ts';
-import { hoursLater, newBulk, newDemand, newOrder, PLACES } from '../orders/sample.ts';
+import { ENDPOINTS, hoursLater, newBulk, newDemand, newOrder } from '../orders/sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
 
 export const NOW = hoursLater(1);
@@ -32,7 +32,11 @@ export const approvedBy = (userId: string, more: Partial<Approval> = {}): Approv
 export function newApproval(given: Given = {}): ApprovalContext {
   const { click, order: changes, requirements, ...rest } = given;
   const requested = newOrder(['cafe.rest'], changes);
-  const order = { ...requested, statementHash: hashStatement(buildStatement(requested, PLACES)), ...changes };
+  const order = {
+    ...requested,
+    statementHash: hashStatement(buildStatement(requested, ENDPOINTS)),
+    ...changes,
+  };
   const { requirements: demand } = order;
   return {
     now: NOW,
@@ -63,7 +67,7 @@ export function newApproval(given: Given = {}): ApprovalContext {
     warnedAt: undefined,
     incidents: undefined,
     preconditions: {
-      serviceEndpoints: PLACES,
+      serviceEndpoints: ENDPOINTS,
       isLinked: true,
       members: { kind: 'members' },
       earlier: [],

@@ -14,7 +14,7 @@ import { newLog, newNonce, newSigner, rootsOf, VERIFIER } from './signing/sample
 
 const [anna, bob] = [newSigner('U0ANNA'), newSigner('U0BOB')];
 const KEYS = newLog([anna, bob], [[anna, bob]]);
-const TRUST = { roots: rootsOf(anna), verifier: VERIFIER, witness: undefined };
+const TRUST = { roots: rootsOf(anna), verifier: VERIFIER, botSigner: undefined };
 const ROWS: SigningRows = {
   log: { keys: KEYS, charters: [] },
   policy: { version: 0, rules: [] },
@@ -83,7 +83,7 @@ test.each<[string, Order, World, unknown]>([
   [
     'isn’t sent if a rule refuses it',
     signed,
-    { rows: { policy: REFUSING, log: { keys: { ...KEYS, isWhole: false }, charters: [] } } },
+    { rows: { policy: REFUSING, log: { keys: { ...KEYS, isComplete: false }, charters: [] } } },
     differs('refused'),
   ],
 ])('an order that Bob has to sign %s', async (_, order, world, expected) => {

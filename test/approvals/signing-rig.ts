@@ -67,7 +67,7 @@ export async function startSigningRig() {
   });
   const signingOf = ({ readRows }: typeof keys, verifier = createVerifier(HERE)) =>
     createOrderSigning({
-      trust: { roots: rootsOf(people.anna), verifier, witness },
+      trust: { roots: rootsOf(people.anna), verifier, botSigner: witness },
       readRows: () => readRows(ledger.areSigningEventsSealed),
       directory: rig.directory,
       applySaved: (each) => applySavedSettings(START, each),

@@ -196,7 +196,7 @@ test('an admin picks approvers, their groups and the channel of the reminders by
   await dialog.getByRole('button', { name: 'Save' }).click();
   await ada.message(/Saved/).waitFor();
   await ada.goTo('general');
-  await ada.message('Expiry reminders are posted here from now on').waitFor();
+  await ada.message('Expiry reminders will now be posted here').waitFor();
 });
 
 test('a new person finds the first steps on the app’s first screen, and links an account there', async () => {

@@ -169,10 +169,10 @@ describe('the content of a digest', () => {
     const left = rig.poster.said.slice(2).map(({ daysLeft }) => daysLeft);
     expect(left).toEqual(left.toSorted((a, b) => a - b));
     const [head] = rig.poster.heads;
-    expect(head).toMatchObject({ total: 43, more: false });
+    expect(head).toMatchObject({ total: 43, hasMore: false });
     expect(rig.poster.replies).toMatchObject([
-      { left: 3, more: false },
-      { left: 0, more: false },
+      { remainingCount: 3, hasMore: false },
+      { remainingCount: 0, hasMore: false },
     ]);
   });
 
@@ -186,7 +186,7 @@ describe('the content of a digest', () => {
     expect(await rig.digest()).toBe('posted');
     expect(new Set(rig.said()).size).toBe(1_050);
     expect(rig.said()).toHaveLength(1_050);
-    expect(rig.poster.heads[0]).toMatchObject({ total: 1_000, more: true });
+    expect(rig.poster.heads[0]).toMatchObject({ total: 1_000, hasMore: true });
     // So that the index lets the next search skip them.
     expect(await rig.database.prisma.domain.count({ where: { remindedThreshold: 7 } })).toBe(1_050);
     rig.nextMorning();
@@ -301,7 +301,7 @@ describe('several places', () => {
     expect(places().sort()).toEqual(ONCE);
     const renewable = async (to: string) => {
       const [digest = ''] = await rig.digests();
-      const said = await rig.reminders.remindersOf(digest, to);
+      const said = await rig.reminders.listReminderKeys(digest, to);
       return said.map(({ name }) => name).sort();
     };
     expect(await renewable('C0BRAND'), 'what is offered there together').toEqual(['both.rest', 'brand.rest']);
@@ -329,7 +329,7 @@ describe('several places', () => {
       'mine.rest U0ADA',
     ]);
     const [digest = ''] = await rig.digests();
-    const listed = await rig.reminders.remindersOf(digest, '');
+    const listed = await rig.reminders.listReminderKeys(digest, '');
     expect(listed.map(({ name }) => name).sort()).toEqual(['brand.rest', 'common.rest', 'mine.rest']);
   });
 
@@ -424,7 +424,7 @@ describe('several places', () => {
         ({ questions, reminders }) => questions.length + reminders.length,
       );
       expect(sizes).toEqual([20, 20, 5]);
-      expect(rig.poster.questions.map(({ open }) => open)).toEqual([44, 44, 44]);
+      expect(rig.poster.questions.map(({ openCount }) => openCount)).toEqual([44, 44, 44]);
     });
   });
 

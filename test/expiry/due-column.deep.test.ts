@@ -48,14 +48,14 @@ let unfinished: string | undefined;
 async function say(name: string, threshold: number, posts: boolean): Promise<void> {
   const known = await rig.store.find(name);
   if (known?.expiry === undefined) return;
-  if (unfinished !== undefined) await rig.reminders.free(unfinished);
+  if (unfinished !== undefined) await rig.reminders.releaseClaims(unfinished);
   const digestId = await open();
   unfinished = digestId;
   const keys = [{ name, expiry: utcDay(known.expiry.at), threshold }];
   await claim(digestId, keys);
   if (posts) {
     const purpose = ':1';
-    await rig.reminders.assign(digestId, purpose, await rig.reminders.planned(digestId));
+    await rig.reminders.assign(digestId, purpose, await rig.reminders.listPlanned(digestId));
     await rig.notifications.record(
       { kind: 'digest', id: digestId },
       { purpose, shows: 'once', channelId: 'C0EXPIRY', ts: '1.0' },
@@ -68,14 +68,14 @@ async function open(): Promise<string> {
   // The first check of the schedule only records the time.
   for (let morning = 0; morning < 2; morning += 1) {
     rig.nextMorning();
-    await rig.reminders.open(rig.now.toISOString(), rig.now);
+    await rig.reminders.openDigest(rig.now.toISOString(), rig.now);
   }
   return rig.now.toISOString();
 }
 
 function claim(digestId: string, keys: readonly ReminderKey[]): Promise<number> {
   const claims = keys.map((key) => ({
-    ...{ ...key, destination: '', purpose: '', isCopied: false, lastIn: undefined },
+    ...{ ...key, destination: '', purpose: '', isCopied: false, lastReminderPhase: undefined },
   }));
   return rig.reminders.claim(digestId, claims, rig.now);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_IMPORT_LINES, parseImport } from '../../src/expiry/import.ts';
+import { MAX_IMPORT_LINES, parseImport, readWatchList } from '../../src/expiry/import.ts';
 import { decodeFile } from '../../src/lib/csv.ts';
 import { parseTypedDate } from '../../src/lib/typed-date.ts';
 import { listIssueText } from '../../src/slack/expiry/watch-list.view.ts';
@@ -107,6 +107,11 @@ describe('a pasted list', () => {
     expect(rejected).toEqual([{ line: 6, text: 'bar.rest,2028-03-01', issue: { code: 'other_date' } }]);
   });
 
+  test('may have lines of one word that is no name', async () => {
+    const { accepted, rejected } = await reportOf('hello\ncafe.rest\ndomain');
+    expect([accepted, rejected.map(({ line }) => line)]).toEqual([[{ name: 'cafe.rest' }], [1, 3]]);
+  });
+
   test('a second header refuses the list, because its columns may differ', async () => {
     const issue = { line: 3, code: 'second_header' };
     for (const first of ['cafe.rest\nbar.rest,2027-03-01', 'name,expires\ncafe.rest,2027-03-01'])
@@ -203,7 +208,8 @@ describe('a table', () => {
       '"domain_name","create_date","reseller_id","reseller_name"\n"old1.de","2020-01-01 23:12:00","1029","Example Reseller"',
       { code: 'unknown_headings', line: 1, headings: ['reseller_id', 'reseller_name'] },
     ],
-    ['unknown headings alone', 'foo,bar\nold1.de,2030-01-01', { code: 'unknown_headings' }],
+    ['unknown headings alone', 'foo,bar\nold1.de,2030-01-01', { code: 'unknown_headings', line: 1 }],
+    ['unknown headings below a comment', '# x\nfoo,bar\n', { code: 'unknown_headings', line: 2 }],
     ['a date of what it does not say', 'domain,date\nold1.de,2030-01-01', { code: 'unknown_headings' }],
     ['no names', 'registrar,expires\nHoster,2030-01-01', { code: 'no_name_column', line: 1 }],
     ['two expiry dates', 'name,expires,paid until\na.de,2030-01-01,2031-01-01', { code: 'repeated_column' }],
@@ -224,6 +230,18 @@ describe('a table', () => {
       unusedHeadings: ['Creation Date', 'Status'],
       lacksExpiry: true,
     });
+  });
+
+  test.each(['Domain Name\na.de', 'name,expires,registrar\na.de,2027-03-01,x'])(
+    '%j lacks no expiry',
+    async (text) => {
+      expect(await reportOf(text)).toMatchObject({ accepted: [{ name: 'a.de' }], lacksExpiry: false });
+    },
+  );
+
+  test('has no comments below its header', async () => {
+    const { rejected } = await reportOf('# ours\nname,expires\n#a.de,2027-03-01\n');
+    expect(rejected.map(({ line }) => line)).toEqual([3]);
   });
 
   test.each([
@@ -304,4 +322,20 @@ test.each([
   const since = performance.now();
   await parseImport(text);
   expect(performance.now() - since).toBeLessThan(4_000);
+});
+
+const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}.rest`);
+test.each<[words: readonly string[], read: ReturnType<typeof readWatchList>]>([
+  [['cafe.rest'], { names: ['cafe.rest'], date: undefined }],
+  [['cafe.rest', '2027-03-01'], { names: ['cafe.rest'], date: '2027-03-01' }],
+  [['cafe.rest,soon'], { names: ['cafe.rest'], date: 'soon' }],
+  [['cafe.rest,', 'Bar.rest;CAFE.rest'], { names: ['cafe.rest', 'bar.rest'], date: undefined }],
+  [['cafe.rest', 'bar.rest'], { names: ['cafe.rest', 'bar.rest'], date: undefined }],
+  [[], { problem: { code: 'no_names' } }],
+  [[',', '2027-03-01'], { problem: { code: 'no_names' } }],
+  [['cafe.rest', 'bar.rest', '2027-03-01'], { problem: { code: 'date_of_many' } }],
+  [names(50), { names: names(50), date: undefined }],
+  [names(51), { problem: { code: 'too_many_names', limit: 50 } }],
+])('reads the words %j of a command', (words, read) => {
+  expect(readWatchList(words)).toEqual(read);
 });

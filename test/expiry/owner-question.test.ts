@@ -1,8 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
-import { isUnanswered, needsOwnerQuestion, refuseAnswer } from '../../src/expiry/owner-question.ts';
-import type { WatchedDomain } from '../../src/expiry/ports.ts';
+import {
+  askBetweenDigests,
+  askOwners,
+  isUnanswered,
+  needsOwnerQuestion,
+  refuseAnswer,
+} from '../../src/expiry/owner-question.ts';
+import type { NewQuestions, WatchedDomain } from '../../src/expiry/ports.ts';
 import { getExpiry, getOwnerAnswer } from '../../src/names/portfolio.ts';
+import { newTeamSettings } from '../support/settings.ts';
 
 const NOW = new Date('2027-06-14T09:00:00Z');
 const DAY_MS = 86_400_000;
@@ -61,6 +68,49 @@ test.each([
   expect(isUnanswered(name, { end: inDays(20), threshold }, SCHEDULE)).toBe(isOpen);
   const answered = { ...name, question: kept };
   expect(isUnanswered(answered, { end: inDays(20), threshold }, SCHEDULE)).toBe(false);
+});
+
+test('a question on the day of a threshold is unanswered at the next one', () => {
+  const name = { ...owned(14, { question: { ...question, expiry: dayIn(14) } }), source: 'rdap' } as const;
+  const at = (threshold: number) => isUnanswered(name, { end: inDays(14), threshold }, SCHEDULE);
+  expect([at(14), at(7)]).toEqual([false, true]);
+});
+
+describe('owners are asked', () => {
+  const settings = newTeamSettings({ reminderDays: [30, 14, 7] });
+  /** Questions about the names whose expiry is in the range that is read. */
+  function storing(known: readonly WatchedDomain[], isComplete = false) {
+    const asked: NewQuestions[] = [];
+    const reminders = {
+      listUnasked: async (_day: string, from: Date, until: Date) =>
+        known.filter(({ expiry }) => expiry !== undefined && expiry.at >= from && expiry.at <= until),
+      queueQuestions: async (questions: NewQuestions) => {
+        asked.push(questions);
+      },
+      isComplete: async () => isComplete,
+    };
+    return { asked, reminders };
+  }
+
+  test('about all names from the first threshold until they can’t be saved', async () => {
+    const days = [31, 30, -3, -70];
+    const { asked, reminders } = storing(days.map((each) => owned(each, { name: `n${each}.rest` })));
+    await askOwners(reminders, settings, NOW);
+    expect(asked.map(({ owner, subject, names }) => [owner, subject, [...names.keys()]])).toEqual([
+      ['U0CAROL', 'U0CAROL 2027-06-14', ['n30.rest', 'n-3.rest', 'n-70.rest']],
+    ]);
+  });
+
+  test.each([
+    ['without a channel', undefined, false, 1],
+    ['before the digest is complete', 'C0EXPIRY', false, 0],
+    ['after the digest', 'C0EXPIRY', true, 1],
+  ])('between digests: %s', async (_when, reminderChannel, isComplete, count) => {
+    const { asked, reminders } = storing([owned(20)], isComplete);
+    const team = { ...settings, reminderChannel };
+    await askBetweenDigests({ settings: async () => team, reminders, now: () => NOW });
+    expect(asked).toHaveLength(count);
+  });
 });
 
 describe('an answer is refused', () => {

@@ -7,8 +7,8 @@ import type { ListedName } from '../../src/expiry/expiry.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type {
   DigestHead,
-  DigestMore,
   DigestPart,
+  DigestReply,
   ReminderStore,
   WatchedDomain,
 } from '../../src/expiry/ports.ts';
@@ -53,7 +53,7 @@ const { team } = readConfig({
 /** The content of a message. */
 type Rendered =
   | { readonly head: DigestHead }
-  | { readonly more: DigestMore }
+  | { readonly reply: DigestReply }
   | { readonly months: readonly MonthCount[] }
   | { readonly question: OwnerPart };
 
@@ -74,7 +74,7 @@ const ADMIN = 'U0ADMIN';
 class FakePoster {
   readonly heads: DigestHead[] = [];
   readonly charts: { readonly at: Date; readonly months: readonly MonthCount[] }[] = [];
-  readonly replies: DigestMore[] = [];
+  readonly replies: DigestReply[] = [];
   readonly questions: OwnerPart[] = [];
   readonly said: Said[] = [];
   readonly complaints: string[] = [];
@@ -93,7 +93,7 @@ class FakePoster {
 
   readonly views = {
     head: async (head: DigestHead) => this.#render({ head }),
-    more: async (more: DigestMore) => this.#render({ more }),
+    reply: async (reply: DigestReply) => this.#render({ reply }),
     months: async (months: readonly MonthCount[]) => this.#render({ months }),
     question: async (question: OwnerPart) => this.#render({ question }),
   };
@@ -127,8 +127,8 @@ class FakePoster {
       return posted;
     }
     if ('head' in rendered) this.heads.push(rendered.head);
-    else this.replies.push(rendered.more);
-    this.#remember('head' in rendered ? rendered.head : rendered.more, channel);
+    else this.replies.push(rendered.reply);
+    this.#remember('head' in rendered ? rendered.head : rendered.reply, channel);
     return posted;
   }
 

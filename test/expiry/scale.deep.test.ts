@@ -51,7 +51,7 @@ test('walks whole ranges of any size, about a thousand names at a time', async (
   ];
   const walked: string[] = [];
   let largest = 0;
-  for await (const batch of createReminderStore(database, 'T0STEWARD').candidates(ranges)) {
+  for await (const batch of createReminderStore(database, 'T0STEWARD').streamCandidates(ranges)) {
     largest = Math.max(largest, batch.length);
     walked.push(...batch.map(({ name }) => name));
   }

@@ -42,13 +42,13 @@ describe('watch', () => {
     expect(kept).toMatchObject({
       ok: true,
       known: false,
-      dateNotTaken: undefined,
+      ignoredDate: undefined,
       domain: { name: 'cafe.rest', expiry: { at: new Date('2027-09-01T00:00:00Z'), source: 'person' } },
     });
     shownEnd = new Date('2027-10-05T11:00:00Z');
     expect(await watchName(deps(), look, 'cafe.rest', '2027-09-01', 'U0BOB')).toMatchObject({
       known: true,
-      dateNotTaken: new Date('2027-09-01T00:00:00Z'),
+      ignoredDate: new Date('2027-09-01T00:00:00Z'),
       domain: { expiry: { source: 'rdap' }, addedBy: 'U0ALICE' },
     });
   });

@@ -102,7 +102,7 @@ test('a restore that the registry doesn’t show is reported in its thread, whil
     return order.replies().length > 1;
   });
   expect(textOf(order.replies()[1] ?? { blocks: [] })).toMatch(
-    /the registry still shows \*?lost\.rest\*? as deleted, 3 days after the service accepted this/,
+    /the registry still shows \*?lost\.rest\*? as deleted, 3 days after the service accepted the restore/,
   );
   expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toContain(
     'still not visible at the registry',

@@ -40,7 +40,7 @@ describe('everything in a response', () => {
     const reply = await order.ends('SUCCEEDED');
     expect(textOf(reply)).toContain('`S0502` The redirect was updated. · SUCCESS');
     const details = await detailsOf(t.workspace, t.alice, order.card);
-    expect(details).toContain('About: Redirect www.cafe.rest, 1 record');
+    expect(details).toContain('For: Redirect www.cafe.rest, 1 record');
     expect(details, 'moments as people write them').toMatch(/• Created: <!date/);
 
     const all = await openedAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
@@ -66,7 +66,7 @@ describe('everything in a response', () => {
       /catering\.rest for 1 year\*, until \d+ \w+ \d{4}\./,
     );
     expect(await detailsOf(t.workspace, t.alice, order.card)).toMatch(
-      /About: Domain catering\.rest\n.*• Expires: (?:<!date|\d+ \w+ \d{4})/s,
+      /For: Domain catering\.rest\n.*• Expires: (?:<!date|\d+ \w+ \d{4})/s,
     );
   });
 
@@ -75,7 +75,7 @@ describe('everything in a response', () => {
     await order.ends('SUCCEEDED');
     const later = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
     expect(later).toMatch(
-      /\*gelato\.rest\*\nAbout: Domain gelato.*Expires: .*\*grill\.rest\*\nAbout: Domain grill/s,
+      /\*gelato\.rest\*\nFor: Domain gelato.*Expires: .*\*grill\.rest\*\nFor: Domain grill/s,
     );
   });
 
@@ -87,7 +87,7 @@ describe('everything in a response', () => {
     const reply = textOf(await order.ends('SUCCEEDED'));
     expect(reply).toContain('*NOTICE* `MSG13004`');
     const details = await detailsOf(t.workspace, t.alice, order.card);
-    expect(details).toContain('About: User nora, 4');
+    expect(details).toContain('For: User nora, 4');
     expect(details, 'what the notice is about, masked').toContain('(password [secret])');
   });
 

@@ -38,7 +38,7 @@ describe('the card', () => {
       '0 of 2 approvals',
       '<@U0ALICE>: “client paid”',
       'Costs money, price unknown',
-      'Expiry unknown, because it isn’t watched',
+      'Expiry unknown, because the name isn’t watched',
       'Approve',
       `LIVE · alice/4 · \`${order.id}\``,
     ].map((text) => [card.indexOf(text), text] as const);

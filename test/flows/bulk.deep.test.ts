@@ -30,7 +30,7 @@ test('a failed name blocks no other, and Retry requests only the failed ones', a
   expect(textOf(retried.card), 'the new requester').toMatch(/<@U0BOB>/);
   expect(textOf(retried.card), 'whose account it is').toMatch(/Uses <@U0ALICE>’s account.*alice\/4/s);
   const heard = await t.workspace.waitFor(() => retried.replies()[0], { what: 'a message to Alice' });
-  expect(textOf(heard)).toMatch(/<@U0ALICE>: .*<@U0BOB> retried order .*, which failed, with your account/);
+  expect(textOf(heard)).toMatch(/<@U0ALICE>: .*<@U0BOB> retried the failed order .* with your account/);
   expect(heard.notifies).toEqual(expect.arrayContaining(['U0ALICE']));
   for (const person of [t.bob, t.alice]) {
     const told = await toldAfter(t.workspace, person, () => person.click(retried.card, 'order_approve'));

@@ -36,7 +36,7 @@ function register(name: string, days: number): void {
 
 async function watched(name: string, days: number): Promise<void> {
   register(name, days);
-  expect(await told(`/domain watch ${name}`)).toContain('from the registry');
+  expect(await told(`/domain watch ${name}`)).toContain('according to the registry');
 }
 
 /** Advances by days. @returns the morning's digest, if there was one */
@@ -76,13 +76,13 @@ describe('the watch list', () => {
   test('uses the registry’s date, else the person’s, and shows why a lookup failed', async () => {
     register('seen.rest', 300);
     expect(await told('/domain watch seen.rest 2030-01-01')).toMatch(
-      /from the registry.*I ignored your date/,
+      /according to the registry.*I ignored your date/,
     );
     const unseen = await told('/domain watch unseen.rest 2027-09-01');
-    expect(unseen).toMatch(/1 Sept? 2027, according to the date that someone entered.*no record/);
+    expect(unseen).toMatch(/1 Sept? 2027 \(in \d+ days\).*no record/);
     const row = await told('/domain expiring 3000');
     expect(row).toMatch(
-      /\*unseen\.rest\* · \d+ days · renew by 31 Aug.* · date entered by a person\n:warning: Registry lookup: the registry has no record/,
+      /\*unseen\.rest\* · \d+ days · renew by 31 Aug.* · date entered manually\n:warning: Registry lookup: the registry has no record/,
     );
     expect(await told('/domain unwatch unseen.rest')).toContain('no longer watched');
     expect(await told('/domain unwatch unseen.rest')).toContain('isn’t watched');
@@ -101,7 +101,7 @@ describe('the watch list', () => {
     expect(report).toMatch(/Line 6.*doesn’t exist/);
     await listedWith('two.rest', 200);
     expect(await told('/domain expiring 3000')).toMatch(
-      /\*three\.rest\* · \d+ days · renew by 28 Feb 2029.* · date entered by a person/,
+      /\*three\.rest\* · \d+ days · renew by 28 Feb 2029.* · date entered manually/,
     );
   });
 });

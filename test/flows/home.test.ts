@@ -31,7 +31,7 @@ function homeShows(person: Actor, holds: (text: string) => boolean, what: string
 describe('the Home tab', () => {
   it('shows a requester their account and open orders, and nothing to approve', async () => {
     const text = textOf(await home(t.alice, order.id));
-    expect(text).toContain('Your account: `alice in context 4`, *LIVE* (context 4)');
+    expect(text).toContain('Your account: `alice in context 4`, *LIVE*.');
     expect(text).toContain('Renew 2 names for 2 years');
     expect(text).not.toContain('Waiting for your approval');
     expect(text).not.toContain('Settings');
@@ -79,7 +79,7 @@ describe('the Home tab', () => {
       what: 'a word to Bob',
     });
     expect(told.text).toContain(
-      'It can’t be approved: the order is canceled. Request it again if you still need it.',
+      'This can’t be approved: the order is canceled. Request it again if you still need it.',
     );
     await homeShows(
       t.bob,

@@ -157,7 +157,7 @@ test('one person can’t unwatch the name meanwhile', async () => {
   expect(await answerTo(t.workspace, t.bob, `/domain unwatch ${NAME}`)).toContain(
     'Another person must confirm this change',
   );
-  expect(await screen()).toContain('It wasn’t ordered here');
+  expect(await screen()).toContain('No one here ordered this');
 });
 
 test('a transfer joins it with its completion date, and raising it notifies everyone once', async () => {
@@ -206,7 +206,7 @@ test('a name at another registrar isn’t a renewed one: it is reported, and rem
   expect(day, 'the date was there before').toBeDefined();
   expect(await expiryDay(), 'its earlier state is still known').toBe(day);
   expect(await screen()).toMatch(
-    /:rotating_light: ?\*?It was transferred to another registrar\.\* It wasn’t ordered here/,
+    /:rotating_light: ?\*?It was transferred to another registrar\.\* No one here ordered this/,
   );
   expect(await screen()).not.toContain(':white_check_mark: *Expires');
 });

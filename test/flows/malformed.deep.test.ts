@@ -294,7 +294,7 @@ async function submitForged(
     type: 'interactive',
     payload,
     at: 0,
-    over: 'http',
+    transport: 'http',
     retryNum: 0,
     answer: { acked: true, ackMs: 0, status: 200 },
   });

@@ -44,7 +44,7 @@ async function planOf(
   const before = t.alice.ephemerals().length;
   closed(await t.alice.submit(form, { rows, ...more }));
   // A slow card may be announced only now.
-  const isPlan = (message: Message) => !textOf(message).includes('Its card follows');
+  const isPlan = (message: Message) => !textOf(message).includes('I’m posting its card');
   return t.workspace.waitFor(() => t.alice.ephemerals().slice(before).find(isPlan), { what: 'the plan' });
 }
 

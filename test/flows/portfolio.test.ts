@@ -106,9 +106,7 @@ describe('the details of a name', () => {
     expect(await told('unwatch cafe.rest')).toContain('Another person must confirm this change');
     const question = t.workspace
       .messages(DOMAINS)
-      .find(
-        (message) => textOf(message).includes('from owner') && buttonsOf(message).includes('facts_confirm'),
-      );
+      .find((message) => textOf(message).includes('→ owner') && buttonsOf(message).includes('facts_confirm'));
     if (question === undefined) throw new Error('nobody was asked');
     await t.bob.click(question, 'facts_confirm');
     await t.workspace.waitFor(

@@ -93,7 +93,7 @@ test('a time with a UTC offset is sent unchanged over JSON, but not over XML', a
 });
 
 test('over XML it is searched as that interface documents', async () => {
-  const GUESS = 'Only one filter is documented, so I sent several and assume that all apply.';
+  const GUESS = 'It shows only searches with one filter.';
   await t.carol.command(DOMAINS, '/domain prereg table-00%');
   expect(textOf(await page(t.carol, 'table-00%')), 'one filter needs no guess').not.toContain(GUESS);
   await t.carol.command(DOMAINS, '/domain prereg table-00%.rest');
@@ -128,7 +128,9 @@ test('filters, order and further keys of a password account use XML if needed', 
   expect(textOf(found), 'times as people write them').toMatch(
     /\d+ \w{3,4} \d{4}, \d\d:\d\d – \d+ \w{3,4} \d{4}, \d\d:\d\d/,
   );
-  expect(textOf(found)).toContain('Its comparison and wildcards aren’t documented');
+  expect(textOf(found)).toContain(
+    'The documentation doesn’t say how it compares values or which wildcards it supports',
+  );
   await t.alice.click(found, 'prereg_next');
   await page(t.alice, '3–4 of 100');
   expect(searches().at(-1)?.body).toMatch(/<offset>2<.*<key>zonec<.*<order>/);

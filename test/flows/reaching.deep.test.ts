@@ -100,7 +100,7 @@ describe('asking back', () => {
       () => order.replies().find((reply) => textOf(reply).includes('Who pays')),
       { what: 'the question in the thread' },
     );
-    expect(textOf(question)).toMatch(/<@U0ALICE>: .*<@U0BOB> asks “Who pays for &lt;this&gt;\?”/);
+    expect(textOf(question)).toMatch(/<@U0ALICE>: .*<@U0BOB> asks: “Who pays for &lt;this&gt;\?”/);
     expect(question.notifies).toContain('U0ALICE');
     expect(question.thread_ts).toBe(order.card.ts);
     await t.workspace.waitFor(() => (textOf(order.card).includes('Who pays') ? true : undefined), {

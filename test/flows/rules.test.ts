@@ -41,15 +41,15 @@ test.each(['rest', '.rest', '.REST.'])('the rules of the zone %s, complete', asy
     ],
     ...['also renews the name', '60 days after', 'owner email', 'admin email'],
     ...['tech email', 'Short or generic names'],
-    ...['45 days', '30 days', '5 days', 'real-time', 'DNSSEC', 'WHOIS privacy', 'open to anyone'],
+    ...['45-day grace period', '30 days', '5 days', 'real-time', 'DNSSEC', 'WHOIS privacy', 'open to anyone'],
   ])
     expect(text, part).toContain(part);
   expect(text, 'each task with its charge').toMatch(/Restore \(restore\)\nyes\nmanual/);
-  expect(text).toMatch(/restoreARGP\nno\nautomatic\nthe document doesn’t show how to request it/);
+  expect(text).toMatch(/restoreARGP\nno\nautomatic\nthe documentation doesn’t show how to request it/);
   expect(text).toMatch(/Start an owner change\nnot documented/);
   expect(text).toMatch(/Get the auth code\nnot documented/);
   expect(text).toMatch(/EF00805.*EF0103118/);
-  expect(text).toMatch(/renews automatically \(standard auto-renew\).*deleting the name ends it early/);
+  expect(text).toMatch(/renews automatically \(standard auto-renew\).*ends early if the name is deleted/);
   expect(text).toMatch(/single sign-on.*doesn’t show how/);
   expect(text).toMatch(/Delete \(delete\)\nno\nautomatic/);
 });
@@ -64,7 +64,7 @@ test('a watched name with its dates: what is possible until when', async () => {
   await told(`watch unheard-of.rest ${expiry}`);
   const ahead = await told('rules unheard-of.rest');
   expect(ahead).toMatch(
-    new RegExp(`registered.*Expiry date: ${inWords(expiry)} \\(entered by a person\\)`, 's'),
+    new RegExp(`registered.*Expiry date: ${inWords(expiry)} \\(entered manually\\)`, 's'),
   );
   // 45 days of grace, 30 in which a restore is possible, 5 more: each ends with the day before.
   expect(ahead).toContain(`Renew by ${inWords(shift(expiry, 44))}`);

@@ -20,7 +20,9 @@ const EMERGENCY: PolicyRule = {
 };
 const POLICY: Policy = { version: 1, rules: [EMERGENCY] };
 const t = useTestDemo({
-  policy: { current: async () => ({ ...POLICY, signsSettings: false, tags: [], lapsed: undefined }) },
+  policy: {
+    current: async () => ({ ...POLICY, isCharterMissing: false, tags: [], charterProblem: undefined }),
+  },
   settings: { REMINDER_CRON: '0 9 * * *', REMINDER_TIMEZONE: 'UTC' },
 });
 

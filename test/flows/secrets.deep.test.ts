@@ -118,7 +118,7 @@ describe('a secret on the line', () => {
     ['/domain authcode cafe.rest,S', 'I didn’t use the 3rd word of your command'],
     ['/domain redirect cafe.rest S', 'I didn’t use the 3rd word of your command'],
     ['/domain user bob S', 'I didn’t use the 2nd and 3rd words of your command'],
-    ['/domain renew cafe.rest hunter2', 'The last word isn’t a full name'],
+    ['/domain renew cafe.rest hunter2', 'The last word isn’t a full domain name'],
     ['/domain link alice 4 S', 'Link an account'],
     ['/domain use S', 'No such account is linked'],
     ['/domain unlink S', 'No such account is linked'],

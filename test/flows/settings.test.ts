@@ -93,7 +93,7 @@ describe('settings', () => {
     expect(result).toMatchObject({
       outcome: 'errors',
       errors: {
-        approvers: expect.stringContaining('Slack user ids'),
+        approvers: expect.stringContaining('Slack user IDs'),
         approval_ttl: expect.stringContaining('must be a duration'),
         reminder_channel: expect.stringContaining('channel id'),
         reminder_days: expect.stringContaining('whole numbers'),
@@ -166,13 +166,13 @@ describe('settings', () => {
     expect(told).toContain('Channel for the monthly report: empty → <#C0DOMAINS>');
     expect(told).toContain('Escalate after: `1d` → `2h`');
     expect(told).toContain('Escalate to: empty → <@U0CAROL>, <!subteam^S0APPROVERS>');
-    expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain('Pending orders are shown here');
+    expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain('Pending orders will now be shown here');
     const purposes = t.workspace
       .messages(DOMAINS)
       .map(({ text }) => text)
       .join('\n');
-    expect(purposes).toContain('Alarms about names are posted here');
-    expect(purposes).toContain('The monthly money report is posted here');
+    expect(purposes).toContain('Alarms about names will now be posted here');
+    expect(purposes).toContain('The monthly report will now be posted here');
 
     const again = await settingsForm();
     expect(shown(again, 'approval_channel')).toBe('C0GENERAL');
@@ -301,7 +301,9 @@ describe('settings', () => {
     const on = await settingsForm();
     expect(shown(on, 'reminder_channel')).toBeUndefined();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(on, { reminder_channel: 'C0GENERAL' }));
-    expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain('Expiry reminders are posted here');
+    expect(t.workspace.messages('C0GENERAL').at(-1)?.text).toContain(
+      'Expiry reminders will now be posted here',
+    );
   });
 
   it.each([

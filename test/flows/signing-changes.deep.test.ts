@@ -175,7 +175,7 @@ test('clocks that differ by ten minutes send nothing twice and nothing unsigned'
   const late = await signLink(ahead);
   await t.demo.moveTime(10 * MINUTE_MS);
   const { html } = await people.open(late);
-  expect(html).toContain('Press the button in Slack again for a new one.');
+  expect(html).toContain('Click the button in Slack again for a new one.');
   expect(chargesFor(t.service, 'soup.rest')).toBe(0);
   expect(await people.press(await signLink(ahead), keys.bob)).toMatchObject({ done: true });
   await ahead.ends('SUCCEEDED', 20_000);

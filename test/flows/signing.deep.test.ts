@@ -83,7 +83,7 @@ test('the page of a mandate shows every name that it covers today', async () => 
   const { html } = await people.open(await signLink(order));
   expect(html).toContain('What it covers today');
   for (const name of ['*.rest', ...names]) expect(html).toContain(name);
-  expect(html).toContain('Per: calendar year');
+  expect(html).toContain('Resets: each year');
   await t.alice.click(order.card, 'order_cancel');
   await order.ends('CANCELLED');
 });
@@ -387,7 +387,7 @@ test('its receipt proves who signed it, until that person is forgotten', async (
   const after = await verified(t.alice, receipt);
   expect(after).toMatchObject({ verdict: 'proved', differences: [] });
   expect(after.forgotten.length).toBe(1);
-  expect(after.notes.join('\n')).toContain('what was signed in it cannot be verified any more');
+  expect(after.notes.join('\n')).toContain('signatures in it can no longer be verified');
   expect(after.notes.join('\n')).toContain('No approval that is left in it is signed');
 });
 

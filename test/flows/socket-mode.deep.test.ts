@@ -24,7 +24,7 @@ async function renewed(name: string): Promise<void> {
 test('link, ask, approve, result', async () => {
   await link(t.workspace, t.alice);
   await renewed('cafe.rest');
-  expect(new Set(t.workspace.deliveries.map(({ over }) => over))).toEqual(new Set(['socket']));
+  expect(new Set(t.workspace.deliveries.map(({ transport }) => transport))).toEqual(new Set(['socket']));
 });
 
 test('the HTTP server responds to health checks, and accepts no deliveries', async () => {
@@ -64,7 +64,7 @@ test('the connection breaks: not ready until there is another one', async () => 
     code: 'internal_error',
     times: 2,
   });
-  t.workspace.socket.cut();
+  t.workspace.socket.disconnect();
   await until('the bot says that it is not ready', async () => {
     const { status, text } = await get('/readyz');
     return status === 503 && text.includes('"slack"');
@@ -76,7 +76,7 @@ test('the connection breaks: not ready until there is another one', async () => 
 test('Slack is down for a while: the bot stays up, and connects as soon as it can', async () => {
   t.workspace.faults.set({ method: 'apps.connections.open', kind: 'http_500', times: 1 });
   t.workspace.faults.set({ method: 'apps.connections.open', kind: 'lost_answer', times: 1 });
-  t.workspace.socket.cut();
+  t.workspace.socket.disconnect();
   await until('the connection is gone', () => t.workspace.socket.connections === 0);
   await until('the bot is connected again', () => t.workspace.socket.connections > 0, 15_000);
   await until('the bot says so', isReady, 15_000);

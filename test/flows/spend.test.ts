@@ -91,7 +91,7 @@ it('lists paid names without a use, and never calls names without lookups unused
   for (const name of ['locked.rest', 'deli.rest', 'cafe.rest']) {
     await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
   }
-  const line = '1 name without website and mail.';
+  const line = '1 name has no website or mail.';
   let text = '';
   await until('lookups of the names', async () => {
     await t.demo.bot.catchUp();

@@ -151,7 +151,7 @@ test(
     const alice = s.workspace.as('U0ALICE');
     await alice.command(DOMAINS, '/domain help');
     const delivery = s.workspace.deliveries.at(-1);
-    if (delivery?.over !== 'socket') throw new Error('the command did not go through the socket');
+    if (delivery?.transport !== 'socket') throw new Error('the command did not go through the socket');
     void s.workspace.redeliver({ ...delivery, type: 'events_api', payload: { type: 'event_callback' } });
     await bot.child.line(/unhandled rejection/);
     expect((await alice.command(DOMAINS, '/domain help')).acked).toBe(true);

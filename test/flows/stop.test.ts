@@ -15,7 +15,7 @@ afterEach(() => t.service.faults.clear());
 const offersStop = (order: SeenOrder) =>
   t.workspace.waitFor(
     () =>
-      buttonsOf(order.card).includes('order_stop') && textOf(order.card).includes('next try')
+      buttonsOf(order.card).includes('order_stop') && textOf(order.card).includes('next attempt')
         ? order.card
         : undefined,
     { what: 'Stop on the card' },
@@ -26,7 +26,7 @@ test('its card says until when it waits, and Stop cancels it: no further request
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew cafe.rest 2'));
   await order.becomes('APPROVED');
   const card = await offersStop(order);
-  expect(textOf(card)).toMatch(/Waiting for a retry.*next try .*The service is busy\./s);
+  expect(textOf(card)).toMatch(/Waiting to retry.*next attempt .*The service is busy\./s);
   expect(await toldAfter(t.workspace, t.ada, () => t.ada.click(card, 'order_stop'))).toMatch(
     /Only the requester or an approver can stop this/,
   );

@@ -151,7 +151,7 @@ test('an order changed while it was pending isn’t approved, and admins are not
 test('an order changed after its approval isn’t sent, and admins are notified once', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 600, match: { name: 'deli.rest' } });
   const order = await approvedBy(t.bob, ask(t.workspace, t.alice, '/domain renew deli.rest 2'));
-  await until('it waits', () => textOf(order.card).includes('next try'));
+  await until('it waits', () => textOf(order.card).includes('next attempt'));
   await nineYears(order);
   t.service.faults.clear();
   await t.demo.moveTime(HOUR_MS);

@@ -87,7 +87,7 @@ describe('redirect', () => {
 
 test('a renewal whose last word is no name: the account’s limits come first', async () => {
   const line = '/domain renew cafe.rest bistro';
-  expect(await answerTo(t.workspace, t.alice, line)).toContain('The last word isn’t a full name');
+  expect(await answerTo(t.workspace, t.alice, line)).toContain('The last word isn’t a full domain name');
   expect(await answerTo(t.workspace, t.carol, line)).toContain('uses two-factor sign-in');
 });
 
@@ -254,8 +254,8 @@ test('nameservers on the line are sent once they are confirmed', async () => {
 });
 
 test.each([
-  ['as confirmed, unless the tick is taken away', {}, true, '*Order confirmed*: yes'],
-  ['as not confirmed', { confirmOrder: [] }, false, '*Order confirmed*: no'],
+  ['as confirmed, unless the tick is taken away', {}, true, '*Sent as confirmed*: yes'],
+  ['as not confirmed', { confirmOrder: [] }, false, '*Sent as confirmed*: no'],
 ])('a registration is sent %s', async (_how, tick, confirmOrder, shown) => {
   const name = confirmOrder ? 'ticked.rest' : 'unticked.rest';
   const view = await openForm(t.workspace, t.alice, `/domain create ${name}`);

@@ -73,7 +73,7 @@ describe('before there is one', () => {
       /^You have no linked account yet\. Use \/domain link first, then try again\.\n[^\n]*$/,
     );
     expect(await answerTo(t.workspace, t.ada, '/domain renew cafe.rest')).toContain(
-      'tick the team’s account',
+      'As an admin, you can also let people without an account make requests',
     );
     expect(await answerTo(t.workspace, t.ada, '/domain unlink team')).toContain('nothing to delete');
     expect(await answerTo(t.workspace, t.carol, '/domain whoami')).not.toContain('team');

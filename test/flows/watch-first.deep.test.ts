@@ -72,7 +72,7 @@ test('a list of names is answered with a line each: expiry, source, days, regist
   expect(answer).toMatch(/\*laden\.io\* · expires 4 May 2031 .*, from WHOIS · Gandi SAS/);
   expect(answer).toMatch(/www\.cafe\.rest.*cafe\.rest/);
   expect(buttonsOf(ada().ephemerals().at(-1) ?? { blocks: [] })).toEqual(['watch_domain', 'reminders_here']);
-  expect(await told('name laden.io')).toMatch(/Expires 4 May 2031\*.*from WHOIS/);
+  expect(await told('name laden.io')).toMatch(/Expires 4 May 2031\*.*according to WHOIS/);
 });
 
 test.each([
@@ -93,7 +93,9 @@ test('an admin sends the reminders to the channel of the answer', async () => {
   const before = ada().ephemerals().length;
   await ada().click(offer, 'reminders_here');
   await until('it is confirmed', () => /now go to/.test(ada().ephemerals().slice(before).map(textOf).join()));
-  expect(demo.workspace.messages(DOMAINS).map(textOf).join()).toContain('Expiry reminders are posted here');
+  expect(demo.workspace.messages(DOMAINS).map(textOf).join()).toContain(
+    'Expiry reminders will now be posted here',
+  );
   expect(await told('watch cafe.rest')).not.toContain('reminder channel');
 });
 

@@ -362,7 +362,7 @@ describe('a receipt of an order with a forgotten person', () => {
       `The statement (${order.statementHash}) is the one that event 1`,
     );
     expect(report.notes.join('\n')).toMatch(
-      /The content of 1 event was forgotten by .*, and what was signed in it cannot be verified any more\./,
+      /The content of 1 event was deleted by .*, but signatures in it can no longer be verified\./,
     );
   });
 

@@ -23,7 +23,7 @@ function iterateYielding(ledger: Ledger) {
 
 export const HOUR_MS = 60 * 60_000;
 
-const PLACES = { jsonUrl: 'https://service.example/v1', xmlUrl: undefined, replyTo: undefined };
+const ENDPOINTS = { jsonUrl: 'https://service.example/v1', xmlUrl: undefined, replyTo: undefined };
 
 /** The ledger on a separate database, with orders to fill the log. */
 export async function startLedgerRig() {
@@ -63,7 +63,7 @@ export async function startLedgerRig() {
     /** Stores a requested and approved order. @param approval additional data of its approval */
     async order(approval: object = {}) {
       const draft = newOrder();
-      const statement = tryBuildStatement(draft, PLACES);
+      const statement = tryBuildStatement(draft, ENDPOINTS);
       if (statement === undefined) throw new Error('it has no statement');
       const order = { ...draft, statementHash: hashStatement(statement) };
       const requested = orderEvent('requested', order.state, { statement: order.statementHash });
@@ -79,7 +79,7 @@ export async function startLedgerRig() {
     async receipt(orderId: string): Promise<string> {
       const order = await rig.store.load(orderId, 'system');
       if (order === undefined) throw new Error('there is no such order');
-      return textOf(await running.receipt(order, tryBuildStatement(order, PLACES)));
+      return textOf(await running.receipt(order, tryBuildStatement(order, ENDPOINTS)));
     },
     /** Writes events about other subjects than orders. */
     async happen(times = 1, moment = now): Promise<void> {

@@ -4,14 +4,18 @@ import { DAY_MS, MINUTE_MS } from '../../src/lib/duration.ts';
 import { endMandate } from '../../src/mandates/life.ts';
 import {
   findMandate,
+  findMandatesByPerson,
   findMandatesInTime,
   loadMandateStatuses,
-  loadOutlook,
+  loadPreview,
+  loadRenewalForecast,
 } from '../../src/mandates/overview.ts';
 import { runMandates } from '../../src/mandates/run.ts';
 import { checkClearance } from '../../src/mandates/sending.ts';
+import { mandateTerms } from '../../src/mandates/terms.ts';
 import { getSendingDay } from '../../src/money/order-cost.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
+import type { Order } from '../../src/orders/order.ts';
 import { loadBudgetUse } from '../../src/orders/order-budget.ts';
 import type { OrderStore } from '../../src/orders/ports.ts';
 import { markUnsentUnknown } from '../../src/orders/restore-guard.ts';
@@ -20,7 +24,7 @@ import { stopOrder } from '../../src/orders/stop.ts';
 import { webhookBody } from '../../src/outbox/webhooks/messages.ts';
 import { utcDay } from '../../src/zones/calendar-day.ts';
 import { ALICE, type Rig, startRig } from '../orders/rig.ts';
-import { PLACES } from '../orders/sample.ts';
+import { ENDPOINTS } from '../orders/sample.ts';
 import { fails } from '../orders/scripted-service.ts';
 import { mandatesOn } from './mandate-rig.ts';
 
@@ -77,7 +81,7 @@ describe('a mandate', () => {
     await on.watch('cafe.rest', 100);
     const order = await on.ask();
     expect(order).toMatchObject({ task: 'mandate', state: 'PENDING', items: [{ name: '*.rest' }] });
-    expect(buildStatement(order, PLACES).items).toEqual([
+    expect(buildStatement(order, ENDPOINTS).items).toEqual([
       {
         n: 1,
         name: '*.rest',
@@ -123,6 +127,48 @@ describe('a mandate', () => {
       { names: ['*.rest'], needed: 2, approvers: ['U0CAROL', 'U0DORA'] },
     ]);
     expect(order.requirements.breakGlass).toBe(false);
+  });
+
+  test('is previewed with the names that it wouldn’t renew, and prices of today and a year ago', async () => {
+    for (const [name, price] of Object.entries({ 'cafe.rest': 2_000, 'dear.rest': 2_001, 'old.rest': 2_000 }))
+      await on.watch(name, 100, price);
+    await on.watch('doubtful.rest', 100);
+    await rig.sql(`UPDATE domains SET expiry_source = 'person' WHERE name = 'doubtful.rest'`);
+    const priced: string[] = [];
+    const context: OrdersContext = {
+      ...rig.mandates,
+      priceRenewals: (names, day) => {
+        priced.push(day);
+        return rig.mandates.priceRenewals(names, day);
+      },
+    };
+    const preview = (order: Order) => loadPreview(context, order, mandateTerms.parse(order.input));
+    const older = await on.inForce({ mandate_names: ['old.rest'] });
+    expect(await preview(await on.ask())).toMatchObject({
+      names: ['cafe.rest', 'dear.rest', 'doubtful.rest', 'old.rest'],
+      held: [
+        { name: 'dear.rest', because: 'price_above' },
+        { name: 'doubtful.rest', because: 'date_in_doubt' },
+      ],
+      others: ['old.rest'],
+    });
+    expect(priced).toEqual([utcDay(new Date(rig.now.getTime() - 365 * DAY_MS)), utcDay(rig.now)]);
+    expect((await preview(older)).others).toEqual([]);
+  });
+
+  test('is listed with its acts for people who may see it, and found for who requested or approved it', async () => {
+    await on.watch('cafe.rest', 10);
+    const { id } = await on.inForce();
+    await on.run();
+    await rig.sql('UPDATE orders SET is_private = true WHERE id = $1', id);
+    expect(await loadMandateStatuses(rig.mandates, ADA)).toMatchObject({
+      shown: [{ acts: [{ name: 'cafe.rest' }] }],
+      hidden: 0,
+    });
+    const eve = { id: 'U0EVE', isAdmin: false };
+    expect(await loadMandateStatuses(rig.mandates, eve)).toEqual({ shown: [], hidden: 1 });
+    const found = async (userId: string) => (await findMandatesByPerson(rig.mandates, userId)).length;
+    expect([await found('U0ALICE'), await found('U0BOB'), await found('U0CAROL')]).toEqual([1, 1, 0]);
   });
 
   test('doesn’t come into force if its row was changed past the bot', async () => {
@@ -230,7 +276,7 @@ describe('acting', () => {
     expect((await loadMandateStatuses(rig.mandates, ADA)).shown.map(({ upcoming }) => upcoming)).toEqual([
       [],
     ]);
-    expect((await loadOutlook(rig.mandates, [end], 'system')).uncovered).toEqual(['cafe.rest']);
+    expect((await loadRenewalForecast(rig.mandates, [end], 'system')).uncovered).toEqual(['cafe.rest']);
     rig.pass(1_000);
     const long = await on.inForce();
     expect(await isRenewed()).toBe(true);
@@ -238,7 +284,7 @@ describe('acting', () => {
       mandate: { order: { id: long.id } },
       endsBeforeRenewal: false,
     });
-    expect((await loadOutlook(rig.mandates, [end], 'system')).uncovered).toEqual([]);
+    expect((await loadRenewalForecast(rig.mandates, [end], 'system')).uncovered).toEqual([]);
     const coming = (await loadMandateStatuses(rig.mandates, ADA)).shown.map(({ order, upcoming: names }) => [
       order.id,
       names.length,

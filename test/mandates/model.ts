@@ -1,8 +1,8 @@
 import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import {
   ANNOUNCEMENT_MS,
-  decideClearance,
   decideRenewal,
+  decideSend,
   findSendingRefusal,
   isRenewalDue,
   isSameExpiry,
@@ -275,7 +275,7 @@ export function simulateYear(random: Random): Year {
         amount,
         used: usedBy(order.mandateId, order.id),
       };
-      const cleared = decideClearance(
+      const cleared = decideSend(
         {
           ...facts,
           ...sending,

@@ -4,7 +4,7 @@ import {
   actsInTime,
   computeEarliestSending,
   type DueFacts,
-  decideClearance,
+  decideSend,
   type FinalCheckFacts,
   findSendingRefusal,
   isRenewalDue,
@@ -14,6 +14,7 @@ import {
   type UsedAmounts,
 } from '../../src/mandates/acting.ts';
 import { findApplicableMandate, readMandate } from '../../src/mandates/mandate.ts';
+import { addPlan, getPeriodBounds, groupUpcomingNames } from '../../src/mandates/overview.ts';
 import { type MandateTerms, readTerms, type TypedTerms } from '../../src/mandates/terms.ts';
 import { newOrder } from '../orders/sample.ts';
 
@@ -225,7 +226,7 @@ describe('right before sending', () => {
     ['on a full day, and the next is not', { used: full, ...until(nextDay + 1) }, nextDay],
     ['beyond the budgets', { fitsBudgets: false }, 'held'],
   ])('a due order is decided: %s', (_what, changes, expected) => {
-    const found = decideClearance({ ...due, ...changes }, NOW);
+    const found = decideSend({ ...due, ...changes }, NOW);
     expect(found.kind === 'later' ? found.until.getTime() - NOW.getTime() : found.kind).toBe(expected);
   });
 });
@@ -243,6 +244,39 @@ test('a renewal is due in its notice, and in time if it is sent before the manda
     true,
     false,
   ]);
+});
+
+test('the names of the next 30 days are those whose notice begins by then, each with its mandate', () => {
+  const name = (days: number, ms: number) => ({
+    ...{ name: `n${days}.rest`, expiresAt: later(days * DAY_MS + ms), isDateCertain: true, isLapsing: false },
+    ...{ lastLookupAt: NOW, owner: undefined, deletedAt: undefined },
+  });
+  const mandates = [
+    given('old', ['n33.rest', 'n34.rest'], { notice: 3 }, later(-1)),
+    given('new', ['*.rest']),
+  ];
+  const names = [name(33, 0), name(34, 0), name(43, 0), name(44, 0), name(44, 1)];
+  expect(groupUpcomingNames(mandates, names, new Map(), NOW)).toEqual(
+    new Map([
+      ['old', [names[0]]],
+      ['new', [names[2], names[3]]],
+    ]),
+  );
+});
+
+test.each([
+  ['month', '2026-12-31', { period: '2026-12', from: '2026-12-01', until: '2027-01-01' }],
+  ['month', '2026-01-31', { period: '2026-01', from: '2026-01-01', until: '2026-02-01' }],
+  ['year', '2026-02-03', { period: '2026', from: '2026-01-01', until: '2027-01-01' }],
+] as const)('the %s of %s ends before the next one', (span, day, bounds) => {
+  expect(getPeriodBounds(span, day)).toEqual(bounds);
+});
+
+test('a planned order is counted on its day', () => {
+  const plan = { sendAfter: NOW, day: '2026-03-02', amount: { currency: 'EUR', minor: 2_000 } };
+  const { byDay, countOn } = addPlan({ byDay: [], countOn: () => 3 }, plan);
+  expect(byDay).toEqual([{ day: '2026-03-02', minor: 2_000n }]);
+  expect([countOn('2026-03-02'), countOn('2026-03-03')]).toEqual([4, 3]);
 });
 
 test('a plan needs time until the end of the name and of the mandate', () => {

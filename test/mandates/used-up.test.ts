@@ -3,7 +3,7 @@ import { cancelOrder } from '../../src/approvals/pending.ts';
 import { DAY_MS, HOUR_MS } from '../../src/lib/duration.ts';
 import { endMandate } from '../../src/mandates/life.ts';
 import { loadMandateStatuses } from '../../src/mandates/overview.ts';
-import { changesSinceRequest } from '../../src/slack/approvals/signing/page-words.view.ts';
+import { changesSinceRequest } from '../../src/slack/approvals/signing/page-texts.view.ts';
 import { mandatesMessage } from '../../src/slack/mandates/mandate.view.ts';
 import { purge } from '../../src/store/purge.ts';
 import { withSession } from '../../src/store/session.ts';

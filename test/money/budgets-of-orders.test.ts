@@ -136,7 +136,7 @@ describe('what an order costs', () => {
       await m.rig.sql(`UPDATE budget_reservations SET amount_minor = 10 ^ n,
         currency = CASE WHEN n = 8 THEN 'USD' ELSE currency END, day = (ARRAY['${days.join("','")}', '2026-11-07'])[n]::date`);
       const expected = { month: 110_000n, year: 1_111_100n };
-      const statuses = await m.budgets.statuses('2026-11-30');
+      const statuses = await m.budgets.listStatuses('2026-11-30');
       expect(statuses.map(({ budget, reserved }) => [budget.span, reserved])).toEqual(
         spans.map((span) => [span, expected[span]]),
       );
@@ -178,7 +178,7 @@ describe('an order that exceeds a budget', () => {
     expect(await stateOf(id)).toBe('APPROVED');
     expect(await stands()).toEqual([0n, 2_000n]);
     expect((await lastExcess(id))?.admins).toEqual(['U0ADA']);
-    expect((await m.rig.store.loadHistory(id, 'system')).at(-1)).toMatchObject({ lapsed: [], standing: 1 });
+    expect((await m.rig.store.loadHistory(id, 'system')).at(-1)).toMatchObject({ lapsed: [], validCount: 1 });
   });
 
   test('isn’t sent because of an admin’s earlier approval within the budget: they must see the excess and click again', async () => {
@@ -253,7 +253,7 @@ describe('a paused bulk order', () => {
     expect(await stands()).toEqual([0n, 0n]);
     expect(await resume(id)).toMatchObject({ ok: true });
     expect(await stands()).toEqual([0n, BigInt(waiting) * 1_000n]);
-    const march = await m.budgets.statuses('2026-03-15');
+    const march = await m.budgets.listStatuses('2026-03-15');
     expect(march.map(({ reserved }) => reserved)).toEqual([0n]);
   });
 

@@ -105,7 +105,7 @@ export async function startRig() {
     },
     /** Today's budgets: booked and reserved, in minor units. */
     async stands(): Promise<[booked: bigint, reserved: bigint][]> {
-      const statuses = await budgets.statuses(rig.now.toISOString().slice(0, 10));
+      const statuses = await budgets.listStatuses(rig.now.toISOString().slice(0, 10));
       return statuses.map(({ booked, reserved }) => [booked, reserved]);
     },
     async end() {

@@ -52,7 +52,7 @@ describe('a delegation', () => {
     const history = historyAfter([0, {}]);
     expect(isHealthLookupDue(history, at(4))).toBe(false);
     expect(isHealthLookupDue(history, at(19))).toBe(true);
-    expect(isHealthLookupDue(historyAfter([0, { unfit_ds: createUnseenFact('not_told') }]), at(4))).toBe(
+    expect(isHealthLookupDue(historyAfter([0, { unfit_ds: createUnseenFact('not_published') }]), at(4))).toBe(
       true,
     );
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createFact, createUnseenFact, type FactName, type FactValue } from '../../src/names/facts.ts';
 import {
-  collectSightedFacts,
+  collectRecentFacts,
   type FactChange,
   hasUnconfirmedChange,
   mergeObservation,
@@ -181,23 +181,23 @@ describe('the facts at a time', () => {
     const { history } = look(['a', '?']);
     const known = look([''], 'caa', history).history;
     const now = new Date(START + HOUR);
-    expect(collectSightedFacts(known, now, 24 * HOUR)).toEqual({
+    expect(collectRecentFacts(known, now, 24 * HOUR)).toEqual({
       mx: createFact(['a']),
       caa: { state: 'absent' },
     });
-    expect(collectSightedFacts(known, new Date(START + 25 * HOUR), 24 * HOUR)).toEqual({
+    expect(collectRecentFacts(known, new Date(START + 25 * HOUR), 24 * HOUR)).toEqual({
       mx: { state: 'unseen', reason: 'timeout' },
       caa: { state: 'unseen', reason: 'stale' },
     });
     // Shown once, while the current value hasn't been seen for too long.
     const moving = look(['a', '?', '?', 'b'], 'a').history;
-    expect(collectSightedFacts(moving, new Date(START + 3 * HOUR), 2 * HOUR)).toEqual({
+    expect(collectRecentFacts(moving, new Date(START + 3 * HOUR), 2 * HOUR)).toEqual({
       a: createFact(['b']),
     });
-    expect(collectSightedFacts(moving, new Date(START + 3 * HOUR), 4 * HOUR)).toEqual({
+    expect(collectRecentFacts(moving, new Date(START + 3 * HOUR), 4 * HOUR)).toEqual({
       a: createFact(['a', 'b']),
     });
-    expect(collectSightedFacts(look(['?']).history, now, HOUR)).toEqual({
+    expect(collectRecentFacts(look(['?']).history, now, HOUR)).toEqual({
       mx: { state: 'unseen', reason: 'timeout' },
     });
   });

@@ -214,7 +214,7 @@ test('an unlocked name has a warning that it can be transferred away', () => {
   expect(told(impact('authcode', { facts: locked }).items)).toEqual([]);
   expect(told(impact('delete').items)).toEqual([]);
   expect(
-    told(impact('authcode', { facts: { ...EMPTY, statuses: createUnseenFact('not_told') } }).items),
+    told(impact('authcode', { facts: { ...EMPTY, statuses: createUnseenFact('not_published') } }).items),
   ).toEqual(['unseen unseen']);
 });
 

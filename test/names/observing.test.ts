@@ -317,7 +317,7 @@ describe('a look', () => {
       lookUpName(namesContextWith({ ...t.deps, observeDelegation: async () => facts }), NAME, never);
     const neverSeen = {
       registrable_domains: createUnseenFact('registry_unavailable'),
-      unfit_ds: createUnseenFact('not_told'),
+      unfit_ds: createUnseenFact('not_published'),
     };
     await looksAt({ ...NO_DELEGATION, ...neverSeen });
     const before = now();

@@ -35,14 +35,14 @@ function impactsWith(watched?: NameHistory) {
       },
       impacts: {
         findImpact: async (orderId) => kept.get(orderId),
-        saveImpact: async (orderId, latest, look) => {
+        saveImpact: async (orderId, latest, source) => {
           const before = {
             atRequest: latest,
             lastWarning: undefined,
             warningNotifiedAt: undefined,
             warnedFindings: [],
           };
-          kept.set(orderId, { ...before, ...kept.get(orderId), latest, isThorough: look !== 'asking' });
+          kept.set(orderId, { ...before, ...kept.get(orderId), latest, isThorough: source !== 'request' });
         },
         saveWarning: async (orderId, latest) => {
           const { atRequest = latest, warnedFindings = [] } = kept.get(orderId) ?? {};
@@ -78,8 +78,9 @@ function impactsWith(watched?: NameHistory) {
   );
   /** Shows the card with its current lookup. */
   const showCard = async () => {
-    await impacts.forCard(ORDER);
-    while ((await impacts.forCard(ORDER)) === 'unseen') await new Promise((resolve) => setImmediate(resolve));
+    await impacts.loadForCard(ORDER);
+    while ((await impacts.loadForCard(ORDER)) === 'unseen')
+      await new Promise((resolve) => setImmediate(resolve));
   };
   /** A click after which the person was notified of the result. */
   const press = async () => {

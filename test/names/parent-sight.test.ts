@@ -32,7 +32,7 @@ describe('the answer of a parent zone’s server', () => {
       ds: createUnseenFact('refused'),
     });
     expect(toDelegationFacts({ kind: 'delegated', nameServers: OURS, ds: undefined }).ds).toEqual(
-      createUnseenFact('not_told'),
+      createUnseenFact('not_published'),
     );
   });
 });

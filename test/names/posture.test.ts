@@ -166,7 +166,7 @@ describe('a name', () => {
   test.each([
     ['was never looked up', undefined, [...PARTS]],
     ['is seen whole', SOUND, []],
-    ['shows no statuses', { ...SOUND, statuses: createUnseenFact('not_told') }, ['registry']],
+    ['shows no statuses', { ...SOUND, statuses: createUnseenFact('not_published') }, ['registry']],
     ['has a silent server', { ...SOUND, silent_nameservers: createFact(HOSTS.slice(1)) }, ['delegation']],
     [
       'has a delegation seen in part',

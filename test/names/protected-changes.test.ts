@@ -43,7 +43,7 @@ function arrange({ rules = [], details = {}, parentTags = [], ...has }: World = 
   const context = contextWith({
     ...{ now, loadSettings: async () => settings },
     policy: {
-      current: async () => ({ version: 1, rules, signsSettings: false, tags, lapsed: undefined }),
+      current: async () => ({ version: 1, rules, isCharterMissing: false, tags, charterProblem: undefined }),
     },
     store: {
       list: async ({ name }) => (name === NAME && has.hasOrder === true ? [newOrder([NAME])] : []),

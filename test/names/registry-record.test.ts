@@ -109,7 +109,7 @@ describe('a record', () => {
 
   test('leaves missing facts unseen, not absent', () => {
     const { secureDNS: _s, nameservers: _n, entities: _e, status: _t, ...bare } = RECORD;
-    const unseen = { state: 'unseen', reason: 'not_told' };
+    const unseen = { state: 'unseen', reason: 'not_published' };
     expect(factsOf(bare)).toMatchObject({
       secure_dns: unseen,
       registry_nameservers: unseen,
@@ -190,7 +190,7 @@ describe('an owner', () => {
     const all = withFields((fields) =>
       fields.map(([name, ...rest]) => [name, ...rest.slice(0, 2), 'REDACTED']),
     );
-    expect(ownerOf(all)).toEqual({ state: 'unseen', reason: 'not_told' });
+    expect(ownerOf(all)).toEqual({ state: 'unseen', reason: 'not_published' });
   });
 
   test('is another one if a field that is visible in both differs', () => {

@@ -10,7 +10,7 @@ import fc from '../support/properties.ts';
 const START = new Date('2026-11-22T00:00:00Z');
 
 const fact: fc.Arbitrary<Fact> = fc.oneof(
-  fc.constantFrom(createUnseenFact('timeout'), createUnseenFact('not_told'), createFact([])),
+  fc.constantFrom(createUnseenFact('timeout'), createUnseenFact('not_published'), createFact([])),
   fc.array(fc.constantFrom('a', 'b', 'pending transfer'), { minLength: 1 }).map(createFact),
 );
 const looks = fc.array(fc.array(fc.tuple(fc.constantFrom<FactName>(...FACT_NAMES), fact)), { maxLength: 8 });

@@ -10,7 +10,7 @@ import {
 import { request } from 'undici';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createFact, createUnseenFact } from '../../src/names/facts.ts';
-import { collectSightedFacts, mergeObservation, type NameHistory } from '../../src/names/history.ts';
+import { collectRecentFacts, mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { assessImpact } from '../../src/names/impact.ts';
 import { checkNameservers } from '../../src/names/nameserver-check.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
@@ -84,7 +84,7 @@ async function arrange(orders: readonly NameOrder[] = []) {
     raised,
     explained,
     history: () => history,
-    facts: () => collectSightedFacts(history, new Date(now), 8 * DAY),
+    facts: () => collectRecentFacts(history, new Date(now), 8 * DAY),
     /** Plays a story until a day, with lookups twice a day. */
     async play(steps: readonly StoryStep[], untilDay: number) {
       for (; halfDays <= untilDay * 2; halfDays += 1) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { applySuccess } from '../../src/expiry/follow.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
+import { applySuccess } from '../../src/expiry/update-watch-list.ts';
 import { updateDatesAfterLookup } from '../../src/names/dates.ts';
 import type { Registration } from '../../src/names/registry-record.ts';
 import {

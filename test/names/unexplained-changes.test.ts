@@ -660,7 +660,7 @@ test('a year of renewals, redaction and reordering raises nothing', () => {
         name.pass(DAY);
         const noise: { [Name in FactName]?: Fact } = {};
         if (roll() < 20) noise.owner = createFact(roll() < 50 ? ['org:1'] : ['fn:1']);
-        if (roll() < 20) noise.owner = createUnseenFact('not_told');
+        if (roll() < 20) noise.owner = createUnseenFact('not_published');
         if (roll() < 10) noise.registrar = createFact(['name:OURS.']);
         if (roll() < 10) noise.registrar = createUnseenFact('registry_unavailable');
         if (roll() < 10) noise.statuses = createFact((name.state.statuses ?? []).toReversed());

@@ -28,7 +28,7 @@ function protection(rules: readonly PolicyRule[], more: Partial<Protection> = {}
   return {
     settings: newTeamSettings({ approvers: ['U0BOB'], approvalTasks: ['renew', 'delete'] }),
     policy: {
-      ...{ version: 1, rules, signsSettings: false, lapsed: undefined },
+      ...{ version: 1, rules, isCharterMissing: false, charterProblem: undefined },
       tags: rules.flatMap(({ names }) =>
         names.flatMap((name) => (name.startsWith('tag:') ? [name.slice(4)] : [])),
       ),
@@ -122,7 +122,7 @@ describe('a changed tag', () => {
 
   test('needs a signature before the first charter', () => {
     const given = protection([]);
-    const unsigned = { ...given, policy: { ...given.policy, signsSettings: true } };
+    const unsigned = { ...given, policy: { ...given.policy, isCharterMissing: true } };
     expect(needs(tags(['guarded'], []), unsigned)).toEqual(['1 of U0BOB signed']);
   });
 
@@ -245,7 +245,7 @@ describe('while no charter is valid', () => {
   const lapsed = (rules: readonly PolicyRule[]) => {
     const given = protection(rules);
     const problem = 'rows_differ' as const;
-    return { ...given, policy: { ...given.policy, lapsed: { problem, environment } } };
+    return { ...given, policy: { ...given.policy, charterProblem: { problem, environment } } };
   };
   const SIGNED = '2 of U0ENV signed';
 

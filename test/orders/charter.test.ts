@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  type BotSigner,
   buildCharter,
   buildRulesWithKeys,
   type CharterStatus,
@@ -10,7 +11,6 @@ import {
   type LoggedCharter,
   type ProtectedSettings,
   type Rules,
-  type Witness,
 } from '../../src/approvals/charter.ts';
 import { type CharterChallenge, hashJson } from '../../src/approvals/signing/assertion.ts';
 import {
@@ -27,7 +27,7 @@ import { newTeamSettings } from '../support/settings.ts';
 
 /* Siblings tried: each condition of a valid charter, each state of the log, each source of a setting. */
 
-const witness: Witness = {
+const botSigner: BotSigner = {
   sign: (text) => `bot ${text}`,
   verify: (text, signature) => signature === `bot ${text}`,
 };
@@ -45,7 +45,7 @@ const rulesOf = (version: number, settings: Partial<ProtectedSettings> = {}, tag
 const anna = newSigner('U0ANNA');
 const bob = newSigner('U0BOB');
 const log = newLog([anna, bob], [[anna, bob]]);
-const trust = { roots: rootsOf(anna), verifier: VERIFIER, witness };
+const trust = { roots: rootsOf(anna), verifier: VERIFIER, botSigner };
 
 /** A valid follow-up charter, except for the given changes. */
 function charter(
@@ -62,7 +62,7 @@ function charter(
   const signature = signer.authenticator.assert(challenge);
   return {
     ...{ n: 10, rules, hash, publisher: 'U0ADA', signature },
-    witness: witness.sign(formatWitnessText(challenge)),
+    botSignature: botSigner.sign(formatWitnessText(challenge)),
     ...changed,
   };
 }
@@ -82,8 +82,8 @@ describe('a charter', () => {
     ['its content can’t be read', charter(rulesOf(2), first, { rules: undefined })],
     ['its content is not what was signed', charter(rulesOf(2), first, { hash: first.hash })],
     ['its publisher signed it', charter(rulesOf(2), first, { publisher: 'U0BOB' })],
-    ['the bot did not witness it', charter(rulesOf(2), first, { witness: undefined })],
-    ['the bot witnessed another one', charter(rulesOf(2), first, { witness: first.witness })],
+    ['the bot didn’t sign it', charter(rulesOf(2), first, { botSignature: undefined })],
+    ['the bot signed another one', charter(rulesOf(2), first, { botSignature: first.botSignature })],
     ['nobody vouches for the key', charter(rulesOf(2), first, { signer: newSigner('U0EVE') })],
     ['its signature is of another charter', { ...second, signature: unsigned }],
   ])('is invalid if %s; the previous one is the last valid one', async (_, newest) => {
@@ -92,7 +92,7 @@ describe('a charter', () => {
 
   test('is invalid if the bot has no key of its own', async () => {
     expect(
-      await findLastValidCharter({ keys: log, charters: [first] }, { ...trust, witness: undefined }),
+      await findLastValidCharter({ keys: log, charters: [first] }, { ...trust, botSigner: undefined }),
     ).toBe(undefined);
   });
 
@@ -111,13 +111,13 @@ describe('a charter', () => {
 describe('the status', () => {
   const first = charter(rulesOf(1), undefined);
   const second = charter(rulesOf(2), first);
-  const broken = { ...log, isWhole: false };
+  const broken = { ...log, isComplete: false };
   type Lapsed = readonly [problem: string, last: number];
   test.each<
     [string, readonly LoggedCharter[], typeof log, Rules, LoggedCharter | undefined, string | Lapsed]
   >([
     ['nothing was ever signed', [], log, rulesOf(3), undefined, 'none'],
-    ['the newest counts and the rows are the same', [first, second], log, rulesOf(2), second, 'counts'],
+    ['the newest counts and the rows are the same', [first, second], log, rulesOf(2), second, 'valid'],
     ['an event is missing before any charter', [], broken, rulesOf(3), undefined, ['events_missing', 3]],
     ['an event is missing', [first, second], broken, rulesOf(2), second, ['events_missing', 2]],
     ['an older one counts', [first, second], log, rulesOf(2), first, ['not_signed', 1]],
@@ -137,7 +137,7 @@ describe('the status', () => {
     ]),
   ])('when %s', (_, charters, keys, rows, signed, expected) => {
     const status = evaluateCharter({ keys, charters }, rows, signed);
-    expect(status.kind === 'lapsed' ? [status.problem, status.last.policy.version] : status.kind).toEqual(
+    expect(status.kind === 'invalid' ? [status.problem, status.last.policy.version] : status.kind).toEqual(
       expected,
     );
   });
@@ -155,22 +155,28 @@ describe('what decides', () => {
     ...rulesOf(3, { approvers: ['U0ROW'] }, 'row'),
     settings: newTeamSettings({ approvers: ['U0ROW'] }),
   };
-  const lapsed = (last: Rules): CharterStatus => ({ kind: 'lapsed', problem: 'rows_differ', last });
+  const invalid = (last: Rules): CharterStatus => ({ kind: 'invalid', problem: 'rows_differ', last });
 
   test('before the first charter is the environment, with signatures; tags of the policy protect names', () => {
     const { settings, policy } = buildRulesWithKeys(rows, environment, { kind: 'none' });
     expect(settings).toMatchObject(environment);
-    expect(policy).toEqual({ version: 0, rules: [], signsSettings: true, tags: ['row'], lapsed: undefined });
+    expect(policy).toEqual({
+      version: 0,
+      rules: [],
+      isCharterMissing: true,
+      tags: ['row'],
+      charterProblem: undefined,
+    });
   });
 
   test('while none is valid is the last signed one plus the environment, with the tags of both', () => {
-    const { settings, policy } = buildRulesWithKeys(rows, environment, lapsed(rulesOf(2)));
+    const { settings, policy } = buildRulesWithKeys(rows, environment, invalid(rulesOf(2)));
     expect(settings).toMatchObject(SETTINGS);
     expect(policy).toEqual({
       ...rulesOf(2).policy,
-      signsSettings: false,
+      isCharterMissing: false,
       tags: ['brand', 'row'],
-      lapsed: {
+      charterProblem: {
         problem: 'rows_differ',
         environment: { approvers: ['U0ENV'], silent: [], needed: 2, tasks: ['delete'] },
       },
@@ -185,7 +191,7 @@ describe('what decides', () => {
     const { settings } = buildRulesWithKeys(
       { ...rows, settings: { ...rows.settings, allowSelfApproval: true } },
       { ...environment, allowSelfApproval: start },
-      lapsed(rulesOf(2, { allowSelfApproval: last })),
+      invalid(rulesOf(2, { allowSelfApproval: last })),
     );
     expect(settings.allowSelfApproval).toBe(last && start);
   });

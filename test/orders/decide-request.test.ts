@@ -12,7 +12,7 @@ import { Secret } from '../../src/service/secret.ts';
 import { OVER } from '../approvals/decision-sample.ts';
 import { newTeamSettings } from '../support/settings.ts';
 import { ALICE } from './rig.ts';
-import { hoursLater, newDemand, newOrder, PLACES, START } from './sample.ts';
+import { ENDPOINTS, hoursLater, newDemand, newOrder, START } from './sample.ts';
 
 const NEEDED = newDemand(['cafe.rest'], 2);
 const FREE = { ...NEEDED, outcome: 'free', list: [] } as const;
@@ -57,7 +57,7 @@ function newRequest({ demand: requirements = NEEDED, request: changes, ...rest }
     firstExpiry: undefined,
     budgets: { price: undefined, over: [], reservation: RESERVATION },
     secrets: { ...NO_SECRETS, hash: request.secret && saltSecret(request.secret).hash },
-    serviceEndpoints: PLACES,
+    serviceEndpoints: ENDPOINTS,
     ...rest,
   };
 }
@@ -163,5 +163,8 @@ test('an order has the hash of the statement at the start of its log', () => {
   const decision = decideRequest(newRequest({}));
   if (decision.kind !== 'create') throw new Error(decision.kind);
   expect(decision.order.statementHash).toMatch(/^[0-9a-f]{64}$/);
-  expect(decision.entry).toMatchObject({ statement: decision.order.statementHash, service: PLACES.jsonUrl });
+  expect(decision.entry).toMatchObject({
+    statement: decision.order.statementHash,
+    service: ENDPOINTS.jsonUrl,
+  });
 });

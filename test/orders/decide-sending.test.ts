@@ -123,9 +123,9 @@ describe('an order that its row allows', () => {
     [
       'is rescheduled while Slack doesn’t return a person',
       { members: unknown, isKeyUnknown: true },
-      { kind: 'put_off', userId: 'U0ALICE' },
+      { kind: 'membership_unknown', userId: 'U0ALICE' },
     ],
-    ['is left to a replica that knows the key', { isKeyUnknown: true }, { kind: 'leave_to_others' }],
+    ['is left to a replica that knows the key', { isKeyUnknown: true }, { kind: 'key_unknown' }],
   ])('%s', (_what, changes, expected) => {
     const facts = {
       ...{ workerId: 'worker-1', clearance: undefined, members: member, isKeyUnknown: false },

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import { buildStatement } from '../../src/orders/statement.ts';
-import type { StatedRequest } from '../../src/orders/statement-shape.ts';
+import type { StatementRequest } from '../../src/orders/statement-shape.ts';
 import { findTask } from '../../src/orders/tasks.ts';
 import { toSubject } from '../../src/policy/subject.ts';
 import { orderTitle } from '../../src/slack/orders/order.view.ts';
 import { commonFacts } from '../../src/slack/orders/statement.view.ts';
 import { sampleOrder } from '../slack/orders/samples.ts';
 import fc from '../support/properties.ts';
-import { PLACES } from './sample.ts';
+import { ENDPOINTS } from './sample.ts';
 
 /*
  * Any text typed as a host: the form refuses it, or the rules, the card and the request use one host, the same that a
@@ -168,7 +168,7 @@ test(
           if (!checked.ok) continue;
           const [name = ''] = checked.names;
           const order = { ...sampleOrder('PENDING', { task, input: checked.input }, [name]) };
-          const statement = buildStatement(order, PLACES);
+          const statement = buildStatement(order, ENDPOINTS);
           const sent = hostsSent(task, statement.items[0]?.request);
           const card = [orderTitle(order), ...commonFacts(statement, order).flat()]
             .join('\n')
@@ -196,7 +196,7 @@ test(
 );
 
 /** The hosts in a request. */
-function hostsSent(task: OrderTaskName, request: StatedRequest | undefined): string[] {
+function hostsSent(task: OrderTaskName, request: StatementRequest | undefined): string[] {
   if (request?.interface !== 'json') throw new Error('it does not go over JSON');
   const body = Object.assign({ name: '', source: '', nameServers: [] }, request.body);
   if (task === 'nameservers') return body.nameServers.map((each: { name: string }) => each.name);

@@ -50,12 +50,12 @@ async function start() {
       team: { current: async () => teamAccount },
     },
     alertTeamAccountOwnerLeft: async (account, userId) => void told.push(`${account.id} of ${userId}`),
-    feeds: { people: async () => ['U0FEED', 'U0BOB'], remove: async () => undefined },
-    keys: { owners: async () => [], revoke: async () => 0 },
+    feeds: { listUserIds: async () => ['U0FEED', 'U0BOB'], remove: async () => undefined },
+    keys: { listOwners: async () => [], revoke: async () => 0 },
     owners: {
-      people: async () => owners,
-      left: async (userId) => void marked.push(`${userId} left`),
-      returned: async (userId) => void marked.push(`${userId} returned`),
+      listOwners: async () => owners,
+      recordLeft: async (userId) => void marked.push(`${userId} left`),
+      recordReturned: async (userId) => void marked.push(`${userId} returned`),
     },
     directory: {
       ...rig.directory,

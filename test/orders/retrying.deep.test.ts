@@ -292,7 +292,7 @@ describe('the person who retries is a requester', () => {
     const failed = await failedRenewal('told.rest');
     const again = await retry(failed.id, 'U0BOB');
     expect(await thread(again.id)).toMatch(
-      /<@U0ALICE>: \*Renew told\.rest.*<@U0BOB> retried order .*, which failed, with your account `alice in context 4`/,
+      /<@U0ALICE>: \*Renew told\.rest.*<@U0BOB> retried the failed order .* with your account `alice in context 4`/,
     );
     const card = JSON.stringify(cardOf(again, { approvers: ['U0CAROL'] }));
     expect(card).toMatch(/<@U0BOB> requested it/);

@@ -38,7 +38,7 @@ import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { NO_MONEY, withTags } from '../support/money.ts';
 import { newTeamSettings } from '../support/settings.ts';
 import { WITNESS } from '../support/witness.ts';
-import { PLACES } from './sample.ts';
+import { ENDPOINTS } from './sample.ts';
 import { ScriptedService } from './scripted-service.ts';
 
 /** Longer than any test takes. */
@@ -114,11 +114,11 @@ function costOfNames(names: readonly string[], prices: ReadonlyMap<string, numbe
 export async function startRig(
   options: {
     /** Replaces the script. */ readonly client?: (accountId: string) => ServiceClient;
-    /** The addresses of the service for that client. */ readonly places?: ServiceEndpoints;
+    /** The addresses of the service for that client. */ readonly endpoints?: ServiceEndpoints;
     /** Replaces one on the run's server. */ readonly database?: TestDatabase;
   } = {},
 ) {
-  const { places = PLACES } = options;
+  const { endpoints = ENDPOINTS } = options;
   const testDatabase = options.database ?? (await createTestDatabase());
   const databaseName = new URL(testDatabase.url).pathname.slice(1);
   const database = openDatabase({ url: testDatabase.url });
@@ -208,7 +208,7 @@ export async function startRig(
   const signing = createOrderSigning({
     trust: undefined,
     readRows: async () => ({
-      log: { keys: { added: [], vouched: [], revoked: [], isWhole: true }, charters: [] },
+      log: { keys: { added: [], vouched: [], revoked: [], isComplete: true }, charters: [] },
       ...{ policy: state.policy, saved: {}, standIns: new Map() },
     }),
     directory,
@@ -228,7 +228,7 @@ export async function startRig(
     loadSettings: async () => state.team,
     directory,
     now,
-    serviceEndpoints: places,
+    serviceEndpoints: endpoints,
     listInterfaces: ({ method }) => listCredentialInterfaces(method, true),
     loadClient,
     findAccount,
@@ -236,7 +236,12 @@ export async function startRig(
     findFirstExpiry: async () => undefined,
     isAdmin: async () => false,
     policy: {
-      current: async () => ({ ...state.policy, signsSettings: false, tags: [], lapsed: undefined }),
+      current: async () => ({
+        ...state.policy,
+        isCharterMissing: false,
+        tags: [],
+        charterProblem: undefined,
+      }),
     },
     ruleFacts,
     standIns,
@@ -457,7 +462,7 @@ export async function startRig(
     /** As if an order had been requested with another input, when that was allowed. */
     async askedWith(orderId: string, change: string): Promise<void> {
       await sql(`UPDATE orders SET input = ${change} WHERE id = $1`, orderId);
-      const hash = hashStatement(buildStatement(await this.read(orderId), places));
+      const hash = hashStatement(buildStatement(await this.read(orderId), endpoints));
       await sql('ALTER TABLE orders DISABLE TRIGGER orders_statement_kept');
       await sql('UPDATE orders SET statement_hash = $2 WHERE id = $1', orderId, hash);
       await sql('ALTER TABLE orders ENABLE TRIGGER orders_statement_kept');

@@ -21,7 +21,7 @@ export function hoursLater(hours: number): Date {
 }
 
 /** The addresses of the service. */
-export const PLACES: ServiceEndpoints = {
+export const ENDPOINTS: ServiceEndpoints = {
   jsonUrl: 'https://service.example/v1',
   xmlUrl: 'https://service.example/xml',
   replyTo: undefined,

@@ -3,10 +3,10 @@ import {
   hasRowSecrets,
   isReopened,
   isRetryExpired,
+  isWaitingForChosenTime,
   type Order,
   type OrderItem,
   sortScheduledFirst,
-  waitsForScheduledTime,
 } from '../../src/orders/order.ts';
 import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { readSchedule, type ScheduleIssue } from '../../src/orders/schedule.ts';
@@ -81,7 +81,7 @@ test('an approved order waits for its time until something was tried', () => {
       approvals: [by(hoursLater(8))],
       ...changes,
     });
-    return waitsForScheduledTime({ ...order, items: order.items.map((each) => ({ ...each, ...item })) });
+    return isWaitingForChosenTime({ ...order, items: order.items.map((each) => ({ ...each, ...item })) });
   };
   expect(waits({})).toBe(true);
   expect(waits({}, { attempts: 1 })).toBe(false);

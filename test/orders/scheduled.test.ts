@@ -8,7 +8,7 @@ import { type Heartbeat, type HeartbeatRow, markUnsentUnknown } from '../../src/
 import { tryBuildStatement } from '../../src/orders/statement.ts';
 import { undoOrder } from '../../src/orders/undo.ts';
 import { ALICE, acceptedOf, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
-import { hoursLater, PLACES } from './sample.ts';
+import { ENDPOINTS, hoursLater } from './sample.ts';
 
 /* Orders that are sent at a chosen time, on the real store. */
 
@@ -59,7 +59,7 @@ const rowsOf = (table: string) => rig.sql(`SELECT * FROM ${table}`);
 
 test('it is approved with its time, waits for it, and is sent then', async () => {
   const order = await scheduled();
-  expect(tryBuildStatement(order, PLACES)).toMatchObject({
+  expect(tryBuildStatement(order, ENDPOINTS)).toMatchObject({
     task: 'renew',
     notBefore: '2026-03-02T09:00:00.000Z',
   });

@@ -300,7 +300,7 @@ describe('the log of an approval', () => {
 
   it('counts the approvals, and has nothing else to say', () => {
     const entry = logOf(one, { ...approved('U0CAROL', 'U0BOB', 'U0CAROL'), unreadableGroups: ['S0LEGAL'] });
-    expect(entry).toMatchObject({ standing: 2, lapsed: [], required: 2 });
+    expect(entry).toMatchObject({ validCount: 2, lapsed: [], required: 2 });
     for (const field of ['unreadableGroups', 'overBudget', 'isImpactUnknown', 'waiting', 'price'])
       expect(entry).not.toHaveProperty(field);
   });
@@ -309,9 +309,9 @@ describe('the log of an approval', () => {
     const budget = { over, admins: ['U0BOB'] };
     const event = { ...approved('U0CAROL', 'U0CAROL'), unreadableGroups: ['S0LEGAL'], isImpactUnknown: true };
     expect(logOf(one, event)).toMatchObject({
-      ...{ standing: 1, lapsed: ['U0BOB'], unreadableGroups: ['S0LEGAL'], isImpactUnknown: true },
+      ...{ validCount: 1, lapsed: ['U0BOB'], unreadableGroups: ['S0LEGAL'], isImpactUnknown: true },
     });
-    expect(logOf(one, { ...event, budget })).toMatchObject({ standing: 1, lapsed: [], overBudget: over });
+    expect(logOf(one, { ...event, budget })).toMatchObject({ validCount: 1, lapsed: [], overBudget: over });
   });
 
   it('of an exceeded budget needs an admin who agrees', () => {

@@ -3,7 +3,7 @@ import { approveOrder } from '../../src/approvals/approve.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import type { OrderTaskName } from '../../src/orders/order.ts';
 import { buildStatement } from '../../src/orders/statement.ts';
-import type { StatedRequest, StatedValue } from '../../src/orders/statement-shape.ts';
+import type { StatementRequest, StatementValue } from '../../src/orders/statement-shape.ts';
 import { SENT_TASK_NAMES, type SentTaskName } from '../../src/orders/tasks.ts';
 import { type Credential, describeAccount } from '../../src/service/authenticator/signature.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
@@ -37,8 +37,8 @@ beforeAll(async () => {
     const answer = isXml ? xmlAnswer(xmlSuccess(request), `<hash>${HASH}</hash>`) : okJson(request);
     socket.write(http(200, answer));
   });
-  const places = { jsonUrl: `${service.origin}/v1`, xmlUrl: `${service.origin}/xml`, replyTo: REPLY_TO };
-  rig = await startRig({ client: () => client, places });
+  const endpoints = { jsonUrl: `${service.origin}/v1`, xmlUrl: `${service.origin}/xml`, replyTo: REPLY_TO };
+  rig = await startRig({ client: () => client, endpoints });
 });
 beforeEach(() => rig.reset());
 afterAll(async () => {
@@ -153,14 +153,14 @@ const NEEDS_SECRET: ReadonlySet<OrderTaskName> = new Set(['transfer']);
 const TAKES_SECRET: ReadonlySet<OrderTaskName> = new Set(['transfer', 'user']);
 
 /** A value as sent, with the order's secret. */
-function opened(value: StatedValue, secret: string): StatedValue {
+function opened(value: StatementValue, secret: string): StatementValue {
   if (typeof value !== 'object') return value;
-  if (Array.isArray(value)) return value.map((each: StatedValue) => opened(each, secret));
+  if (Array.isArray(value)) return value.map((each: StatementValue) => opened(each, secret));
   if (Object.keys(value).join() === 'secret') return secret;
   return Object.fromEntries(Object.entries(value).map(([field, each]) => [field, opened(each, secret)]));
 }
 
-function xmlOf(value: StatedValue): string {
+function xmlOf(value: StatementValue): string {
   if (typeof value !== 'object')
     return String(value)
       .replaceAll('&', '&amp;')
@@ -169,13 +169,13 @@ function xmlOf(value: StatedValue): string {
       .replaceAll('"', '&quot;')
       .replaceAll("'", '&apos;');
   return Object.entries(value)
-    .map(([field, each]: [string, StatedValue]) => `<${field}>${xmlOf(each)}</${field}>`)
+    .map(([field, each]: [string, StatementValue]) => `<${field}>${xmlOf(each)}</${field}>`)
     .join('');
 }
 
 /** The bytes of a stated request, without its signature. */
 function bytesOf(
-  request: StatedRequest,
+  request: StatementRequest,
   ctid: string,
   secret: string,
 ): readonly [line: string, body: string] {

@@ -7,7 +7,7 @@ import { saltSecret, unsaltSecret } from '../../src/orders/salted-secret.ts';
 import { buildStatement, hashStatement, verifyStatement } from '../../src/orders/statement.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { orderEvent } from '../support/log.ts';
-import { newBulk, newOrder, PLACES } from './sample.ts';
+import { ENDPOINTS, newBulk, newOrder } from './sample.ts';
 
 const APPLICATION = {
   id: 'account',
@@ -47,14 +47,14 @@ describe('the statement of an order', () => {
       id: 'zr0gsgvnnxvt',
       input: { names: ['cafe.rest'], period: 2 },
     });
-    expect(JSON.stringify(buildStatement(order, PLACES))).toBe(
+    expect(JSON.stringify(buildStatement(order, ENDPOINTS))).toBe(
       '{"version":1,"order":"zr0gsgvnnxvt","task":"renew","service":"https://service.example/v1","account":{"method":"password","login":"alice","context":4,"team":false},"items":[{"n":1,"name":"cafe.rest","ctid":"zr0gsgvnnxvt","request":{"interface":"json","method":"POST","path":"/domain/cafe.rest/_renew","body":{"period":2}}}]}',
     );
   });
 
   it('over XML has the code and the element, and the address', () => {
-    const statement = buildStatement(redirect({}), { ...PLACES, replyTo: 'https://reply.example/' });
-    expect(statement.service).toBe(PLACES.xmlUrl);
+    const statement = buildStatement(redirect({}), { ...ENDPOINTS, replyTo: 'https://reply.example/' });
+    expect(statement.service).toBe(ENDPOINTS.xmlUrl);
     expect(statement, 'XML has no place for it').not.toHaveProperty('replyTo');
     expect(statement.items[0]?.request).toEqual({
       interface: 'xml',
@@ -73,16 +73,16 @@ describe('the statement of an order', () => {
 
   it('has the address for replies, and the account', () => {
     const order = newOrder(['cafe.rest'], { account: APPLICATION });
-    expect(buildStatement(order, { ...PLACES, replyTo: 'https://reply.example/' })).toMatchObject({
+    expect(buildStatement(order, { ...ENDPOINTS, replyTo: 'https://reply.example/' })).toMatchObject({
       replyTo: 'https://reply.example/',
       account: { method: 'trusted_application', login: APPLICATION.login, team: true },
     });
-    expect(buildStatement(order, PLACES).account).not.toHaveProperty('context');
+    expect(buildStatement(order, ENDPOINTS).account).not.toHaveProperty('context');
   });
 
   it('says that a registration is confirmed', () => {
     const input = { name: 'a.rest', ownerc: 1, adminc: 2, techc: 3, nameServers: ['ns1.a.net', 'ns2.a.net'] };
-    const [item] = buildStatement(newOrder(['a.rest'], { task: 'create', input }), PLACES).items;
+    const [item] = buildStatement(newOrder(['a.rest'], { task: 'create', input }), ENDPOINTS).items;
     expect(item?.request).toMatchObject({ body: { name: 'a.rest', confirmOrder: true } });
   });
 
@@ -90,7 +90,7 @@ describe('the statement of an order', () => {
     const { salted, hash } = saltSecret(new Secret('hunter2'));
     const input = { user: 'anna', context: 4, defaultEmail: 'a@b.example' };
     const order = newOrder(['anna'], { task: 'user', input, secretHash: hash });
-    expect(buildStatement(order, PLACES).items[0]?.request).toMatchObject({
+    expect(buildStatement(order, ENDPOINTS).items[0]?.request).toMatchObject({
       body: { user: 'anna', password: { secret: hash } },
     });
     expect(hash).toBe(`sha256:${createHash('sha256').update(salted.reveal()).digest('hex')}`);
@@ -100,10 +100,10 @@ describe('the statement of an order', () => {
 });
 
 describe('its hash', () => {
-  const hash = (order: Order) => hashStatement(buildStatement(order, PLACES));
+  const hash = (order: Order) => hashStatement(buildStatement(order, ENDPOINTS));
 
   it('is the SHA-256 of its canonical form', () => {
-    const statement = buildStatement(newOrder(['cafe.rest']), PLACES);
+    const statement = buildStatement(newOrder(['cafe.rest']), ENDPOINTS);
     expect(hashStatement(statement)).toBe(
       createHash('sha256').update(canonicalJson(statement)).digest('hex'),
     );
@@ -123,11 +123,14 @@ describe('its hash', () => {
 
   it('binds an order to its rows', () => {
     const order = { ...rows(1, 2), statementHash: hash(rows(1, 2)) };
-    expect(verifyStatement(order, PLACES)).toEqual(buildStatement(order, PLACES));
+    expect(verifyStatement(order, ENDPOINTS)).toEqual(buildStatement(order, ENDPOINTS));
     const items = order.items.map((item) => (item.n === 2 ? { ...item, name: 'other.rest' } : item));
-    expect(verifyStatement({ ...order, items }, PLACES)).toBeUndefined();
-    expect(verifyStatement({ ...order, task: 'transfer' }, PLACES), 'what cannot be stated').toBeUndefined();
-    expect(verifyStatement(order, { ...PLACES, jsonUrl: 'https://elsewhere.example/v1' })).toBeUndefined();
+    expect(verifyStatement({ ...order, items }, ENDPOINTS)).toBeUndefined();
+    expect(
+      verifyStatement({ ...order, task: 'transfer' }, ENDPOINTS),
+      'what cannot be stated',
+    ).toBeUndefined();
+    expect(verifyStatement(order, { ...ENDPOINTS, jsonUrl: 'https://elsewhere.example/v1' })).toBeUndefined();
   });
 });
 
@@ -136,7 +139,7 @@ describe('what differs', () => {
   const requested = (changes: object = {}) =>
     orderEvent('requested', 'PENDING', {
       statement: order.statementHash,
-      service: PLACES.jsonUrl,
+      service: ENDPOINTS.jsonUrl,
       task: 'renew',
       account: 'alice in context 4',
       names: ['cafe.rest'],
@@ -155,10 +158,10 @@ describe('what differs', () => {
     [{ input: { names: ['cafe.rest'], period: 2 } }, ['input']],
     [{ names: undefined, input: undefined, rows: 2 }, ['names']],
   ])('from the request’s log line with %j', (asked, parts) => {
-    expect(findChangedParts(order, [requested(asked)], PLACES)).toEqual(parts);
+    expect(findChangedParts(order, [requested(asked)], ENDPOINTS)).toEqual(parts);
   });
 
   it('is unknown without a log', () => {
-    expect(findChangedParts(order, [], PLACES)).toEqual([]);
+    expect(findChangedParts(order, [], ENDPOINTS)).toEqual([]);
   });
 });

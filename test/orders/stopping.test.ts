@@ -59,7 +59,7 @@ describe('an order that waits after a 429', () => {
     const order = await waiting(['busy.rest']);
     expect(order).toMatchObject({ state: 'APPROVED', items: [{ state: 'WAITING', attempts: 1 }] });
     const before = await card(order.id);
-    expect(before).toMatch(/Waiting for a retry.*next try <!date\^1772356200\^.*The service is busy\./);
+    expect(before).toMatch(/Waiting to retry.*next attempt <!date\^1772356200\^.*The service is busy\./);
     expect(before).toContain('order_stop');
 
     expect(await stop(order.id)).toBe('CANCELLED');

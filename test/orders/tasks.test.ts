@@ -15,7 +15,7 @@ import type { RequestDescription } from '../../src/service/task.ts';
 import { type FieldProblem, fieldProblems } from '../../src/slack/orders/input-issue.view.ts';
 import { formatTaskNote } from '../../src/slack/orders/task-notes.view.ts';
 import fc from '../support/properties.ts';
-import { newOrder, PLACES } from './sample.ts';
+import { ENDPOINTS, newOrder } from './sample.ts';
 import { DONE, ScriptedService } from './scripted-service.ts';
 
 const contacts = { ownerc: '101', adminc: ' 102 ', techc: 103 };
@@ -167,7 +167,7 @@ function stated(task: SentTaskName) {
   const input: unknown = JSON.parse(JSON.stringify(checked(task, typed).input));
   const salted = secret && saltSecret(secret);
   const order = newOrder(names, { id: 'order1', task, input, secretHash: salted?.hash });
-  const [item] = buildStatement(order, PLACES).items;
+  const [item] = buildStatement(order, ENDPOINTS).items;
   if (item === undefined) throw new Error('nothing is stated');
   const secrets = new Map(secret && salted ? [[salted.hash, secret]] : []);
   return { item: { ...item, ctid: 'order1.1' }, secrets, replyTo: undefined };

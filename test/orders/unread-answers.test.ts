@@ -108,7 +108,7 @@ describe('an unreadable response leaves the order unknown, is requested once, an
     ['that is a bomb', ALICE, gzipSync(Buffer.alloc(3_000_000)), ['content-encoding: gzip'], /too large/],
     ['in an unknown encoding', TINA, euro, [], /<text>\\\\x80<\/text>/],
     ['that is a page', ALICE, '<html>Für Sie</html>', ['content-type: text/html'], /<html>Für Sie<\/html>/],
-    ['that is empty', ALICE, '', [], /the answer is empty/],
+    ['that is empty', ALICE, '', [], /the response is empty/],
   ])('%s', async (_what, account, body, headers, shows) => {
     answer = [body, headers];
     const { order, sent, shown } = await redirected(account);

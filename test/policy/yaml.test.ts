@@ -82,7 +82,15 @@ describe('a problem has its line', () => {
     ['a missing field is reported at its rule', EXAMPLE.replace('  tasks: [renew]\n', ''), [[8, 'missing']]],
     ['an unknown field', EXAMPLE.replace('  needed', '  need'), [[6, 'unknown_field']]],
     ['a field twice', EXAMPLE.replace('  ttl: 48h', '  ttl: 48h\n  needed: 1'), [[8, 'duplicate_field']]],
-    ['no list', 'rule_name: x\n', [[1, 'not_a_list_of_rules']]],
+    [
+      'a field twice, below another problem',
+      EXAMPLE.replace('48h', 'soon').replace('  over: 100.00', '  over: 100.00\n  over: 1'),
+      [
+        [7, 'not_a_duration'],
+        [13, 'duplicate_field'],
+      ],
+    ],
+    ['no list', '# ours\nrule_name: x\n', [[2, 'not_a_list_of_rules']]],
     [
       'a list in a list',
       '- rule_name: x\n- [a]\n',
@@ -139,6 +147,27 @@ test.each([
   ['aliases of aliases', '- &a [x, x]\n- &b [*a, *a]\n- &c [*b, *b]\n', 'alias'],
 ])('%s are refused', (_name, text, code) => {
   expect(linesOf(text)).toMatchObject([[expect.any(Number), code]]);
+});
+
+test.each([
+  ['four lists in a list', '[[[[]]]]', '[[[[[]]]]]', 'nested_too_deep'],
+  ['four signs in a line', '- - - - a', '- - - - - a', 'nested_too_deep'],
+  ['an indent of 40', `a:\n${' '.repeat(40)}b`, `a:\n${' '.repeat(41)}b`, 'nested_too_deep'],
+  [
+    'the largest file',
+    `#${' '.repeat(MAX_YAML_LENGTH - 1)}`,
+    `#${' '.repeat(MAX_YAML_LENGTH)}`,
+    'file_too_large',
+  ],
+  ['the most tokens', '#\n'.repeat(30_000), '#\n'.repeat(30_001), 'file_too_large'],
+])('%s is not refused for its size, and more is', (_name, allowed, more, code) => {
+  const codes = [allowed, more].map((text) => linesOf(text).some(([, found]) => found === code));
+  expect(codes).toEqual([false, true]);
+});
+
+test('a line may begin with a long text, and have a long space', () => {
+  const text = `# ${'x'.repeat(60)}\n${'['.padEnd(60)}]`;
+  expect(parsePolicyYaml(text, VOCABULARY)).toEqual({ ok: true, rules: [] });
 });
 
 test.each([

@@ -83,14 +83,16 @@ describe('the outcome of a charge by its response', () => {
 
   it('a refusal has the service’s codes and text', async () => {
     const messages = [{ code: 'EF01002', text: 'locked', status: 'ERROR', objects: [] }];
-    answering(400, { stid: 's-9', status: { code: 'EF00805', text: 'no', type: 'ERROR' }, messages });
+    const data = [{ name: 'cafe.rest' }];
+    answering(400, { stid: 's-9', status: { code: 'EF00805', text: 'no', type: 'ERROR' }, messages, data });
     const call = client.run(domainRenew, { name: 'cafe.rest', period: 1 }, { ctid: 'o-1' });
     expect(await errorOf(call)).toMatchObject({
       code: 'EF00805',
       text: 'no',
       stid: 's-9',
       ctid: 'o-1',
-      envelope: { messages },
+      envelope: { messages, data },
+      unread: undefined,
       message: 'renewing cafe.rest: the service refused it (HTTP 400): EF00805 no',
     });
   });
@@ -117,6 +119,33 @@ describe('the outcome of a charge by its response', () => {
       ).toBe('unknown_outcome');
     }
   });
+});
+
+describe('a response that can’t be read', () => {
+  const page = { why: 'the response is not JSON', contentType: 'text/html', body: '<p>sent</p>\\x01' };
+  const contentEncoding = undefined;
+
+  it.each([
+    [200, { ...page, contentEncoding }],
+    [299, { ...page, contentEncoding }],
+    [300, undefined],
+    [404, undefined],
+  ])('with HTTP %i is kept only if it may be a success', async (httpStatus, unread) => {
+    answering(httpStatus, '<p>sent</p>\u0001', ['content-type: text/html']);
+    expect((await errorOf(renew())).unread).toStrictEqual(unread);
+  });
+
+  it('is kept with its encoding', async () => {
+    answering(200, 'sent', ['content-encoding: x-odd']);
+    expect((await errorOf(renew())).unread).toMatchObject({ contentEncoding: 'x-odd', body: 'sent' });
+  });
+});
+
+it('without time, nothing is sent', async () => {
+  const count = service.requests.length;
+  const call = client.run(domainRenew, { name: 'cafe.rest', period: 1 }, { timeoutMs: 0 });
+  expect(await errorOf(call)).toMatchObject({ kind: 'not_sent' });
+  expect(service.requests).toHaveLength(count);
 });
 
 describe('a task whose success code the document shows', () => {
@@ -445,6 +474,39 @@ describe('the output of tasks', () => {
     expect(output.answer?.reveal()).toContain('"epp":"C0de-1"');
     expect(JSON.stringify(envelope)).not.toContain('C0de');
     expect(envelope.status).toEqual({ code: 'S1', text: 'ok', type: 'SUCCESS' });
+  });
+
+  it.each([
+    ['no other text', {}, '[secret]'],
+    ['data', { data: [{ epp: 'C0de-1' }] }, 'ok'],
+    ['an object', { object: { type: 'Domain', value: 'C0de-1' } }, 'ok'],
+    ['a message', { messages: [{ text: 'C0de-1' }] }, 'ok'],
+  ])(
+    'without an auth code but with %s, the text of the status is hidden only if it may be one',
+    async (_what, more, text) => {
+      answering(200, ok(more));
+      const { envelope } = await client.run(domainAuthInfo, { name: 'a.rest' });
+      expect(envelope.status.text).toBe(text);
+      expect(envelope.object?.data).toBeUndefined();
+      expect(JSON.stringify(envelope)).not.toContain('C0de');
+    },
+  );
+
+  it('hides the data of an object, which may have an auth code', async () => {
+    answering(200, ok({ object: { type: 'Domain', value: 'a.rest', data: { epp: 'C0de-1' } } }));
+    const { envelope } = await client.run(domainAuthInfo, { name: 'a.rest' });
+    expect(envelope.object).toMatchObject({ data: '[secret]' });
+  });
+
+  it('hides an auth code in a response that doesn’t prove success', async () => {
+    const messages = [{ text: 'it is C0de-1' }];
+    answering(200, ok({ data: [{ authInfo: 'C0de-1' }, { epp: 'C0de-2' }], messages }, 'S0502'));
+    const error = await errorOf(client.run(domainAuthInfo, { name: 'a.rest' }));
+    expect(error).toMatchObject({
+      kind: 'unknown_outcome',
+      envelope: { messages: [{ text: 'it is [secret]' }] },
+    });
+    expect(JSON.stringify(error.envelope)).not.toContain('C0de');
   });
 
   const redirectData = { source: 'a.rest', target: 'b.rest', created: '2026-01-01T00:00:00.000+0100' };

@@ -161,6 +161,7 @@ describe('a truncated answer', () => {
     ['an entity', `<!DOCTYPE response [<!ENTITY a "b">]>${whole('<a>&a;</a>')}`],
     ['a document type inside', whole('<!doctype x>')],
     ['more than 64 levels', whole('<a>'.repeat(63) + '</a>'.repeat(63))],
+    ['only a comment', '<!-- a -->'],
     ['no response', whole('').replaceAll('response', 'answer')],
     ['no result', `<response>${STATUS}</response>`],
     ['no code', whole('').replace('S1', ' ')],
@@ -170,6 +171,34 @@ describe('a truncated answer', () => {
     expect(decodeXml(Buffer.from(whole('<a>&amp;</a>'))).envelope.status.code).toBe('S1');
     expect(() => decodeXml(Buffer.from(xml))).toThrow(InvalidResponseError);
   });
+});
+
+it.each([
+  ['', 'the response is empty'],
+  ['  \n', 'the response is empty'],
+  ['<response>', 'the response is not well-formed XML'],
+  ['<response/>x', 'the response is not well-formed XML'],
+])('the XML %j is refused: %s', (xml, why) => {
+  expect(() => decodeXml(Buffer.from(xml))).toThrow(why);
+});
+
+it.each([
+  ['the last character', '<a>&#x10ffff;</a>', { a: '\u{10ffff}' }],
+  ['no character', '<a>&#x110000;</a>', { a: '&#x110000;' }],
+  ['a comment that begins with a sign', '<!--> <b> --><a>1</a>', { a: '1' }],
+  [
+    'sections close to each other',
+    '<a><![CDATA[1]]><b><![CDATA[2]]></b></a>',
+    { a: { '#text': '1', b: '2' } },
+  ],
+  ['a quote that begins a text', `<a>'1</a><b c=">">"2</b>`, { a: `'1`, b: '"2' }],
+  ['an empty text', '<a></a><b> <c> </c> </b>', { a: '', b: { c: ' ' } }],
+  ['a text beside an element', '<a> 1 <b>2</b></a>', { a: { '#text': ' 1 ', b: '2' } }],
+  ['64 levels', '<a>'.repeat(63) + '</a>'.repeat(63), { a: expect.anything() }],
+])('XML with %s is read', (_what, xml, data) => {
+  const status = '<status><code>S1</code></status>';
+  const { envelope } = decodeXml(Buffer.from(`<response><result>${status}</result>${xml}</response>`));
+  expect(envelope.received).toEqual({ result: expect.anything(), ...data });
 });
 
 describe('malicious answers are refused quickly and cheaply', () => {

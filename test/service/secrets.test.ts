@@ -10,7 +10,7 @@ import {
   MAX_RESPONSE_BYTES,
 } from '../../src/service/redact.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { domainDelete, domainTransfer } from '../../src/service/tasks/domain.ts';
+import { domainAuthInfo, domainDelete, domainTransfer } from '../../src/service/tasks/domain.ts';
 import { redirectUpdate } from '../../src/service/tasks/redirect.ts';
 import { userCreate } from '../../src/service/tasks/user.ts';
 import { clientOf, errorOf, PASSWORD, password, SHARED_SECRET, twoFactor } from './clients.ts';
@@ -161,6 +161,15 @@ describe('a service that echoes secrets', () => {
       for (const spelling of [secret, JSON.stringify(secret).slice(1, -1)])
         expect(text).not.toContain(spelling);
     }
+  });
+
+  it.each([
+    ['sends', transfer],
+    ['fetches', (c: ServiceClient) => c.run(domainAuthInfo, { name: 'a.rest' })],
+  ])('in text that can’t be read isn’t repeated for a task that %s one', async (_what, run) => {
+    service.respond = always(200, `<html>${echo}</html>`);
+    const { unread } = await errorOf(run(client(password)));
+    expect(unread).toMatchObject({ why: 'the response is not JSON', body: undefined });
   });
 
   it('in answers to a two-factor account is not repeated', async () => {

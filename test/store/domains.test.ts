@@ -98,7 +98,7 @@ test('a page starts with names that expire first, then early deleted ones, then 
   for (const limit of [1, 2, 3, 4, 20]) {
     const found: string[] = [];
     for (let offset = 0; offset < expected.length; offset += limit)
-      found.push(...(await rig.store.page(range, offset, limit)).map(({ name }) => name));
+      found.push(...(await rig.store.listPage(range, offset, limit)).map(({ name }) => name));
     expect(found, `in pages of ${limit}`).toEqual(expected);
   }
 });

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { candidateRanges } from '../../src/expiry/candidates.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
-import type { FollowedName, WatchedDomain } from '../../src/expiry/ports.ts';
+import type { WatchedDomain, WatchListChange } from '../../src/expiry/ports.ts';
 import type { Subject } from '../../src/outbox/notifications.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { createBudgetStore } from '../../src/store/budgets.ts';
@@ -245,7 +245,7 @@ async function moveDate(): Promise<void> {
 
 /** Applies a renewal to the list, which gives its name another year. */
 async function follow(): Promise<void> {
-  const renewed = (known: WatchedDomain | undefined): FollowedName => {
+  const renewed = (known: WatchedDomain | undefined): WatchListChange => {
     if (known === undefined) throw new Error('there is no such name');
     const expiry = { at: new Date(NOW.getTime() + 1_000 * 24 * HOUR_MS), source: 'order' } as const;
     const done = { task: 'renew', years: 1, sentAt: NOW, doneAt: NOW } as const;
@@ -254,7 +254,7 @@ async function follow(): Promise<void> {
       observation: { origin: 'order', at: NOW, orderId: 'order-79', done },
     };
   };
-  expect(await arrangedList(database).follow('order-79', 1, NOW, renewed)).toBe(true);
+  expect(await arrangedList(database).updateAfterOrder('order-79', 1, NOW, renewed)).toBe(true);
 }
 
 const mandates = () => createMandateStore(database, 'T0STEWARD', WITNESS);
@@ -324,7 +324,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'what a form is prefilled from': () => orders().findLatest('create', 'U0PERSON8', 4),
   'the audit log of a day': () => all(createEventLog(database, '').read(ago(24), NOW)),
   'what an order costs': () => createPriceStore(database, 'T0STEWARD').listForZones(['zone7', 'zone8']),
-  'the remaining budgets': () => createBudgetStore(database, 'T0STEWARD').statuses('2027-06-15'),
+  'the remaining budgets': () => createBudgetStore(database, 'T0STEWARD').listStatuses('2027-06-15'),
   'the accounts of a person': () => createAccountStore(database).list('T0STEWARD', 'U0PERSON7'),
   'a success that is followed': follow,
   'a name that is put on the list': () =>
@@ -336,13 +336,13 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'what is known of a name': () => createNameRecordStore(database, '').find('name77.rest'),
   'a watched name': () => arrangedList(database).find('name77.rest'),
   'a page of what expires': () =>
-    arrangedList(database).page({ from: NOW, until: ago(-30 * 24), deletedFrom: ago(35 * 24) }, 0, 20),
+    arrangedList(database).listPage({ from: NOW, until: ago(-30 * 24), deletedFrom: ago(35 * 24) }, 0, 20),
   'how many names expire': () =>
     arrangedList(database).count({ from: NOW, until: ago(-30 * 24), deletedFrom: ago(35 * 24) }),
-  'renewals in dispute': () => createReminderStore(database, 'T0STEWARD').disputed(ago(3 * 24), NOW, 20),
+  'renewals in dispute': () => createReminderStore(database, 'T0STEWARD').listDisputed(ago(3 * 24), NOW, 20),
   'names that can be due': () =>
     all(
-      createReminderStore(database, 'T0STEWARD').candidates(
+      createReminderStore(database, 'T0STEWARD').streamCandidates(
         candidateRanges({ now: NOW, thresholds: [60, 30, 14, 7, 3, 1], timeZone: 'UTC' }),
       ),
     ),
@@ -377,11 +377,13 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'what a mandate has not sent': () => mandates().listUnsentIds('order-7'),
   'incidents of a name': () => incidents().listForName('name77.rest', 10),
   'incidents that are open': () => incidents().listAllOpen(100),
-  'what was deleted': () => all(createReminderStore(database, 'T0STEWARD').deletedCandidates(ago(80 * 24))),
+  'what was deleted': () =>
+    all(createReminderStore(database, 'T0STEWARD').streamDeletedCandidates(ago(80 * 24))),
   'what a digest said in one place': () =>
-    createReminderStore(database, 'T0STEWARD').remindersOf('digest-7', ''),
-  'the reminders of a digest': () => createReminderStore(database, 'T0STEWARD').planned('digest-7', ':1'),
-  'freeing unsent reminders of a digest': () => createReminderStore(database, 'T0STEWARD').free('digest-7'),
+    createReminderStore(database, 'T0STEWARD').listReminderKeys('digest-7', ''),
+  'the reminders of a digest': () => createReminderStore(database, 'T0STEWARD').listPlanned('digest-7', ':1'),
+  'freeing unsent reminders of a digest': () =>
+    createReminderStore(database, 'T0STEWARD').releaseClaims('digest-7'),
 };
 
 test.each(Object.entries(HOT))('%s', async (_what, run) => {

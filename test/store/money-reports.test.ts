@@ -28,5 +28,5 @@ test('a lapsed name counts in its month, and by its decision', async () => {
       },
     });
   const month = [new Date('2026-11-01T00:00:00Z'), new Date('2026-12-01T00:00:00Z')] as const;
-  expect(await store.lapsed(...month)).toEqual(['in.rest']);
+  expect(await store.listLapsed(...month)).toEqual(['in.rest']);
 });

@@ -44,7 +44,7 @@ const large = rule({
 const free = rule({ name: 'redirects', tasks: ['redirect'], decision: 'free', approvers: [] });
 
 async function drafted(rules: readonly PolicyRule[], at = AT): Promise<PolicyDraft> {
-  const { revision } = getDraftBase(await store.current(), await store.draft());
+  const { revision } = getDraftBase(await store.current(), await store.findDraft());
   const saved = await store.saveDraft(rules, revision, 'U0ADA', at);
   if (saved === undefined) throw new Error('the draft was not saved');
   return saved;
@@ -64,13 +64,13 @@ async function logged(teamId = 'T1') {
 
 test('before the first version there is version 0 without rules, and no draft', async () => {
   expect(await store.current()).toEqual({ version: 0, rules: [] });
-  expect(await store.published()).toBeUndefined();
-  expect(await store.draft()).toBeUndefined();
+  expect(await store.findPublished()).toBeUndefined();
+  expect(await store.findDraft()).toBeUndefined();
 });
 
 test('a draft is read back with every field of its rules, in order', async () => {
   const saved = await drafted([large, free]);
-  expect(await store.draft()).toEqual({
+  expect(await store.findDraft()).toEqual({
     revision: saved.revision,
     rules: [large, free],
     changedBy: 'U0ADA',
@@ -108,7 +108,7 @@ describe('publishing', () => {
       kind: 'applied',
       proposal: { payload: { version: 1, before: [], rules: [large] } },
     });
-    expect(await store.published()).toEqual({
+    expect(await store.findPublished()).toEqual({
       version: 1,
       rules: [large],
       publishedBy: 'U0ADA',
@@ -116,7 +116,7 @@ describe('publishing', () => {
       confirmedAt: LATER,
     });
     expect(await store.current()).toEqual({ version: 1, rules: [large] });
-    expect(await store.draft()).toBeUndefined();
+    expect(await store.findDraft()).toBeUndefined();
   });
 
   test('keeps every version, and the newest is in force', async () => {
@@ -162,13 +162,13 @@ test('a draft that was changed isn’t discarded by a click on the former one', 
   const changed = await drafted([free]);
   expect(await store.discardDraft(revision, 'U0BOB', AT)).toBe(false);
   expect(await store.discardDraft(changed.revision, 'U0BOB', AT)).toBe(true);
-  expect(await store.draft()).toBeUndefined();
+  expect(await store.findDraft()).toBeUndefined();
 });
 
 test('the audit log has each change with its author, rule by rule, with amounts that keep their currency', async () => {
   await inForce([large]);
   await drafted([free], LATER);
-  const { revision = '' } = (await store.draft()) ?? {};
+  const { revision = '' } = (await store.findDraft()) ?? {};
   await store.discardDraft(revision, 'U0BOB', LATER);
   const lines = await logged();
   expect(lines.map(({ kind, actor, version }) => [kind, actor, version])).toEqual([

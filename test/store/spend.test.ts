@@ -92,7 +92,7 @@ beforeAll(async () => {
 });
 
 test('purchases are exactly the names that succeeded on a live system in the period', async () => {
-  expect(await store.purchases(JULY, AUGUST)).toEqual([
+  expect(await store.listPurchases(JULY, AUGUST)).toEqual([
     { name: 'done.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
     { name: 'settled.rest', task: 'renew', period: 2, requesterId: 'U0ALICE', at: IN_JULY },
     { name: 'application.rest', task: 'create', period: 5, requesterId: 'U0ALICE', at: IN_JULY },
@@ -108,8 +108,8 @@ test('purchases are exactly the names that succeeded on a live system in the per
 });
 
 test('names with an unknown outcome are counted, on live systems', async () => {
-  expect(await store.unknownOutcomes(JULY, AUGUST)).toBe(1);
-  expect(await store.unknownOutcomes(AUGUST, new Date('2026-09-01'))).toBe(0);
+  expect(await store.countUnknownOutcomes(JULY, AUGUST)).toBe(1);
+  expect(await store.countUnknownOutcomes(AUGUST, new Date('2026-09-01'))).toBe(0);
 });
 
 test('upcoming renewals are counted by month and zone, without names that lapse or are deleted', async () => {
@@ -132,7 +132,7 @@ test('upcoming renewals are counted by month and zone, without names that lapse 
       domain('later.rest', '2026-08-01T00:00:00Z'),
     ],
   });
-  expect(await store.renewals(JULY, AUGUST, 'Europe/Berlin')).toEqual([
+  expect(await store.countRenewals(JULY, AUGUST, 'Europe/Berlin')).toEqual([
     { month: '2026-07', zone: 'co.uk', count: 1 },
     { month: '2026-07', zone: 'rest', count: 1 },
     { month: '2026-08', zone: 'rest', count: 1 },
@@ -153,7 +153,7 @@ test('names are unused if a lookup found no use, and while they still cost money
       ...(name === 'deleted.rest' ? { deletedAt: JULY } : {}),
     })),
   });
-  expect(await store.unused()).toEqual([
+  expect(await store.listUnused()).toEqual([
     { zone: 'co.uk', count: 1 },
     { zone: 'rest', count: 1 },
   ]);

@@ -25,7 +25,7 @@ export async function clearLog({ prisma }: Pick<Database, 'prisma'>): Promise<vo
 }
 
 const item = { n: 1, name: 'cafe.rest' };
-const approvals = { standing: 1, lapsed: [], required: 1, statement: '' };
+const approvals = { validCount: 1, lapsed: [], required: 1, statement: '' };
 /** Default data of event kinds. */
 const SAID: Readonly<Partial<Record<OrderLogEntry['kind'], object>>> = {
   requested: {

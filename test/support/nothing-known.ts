@@ -2,7 +2,7 @@
 export const NOTHING_KNOWN = {
   names: {
     impacts: {
-      forCard: async () => 'none' as const,
+      loadForCard: async () => 'none' as const,
       loadFormerNameServers: async () => ({ kind: 'same' }) as const,
     },
     orderIncidents: { listOpen: async () => [] },
@@ -13,7 +13,13 @@ export const NOTHING_KNOWN = {
 /** A team without rules, prices and stand-ins. */
 export const NO_POLICY = {
   policy: {
-    current: async () => ({ version: 0, rules: [], signsSettings: false, tags: [], lapsed: undefined }),
+    current: async () => ({
+      version: 0,
+      rules: [],
+      isCharterMissing: false,
+      tags: [],
+      charterProblem: undefined,
+    }),
   },
   ruleFacts: {
     currency: 'EUR',

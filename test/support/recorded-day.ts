@@ -356,7 +356,7 @@ export async function recordDay(url: string): Promise<Generated> {
     const policies = createPolicyStore(database, TEAM, true);
     const draftRules = async (rules: readonly PolicyRule[]) => {
       pass();
-      const { revision } = getDraftBase(await policies.current(), await policies.draft());
+      const { revision } = getDraftBase(await policies.current(), await policies.findDraft());
       const draft = await policies.saveDraft(rules, revision, 'U0ADA', rig.now);
       return draft?.revision ?? '';
     };

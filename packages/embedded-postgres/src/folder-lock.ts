@@ -2,13 +2,13 @@ import { readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { inUse, systemCode } from './error.ts';
+import { createInUseError, systemCode } from './error.ts';
 import { isAlive, ownIdentity, processSpace } from './processes.ts';
 
-/** How often the lock is touched, and how old it may be for a reader that can't see the process. */
+/** How often the lock is touched, and how old it may be if the process that holds it can't be seen. */
 const TOUCH_MS = 2_000;
 const FRESH_MS = 10_000;
-/** How long to watch another machine's lock: the lock of a killed container is no longer touched. */
+/** How long to watch the lock of another machine. The lock of a killed container is no longer touched. */
 const AGING_MS = 15_000;
 
 const RELEASED = 'released';
@@ -20,12 +20,12 @@ const Holder = z.object({
 });
 
 /**
- * Takes the folder's lock while its server is in use. Two servers on one data folder destroy it. PostgreSQL prevents
- * that within one machine. For a folder that is mounted in two containers or machines, the lock's modification time
- * prevents it: the holder keeps updating it.
+ * Takes the lock of a folder, to be held while its server is in use. Two servers on the same data folder destroy it.
+ * PostgreSQL prevents that on a single machine. If the folder is mounted in two containers or machines, the
+ * modification time of the lock prevents it, because the holder keeps updating it.
  *
- * The lock is the file `lock.<n>` with the highest n. Creating n + 1 takes over from a dead holder, and only one
- * process can do that. So no process ever removes a lock that another one has just taken.
+ * The lock is the file `lock.<n>` with the highest n. A process takes over from a dead holder by creating n + 1, which
+ * only one process can do. So no process ever removes a lock that another one has just taken.
  * @param agingMs how long to wait for a holder that can't be seen, in milliseconds
  * @returns a function that releases the lock
  * @throws {EmbeddedPostgresError} `in_use`
@@ -47,32 +47,34 @@ export async function lockFolder(folder: string, agingMs = AGING_MS): Promise<()
             await writeFile(mine, RELEASED);
           };
         }
-        // The lock has had other holders since, so this file is outdated.
+        // The lock has had other holders since then, so this file is outdated.
         await rm(mine, { force: true });
       }
       continue;
     }
-    if (holder.pid !== undefined) throw inUse(folder, `process ${holder.pid}`);
-    if (Date.now() > deadline) throw inUse(folder, 'another machine or container');
+    if (holder.pid !== undefined) throw createInUseError(folder, `process ${holder.pid}`);
+    if (Date.now() > deadline) throw createInUseError(folder, 'another machine or container');
     await sleep(20);
   }
 }
 
-/** Touches a file every two seconds until stopped, so that others see it is in use. */
+/** Touches a file every two seconds until stopped, so that other processes see that it is in use. */
 function keepFresh(file: string): () => void {
   const timer = setInterval(() => {
     const now = new Date();
-    // A missed update is harmless, because the next one follows.
+    // It doesn't matter if an update fails, because the next one follows.
     utimes(file, now, now).catch(() => undefined);
   }, TOUCH_MS);
   timer.unref();
   return () => clearInterval(timer);
 }
 
-/** The holder of a lock: none, a process of this machine, or, without `pid`, a process that can't be seen from here. */
+/**
+ * The holder of a lock: nobody, a process on this machine, or (without `pid`) a process that can't be seen from here.
+ */
 type CurrentHolder = typeof NOBODY | { readonly pid: number | undefined };
 const NOBODY = 'nobody';
-const SOMEBODY: CurrentHolder = { pid: undefined };
+const UNKNOWN_HOLDER: CurrentHolder = { pid: undefined };
 
 async function secretOwner(file: string): Promise<CurrentHolder> {
   let text: string;
@@ -81,7 +83,7 @@ async function secretOwner(file: string): Promise<CurrentHolder> {
     text = await readFile(file, 'utf8');
     touchedAt = (await stat(file)).mtimeMs;
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return SOMEBODY; // succeeded by a higher number: look again
+    if (systemCode(error) === 'ENOENT') return UNKNOWN_HOLDER; // there is a higher number now: check again
     throw error;
   }
   if (text === RELEASED) return NOBODY;
@@ -89,8 +91,8 @@ async function secretOwner(file: string): Promise<CurrentHolder> {
   if (holder.success && holder.data.space === (await processSpace())) {
     return (await isAlive(holder.data)) ? { pid: holder.data.pid } : NOBODY;
   }
-  // It belongs to another machine, or is empty because its creator is about to write it or died before.
-  return Date.now() - touchedAt < FRESH_MS ? SOMEBODY : NOBODY;
+  // The file belongs to another machine, or it is empty: its creator is about to write it, or died before writing it.
+  return Date.now() - touchedAt < FRESH_MS ? UNKNOWN_HOLDER : NOBODY;
 }
 
 async function highestLock(folder: string): Promise<number> {
@@ -114,7 +116,7 @@ async function lockNumbers(folder: string): Promise<number[]> {
 
 async function createNew(file: string, text: string): Promise<boolean> {
   try {
-    // World-readable, because root may have run the bot once in another user's folder.
+    // Readable for everyone, because root may have run the bot once in another user's folder.
     await writeFile(file, text, { flag: 'wx', mode: 0o644 });
     return true;
   } catch (error) {

@@ -3,13 +3,13 @@ import { chmod, lstat, mkdir, readdir, readFile, realpath, stat, symlink } from 
 import { dirname, join, resolve } from 'node:path';
 import { EmbeddedPostgresError, explainFileError, systemCode } from './error.ts';
 
-/** For data that PostgreSQL's user can't reach in `DATA_DIR`. */
+/** Used if PostgreSQL's user can't reach data in `DATA_DIR`. */
 const REACHABLE_ROOT = '/var/lib/domain-steward';
 
-/** The user and group `nobody`, as Debian, Alpine, Fedora and the container runtimes number them. */
+/** The number of the user and group `nobody` on Debian, Alpine, Fedora and in container runtimes. */
 const NOBODY = 65534;
 
-/** PostgreSQL refuses to run as root, so it runs as this user instead. */
+/** The user to run PostgreSQL as, because it refuses to run as root. */
 export interface RunAs {
   readonly uid: number;
   readonly gid: number;
@@ -26,8 +26,8 @@ export interface Home {
 }
 
 /**
- * Finds or creates the folder of the embedded PostgreSQL: `postgres` in `DATA_DIR`. If root has a private `DATA_DIR`,
- * it is a link to a folder that PostgreSQL's user can reach.
+ * Finds or creates the folder of the embedded PostgreSQL, which is `postgres` in `DATA_DIR`. If root has a private
+ * `DATA_DIR`, it is a link to a folder that PostgreSQL's user can reach.
  *
  * @throws {EmbeddedPostgresError} `no_permission`, `disk_full`, `data_missing`
  */
@@ -62,7 +62,7 @@ export async function prepareHome(dataDir: string): Promise<Home> {
   }
 }
 
-/** The major version that created the data, from `PG_VERSION`; undefined if there is no data yet. */
+/** The major version that created the data, from `PG_VERSION`. Undefined if there is no data yet. */
 export async function dataVersion(home: Home): Promise<number | undefined> {
   try {
     return Number.parseInt(await readFile(join(home.data, 'PG_VERSION'), 'utf8'), 10);
@@ -72,7 +72,7 @@ export async function dataVersion(home: Home): Promise<number | undefined> {
   }
 }
 
-/** The first folder on the path, including `path`, that the user can't enter; undefined if all are open. */
+/** The first folder on the path, including `path` itself, that the user can't enter. Undefined if there is none. */
 export async function firstClosedFolder(path: string, user: RunAs): Promise<string | undefined> {
   const parent = dirname(path);
   if (parent !== path) {
@@ -103,7 +103,7 @@ async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<strin
   }
   if (!isRoot() || (await firstClosedFolder(dataDir, { uid: NOBODY, gid: NOBODY })) === undefined) {
     await mkdir(entry, { recursive: true });
-    // PostgreSQL's user must be able to enter this folder even with a strict umask. The files inside stay private.
+    // PostgreSQL's user must be able to enter this folder, even with a strict umask. The files in it stay private.
     if (isRoot()) await chmod(entry, 0o711);
     return entry;
   }
@@ -112,7 +112,7 @@ async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<strin
     await symlink(folder, entry);
   } catch (error) {
     if (systemCode(error) !== 'EEXIST') throw error;
-    // Another bot has just created the link, perhaps to this very folder, so it stays.
+    // Another bot just created the link, perhaps to this folder, so it stays.
     return findOrMakeFolder(dataDir, notes);
   }
   notes.push(
@@ -126,8 +126,8 @@ async function findOrMakeFolder(dataDir: string, notes: string[]): Promise<strin
 }
 
 /**
- * Creates a folder that PostgreSQL's user can reach. The folder of an earlier `DATA_DIR` at the same path is kept,
- * because its data may be needed.
+ * Creates a folder that PostgreSQL's user can reach. If an earlier `DATA_DIR` at the same path has a folder, it is
+ * kept, because its data may be needed.
  */
 async function makeReachableFolder(
   dataDir: string,
@@ -144,7 +144,7 @@ async function makeReachableFolder(
       return { folder, earlier };
     } catch (error) {
       if (systemCode(error) !== 'EEXIST') throw error;
-      // An empty folder has no data: a bot that starts at the same time has just created it.
+      // An empty folder has no data: a bot that is starting at the same time just created it.
       if ((await readdir(folder)).length === 0) return { folder, earlier };
       earlier.push(folder);
     }
@@ -155,7 +155,7 @@ function movedNote(dataDir: string, folder: string): string {
   return `${dataDir} is in a folder that PostgreSQL's user cannot enter, so the database is kept in ${folder}.`;
 }
 
-/** Existing data is served by its owner. */
+/** If there is data, the server must run as its owner. */
 async function chooseUser(data: string): Promise<RunAs | undefined> {
   if (!isRoot()) return undefined;
   try {

@@ -1,44 +1,44 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { type Binaries, findBinaries } from './binaries.ts';
-import { EmbeddedPostgresError, explainFileError, inUse } from './error.ts';
+import { createInUseError, EmbeddedPostgresError, explainFileError } from './error.ts';
 import { lockFolder } from './folder-lock.ts';
 import { type Home, prepareHome } from './home.ts';
 import { ensureRunning, runningServerUrl, type Server, stopServer } from './server.ts';
 
 export { EmbeddedPostgresError } from './error.ts';
 
-/** `stop` must leave time for the rest of the shutdown, which takes at most 10 s. */
+/** Leaves time for the rest of the shutdown, which may take at most 10 seconds in all. */
 const STOP_MS = 5_000;
 
-/** The advisory lock of the server's owner, held by a separate connection. */
+/** The owner of the server holds this advisory lock on a separate connection. */
 const OWNER_LOCK = 7_236_001;
 /** How long the server may take to notice that its previous owner has died. */
-const LETTING_GO_MS = 2_000;
+const OWNER_RELEASE_MS = 2_000;
 
 export interface EmbeddedPostgresOptions {
-  /** `DATA_DIR`. Everything is in its subfolder `postgres`, which is created if missing. */
+  /** `DATA_DIR`. Everything is in its subfolder `postgres`, which is created if it doesn't exist. */
   readonly dataDir: string;
-  /** Called with a sentence for each event, at start and later. */
+  /** Gets a sentence for each event, during the start and later. */
   readonly log?: (sentence: string) => void;
-  /** The only port to listen on; any free port by default. */
+  /** The only port to listen on. Default: any free port. */
   readonly port?: number;
-  /** Server settings that override the defaults. A server that is taken over keeps its settings. */
+  /** Server settings that override the defaults. If a running server is taken over, it keeps its settings. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
 export interface EmbeddedPostgres {
-  /** `postgresql://…`, with the password. Stays the same until `stop`. */
+  /** `postgresql://…` with the password. Doesn't change until `stop`. */
   readonly url: string;
-  /** Notes for the operator, one sentence each; also passed to `log`. */
+  /** Notes for the operator, one sentence each. They are also passed to `log`. */
   readonly notes: readonly string[];
-  /** Stops the server. Safe to repeat. Close your connections first. */
+  /** Stops the server. Can be repeated. Close all connections first. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the embedded PostgreSQL of a data folder, which then belongs to this process until `stop`. Takes over a server
- * that a killed process left running. If the server dies, it is restarted on the same port.
+ * Starts the embedded PostgreSQL of a data folder, which belongs to this process until `stop`. If a killed process left
+ * a server running, takes it over. If the server dies, restarts it on the same port.
  * @throws {EmbeddedPostgresError} with `problem` and a message that says what to do; `in_use` if the folder belongs to
  * another process
  */
@@ -72,9 +72,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /**
- * Starts the embedded PostgreSQL, or uses the one that another process of this machine owns. For short tasks: a joined
- * server isn't restarted if it dies.
- * @throws {EmbeddedPostgresError} like {@link startEmbeddedPostgres}; `in_use` if it runs on another machine
+ * Starts the embedded PostgreSQL, or uses the one of another process on this machine. For short tasks, because a server
+ * of another process isn't restarted if it dies.
+ * @throws {EmbeddedPostgresError} like {@link startEmbeddedPostgres}; `in_use` if the server runs on another machine
  */
 export async function joinEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   try {
@@ -87,7 +87,7 @@ export async function joinEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   }
 }
 
-/** Restarts the server until it is stopped. */
+/** Restarts the server whenever it dies, until it is stopped. */
 class Owner {
   readonly #home: Home;
   readonly #binaries: Binaries;
@@ -150,11 +150,11 @@ interface Owned {
   readonly server: Server;
   /** The server was already running. */
   readonly takenOver: boolean;
-  /** Holds the advisory lock. The system closes it whenever the process ends. */
+  /** Holds the advisory lock. The operating system closes it when the process ends. */
   readonly connection: pg.Client;
 }
 
-/** Starts the server or takes it over. The caller must hold the folder's lock. */
+/** Starts the server, or takes over a running one. The caller must hold the folder's lock. */
 async function own(home: Home, binaries: Binaries, options: EmbeddedPostgresOptions): Promise<Owned> {
   let connection: pg.Client | undefined;
   try {
@@ -164,7 +164,7 @@ async function own(home: Home, binaries: Binaries, options: EmbeddedPostgresOpti
       application_name: 'domain-steward (owns the server)',
       keepAlive: true,
     });
-    connection.on('error', () => undefined); // followed by 'end', which is acted on
+    connection.on('error', () => undefined); // 'end' follows and is handled
     await connection.connect();
     await takeOwnerLock(connection, home);
     return { server, takenOver: attached, connection };
@@ -174,15 +174,15 @@ async function own(home: Home, binaries: Binaries, options: EmbeddedPostgresOpti
   }
 }
 
-/** Protects the server itself in case the folder's lock file was deleted. */
+/** Protects the server if someone deletes the folder's lock file. */
 async function takeOwnerLock(connection: pg.Client, home: Home): Promise<void> {
-  const deadline = Date.now() + LETTING_GO_MS;
+  const deadline = Date.now() + OWNER_RELEASE_MS;
   for (;;) {
     const { rows } = await connection.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [
       OWNER_LOCK,
     ]);
     if (rows[0]?.taken === true) return;
-    if (Date.now() > deadline) throw inUse(home.folder, 'another process');
+    if (Date.now() > deadline) throw createInUseError(home.folder, 'another process');
     await sleep(20);
   }
 }

@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { promisify } from 'node:util';
 import { systemCode } from './error.ts';
 
-/** Identifies a process, even if its number is reused later. `startedAt` is the kernel's own count. */
+/** Identifies a process, even if its number is reused later. `startedAt` is in the units of the kernel. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly startedAt: string | null;
@@ -12,7 +12,7 @@ export interface ProcessIdentity {
 
 /**
  * Identifies the set of processes whose numbers this process can see: one boot of a machine, or one container. Numbers
- * from another one are meaningless here.
+ * from another set mean nothing here.
  */
 export async function processSpace(): Promise<string> {
   if (process.platform !== 'linux') return hostname();
@@ -37,15 +37,15 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
 }
 
 /**
- * Whether `pid` is the PostgreSQL server that has `dataFolder` open. If `unknown`, nothing that could belong to it may
- * be removed.
+ * Whether `pid` is the PostgreSQL server that has `dataFolder` open. If the result is `unknown`, nothing that may
+ * belong to the process may be removed.
  */
 export async function servesFolder(pid: number, dataFolder: string): Promise<'yes' | 'no' | 'unknown'> {
   if (!exists(pid)) return 'no';
   if (process.platform === 'linux') {
     if ((await linuxStatus(pid))?.zombie) return 'no';
     try {
-      // The server's working directory is its data folder, and this link follows renames of the folder.
+      // The working directory of the server is its data folder. This link stays correct if the folder is renamed.
       return (await readlink(`/proc/${pid}/cwd`)) === dataFolder ? 'yes' : 'no';
     } catch (error) {
       return systemCode(error) === 'ENOENT' && !exists(pid) ? 'no' : 'unknown';
@@ -73,7 +73,7 @@ async function linuxStatus(pid: number): Promise<{ startedAt: string; zombie: bo
   if (process.platform !== 'linux') return undefined;
   try {
     const text = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The program's name, in parentheses, may contain spaces and parentheses.
+    // The name of the program is in parentheses. It may contain spaces and parentheses itself.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
     const startedAt = fields[19];
     return startedAt === undefined ? undefined : { startedAt, zombie: fields[0] === 'Z' };

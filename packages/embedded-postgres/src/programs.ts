@@ -5,14 +5,14 @@ import type { Home } from './home.ts';
 
 const MAX_LOG_BYTES = 10_000_000;
 
-/** The user, the folder and the minimal environment for PostgreSQL's programs. */
+/** The user, folder and minimal environment for PostgreSQL's programs. */
 export function spawnOptions(home: Home): {
   cwd: string;
   env: NodeJS.ProcessEnv;
   uid?: number;
   gid?: number;
 } {
-  // The bot's environment isn't passed on: it contains secrets, and perhaps PG* variables of another server.
+  // The bot's own environment isn't passed on, because it has secrets and may have PG* variables for another server.
   const env: NodeJS.ProcessEnv = { LC_ALL: 'C' };
   for (const name of ['PATH', 'TZ', 'SystemRoot', 'TEMP', 'TMPDIR', 'LD_LIBRARY_PATH']) {
     const value = process.env[name];
@@ -37,7 +37,7 @@ export async function run(
   return { code: await whenEnded(child), text };
 }
 
-/** Settles when the process has ended; rejects if it couldn't be started. */
+/** Resolves when the process has ended. Rejects if it couldn't be started. */
 export function whenEnded(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) => {
@@ -51,13 +51,13 @@ export function whenEnded(child: ChildProcess): Promise<number | null> {
   });
 }
 
-/** Opens the server's log for appending, or starts a new one if it has grown too long. */
+/** Opens the server's log to append to it. If it has become too long, starts a new one. */
 export async function openLog(home: Home): Promise<{ handle: FileHandle; size: number }> {
   const append = () => open(home.logFile, 'a', 0o600);
   try {
     let handle = await append().catch((error: unknown) => {
       if (systemCode(error) !== 'EACCES') throw error;
-      return undefined; // Root once ran the bot in another user's folder and left its own log.
+      return undefined; // root ran the bot in another user's folder and left its log
     });
     if (handle === undefined || (await handle.stat()).size > MAX_LOG_BYTES) {
       await handle?.close();
@@ -70,7 +70,7 @@ export async function openLog(home: Home): Promise<{ handle: FileHandle; size: n
   }
 }
 
-/** The last lines logged since the file had the size `from`. */
+/** The last lines that were logged after the file had the size `from`. */
 export async function logSince(file: string, from: number): Promise<string> {
   const text = (await readFile(file)).subarray(from).toString('utf8');
   return text.trim().split('\n').slice(-15).join('\n');

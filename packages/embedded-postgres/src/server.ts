@@ -18,22 +18,22 @@ export interface Server {
   readonly url: string;
 }
 
-/** How long a server may take until it is ready: crash recovery replays everything since the last checkpoint. */
+/** How long a server may take to become ready. Crash recovery replays everything since the last checkpoint. */
 const READY_MS = 120_000;
-/** How long to retry a process that may be the server, before asking the operator. */
+/** How long to retry if a process may be the server, before the operator must decide. */
 const DOUBT_MS = 10_000;
 const POLL_MS = 10;
 
 /**
- * Small settings, because only one team's bot uses the server. Durability keeps PostgreSQL's defaults; they are
- * explicit because orders depend on them.
+ * Small, because only one team's bot uses the server. The settings for durability are PostgreSQL's defaults. They are
+ * listed because orders depend on them.
  */
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   shared_buffers: '16MB',
   max_connections: '40',
-  // PostgreSQL 18's separate I/O processes cost more on few cores than they save.
+  // With few cores, PostgreSQL 18's separate I/O processes cost more than they save.
   io_method: 'sync',
   fsync: 'on',
   synchronous_commit: 'on',
@@ -46,9 +46,9 @@ const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Creates the data folder if there is none, and starts the server in it or attaches to the running one. The caller must
- * hold the folder's lock.
- * @param options.port the only port to use; any free port by default
+ * Creates the data folder if it doesn't exist. Starts the server in it, or uses the one that is running. The caller
+ * must hold the folder's lock.
+ * @param options.port the only port to use; default: any free port
  * @param options.settings server settings that override the defaults
  * @throws {EmbeddedPostgresError}
  */
@@ -69,9 +69,10 @@ export async function ensureRunning(
 }
 
 /**
- * Stops the server like `SIGINT`: it takes no new work, rolls back open transactions, writes a checkpoint and ends.
- * @param waitMs how long to wait for the end, in milliseconds
- * @returns false if it is still stopping then; the next start waits for it
+ * Stops the server like `SIGINT` does: it accepts no more work, rolls back open transactions, writes a checkpoint and
+ * ends.
+ * @param waitMs how long to wait until it has ended, in milliseconds
+ * @returns false if it is still stopping after that time; the next start waits for it
  */
 export async function stopServer(
   home: Home,
@@ -99,7 +100,7 @@ export async function stopServer(
   return true;
 }
 
-/** The address of the server that accepts connections in this folder; undefined if none of this machine does. */
+/** The URL of the server that accepts connections in this folder. Undefined if no server on this machine does. */
 export async function runningServerUrl(home: Home): Promise<string | undefined> {
   const file = await readPidFile(home);
   if (file?.status !== 'ready' || file.port === undefined) return undefined;
@@ -139,7 +140,7 @@ async function attach(home: Home): Promise<Server | undefined> {
   }
 }
 
-/** A dead server's file is left to PostgreSQL, which also looks for surviving child processes. */
+/** The file of a dead server is left to PostgreSQL, which also checks for child processes that are still running. */
 async function removeStalePidFile(home: Home, pid: number): Promise<void> {
   try {
     process.kill(pid, 0);
@@ -151,8 +152,8 @@ async function removeStalePidFile(home: Home, pid: number): Promise<void> {
 
 async function initialise(home: Home, binaries: Binaries, unsynced: boolean): Promise<void> {
   const activity = `making the embedded PostgreSQL's data in ${home.data}`;
-  // Created under another name and renamed when complete, so that an interrupted start leaves nothing that looks like
-  // data.
+  // Created under a temporary name and renamed when complete, so that an interrupted start leaves nothing that looks
+  // like data.
   const fresh = join(home.folder, 'data.partial');
   const passwordForInit = join(home.folder, 'password.partial');
   const password = randomBytes(24).toString('base64url');
@@ -171,7 +172,7 @@ async function initialise(home: Home, binaries: Binaries, unsynced: boolean): Pr
       `--pwfile=${passwordForInit}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // Independent of the machine's locales.
+      // So that it doesn't depend on the machine's locales.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
@@ -204,7 +205,7 @@ async function start(
       if (options.port === undefined && conflicts < 5) continue;
       throw new EmbeddedPostgresError('port_taken', `${activity}: port ${port} on 127.0.0.1 is taken`);
     }
-    // The child processes of a killed server end soon. Only then may a new server use the data.
+    // The child processes of a killed server end soon. Until then, no new server may use the data.
     if (
       /pre-existing shared memory block/i.test(attempt.output) &&
       Date.now() < deadline - READY_MS + 10_000
@@ -230,7 +231,7 @@ async function launch(
   const log = await openLog(home);
   const child = spawn(program(binaries, 'postgres'), args, {
     ...spawnOptions(home),
-    // In its own session, so that neither Ctrl-C in the bot's terminal nor the bot's end stops it.
+    // In a session of its own, so that it isn't stopped by Ctrl-C in the bot's terminal or when the bot ends.
     detached: true,
     stdio: ['ignore', log.handle.fd, log.handle.fd],
   });
@@ -282,7 +283,7 @@ async function readPassword(home: Home): Promise<string> {
   }
 }
 
-/** False while nothing listens or the server isn't ready. */
+/** False if nothing is listening or the server isn't ready. */
 async function answers(url: string, home: Home): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);
@@ -310,7 +311,7 @@ interface PidFile {
   readonly status: string | undefined;
 }
 
-/** Reads `postmaster.pid`: process, data folder, start, port, socket folder, address, memory key, status. */
+/** Reads `postmaster.pid`: process, data folder, start time, port, socket folder, address, memory key and status. */
 async function readPidFile(home: Home): Promise<PidFile | undefined> {
   try {
     const lines = (await readFile(join(home.data, 'postmaster.pid'), 'utf8')).split('\n');

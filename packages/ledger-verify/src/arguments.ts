@@ -8,7 +8,10 @@ export function readFingerprint(text: string): string | undefined {
   return FINGERPRINT.test(text.trim()) ? text.trim() : undefined;
 }
 
-/** `N:HEX` @returns undefined if it isn't an anchor */
+/**
+ * Reads `N:HEX`.
+ * @returns undefined if it isn't an anchor
+ */
 export function readAnchor(text: string): Anchor | undefined {
   const [, n = '', hash] = /^([1-9]\d{0,14}):([0-9a-fA-F]{64})$/.exec(text.trim()) ?? [];
   const lower = hash?.toLowerCase();

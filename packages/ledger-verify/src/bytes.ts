@@ -1,4 +1,4 @@
-/** Bytes that both Node's and a browser's cryptography accept. */
+/** Bytes that the cryptography of both Node and browsers accepts. */
 export type Bytes = Uint8Array<ArrayBuffer>;
 
 const encoder = new TextEncoder();
@@ -33,19 +33,19 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** @returns undefined unless it is the canonical base64 of some bytes */
-export function ofBase64(text: unknown): Bytes | undefined {
+/** @returns undefined unless it is canonical base64 */
+export function decodeBase64(text: unknown): Bytes | undefined {
   if (typeof text !== 'string' || !/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0)
     return undefined;
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   return toBase64(bytes) === text ? bytes : undefined;
 }
 
-/** @returns undefined unless it is the canonical unpadded base64url of some bytes */
-export function ofBase64Url(text: unknown): Bytes | undefined {
+/** @returns undefined unless it is canonical unpadded base64url */
+export function decodeBase64Url(text: unknown): Bytes | undefined {
   if (typeof text !== 'string' || !/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
   const padded = text.padEnd(Math.ceil(text.length / 4) * 4, '=');
-  return ofBase64(padded.replaceAll('-', '+').replaceAll('_', '/'));
+  return decodeBase64(padded.replaceAll('-', '+').replaceAll('_', '/'));
 }
 
 export function toBase64Url(bytes: Uint8Array): string {

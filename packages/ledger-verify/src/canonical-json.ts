@@ -9,8 +9,8 @@ export function isJsonObject(value: Json | undefined): value is JsonObject {
 }
 
 /**
- * RFC 8785: members sorted by the UTF-16 code units of their names, no whitespace, numbers and texts as ECMAScript
- * writes them.
+ * RFC 8785: members are sorted by the UTF-16 code units of their names, there is no whitespace, and numbers and strings
+ * are formatted as in ECMAScript.
  */
 export function canonicalJson(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;

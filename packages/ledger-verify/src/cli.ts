@@ -5,7 +5,7 @@ import { nodeCryptography } from './node-cryptography.ts';
 import { type Known, type Report, reportLines } from './report.ts';
 import { verify } from './verify.ts';
 
-/* `domain-steward-verify FILE`: exit code 0 proved, 1 something doesn't match, 2 unknown. */
+/* `domain-steward-verify FILE`. Exit codes: 0 if verified, 1 if something doesn't match, 2 if it is unknown. */
 
 const USAGE = `Usage: domain-steward-verify FILE [--key FINGERPRINT] [--anchor N:HEX]… [--roots FINGERPRINT,…] [--json]
 

@@ -9,9 +9,9 @@ export type SignatureAlgorithm =
 export interface Cryptography {
   sha256(data: Bytes): Bytes | Promise<Bytes>;
   /**
-   * @param spki the public key, DER
-   * @param signature for ECDSA in DER, as in WebAuthn
-   * @returns also false for a key of another algorithm
+   * @param spki the public key in DER
+   * @param signature in DER for ECDSA, as in WebAuthn
+   * @returns false also if the key is for another algorithm
    */
   verify(
     algorithm: SignatureAlgorithm,

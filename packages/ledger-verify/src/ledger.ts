@@ -17,7 +17,7 @@ export interface FileCheck {
   >;
 }
 
-/** Larger gaps aren't listed event by event: the number itself must be wrong. */
+/** The events in larger gaps aren't listed, because the number itself must be wrong. */
 const MAX_GAP = 1_000_000;
 
 function range(from: number, to: number): number[] {
@@ -37,13 +37,13 @@ export function collectForgotten() {
   };
 }
 
-/** The leaf of an event: of its canonical form, or the stored one. */
+/** The leaf hash of an event: of its canonical form, or the stored one if the event was deleted. */
 export async function leafOf(cryptography: Cryptography, { content, leaf }: EventLine): Promise<Bytes> {
   if (leaf !== undefined) return leaf;
   return leafHash(cryptography, utf8(canonicalJson(content ?? null)));
 }
 
-/** Checks numbers that must increase by one: finds missing and misplaced ones. */
+/** Checks numbers that must increase by one, and finds missing and misplaced ones. */
 function createSequence(what: string, differences: Differences) {
   const missing = new Set<number>();
   let first: number | undefined;
@@ -76,7 +76,7 @@ function createSequence(what: string, differences: Differences) {
   };
 }
 
-/** Verifies a ledger: events, each followed by its seal. */
+/** Verifies a ledger, in which events are followed by their seal. */
 export async function createLedgerCheck(
   header: Header,
   known: Known,
@@ -87,7 +87,7 @@ export async function createLedgerCheck(
   const forgotten = collectForgotten();
   const events = createSequence('event', differences);
   const sealNumbers = createSequence('seal', differences);
-  /** Leaf hashes of events without a seal so far. */
+  /** Leaf hashes of the events that have no seal so far. */
   const uncovered = new Map<number, Bytes>();
   let first: SealLine | undefined;
   let last: CheckedSeal | undefined;
@@ -95,8 +95,8 @@ export async function createLedgerCheck(
   let count = 0;
   let sealCount = 0;
   let signatures = 0;
-  /** The stored hashes of deleted events. */
-  const blanked = new Map<number, string>();
+  /** Stored hashes of deleted events. */
+  const deletedLeaves = new Map<number, string>();
   const named: Named = { ranges: [], leaves: new Set() };
   const revoked = new Map<string, Revocation>();
   const explained: string[] = [];
@@ -106,13 +106,13 @@ export async function createLedgerCheck(
     count += 1;
     if (line.forgotten !== undefined) {
       forgotten.add(line.forgotten);
-      blanked.set(line.seq, toHex(line.leaf ?? new Uint8Array()));
+      deletedLeaves.set(line.seq, toHex(line.leaf ?? new Uint8Array()));
     }
     if (last !== undefined && line.seq <= last.to) {
       differences.add('reordered', `event ${line.seq} stands after the seal that covers it${where}`);
       return;
     }
-    if (saysPutBack(line))
+    if (isRestoreRecord(line))
       explained.push(
         `Event ${line.seq} says that the database was put back from a backup (${line.content?.['at']}). Seals that had left before that moment, and are not in the backup, do not fit what follows: their numbers were given again.`,
       );
@@ -217,7 +217,7 @@ export async function createLedgerCheck(
         );
       events.end();
       sealNumbers.end();
-      const unknown = [...compareEnds(), ...unnamedText(blanked, named)];
+      const unknown = [...compareEnds(), ...unnamedText(deletedLeaves, named)];
       const anchored = seals.anchored.at(-1);
       const found = { anchored, forgotten: forgotten.all(), unknown, notes: [], explained };
       if (first === undefined || last === undefined)
@@ -246,7 +246,7 @@ export async function createLedgerCheck(
   };
 }
 
-/** Deleted events as later events list them: by number, or by hash if they weren't sealed then. */
+/** The deleted events that a later event lists: by number, or by hash if they weren't sealed when they were deleted. */
 interface Named {
   readonly ranges: (readonly [number, number])[];
   readonly leaves: Set<string>;
@@ -262,24 +262,24 @@ function addNamed({ content }: EventLine, named: Named): void {
     if (typeof leaf === 'string') named.leaves.add(leaf);
 }
 
-function unnamedText(blanked: ReadonlyMap<number, string>, { ranges, leaves }: Named): string[] {
+function unnamedText(deletedLeaves: ReadonlyMap<number, string>, { ranges, leaves }: Named): string[] {
   const sorted = [...ranges].sort(([a], [b]) => a - b);
   let next = 0;
   let reached = 0;
   const unnamed: number[] = [];
-  for (const [seq, leaf] of [...blanked].sort(([a], [b]) => a - b)) {
+  for (const [seq, leaf] of [...deletedLeaves].sort(([a], [b]) => a - b)) {
     for (; (sorted[next]?.[0] ?? Number.POSITIVE_INFINITY) <= seq; next += 1)
       reached = Math.max(reached, sorted[next]?.[1] ?? 0);
     if (seq > reached && !leaves.has(leaf)) unnamed.push(seq);
   }
   if (unnamed.length === 0) return [];
   return [
-    `${naming('event', unnamed)}: without content, and no event of the file says that it was forgotten. Either a later event says so, which a newer file has, or it was blanked.`,
+    `${naming('event', unnamed)}: without content, and no event in the file records its deletion. Either a later event does (export a newer file), or someone blanked it.`,
   ];
 }
 
-/** Whether one of the bot's events says that the database was restored from an earlier state. */
-function saysPutBack({ content }: EventLine): boolean {
+/** Whether the event is the bot's record that the database was restored from an earlier state. */
+function isRestoreRecord({ content }: EventLine): boolean {
   if (content?.['kind'] === 'database_restored') return true;
   const { differences } = isJsonObject(content?.['data']) ? content['data'] : {};
   return (

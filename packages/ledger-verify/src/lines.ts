@@ -1,7 +1,10 @@
 import type { Json, JsonObject } from './canonical-json.ts';
 import { isJsonObject } from './canonical-json.ts';
 
-/** The lines of a stream, without line ends. @throws {TypeError} if it isn't UTF-8 */
+/**
+ * The lines of a stream, without line breaks.
+ * @throws {TypeError} if it isn't UTF-8
+ */
 export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let rest = '';
@@ -14,7 +17,10 @@ export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerato
   if (rest !== '') yield rest;
 }
 
-/** The object in a line. @returns undefined if there is none, or if readers could parse it differently */
+/**
+ * Parses the object on a line.
+ * @returns undefined if there is none, or if parsers could read it differently
+ */
 export function readObject(line: string): JsonObject | undefined {
   try {
     const value: Json = JSON.parse(line);
@@ -26,7 +32,7 @@ export function readObject(line: string): JsonObject | undefined {
   }
 }
 
-/** Whether a number is out of range, such as `1e400`: its canonical form would be `null`. */
+/** Whether a number is out of range, such as `1e400`. Its canonical form would be `null`. */
 function hasInfinity(value: Json): boolean {
   return typeof value === 'object' && value !== null
     ? Object.values(value).some(hasInfinity)

@@ -14,7 +14,7 @@ async function nodeHash({ sha256 }: Cryptography, left: Bytes, right: Bytes): Pr
   return sha256(concat(NODE, left, right));
 }
 
-/** The tree head over leaves, level by level: a node without a sibling moves up unchanged. */
+/** Calculates the tree head level by level. A node without a sibling moves up unchanged. */
 export async function treeHead(cryptography: Cryptography, leaves: readonly Bytes[]): Promise<Bytes> {
   let level = leaves;
   while (level.length > 1) {
@@ -29,7 +29,7 @@ export async function treeHead(cryptography: Cryptography, leaves: readonly Byte
   return level[0] ?? cryptography.sha256(new Uint8Array());
 }
 
-/** A leaf's position in a tree, and the sibling hashes on its way up. */
+/** The position of a leaf in a tree, and the sibling hashes on its path to the root. */
 export interface InclusionPath {
   readonly index: number;
   readonly size: number;
@@ -37,9 +37,8 @@ export interface InclusionPath {
 }
 
 /**
- * The tree head that a path leads to (RFC 9162, section 2.1.3.2, which specifies the verification that RFC 6962 leaves
- * open).
- * @returns undefined if the path fits no tree of that size
+ * The tree head that a path leads to (RFC 9162, section 2.1.3.2; RFC 6962 doesn't specify this).
+ * @returns undefined if the path doesn't fit a tree of that size
  */
 export async function headOfPath(
   cryptography: Cryptography,

@@ -17,7 +17,7 @@ interface Receipt {
 }
 
 /**
- * Verifies the receipt of one order: that each of its events is in the ledger, and that they are about its statement.
+ * Verifies the receipt of one order: each of its events must be in the ledger, and they must be about its statement.
  */
 export async function createReceiptCheck(
   header: Header,
@@ -34,7 +34,7 @@ export async function createReceiptCheck(
   };
   const checkSeals = await createSealCheck(header, known, cryptography, differences);
 
-  /** Lines of a kind must have increasing numbers without duplicates. */
+  /** The lines of a kind must have increasing numbers without duplicates. */
   function keep<Line>(lines: Map<number, Line>, n: number, line: Line, what: string, where: string): void {
     const last = [...lines.keys()].at(-1) ?? 0;
     if (lines.has(n)) differences.add('added', `${what} ${n} appears twice${where}`);
@@ -141,7 +141,7 @@ async function checkPaths(
   }
 }
 
-/** A matching known anchor. It dates a seal, and all earlier seals in the chain. */
+/** A known anchor that matches. It dates its seal and all earlier seals in the chain. */
 interface Witness {
   readonly seal: number;
   readonly to: number;
@@ -152,14 +152,14 @@ interface Witness {
 
 interface Witnessed {
   readonly newest: Report['anchored'];
-  /** By event number: the anchor that dates it. */
+  /** By event number, the anchor that dates the event. */
   readonly before: ReadonlyMap<number, string>;
   readonly proved: string[];
 }
 
 /**
- * The events that witnesses date. A witness dates a seal only if every seal between the two is in the file. Otherwise a
- * holder of the key could put a seal made today before one that was published long ago.
+ * The events that witnesses date. A witness dates a seal only if all seals between the two are in the file. Otherwise,
+ * the holder of the key could create a seal today and put it before one that was published long ago.
  * @param witnesses in the order of their seals
  */
 function witnessed({ paths, seals }: Receipt, witnesses: readonly Witness[]): Witnessed {
@@ -180,7 +180,7 @@ function witnessed({ paths, seals }: Receipt, witnesses: readonly Witness[]): Wi
   };
 }
 
-/** The note about events without a date, if others have one. */
+/** The note about events that have no date, if others have one. */
 function lateText(seqs: readonly number[], { before }: Witnessed): string[] {
   const late = seqs.filter((seq) => !before.has(seq));
   return before.size === 0 || late.length === 0
@@ -188,7 +188,6 @@ function lateText(seqs: readonly number[], { before }: Witnessed): string[] {
     : [`${naming('event', late)}: after every anchor that is known, so that none says anything of it.`];
 }
 
-/** Compares the anchors in the receipt with the hashes of its seals. */
 function checkAnchors(
   { anchors }: Receipt,
   hashes: ReadonlyMap<number, string>,
@@ -229,7 +228,7 @@ function checkOrder({ order }: Header, { events }: Receipt, differences: Differe
       ];
 }
 
-/** Compares the statement with the one that the events name. */
+/** Compares the statement with the one that the events refer to. */
 async function checkStatement(
   { order }: Header,
   { statements, events }: Receipt,
@@ -279,7 +278,7 @@ async function checkStatement(
   };
 }
 
-/** Compares the times of the requests with the one that was approved, if any. */
+/** Compares the times of the requests with the approved time, if there is one. */
 function checkTime(
   notBefore: Json | undefined,
   events: Iterable<EventLine>,
@@ -301,7 +300,7 @@ function checkTime(
   return [`It was approved to be sent at ${notBefore} or later.`];
 }
 
-/** Verifies the signatures of events, and whether their chains end in known roots. */
+/** Verifies the signatures of the events, and whether their chains end in known roots. */
 async function checkSignatures(
   { order }: Header,
   events: Iterable<EventLine>,
@@ -315,7 +314,7 @@ async function checkSignatures(
   const isWhole = all.every(({ content }) => content !== undefined);
   const revocations = all.flatMap((event) => revocationOf(event) ?? []);
   for (const event of all) {
-    // A revocation is about a key, not an order, so its signature doesn't matter.
+    // A revocation is about a key, not about an order, so its signature doesn't matter.
     const signed = revocationOf(event) === undefined && (await checkSignedEvent(event, cryptography, order));
     if (!signed) continue;
     for (const fault of signed.wrong)

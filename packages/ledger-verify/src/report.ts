@@ -1,6 +1,6 @@
 /**
- * Kinds of mismatches: changed, dropped, reordered or added; the beginning or the end is missing; or another key
- * signed.
+ * Kinds of mismatches: something was changed, dropped, reordered or added, the beginning or end is missing, or it was
+ * signed with another key.
  */
 export type DifferenceCode = 'changed' | 'dropped' | 'reordered' | 'added' | 'cut' | 'key';
 
@@ -12,12 +12,12 @@ export interface Difference {
 export interface Report {
   readonly verdict: 'proved' | 'differs' | 'cannot_tell';
   readonly file: 'ledger' | 'receipt' | undefined;
-  /** Fingerprint of the key that the file says signed it. */
+  /** Fingerprint of the key that signed the file, according to the file. */
   readonly key: string | undefined;
   readonly order: string | undefined;
   readonly events: { readonly from: number; readonly to: number; readonly count: number } | undefined;
   readonly seals: { readonly from: number; readonly to: number; readonly count: number } | undefined;
-  /** The newest matching anchor. */
+  /** The newest anchor that matches. */
   readonly anchored: { readonly seal: number; readonly to: number; readonly at: string } | undefined;
   readonly forgotten: readonly {
     readonly count: number;
@@ -25,26 +25,26 @@ export interface Report {
     readonly from: string;
     readonly to: string;
   }[];
-  /** Sentences: what is proved, and by what. */
+  /** Sentences that say what was verified, and how. */
   readonly proved: readonly string[];
   readonly differences: readonly Difference[];
-  /** Sentences: why a check wasn't possible, and what would allow it. */
+  /** Sentences that say why a check wasn't possible, and what would make it possible. */
   readonly unknown: readonly string[];
-  /** Sentences: what isn't proved although everything matches. */
+  /** Sentences that say what isn't verified although everything matches. */
   readonly notes: readonly string[];
 }
 
-/** An anchor: a seal's number, and the hash of its canonical form in hex. */
+/** An anchor: the number of a seal, and the hex hash of its canonical form. */
 export interface Anchor {
   readonly n: number;
   readonly hash: string;
 }
 
 export interface Known {
-  /** Fingerprint of the key that must have signed. */
+  /** Fingerprint of the key that must have signed the file. */
   readonly key: string | undefined;
   readonly anchors: readonly Anchor[];
-  /** Fingerprints of the passkeys that are roots of trust. */
+  /** Fingerprints of the passkeys that are the roots of trust. */
   readonly roots: readonly string[] | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface Differences {
   readonly all: readonly Difference[];
 }
 
-/** Limits memory for a file that is completely wrong. */
+/** Limits memory if a file is completely wrong. */
 const MAX_DIFFERENCES = 1_000;
 
 export function collectDifferences(): Differences {
@@ -96,10 +96,10 @@ const VERDICTS: Readonly<Record<Report['verdict'], string>> = {
   differs: 'NOT PROVED: something does not fit',
   cannot_tell: 'CANNOT TELL',
 };
-/** Only the first ones are shown, because one change has many consequences. */
+/** Only the first ones are shown, because a single change has many consequences. */
 const SHOWN = 20;
 
-/** A report in plain text, one line each. */
+/** A report as plain text, one line each. */
 export function reportLines({ verdict, proved, differences, unknown, notes }: Report): string[] {
   const rest = differences.length - SHOWN;
   const texts = [
@@ -110,6 +110,6 @@ export function reportLines({ verdict, proved, differences, unknown, notes }: Re
     ...proved.map((text) => `  ✓ ${text}`),
     ...notes.map((text) => `  - ${text}`),
   ];
-  // Text from the file must not start a line or move the cursor.
+  // Text from the file must not start a new line or move the cursor.
   return texts.map((text) => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '\uFFFD'));
 }

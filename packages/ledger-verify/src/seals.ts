@@ -7,10 +7,10 @@ export async function computeFingerprint({ sha256 }: Cryptography, spki: Bytes):
   return `SHA256:${toBase64Url(await sha256(spki))}`;
 }
 
-/** The newest matching anchor: everything before it existed when the seal was published. */
+/** The newest anchor that matches. Everything before it existed when the seal was published. */
 export interface Anchored {
   readonly seal: number;
-  /** The last event before it. */
+  /** The last event before the anchor. */
   readonly to: number;
   readonly at: string;
 }
@@ -18,18 +18,18 @@ export interface Anchored {
 export interface CheckedSeal {
   readonly n: number;
   readonly to: number;
-  /** SHA-256 of its canonical form. */
+  /** SHA-256 of the canonical form. */
   readonly hash: string;
 }
 
 export interface SealCheck {
-  /** @returns the input for the check of the next seal */
+  /** @returns the result, to be passed to the check of the next seal */
   check(seal: SealLine, before: CheckedSeal | undefined): Promise<CheckedSeal>;
-  /** Seals with matching anchors, in file order. */
+  /** Seals whose anchors match, in the order of the file. */
   readonly anchored: readonly Anchored[];
 }
 
-/** Checks every seal: its signer, its predecessor, and its anchors. */
+/** Checks each seal: its signer, its predecessor and its anchors. */
 export async function createSealCheck(
   { key, publicKey }: Header,
   known: Known,

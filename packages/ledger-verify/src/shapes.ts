@@ -1,15 +1,15 @@
-import { type Bytes, hashOfHex, ofBase64 } from './bytes.ts';
+import { type Bytes, decodeBase64, hashOfHex } from './bytes.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
 
-/* The lines of a ledger and of a receipt. A line with missing or unknown members is invalid. */
+/* Lines of a ledger or receipt. A line with missing or unknown members is invalid. */
 
 export interface Header {
   readonly kind: 'ledger' | 'receipt';
   /** Fingerprint of the key that signs seals. */
   readonly key: string;
-  /** Its SPKI. */
+  /** The public key in SPKI form. */
   readonly publicKey: Bytes;
-  /** Only in receipts. */
+  /** Set only in receipts. */
   readonly order: string | undefined;
 }
 
@@ -21,10 +21,10 @@ export interface ForgottenBy {
 export interface EventLine {
   readonly type: 'event';
   readonly seq: number;
-  /** Undefined if deleted. */
+  /** Undefined if the content was deleted. */
   readonly content: JsonObject | undefined;
   readonly forgotten: ForgottenBy | undefined;
-  /** The stored hash of deleted content. */
+  /** The stored hash of content that was deleted. */
   readonly leaf: Bytes | undefined;
 }
 
@@ -54,11 +54,11 @@ export interface StatementLine {
   readonly type: 'statement';
   /** Undefined if the bot no longer has it. */
   readonly statement: JsonObject | undefined;
-  /** Instead of the statement: the SHA-256 (hex) of its canonical form, according to the bot. */
+  /** Used instead of the statement: the SHA-256 of its canonical form in hex, according to the bot. */
   readonly hash: string | undefined;
 }
 
-/** The bot's record that a seal was published. It proves nothing, because the file's author wrote it. */
+/** The bot's record that a seal was published. It proves nothing, because the bot wrote the file. */
 export interface AnchorLine {
   readonly type: 'anchor';
   readonly n: number;
@@ -75,13 +75,13 @@ function hasExactly(object: JsonObject, names: readonly string[]): boolean {
   return Object.keys(object).length === names.length && names.every((name) => Object.hasOwn(object, name));
 }
 
-/** @returns undefined if it isn't a header; `version` for an unknown version */
+/** @returns undefined if it isn't a header; `version` if the version is unknown */
 export function readHeader(object: JsonObject): Header | 'version' | undefined {
   const { type, version, key, public: spki, order } = object;
   if (type !== 'ledger' && type !== 'receipt') return undefined;
   if (isCount(version) && version !== 1) return 'version';
   const names = ['type', 'version', 'key', 'public', ...(type === 'receipt' ? ['order'] : [])];
-  const publicKey = ofBase64(spki);
+  const publicKey = decodeBase64(spki);
   if (!hasExactly(object, names) || version !== 1 || typeof key !== 'string' || publicKey === undefined)
     return undefined;
   if (type === 'receipt' && typeof order !== 'string') return undefined;
@@ -135,7 +135,7 @@ function readSeal(object: JsonObject): SealLine | undefined {
   const { n, from, to, root, prev, at, signature, ...others } = object;
   if (Object.keys(others).length !== 1 || !isCount(n) || n === 0 || !isCount(from) || !isCount(to))
     return undefined;
-  const bytes = ofBase64(signature);
+  const bytes = decodeBase64(signature);
   if (from === 0 || to < from || bytes === undefined || typeof at !== 'string') return undefined;
   if (hashOfHex(root) === undefined || hashOfHex(prev) === undefined) return undefined;
   const { signature: _, ...unsigned } = object;

@@ -1,32 +1,34 @@
-import { type Bytes, concat, ofBase64Url, toBase64Url, toHex, utf8 } from './bytes.ts';
+import { type Bytes, concat, decodeBase64Url, toBase64Url, toHex, utf8 } from './bytes.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
 import type { Cryptography, SignatureAlgorithm } from './cryptography.ts';
 import { computeFingerprint } from './seals.ts';
 import type { EventLine } from './shapes.ts';
 
 /*
- * Approvals signed with passkeys (WebAuthn), and the chain of people who vouched for a passkey. Every signature comes
- * with its public key, so nothing else is needed to verify it.
+ * Approvals signed with passkeys (WebAuthn), and the chain of people who vouched for a passkey. Each signature comes
+ * with its public key, so it can be verified without other data.
  */
 
-/** The signatures of an event, verified. */
+/** The verified signatures of an event. */
 export interface SignedEvent {
-  /** A sentence: who signed what with which key, and which root vouched for it. */
+  /** A sentence that says who signed what with which key, and which root vouched for it. */
   readonly text: string;
-  /** Fingerprints: the signing key, then those that vouched for it, a root last. */
+  /** Fingerprints: the signing key first, then the keys that vouched for it. A root comes last. */
   readonly keys: readonly string[];
-  /** It is an approval, so it comes with its chain. */
+  /** Whether it is an approval, which comes with its chain. */
   readonly isOfOrder: boolean;
   /** Sentences about faults. */
   readonly wrong: readonly string[];
 }
 
-/** Offsets in the authenticator data: WebAuthn, section 6.1. */
+/** Offsets in the authenticator data (WebAuthn, section 6.1). */
 const RP_ID_HASH_BYTES = 32;
 const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;
 
-/** Prefixes of public keys in hex: the identifiers of RFC 8410, RFC 5480 and RFC 3279 after the sequence headers. */
+/**
+ * Prefixes of public keys in hex: the sequence headers, followed by the identifiers of RFC 8410, RFC 5480 and RFC 3279.
+ */
 const KEY_KINDS: readonly (readonly [RegExp, SignatureAlgorithm])[] = [
   [/^302a300506032b6570/, { name: 'Ed25519' }],
   [
@@ -45,10 +47,10 @@ function textOf(value: Json | undefined): string {
 }
 
 function bytesOf(value: Json | undefined): Bytes {
-  return ofBase64Url(value) ?? new Uint8Array();
+  return decodeBase64Url(value) ?? new Uint8Array();
 }
 
-/** The faults of one signature; empty if it is valid. */
+/** The faults of a signature. Empty if it is valid. */
 async function findFaults(assertion: JsonObject, cryptography: Cryptography): Promise<string[]> {
   const key = textOf(assertion['key']);
   const publicKey = bytesOf(assertion['publicKey']);
@@ -92,9 +94,9 @@ function readClientData(bytes: Bytes): JsonObject {
 }
 
 /**
- * Verifies an event's own signature, and the chain that vouches for its key.
- * @param order the order that it must be about; undefined for any
- * @returns undefined if the event has none
+ * Verifies the signature of an event, and the chain that vouches for its key.
+ * @param order the order that the signature must be about; undefined for any
+ * @returns undefined if the event has no signature
  */
 export async function checkSignedEvent(
   { content }: EventLine,
@@ -135,7 +137,7 @@ export async function checkSignedEvent(
 }
 
 /**
- * The end of a sentence about a signature whose chain doesn't end in a root; undefined if it does, or if no roots were
+ * The end of a sentence about a signature whose chain doesn't end in a root. Undefined if it does, or if no roots were
  * given.
  */
 export function otherRoot({ keys }: SignedEvent, roots: readonly string[] | undefined): string | undefined {
@@ -148,12 +150,13 @@ export function otherRoot({ keys }: SignedEvent, roots: readonly string[] | unde
 export interface Revocation {
   readonly key: string;
   readonly seq: number;
-  /** The end of a sentence: who revoked it, when. */
+  /** The end of a sentence: who revoked the key, and when. */
   readonly text: string;
 }
 
 /**
- * Reads an event as a revocation. It needs no signature: an attacker who could forge one could also stop the bot.
+ * Reads an event as a revocation. A revocation needs no signature, because an attacker who could forge one could also
+ * stop the bot.
  * @returns undefined for other events
  */
 export function revocationOf({ seq, content }: EventLine): Revocation | undefined {
@@ -166,7 +169,7 @@ export function revocationOf({ seq, content }: EventLine): Revocation | undefine
   return { key: textOf(id), seq, text: `revoked ${why} at ${textOf(content['at'])} (event ${seq})` };
 }
 
-/** Checks that an approval is signed over the statement and order it belongs to. */
+/** Checks that the signature of an approval covers its statement and order. */
 async function approvalFaults(
   data: JsonObject,
   challenge: JsonObject,

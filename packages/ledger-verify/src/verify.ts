@@ -18,7 +18,7 @@ function cannotTell(why: string): Report {
 
 /**
  * Verifies a ledger or a receipt.
- * @param pieces the file's bytes
+ * @param pieces the bytes of the file
  */
 export async function verify(
   pieces: AsyncIterable<Uint8Array>,
@@ -41,7 +41,7 @@ export async function verify(
       );
     return await verifyLines(header, lines, known, cryptography, differences);
   } catch (error) {
-    // `TextDecoder` throws this for invalid bytes.
+    // `TextDecoder` throws this if bytes are invalid.
     if (!(error instanceof TypeError)) throw error;
     differences.add('changed', 'the file has bytes that are no text (UTF-8)');
     return { ...NOTHING, verdict: 'differs', differences: differences.all, unknown: [] };
@@ -74,7 +74,7 @@ async function verifyLines(
     order: header.order,
     verdict: fits ? (found.unknown.length === 0 ? 'proved' : 'cannot_tell') : 'differs',
     differences: differences.all,
-    // Valid only if everything matches.
+    // Counts as verified only if everything matches.
     proved: fits ? found.proved : [],
     notes: [
       ...(fits
@@ -96,10 +96,10 @@ function forgottenTexts(forgotten: Report['forgotten'], kind: Header['kind']): s
 
 function forgottenText({ count, by, from, to }: Report['forgotten'][number]): string {
   const when = from === to ? `at ${from}` : `between ${from} and ${to}`;
-  return `The content of ${count} ${count === 1 ? 'event' : 'events'} was forgotten by ${by} ${when}: their hashes are still there, and what was signed in it cannot be verified any more.`;
+  return `The content of ${count} ${count === 1 ? 'event' : 'events'} was deleted by ${by} ${when}. ${count === 1 ? 'Its hash is' : 'Their hashes are'} still there, but signatures in it can no longer be verified.`;
 }
 
-/** Notes for a file that was checked without outside facts. */
+/** Notes for a file that was checked without known keys or anchors. */
 function outsideText(known: Known, { anchored }: Pick<Report, 'anchored'>): string[] {
   const isDated = anchored !== undefined;
   return [

@@ -270,7 +270,7 @@ describe('a ledger', () => {
     expect(report.verdict).toBe('cannot_tell');
     expect(report.forgotten).toEqual([expect.objectContaining({ count: 10, by: 'operator' })]);
     expect(report.unknown.join('\n')).toMatch(
-      /^events \d+(, \d+){9}: without content, and no event of the file/,
+      /^events \d+(, \d+){9}: without content, and no event in the file/,
     );
     // A leaf that isn't the sealed one.
     const at = lineOf((EVENTS / 10) * 3);

@@ -1,6 +1,6 @@
 import { TOTP, Secret as TotpSecret } from 'otpauth';
 import type { UserRecord } from './model.ts';
-import type { Caller, Desk } from './operations/caller.ts';
+import type { Caller, ServiceState } from './operations/caller.ts';
 import { Refusal } from './refusal.ts';
 
 /** The credentials in a request (service API, Authentication). */
@@ -16,7 +16,7 @@ export type Claim =
       readonly way: 'trusted_application';
       readonly uuid: string;
       readonly password: string;
-      /** Only over XML. */
+      /** In XML requests only. */
       readonly application?: string;
     }
   | { readonly way: 'session'; readonly id: string };
@@ -28,30 +28,33 @@ export function isUuid(text: string): boolean {
 }
 
 /**
- * Admits a request. Accepting a token uses it up, so this is called once per request.
- * @throws {Refusal} 401 when the claim is wrong, 403 for a two-factor user over JSON
+ * Authenticates a request. Accepting a token uses it up, so this must be called once per request.
+ * @throws {Refusal} 401 if the credentials are wrong, 403 for a two-factor user over JSON
  */
-export function admit(desk: Desk, claim: Claim, via: 'json' | 'xml'): Caller {
+export function admit(service: ServiceState, claim: Claim, via: 'json' | 'xml'): Caller {
   switch (claim.way) {
     case 'session':
-      return admitSession(desk, claim.id, via);
+      return admitSession(service, claim.id, via);
     case 'trusted_application':
-      return admitApplication(desk, claim);
+      return admitApplication(service, claim);
     case 'credentials':
-      return admitUser(desk, claim, via);
+      return admitUser(service, claim, via);
   }
 }
 
-function admitSession(desk: Desk, id: string, via: 'json' | 'xml'): Caller {
-  const session = desk.sessions.find(id, via);
-  const user = session === undefined ? undefined : desk.state.user(session.user, session.context);
+function admitSession(service: ServiceState, id: string, via: 'json' | 'xml'): Caller {
+  const session = service.sessions.find(id, via);
+  const user = session === undefined ? undefined : service.state.user(session.user, session.context);
   if (user === undefined) throw new Refusal('unauthenticated', 'the session is unknown or has ended');
   return callerOf(user);
 }
 
-function admitApplication(desk: Desk, claim: Extract<Claim, { way: 'trusted_application' }>): Caller {
-  const known = desk.state.trustedApplication(claim.uuid);
-  const user = known === undefined ? undefined : desk.state.user(known.user, known.context);
+function admitApplication(
+  service: ServiceState,
+  claim: Extract<Claim, { way: 'trusted_application' }>,
+): Caller {
+  const known = service.state.trustedApplication(claim.uuid);
+  const user = known === undefined ? undefined : service.state.user(known.user, known.context);
   const named = claim.application === undefined || claim.application === known?.application;
   if (known === undefined || user === undefined || !named || known.password !== claim.password) {
     throw new Refusal('unauthenticated', 'the trusted application is unknown or its password is wrong');
@@ -59,8 +62,12 @@ function admitApplication(desk: Desk, claim: Extract<Claim, { way: 'trusted_appl
   return callerOf(user);
 }
 
-function admitUser(desk: Desk, claim: Extract<Claim, { way: 'credentials' }>, via: 'json' | 'xml'): Caller {
-  const user = desk.state.user(claim.user, claim.context);
+function admitUser(
+  service: ServiceState,
+  claim: Extract<Claim, { way: 'credentials' }>,
+  via: 'json' | 'xml',
+): Caller {
+  const user = service.state.user(claim.user, claim.context);
   if (user === undefined || user.password !== claim.password) {
     throw new Refusal('unauthenticated', `the user, the password or the context ${claim.context} is wrong`);
   }
@@ -71,15 +78,15 @@ function admitUser(desk: Desk, claim: Extract<Claim, { way: 'credentials' }>, vi
   if (via === 'json') {
     throw new Refusal('forbidden', `${user.user} is a two-factor user, which only the XML interface lets in`);
   }
-  useToken(desk, user, user.totpSecret, claim.token);
+  useToken(service, user, user.totpSecret, claim.token);
   return callerOf(user);
 }
 
-function useToken(desk: Desk, user: UserRecord, secret: string, token: string | undefined): void {
+function useToken(service: ServiceState, user: UserRecord, secret: string, token: string | undefined): void {
   if (token === undefined)
     throw new Refusal('unauthenticated', `token: ${user.user} needs a two-factor token`);
   const totp = new TOTP({ secret: TotpSecret.fromBase32(secret) });
-  const now = desk.clock.real();
+  const now = service.clock.real();
   const delta = totp.validate({ token, timestamp: now, window: 1 });
   if (delta === null) throw new Refusal('unauthenticated', 'token: wrong or run out');
   const step = totp.counter({ timestamp: now }) + delta;
@@ -87,7 +94,7 @@ function useToken(desk: Desk, user: UserRecord, secret: string, token: string | 
     throw new Refusal('unauthenticated', 'token: used before; wait for the next one');
   }
   user.lastTotpStep = step;
-  desk.state.changed();
+  service.state.changed();
 }
 
 function callerOf(user: UserRecord): Caller {

@@ -1,20 +1,20 @@
 /**
- * The accounts of a new sandbox. They aren't secret: they give access to a service that runs on one machine and owns
- * nothing.
+ * Accounts of a new sandbox. They aren't secret, because the sandbox runs only on this machine and controls nothing
+ * real.
  */
 export const SANDBOX_ACCOUNTS = {
   alice: { user: 'alice', context: 4, password: 'alice-sandbox-password' },
   /** The same person in the demo system. */
   aliceDemoSystem: { user: 'alice', context: 1, password: 'alice-sandbox-password' },
   bob: { user: 'bob', context: 4, password: 'bob-sandbox-password' },
-  /** Two-factor: XML interface only, with a token made from `totpSecret` (base32, RFC 6238 defaults). */
+  /** Two-factor user, for the XML interface only. Tokens are made from `totpSecret` (base32, defaults of RFC 6238). */
   tina: {
     user: 'tina',
     context: 4,
     password: 'tina-sandbox-password',
     totpSecret: 'ONQW4ZDCN54C25DXN4WWMYLDORXXELJR',
   },
-  /** A sub-user of alice, for tests with sub-users of a sub-user. */
+  /** A sub-user of alice, to test sub-users of a sub-user. */
   frontdesk: { user: 'frontdesk', context: 4, password: 'frontdesk-sandbox-password' },
   trustedApplication: {
     uuid: '5a1c7d52-6f0e-4c1b-9d53-0f3c2b7e9a41',
@@ -23,10 +23,10 @@ export const SANDBOX_ACCOUNTS = {
   },
 } as const;
 
-/** Another customer's domain, for trying a transfer. */
+/** A domain of another customer, to try a transfer. */
 export const SANDBOX_TRANSFER = { name: 'bistro.rest', authCode: 'sandbox-auth-code' } as const;
 
-/** Contacts that every seeded account may use as owner, admin and tech. */
+/** Contacts that all seeded accounts may use as owner, admin and tech contact. */
 export const SANDBOX_CONTACTS = [1001, 1002, 1003, 1004] as const;
 
 /** Nameservers of the seeded domains. */

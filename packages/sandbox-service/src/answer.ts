@@ -29,8 +29,8 @@ export function userNotified(user: string, context: number): Notice {
 }
 
 /**
- * Success codes. Those of the domain tasks aren't documented; the sandbox invents them in the documented form, `S` and
- * digits.
+ * Success codes. Those of domain tasks aren't documented, so the sandbox uses invented codes in the documented form:
+ * `S` and digits.
  */
 export const SUCCESS = {
   'session.create': { code: 'S1321001', text: 'The session was created.' },

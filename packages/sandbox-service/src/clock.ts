@@ -1,14 +1,14 @@
 /**
- * The sandbox's two clocks. Sessions, two-factor tokens and the request log use the real one, like the client. Domains,
- * orders and the registry use the shifted one, so that a demo can skip years.
+ * The two clocks of the sandbox. Sessions, two-factor tokens and the request log use the real clock, like the client.
+ * Domains, orders and the registry use the shifted clock, so that a demo can skip years.
  */
 export interface SandboxClock {
-  /** Milliseconds since the epoch, not shifted. */
+  /** Milliseconds since the epoch, without the offset. */
   real(): number;
-  /** Milliseconds since the epoch as the registry sees them: real time and the offset. */
+  /** The registry's time: milliseconds since the epoch, with the offset. */
   registry(): number;
   readonly offset: number;
-  /** Sets the registry's absolute offset from real time. */
+  /** Sets the offset of the registry's clock from the real clock. */
   setOffset(ms: number): void;
 }
 
@@ -30,7 +30,7 @@ export function createClock(now: () => number): SandboxClock {
 export const MINUTE = 60_000;
 export const DAY = 24 * 60 * MINUTE;
 
-/** The same day and time `years` later; 29 February becomes 28 February in a year without one. */
+/** The same day and time `years` later. 29 February becomes 28 February if necessary. */
 export function addYears(time: number, years: number): number {
   const date = new Date(time);
   const month = date.getUTCMonth();

@@ -4,7 +4,7 @@ import { bite, type Sent, sendAnswer } from './fault-answers.ts';
 import type { Faults, RequestInterface } from './faults.ts';
 import { type Incoming, type Plan, readBody } from './incoming.ts';
 import { jsonRefusal, planJson } from './json/interface.ts';
-import type { Desk } from './operations/caller.ts';
+import type { ServiceState } from './operations/caller.ts';
 import { planRdap, rdapError } from './rdap.ts';
 import { describeRequest, type Recorder } from './recorder.ts';
 import { Refusal, type RefusedWith } from './refusal.ts';
@@ -12,12 +12,12 @@ import { type Rudeness, rudely } from './rude.ts';
 import { planXml, xmlRefusal } from './xml/interface.ts';
 
 /**
- * One request from its first byte to its response: it is read, parsed, logged, and then carried out or answered with a
- * fault.
+ * Handles a request from its first byte to its response: it is read, parsed, logged, and then carried out or answered
+ * with a fault.
  */
 
 export interface Sandbox {
-  readonly desk: Desk;
+  readonly service: ServiceState;
   readonly recorder: Recorder;
   readonly faults: Faults;
   readonly rude: Rudeness;
@@ -25,7 +25,7 @@ export interface Sandbox {
   readonly origin: string;
 }
 
-/** The functions of an interface that handle one request. */
+/** The functions of an interface that handle a request. */
 interface Counter {
   readonly via: RequestInterface | 'unknown';
   plan(incoming: Incoming): Plan;
@@ -45,10 +45,10 @@ export async function exchange(
   if (refusal?.httpStatus === 413) response.setHeader('connection', 'close');
 
   const plan = refusal === undefined ? counter.plan(incoming) : refusedPlan(() => counter.refuse(refusal));
-  const at = sandbox.desk.clock.real();
+  const at = sandbox.service.clock.real();
   const recorded = recorder.add({
     at,
-    ...describeRequest(counter.via, incoming, plan, sandbox.desk.sessions),
+    ...describeRequest(counter.via, incoming, plan, sandbox.service.sessions),
   });
   const carryOut = (): Answer => {
     const answer = plan.run();
@@ -79,7 +79,7 @@ export async function exchange(
   }
 }
 
-/** An unreadable request is refused, and logged without its body. */
+/** A request that can't be read is refused, and logged without its body. */
 async function read(
   request: IncomingMessage,
   path: string,
@@ -101,7 +101,7 @@ async function read(
   }
 }
 
-/** Protects against web pages that reach the sandbox under their own host name. */
+/** Protects against web pages whose own host name resolves to the sandbox. */
 function isLoopback(host: string | undefined): boolean {
   return /^(?:127\.0\.0\.1|localhost)(?::[0-9]+)?$/.test(host ?? '');
 }
@@ -110,24 +110,24 @@ function refusedPlan(run: () => Answer): Plan {
   return { task: null, name: null, claim: null, loggedBody: null, run };
 }
 
-function counterFor({ desk, origin }: Sandbox, path: string): Counter {
+function counterFor({ service, origin }: Sandbox, path: string): Counter {
   if (path === '/xml') {
     return {
       via: 'xml',
-      plan: (incoming) => planXml(desk, incoming),
-      refuse: (refusal) => xmlRefusal(desk, refusal),
+      plan: (incoming) => planXml(service, incoming),
+      refuse: (refusal) => xmlRefusal(service, refusal),
     };
   }
   if (path.startsWith('/rdap/')) {
     return {
       via: 'rdap',
-      plan: (incoming) => planRdap(desk, incoming, path.slice('/rdap'.length), origin),
+      plan: (incoming) => planRdap(service, incoming, path.slice('/rdap'.length), origin),
       refuse: (refusal) => rdapError(refusal.httpStatus ?? 400, refusal.message),
     };
   }
-  const refuse = (refusal: RefusedWith): Answer => jsonRefusal(desk, refusal);
+  const refuse = (refusal: RefusedWith): Answer => jsonRefusal(service, refusal);
   if (path.startsWith('/v1/')) {
-    return { via: 'json', plan: (incoming) => planJson(desk, incoming, path.slice('/v1'.length)), refuse };
+    return { via: 'json', plan: (incoming) => planJson(service, incoming, path.slice('/v1'.length)), refuse };
   }
   const unknown = new Refusal('not_found', `there is no resource ${path}`);
   return { via: 'unknown', plan: () => refusedPlan(() => refuse(unknown)), refuse };

@@ -22,7 +22,7 @@ export interface Bite {
   readonly refuse: (refusal: RefusedWith) => Answer;
 }
 
-/** The sent response; null if no status line, or no readable envelope, was sent. */
+/** The response that was sent. Null if no status line, or no readable envelope, was sent. */
 export interface Sent {
   readonly status: number | null;
   readonly code: string | null;
@@ -37,7 +37,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer | RudeAnswer
   return { status: answer.httpStatus, code: answer.code };
 }
 
-/** Applies a fault to one request. Resolves when nothing more will be sent. */
+/** Applies a fault to a request. Resolves when nothing more will be sent. */
 export async function bite({ fault, via, response, carryOut, refuse }: Bite): Promise<Sent> {
   if (fault.kind === 'slow') return sendLate(response, fault.delayMs, isCarriedOut(fault), carryOut);
   const answer = isCarriedOut(fault)
@@ -89,11 +89,11 @@ export async function bite({ fault, via, response, carryOut, refuse }: Bite): Pr
     case 'huge':
       return sendHuge(response, answer, via, fault.bytes ?? HUGE_BYTES);
     case 'doctype':
-      return unreadable(sendAnswer(response, { ...answer, body: withDoctype(answer.body) }));
+      return unreadable(sendAnswer(response, { ...answer, body: addDoctype(answer.body) }));
     case 'wrong_type':
       return unreadable(sendAnswer(response, { ...answer, httpStatus: 200, body: WRONG_TYPE[via] }));
     case 'other_status':
-      return sendAnswer(response, withStatus(answer, fault));
+      return sendAnswer(response, replaceStatus(answer, fault));
     case 'refuse':
       return sendAnswer(
         response,
@@ -114,8 +114,8 @@ const WRONG_TYPE: Record<RequestInterface, string> = {
   rdap: '{"objectClassName":"domain","events":{"expiration":7}}',
 };
 
-/** The sandbox always formats the status in the same way, so its first code and type can be found as text. */
-function withStatus(answer: Answer, { code, type }: { code?: string; type?: string }): Answer {
+/** The sandbox always formats the status in the same way, so its first code and type can be found in the text. */
+function replaceStatus(answer: Answer, { code, type }: { code?: string; type?: string }): Answer {
   const put = (body: string, name: string, value: string | undefined): string =>
     value === undefined
       ? body
@@ -125,7 +125,7 @@ function withStatus(answer: Answer, { code, type }: { code?: string; type?: stri
   return { ...answer, body: put(put(answer.body, 'code', code), 'type', type), code: code ?? answer.code };
 }
 
-function withDoctype(xml: string): string {
+function addDoctype(xml: string): string {
   const doctype = '<!DOCTYPE response [<!ENTITY more "more">]>';
   return xml.replace(/^(<\?xml[^>]*\?>)?/, (declaration) => `${declaration}${doctype}`);
 }
@@ -193,7 +193,7 @@ async function sendHuge(
   return { status: answer.httpStatus, code: null };
 }
 
-/** A signal that aborts once the client has gone. */
+/** A signal that aborts when the client has disconnected. */
 function closing(response: ServerResponse): AbortSignal {
   const closed = new AbortController();
   if (response.destroyed) closed.abort();
@@ -201,7 +201,7 @@ function closing(response: ServerResponse): AbortSignal {
   return closed.signal;
 }
 
-/** Waits, but no longer than the client does. */
+/** Waits, but only until the client disconnects. */
 async function pause(ms: number, closed: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal: closed }).catch(unlessClosed(closed));
 }

@@ -1,6 +1,6 @@
 import type { SandboxTask } from './tasks.ts';
 
-/** The requests that a fault affects; all given fields must match. */
+/** Which requests a fault affects. All given fields must match. */
 interface FaultMatch {
   readonly task?: SandboxTask;
   /** The domain, redirect source, contact id or user that the request is about. */
@@ -14,16 +14,16 @@ export type RequestInterface = 'json' | 'xml' | 'rdap';
 
 interface FaultBase {
   readonly match?: FaultMatch;
-  /** How many requests it affects; by default all, until it is cleared. */
+  /** Number of requests to affect. Default: all, until the fault is cleared. */
   readonly times?: number;
-  /** Whether the task is carried out before the fault. Each kind has its own default. */
+  /** Whether the task is carried out before the fault occurs. The default depends on the kind. */
   readonly carriedOut?: boolean;
 }
 
 /** A failure between the client and the service. */
 export type Fault = FaultBase &
   (
-    | /** No answer, ever; the connection stays open. Default: not carried out. */ { readonly kind: 'hang' }
+    | /** No response; the connection stays open. Default: not carried out. */ { readonly kind: 'hang' }
     | /** The connection is lost before anything is done. Never carried out. `reset` sends a TCP reset. */ {
         readonly kind: 'drop_before';
         readonly reset?: boolean;
@@ -51,23 +51,23 @@ export type Fault = FaultBase &
         readonly kind: 'redirect_307';
         readonly location?: string;
       }
-    | /** The right answer, a byte every `everyMs` (100). Default: carried out. */ {
+    | /** The correct response, one byte every `everyMs` (100). Default: carried out. */ {
         readonly kind: 'trickle';
         readonly everyMs?: number;
       }
-    | /** An answer that goes on for `bytes` (50 MB). Default: carried out. */ {
+    | /** A response of `bytes` (50 MB). Default: carried out. */ {
         readonly kind: 'huge';
         readonly bytes?: number;
       }
-    | /** XML only: the right answer with a document type in front. Default: carried out. */ {
+    | /** XML only: the correct response after a document type. Default: carried out. */ {
         readonly kind: 'doctype';
       }
-    | /** The right answer, `delayMs` late. Default: carried out at once. */ {
+    | /** The correct response after `delayMs`. Default: carried out immediately. */ {
         readonly kind: 'slow';
         readonly delayMs: number;
       }
-    | /** A readable answer of the wrong types. Default: carried out. */ { readonly kind: 'wrong_type' }
-    | /** The right answer with another status code or type. Default: carried out. */ {
+    | /** A readable response with wrong types. Default: carried out. */ { readonly kind: 'wrong_type' }
+    | /** The correct response with another status code or type. Default: carried out. */ {
         readonly kind: 'other_status';
         readonly code?: string;
         readonly type?: string;
@@ -76,7 +76,7 @@ export type Fault = FaultBase &
         readonly kind: 'refuse';
         readonly code: string;
         readonly text: string;
-        /** 400 over JSON, 200 over XML when not given. */
+        /** Default: 400 over JSON, 200 over XML. */
         readonly httpStatus?: number;
       }
     | /** RDAP only: no such domain, or an expiry that isn’t a date. */ {
@@ -132,7 +132,7 @@ export interface FaultTarget {
   readonly ctid: string | null;
 }
 
-/** The first active fault that matches a request is applied. */
+/** If several active faults match a request, the first one is applied. */
 export class Faults {
   #faults: { readonly fault: Fault; left: number }[] = [];
 
@@ -148,7 +148,7 @@ export class Faults {
     return this.#faults.map((one) => one.fault);
   }
 
-  /** The fault for this request, counted as used. */
+  /** The fault for this request. Counts as one use. */
   take(target: FaultTarget): Fault | undefined {
     const found = this.#faults.find((one) => fits(one.fault, target));
     if (found === undefined) return undefined;

@@ -6,7 +6,7 @@ import type { SandboxTask } from './tasks.ts';
 
 export interface Incoming {
   readonly method: string;
-  /** As sent, percent-encoded, without the query. */
+  /** As sent: percent-encoded, without the query. */
   readonly path: string;
   /** The query without its question mark. */
   readonly query: URLSearchParams;
@@ -14,13 +14,13 @@ export interface Incoming {
   readonly body: Uint8Array;
 }
 
-/** A request that an interface has parsed; `run` carries it out and also answers with refusals. */
+/** A request that an interface has parsed. `run` carries it out, and also returns refusals. */
 export interface Plan {
   readonly task: SandboxTask | null;
   /** The domain, redirect source, contact id or user that the request is about. */
   readonly name: string | null;
   readonly claim: Claim | null;
-  /** The body for the log: parsed where possible, with secrets masked. */
+  /** The body for the log, parsed if possible, with secrets masked. */
   readonly loggedBody: unknown;
   readonly run: () => Answer;
 }
@@ -29,8 +29,8 @@ const BODY_LIMIT = 1024 * 1024;
 
 /**
  * Reads the body.
- * @throws {Refusal} 413 beyond 1 MB
- * @throws the connection's error when it ends early
+ * @throws {Refusal} 413 if it is longer than 1 MB
+ * @throws the connection's error if it ends too early
  */
 export async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
@@ -44,7 +44,7 @@ export async function readBody(request: IncomingMessage): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** @throws {Refusal} 400 when the body isn't UTF-8 */
+/** @throws {Refusal} 400 if the body isn't UTF-8 */
 export function bodyText(body: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
@@ -53,7 +53,7 @@ export function bodyText(body: Uint8Array): string {
   }
 }
 
-/** @throws {Refusal} 415 when the content type isn't one of `types`, with UTF-8 as the only charset */
+/** @throws {Refusal} 415 unless the content type is one of `types`; UTF-8 is the only charset allowed */
 export function checkContentType(incoming: Incoming, types: readonly string[]): void {
   const [type = '', ...parameters] = (incoming.headers['content-type'] ?? '').toLowerCase().split(/\s*;\s*/);
   if (!types.includes(type) || parameters.some((one) => !/^charset="?utf-8"?$/.test(one))) {

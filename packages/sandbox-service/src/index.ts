@@ -10,5 +10,12 @@ export { type Fault, type FaultKind, isCarriedOut } from './faults.ts';
 export type { RecordedRequest } from './recorder.ts';
 export type { RegistryPatch } from './registry-script.ts';
 export { type SandboxService, type SandboxServiceOptions, startSandboxService } from './server.ts';
-export { botchedMove, lapsedDelegation, type Scene, type StoryStep, setScene, theft } from './stories.ts';
+export {
+  failedMove as botchedMove,
+  lapsedDelegation,
+  type StoryContext as Scene,
+  type StoryStep,
+  setUpStory as setScene,
+  theft,
+} from './stories.ts';
 export type { SandboxTask, ServiceTask } from './tasks.ts';

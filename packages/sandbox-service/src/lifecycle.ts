@@ -3,7 +3,7 @@ import type { DomainRecord } from './model.ts';
 
 /**
  * The lifecycle of a domain (service API, Domain lifecycle in the .rest zone, and Limits). Pure. Other zones have the
- * same periods here, because no other profile is documented.
+ * same periods in the sandbox, because no other profile is documented.
  */
 
 const TRANSFER_DAYS = 5;
@@ -15,7 +15,7 @@ export const MAX_YEARS = 10;
 
 export type DomainStatus = 'registered' | 'auto_renew_grace' | 'redemption' | 'pending_delete';
 
-/** The status of a domain after {@link settleDomain} at `now`. */
+/** The status of a domain after {@link settleDomain} with the same `now`. */
 export function statusOf(domain: DomainRecord, now: number): DomainStatus {
   if (domain.deletedAt !== undefined) {
     return now < domain.deletedAt + REDEMPTION_DAYS * DAY ? 'redemption' : 'pending_delete';
@@ -29,8 +29,8 @@ export function isTransferLocked(domain: DomainRecord, now: number): boolean {
 
 /**
  * Updates a domain to `now`: completes a pending transfer, makes the automatic renewal final after its grace period,
- * releases a deleted name.
- * @returns the domain at `now` (the same object if nothing happened), or undefined once released
+ * and releases a deleted name.
+ * @returns the domain at `now` (the same object if nothing happened), or undefined if it has been released
  */
 export function settleDomain(domain: DomainRecord, now: number): DomainRecord | undefined {
   let settled = domain;
@@ -56,7 +56,7 @@ export function settleDomain(domain: DomainRecord, now: number): DomainRecord | 
   return settled;
 }
 
-/** A transfer renews by one year, but never beyond the longest period. */
+/** A transfer renews by one year, but not beyond the longest period. */
 function cappedRenewal(expires: number, now: number): number {
   return Math.max(expires, Math.min(addYears(expires, 1), addYears(now, MAX_YEARS)));
 }
@@ -65,7 +65,7 @@ export function transferCompletesAt(now: number): number {
   return now + TRANSFER_DAYS * DAY;
 }
 
-/** The expiry of a restored domain: years are added until it is in the future. */
+/** The expiry after a restore. Years are added until it is in the future. */
 export function expiryAfterRestore(expires: number, now: number): number {
   let restored = expires;
   while (restored <= now) restored = addYears(restored, 1);

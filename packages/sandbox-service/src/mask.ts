@@ -5,7 +5,7 @@ export const MASK = '[secret]';
 const SECRET_NAMES = new Set(['password', 'auth', 'token', 'hash', 'authinfo', 'totpsecret']);
 const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie', 'x-service-sessionid']);
 
-/** A parsed JSON body with the values of secret keys replaced. */
+/** Replaces the values of secret keys in a parsed JSON body. */
 export function maskJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(maskJson);
   if (typeof value !== 'object' || value === null) return value;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
 /**
- * The sandbox's stored data. The schemas also describe the state file. Times are milliseconds since the epoch.
- * Everything belongs to a context, and contexts are separate: context 1 is the demo system, the others are live. Within
- * a context, users of the same group share domains, contacts and redirects.
+ * The sandbox's stored data. The schemas also describe the state file. Times are in milliseconds since the epoch.
+ * Everything belongs to a context, and contexts are separate. Context 1 is the demo system; the others are live. Within
+ * a context, the users of a group share domains, contacts and redirects.
  */
 
 const user = z.strictObject({
@@ -16,9 +16,9 @@ const user = z.strictObject({
   substatus: z.int(),
   language: z.string(),
   owner: z.strictObject({ user: z.string(), context: z.int() }),
-  /** Base32 shared secret of a two-factor user. */
+  /** The shared secret of a two-factor user, in base32. */
   totpSecret: z.string().optional(),
-  /** Time step of the last token that was accepted; it and older ones are refused (RFC 6238, section 5.2). */
+  /** The time step of the last accepted token. This step and earlier ones are refused (RFC 6238, section 5.2). */
   lastTotpStep: z.int().optional(),
 });
 export type UserRecord = z.infer<typeof user>;
@@ -54,10 +54,10 @@ const domain = z.strictObject({
   techc: z.int(),
   nameServers: z.array(z.string()),
   authCode: z.string(),
-  /** No transfers before this time. */
+  /** Transfers are refused until this time. */
   transferLockUntil: z.number().optional(),
   deletedAt: z.number().optional(),
-  /** When it was last transferred from another customer. */
+  /** When the domain was last transferred from another customer. */
   transferredAt: z.number().optional(),
   pendingTransfer: pendingTransfer.optional(),
 });
@@ -115,7 +115,7 @@ const prereg = z.strictObject({
 });
 export type PreregRecord = z.infer<typeof prereg>;
 
-/** One chargeable task that was carried out. */
+/** A chargeable task that was carried out. */
 const charge = z.strictObject({
   at: z.number(),
   task: z.enum(['domain.create', 'domain.transfer', 'domain.renew', 'domain.restore']),
@@ -129,7 +129,7 @@ export type Charge = z.infer<typeof charge>;
 
 export const stateSchema = z.strictObject({
   version: z.literal(1),
-  /** The last port, so that stored URLs still work after a restart. */
+  /** The port of the last run, so that stored URLs still work after a restart. */
   port: z.int().optional(),
   nextTransaction: z.int(),
   users: z.array(user),

@@ -5,7 +5,10 @@ import { type StateData, stateSchema } from './model.ts';
 
 const DEBOUNCE_MS = 150;
 
-/** @returns the saved state, or undefined if there is no file yet. @throws if the file isn't a sandbox's state */
+/**
+ * @returns the saved state, or undefined if there is no file yet
+ * @throws if the file isn't the state of a sandbox
+ */
 export async function loadState(file: string): Promise<StateData | undefined> {
   let text: string;
   try {
@@ -22,8 +25,8 @@ export async function loadState(file: string): Promise<StateData | undefined> {
 }
 
 /**
- * Saves the state to a file: shortly after a change, and on request. After a crash the file is either the old or the
- * new one.
+ * Saves the state to a file, shortly after each change and on request. After a crash, the file is either the old one or
+ * the new one.
  */
 export class StateFile {
   readonly #file: string;
@@ -39,11 +42,14 @@ export class StateFile {
 
   changed(): void {
     this.#dirty = true;
-    // A failed write is retried at the next change, and reported by the last flush.
+    // If a write fails, the next change retries it, and the last flush reports the error.
     this.#timer ??= setTimeout(() => this.flush().catch(() => undefined), DEBOUNCE_MS);
   }
 
-  /** Writes unsaved changes. @throws if the file can't be written */
+  /**
+   * Writes unsaved changes.
+   * @throws if the file can't be written
+   */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -61,7 +67,7 @@ export class StateFile {
       await rename(draft, this.#file);
     } catch (error) {
       this.#dirty = true;
-      // Must not hide the first error.
+      // An error here must not hide the first one.
       await rm(draft, { force: true }).catch(() => undefined);
       throw new Error(`keeping the sandbox's state in ${this.#file}`, { cause: error });
     }

@@ -2,11 +2,11 @@ import { domainToUnicode } from 'node:url';
 import type { Answer } from './answer.ts';
 import type { Incoming, Plan } from './incoming.ts';
 import type { DomainStatus } from './lifecycle.ts';
-import type { Desk } from './operations/caller.ts';
+import type { ServiceState } from './operations/caller.ts';
 import { entitiesOf, type RegistryPatch } from './registry-script.ts';
 import type { DomainView } from './state.ts';
 
-/** The registry's public records (RFC 9082, RFC 9083) and the bootstrap file that points to them (RFC 9224). */
+/** The registry's public records (RFC 9082, RFC 9083), and the bootstrap file that leads to them (RFC 9224). */
 
 const ZONES = ['rest', 'example'];
 
@@ -18,7 +18,7 @@ const EPP_STATUS: Record<DomainStatus, string> = {
 };
 
 /** @param path below `/rdap`; @param origin `http://127.0.0.1:PORT` */
-export function planRdap(desk: Desk, incoming: Incoming, path: string, origin: string): Plan {
+export function planRdap(service: ServiceState, incoming: Incoming, path: string, origin: string): Plan {
   const name = /^\/domain\/([^/]+)$/.exec(path)?.[1]?.toLowerCase() ?? null;
   const isBootstrap = path === '/bootstrap.json';
   return {
@@ -29,11 +29,11 @@ export function planRdap(desk: Desk, incoming: Incoming, path: string, origin: s
     run() {
       if (incoming.method !== 'GET' && incoming.method !== 'HEAD')
         return rdapError(405, 'method not allowed');
-      if (isBootstrap) return answer(200, bootstrap(desk, origin));
-      const domain = name === null ? undefined : desk.state.publicDomain(name);
-      const patch = desk.registry.patchOf(domain?.name ?? '') ?? {};
+      if (isBootstrap) return answer(200, bootstrap(service, origin));
+      const domain = name === null ? undefined : service.state.publicDomain(name);
+      const patch = service.registry.patchOf(domain?.name ?? '') ?? {};
       if (domain === undefined || patch.isGone === true) return rdapError(404, 'not found');
-      return answer(200, describe(domain, patch, desk.clock.registry(), origin));
+      return answer(200, describe(domain, patch, service.clock.registry(), origin));
     },
   };
 }
@@ -42,10 +42,10 @@ export function rdapError(errorCode: number, title: string): Answer {
   return answer(errorCode, { rdapConformance: ['rdap_level_0'], errorCode, title });
 }
 
-function bootstrap(desk: Desk, origin: string): unknown {
+function bootstrap(service: ServiceState, origin: string): unknown {
   return {
     version: '1.0',
-    publication: rfc3339(desk.clock.registry()),
+    publication: rfc3339(service.clock.registry()),
     description: 'The zones of the sandbox',
     services: [[ZONES, [`${origin}/rdap/`]]],
   };

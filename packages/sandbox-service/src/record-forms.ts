@@ -1,4 +1,4 @@
-/* Variants of records as real registries format them. The facts are the same in all of them. */
+/* Variants of records, as real registries format them. All of them have the same facts. */
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -6,10 +6,10 @@ const isText = (value: unknown): value is string => typeof value === 'string';
 const textsOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter(isText) : []);
 const objectsOf = (value: unknown): readonly Members[] =>
   Array.isArray(value) ? value.filter((each) => typeof each === 'object' && each !== null) : [];
-const inEpp = (status: string) =>
+const toEppStatus = (status: string) =>
   status === 'active' ? 'ok' : status.replace(/ (\w)/g, (_, letter: string) => letter.toUpperCase());
 
-const withStatuses = (write: (status: string) => string) => (record: Members) => ({
+const mapStatuses = (write: (status: string) => string) => (record: Members) => ({
   ...record,
   ...(Array.isArray(record['status']) && { status: textsOf(record['status']).map(write) }),
 });
@@ -26,12 +26,12 @@ export const RECORD_FORMS: readonly ((record: Members) => Members)[] = [
   (record) => record,
   (record) => ({ ...record, ldhName: String(record['ldhName']).toUpperCase() }),
   (record) => ({ ...record, ldhName: `${record['ldhName']}.` }),
-  withStatuses(inEpp),
-  withStatuses((status) => `https://icann.org/epp#${inEpp(status)}`),
-  withStatuses((status) => `${inEpp(status)} https://www.icann.org/epp#${inEpp(status)}`),
-  withStatuses((status) => `${inEpp(status)} (http://icann.org/epp#${inEpp(status)})`),
-  withStatuses((status) => status.toUpperCase().replaceAll(' ', '_')),
-  withStatuses((status) => status.replaceAll(' ', '-')),
+  mapStatuses(toEppStatus),
+  mapStatuses((status) => `https://icann.org/epp#${toEppStatus(status)}`),
+  mapStatuses((status) => `${toEppStatus(status)} https://www.icann.org/epp#${toEppStatus(status)}`),
+  mapStatuses((status) => `${toEppStatus(status)} (http://icann.org/epp#${toEppStatus(status)})`),
+  mapStatuses((status) => status.toUpperCase().replaceAll(' ', '_')),
+  mapStatuses((status) => status.replaceAll(' ', '-')),
   (record) => {
     const [only, ...more] = textsOf(record['status']);
     return only === undefined || more.length > 0 ? record : { ...record, status: only };

@@ -5,37 +5,34 @@ import { maskHeaders } from './mask.ts';
 import type { Sessions } from './sessions.ts';
 import type { SandboxTask } from './tasks.ts';
 
-/**
- * One request to the sandbox, without secrets: the authorization, sessions, passwords, tokens and auth codes
- * are masked.
- */
+/** A request to the sandbox. Secrets are masked: the authorization, sessions, passwords, tokens and auth codes. */
 export interface RecordedRequest {
-  /** Counts up from 1. */
+  /** Starts at 1. */
   readonly n: number;
-  /** Time of its last byte, in milliseconds since the epoch, real time. */
+  /** When the last byte arrived: real time in milliseconds since the epoch. */
   readonly at: number;
   readonly interface: RequestInterface | 'unknown';
   readonly method: string;
-  /** As on the wire: with the version segment, percent-encoded, without the query. */
+  /** As sent: with the version segment, percent-encoded, without the query. */
   readonly path: string;
   readonly query: Readonly<Record<string, readonly string[]>>;
   readonly ctid: string | null;
-  /** The kind of claimed credentials, valid or not; `user` is the UUID of a trusted application. */
+  /** The kind of the given credentials, whether valid or not. `user` is the UUID of a trusted application. */
   readonly way: Claim['way'] | null;
   readonly user: string | null;
   readonly context: number | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** The domain, redirect source, contact id or user of the request. */
+  /** Parsed if possible, with secrets masked. */
   readonly body: unknown;
   readonly task: SandboxTask | null;
-  /** The domain, redirect source, contact id or user that it is about. */
+  /** The domain, redirect source, contact id or user that the request is about. */
   readonly name: string | null;
-  /** Whether the service processed it. False while it is running, or if a fault came first. */
+  /** Whether the service carried it out. False while it is running, or if a fault occurred first. */
   readonly carriedOut: boolean;
   readonly fault: FaultKind | null;
-  /** Null while it is running, or if no status line was sent. */
+  /** Null while it is running or if no status line was sent. */
   readonly status: number | null;
-  /** Status code of the envelope; null if none was sent completely. */
+  /** The status code in the envelope. Null if no complete envelope was sent. */
   readonly answerCode: string | null;
   readonly durationMs: number | null;
 }
@@ -58,7 +55,7 @@ export class Recorder {
     return this.#requests;
   }
 
-  /** Calls the listener when a request has been read, and again (same `n`) when it has been answered. */
+  /** Calls the listener when a request has been read, and again with the same `n` when it has been answered. */
   onRequest(listener: (request: RecordedRequest) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -2,15 +2,14 @@ import { SANDBOX_NAMESERVERS } from './accounts.ts';
 import { DAY } from './clock.ts';
 import type { DomainRecord, UserRecord } from './model.ts';
 
-/** Creates ordinary domains and users from the values in which they differ. */
+/** Creates ordinary domains and users. Only values that differ must be given. */
 
-/** The group that the seeded accounts share. */
 export const SEED_GROUP = 'steward';
 
 export type DomainSeed = Pick<DomainRecord, 'name' | 'context'> & Partial<DomainRecord>;
 export type UserSeed = Pick<UserRecord, 'user' | 'context' | 'password'> & Partial<UserRecord>;
 
-/** A user of the seeded group without a superior, unless the seed says otherwise. */
+/** By default, a user of the seeded group who isn't a sub-user. */
 export function userRecord(seed: UserSeed): UserRecord {
   return {
     group: SEED_GROUP,
@@ -23,10 +22,7 @@ export function userRecord(seed: UserSeed): UserRecord {
   };
 }
 
-/**
- * A domain of the seeded group, registered 400 days before `now` and expiring in a year, unless the seed says
- * otherwise.
- */
+/** By default, a domain of the seeded group that was registered 400 days before `now` and expires in a year. */
 export function domainRecord(seed: DomainSeed, now: number): DomainRecord {
   const created = seed.created ?? now - 400 * DAY;
   return {

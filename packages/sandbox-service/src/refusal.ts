@@ -1,10 +1,10 @@
 /**
  * A request that the sandbox refuses.
  *
- * The error codes of the .rest zone are documented without their meaning; the HTTP status and the body of a failed
- * request aren't documented (service API, Errors). The pairing of code, HTTP status and sentence below is the sandbox's
- * own. The response is an ordinary envelope whose status has one of the listed codes, a sentence that names the
- * problem, and the type ERROR.
+ * The error codes of the .rest zone are documented without their meaning. The HTTP status and body of a failed request
+ * aren't documented (service API, Errors). So the sandbox itself assigns codes, HTTP statuses and sentences to
+ * problems. The response is an ordinary envelope. Its status has one of the listed codes, a sentence that says what is
+ * wrong, and the type ERROR.
  */
 
 /** Documented error codes, by the problem for which the sandbox uses them. */
@@ -49,9 +49,9 @@ export class Refusal extends Error implements RefusedWith {
   readonly httpStatus: number;
 
   /**
-   * @param kind decides the status code and the HTTP status
+   * @param kind determines the status code and the HTTP status
    * @param sentence describes the problem; never contains a secret
-   * @param httpStatus given if HTTP has a more exact status (405, 413, 415)
+   * @param httpStatus given if HTTP has a more precise status (405, 413, 415)
    */
   constructor(kind: RefusalKind, sentence: string, httpStatus: number = HTTP_STATUS[kind]) {
     super(sentence);

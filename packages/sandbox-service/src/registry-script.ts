@@ -1,10 +1,10 @@
-/** Overrides for the public record of a name. */
+/** Changes to the public record of a name. */
 export interface RegistryPatch {
   readonly registrar?: { readonly ianaId: string; readonly name: string };
   readonly statuses?: readonly string[];
-  /** Shown besides the statuses that follow from the name's life. */
+  /** Shown in addition to the statuses that follow from the domain's state. */
   readonly locks?: readonly string[];
-  /** `redacted` shows a registrant without readable fields. */
+  /** `redacted` shows a registrant that has no readable fields. */
   readonly owner?: { readonly name: string; readonly organization: string } | 'redacted';
   readonly nameServers?: readonly string[];
   readonly isSigned?: boolean;
@@ -14,19 +14,19 @@ export interface RegistryPatch {
   readonly deletedAt?: number;
   /** The registry doesn't know the name. */
   readonly isGone?: boolean;
-  /** Replacement members of the record, as sent; `undefined` omits one. */
+  /** Members of the record to replace, as sent. `undefined` removes a member. */
   readonly record?: Readonly<Record<string, unknown>>;
 }
 
 export class RegistryScript {
   readonly #patches = new Map<string, RegistryPatch>();
 
-  /** Overrides a name's record, in addition to earlier overrides. */
+  /** Changes a name's record, in addition to earlier changes. */
   show(name: string, patch: RegistryPatch): void {
     this.#patches.set(name, { ...this.#patches.get(name), ...patch });
   }
 
-  /** Removes the overrides of a name's record. */
+  /** Removes all changes of a name's record. */
   clear(name: string): void {
     this.#patches.delete(name);
   }
@@ -36,7 +36,7 @@ export class RegistryScript {
   }
 }
 
-/** The entities of a record (RFC 9083, 5.1) for a patch. */
+/** The entities of a record for a patch (RFC 9083, section 5.1). */
 export function entitiesOf({ registrar, owner }: RegistryPatch): readonly unknown[] {
   return [
     ...(registrar === undefined

@@ -6,10 +6,10 @@ import { RECORD_FORMS } from './record-forms.ts';
 
 /*
  * Responses like those of real services and registries: correct, but in undocumented forms. The form depends only on
- * the seed, the path and the number of earlier requests for it, not on concurrent requests.
+ * the seed, the path and the number of earlier requests for the path. It doesn't depend on concurrent requests.
  */
 
-/** The form of responses: by seed, or as documented. */
+/** The form of responses: chosen by a seed, or as documented. */
 export interface Rudeness {
   seed: number | undefined;
 }
@@ -23,10 +23,10 @@ const CODINGS = [
   ['deflate', deflateSync],
   ['br', brotliCompressSync],
 ] as const;
-/** More digits than a double has. */
+/** Has more digits than a double can represent. */
 const LONG_NUMBER = '12345678901234567890';
 
-/** Numbers in [0, 1) that are the same for the same seed and subject. */
+/** Numbers in [0, 1). They are always the same for the same seed and subject. */
 export function numbersOf(seed: number, subject: string): () => number {
   let n = 0;
   return () => {
@@ -51,34 +51,34 @@ export function rudely(
     body = body.replace('encoding="UTF-8"', 'encoding="windows-1252"');
     headers['content-type'] = 'text/xml';
   }
-  if (via === 'json' && isLikely()) body = withMore(body);
+  if (via === 'json' && isLikely()) body = addUndocumentedMembers(body);
   if (via === 'rdap' && isLikely()) body = otherSpelling(body);
-  // A registry has one form per name, for all requests.
-  if (via === 'rdap' && /\/domain\//.test(path)) body = inForm(body, numbersOf(seed, path)());
+  // A registry uses one form per name, for all requests.
+  if (via === 'rdap' && /\/domain\//.test(path)) body = changeRecordForm(body, numbersOf(seed, path)());
   const bytes = Buffer.from(body, encoding);
   const [coding, compress] = CODINGS[Math.floor(random() * CODINGS.length * 2)] ?? [];
   if (coding === undefined || compress === undefined) return { ...answer, headers, body: bytes };
   return { ...answer, headers: { ...headers, 'content-encoding': coding }, body: compress(bytes) };
 }
 
-/** Whether ISO 8859-1 and windows-1252 encode the text to the same bytes. */
+/** Whether the text has the same bytes in ISO 8859-1 and windows-1252. */
 function isLatin(text: string): boolean {
   return /^[\n\r\t\u0020-\u007e\u00a0-\u00ff]*$/.test(text);
 }
 
-/** An object with undocumented members, one of them a number with many digits. */
-function withMore(body: string): string {
+/** Adds undocumented members to an object. One of them is a number with many digits. */
+function addUndocumentedMembers(body: string): string {
   return body.replace(/^\{(?=")/, `{"serial":${LONG_NUMBER},"links":[null,{"rel":"self"}],"node":"",`);
 }
 
-function inForm(body: string, random: number): string {
+function changeRecordForm(body: string, random: number): string {
   const record: unknown = JSON.parse(body);
   if (typeof record !== 'object' || record === null || !('objectClassName' in record)) return body;
   const change = RECORD_FORMS[Math.floor(random * RECORD_FORMS.length)];
   return change === undefined ? body : JSON.stringify(change({ ...record }));
 }
 
-/** Lower-case dates with an offset without a colon. */
+/** Writes dates in lower case, with an offset without a colon. */
 function otherSpelling(body: string): string {
   return body.replace(/"(\d{4}-\d\d-\d\d)T([\d:.]+)Z"/g, '"$1t$2+0000"');
 }

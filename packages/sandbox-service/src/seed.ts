@@ -6,7 +6,7 @@ import { domainRecord, SEED_GROUP, type UserSeed, userRecord } from './records.t
 /** Another customer, for transfers. */
 const ELSEWHERE = 'elsewhere';
 
-/** Names and the days until they expire; negative if expired. */
+/** Names, and the number of days until they expire (negative if expired). */
 const NAMED_DOMAINS: readonly (readonly [
   name: string,
   days: number,
@@ -28,7 +28,7 @@ const MORE_NAMES =
   'harvest juice kitchen ladle lunch mezze noodle olive oven pantry pasta picnic plate ramen saffron soup ' +
   'spoon sushi tapas tavern';
 
-/** The state of a new sandbox. Dates are relative to `now`, so that something is always about to expire. */
+/** The state of a new sandbox. Dates are relative to `now`, so that there are always names that expire soon. */
 export function seedState(now: number, users: readonly UserSeed[] = []): StateData {
   return {
     version: 1,
@@ -120,7 +120,7 @@ function seedSslContact(id: number, fname: string): SslContactRecord {
   };
 }
 
-/** 100 preregistrations in .rest and 20 in .example; every sixth belongs to the sub-user. */
+/** Creates 100 preregistrations in .rest and 20 in .example. Every sixth belongs to the sub-user. */
 function seedPrereg(index: number, now: number): PreregRecord {
   const tld = index < 100 ? 'rest' : 'example';
   const created = now - (120 - index) * DAY;

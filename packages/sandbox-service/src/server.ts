@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createClock, type SandboxClock } from './clock.ts';
 import { exchange } from './exchange.ts';
 import { Faults } from './faults.ts';
-import type { Desk } from './operations/caller.ts';
+import type { ServiceState } from './operations/caller.ts';
 import { loadState, StateFile } from './persistence.ts';
 import { type RecordedRequest, Recorder, type RequestFilter } from './recorder.ts';
 import type { UserSeed } from './records.ts';
@@ -14,28 +14,28 @@ import { Sessions } from './sessions.ts';
 import { SandboxState } from './state.ts';
 
 export interface SandboxServiceOptions {
-  /** Real time, milliseconds since the epoch. */
+  /** The real time in milliseconds since the epoch. */
   readonly now?: () => number;
-  /** JSON file for the state; by default the state is in memory. */
+  /** JSON file for the state. Default: the state is only in memory. */
   readonly stateFile?: string;
-  /** Users besides the seeded ones; ignored if there is saved state. */
+  /** Users in addition to the seeded ones. Ignored if there is saved state. */
   readonly users?: readonly UserSeed[];
   /** Seed for responses in undocumented forms, as real services send them. */
   readonly rude?: number | undefined;
 }
 
-/** A running sandbox of the domain service. Tests and demos may read and change it. */
+/** A running sandbox of the domain service. Tests and demos can read and change it. */
 export interface SandboxService {
-  /** Base of the JSON interface with its version segment: `http://127.0.0.1:PORT/v1`. */
+  /** Base URL of the JSON interface with the version segment: `http://127.0.0.1:PORT/v1`. */
   readonly jsonUrl: string;
   /** URL for XML requests: `http://127.0.0.1:PORT/xml`. */
   readonly xmlUrl: string;
-  /** RFC 9224 file that maps the sandbox's zones to its RDAP server. */
+  /** URL of the file that maps the sandbox's zones to its RDAP server (RFC 9224). */
   readonly rdapBootstrapUrl: string;
   /** The last 10,000 requests, oldest first. */
   readonly requests: readonly RecordedRequest[];
   /**
-   * Calls the listener when a request has been read, and again (same `n`) when it has been answered.
+   * Calls the listener when a request has been read, and again with the same `n` when it has been answered.
    * @returns a function that stops it
    */
   onRequest(listener: (request: RecordedRequest) => void): () => void;
@@ -45,7 +45,7 @@ export interface SandboxService {
   readonly state: SandboxState;
   readonly sessions: Sessions;
   readonly clock: SandboxClock;
-  /** Overrides of the public records. */
+  /** Changes to the public records. */
   readonly registry: RegistryScript;
   close(): Promise<void>;
 }
@@ -58,20 +58,20 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
   const file = options.stateFile === undefined ? undefined : new StateFile(options.stateFile, () => data);
   const state = new SandboxState(data, clock, () => file?.changed());
   const registry = new RegistryScript();
-  const desk: Desk = { state, clock, registry, sessions: new Sessions(clock.real) };
+  const service: ServiceState = { state, clock, registry, sessions: new Sessions(clock.real) };
   const recorder = new Recorder();
   const faults = new Faults();
   const rude: Rudeness = { seed: options.rude };
   let origin = '';
 
   const server = createServer((request, response) => {
-    exchange({ desk, recorder, faults, rude, origin }, request, response).catch((error: unknown) => {
-      // An error of the sandbox itself: the connection is closed, so that a test notices it.
+    exchange({ service, recorder, faults, rude, origin }, request, response).catch((error: unknown) => {
+      // For an error in the sandbox itself, the connection is closed, so that tests notice it.
       response.destroy();
       process.emitWarning(error instanceof Error ? error : String(error));
     });
   });
-  // Another program may use the port.
+  // Another program may be using the port.
   await listen(server, data.port ?? 0).catch(() => listen(server, 0));
   data.port = portOf(server.address());
   file?.changed();
@@ -87,7 +87,7 @@ export async function startSandboxService(options: SandboxServiceOptions = {}): 
     faults,
     rude,
     state,
-    sessions: desk.sessions,
+    sessions: service.sessions,
     clock,
     registry,
     async close() {

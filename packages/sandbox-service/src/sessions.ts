@@ -9,12 +9,12 @@ export interface Session {
   readonly endsAt: number;
 }
 
-/** Lifetime of a session, unless the login sets one (service API, Limits). */
+/** Lifetime of a session if the login doesn't set one (service API, Limits). */
 export const DEFAULT_SESSION_MINUTES = 10;
 
 /**
- * Open sessions. A session ends after its lifetime, used or not, and with the process. A session of one interface isn't
- * valid on the other.
+ * Open sessions. A session ends after its lifetime, whether it is used or not, and when the process ends. The session
+ * of one interface isn't valid in the other.
  */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
@@ -42,7 +42,7 @@ export class Sessions {
     this.#sessions.delete(id);
   }
 
-  /** Ends every session, like a restart of a real service. */
+  /** Ends all sessions, like a restart of a real service. */
   endAll(): void {
     this.#sessions.clear();
   }

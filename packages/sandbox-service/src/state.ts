@@ -3,13 +3,15 @@ import { type DomainStatus, isTransferLocked, settleDomain, statusOf } from './l
 import type { Charge, DomainRecord, StateData, TrustedApplicationRecord, UserRecord } from './model.ts';
 import { type DomainSeed, domainRecord, type UserSeed, userRecord } from './records.ts';
 
-/** A domain at the registry's current time. */
+/** A domain at the current time of the registry. */
 export interface DomainView extends DomainRecord {
   readonly status: DomainStatus;
   readonly transferLocked: boolean;
 }
 
-/** The sandbox's state, in memory. Code that changes a record must call {@link changed}, so that it is saved. */
+/**
+ * The sandbox's state, in memory. Code that changes a record must call {@link changed}, so that the change is saved.
+ */
 export class SandboxState {
   readonly data: StateData;
   readonly #clock: SandboxClock;
@@ -25,7 +27,7 @@ export class SandboxState {
     this.#changed();
   }
 
-  /** Server transaction id of the next response: `<date>-<app>-<number>`. */
+  /** The server transaction id for the next response: `<date>-<app>-<number>`. */
   nextStid(): string {
     const number = this.data.nextTransaction;
     this.data.nextTransaction += 1;
@@ -34,7 +36,7 @@ export class SandboxState {
     return `${date}-sandbox1-${number}`;
   }
 
-  /** Undefined if nobody holds the name in that context. */
+  /** Undefined if nobody holds the name in the context. */
   domain(name: string, context: number): DomainView | undefined {
     const index = this.data.domains.findIndex((one) => one.name === name && one.context === context);
     const record = this.data.domains[index];
@@ -53,7 +55,7 @@ export class SandboxState {
       .filter((one) => one !== undefined);
   }
 
-  /** The holder of a name in public records: live contexts only, the lowest first. */
+  /** The holder of a name in public records. Only live contexts count, and the lowest one comes first. */
   publicDomain(name: string): DomainView | undefined {
     const contexts = this.data.domains.filter((one) => one.name === name && one.context !== 1);
     const [first] = contexts.map((one) => one.context).sort((a, b) => a - b);
@@ -74,10 +76,7 @@ export class SandboxState {
     this.changed();
   }
 
-  /**
-   * For tests and demos: adds a domain of the seeded accounts that expires in a year, unless the seed says
-   * otherwise.
-   */
+  /** For tests and demos. By default, adds a domain of the seeded accounts that expires in a year. */
   addDomain(seed: DomainSeed): DomainView {
     this.putDomain(domainRecord(seed, this.#clock.registry()));
     const added = this.domain(seed.name, seed.context);
@@ -97,7 +96,7 @@ export class SandboxState {
     return this.data.trustedApplications.find((one) => one.uuid === uuid.toLowerCase());
   }
 
-  /** For tests and demos: adds a user of the seeded group, unless the seed says otherwise. */
+  /** For tests and demos. By default, adds a user of the seeded group. */
   addUser(seed: UserSeed): UserRecord {
     if (this.user(seed.user, seed.context) !== undefined) {
       throw new RangeError(`adding user ${seed.user}: there is one in context ${seed.context}`);

@@ -3,15 +3,15 @@ import type { SandboxDns } from './dns/server.ts';
 import type { SandboxService } from './server.ts';
 
 export interface StoryStep {
-  /** Days since the story began. */
+  /** Days since the start of the story. */
   readonly day: number;
   /** Shown to people. */
   readonly title: string;
   readonly run: () => void;
 }
 
-/** The name of a story: registered at the sandbox, with mail and a website. */
-export interface Scene {
+/** The name that a story is about. It is registered at the sandbox and has mail and a website. */
+export interface StoryContext {
   readonly service: Pick<SandboxService, 'registry' | 'clock' | 'state'>;
   readonly dns: SandboxDns;
   readonly name: string;
@@ -34,8 +34,11 @@ function linesOf(address: string): string[] {
   ];
 }
 
-/** Sets up the name as every story begins: locked, at the team's registrar, delegated to nameservers that answer. */
-export async function setScene({ service, dns, name }: Scene): Promise<void> {
+/**
+ * The state in which every story starts: the name is locked, at the team's registrar, and delegated to nameservers that
+ * answer.
+ */
+export async function setUpStory({ service, dns, name }: StoryContext): Promise<void> {
   for (const host of [...HOSTS, ...NEW_HOSTS, ...THIEF_HOSTS]) await dns.addNameserver(host);
   dns.world.serve(name, HOSTS, linesOf('198.51.100.7'));
   dns.world.delegate(name, HOSTS);
@@ -48,8 +51,8 @@ export async function setScene({ service, dns, name }: Scene): Promise<void> {
   });
 }
 
-/** The name is stolen: its locks are removed, it is transferred away, and its date changes as after a renewal. */
-export function theft({ service, dns, name }: Scene): readonly StoryStep[] {
+/** The name is stolen: its locks are removed, it is transferred away, and its expiry changes as after a renewal. */
+export function theft({ service, dns, name }: StoryContext): readonly StoryStep[] {
   const { registry } = service;
   return [
     {
@@ -88,8 +91,8 @@ export function theft({ service, dns, name }: Scene): readonly StoryStep[] {
   ];
 }
 
-/** A move to nameservers that don't have the name's zone yet: it disappears from the DNS until it is moved back. */
-export function botchedMove({ service, dns, name }: Scene): readonly StoryStep[] {
+/** A move to nameservers that don't have the name's zone yet. The name disappears from DNS until it is moved back. */
+export function failedMove({ service, dns, name }: StoryContext): readonly StoryStep[] {
   return [
     {
       day: 1,
@@ -110,8 +113,8 @@ export function botchedMove({ service, dns, name }: Scene): readonly StoryStep[]
   ];
 }
 
-/** The name's zone is removed from its nameservers while the delegation stays; then a stranger sets up a zone there. */
-export function lapsedDelegation({ dns, name }: Scene): readonly StoryStep[] {
+/** The name's zone is removed from its nameservers, but the delegation stays. Then a stranger creates a zone there. */
+export function lapsedDelegation({ dns, name }: StoryContext): readonly StoryStep[] {
   return [
     {
       day: 1,

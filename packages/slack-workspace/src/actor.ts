@@ -31,14 +31,14 @@ import type {
 import { respond } from './response-urls.ts';
 import { readSubmissionAnswer } from './submission.ts';
 
-/** A command's result: the acknowledgement, and the app's response in it. */
+/** The result of a command: the acknowledgement and the app's response in it. */
 export interface CommandResult extends ActResult {
   response?: Json;
 }
 
-/** Distinguishes elements with the same action id. */
+/** Tells elements with the same action id apart. */
 export interface Which {
-  /** The value of a button, or the option chosen in a menu. */
+  /** The value of a button, or of the option chosen in a menu. */
   value?: string;
   blockId?: string;
 }
@@ -53,7 +53,7 @@ export class Actor {
     this.user = user;
   }
 
-  /** @param text with the slash: `/domain renew cafe.rest`. */
+  /** @param text with the slash: `/domain renew cafe.rest` */
   async command(channelId: string, text: string): Promise<CommandResult> {
     const core = this.#core;
     const channel = this.#channel(channelId);
@@ -97,7 +97,8 @@ export class Actor {
   }
 
   /**
-   * Clicks a button of a message or view, or chooses it in an overflow menu whose options are named `<button>:<value>`.
+   * Clicks a button in a message or view, or chooses it in an overflow menu whose options are called
+   * `<button>:<value>`.
    * @throws Error if this person sees no such button; lists the visible ones
    */
   click(target: Message | View | string, actionId: string, which: Which = {}): Promise<ActResult> {
@@ -106,8 +107,8 @@ export class Actor {
   }
 
   /**
-   * Fills one input of an open dialog.
-   * @returns the app's acknowledgement when the input dispatches, else undefined
+   * Fills in one input of an open dialog.
+   * @returns the app's acknowledgement if the input dispatches, or undefined
    */
   async changeInput(
     target: View | string,
@@ -123,7 +124,7 @@ export class Actor {
       `view ${view.id}`,
     );
     const state = filled(placed, value, this.#fileOf);
-    const changed = withValue(view, placed, state);
+    const changed = setValue(view, placed, state);
     this.#core.state.show(this.user.id, changed);
     if (placed.block['dispatch_action'] !== true) return undefined;
     return this.#dispatchView(changed, placed, state);
@@ -131,7 +132,7 @@ export class Actor {
 
   /**
    * Submits a dialog.
-   * @param values by block id or action id; an input without a value keeps the form's value
+   * @param values by block id or action id; an input without a value keeps its value in the form
    */
   async submit(target: View | string, values: Record<string, InputValue> = {}): Promise<SubmitResult> {
     const core = this.#core;
@@ -142,7 +143,7 @@ export class Actor {
       );
       if (!placed)
         throw new Error(`view ${view.callback_id || view.id} has no input ${name}; ${listed(view.blocks)}`);
-      view = withValue(view, placed, filled(placed, value, this.#fileOf));
+      view = setValue(view, placed, filled(placed, value, this.#fileOf));
     }
     core.state.show(this.user.id, view);
     const errors = inputErrors(view.blocks, view.state.values);
@@ -154,7 +155,7 @@ export class Actor {
   }
 
   /**
-   * Uploads a file, for a file input to be filled with.
+   * Uploads a file, to be used in a file input.
    *
    * @returns its id
    */
@@ -177,7 +178,7 @@ export class Actor {
     return acted(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
-  /** A global shortcut belongs to no channel. */
+  /** A global shortcut has no channel. */
   async globalShortcut(callbackId: string): Promise<ActResult> {
     const core = this.#core;
     const triggerId = core.triggers.issue({ userId: this.user.id });
@@ -185,13 +186,13 @@ export class Actor {
     return acted(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
-  /** Opens the app's Home tab. Retries of the event continue in the background. */
+  /** Opens the app's Home tab. If the event is retried, that happens in the background. */
   async openHome(): Promise<ActResult> {
     const event = eventPayload(this.#core, homeOpenedEvent(this.#core, this.user));
     return acted(await this.#core.deliverer.deliverEvent(event), '');
   }
 
-  /** The topmost is last. */
+  /** The topmost view is last. */
   openedViews(): View[] {
     return [...this.#core.state.modalsOf(this.user.id)];
   }
@@ -200,7 +201,7 @@ export class Actor {
     return this.#core.state.homes.get(this.user.id);
   }
 
-  /** The messages that only this person sees, oldest first. */
+  /** Messages that only this person sees, oldest first. */
   ephemerals(channelId?: string): Message[] {
     return this.#core.state.ephemerals.filter(
       (message) =>
@@ -313,7 +314,7 @@ function pick(blocks: JsonObject[], actionId: string, which: Which, where: strin
   return placed;
 }
 
-/** The clicked element; for a menu, with the chosen option. */
+/** The element that was clicked. For a menu, with the chosen option. */
 function press(
   blocks: JsonObject[],
   actionId: string,
@@ -326,7 +327,7 @@ function press(
   return { placed, chosen: isMenu(placed.element) ? filled(placed, which.value ?? null) : undefined };
 }
 
-/** The overflow menu option for a button; undefined if the button itself exists, or if several options match. */
+/** The option for a button in an overflow menu. Undefined if the button itself exists, or if several options match. */
 function optionOfOverflow(
   blocks: JsonObject[],
   actionId: string,
@@ -356,7 +357,7 @@ function offers(element: JsonObject, value: string): boolean {
   return isMenu(element) ? optionValues(element).includes(value) : element['value'] === value;
 }
 
-function withValue(view: View, { blockId, actionId }: Placed, value: JsonObject): View {
+function setValue(view: View, { blockId, actionId }: Placed, value: JsonObject): View {
   const { values } = view.state;
   return { ...view, state: { values: { ...values, [blockId]: { ...values[blockId], [actionId]: value } } } };
 }

@@ -13,7 +13,7 @@ interface Kind {
 
 const ALL: readonly Surface[] = ['message', 'modal', 'home'];
 
-/** The layout blocks that this workspace supports, with their surfaces (docs.slack.dev, reference of blocks). */
+/** Layout blocks that this workspace supports, with their surfaces (docs.slack.dev, reference of blocks). */
 const KINDS: Readonly<Record<string, Kind>> = {
   divider: { surfaces: ALL, fields: [], check: () => {} },
   header: {
@@ -65,7 +65,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   data_visualization: { surfaces: ['message'], fields: ['title', 'chart'], check: checkChart },
 };
 
-/** Blocks that Slack accepts only on these surfaces (docs.slack.dev, `blocks.json`). */
+/** Blocks that Slack accepts only on certain surfaces (docs.slack.dev, `blocks.json`). */
 const ONLY_ON: Readonly<Record<string, readonly Surface[]>> = {
   alert: ['modal'],
   carousel: ['message', 'home'],
@@ -80,7 +80,7 @@ const ONLY_ON: Readonly<Record<string, readonly Surface[]>> = {
 };
 
 /**
- * Checks the blocks of a message or view against this workspace's support and Slack's limits.
+ * Checks the blocks of a message or view: whether this workspace supports them, and Slack's limits.
  * @param pointer where the list is, for example `/blocks` or `/view/blocks`
  */
 export function checkBlocks(blocks: Json, surface: Surface, pointer: string): Problem[] {
@@ -125,7 +125,7 @@ function checkBlock(check: Checker, block: JsonObject, at: string, surface: Surf
   }
 }
 
-/** Checks the limits for all blocks of one surface together. */
+/** Checks the limits on all blocks of a surface together. */
 function checkTogether(check: Checker, blocks: JsonObject[], pointer: string): void {
   const ofType = (type: string): JsonObject[] => blocks.filter((block) => block['type'] === type);
   if (ofType('data_visualization').length > LIMITS.message.charts) {
@@ -137,14 +137,14 @@ function checkTogether(check: Checker, blocks: JsonObject[], pointer: string): v
   }
 }
 
-/** The interactive elements directly inside a block. */
+/** The interactive elements directly in a block. */
 export function elementsOf(block: JsonObject): JsonObject[] {
   if (block['type'] === 'actions') return objectsOf(block, 'elements');
   const single = block[block['type'] === 'section' ? 'accessory' : 'element'];
   return isObject(single) ? [single] : [];
 }
 
-/** The length of all text in a block, for the limit of a whole message; tables have a limit of their own. */
+/** The length of all text in a block, for the limit on a whole message. Tables have their own limit. */
 export function textLength(value: Json): number {
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + textLength(item), 0);
   if (!isObject(value) || value['type'] === 'data_table') return 0;

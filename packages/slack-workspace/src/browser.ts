@@ -10,16 +10,16 @@ import { APP, TEAM } from './seed.ts';
 
 interface ExtraRequest {
   query: URLSearchParams;
-  /** The parsed JSON body, to be checked by the route; undefined for GET. */
+  /** The parsed JSON body, which the route must check. Undefined for GET. */
   body: unknown;
 }
 
-/** Routes of the host by method and path, for example `GET /local/requests`. Their results are sent as JSON. */
+/** The host's routes by method and path, for example `GET /local/requests`. Their results are sent as JSON. */
 export type ExtraRoutes = Readonly<Record<string, (request: ExtraRequest) => unknown>>;
 
 interface BrowserOptions {
   core: Core;
-  actors: (userId: string) => Actor;
+  findActor: (userId: string) => Actor;
   pageDir: string;
   extraRoutes: ExtraRoutes;
 }
@@ -56,7 +56,7 @@ const LOCAL_NAMES = ['127.0.0.1', 'localhost', '[::1]'];
 const UNSEEN_TOPICS = ['call', 'delivery', 'socket'];
 const KEEP_ALIVE_MS = 20_000;
 
-/** The page and its API: state, events, and people's actions. */
+/** The page and its API: state, events and people's actions. */
 export function createBrowser(options: BrowserOptions): Browser {
   const { core } = options;
   const streams = new Set<ServerResponse>();
@@ -80,7 +80,7 @@ export function createBrowser(options: BrowserOptions): Browser {
       openStream(response, streams);
     } else if (method === 'GET' && url.pathname === '/local/state') {
       const user = url.searchParams.get('user') || firstPerson(core);
-      sendJson(response, 200, snapshot(core, options.actors(user)));
+      sendJson(response, 200, snapshot(core, options.findActor(user)));
     } else if (method === 'POST' && url.pathname.startsWith('/local/')) {
       const name = url.pathname.slice('/local/'.length);
       if (!isRequestName(name)) throw new HttpError(404, `there is no request ${name}`);
@@ -103,10 +103,10 @@ export function createBrowser(options: BrowserOptions): Browser {
 }
 
 /**
- * Other sites in the same browser can send requests here; host names and origins identify them.
- * @throws HttpError for requests of other sites
+ * Refuses requests that other sites send from the same browser. They are recognized by their host names and origins.
+ * @throws HttpError for requests from other sites
  */
-export function refuseForeign(request: IncomingMessage): void {
+export function rejectCrossOrigin(request: IncomingMessage): void {
   const host = request.headers.host ?? '';
   const name = host.replace(/:\d+$/, '');
   if (!LOCAL_NAMES.includes(name)) throw new HttpError(403, 'this page is for the machine it runs on');
@@ -116,7 +116,7 @@ export function refuseForeign(request: IncomingMessage): void {
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
   const type = request.headers['content-type'] ?? '';
-  // The form of another site cannot send this type without a preflight request.
+  // A form on another site can't send this type without a preflight request.
   if (!type.startsWith('application/json')) throw new HttpError(415, 'the body must be application/json');
   try {
     return JSON.parse((await readBody(request)).toString('utf8'));
@@ -137,7 +137,7 @@ function openStream(response: ServerResponse, streams: Set<ServerResponse>): voi
   response.on('close', () => streams.delete(response));
 }
 
-/** The person that the page opens with by default. */
+/** The person as whom the page is opened by default. */
 function firstPerson({ state }: Core): string {
   return [...state.users.values()].find(({ is_bot }) => !is_bot)?.id ?? '';
 }
@@ -167,26 +167,26 @@ function snapshot(core: Core, actor: Actor): Snapshot {
 }
 
 const perform = async (options: BrowserOptions, name: RequestName, body: unknown): Promise<unknown> => {
-  const { actors, core } = options;
+  const { findActor, core } = options;
   try {
-    return await PERFORM[name](body, actors, core);
+    return await PERFORM[name](body, findActor, core);
   } catch (error) {
     if (error instanceof HttpError) throw error;
     throw new HttpError(400, error instanceof Error ? error.message : String(error));
   }
 };
 
-type Performer = (body: unknown, actors: (userId: string) => Actor, core: Core) => Promise<unknown>;
+type Performer = (body: unknown, findActor: (userId: string) => Actor, core: Core) => Promise<unknown>;
 
-/** Validates the body, then acts as the person. */
+/** Validates the body and then acts as the person. */
 function performer<S extends z.ZodType<{ user: string }>>(
   schema: S,
   act: (actor: Actor, body: z.infer<S>, core: Core) => unknown,
 ): Performer {
-  return async (body, actors, core) => {
+  return async (body, findActor, core) => {
     const parsed = schema.safeParse(body);
     if (!parsed.success) throw new HttpError(400, parsed.error.message);
-    return act(actors(parsed.data.user), parsed.data, core);
+    return act(findActor(parsed.data.user), parsed.data, core);
   };
 }
 
@@ -245,14 +245,14 @@ async function sendFile(options: BrowserOptions, path: string, response: ServerR
   response.end(content);
 }
 
-/** The file of the page for a path; addresses of messages lead to the page itself. */
+/** The file of the page for a path. URLs of messages lead to the page itself. */
 function pageFile(pageDir: string, path: string): string | undefined {
   const relative = path === '/' || path.startsWith('/archives/') ? 'index.html' : decoded(path).slice(1);
   const file = normalize(join(pageDir, relative));
   return file.startsWith(normalize(pageDir + sep)) && !relative.includes('\0') ? file : undefined;
 }
 
-/** The decoded path; if it can't be decoded, a path that no file has. */
+/** The decoded path. If it can't be decoded, a path that doesn't exist. */
 function decoded(path: string): string {
   try {
     return decodeURIComponent(path);

@@ -10,22 +10,22 @@ import type { Triggers } from './triggers.ts';
 export interface ApiCall {
   method: string;
   args: JsonObject;
-  /** Milliseconds since 1970, the workspace's clock. */
+  /** By the workspace's clock, in milliseconds since 1970. */
   at: number;
   ok: boolean;
-  /** Slack's error code, or the kind of a fault. */
+  /** Slack's error code, or the kind of the fault. */
   error?: string;
 }
 
 /** The workspace's simulated behavior. Everything is off by default. */
 export interface Conditions {
-  /** Messages can be edited for this many milliseconds. */
+  /** For how many milliseconds messages can be edited. */
   editWindowMs?: number | undefined;
-  /** Delays responses by this many milliseconds; the call itself is carried out immediately. */
+  /** Delays responses by this many milliseconds. The call itself is carried out immediately. */
   answerDelayMs?: (() => number) | undefined;
 }
 
-/** The parts of a workspace, created in `startWorkspace`. */
+/** The parts of a workspace, which `startWorkspace` creates. */
 export interface Core {
   readonly state: State;
   readonly triggers: Triggers;
@@ -40,14 +40,14 @@ export interface Core {
   readonly scheduled: Map<string, string>;
   readonly botToken: string;
   readonly appToken: string;
-  /** Scopes the bot token was granted; undefined grants all. */
+  /** The scopes of the bot token; undefined: all. */
   readonly scopes: readonly string[] | undefined;
-  /** Messages that a channel accepts from the app per second; undefined for no limit. */
+  /** The number of messages per second that a channel accepts from the app; undefined: no limit. */
   readonly postsPerSecond: number | undefined;
-  /** Whether the command is declared with `should_escape`. */
+  /** Whether the command has `should_escape`. */
   readonly escapeEntities: boolean;
   readonly commands: readonly CommandHint[];
   readonly shortcuts: readonly ShortcutHint[];
-  /** For example `http://127.0.0.1:4000`, known once the server listens. */
+  /** For example `http://127.0.0.1:4000`. Known once the server is listening. */
   origin: string;
 }

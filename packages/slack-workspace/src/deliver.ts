@@ -9,9 +9,9 @@ import type { EnvelopeType, SocketMode } from './socket.ts';
 export interface Delivery {
   type: EnvelopeType;
   payload: JsonObject;
-  /** Milliseconds since 1970, the workspace's clock. */
+  /** By the workspace's clock, in milliseconds since 1970. */
   at: number;
-  over: 'http' | 'socket' | 'nothing';
+  transport: 'http' | 'socket' | 'nothing';
   retryNum: number;
   answer: DeliveryAnswer;
 }
@@ -19,9 +19,9 @@ export interface Delivery {
 export interface DeliveryAnswer {
   acked: boolean;
   ackMs: number;
-  /** HTTP status, 200 over Socket Mode, null when there was no answer. */
+  /** The HTTP status; 200 over Socket Mode; null if there was no response. */
   status: number | null;
-  /** The app's response: parsed JSON, a text, or undefined if empty. */
+  /** The app's response: parsed JSON, text, or undefined if empty. */
   body?: Json;
   /** `operation_timeout` or `dispatch_failed`. */
   error?: string;
@@ -33,13 +33,13 @@ export interface DeliverOptions {
   now: () => number;
   /** Called when a delivery has ended. */
   onDelivered: () => void;
-  /** The app's deadline to acknowledge. */
+  /** How long the app may take to acknowledge. */
   ackTimeoutMs?: number;
-  /** The delays between retries of an event. Slack's: immediately, after a minute, after five. */
+  /** Delays between retries of an event. Slack's are none, one minute and five minutes. */
   eventRetryDelaysMs?: readonly number[];
 }
 
-/** Overrides for tests of an app's signature check. */
+/** Overrides to test an app's check of signatures. */
 export interface SigningOverrides {
   /** Seconds since 1970. */
   timestamp?: number;
@@ -49,8 +49,8 @@ export interface SigningOverrides {
 const RETRY_DELAYS_MS = [0, 60_000, 300_000];
 
 /**
- * Sends commands, interactions and events to the app: over Socket Mode when it is connected, otherwise signed over
- * HTTP.
+ * Sends commands, interactions and events to the app: over Socket Mode if the app is connected, or else as signed HTTP
+ * requests.
  */
 export class Deliverer {
   requestUrl: string | undefined;
@@ -74,22 +74,22 @@ export class Deliverer {
     const { socket, now, onDelivered, ackTimeoutMs = LIMITS.ack.withinMs } = this.#options;
     const at = now();
     const started = performance.now();
-    const over = socket.connections > 0 ? 'socket' : this.requestUrl === undefined ? 'nothing' : 'http';
+    const transport = socket.connections > 0 ? 'socket' : this.requestUrl === undefined ? 'nothing' : 'http';
     const elapsed = (): number => Math.round(performance.now() - started);
     const answer =
-      over === 'socket'
+      transport === 'socket'
         ? await this.#overSocket(type, payload, retry, ackTimeoutMs, elapsed)
-        : over === 'http'
+        : transport === 'http'
           ? await this.#overHttp(type, payload, retry, signing, ackTimeoutMs, elapsed)
           : { acked: false, ackMs: 0, status: null, error: 'dispatch_failed' };
-    this.log.push({ type, payload, at, over, retryNum: retry?.num ?? 0, answer });
+    this.log.push({ type, payload, at, transport, retryNum: retry?.num ?? 0, answer });
     onDelivered();
     return answer;
   }
 
   /**
-   * Sends an event, with retries in the background (docs.slack.dev, Events API, retries).
-   * @returns the answer to the first attempt
+   * Sends an event. Retries are in the background (docs.slack.dev, Events API, retries).
+   * @returns the response to the first attempt
    */
   async deliverEvent(payload: JsonObject): Promise<DeliveryAnswer> {
     const answer = await this.deliver('events_api', payload);
@@ -153,8 +153,7 @@ export class Deliverer {
       const response = await request(this.requestUrl ?? '', {
         method: 'POST',
         dispatcher: this.#agent,
-        // Without keep-alive: a kept connection may just be closing, and Slack wouldn't report that as the app's
-        // failure.
+        // Without keep-alive: a kept connection may be closing, and Slack wouldn't report that as the app's failure.
         reset: true,
         signal: given.signal,
         headers: {
@@ -184,7 +183,7 @@ export class Deliverer {
   }
 }
 
-/** Slack's signature of a request (docs.slack.dev, verifying requests from Slack). */
+/** Slack's signature for a request (docs.slack.dev, verifying requests from Slack). */
 function sign(secret: string, timestamp: number, body: string): string {
   return `v0=${createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex')}`;
 }

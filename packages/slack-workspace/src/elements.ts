@@ -2,7 +2,7 @@ import { LIMITS } from './limits.ts';
 import { type Checker, isObject, objectsOf, textOf } from './problems.ts';
 import type { JsonObject } from './protocol.ts';
 
-/** Decides which element types are allowed. */
+/** Determines which types of elements are allowed. */
 export type Place = 'actions' | 'input' | 'section';
 
 interface Kind {
@@ -13,9 +13,7 @@ interface Kind {
 
 const TYPED = ['placeholder', 'initial_value'];
 
-/**
- * The block elements that this workspace supports (docs.slack.dev, reference of block elements).
- */
+/** Block elements that this workspace supports (docs.slack.dev, reference of block elements). */
 const KINDS: Readonly<Record<string, Kind>> = {
   button: {
     places: ['actions', 'section'],
@@ -127,7 +125,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** Checks one block element against this workspace's support and Slack's limits. */
+/** Checks a block element: whether this workspace supports it, and Slack's limits. */
 export function checkElement(check: Checker, element: JsonObject, pointer: string, place: Place): void {
   const type = textOf(element, 'type') ?? '';
   const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;

@@ -3,7 +3,7 @@ import type { JsonObject } from './protocol.ts';
 /** A refusal of the Web API: `{ ok: false, error }` with Slack's own code. */
 export class SlackError extends Error {
   readonly code: string;
-  /** Further fields of the answer, for example `response_metadata` or `needed`. */
+  /** Other fields of the response, for example `response_metadata` or `needed`. */
   readonly fields: JsonObject;
 
   constructor(code: string, fields: JsonObject = {}) {

@@ -1,29 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The failure of a Web API call. Only `slow` and `lost_answer` carry the call out. */
+/** How a Web API call fails. Only `slow` and `lost_answer` carry out the call. */
 type FaultKind =
   | { kind: 'ratelimited' /** Seconds. */; retryAfter?: number }
   | { kind: 'error' /** One of Slack's codes, for example `internal_error`. */; code: string }
   | { kind: 'http_500' }
-  /** A 200 with a proxy's HTML page. */
+  /** A 200 response with a proxy's HTML page. */
   | { kind: 'no_json' }
-  /** No answer until the caller gives up. */
+  /** No response, until the caller gives up. */
   | { kind: 'timeout' }
   /** Carried out after `delayMs`. */
   | { kind: 'slow'; delayMs: number }
-  /** Carried out; then the connection is cut instead of answering. */
+  /** Carried out, but the connection is cut before a response. */
   | { kind: 'lost_answer' };
 
 export type Fault = FaultKind & {
-  /** For example `chat.postMessage`; `*` for every method. */
+  /** For example `chat.postMessage`. `*` is every method. */
   method: string;
-  /** Only calls for this channel. */
+  /** Restricts the fault to calls for this channel. */
   channel?: string;
-  /** How many calls it affects; all by default. */
+  /** Number of calls to affect. Default: all. */
   times?: number;
 };
 
-/** Faults without a good response. */
+/** Faults that send no correct response. */
 export type BreakingFault = Exclude<Fault, { kind: 'slow' }>;
 
 export class Faults {
@@ -37,8 +37,8 @@ export class Faults {
     this.#active = [];
   }
 
-  /** The fault for this call, counted as used. Resolves after a delay fault's delay. */
-  async meet(method: string, channel: string | undefined): Promise<BreakingFault | undefined> {
+  /** The fault for this call. Counts as one use. If the fault is a delay, resolves after it. */
+  async apply(method: string, channel: string | undefined): Promise<BreakingFault | undefined> {
     const fault = this.#take(method, channel);
     if (fault?.kind !== 'slow') return fault;
     await sleep(fault.delayMs);

@@ -22,11 +22,11 @@ export function placedElements(blocks: JsonObject[]): Placed[] {
 }
 
 interface StateRule {
-  /** One text, one of the options or several of them, the id of something in the workspace or several. */
+  /** A text, one or several options, one or several ids of something in the workspace, or files. */
   shape: 'text' | 'option' | 'options' | 'id' | 'ids' | 'files';
-  /** The state field with the value. */
+  /** The field of the state that has the value. */
   field: string;
-  /** The field of the element that has its initial value. */
+  /** The field of the element that has the initial value. */
   initial: string;
 }
 
@@ -34,7 +34,7 @@ const TEXT: StateRule = { shape: 'text', field: 'value', initial: 'initial_value
 const OPTION: StateRule = { shape: 'option', field: 'selected_option', initial: 'initial_option' };
 const OPTIONS: StateRule = { shape: 'options', field: 'selected_options', initial: 'initial_options' };
 
-/** The state of each stateful element (docs.slack.dev, view interaction payloads). */
+/** The state of each element that has one (docs.slack.dev, view interaction payloads). */
 const STATE: Readonly<Record<string, StateRule>> = {
   plain_text_input: TEXT,
   number_input: TEXT,
@@ -58,12 +58,12 @@ function ruleOf(element: JsonObject): StateRule | undefined {
   return Object.hasOwn(STATE, type) ? STATE[type] : undefined;
 }
 
-/** The initial state of a form: the initial values of its elements. */
+/** The initial state of a form, from the initial values of its elements. */
 export function initialValues(blocks: JsonObject[]): StateValues {
   const values: StateValues = {};
   for (const { blockId, element, actionId } of placedElements(blocks)) {
     const rule = ruleOf(element);
-    // An overflow menu doesn't store the choice.
+    // An overflow menu doesn't keep the choice.
     if (!rule || element['type'] === 'overflow') continue;
     const start = element[rule.initial] ?? (takesSeveral(rule) ? [] : null);
     values[blockId] = {
@@ -74,7 +74,7 @@ export function initialValues(blocks: JsonObject[]): StateValues {
   return values;
 }
 
-/** Keeps a person's input if block, action and element type are the same. */
+/** Keeps a person's input if block, action and element type are still the same. */
 export function keepValues(fresh: StateValues, before: StateValues): StateValues {
   const kept: StateValues = {};
   for (const [blockId, actions] of Object.entries(fresh)) {
@@ -89,7 +89,7 @@ export function keepValues(fresh: StateValues, before: StateValues): StateValues
 
 /**
  * The state after a person has filled in an element.
- * @throws Error when the element doesn't offer the value; lists the offered ones
+ * @throws Error if the element doesn't offer the value; lists the values it offers
  */
 export function filled(
   placed: Placed,
@@ -112,13 +112,13 @@ export function filled(
   };
   if (takesSeveral(rule)) return { type, [rule.field]: list.map(pick) };
   const [single] = list;
-  // An empty text input is treated as not filled in.
+  // An empty text input counts as not filled in.
   return { type, [rule.field]: single === undefined || single === '' ? null : pick(single) };
 }
 
 /**
- * The errors that Slack itself shows before it asks the app, by block id: empty required inputs, invalid numbers and
- * URLs.
+ * Errors that Slack itself shows before it asks the app, by block id: empty required inputs, invalid numbers and
+ * invalid URLs.
  */
 export function inputErrors(blocks: JsonObject[], values: StateValues): Record<string, string> {
   const errors: Record<string, string> = {};
@@ -157,7 +157,7 @@ function numberError(element: JsonObject, value: string): string | undefined {
     : undefined;
 }
 
-/** The entry of `actions` in a `block_actions` payload. */
+/** The entry in `actions` of a `block_actions` payload. */
 export function actionEntry(placed: Placed, value: JsonObject | undefined, at: string): JsonObject {
   const { element, blockId, actionId } = placed;
   const entry: JsonObject = {

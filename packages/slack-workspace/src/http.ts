@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
-/** An invalid request; it is answered with this status. */
+/** An invalid request, which is answered with this status. */
 export class HttpError extends Error {
   readonly status: number;
 
@@ -12,7 +12,7 @@ export class HttpError extends Error {
   }
 }
 
-/** @throws HttpError 413 beyond 10 MB. */
+/** @throws HttpError 413 if the body is longer than 10 MB */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -48,7 +48,7 @@ export function sendText(response: ServerResponse, status: number, body: string)
   response.end(body);
 }
 
-/** The bytes of a body, without its multipart envelope if it has one. */
+/** The bytes of a body. If it is multipart, without the envelope. */
 export async function uploadedBytes(contentType: string, body: Buffer): Promise<Buffer> {
   if (!contentType.startsWith('multipart/form-data')) return body;
   const form = await new Response(new Uint8Array(body), {

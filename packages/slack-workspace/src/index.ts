@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Actor } from './actor.ts';
 import { readPrivateFile, receiveUpload } from './api/files.ts';
 import { answerFault, faultName, handleApi } from './api/index.ts';
-import { type Browser, createBrowser, type ExtraRoutes, refuseForeign } from './browser.ts';
+import { type Browser, createBrowser, type ExtraRoutes, rejectCrossOrigin } from './browser.ts';
 import type { ApiCall, Conditions, Core } from './core.ts';
 import { Deliverer, type Delivery, type DeliveryAnswer, type SigningOverrides } from './deliver.ts';
 import { SlackError } from './errors.ts';
@@ -28,7 +28,7 @@ import { ResponseUrls, respond } from './response-urls.ts';
 import { APP, defaultSeed, type Seed, TEAM } from './seed.ts';
 import { SocketMode } from './socket.ts';
 import { State } from './state.ts';
-import { keepInFile } from './state-file.ts';
+import { persistToFile } from './state-file.ts';
 import { Triggers } from './triggers.ts';
 
 export type { Actor } from './actor.ts';
@@ -42,50 +42,56 @@ export { APP, defaultSeed, type Seed, TEAM } from './seed.ts';
 export { checkView } from './views.ts';
 
 export interface WorkspaceOptions {
-  /** 0, the default, takes any free port. */
+  /** Default: 0, for any free port. */
   port?: number;
-  /** Milliseconds since 1970: times of messages, triggers and response URLs. Signatures use the real clock. */
+  /**
+   * In milliseconds since 1970. Used for the times of messages, triggers and response URLs. Signatures use the real
+   * clock.
+   */
   now?: () => number;
-  /** The file that keeps messages, Home views and files across restarts. */
+  /** File that keeps messages, Home views and files across restarts. */
   stateFile?: string;
   bot?: {
-    /** The target of signed requests; can be set later. An open Socket Mode connection takes precedence. */
+    /** Where signed requests are sent. Can be set later. An open Socket Mode connection takes precedence. */
     requestUrl?: string;
-    /** The scopes of the bot token; all by default. */
+    /** The scopes of the bot token. Default: all. */
     scopes?: readonly string[];
-    /** The command is declared with `should_escape`. */
+    /** Whether the command has `should_escape`. */
     escapeEntities?: boolean;
   };
-  /** Replaces the seeded people and places. */
+  /** Replaces the seeded people and channels. */
   seed?: Partial<Seed>;
   commands?: readonly CommandHint[];
   shortcuts?: readonly ShortcutHint[];
-  /** The app's deadline to acknowledge, in milliseconds; Slack's 3 seconds by default. */
+  /** Time limit for the app to acknowledge, in milliseconds. Default: Slack's 3 seconds. */
   ackTimeoutMs?: number;
   /** Delays before an event is retried. */
   eventRetryDelaysMs?: readonly number[];
-  /** Messages that a channel accepts from the app per second; unlimited by default. */
+  /** The number of messages per second that a channel accepts from the app. Default: no limit. */
   postsPerSecond?: number;
-  /** Folder of the page, served at `/`; the workspace's own by default. */
+  /** Folder of the page that is served at `/`. Default: the workspace's own page. */
   pageDir?: string;
-  /** Further JSON routes of the host, for example `GET /local/requests`. */
+  /** Additional JSON routes of the host, for example `GET /local/requests`. */
   extraRoutes?: ExtraRoutes;
-  /** The host's handler for other requests from this machine. @returns whether it responded */
+  /**
+   * The host's handler for other requests from this machine.
+   * @returns whether it has responded
+   */
   handle?: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
-  /** Whether people may enter; until then, the page says that it is starting. Default: always. */
-  open?: () => boolean;
+  /** Whether people may use the workspace. Until then, the page says that it is starting. Default: always. */
+  isOpen?: () => boolean;
 }
 
-/** Changes of a channel that people can make. An app that isn't among the members was removed. */
+/** Changes that people can make to a channel. If the app isn't a member, it was removed. */
 export type ChannelChanges = Partial<Pick<Channel, 'is_archived' | 'members'>>;
 
-/** Changes of a person that admins can make. */
+/** Changes that admins can make to a person. */
 export type PersonChanges = Partial<
   Pick<User, 'deleted' | 'is_restricted' | 'is_ultra_restricted' | 'is_admin'>
 >;
 
 export interface Workspace {
-  /** Root of the Web API, ends in `/api/`. */
+  /** Base URL of the Web API, which ends with `/api/`. */
   readonly apiUrl: string;
   /** The page's URL. */
   readonly url: string;
@@ -95,7 +101,7 @@ export interface Workspace {
   readonly teamId: string;
   readonly botUserId: string;
   setRequestUrl(url: string): void;
-  /** Sends Slack's `url_verification` to the request URL; true when the challenge came back. */
+  /** Sends Slack's `url_verification` to the request URL. Resolves with true if the response contains the challenge. */
   verifyRequestUrl(): Promise<boolean>;
   /**
    * A person who uses the workspace.
@@ -103,51 +109,51 @@ export interface Workspace {
    */
   as(userId: string): Actor;
   channel(idOrName: string): Channel & { messages: Message[]; thread(ts: string): Message[] };
-  /** Messages of a channel, oldest first, with replies and without ephemerals. */
+  /** The messages of a channel, oldest first, with replies and without ephemeral messages. */
   messages(channelId: string): Message[];
   homeView(userId: string): View | undefined;
-  /** Resolves with the first value that is not undefined; reads again after each change. */
+  /** Resolves with the first value that isn't undefined. Reads again after each change. */
   waitFor<T>(read: () => T | undefined, options: { timeoutMs?: number; what: string }): Promise<T>;
   readonly faults: Faults;
-  /** Limits by method and tier; off by default. */
+  /** Rate limits by method and tier. Off by default. */
   readonly rateLimits: { enabled: boolean };
   readonly conditions: Conditions;
   readonly calls: readonly ApiCall[];
   /** Channels of scheduled messages, by message id. */
   readonly scheduled: ReadonlyMap<string, string>;
-  /** Everything sent to the app, in the order of the responses. */
+  /** Everything that was sent to the app, in the order of the responses. */
   readonly deliveries: readonly Delivery[];
-  /** Sends a delivery again with the same body, and a new signature unless overridden by `signing`. */
+  /** Resends a delivery with the same body. It gets a new signature, unless `signing` overrides it. */
   redeliver(delivery: Delivery, signing?: SigningOverrides): Promise<DeliveryAnswer>;
   /** Socket Mode, from Slack's side. */
-  readonly socket: { readonly connections: number; askToReconnect(): void; cut(): void };
+  readonly socket: { readonly connections: number; askToReconnect(): void; disconnect(): void };
   onChange(listener: (change: Change) => void): () => void;
-  /** Announces a host's event under the topic `host.` and the word. */
-  announce(word: string): void;
+  /** Notifies listeners of an event of the host, with the topic `host.<name>`. */
+  emitHostEvent(name: string): void;
   /** Changes the members of a group. Resolves when the app has acknowledged the event, if it gets one. */
   setUsergroup(id: string, users: string[]): Promise<void>;
   /**
-   * Deactivates a person, makes them a guest or an admin, or reverts it. Resolves when the app has acknowledged the
+   * Deactivates a person, makes them a guest or an admin, or reverts that. Resolves when the app has acknowledged the
    * event.
-   * @param announced false if the event gets lost
+   * @param isAnnounced false to simulate a lost event
    */
-  changePerson(id: string, changes: PersonChanges, announced?: boolean): Promise<void>;
-  /** Archives a channel or changes its members, or reverts it. */
+  changePerson(id: string, changes: PersonChanges, isAnnounced?: boolean): Promise<void>;
+  /** Archives a channel or changes its members, or reverts that. */
   changeChannel(id: string, changes: ChannelChanges): void;
-  /** Drops ephemeral messages, as when everyone reloads Slack. */
+  /** Drops ephemeral messages, as if everyone had reloaded Slack. */
   forgetEphemerals(): void;
   close(): Promise<void>;
 }
 
 const DEFAULT_WAIT_MS = 5_000;
-/** Built beside the program, so the path is the same for source and build. */
+/** Built next to the program, so the path is the same in the source and in the build. */
 const OWN_PAGE = fileURLToPath(new URL('../dist/page', import.meta.url));
 
-/** Starts a local Slack workspace: Web API, deliveries to the app, and the server of the page. */
+/** Starts a local Slack workspace: the Web API, deliveries to the app, and the server of the page. */
 export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Workspace> {
   const now = options.now ?? Date.now;
   const state = new State({ ...defaultSeed(), ...options.seed }, now);
-  const keeper = options.stateFile === undefined ? undefined : keepInFile(state, options.stateFile);
+  const stateFile = options.stateFile === undefined ? undefined : persistToFile(state, options.stateFile);
   const socket = new SocketMode(() => state.changed('socket'));
   const signingSecret = randomBytes(16).toString('hex');
   const deliverer = new Deliverer({
@@ -179,14 +185,14 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     shortcuts: options.shortcuts ?? [],
     origin: '',
   };
-  const actors = (userId: string): Actor => {
+  const findActor = (userId: string): Actor => {
     const user = state.users.get(userId);
     if (!user) throw new Error(`there is no person ${userId}`);
     return new Actor(core, user);
   };
   const browser = createBrowser({
     core,
-    actors,
+    findActor,
     extraRoutes: options.extraRoutes ?? {},
     pageDir: options.pageDir ?? OWN_PAGE,
   });
@@ -219,7 +225,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
       const { body } = await deliverer.deliver('events_api', payload);
       return body === challenge || (isObject(body) && body['challenge'] === challenge);
     },
-    as: actors,
+    as: findActor,
     channel: (idOrName) => {
       const found = [...state.channels.values()].find(({ id, name }) => id === idOrName || name === idOrName);
       if (!found) throw new Error(`there is no channel ${idOrName}`);
@@ -238,7 +244,7 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
     redeliver: ({ type, payload }, signing) => deliverer.deliver(type, payload, undefined, signing),
     socket,
     onChange: (listener) => state.onChange(listener),
-    announce: (word) => state.changed(`host.${word}`),
+    emitHostEvent: (name) => state.changed(`host.${name}`),
     setUsergroup: async (id, users) => {
       const group = state.usergroups.get(id);
       if (!group) throw new Error(`there is no user group ${id}`);
@@ -246,12 +252,12 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
       group.users = users;
       await announce(core, 'usergroups:read', event);
     },
-    changePerson: async (id, changes, announced = true) => {
+    changePerson: async (id, changes, isAnnounced = true) => {
       const user = state.users.get(id);
       if (!user) throw new Error(`there is no person ${id}`);
       Object.assign(user, changes);
       state.changed('person', { user: id });
-      if (announced) await announce(core, 'users:read', userChangeEvent(core, user));
+      if (isAnnounced) await announce(core, 'users:read', userChangeEvent(core, user));
     },
     changeChannel: (id, changes) => {
       const channel = state.channels.get(id);
@@ -271,12 +277,12 @@ export async function startWorkspace(options: WorkspaceOptions = {}): Promise<Wo
         server.close(() => resolve());
         server.closeAllConnections();
       });
-      await keeper?.flush();
+      await stateFile?.flush();
     },
   };
 }
 
-/** Sends an event to the app, if it has the scope for it. */
+/** Sends an event to the app if it has the scope. */
 async function announce(core: Core, scope: string, event: JsonObject): Promise<void> {
   if (core.scopes !== undefined && !core.scopes.includes(scope)) return;
   await core.deliverer.deliverEvent(eventPayload(core, event));
@@ -285,7 +291,7 @@ async function announce(core: Core, scope: string, event: JsonObject): Promise<v
 async function route(
   core: Core,
   browser: Browser,
-  { open = () => true, handle = async () => false }: Pick<WorkspaceOptions, 'open' | 'handle'>,
+  { isOpen = () => true, handle = async () => false }: Pick<WorkspaceOptions, 'isOpen' | 'handle'>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -297,17 +303,17 @@ async function route(
     await answerResponseUrl(core, second, request, response);
   } else if (first === 'upload' && request.method === 'POST') {
     const bytes = await uploadedBytes(String(request.headers['content-type'] ?? ''), await readBody(request));
-    const taken = receiveUpload(core, second, bytes);
-    sendText(response, taken ? 200 : 400, taken ? `OK - ${bytes.length}` : 'invalid upload');
+    const accepted = receiveUpload(core, second, bytes);
+    sendText(response, accepted ? 200 : 400, accepted ? `OK - ${bytes.length}` : 'invalid upload');
   } else if (first === 'files-pri') {
     const content = readPrivateFile(core, second, request.headers.authorization);
-    // Slack redirects unauthorized readers to its page.
+    // Slack redirects readers without permission to its sign-in page.
     if (content) response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(content);
     else response.writeHead(302, { location: core.origin }).end();
   } else {
-    refuseForeign(request);
+    rejectCrossOrigin(request);
     if (await handle(url.pathname, request, response)) return;
-    if (open()) await browser.handle(request, response, url);
+    if (isOpen()) await browser.handle(request, response, url);
     else response.writeHead(503, STARTING_HEADERS).end(STARTING);
   }
 }
@@ -325,7 +331,7 @@ const STARTING = `<!doctype html>
 </html>
 `;
 
-/** Handles an app's post to a response URL. In the log and for faults its method is `response_url`. */
+/** Handles what an app posts to a response URL. In the log and in faults, the method is called `response_url`. */
 async function answerResponseUrl(
   core: Core,
   key: string,
@@ -333,7 +339,7 @@ async function answerResponseUrl(
   response: ServerResponse,
 ): Promise<void> {
   const args = parseObject((await readBody(request)).toString('utf8'));
-  const fault = await core.faults.meet('response_url', core.responseUrls.channelOf(key));
+  const fault = await core.faults.apply('response_url', core.responseUrls.channelOf(key));
   let error: string | undefined;
   try {
     if (fault && fault.kind !== 'lost_answer') {
@@ -349,8 +355,8 @@ async function answerResponseUrl(
   } catch (refusal) {
     if (!(refusal instanceof SlackError)) throw refusal;
     error = refusal.code;
-    const gone = ['expired_url', 'used_url', 'no_such_url'].includes(refusal.code);
-    sendJson(response, gone ? 404 : 400, { ok: false, error: refusal.code, ...refusal.fields });
+    const isUnusable = ['expired_url', 'used_url', 'no_such_url'].includes(refusal.code);
+    sendJson(response, isUnusable ? 404 : 400, { ok: false, error: refusal.code, ...refusal.fields });
   } finally {
     const ok = error === undefined;
     core.calls.push({
@@ -398,7 +404,7 @@ function waitFor<T>(
     const timer = setTimeout(() => {
       settle(() => reject(new Error(`waited ${timeoutMs} ms for ${options.what}\n${summary(core)}`)));
     }, timeoutMs);
-    const look = (): void => {
+    const check = (): void => {
       try {
         const value = read();
         if (value !== undefined) settle(() => resolve(value));
@@ -406,12 +412,12 @@ function waitFor<T>(
         settle(() => reject(error));
       }
     };
-    stop = core.state.onChange(look);
-    look();
+    stop = core.state.onChange(check);
+    check();
   });
 }
 
-/** The content of the workspace, for the error of a wait that timed out. */
+/** The content of the workspace, for the error if a wait times out. */
 function summary(core: Core): string {
   const { state } = core;
   const lines: string[] = [];
@@ -426,12 +432,12 @@ function summary(core: Core): string {
   }
   const failed = core.calls.filter(({ ok }) => !ok).slice(-5);
   for (const call of failed) lines.push(`failed call: ${call.method} ${call.error ?? ''}`);
-  for (const { payload, answer, over } of core.deliverer.log
+  for (const { payload, answer, transport } of core.deliverer.log
     .filter(({ answer: { acked } }) => !acked)
     .slice(-5)) {
     lines.push(
-      `not taken by the app (${over}): ${String(payload['type'] ?? payload['command'])} ${answer.error ?? ''}`,
+      `not acknowledged by the app (${transport}): ${String(payload['type'] ?? payload['command'])} ${answer.error ?? ''}`,
     );
   }
-  return lines.length > 0 ? lines.join('\n') : 'there is nothing in the workspace';
+  return lines.length > 0 ? lines.join('\n') : 'the workspace is empty';
 }

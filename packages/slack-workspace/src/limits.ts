@@ -6,9 +6,9 @@ export const LIMITS = {
   message: {
     blocks: 50,
     text: 40_000,
-    /** The limit of `chat.update`, far below that of `chat.postMessage`. */
+    /** The limit of `chat.update`, which is far below that of `chat.postMessage`. */
     updatedText: 4_000,
-    /** Undocumented: above roughly this sum of all texts in the blocks, Slack returns `msg_blocks_too_long`. */
+    /** Not documented. If all texts in the blocks are longer than about this, Slack returns `msg_blocks_too_long`. */
     blocksText: 13_000,
     /** In bytes of JSON. */
     metadata: 16_000,
@@ -32,7 +32,7 @@ export const LIMITS = {
   context: { elements: 10, text: 3_000 },
   input: { label: 2_000, hint: 2_000 },
   /**
-   * `rows` includes the header. The reference was raised from 101 rows and 10,000 characters to 201 and 20,000.
+   * `rows` includes the header. Slack's reference first had 101 rows and 10,000 characters, and later 201 and 20,000.
    * The smaller limits are accepted everywhere.
    */
   dataTable: { minRows: 2, rows: 101, cells: 20, text: 10_000, pageSize: 100 },
@@ -51,7 +51,7 @@ export const LIMITS = {
 
 const [TIER_2, TIER_3, TIER_4] = [20, 50, 100];
 
-/** Calls a minute by method; `chat.postMessage` is limited by channel (`postsPerSecond`). */
+/** Calls per minute, by method. For `chat.postMessage`, the limit is per channel (`postsPerSecond`). */
 export const TIERS: Readonly<Record<string, number>> = {
   'chat.delete': TIER_3,
   'chat.deleteScheduledMessage': TIER_3,

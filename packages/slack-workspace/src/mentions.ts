@@ -4,10 +4,11 @@ import type { Json, JsonObject } from './protocol.ts';
 const TOKEN = /<(?:@([UW][A-Z0-9]+)|!subteam\^([A-Z0-9]+)|!(here|channel|everyone))(?:\|[^>]*)?>/g;
 
 /**
- * The recipients that a message notifies: unique ids of users and user groups, `here`, `channel`, `everyone`.
+ * The recipients that a message notifies: ids of users and user groups without duplicates, `here`, `channel` and
+ * `everyone`.
  *
- * Unescaped mention tokens in the text and in `mrkdwn` objects count, and mention elements of rich text. Escaped text
- * (`&lt;@U…&gt;`) and `plain_text` objects do not (docs.slack.dev, formatting message text).
+ * Mentions count if they are tokens without escaping in the text or in `mrkdwn` objects, or elements of rich text.
+ * Escaped text (`&lt;@U…&gt;`) and `plain_text` objects don't count (docs.slack.dev, formatting message text).
  */
 export function mentionsIn(text: string, blocks: JsonObject[]): string[] {
   const found = new Set<string>(mentionTokens(text));
@@ -42,7 +43,7 @@ function collect(value: Json, found: Set<string>): void {
   for (const item of Object.values(value)) collect(item, found);
 }
 
-/** `&`, `<` and `>` as Slack sends typed text to apps. */
+/** Escapes `&`, `<` and `>`, as Slack does when it sends typed text to apps. */
 export function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

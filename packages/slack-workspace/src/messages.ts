@@ -9,7 +9,7 @@ import { APP, SLACKBOT_ID } from './seed.ts';
 import { botAuthor } from './state.ts';
 import { nameBlocks } from './views.ts';
 
-/** The unchecked content of an app's message. */
+/** The content of an app's message, before it is checked. */
 export interface Content {
   text?: string | undefined;
   blocks?: Json | undefined;
@@ -18,11 +18,11 @@ export interface Content {
   metadata?: Json | undefined;
 }
 
-/** Slack has no such code, so nobody mistakes it for Slack's own refusal. */
+/** Slack has no such code, so it can't be mistaken for a refusal by Slack. */
 const UNSUPPORTED = 'unsupported_by_local_workspace';
 
 /**
- * The response to refused blocks or views, in Slack's form. Refusals that only this workspace makes have their own
+ * The response to refused blocks or views, in Slack's format. Refusals that only this workspace makes have their own
  * code.
  */
 export function refusal(code: string, problems: Problem[]): SlackError {
@@ -87,7 +87,7 @@ function checkedMetadata(metadata: Json | undefined): Message['metadata'] {
 }
 
 /**
- * The channel that an app writes to: an id, a name with or without `#`, or a person's id for the direct message.
+ * The channel that an app writes to: an id, a name with or without `#`, or the id of a person for their direct message.
  * @throws SlackError `channel_not_found`, `not_in_channel` or `is_archived`
  */
 export function writableChannel(core: Core, given: string): Channel {
@@ -115,7 +115,7 @@ export function knownChannel(core: Core, given: string): Channel {
   return found;
 }
 
-/** Posts Slack's own message to a single person. */
+/** Posts a message from Slack itself that only one person sees. */
 export function notifyPerson(core: Core, channel: string, userId: string, text: string): Message {
   const message: Message = {
     type: 'message',

@@ -25,8 +25,8 @@ function place(channel: Channel): JsonObject {
 }
 
 /**
- * The text of a command as Slack sends it: `&`, `<` and `>` escaped; with `should_escape`, mentions of people and
- * channels and links become tokens too (docs.slack.dev, implementing slash commands).
+ * The text of a command as Slack sends it: `&`, `<` and `>` are escaped. With `should_escape`, mentions of people and
+ * channels, and links, become tokens too (docs.slack.dev, implementing slash commands).
  */
 function commandText(core: Core, typed: string): string {
   const escaped = escapeText(typed.trim());
@@ -35,7 +35,7 @@ function commandText(core: Core, typed: string): string {
   const channels = [...core.state.channels.values()];
   return escaped
     .replace(/(?<=^|\s)@([\w.-]+)/g, (whole, name: string) => {
-      // The page shows people by their real names, with a capital.
+      // The page shows the real names of people, which start with a capital.
       const user = users.find((candidate) => candidate.name === name.toLowerCase());
       return user ? `<@${user.id}|${user.name}>` : whole;
     })
@@ -101,7 +101,7 @@ export function messageActionsPayload(
     },
     trigger_id: triggerId,
     channel: place(channel),
-    // Slack doesn't store ephemeral messages, so its payload has none.
+    // Slack doesn't store ephemeral messages, so their payload has no message.
     ...(!ephemeral && { message: messageForApps(message, false) }),
     state: { values: {} },
     response_url: core.origin + responsePath,
@@ -211,7 +211,7 @@ export function homeOpenedEvent(core: Core, user: User): JsonObject {
   };
 }
 
-/** Slack sends it to every app that may read users. */
+/** Slack sends this event to every app that may read users. */
 export function userChangeEvent(core: Core, user: User): JsonObject {
   const now = core.state.now();
   return {
@@ -222,7 +222,7 @@ export function userChangeEvent(core: Core, user: User): JsonObject {
   };
 }
 
-/** The event lists who joined and who left, not all members. */
+/** The event lists the people who joined or left, not all members. */
 export function membersChangedEvent(
   core: Core,
   groupId: string,

@@ -1,14 +1,14 @@
 import type { Json, JsonObject } from './protocol.ts';
 
-/** Content that Slack refuses, with its place in Slack's notation (`/blocks/0/text/text`). */
+/** Content that Slack refuses, with its position in Slack's notation (`/blocks/0/text/text`). */
 export interface Problem {
   message: string;
   pointer: string;
-  /** Slack may accept it, but this workspace does not support it. */
+  /** Slack may accept it, but this workspace doesn't support it. */
   unsupported?: true;
 }
 
-/** The line that Slack puts into `response_metadata.messages`. */
+/** The line that Slack puts in `response_metadata.messages`. */
 export function describeProblem(problem: Problem): string {
   return `${problem.message} [json-pointer:${problem.pointer}]`;
 }
@@ -17,7 +17,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Undefined when it is missing or not a text. */
+/** Undefined if the field is missing or isn't text. */
 export function textOf(object: JsonObject, field: string): string | undefined {
   const value = object[field];
   return typeof value === 'string' ? value : undefined;
@@ -28,7 +28,7 @@ export function objectsOf(object: JsonObject, field: string): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** Collects problems while reading a structure. Each helper returns the usable part. */
+/** Collects problems while it reads a structure. Each helper returns the part that can be used. */
 export class Checker {
   readonly problems: Problem[] = [];
 
@@ -36,9 +36,7 @@ export class Checker {
     this.problems.push({ message, pointer });
   }
 
-  /**
-   * Adds a problem: this workspace does not support something; `what` as in "the block `carousel`".
-   */
+  /** Adds the problem that this workspace doesn't support something; `what` as in "the block `carousel`". */
   unsupported(what: string, pointer: string): void {
     const message = `the local workspace does not support ${what}`;
     this.problems.push({ message, pointer, unsupported: true });
@@ -106,7 +104,7 @@ export class Checker {
     return value;
   }
 
-  /** Like {@link list}, for lists of objects; includes each object's pointer. */
+  /** Like {@link list}, for lists of objects. Includes the pointer of each object. */
   objects(
     object: JsonObject,
     field: string,

@@ -1,8 +1,8 @@
 /**
- * The protocol between the workspace's server and its page, and the objects of both.
+ * The protocol between the workspace's server and its page, and the objects that both use.
  *
- * Slack's own objects keep Slack's field names. The page imports this file in the browser, so nothing from Node is used
- * here.
+ * Slack's own objects keep Slack's field names. The page imports this file in the browser, so it must not use anything
+ * from Node.
  */
 import { z } from 'zod';
 
@@ -23,11 +23,11 @@ const userSchema = z.object({
   is_admin: z.boolean(),
   is_owner: z.boolean(),
   is_bot: z.boolean(),
-  /** Belongs to another workspace and is here through a shared channel. */
+  /** Whether the person belongs to another workspace and is here through a shared channel. */
   is_stranger: z.boolean(),
   /** Deactivated. */
   deleted: z.boolean(),
-  /** A guest, in several channels or in only one. */
+  /** Whether the person is a guest, in one or several channels. */
   is_restricted: z.boolean(),
   is_ultra_restricted: z.boolean(),
   /** The role of this person in the demo, for example "asks". */
@@ -70,14 +70,14 @@ export const messageSchema = z.object({
   metadata: z.object({ event_type: z.string(), event_payload: jsonObject }).optional(),
   edited: z.object({ user: z.string(), ts: z.string() }).optional(),
   files: z.array(fileSchema).optional(),
-  /** Only this person sees the message. */
+  /** The only person who sees the message. */
   ephemeral_to: z.string().optional(),
-  /** The recipients that the message notifies: user ids, user group ids, `here`, `channel`, `everyone`. */
+  /** The recipients that the message notifies: user ids, user group ids, `here`, `channel` and `everyone`. */
   notifies: z.array(z.string()),
 });
 export type Message = z.infer<typeof messageSchema>;
 
-/** Values of the stateful elements of a view or message: block id, then action id. */
+/** Values of the elements of a view or message that have a state, by block id and then action id. */
 const stateValuesSchema = z.record(z.string(), z.record(z.string(), jsonObject));
 export type StateValues = z.infer<typeof stateValuesSchema>;
 
@@ -119,11 +119,11 @@ export type CommandHint = z.infer<typeof commandHintSchema>;
 const shortcutHintSchema = z.object({ name: z.string(), callback_id: z.string() });
 export type ShortcutHint = z.infer<typeof shortcutHintSchema>;
 
-/** `GET /local/state?user=U…`: everything that the person sees; without a user, the first person. */
+/** `GET /local/state?user=U…`: everything that the person sees. Without a user, the first person. */
 export const snapshotSchema = z.object({
-  /** Incremented by each change; events carry it too. */
+  /** Incremented by each change. Events have it too. */
   version: z.number(),
-  /** Milliseconds since 1970, the workspace's clock. */
+  /** By the workspace's clock, in milliseconds since 1970. */
   now: z.number(),
   team: z.object({ id: z.string(), name: z.string(), domain: z.string() }),
   me: z.string(),
@@ -133,18 +133,18 @@ export const snapshotSchema = z.object({
   users: z.array(userSchema),
   usergroups: z.array(z.object({ id: z.string(), handle: z.string(), name: z.string() })),
   channels: z.array(channelSchema),
-  /** By channel id, oldest first, including replies and ephemerals of this person. */
+  /** By channel id, oldest first, including replies and this person's ephemeral messages. */
   messages: z.record(z.string(), z.array(messageSchema)),
-  /** The open dialogs, topmost last. */
+  /** The open dialogs. The topmost is last. */
   views: z.array(viewSchema),
   home: viewSchema.nullable(),
 });
 export type Snapshot = z.infer<typeof snapshotSchema>;
 
-/** `GET /local/events` (server-sent events): something changed, read the state again. */
+/** `GET /local/events` (server-sent events): something has changed, so the state must be read again. */
 export const changeSchema = z.object({
   version: z.number(),
-  /** `message`, `ephemeral`, `view`, `home`, `channel`; `host.` and a word when the host announces something. */
+  /** `message`, `ephemeral`, `view`, `home` or `channel`. If the host announces something, `host.` and a word. */
   topic: z.string(),
   channel: z.string().optional(),
   user: z.string().optional(),
@@ -152,13 +152,13 @@ export const changeSchema = z.object({
 export type Change = z.infer<typeof changeSchema>;
 
 const inputValue = z.union([z.string(), z.array(z.string()), z.null()]);
-/** A person's input for an element: text, an option's value, several values, or none. */
+/** A person's input in an element: text, the value of an option, several values, or nothing. */
 export type InputValue = z.infer<typeof inputValue>;
 
 const viewTarget = z.object({ view: z.string() });
 const messageTarget = z.object({ channel: z.string(), ts: z.string() });
 
-/** Bodies of the `POST /local/…` requests; `user` is the acting person. */
+/** Bodies of the `POST /local/…` requests. `user` is the person who acts. */
 export const requestSchemas = {
   command: z.object({ user: z.string(), channel: z.string(), text: z.string() }),
   say: z.object({
@@ -168,8 +168,8 @@ export const requestSchemas = {
     thread_ts: z.string().optional(),
   }),
   /**
-   * Clicks a button of a message or view (the Home tab is a view too). The value distinguishes buttons with the same
-   * action id.
+   * Clicks a button in a message or view (including the Home tab). The value tells buttons with the same action id
+   * apart.
    */
   act: z.object({
     user: z.string(),
@@ -178,7 +178,7 @@ export const requestSchemas = {
     block_id: z.string().optional(),
     value: z.string().optional(),
   }),
-  /** Fills one input of a dialog. The app gets an event when the input dispatches. */
+  /** Fills in one input of a dialog. If the input dispatches, the app gets an event. */
   input: z.object({
     user: z.string(),
     view: z.string(),
@@ -187,7 +187,7 @@ export const requestSchemas = {
     value: inputValue,
   }),
   submit: z.object({ user: z.string(), view: z.string(), values: z.record(z.string(), inputValue) }),
-  /** Uploads a file for a file input; `content` is base64. */
+  /** Uploads a file for a file input. `content` is base64. */
   upload: z.object({ user: z.string(), name: z.string(), content: z.string() }),
   close: z.object({ user: z.string(), view: z.string() }),
   shortcut: z.object({ user: z.string(), callback_id: z.string(), channel: z.string(), ts: z.string() }),
@@ -197,36 +197,36 @@ export type RequestName = keyof typeof requestSchemas;
 export type RequestBody<N extends RequestName> = z.infer<(typeof requestSchemas)[N]>;
 
 /**
- * Response to `command`, `act`, `input`, `shortcut` and `home`: whether the app acknowledged in time. `input` returns
- * `{}` if the app gets no event, `close` always.
+ * The response to `command`, `act`, `input`, `shortcut` and `home`: whether the app acknowledged in time. `input`
+ * returns `{}` if the app gets no event; `close` always returns `{}`.
  */
 export interface ActResult {
-  /** The app acknowledged within Slack's 3 seconds. */
+  /** Whether the app acknowledged within Slack's 3 seconds. */
   acked: boolean;
   /** Milliseconds until the acknowledgement or the timeout. */
   ackMs: number;
-  /** HTTP status; null without a response, 200 over Socket Mode. */
+  /** The HTTP status; null if there was no response; 200 over Socket Mode. */
   status: number | null;
-  /** Why it failed, in Slack's words: `operation_timeout`, `dispatch_failed`. */
+  /** Why it failed, as Slack calls it: `operation_timeout` or `dispatch_failed`. */
   error?: string;
   triggerId: string;
 }
 
-/** Answer to `submit`. */
+/** The response to `submit`. */
 export type SubmitResult =
-  /** By block id; `sent` is false if Slack itself refused without calling the app. */
+  /** By block id. `sent` is false if Slack itself refused without asking the app. */
   | { outcome: 'errors'; errors: Record<string, string>; sent: boolean }
   | { outcome: 'closed' }
   | { outcome: 'updated' | 'pushed'; view: View }
-  /** The app didn't respond, or its response was invalid; the dialog stays open. */
+  /** The app didn't respond, or its response was invalid. The dialog stays open. */
   | { outcome: 'failed'; error: string };
 
-/** Answer to `say`. */
+/** The response to `say`. */
 export interface SayResult {
   ts: string;
 }
 
-/** Body of an answer with status 4xx. */
+/** The body of a response with a 4xx status. */
 export interface Refusal {
   error: string;
 }

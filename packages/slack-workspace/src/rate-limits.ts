@@ -2,7 +2,7 @@ import { TIERS } from './limits.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Calls per method and minute, by Slack's tiers (docs.slack.dev, rate limits). Off by default. */
+/** Calls per method and minute, according to Slack's tiers (docs.slack.dev, rate limits). Off by default. */
 export class RateLimits {
   enabled = false;
   readonly #now: () => number;
@@ -12,7 +12,10 @@ export class RateLimits {
     this.#now = now;
   }
 
-  /** Counts a call. @returns the seconds until it may be retried, if it is over the limit */
+  /**
+   * Counts a call.
+   * @returns the seconds until it may be retried, if it is over the limit
+   */
   take(method: string): number | undefined {
     const limit = Object.hasOwn(TIERS, method) ? TIERS[method] : undefined;
     if (!this.enabled || limit === undefined) return undefined;

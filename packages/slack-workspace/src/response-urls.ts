@@ -9,7 +9,7 @@ import type { JsonObject, Message } from './protocol.ts';
 export interface ResponsePlace {
   channel: string;
   userId: string;
-  /** The clicked message, if any. */
+  /** The message that was clicked, if there was one. */
   ts?: string;
   ephemeral?: boolean;
 }
@@ -25,7 +25,7 @@ const bodySchema = z.object({
   thread_ts: z.string().optional(),
 });
 
-/** Response URLs: five uses within 30 minutes (docs.slack.dev, handling user interaction). */
+/** Response URLs, which can be used five times within 30 minutes (docs.slack.dev, handling user interaction). */
 export class ResponseUrls {
   readonly #issued = new Map<string, ResponsePlace & { at: number; uses: number }>();
   readonly #now: () => number;
@@ -57,7 +57,7 @@ export class ResponseUrls {
 }
 
 /**
- * Handles an app's post to a response URL, or its direct response to a command.
+ * Handles what an app posts to a response URL, or its direct response to a command.
  * @throws SlackError with the codes of `chat.postMessage`, or `message_not_found`
  */
 export function respond(core: Core, place: ResponsePlace, given: JsonObject): void {
@@ -86,7 +86,7 @@ export function respond(core: Core, place: ResponsePlace, given: JsonObject): vo
     });
     return;
   }
-  // The answer to a command can also be replaced.
+  // The response to a command can also be replaced.
   if (place.ts === undefined && body.response_type !== 'in_channel') {
     place.ts = message.ts;
     place.ephemeral = true;

@@ -1,6 +1,6 @@
 import type { Channel, User } from './protocol.ts';
 
-/** Invented identity of the workspace, the app and its bot, valid only on this machine. */
+/** The invented identity of the workspace, the app and its bot, which is valid only on this machine. */
 export const TEAM = { id: 'T0STEWARD', domain: 'steward-demo' } as const;
 const OTHER_TEAM_ID = 'T0ELSEWHERE';
 export const APP = {
@@ -11,7 +11,7 @@ export const APP = {
   botUser: 'app',
   verificationToken: 'local-verification-token',
 } as const;
-/** Author of Slack's own messages to a person, for example that a command failed. */
+/** The author of Slack's own messages to a person, for example that a command failed. */
 export const SLACKBOT_ID = 'USLACKBOT';
 
 export interface Usergroup {
@@ -59,7 +59,7 @@ export function directMessageId(userId: string): string {
   return `D${userId.slice(1)}`;
 }
 
-/** A new copy each time. */
+/** Returns a new copy each time. */
 export function defaultSeed(): Seed {
   const people = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
   const bot = APP.botUserId;

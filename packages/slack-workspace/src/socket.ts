@@ -14,7 +14,7 @@ const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
 export type EnvelopeType = 'slash_commands' | 'interactive' | 'events_api';
 
-/** The server's side of Socket Mode (docs.slack.dev, using Socket Mode). */
+/** The server side of Socket Mode (docs.slack.dev, using Socket Mode). */
 export class SocketMode {
   readonly #tickets = new Map<string, number>();
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES });
@@ -36,7 +36,7 @@ export class SocketMode {
     return this.#connections.size;
   }
 
-  /** The path for `apps.connections.open`; its ticket opens one connection. */
+  /** The path for `apps.connections.open`. Its ticket can open one connection. */
   issuePath(): string {
     const ticket = randomBytes(16).toString('hex');
     this.#tickets.set(ticket, Date.now() + TICKET_VALID_MS);
@@ -58,7 +58,7 @@ export class SocketMode {
   #greet(connection: WebSocket): void {
     this.#connections.add(connection);
     connection.on('message', (data) => this.#acknowledged(String(data)));
-    // A broken connection also closes, which is handled.
+    // A broken connection is also closed, and that is handled.
     connection.on('error', () => undefined);
     connection.on('close', () => {
       this.#connections.delete(connection);
@@ -76,9 +76,9 @@ export class SocketMode {
   }
 
   /**
-   * Sends one envelope over one of the connections, round robin. A connection that was asked to disconnect is used only
-   * if there is no other.
-   * @returns the acknowledgement's payload; the promise may never resolve, so race it with a timeout.
+   * Sends an envelope over one of the connections in turn. If a connection was asked to disconnect, it is used only if
+   * there is no other.
+   * @returns the payload of the acknowledgement; the promise may never settle, so race it against a timeout
    */
   send(
     type: EnvelopeType,
@@ -106,7 +106,7 @@ export class SocketMode {
     });
   }
 
-  /** Asks every connected app to reconnect, as Slack does every few hours. */
+  /** Asks all connected apps to reconnect, as Slack does every few hours. */
   askToReconnect(): void {
     const text = JSON.stringify({
       type: 'disconnect',
@@ -119,14 +119,14 @@ export class SocketMode {
     }
   }
 
-  /** Cuts every connection without a close message, like a broken network. */
-  cut(): void {
+  /** Cuts all connections without a close message, like a broken network. */
+  disconnect(): void {
     for (const connection of this.#connections) connection.terminate();
   }
 
   close(): void {
     clearInterval(this.#pings);
-    this.cut();
+    this.disconnect();
   }
 
   #acknowledged(text: string): void {

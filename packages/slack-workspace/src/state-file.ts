@@ -16,17 +16,20 @@ const savedSchema = z.object({
 
 const WRITE_DELAY_MS = 200;
 
-export interface Keeper {
-  /** Writes unsaved changes. @throws Error if the last write failed. */
+export interface StateFile {
+  /**
+   * Writes unsaved changes.
+   * @throws Error if the last write failed
+   */
   flush(): Promise<void>;
 }
 
 /**
- * Loads the state from a file if there is one, and saves it atomically shortly after each change.
+ * Loads the state from a file if it exists. Saves the state atomically, shortly after each change.
  *
- * @throws Error if the file isn't a saved workspace.
+ * @throws Error if the file isn't a saved workspace
  */
-export function keepInFile(state: State, path: string): Keeper {
+export function persistToFile(state: State, path: string): StateFile {
   const saved = read(path);
   if (saved) state.restore(saved);
   let timer: NodeJS.Timeout | undefined;

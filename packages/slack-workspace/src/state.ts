@@ -7,7 +7,7 @@ export interface StoredFile {
   content: Buffer;
 }
 
-/** The content of the state file: everything except for dialogs and ephemeral messages. */
+/** The content of the state file: everything except dialogs and ephemeral messages. */
 export interface Saved {
   format: 1;
   lastTs: number;
@@ -17,7 +17,7 @@ export interface Saved {
   files: { info: FileInfo; base64: string }[];
 }
 
-/** The workspace's state, in memory, with a notification for each change. */
+/** The state of the workspace, in memory. Notifies listeners of each change. */
 export class State {
   readonly users = new Map<string, User>();
   readonly channels = new Map<string, Channel>();
@@ -28,7 +28,7 @@ export class State {
   /** Each person's open dialogs, topmost last. */
   readonly modals = new Map<string, View[]>();
   readonly files = new Map<string, StoredFile>();
-  /** Announced, uncompleted uploads by file id; length in bytes. */
+  /** Uploads that were announced but not completed, by file id. The length is in bytes. */
   readonly uploads = new Map<string, { name: string; length: number; content?: Buffer }>();
   readonly teamName: string;
   readonly enterpriseId: string | undefined;
@@ -62,7 +62,10 @@ export class State {
     for (const listener of this.#listeners) listener(change);
   }
 
-  /** A message's `ts`: seconds with six digits, unique and increasing even when the clock stands still. */
+  /**
+   * The `ts` of a message: seconds with six decimal places. They are unique and increase even if the clock stands
+   * still.
+   */
   nextTs(): string {
     this.#lastTs = Math.max(Math.round(this.now() * 1_000), this.#lastTs + 1);
     return `${Math.floor(this.#lastTs / 1e6)}.${String(this.#lastTs % 1e6).padStart(6, '0')}`;
@@ -146,7 +149,7 @@ export class State {
     return undefined;
   }
 
-  /** Shows a view: replaces the one with its id, or goes on top. */
+  /** Shows a view: replaces the view with the same id, or puts it on top. */
   show(userId: string, view: View): void {
     if (view.type === 'home') {
       this.homes.set(userId, view);
@@ -160,7 +163,7 @@ export class State {
     this.changed('view', { user: userId });
   }
 
-  /** Closes a dialog; with `all`, every dialog above and below it. */
+  /** Closes a dialog. With `all`, also closes all dialogs above and below it. */
   closeView(userId: string, viewId: string, all: boolean): void {
     const open = this.modalsOf(userId);
     const root = open.find((view) => view.id === viewId)?.root_view_id;
@@ -215,12 +218,11 @@ function botUser(name: string): User {
   };
 }
 
-/** The fields of every message by the bot. */
 export function botAuthor(): Pick<Message, 'user' | 'bot_id' | 'app_id'> {
   return { user: APP.botUserId, bot_id: APP.botId, app_id: APP.id };
 }
 
-/** A message as sent to apps, without this workspace's own fields. */
+/** A message as it is sent to apps, without the fields that only this workspace uses. */
 export function messageForApps(message: Message, withMetadata: boolean): JsonObject {
   const { channel: _channel, notifies: _notifies, ephemeral_to: _ephemeral, metadata, ...shown } = message;
   const plain: JsonObject = JSON.parse(JSON.stringify(shown));

@@ -16,7 +16,7 @@ export type SubmissionAction =
   | { kind: 'close' | 'clear' }
   | { kind: 'refused'; error: string };
 
-/** Reads an app's response to a submission. `refused`: Slack wouldn't accept it, with the reason. */
+/** Reads an app's response to a submission. `refused`: Slack wouldn't accept the response, with the reason. */
 export function readSubmissionAnswer(submitted: View, body: Json | undefined): SubmissionAction {
   if (body === undefined || body === '' || (isObject(body) && Object.keys(body).length === 0)) {
     return { kind: 'close' };

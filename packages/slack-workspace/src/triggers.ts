@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { SlackError } from './errors.ts';
 import { LIMITS } from './limits.ts';
 
-/** A person's action that lets the app open a dialog. */
+/** An action by a person that lets the app open a dialog. */
 export interface Trigger {
   userId: string;
-  /** The dialog of the action; `views.push` needs one. */
+  /** The dialog in which the action happened. `views.push` needs one. */
   viewId?: string;
 }
 
-/** Issues trigger ids. Each can be used once, within 3 seconds of the workspace's clock. */
+/** Issues trigger ids. Each can be used once, within 3 seconds by the workspace's clock. */
 export class Triggers {
   readonly #now: () => number;
   readonly #issued = new Map<string, Trigger & { at: number; used: boolean }>();

@@ -6,7 +6,7 @@ import type { JsonObject, View } from './protocol.ts';
 
 const FIELDS = ['type', 'title', 'submit', 'close', 'blocks', 'private_metadata', 'callback_id'];
 
-/** Checks an app's view payload (docs.slack.dev, reference of views). */
+/** Checks the payload of a view (docs.slack.dev, reference of views). */
 export function checkView(view: JsonObject, expected: 'modal' | 'home'): Problem[] {
   const check = new Checker();
   const at = '/view';
@@ -32,15 +32,15 @@ export function checkView(view: JsonObject, expected: 'modal' | 'home'): Problem
   return check.problems;
 }
 
-/** The fields of a view that the app didn't send. */
+/** The fields of a view that the app doesn't send. */
 type ViewIdentity = Pick<
   View,
   'id' | 'hash' | 'team_id' | 'app_id' | 'bot_id' | 'root_view_id' | 'previous_view_id'
 >;
 
 /**
- * Builds the visible view from a checked payload: adds missing ids, and keeps a person's input if block id, action id
- * and element type are the same as before.
+ * Builds the view to show from a checked payload. Adds missing ids. Keeps a person's input if block id, action id and
+ * element type are the same as before.
  */
 export function buildView(payload: JsonObject, identity: ViewIdentity, before: View | undefined): View {
   const blocks = nameBlocks(objectsOf(payload, 'blocks'), identity.id);
@@ -67,7 +67,7 @@ function plainText(payload: JsonObject, field: string): View['title'] {
   return { type: 'plain_text', text: textOf(value, 'text') ?? '', emoji: value['emoji'] !== false };
 }
 
-/** Adds missing `block_id` and `action_id`, as Slack does. */
+/** Adds missing values of `block_id` and `action_id`, as Slack does. */
 export function nameBlocks(blocks: JsonObject[], seed: string): JsonObject[] {
   return blocks.map((block, index) => {
     const named: JsonObject = { ...block, block_id: textOf(block, 'block_id') ?? `${seed}-b${index}` };

@@ -140,7 +140,7 @@ test('keeps messages, Home views and files over a restart', async () => {
 
 test('until the workspace is open the page says that it is starting, and asks again', async () => {
   let open = false;
-  const closed = await startWorkspace({ open: () => open });
+  const closed = await startWorkspace({ isOpen: () => open });
   try {
     for (const path of ['', 'local/state?user=U0ALICE']) {
       const early = await fetch(closed.url + path);

@@ -51,7 +51,7 @@ test('carries commands, submissions and events over Socket Mode', async () => {
   expect(await alice.submit(view)).toMatchObject({ outcome: 'updated', view: { title: { text: 'Long' } } });
   await alice.openHome();
   await workspace.waitFor(() => alice.homeView(), { what: 'the Home tab' });
-  expect(workspace.deliveries.map(({ type, over }) => [type, over])).toEqual([
+  expect(workspace.deliveries.map(({ type, transport }) => [type, transport])).toEqual([
     ['slash_commands', 'socket'],
     ['interactive', 'socket'],
     ['events_api', 'socket'],
@@ -66,7 +66,7 @@ test('reports an envelope that isn’t acknowledged in time', async () => {
   expect(result).toMatchObject({ acked: false, error: 'operation_timeout' });
 });
 
-test.each(['askToReconnect', 'cut'] as const)('gets a new connection after %s', async (how) => {
+test.each(['askToReconnect', 'disconnect'] as const)('gets a new connection after %s', async (how) => {
   await stop();
   await start({}, 150);
   running.app.command('/domain', async ({ ack }) => ack('here again'));

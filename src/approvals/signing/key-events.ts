@@ -9,5 +9,5 @@ export const keyEvents = [
   event('key', ['key_revoked'], keyRevoked),
   event('policy', ['charter_signed'], charterSigned),
   /** Logged when a charter becomes valid or invalid. */
-  event('policy', ['charter_status'], { status: z.enum(['counts', ...CHARTER_PROBLEMS]) }),
+  event('policy', ['charter_status'], { status: z.enum(['valid', ...CHARTER_PROBLEMS]) }),
 ] as const;

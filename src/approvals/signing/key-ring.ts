@@ -65,7 +65,7 @@ export interface KeyLog {
   readonly vouched: readonly { readonly key: string; readonly signature: Assertion<VouchChallenge> }[];
   readonly revoked: readonly Revocation[];
   /** False if an event is missing. Then no key is valid. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
 }
 
 /** Keys without any revocation, whether proven or not. */
@@ -118,7 +118,7 @@ export async function buildKeyRing(log: KeyLog, trust: Trust): Promise<KeyRing> 
   );
   const revoked = await findProvenRevocations(log, known, everValid, trust);
   const findInvalidReason: FindInvalidReason = (key) => {
-    if (!log.isWhole) return 'events_missing';
+    if (!log.isComplete) return 'events_missing';
     if (ambiguous.has(key.fingerprint)) return 'ambiguous';
     if (revoked.has(key.fingerprint)) return 'revoked';
     if (trust.left.has(key.owner)) return 'left';
@@ -152,24 +152,24 @@ async function findReachableKeys(
   findInvalidReason: FindInvalidReason,
 ): Promise<ReadonlyMap<string, ValidKey>> {
   const byVoucher = new Map<string, (typeof vouched)[number][]>();
-  for (const each of vouched) {
-    const others = byVoucher.get(each.signature.key);
-    if (others === undefined) byVoucher.set(each.signature.key, [each]);
-    else others.push(each);
+  for (const vouch of vouched) {
+    const others = byVoucher.get(vouch.signature.key);
+    if (others === undefined) byVoucher.set(vouch.signature.key, [vouch]);
+    else others.push(vouch);
   }
   const reached = new Map<string, ValidKey>();
-  const next: ValidKey[] = [...known.values()]
+  const queue: ValidKey[] = [...known.values()]
     .filter((key) => roots.has(key.fingerprint) && findInvalidReason(key) === undefined)
     .map((key) => ({ ...key, chain: [] }));
-  for (const voucher of next) {
+  for (const voucher of queue) {
     if (reached.has(voucher.fingerprint)) continue;
     reached.set(voucher.fingerprint, voucher);
     for (const { key, signature } of byVoucher.get(voucher.fingerprint) ?? []) {
-      const to = known.get(key);
-      if (to === undefined || reached.has(key) || findInvalidReason(to) !== undefined) continue;
-      if (!isVouchSignature(signature, voucher, to)) continue;
+      const target = known.get(key);
+      if (target === undefined || reached.has(key) || findInvalidReason(target) !== undefined) continue;
+      if (!isVouchSignature(signature, voucher, target)) continue;
       if ((await verifier.verify(signature)) === undefined) continue;
-      next.push({ ...to, chain: [signature, ...voucher.chain] });
+      queue.push({ ...target, chain: [signature, ...voucher.chain] });
     }
   }
   return reached;
@@ -192,8 +192,8 @@ async function findProvenRevocations(
     if (target === undefined || revoked.has(key)) continue;
     if (left === true && signature === undefined) revoked.add(key);
     if (signature === undefined || signature.challenge.key !== key) continue;
-    const by = findSigningKey(everValid, signature, signature.challenge.by);
-    if (by === undefined || !isRevoker(vouchers, roots, by, target)) continue;
+    const signer = findSigningKey(everValid, signature, signature.challenge.by);
+    if (signer === undefined || !canRevoke(vouchers, roots, signer, target)) continue;
     if ((await verifier.verify(signature)) !== undefined) revoked.add(key);
   }
   return revoked;
@@ -217,13 +217,13 @@ function isVouchSignature(
 
 /** The key that made a signature, if the key is valid and belongs to the person. Doesn't verify the signature. */
 export function findSigningKey(
-  counting: KeyRing['validKeys'],
+  validKeys: KeyRing['validKeys'],
   { key, publicKey, credential }: Assertion,
   owner: string,
 ): ValidKey | undefined {
-  const found = counting.get(key);
-  const fits = found?.owner === owner && found.publicKey === publicKey && found.credential === credential;
-  return fits ? found : undefined;
+  const found = validKeys.get(key);
+  const isMatch = found?.owner === owner && found.publicKey === publicKey && found.credential === credential;
+  return isMatch ? found : undefined;
 }
 
 type Vouchers = ReadonlyMap<string, ReadonlySet<string>>;
@@ -235,25 +235,30 @@ function collectVouchers({ vouched }: KeyLog): Vouchers {
   return vouchers;
 }
 
-function isRevoker(
+function canRevoke(
   vouchers: Vouchers,
   roots: ReadonlySet<string>,
-  by: AddedKey,
+  signer: AddedKey,
   { fingerprint: key, owner }: AddedKey,
 ): boolean {
-  return by.owner === owner || vouchers.get(key)?.has(by.fingerprint) === true || roots.has(by.fingerprint);
+  return (
+    signer.owner === owner ||
+    vouchers.get(key)?.has(signer.fingerprint) === true ||
+    roots.has(signer.fingerprint)
+  );
 }
 
-/** @returns a check whether one of a person's valid keys may revoke a key */
+/** @returns a function that checks whether one of a person's valid keys may revoke a key */
 export function createRevocationCheck(log: KeyLog, roots: ReadonlySet<string>) {
   const vouchers = collectVouchers(log);
-  return (own: readonly ValidKey[], key: AddedKey) => own.some((by) => isRevoker(vouchers, roots, by, key));
+  return (own: readonly ValidKey[], key: AddedKey) =>
+    own.some((signer) => canRevoke(vouchers, roots, signer, key));
 }
 
 /** The log when a charter was signed, plus later revocations of compromised keys. */
 export function getLogAtCharter(log: KeyLog, n: number): KeyLog {
-  const applies = ({ n: at, signature }: Revocation) =>
-    at < n || signature?.challenge.reason === 'compromised';
+  const applies = (revocation: Revocation) =>
+    revocation.n < n || revocation.signature?.challenge.reason === 'compromised';
   return { ...log, revoked: log.revoked.filter(applies) };
 }
 

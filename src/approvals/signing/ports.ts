@@ -3,7 +3,7 @@ import type { Assertion, CharterChallenge, RevokeChallenge, VouchChallenge } fro
 import type { CharterProblem } from './difference.ts';
 import type { AddedKey } from './key-ring.ts';
 
-/** What a link is for: approving or resuming an order, a key, or a charter. */
+/** The purposes of links: approving or resuming an order, a key, or a charter. */
 export const LINK_PURPOSES = [
   'order',
   'resume',
@@ -59,9 +59,9 @@ export interface KeyStore {
   revokeForDeparture(owner: string, at: Date): Promise<number>;
   /** @returns false if another charter was signed meanwhile */
   signCharter(signed: SignedCharter, at: Date): Promise<boolean>;
-  lastPublisher(): Promise<string | undefined>;
+  findLastPublisher(): Promise<string | undefined>;
   /** Queues the notification that charters have become invalid or valid. @returns whether people are notified */
-  recordStatus(status: 'counts' | CharterProblem, at: Date): Promise<boolean>;
+  recordStatus(status: 'valid' | CharterProblem, at: Date): Promise<boolean>;
   /**
    * Saves a key's counter. A counter that stays at 0 is unused.
    * @returns false if the counter hasn't increased: the key may have been copied

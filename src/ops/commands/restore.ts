@@ -19,9 +19,9 @@ export const restoreCommand: Command = {
     const settings = readDatabaseSettings(env);
     const file = source === '-' ? process.stdin : (await opened(source)).createReadStream();
     const restored = await withEmptyDatabase(settings, print, (url) => restoreBackup(url, file, print));
-    for (const sentence of afterwards(restored.head)) print(sentence);
+    for (const sentence of nextSteps(restored.head)) print(sentence);
     for (const ledger of restored.ledgers)
-      print(sentenceOfLedger(ledger, await readAnchorFile(settings.dataDir, ledger.teamId)));
+      print(formatLedger(ledger, await readAnchorFile(settings.dataDir, ledger.teamId)));
     return undefined;
   },
 };
@@ -42,7 +42,7 @@ async function withEmptyDatabase<T>(
 ): Promise<T> {
   const { databaseUrl, dataDir } = settings;
   if (databaseUrl !== undefined)
-    return explained(
+    return explainErrors(
       work(databaseUrl.reveal()),
       'Create an empty one (createdb), and set DATABASE_URL to it.',
     );
@@ -50,14 +50,14 @@ async function withEmptyDatabase<T>(
   const folder = join(dataDir, 'postgres');
   const how = `To restore the backup there, move it away first: mv '${folder}' '${folder}.before-restore'`;
   try {
-    return await explained(work(embedded.url), how);
+    return await explainErrors(work(embedded.url), how);
   } finally {
     await embedded.stop();
   }
 }
 
 /** Adds instructions to the error about a database that isn't empty. */
-async function explained<T>(work: Promise<T>, how: string): Promise<T> {
+async function explainErrors<T>(work: Promise<T>, how: string): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -67,7 +67,7 @@ async function explained<T>(work: Promise<T>, how: string): Promise<T> {
 }
 
 /** Steps after a restore that preserve the bot's guarantees. */
-function afterwards({ takenAt, orders, keys }: Manifest): readonly string[] {
+function nextSteps({ takenAt, orders, keys }: Manifest): readonly string[] {
   return [
     `The database of ${takenAt.toISOString()} is restored. Later changes are not in it.`,
     ...(keys.length === 0 ? [] : [`Start the bot with the keys ${keys.join(', ')} in CREDENTIALS_KEYS.`]),
@@ -86,7 +86,7 @@ function afterwards({ takenAt, orders, keys }: Manifest): readonly string[] {
 }
 
 /** @param left the newest anchor in `DATA_DIR` */
-function sentenceOfLedger({ seal }: Restored['ledgers'][number], left: SavedAnchor | undefined): string {
+function formatLedger({ seal }: Restored['ledgers'][number], left: SavedAnchor | undefined): string {
   const newest =
     left === undefined || left.n <= seal
       ? ''

@@ -43,10 +43,10 @@ export async function checkReachable(name: string, address: string, now: Date): 
 /** Compares this machine's clock with Slack's, because request signatures depend on it. */
 export async function checkSlackClock(apiUrl: string, now: () => Date): Promise<Finding> {
   const { headers } = await get(new URL('api.test', apiUrl));
-  const said = new Date(String(headers['date']));
-  return Number.isNaN(said.getTime())
+  const serverTime = new Date(String(headers['date']));
+  return Number.isNaN(serverTime.getTime())
     ? ok('Slack’s clock', 'unknown.')
-    : checkClock('Slack’s clock', said, now());
+    : checkClock('Slack’s clock', serverTime, now());
 }
 
 /** Whether the list of RDAP servers (RFC 9224) can be fetched. Expiry dates can't be looked up without it. */

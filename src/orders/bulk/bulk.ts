@@ -20,7 +20,7 @@ export interface RowFacts {
   readonly deletedAt?: Date | undefined;
   /** Someone decided to let the name lapse. */
   readonly isLapsing: boolean;
-  /** Undefined if the price list doesn't have it, or the task has no price. */
+  /** Undefined if the price isn't listed, or the task has no price. */
   readonly price?: Amount | undefined;
   /** Undefined if the task puts nothing at risk. */
   readonly isInUse?: 'yes' | 'no' | 'unknown' | undefined;
@@ -51,7 +51,7 @@ export interface BulkPlan {
 const OWN_NAME_TASKS: ReadonlySet<BulkTask> = new Set(['renew', 'nameservers', 'delete']);
 const PRICED_TASKS: ReadonlySet<BulkTask> = new Set(['renew', 'transfer', 'create']);
 const SOON_MS = 30 * DAY_MS;
-/** A value that fewer than this share of the rows have may be a mistake. */
+/** A value may be a mistake if a smaller share of the rows has it. */
 const RARE_SHARE = 0.1;
 const UNUSUAL_PERIOD_FACTOR = 2;
 const UNUSUAL_YEARS = 2;
@@ -126,7 +126,7 @@ function findFindings(
   ];
 }
 
-/** Returns a check for periods that are unusual in this file. */
+/** Creates a check for periods that are unusual in this file. */
 function createPeriodCheck(rows: readonly BulkRow[]): (input: unknown) => boolean {
   const periods = rows.flatMap(({ input }) => readPeriod(input) ?? []);
   const usual = median(periods);
@@ -141,7 +141,7 @@ function createPeriodCheck(rows: readonly BulkRow[]): (input: unknown) => boolea
   };
 }
 
-/** Returns a check for prices far above the median of their currency. */
+/** Creates a check for prices far above the median of their currency. */
 function createPriceCheck(prices: readonly Amount[]): (price: Amount) => boolean {
   const same = groupBy(prices, ({ currency }) => currency);
   const medians = new Map(

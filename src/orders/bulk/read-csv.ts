@@ -13,9 +13,9 @@ import type { InputIssue } from '../input-issue.ts';
 import { findTask } from '../tasks.ts';
 import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './columns.ts';
 
-/** Parses a CSV file with one name per row. Issues are codes with line numbers. */
+/** Parses a CSV file with one name per row. Issues have a code and a line number. */
 
-/** Rows per file. */
+/** Maximum number of rows in a file. */
 export const MAX_ROWS = 2_000;
 
 /** A renewal without a period is for one year. */
@@ -34,13 +34,13 @@ export type FileIssue =
 export type RowIssue =
   | InputIssue
   | { readonly code: 'too_many_cells' }
-  | { readonly code: 'no_auth_code' | 'auth_code_too_long' | 'auth_code_unseen' }
+  | { readonly code: 'no_auth_code' | 'auth_code_too_long' | 'auth_code_invisible_character' }
   /** Same as an earlier line. Only the earlier line is used. */
   | { readonly code: 'repeated'; readonly line: number }
   /** Another line has the same name with other values. Neither line is used. */
-  | { readonly code: 'contradicts'; readonly line: number };
+  | { readonly code: 'conflict'; readonly line: number };
 
-/** A row that is valid on its own, before it is checked against known facts. */
+/** A valid row, before it is checked against stored data such as open orders. */
 export interface BulkRow {
   readonly line: number;
   readonly name: string;
@@ -55,7 +55,7 @@ export interface BadRow {
   readonly issues: readonly RowIssue[];
 }
 
-export type ReadFile =
+export type BulkFileResult =
   | { readonly ok: true; readonly rows: readonly BulkRow[]; readonly bad: readonly BadRow[] }
   | { readonly ok: false; readonly issues: readonly FileIssue[] };
 
@@ -63,21 +63,21 @@ export type ReadFile =
  * Parses a file with a header row. Columns are separated by commas, semicolons or tabs; nameservers within a cell by
  * spaces, `|` or `;`.
  */
-export async function readBulkFile(task: BulkTask, text: string): Promise<ReadFile> {
+export async function readBulkFile(task: BulkTask, text: string): Promise<BulkFileResult> {
   const csv = await readCsv(text, { maxRows: MAX_ROWS, findColumn });
-  if (!csv.ok) return refused(csv.issue);
+  if (!csv.ok) return rejectFile(csv.issue);
   const { header, rows } = csv;
-  if (header === undefined) return refused({ code: 'empty' });
+  if (header === undefined) return rejectFile({ code: 'empty' });
   const columns = header.cells.map(findColumn);
   const issues = findHeaderIssues(task, header, columns);
   if (issues.length > 0) return { ok: false, issues };
-  if (rows.length === 0) return refused({ code: 'empty' });
-  const read: ReadRow[] = [];
+  if (rows.length === 0) return rejectFile({ code: 'empty' });
+  const read: ParsedRow[] = [];
   for await (const row of iterateYielding(rows)) read.push(readRow(task, columns, row));
   return dropDuplicates(read);
 }
 
-function refused(issue: FileIssue): ReadFile {
+function rejectFile(issue: FileIssue): BulkFileResult {
   return { ok: false, issues: [issue] };
 }
 
@@ -90,10 +90,10 @@ function findHeaderIssues(
   if (!columns.some(isBulkColumn) && (cells[0] ?? '').includes('.')) return [{ code: 'no_header', line }];
   const known = columns.filter(isBulkColumn);
   return [
-    ...columns.flatMap((column, at): FileIssue[] => {
+    ...columns.flatMap((column, index): FileIssue[] => {
       if (isBulkColumn(column))
         return taskColumns.includes(column) ? [] : [{ code: 'column_of_other_task', line, column }];
-      return [{ code: 'unknown_column', line, column: cells[at] ?? '' }];
+      return [{ code: 'unknown_column', line, column: cells[index] ?? '' }];
     }),
     ...taskColumns
       .filter((column) => !OPTIONAL_COLUMNS.has(column) && !known.includes(column))
@@ -102,19 +102,19 @@ function findHeaderIssues(
 }
 
 type Cells = Readonly<Partial<{ [Column in BulkColumn]: string }>>;
-interface ReadRow {
+interface ParsedRow {
   readonly row: BulkRow | BadRow;
-  /** The row's values, for comparing rows. */
+  /** The row's values, to detect identical rows. */
   readonly content: string;
 }
 
-function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw }: CsvRecord): ReadRow {
+function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw }: CsvRecord): ParsedRow {
   const cellTexts: Cells = Object.fromEntries(
     // An auth code can begin with any character, so its cell is read unchanged.
-    columns.map((column, at) => [column, (column === 'auth' ? raw : cells)[at] ?? '']),
+    columns.map((column, index) => [column, (column === 'auth' ? raw : cells)[index] ?? '']),
   );
   const name = cellTexts.name ?? '';
-  const badRow = (issues: readonly RowIssue[]): ReadRow => ({ row: { line, name, issues }, content: '' });
+  const badRow = (issues: readonly RowIssue[]): ParsedRow => ({ row: { line, name, issues }, content: '' });
   if (hasExtraCells(cells, columns)) return badRow([{ code: 'too_many_cells' }]);
   const auth = task === 'transfer' ? readAuth(cellTexts.auth ?? '') : { secret: undefined };
   const checked = findTask(task).check(readInput(task, cellTexts));
@@ -150,12 +150,12 @@ function readAuth(text: string): { readonly secret: Secret } | { readonly issue:
   if (text === '') return { issue: { code: 'no_auth_code' } };
   if (text.length > MAX_AUTH_LENGTH) return { issue: { code: 'auth_code_too_long' } };
   return /[\p{Cc}\p{Cs}]/u.test(text)
-    ? { issue: { code: 'auth_code_unseen' } }
+    ? { issue: { code: 'auth_code_invisible_character' } }
     : { secret: new Secret(text) };
 }
 
-/** Keeps the first of equal rows for a name, and none of contradicting ones. */
-function dropDuplicates(read: readonly ReadRow[]): ReadFile {
+/** For each name, keeps the first of identical rows, and rejects conflicting rows. */
+function dropDuplicates(read: readonly ParsedRow[]): BulkFileResult {
   const good = read.filter(({ row }) => !('issues' in row));
   const byName = groupBy(good, ({ row }) => row.name);
   const rows: BulkRow[] = [];
@@ -166,10 +166,9 @@ function dropDuplicates(read: readonly ReadRow[]): ReadFile {
       continue;
     }
     const same = byName.get(row.name) ?? [];
-    const contradicting = same.find((other) => other.content !== content)?.row;
+    const conflicting = same.find((other) => other.content !== content)?.row;
     const first = same[0]?.row ?? row;
-    if (contradicting !== undefined)
-      bad.push(toBadRow(row, { code: 'contradicts', line: contradicting.line }));
+    if (conflicting !== undefined) bad.push(toBadRow(row, { code: 'conflict', line: conflicting.line }));
     else if (first !== row) bad.push(toBadRow(row, { code: 'repeated', line: first.line }));
     else rows.push(row);
   }

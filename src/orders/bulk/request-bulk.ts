@@ -5,7 +5,6 @@ import { buildBulkInput } from './bulk.ts';
 import type { Bulk, PlanFinding } from './stored-bulk.ts';
 import { WAVE_SIZE } from './waves.ts';
 
-/** A request made from a CSV file. */
 export interface BulkRequest {
   readonly rows: readonly {
     readonly name: string;

@@ -59,7 +59,6 @@ export function cleanText(value: string): string {
     .slice(0, MAX_TEXT);
 }
 
-/** Members that match a schema. */
 export function parseMatching<T>(schema: z.ZodType<T>, values: readonly unknown[] = []): T[] {
   return values.flatMap((value) => {
     const parsed = schema.safeParse(value);

@@ -18,7 +18,10 @@ export interface Authenticator {
   /** Call when the service has refused a session. The next call opens another one. */
   invalidateSession(session: Session): void;
   verify(deadline: Deadline, extras?: LoginExtras): Promise<Verification>;
-  /** Ends sessions; those shared with the caller only with `all`. Ignores failures, because sessions expire anyway. */
+  /**
+   * Ends the client's own sessions and, with `all`, those shared with the caller. Ignores failures, because sessions
+   * expire anyway.
+   */
   logout(sessions: 'own' | 'all'): Promise<void>;
 }
 

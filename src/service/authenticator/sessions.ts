@@ -51,7 +51,6 @@ export function createSessions(
   };
 }
 
-/** An XML session from an earlier login. */
 function getEarlierSession(credential: Credential): Session | undefined {
   if (credential.method !== 'two_factor' || credential.sessionHash === undefined) return undefined;
   return { key: credential.sessionHash, expiresAt: credential.sessionEndsAt ?? Number.POSITIVE_INFINITY };

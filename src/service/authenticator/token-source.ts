@@ -39,7 +39,7 @@ export function createTokenSource(
       const next = computeStepStart(lastStep + 1);
       const retryAfterMs = next - now();
       if (next > deadline) {
-        throw createServiceError('token_used', activity, 'the token of this half minute is used up', {
+        throw createServiceError('token_used', activity, 'the current one-time token was already used', {
           retryAfterMs,
         });
       }

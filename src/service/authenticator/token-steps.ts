@@ -3,7 +3,10 @@
  * with the same user at the service, in any context.
  */
 export interface TokenSteps {
-  /** Must be stored before the token is sent. @returns undefined when it was unused, else the last used step */
+  /**
+   * Claims a time step, which must be stored before the token is sent.
+   * @returns undefined if the step was unused; otherwise the last used step
+   */
   claimStep(user: string, step: number): Promise<number | undefined>;
   /** Call if the token wasn't sent. */
   giveBack(user: string, step: number): Promise<void>;

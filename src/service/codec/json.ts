@@ -126,13 +126,14 @@ function reveal(value: WireValue, name: string): PlainJson {
 export function decodeJson(body: Buffer, contentType?: string | undefined): DecodedResponse {
   assertSize(body);
   const text = decodeJsonBody(body, contentType);
-  if (text === undefined) throw new InvalidResponseError('the answer is in an encoding that cannot be read');
+  if (text === undefined)
+    throw new InvalidResponseError('the response is in an encoding that cannot be read');
   let decoded: unknown;
   try {
     decoded = parseJson(text);
   } catch {
     // The parser's own message quotes the response.
-    throw new InvalidResponseError(text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON');
+    throw new InvalidResponseError(text.trim() === '' ? 'the response is empty' : 'the response is not JSON');
   }
   const hasPrototypeKey = assertDepth(decoded);
   return { envelope: parseEnvelope(decoded), text, opaque: hasPrototypeKey || text.includes('\\') };

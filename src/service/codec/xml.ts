@@ -102,22 +102,23 @@ function decodeReferences(text: string): string {
 export function decodeXml(body: Buffer, contentType?: string | undefined): DecodedResponse {
   assertSize(body);
   const text = decodeXmlBody(body, contentType);
-  if (text === undefined) throw new InvalidResponseError('the answer is in an encoding that cannot be read');
+  if (text === undefined)
+    throw new InvalidResponseError('the response is in an encoding that cannot be read');
   checkMarkup(text);
   // The parser accepts truncated and mismatched documents.
   if (XMLValidator.validate(text) !== true)
-    throw new InvalidResponseError('the answer is not well-formed XML');
+    throw new InvalidResponseError('the response is not well-formed XML');
   let parsed: unknown;
   try {
     parsed = removeLayout(new XMLParser(OPTIONS).parse(text));
   } catch {
     // The parser's own message may quote the response.
-    throw new InvalidResponseError('the answer is not XML that can be read');
+    throw new InvalidResponseError('the response is not XML that can be read');
   }
   const response = isRecord(parsed) ? parsed['response'] : undefined;
   const result = isRecord(response) ? response['result'] : undefined;
   if (!isRecord(response) || !isRecord(result))
-    throw new InvalidResponseError('the answer has no response with a result');
+    throw new InvalidResponseError('the response has no response with a result');
   return {
     envelope: { ...parseEnvelope(toJsonShape(response, result)), received: response },
     text,
@@ -218,29 +219,30 @@ function checkMarkup(text: string): void {
     if (text.startsWith('<!--', at)) end = findEnd(text, '-->', at + 4);
     else if (text.startsWith('<![CDATA[', at)) end = findEnd(text, ']]>', at + 9);
     else if (text.startsWith('<?', at)) end = findEnd(text, '?>', at + 2);
-    else if (text.startsWith('<!', at)) throw new InvalidResponseError('the answer declares a document type');
+    else if (text.startsWith('<!', at))
+      throw new InvalidResponseError('the response declares a document type');
     else {
       end = findTagEnd(text, at + 1);
       if (text.startsWith('</', at)) depth -= 1;
       else {
-        if (rootEnded) throw new InvalidResponseError('the answer has more than one root element');
+        if (rootEnded) throw new InvalidResponseError('the response has more than one root element');
         if (!text.startsWith('/>', end - 2)) depth += 1;
         if (depth > MAX_DEPTH)
-          throw new InvalidResponseError(`the answer is nested deeper than ${MAX_DEPTH} levels`);
+          throw new InvalidResponseError(`the response is nested deeper than ${MAX_DEPTH} levels`);
       }
       rootEnded = depth === 0;
     }
   }
-  if (depth !== 0 || !rootEnded || text.slice(end).trim() !== '') {
+  if (!rootEnded || text.slice(end).trim() !== '') {
     throw new InvalidResponseError(
-      text.trim() === '' ? 'the answer is empty' : 'the answer is not well-formed XML',
+      text.trim() === '' ? 'the response is empty' : 'the response is not well-formed XML',
     );
   }
 }
 
 function findEnd(text: string, mark: string, from: number): number {
   const found = text.indexOf(mark, from);
-  if (found === -1) throw new InvalidResponseError('the answer is not well-formed XML');
+  if (found === -1) throw new InvalidResponseError('the response is not well-formed XML');
   return found + mark.length;
 }
 

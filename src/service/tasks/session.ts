@@ -99,7 +99,7 @@ export const authSessionCreate = defineTask({
     elements: () => ({}),
     signature: ({ token }, credential) => {
       if (credential.method === 'trusted_application') {
-        throw new InvalidInputError('a trusted application opens no session: it signs each request');
+        throw new InvalidInputError('trusted applications don’t open sessions; they sign each request');
       }
       const { user, context, password } = credential;
       return { kind: 'auth', user, context, password, token };
@@ -115,7 +115,7 @@ export const authSessionCreate = defineTask({
     ];
     const found = findText(places, HASH_NAMES) ?? [object?.value].find((value) => UUID.test(value ?? ''));
     const hash = UUID.exec(found ?? '')?.[0];
-    if (hash === undefined) throw new InvalidResponseError('the answer holds no session hash');
+    if (hash === undefined) throw new InvalidResponseError('the response holds no session hash');
     return { output: { hash: new Secret(hash) }, secrets: [hash] };
   },
 });

@@ -18,13 +18,13 @@ import {
 } from '../feature.ts';
 import { actions, lines, message, section, textMessage } from '../kit/blocks.ts';
 import {
+  CHOICES,
   choiceField,
   type Field,
   type FieldDisplay,
   type FieldErrors,
   type FormValues,
   field,
-  PICKED,
   readForm,
   toFields,
   toOptions,
@@ -63,9 +63,9 @@ const METHOD: FieldDisplay = {
   label: 'Sign-in method',
   kind: 'choice',
   options: toOptions({
-    password: 'User and password',
+    password: 'User name and password',
     trusted_application: 'Trusted application',
-    two_factor: 'User, password and two-factor token',
+    two_factor: 'User name, password and two-factor token',
   }),
   dispatches: true,
 };
@@ -168,7 +168,7 @@ const CREDENTIALS = {
 
 /** For admins only. The team's account must be a trusted application. */
 const ownerSchema = z.object({
-  team: choiceField('Whose account is it?', { true: 'The team’s account' }, PICKED, {
+  team: choiceField('Whose account is it?', { true: 'The team’s account' }, CHOICES, {
     kind: 'choices',
     hint: 'People without an account of their own can then make requests. Their approved orders use this account.',
   }),

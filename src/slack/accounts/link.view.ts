@@ -29,7 +29,7 @@ export const NOT_LINKED = textMessage(
 
 /** For admins, if everyone needs an account of their own. */
 export const NOT_LINKED_ADMIN = textMessage(
-  `${NOT_LINKED.text} As an admin you can let people without an account make requests: use \`/domain link\`, choose *Trusted application*, and tick the team’s account.`,
+  `${NOT_LINKED.text} As an admin, you can also let people without an account make requests: use \`/domain link\`, choose *Trusted application*, and select *The team’s account*.`,
 );
 
 /** For people who can order with the team's account but need an account of their own for this. */
@@ -77,7 +77,7 @@ export function teamLinkedText({ account, replaced }: LinkOutcome & { readonly k
     replaced === undefined
       ? ''
       : ` It replaces ${code(formatAccountName(replaced))}: pending orders with that account won’t be sent.`;
-  return `:white_check_mark: Saved as the *team’s account*: ${code(formatAccountName(account))}, not used yet. The service has no way to check it, so its first use will show whether it works. Approved orders of people without their own account now use it.${removed} \`/domain unlink team\` deletes it.`;
+  return `:white_check_mark: Saved as the *team’s account*: ${code(formatAccountName(account))}. The service can’t check it in advance, so its first use will show whether it works. Approved orders of people without their own account now use it.${removed} \`/domain unlink team\` deletes it.`;
 }
 
 export function linkedText({
@@ -97,7 +97,7 @@ export function linkedText({
       : ` It replaces ${code(formatAccountName(replaced))} (${METHOD_WORDS[replaced.method]}): pending orders with that account won’t be sent.`;
   return verified
     ? `:white_check_mark: Linked: ${name}, ${system}. It’s your active account now.${removed}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
-    : `:white_check_mark: Saved: ${name}, not used yet. The service has no way to check it, so its first use will show whether it works. It’s your active account now.${removed}`;
+    : `:white_check_mark: Saved: ${name}. The service can’t check it in advance, so its first use will show whether it works. It’s your active account now.${removed}`;
 }
 
 export const UNLINK = {
@@ -189,7 +189,7 @@ export function whoamiText(accounts: readonly Account[], team: Account | undefin
 }
 
 export function detailsButton(account: Account): Button {
-  return button('whoami_details', 'Load rights, profile and customer', account.id, {
+  return button('whoami_details', 'Load rights, profile and customer data', account.id, {
     label: `Load more about ${formatAccountName(account)} from the service`,
   });
 }

@@ -32,7 +32,7 @@ export function createAdminsToNotify(
     try {
       known = await workspaceAdmins();
     } catch (err) {
-      log.warn({ err }, 'listing the workspace’s admins');
+      log.warn({ err }, 'listing the workspace’s admins failed');
     }
     return known;
   };
@@ -67,7 +67,7 @@ export function recordUnreadableGroup(
   const subject = { kind: 'group', id: `${groupId} ${utcDay(now())}` } as const;
   notifications
     .recordRefusal(subject, problem.code ?? problem.kind, now())
-    .catch((err: unknown) => log.warn({ err, groupId }, 'recording an unreadable approver group'));
+    .catch((err: unknown) => log.warn({ err, groupId }, 'recording an unreadable approver group failed'));
 }
 
 /** Alerts admins once a day about a group that Slack can't look up. */

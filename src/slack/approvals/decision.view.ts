@@ -31,7 +31,7 @@ export function settingsRuleName(kind: Exclude<RuleReference['kind'], 'rule'>): 
     case 'mandate':
       return 'the rule for mandates';
     case 'environment':
-      return 'the environment’s settings, because no signed policy is valid';
+      return 'the environment variables, because no signed policy is valid';
     case 'rest':
       return 'no rule';
   }

@@ -1,19 +1,19 @@
 import { toReminder } from '../../expiry/digest.ts';
 import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/ports.ts';
-import { loadOutlook, type Outlook } from '../../mandates/overview.ts';
+import { loadRenewalForecast, type RenewalForecast } from '../../mandates/overview.ts';
 import { listWaitingSteps, type WaitingStep } from '../../money/waiting.ts';
 import { isAtForeignRegistrar } from '../../names/trust.ts';
 import { calendarDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
-import type { RenewalWays } from '../expiry/due.view.ts';
+import type { RenewalCapability } from '../expiry/due.view.ts';
 
 type DatedName = Pick<
   WatchedReminder,
   'name' | 'expiresAt' | 'source' | 'renewedUntil' | 'deletedAt' | 'deletionPhase'
 >;
 
-/** What waiting costs for watched names. Empty without a price list. */
-export async function loadWaitingCosts(
+/** @returns a function that lists what waiting costs for a watched name: empty without a price list */
+export async function loadWaitingCostCalculator(
   context: SlackContext,
 ): Promise<(watched: DatedName) => readonly WaitingStep[]> {
   const [{ reminderTimezone }, list] = await Promise.all([context.savedSettings(), context.prices.list()]);
@@ -28,11 +28,11 @@ export async function loadWaitingCosts(
   };
 }
 
-/** Empty if no date is known. */
-export async function loadListWaitingCosts(
+/** The function returns an empty list for a name without a known date. */
+export async function loadDomainWaitingCostCalculator(
   context: SlackContext,
 ): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
-  const findSteps = await loadWaitingCosts(context);
+  const findSteps = await loadWaitingCostCalculator(context);
   return ({ domain }) => {
     const watched = toReminder(domain, []);
     return watched === undefined ? [] : findSteps(watched);
@@ -44,16 +44,19 @@ export async function loadNameWaitingCosts(
   context: SlackContext,
   domain: WatchedDomain | undefined,
 ): Promise<readonly WaitingStep[]> {
-  return domain === undefined ? [] : (await loadListWaitingCosts(context))({ domain });
+  return domain === undefined ? [] : (await loadDomainWaitingCostCalculator(context))({ domain });
 }
 
-export async function loadRenewalWays({ hasService, portfolio }: SlackContext): Promise<RenewalWays> {
+export async function loadRenewalCapability({
+  hasService,
+  portfolio,
+}: SlackContext): Promise<RenewalCapability> {
   const own = hasService ? await portfolio.listOwnRegistrars() : [];
   return { hasService, isAtOtherRegistrar: (registrar) => isAtForeignRegistrar(own, registrar) };
 }
 
 /** The days on which mandates will renew names, in the given time zone. */
-export function toRenewalDays({ renewals }: Outlook, timeZone: string): RenewalDays {
+export function toRenewalDays({ renewals }: RenewalForecast, timeZone: string): RenewalDays {
   return new Map([...renewals].map(([name, at]) => [name, calendarDay(at, timeZone)]));
 }
 
@@ -64,7 +67,7 @@ export async function loadRenewalDays(
 ): Promise<RenewalDays> {
   const names = listed.map(({ domain: { name, expiry } }) => ({ name, expiresAt: expiry?.at }));
   const [outlook, { reminderTimezone }] = await Promise.all([
-    loadOutlook(orders, names, 'system'),
+    loadRenewalForecast(orders, names, 'system'),
     savedSettings(),
   ]);
   return toRenewalDays(outlook, reminderTimezone);

@@ -78,7 +78,7 @@ async function sendFile(
         return { channelId: thread.channelId, ts: SHARED };
       } catch (error) {
         if (!(error instanceof SlackApiError) || isTransient(error)) throw error;
-        log.warn({ err: error, orderId: order.id, purpose }, 'sharing a file of an order');
+        log.warn({ err: error, orderId: order.id, purpose }, 'sharing a file of an order failed');
         return postMessage(web, thread, textMessage(noFileText(formatSlackError(error))));
       }
     },

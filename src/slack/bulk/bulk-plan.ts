@@ -48,7 +48,7 @@ async function loadFacts(
   const [open, watched, inUse, cost, refused] = await Promise.all([
     context.orders.store.findOpenOrders(task, names),
     context.expiry.findMany(names),
-    toImpactTask(task) === undefined ? undefined : context.names.impacts.inUse(names),
+    toImpactTask(task) === undefined ? undefined : context.names.impacts.assessUse(names),
     context.orders.priceOrder(order),
     findRefusedNames(context.orders, order),
   ]);

@@ -7,7 +7,7 @@ import type { FileIssue, RowIssue } from '../../orders/bulk/read-csv.ts';
 import type { PauseReason, PlanFinding } from '../../orders/bulk/stored-bulk.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import { inputIssue } from '../../orders/input-issue.ts';
-import { findPendingItems, type ItemState, type Order } from '../../orders/order.ts';
+import { findWaitingItems, type ItemState, type Order } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement-shape.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
@@ -71,11 +71,11 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
       return NO_AUTH_CODE;
     case 'auth_code_too_long':
       return 'The auth code is too long. Check it.';
-    case 'auth_code_unseen':
+    case 'auth_code_invisible_character':
       return 'The auth code contains an invisible character. Type it again.';
     case 'repeated':
       return `It’s the same as line ${issue.line}, which is enough.`;
-    case 'contradicts':
+    case 'conflict':
       return `Line ${issue.line} has the same name with other values, so I skipped both. Remove one of them.`;
     case 'open_order':
       return `Order ${issue.orderId} for this name is already open. See it with /domain order ${issue.orderId}.`;
@@ -145,7 +145,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   }
   const price = sums.length === 0 ? '' : `, about ${amountsText(sums)}`;
   const lead = `${words.verb} ${count(fine, 'name')}: ${fine} of ${rows} ${fine === 1 ? 'is' : 'are'} OK${price}`;
-  const said = dropMissing([
+  const planLines = dropMissing([
     `*${escapeText(lead)}*`,
     approversText(order),
     order.sendAfter && timeText(order.sendAfter),
@@ -153,7 +153,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
     ...skippedLines(plan.skipped, FACTS_WITH_PLAN),
   ]);
   return message(`${lead}.`, [
-    ...lines(fitLines(said, PLAN_LINES)),
+    ...lines(fitLines(planLines, PLAN_LINES)),
     ...actions(`plan_${order.id}`, [
       button('order_confirm', `Request ${count(fine, 'name')}`, order.id, { style: 'primary' }),
       button('bulk_drop', 'Discard', order.id),
@@ -186,8 +186,8 @@ function skippedLines(rows: readonly SkippedRow[], most: number): string[] {
 }
 
 function skippedLine({ line, name, issues }: SkippedRow): string {
-  const said = issues.map(rowIssueText).join(' ');
-  return `• ${escapeText(truncate(`Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: ${said}`, ROW_LENGTH))}`;
+  const problems = issues.map(rowIssueText).join(' ');
+  return `• ${escapeText(truncate(`Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: ${problems}`, ROW_LENGTH))}`;
 }
 
 export function skippedCells(rows: readonly SkippedRow[]): string[][] {
@@ -233,7 +233,7 @@ function countStates({ items }: Order): Readonly<Record<ItemState, number>> {
 }
 
 /** Some tasks are only accepted at first, and completed later. */
-function stateWords(order: Order): Readonly<Record<ItemState, string>> {
+function itemStateTexts(order: Order): Readonly<Record<ItemState, string>> {
   return {
     SUCCEEDED: findTask(order.task).nextStep === undefined ? 'done' : 'accepted',
     FAILED: 'failed',
@@ -248,7 +248,7 @@ const STATE_ORDER = ['SUCCEEDED', 'FAILED', 'UNKNOWN', 'SENT', 'WAITING'] as con
 /** `1,850 done · 3 failed · 2 unknown · 145 waiting`, without zeros. */
 export function tallyText(order: Order): string {
   const found = countStates(order);
-  const words = stateWords(order);
+  const words = itemStateTexts(order);
   return STATE_ORDER.filter((state) => found[state] !== 0)
     .map((state) => `${found[state]} ${words[state]}`)
     .join(' · ');
@@ -264,9 +264,9 @@ function pauseText(reason: PauseReason): string {
 export function pauseButtons(order: Order) {
   return isPaused(order)
     ? [
-        button('order_resume', 'Continue', order.id, {
+        button('order_resume', 'Resume', order.id, {
           style: 'primary',
-          label: `Continue with ${count(findPendingItems(order).length, 'name')}`,
+          label: `Resume with ${count(findWaitingItems(order).length, 'name')}`,
         }),
       ]
     : [];
@@ -278,7 +278,7 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
   return message(lead, [
     section(`:pause_button: ${mention(order.requesterId)}, ${approvers}: ${lead}`),
     section(
-      `${tallyText(order)}. Check at the domain service what happened. Then click *Continue* or *Stop*.${order.expiresAt === undefined ? '' : ` The order expires ${moment(order.expiresAt)}.`}`,
+      `${tallyText(order)}. Check at the domain service what happened. Then click *Resume* or *Stop*.${order.expiresAt === undefined ? '' : ` The order expires ${moment(order.expiresAt)}.`}`,
     ),
     ...actions(`paused_${order.id}`, [
       ...pauseButtons(order),
@@ -288,7 +288,7 @@ export function pausedReply(order: Order, reason: PauseReason, title: string, ap
 }
 
 export function pausedText(order: Order): string | undefined {
-  return isPaused(order) ? 'Paused. To continue, click Continue' : undefined;
+  return isPaused(order) ? 'Paused. To continue, click Resume' : undefined;
 }
 
 const BAR_LENGTH = 20;
@@ -311,7 +311,7 @@ export function progressMessage(order: Order, since: Date | undefined, now: Date
 }
 
 function timeLeft(order: Order, ended: number, since: Date | undefined, now: Date): string {
-  const left = findPendingItems(order).length;
+  const left = findWaitingItems(order).length;
   if (order.state !== 'EXECUTING') {
     if (left > 0) return isPaused(order) ? 'Paused.' : 'It continues in a moment.';
     return 'Finished.';

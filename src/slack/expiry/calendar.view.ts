@@ -7,7 +7,7 @@ const SOURCES: Readonly<Record<ExpirySource, string>> = {
   rdap: 'Date from the registry’s public record.',
   whois: 'Date from WHOIS.',
   order: 'Date estimated from the last order.',
-  person: 'Date entered by a person.',
+  person: 'Date entered manually.',
 };
 
 /**

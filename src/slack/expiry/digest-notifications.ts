@@ -6,11 +6,11 @@ import { assignMessages, dropOutdated, loadChart, nextBatch } from '../../expiry
 import { askOwners, dayOfMessages } from '../../expiry/owner-question.ts';
 import type { DueReminder, ReminderSchedule } from '../../expiry/plan.ts';
 import {
-  COMMON,
+  DEFAULT_DESTINATION,
   type Destination,
   type DigestHead,
-  type DigestMore,
   type DigestPart,
+  type DigestReply,
   MONTHS,
   type PlannedReminder,
   type WatchedReminder,
@@ -18,11 +18,11 @@ import {
 import { lastScheduled, nextScheduled } from '../../expiry/schedule.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
-import { loadOutlook } from '../../mandates/overview.ts';
+import { loadRenewalForecast } from '../../mandates/overview.ts';
 import { getChosenTime, sortScheduledFirst } from '../../orders/order.ts';
 import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../outbox/notifications.ts';
 import { calendarDay, dayNumber } from '../../zones/calendar-day.ts';
-import { loadRenewalWays, loadWaitingCosts, toRenewalDays } from '../approvals/waiting.ts';
+import { loadRenewalCapability, loadWaitingCostCalculator, toRenewalDays } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import { newsMessage } from '../names/news.view.ts';
@@ -33,7 +33,7 @@ import {
   type SendNotification,
   type SentNotification,
 } from '../outbound/notify.ts';
-import { digestHead, digestMore, monthsMessage } from './digest.view.ts';
+import { digestHead, digestReply, monthsMessage } from './digest.view.ts';
 
 /*
  * Each name is posted in one place. In this order: its channel, its owner's messages of the day, or the reminder
@@ -42,7 +42,7 @@ import { digestHead, digestMore, monthsMessage } from './digest.view.ts';
 
 export interface DigestViews {
   head(head: DigestHead): Promise<Message>;
-  more(part: DigestMore): Promise<Message>;
+  reply(part: DigestReply): Promise<Message>;
   months(months: readonly MonthCount[]): Promise<Message>;
 }
 
@@ -52,7 +52,7 @@ interface DigestRun {
   readonly views: DigestViews;
   readonly options: ReminderSchedule;
   readonly channelId: string | undefined;
-  readonly more: boolean;
+  readonly hasMore: boolean;
 }
 
 /** Slack limits a channel to about one message a second. */
@@ -78,18 +78,18 @@ export function createDigestPlanner(
       return { repeatAt: batch };
     }
     const channelId = settings.reminderChannel;
-    const run = { claim, send, views, options, channelId, more: batch.moreNames };
+    const run = { claim, send, views, options, channelId, hasMore: batch.hasMoreNames };
     const states: SentNotification['state'][] = [];
     for (const destination of new Set(batch.planned.map((each) => each.destination))) {
-      if (destination === COMMON) continue;
+      if (destination === DEFAULT_DESTINATION) continue;
       const state = await postReminders(context, run, destination, batch.planned);
       if (state === 'refused') await context.reminders.redirect(claim.id, destination);
       states.push(state);
     }
-    // The common channel comes last, because it also gets the names that other places refused.
-    const planned = await context.reminders.planned(claim.id);
-    const more = batch.moreNames || batch.moreDisputed;
-    states.push(await postReminders(context, { ...run, more }, COMMON, planned));
+    // The reminder channel comes last, because it also gets the reminders that other channels refused.
+    const planned = await context.reminders.listPlanned(claim.id);
+    const hasMore = batch.hasMoreNames || batch.hasMoreDisputed;
+    states.push(await postReminders(context, { ...run, hasMore }, DEFAULT_DESTINATION, planned));
     return states.includes('pending') && !context.stopLookups.aborted
       ? undefined
       : { repeatAt: context.now() };
@@ -112,7 +112,7 @@ async function postNews(
 ): Promise<void> {
   if (reminderChannel === undefined) return;
   const until = new Date(claim.id);
-  const previous = await reminders.previous(claim.id);
+  const previous = await reminders.findPrevious(claim.id);
   // If the bot was down, everything since then is new.
   const since =
     previous === undefined
@@ -139,7 +139,7 @@ async function postNews(
 
 /** Uses the thread of the due names if there is one. */
 function toDigestThread({ notifications }: ClaimedSubject, channelId: string) {
-  const head = notifications.find(({ purpose }) => purpose.startsWith(`${COMMON}:`))?.message;
+  const head = notifications.find(({ purpose }) => purpose.startsWith(`${DEFAULT_DESTINATION}:`))?.message;
   return async () => ({ channelId: head?.channelId ?? channelId, ...(head && { threadTs: head.ts }) });
 }
 
@@ -174,7 +174,7 @@ async function postReminders(
   destination: Destination,
   allPlanned: readonly PlannedReminder[],
 ): Promise<SentNotification['state']> {
-  const { claim, send, views, options, more } = run;
+  const { claim, send, views, options, hasMore } = run;
   const { reminders } = context;
   const planned = allPlanned.filter((each) => each.destination === destination);
   const { due, disputed } = await dropOutdated(reminders, claim.id, planned, options);
@@ -182,7 +182,7 @@ async function postReminders(
   const known = claim.notifications.filter(({ purpose }) => purpose.startsWith(`${destination}:`));
   let thread = known.find(({ message }) => message !== undefined)?.message;
   let lastPart = Math.max(0, ...[...known, ...planned].map(({ purpose }) => parsePart(purpose)));
-  let left = due.length;
+  let remainingCount = due.length;
   for (const message of messages) {
     if (thread !== undefined)
       await sleep(context.pauseMs ?? PAUSE_MS, undefined, { signal: context.stopLookups }).catch(
@@ -191,9 +191,14 @@ async function postReminders(
     if (context.stopLookups.aborted) return 'pending';
     const purpose = `${destination}:${message.part ?? ++lastPart}`;
     if (message.part === undefined) await reminders.assign(claim.id, purpose, message.reminders);
-    const now = await dropOutdated(reminders, claim.id, await reminders.planned(claim.id, purpose), options);
+    const now = await dropOutdated(
+      reminders,
+      claim.id,
+      await reminders.listPlanned(claim.id, purpose),
+      options,
+    );
     const rest = due.filter(({ watched }) => !message.reminders.includes(watched));
-    left -= due.length - rest.length;
+    remainingCount -= due.length - rest.length;
     if (now.due.length + now.disputed.length === 0) continue;
     const part = {
       digestId: claim.id,
@@ -201,7 +206,7 @@ async function postReminders(
       reminders: now.due,
       disputed: await context.watchList.findMany(now.disputed.map(({ name }) => name)),
     };
-    const reply = thread && { ...part, left, more };
+    const reply = thread && { ...part, remainingCount, hasMore };
     const { state, at } = await send({
       purpose,
       version: ONCE,
@@ -209,18 +214,19 @@ async function postReminders(
       // If the thread's channel can't be used, the other messages go to the current reminder channel.
       places: dropMissing([
         thread !== undefined && toThreadPlace(thread),
-        (thread === undefined || destination === COMMON) && (async () => findPlace(run, destination)),
+        (thread === undefined || destination === DEFAULT_DESTINATION) &&
+          (async () => findPlace(run, destination)),
       ]),
       message: async () =>
         reply === undefined
           ? views.head(await loadHead(context, run, part, [...now.due, ...rest]))
-          : views.more({ ...reply, ...(await loadDueOutlook(context, options, now.due)) }),
-      ...(destination === COMMON && { mustArrive: true, alertsAdmins: true }),
+          : views.reply({ ...reply, ...(await loadDueForecast(context, options, now.due)) }),
+      ...(destination === DEFAULT_DESTINATION && { mustArrive: true, alertsAdmins: true }),
     });
     if (state !== 'current') return state;
     thread ??= at;
   }
-  if (destination === COMMON && thread !== undefined) await postMonths(context, run, thread);
+  if (destination === DEFAULT_DESTINATION && thread !== undefined) await postMonths(context, run, thread);
   return 'current';
 }
 
@@ -233,7 +239,7 @@ async function postMonths(
   thread: PostedMessage,
 ): Promise<void> {
   const toMonth = (digestId: string) => calendarDay(new Date(digestId), options.timeZone).slice(0, 7);
-  const latest = await reminders.latestWithMonths();
+  const latest = await reminders.findLatestWithChart();
   if (latest !== undefined && toMonth(latest) === toMonth(claim.id)) return;
   const months = await loadChart(watchList.countByMonth, options);
   if (months.length === 0) return;
@@ -250,26 +256,26 @@ async function postMonths(
 
 async function loadHead(
   context: SlackContext,
-  { more, options }: DigestRun,
+  { hasMore, options }: DigestRun,
   part: Omit<DigestPart, 'renewals'>,
   all: readonly DueReminder<WatchedReminder>[],
 ): Promise<DigestHead> {
-  const isCommon = part.destination === COMMON;
+  const isReminderChannel = part.destination === DEFAULT_DESTINATION;
   const [undated, ownerless, { renewals, uncovered }] = await Promise.all([
-    isCommon ? context.watchList.countUndated() : 0,
-    isCommon ? context.watchList.countOwnerless() : undefined,
-    loadDueOutlook(context, options, all),
+    isReminderChannel ? context.watchList.countUndated() : 0,
+    isReminderChannel ? context.watchList.countOwnerless() : undefined,
+    loadDueForecast(context, options, all),
   ]);
   const counts = { total: all.length, undated, ownerless };
-  return { ...part, ...counts, all, more, renewals, uncovered: isCommon ? uncovered : [] };
+  return { ...part, ...counts, all, hasMore, renewals, uncovered: isReminderChannel ? uncovered : [] };
 }
 
-export async function loadDueOutlook(
+export async function loadDueForecast(
   { orders }: SlackContext,
   { timeZone }: ReminderSchedule,
   due: readonly DueReminder<WatchedReminder>[],
 ) {
-  const outlook = await loadOutlook(
+  const outlook = await loadRenewalForecast(
     orders,
     due.map(({ watched: { owner, ...watched } }) => ({
       ...watched,
@@ -289,16 +295,16 @@ export function toThreadPlace({ channelId, ts }: PostedMessage) {
 }
 
 function findPlace({ channelId }: DigestRun, destination: Destination): MessagePlace | undefined {
-  if (destination !== COMMON) return { channelId: destination };
+  if (destination !== DEFAULT_DESTINATION) return { channelId: destination };
   return channelId === undefined ? undefined : { channelId };
 }
 
 /** Loads current prices for each message. */
 export function createDigestViews(context: SlackContext): DigestViews {
-  const loadCosts = () => Promise.all([loadWaitingCosts(context), loadRenewalWays(context)]);
+  const loadCosts = () => Promise.all([loadWaitingCostCalculator(context), loadRenewalCapability(context)]);
   return {
     head: async (head) => digestHead(head, ...(await loadCosts())),
-    more: async (part) => digestMore(part, ...(await loadCosts())),
+    reply: async (part) => digestReply(part, ...(await loadCosts())),
     months: async (months) => monthsMessage(months),
   };
 }

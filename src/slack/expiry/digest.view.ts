@@ -5,8 +5,8 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
 import type {
   DigestHead,
-  DigestMore,
   DigestPart,
+  DigestReply,
   RenewalDays,
   WatchedDomain,
   WatchedReminder,
@@ -43,7 +43,7 @@ import {
   keepButtons,
   lineWithMenu,
   priceText,
-  type RenewalWays,
+  type RenewalCapability,
   whenText,
 } from './due.view.ts';
 import { type CalculateCost, listedLines, MAX_LISTED_NAMES } from './expiring.view.ts';
@@ -58,48 +58,47 @@ import { NO_DELETION_KNOWN } from './phase.view.ts';
 type Reminder = DueReminder<WatchedReminder>;
 
 /** Calculates what waiting costs for a name. Empty if unknown. */
-export type CalculateWaiting = (watched: WatchedReminder) => readonly WaitingStep[];
+export type CalculateWaitingCost = (watched: WatchedReminder) => readonly WaitingStep[];
 
-const noWaiting: CalculateWaiting = () => [];
-const RENEWAL_BY_ORDER: RenewalWays = { hasService: true, isAtOtherRegistrar: () => false };
+const calculateNoCost: CalculateWaitingCost = () => [];
+const RENEWAL_BY_ORDER: RenewalCapability = { hasService: true, isAtOtherRegistrar: () => false };
 
-/** A deadline within this many days is near. */
 const NEAR_DAYS = 7;
 /** If the digest has at most this many names, a deadline in exactly {@link NEAR_DAYS} days is near too. */
 const MAX_SHORT_DIGEST = 6;
 
 export function digestHead(
   head: DigestHead,
-  calculateWaiting: CalculateWaiting = noWaiting,
-  ways: RenewalWays = RENEWAL_BY_ORDER,
+  calculateWaitingCost: CalculateWaitingCost = calculateNoCost,
+  capability: RenewalCapability = RENEWAL_BY_ORDER,
 ): Message {
-  const title = digestTitle(head, calculateWaiting);
+  const title = digestTitle(head, calculateWaitingCost);
   const left = head.total - head.reminders.length;
   const subject = head.destination === '' ? head.digestId : `${head.digestId}/${head.destination}`;
   const [only] = head.all;
   const suffix =
     head.total === 1 && only !== undefined
-      ? titleSuffix(only, head.renewals, calculateWaiting(only.watched))
+      ? titleSuffix(only, head.renewals, calculateWaitingCost(only.watched))
       : '';
   const notes = dropMissing([
-    left > 0 && `This thread has the other ${head.more ? 'names' : count(left, 'name')}.`,
-    head.more && head.disputed.length > 0 && 'More renewals that the registry doesn’t show will follow.',
+    left > 0 && `This thread has the other ${head.hasMore ? 'names' : count(left, 'name')}.`,
+    head.hasMore && head.disputed.length > 0 && 'More renewals that the registry doesn’t show will follow.',
     head.undated > 0 && undatedText(head.undated),
   ]);
   return message(`${escapeText(title)}${suffix}`, [
     header(title),
-    ...partBlocks(head, calculateWaiting, head.total <= MAX_SHORT_DIGEST, ways),
+    ...partBlocks(head, calculateWaitingCost, head.total <= MAX_SHORT_DIGEST, capability),
     ...(head.total > 1
       ? actions(`digest_${head.digestId}`, [
-          ways.hasService &&
+          capability.hasService &&
             head.all.some(({ phase }) => isRenewable(phase)) &&
             button('reminder_renew_many', 'Renew several…', subject, { style: 'primary' }),
           button('reminder_all', 'Show all', subject),
         ])
       : []),
     notes.length > 0 && context(...notes),
-    head.uncovered.length > 0 && context(uncoveredText(head.uncovered, ways)),
-    ...ownerlessLine(head.ownerless ?? { none: 0, left: 0 }),
+    head.uncovered.length > 0 && context(uncoveredText(head.uncovered, capability)),
+    ...ownerlessLine(head.ownerless ?? { none: 0, ownerLeft: 0 }),
   ]);
 }
 
@@ -109,21 +108,21 @@ function undatedText(undated: number): string {
 }
 
 /** A later message in the thread, with the number of names that are still to come. */
-export function digestMore(
-  part: DigestMore,
-  calculateWaiting: CalculateWaiting = noWaiting,
-  ways: RenewalWays = RENEWAL_BY_ORDER,
+export function digestReply(
+  part: DigestReply,
+  calculateWaitingCost: CalculateWaitingCost = calculateNoCost,
+  capability: RenewalCapability = RENEWAL_BY_ORDER,
 ): Message {
   const names = part.reminders.map(({ name }) => displayName(name));
   const title = names.length === 0 ? disputedTitle(part.disputed) : `Also due: ${names.join(', ')}`;
-  const follows = part.more
-    ? part.left === 0
+  const follows = part.hasMore
+    ? part.remainingCount === 0
       ? 'More names follow.'
-      : `More than ${count(part.left, 'name')} follow.`
-    : `${count(part.left, 'name')} ${part.left === 1 ? 'follows' : 'follow'}.`;
-  const isAll = part.left === 0 && !part.more;
+      : `More than ${count(part.remainingCount, 'name')} follow.`
+    : `${count(part.remainingCount, 'name')} ${part.remainingCount === 1 ? 'follows' : 'follow'}.`;
+  const isAll = part.remainingCount === 0 && !part.hasMore;
   return message(escapeText(title), [
-    ...partBlocks(part, calculateWaiting, false, ways),
+    ...partBlocks(part, calculateWaitingCost, false, capability),
     context(isAll ? 'End of this digest.' : follows),
   ]);
 }
@@ -171,14 +170,14 @@ function isRenewedByMandate({ name, phase, lastThreshold }: Reminder, renewals: 
 function sortByUrgency(
   reminders: readonly Reminder[],
   renewals: RenewalDays,
-  calculateWaiting: CalculateWaiting,
+  calculateWaitingCost: CalculateWaitingCost,
 ): Reminder[] {
   return reminders
     .map((reminder) => ({
       reminder,
       rank: isRenewedByMandate(reminder, renewals) ? 1 : 0,
       deadline: findDeadline(reminder),
-      stake: computeCostAtRisk(calculateWaiting(reminder.watched)),
+      stake: computeCostAtRisk(calculateWaitingCost(reminder.watched)),
     }))
     .sort(
       (a, b) =>
@@ -196,11 +195,11 @@ function titleSuffix(reminder: Reminder, renewals: RenewalDays, waiting: readonl
 
 /** `12 names need a decision · first: bakery.rest, tomorrow`, `cafe.rest expires in 7 days`. Plain text. */
 function digestTitle(
-  { all, total, renewals, more, disputed }: DigestHead,
-  calculateWaiting: CalculateWaiting,
+  { all, total, renewals, hasMore, disputed }: DigestHead,
+  calculateWaitingCost: CalculateWaitingCost,
 ): string {
-  const atLeast = more ? 'More than ' : '';
-  const [urgent] = sortByUrgency(all, renewals, calculateWaiting);
+  const atLeast = hasMore ? 'More than ' : '';
+  const [urgent] = sortByUrgency(all, renewals, calculateWaitingCost);
   if (urgent === undefined) return `${atLeast}${disputedTitle(disputed)}`;
   const name = displayName(urgent.name);
   if (total === 1) return `${name} ${headline(urgent)}`;
@@ -234,18 +233,24 @@ function headline(reminder: Reminder): string {
 /** The due names, then the renewals that the registry doesn't show. */
 export function partBlocks(
   part: DigestPart,
-  calculateWaiting: CalculateWaiting,
+  calculateWaitingCost: CalculateWaitingCost,
   isShort: boolean,
-  ways: RenewalWays,
+  capability: RenewalCapability,
 ): AnyBlock[] {
   const { reminders, renewals, disputed } = part;
-  const names = sortByUrgency(reminders, renewals, calculateWaiting).flatMap(
+  const names = sortByUrgency(reminders, renewals, calculateWaitingCost).flatMap(
     (reminder, index): AnyBlock[] => {
-      const line = section(...reminderLines(reminder, calculateWaiting(reminder.watched), renewals, isShort));
-      return lineWithMenu(line, `due_${index}`, keepButtons(reminder.watched, findDeadline(reminder), ways));
+      const line = section(
+        ...reminderLines(reminder, calculateWaitingCost(reminder.watched), renewals, isShort),
+      );
+      return lineWithMenu(
+        line,
+        `due_${index}`,
+        keepButtons(reminder.watched, findDeadline(reminder), capability),
+      );
     },
   );
-  return [...names, ...disputedBlocks(disputed, ways)];
+  return [...names, ...disputedBlocks(disputed, capability)];
 }
 
 /** The first line has the name, deadline and price. Later deadlines and warnings follow. */
@@ -270,7 +275,7 @@ function reminderLines(
     ].join(' · '),
     isNear && !isRenewedByMandate(reminder, renewals) && laterText(waiting, displayDay(reminder)),
     lastThreshold &&
-      `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}, please decide.`,
+      `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}: action needed.`,
     ...warnings(reminder).map((warning) => `:warning: ${warning}`),
   ]);
 }
@@ -302,7 +307,7 @@ function disputedTitle(disputed: readonly WatchedDomain[]): string {
   return `${count(disputed.length, 'renewal')} not shown by the registry`;
 }
 
-function disputedBlocks(disputed: readonly WatchedDomain[], { hasService }: RenewalWays): AnyBlock[] {
+function disputedBlocks(disputed: readonly WatchedDomain[], { hasService }: RenewalCapability): AnyBlock[] {
   if (disputed.length === 0) return [];
   return lines([
     hasService

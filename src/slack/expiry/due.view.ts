@@ -118,7 +118,7 @@ export function priceText({ phase }: DueFacts, waiting: readonly WaitingStep[]):
   return `, ${step.kind === 'restore' && (phase === 'redemption' || phase === 'deleted') ? restoreText(step) : quoteText(step.renewal)}`;
 }
 
-export interface RenewalWays extends Capability {
+export interface RenewalCapability extends Capability {
   /** Whether orders can't renew this registrar's names. */
   readonly isAtOtherRegistrar: (registrar: string | undefined) => boolean;
 }
@@ -126,7 +126,7 @@ export interface RenewalWays extends Capability {
 export function keepButtons(
   { name, registrar }: { readonly name: string; readonly registrar?: string | undefined },
   deadline: Deadline | undefined,
-  { hasService, isAtOtherRegistrar }: RenewalWays,
+  { hasService, isAtOtherRegistrar }: RenewalCapability,
 ): Button[] {
   const make = (actionId: string, text: string) =>
     button(actionId, text, name, { label: `${text}: ${displayName(name)}` });

@@ -1,4 +1,8 @@
-import { loadListWaitingCosts, loadRenewalDays, loadRenewalWays } from '../approvals/waiting.ts';
+import {
+  loadDomainWaitingCostCalculator,
+  loadRenewalCapability,
+  loadRenewalDays,
+} from '../approvals/waiting.ts';
 import type { ActionCall, CommandCall, Feature, Interaction } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import { expiringPage, NAMES_PER_PAGE } from './expiring.view.ts';
@@ -30,7 +34,7 @@ async function turnPage(call: ActionCall): Promise<void> {
 async function buildPage({ context }: Interaction, days: number, offset: number): Promise<Message> {
   const [names, calculateCost] = await Promise.all([
     context.expiry.list(days, offset, NAMES_PER_PAGE),
-    loadListWaitingCosts(context),
+    loadDomainWaitingCostCalculator(context),
   ]);
   const renewals = await loadRenewalDays(context, names.names);
   return expiringPage(
@@ -38,7 +42,7 @@ async function buildPage({ context }: Interaction, days: number, offset: number)
     { days, offset, now: context.now() },
     calculateCost,
     renewals,
-    await loadRenewalWays(context),
+    await loadRenewalCapability(context),
   );
 }
 

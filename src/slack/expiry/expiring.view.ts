@@ -29,7 +29,7 @@ import {
   keepButtons,
   lineWithMenu,
   priceText,
-  type RenewalWays,
+  type RenewalCapability,
   whenText,
 } from './due.view.ts';
 import { formatDay, formatName } from './expiry.view.ts';
@@ -46,13 +46,13 @@ export function expiringPage(
   { days, offset, now }: { readonly days: number; readonly offset: number; readonly now: Date },
   calculateCost: CalculateCost,
   renewals: RenewalDays,
-  ways: RenewalWays,
+  capability: RenewalCapability,
 ): Message {
   const total = page.deleted + page.dated + page.undated;
   const within = `within ${count(days, 'day')}`;
   if (total === 0) {
     return textMessage(
-      `No watched name expires ${within}. To add names, use \`/domain watch NAME\` or \`/domain import\`.`,
+      `No watched names expire ${within}. To add names, use \`/domain watch NAME\` or \`/domain import\`.`,
     );
   }
   const last = Math.min(offset + NAMES_PER_PAGE, total);
@@ -74,7 +74,7 @@ export function expiringPage(
             ? keepButtons(
                 { name: listed.domain.name, registrar: listed.domain.trusted?.registrar },
                 listed.deadline,
-                ways,
+                capability,
               )
             : [],
         ),
@@ -122,7 +122,7 @@ export function listedLines(
     dropMissing([
       formatName(name),
       ...deadlineTexts,
-      expiry?.source === 'person' && 'date entered by a person',
+      expiry?.source === 'person' && 'date entered manually',
       snooze !== undefined && snooze.until > now && `snoozed until ${day(snooze.until, now)}`,
       lapse?.confirmed !== undefined && `set to lapse: “${quote(lapse.reason)}”`,
       renewed !== undefined && 'renewed, but the registry doesn’t show it yet',

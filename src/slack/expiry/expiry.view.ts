@@ -44,7 +44,7 @@ export const SOURCES = {
   rdap: 'registry',
   whois: 'from WHOIS',
   order: 'estimated from the last order',
-  person: 'entered by a person',
+  person: 'entered manually',
 } as const;
 
 function formatSource({ domain }: ListedName): string {
@@ -82,7 +82,7 @@ export function termLine(term: Term): string | undefined {
 /** Warnings about an order because of the name's dates. */
 export function termWarnings(term: Term): string[] {
   const { listed } = term;
-  if (listed === undefined) return [':warning: Expiry unknown, because it isn’t watched'];
+  if (listed === undefined) return [':warning: Expiry unknown, because the name isn’t watched'];
   if (term.task === 'renew' && isDeleted(listed)) return [`:warning: ${DELETED}`];
   if (listed.day === undefined) return [':warning: Expiry unknown'];
   return (termText(term)?.split('\n') ?? []).filter((line) => line.startsWith(':warning:'));
@@ -100,7 +100,7 @@ function dateWithSource(listed: ListedName, calendarDay: Day): string {
 }
 
 function renewalTermText({ listed, renewedUntil }: Extract<Term, { task: 'renew' }>): string {
-  if (listed === undefined) return 'Unknown, because it isn’t watched';
+  if (listed === undefined) return 'Unknown, because the name isn’t watched';
   if (isDeleted(listed)) return DELETED;
   if (listed.day === undefined || renewedUntil === undefined) return 'Unknown';
   return `${dateWithSource(listed, listed.day)}\nAfter this renewal: ${formatDay(renewedUntil)}`;

@@ -19,7 +19,7 @@ const importSchema = z.object(
     {
       label: 'CSV file',
       fileTypes: ['csv', 'txt', 'tsv'],
-      hint: 'With headings such as “domain” and “expires”, or with one name per line.',
+      hint: 'With column headings such as “domain” and “expires”, or with one name per line.',
     },
     NAMES,
     {

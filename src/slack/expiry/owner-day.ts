@@ -1,15 +1,15 @@
-import { dueAsClaimed } from '../../expiry/digest.ts';
+import { filterStillDue } from '../../expiry/digest.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
-import { ownerOfDay } from '../../expiry/owner-question.ts';
+import { parseOwner } from '../../expiry/owner-question.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
-import type { DigestMore, PlannedReminder } from '../../expiry/ports.ts';
+import type { DigestReply, PlannedReminder } from '../../expiry/ports.ts';
 import { dropMissing, groupBy, splitIntoChunks } from '../../lib/collections.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import {
-  loadListWaitingCosts,
+  loadDomainWaitingCostCalculator,
+  loadRenewalCapability,
   loadRenewalDays,
-  loadRenewalWays,
-  loadWaitingCosts,
+  loadWaitingCostCalculator,
 } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
@@ -18,7 +18,7 @@ import { partBlocks } from './digest.view.ts';
 import {
   createDigestViews,
   type DigestViews,
-  loadDueOutlook,
+  loadDueForecast,
   toSchedule,
   toThreadPlace,
 } from './digest-notifications.ts';
@@ -38,11 +38,11 @@ export interface OwnerPart {
   readonly at: Date;
   readonly questions: readonly ListedName[];
   /** Number of unanswered questions in all messages. */
-  readonly open: number;
+  readonly openCount: number;
   /** Reminders of names that have no question. */
   readonly reminders: readonly DueReminder<PlannedReminder>[];
-  /** Reminders of this message and of later messages of the same time. */
-  readonly ahead: readonly DueReminder<PlannedReminder>[];
+  /** Reminders in this message and in later messages of the same time. */
+  readonly remainingReminders: readonly DueReminder<PlannedReminder>[];
 }
 
 /** @param isFirst whether the message starts the thread */
@@ -84,27 +84,27 @@ export function createOwnerDayPlanner(
 
 export interface OwnerViews {
   readonly question: View;
-  readonly digest: Pick<DigestViews, 'head' | 'more'>;
+  readonly digest: Pick<DigestViews, 'head' | 'reply'>;
 }
 
 async function loadParts(context: SlackContext, id: string): Promise<readonly OwnerPart[]> {
   const { expiry, reminders, savedSettings, now } = context;
   const [asked, claimed, settings] = await Promise.all([
     expiry.loadQuestions(id),
-    reminders.remindedIn(id),
+    reminders.listOwnerReminders(id),
     savedSettings(),
   ]);
   const questions = asked.filter(({ domain }) => domain.ownerLeftAt === undefined);
   const askedNames = new Set(questions.map(({ domain }) => domain.name));
-  const owner = ownerOfDay(id);
-  const due = dueAsClaimed(claimed, toSchedule(settings, now())).filter(
+  const owner = parseOwner(id);
+  const due = filterStillDue(claimed, toSchedule(settings, now())).filter(
     ({ name, watched }) => watched.owner === owner && !askedNames.has(name),
   );
   const entries = [
     ...questions.map((question) => ({ at: question.domain.question?.at ?? now(), question })),
     ...due.map((reminder) => ({ at: reminder.watched.claimedAt, reminder })),
   ];
-  const open = questions.filter(isOpen).length;
+  const openCount = questions.filter(isOpen).length;
   return [...groupBy(entries, ({ at }) => at.getTime())]
     .sort(([a], [b]) => a - b)
     .flatMap(([time, group]) =>
@@ -112,10 +112,10 @@ async function loadParts(context: SlackContext, id: string): Promise<readonly Ow
         owner,
         purpose: `part:${new Date(time).toISOString()}:${index + 1}`,
         at: new Date(time),
-        open,
+        openCount,
         questions: dropMissing(chunk.map((each) => 'question' in each && each.question)),
         reminders: dropMissing(chunk.map((each) => 'reminder' in each && each.reminder)),
-        ahead: dropMissing(
+        remainingReminders: dropMissing(
           group.slice(index * NAMES_PER_MESSAGE).map((each) => 'reminder' in each && each.reminder),
         ),
       })),
@@ -123,11 +123,11 @@ async function loadParts(context: SlackContext, id: string): Promise<readonly Ow
 }
 
 /** Answers change the questions. Reminders never change. */
-function buildVersion({ open, questions }: OwnerPart, isFirst: boolean): string {
+function buildVersion({ openCount, questions }: OwnerPart, isFirst: boolean): string {
   if (questions.length === 0) return ONCE;
   // The first message shows the number of all unanswered questions.
   return JSON.stringify([
-    isFirst ? open : 0,
+    isFirst ? openCount : 0,
     ...questions.map(({ domain: { name, question, lapse } }) => [name, question?.kept, lapse]),
   ]);
 }
@@ -141,40 +141,47 @@ async function findOwnerPlace({ directory }: SlackContext, owner: string): Promi
 
 async function loadDigestPart(
   context: SlackContext,
-  { owner, reminders, ahead }: OwnerPart,
-): Promise<Omit<DigestMore, 'left'>> {
+  { owner, reminders, remainingReminders }: OwnerPart,
+): Promise<Omit<DigestReply, 'remainingCount'>> {
   const schedule = toSchedule(await context.savedSettings(), context.now());
-  const { renewals } = await loadDueOutlook(context, schedule, ahead);
-  const digestId = ahead[0]?.watched.digestId ?? '';
-  return { digestId, destination: owner, reminders, renewals, disputed: [], more: false };
+  const { renewals } = await loadDueForecast(context, schedule, remainingReminders);
+  const digestId = remainingReminders[0]?.watched.digestId ?? '';
+  return { digestId, destination: owner, reminders, renewals, disputed: [], hasMore: false };
 }
 
 /** Without questions, the message looks like a digest. */
 function reminderView(context: SlackContext, digest: OwnerViews['digest']): View {
   return async (part, isFirst) => {
-    const { ahead, reminders } = part;
+    const { remainingReminders, reminders } = part;
     const content = await loadDigestPart(context, part);
     return isFirst
-      ? digest.head({ ...content, all: ahead, total: ahead.length, undated: 0, uncovered: [] })
-      : digest.more({ ...content, left: ahead.length - reminders.length });
+      ? digest.head({
+          ...content,
+          all: remainingReminders,
+          total: remainingReminders.length,
+          undated: 0,
+          uncovered: [],
+        })
+      : digest.reply({ ...content, remainingCount: remainingReminders.length - reminders.length });
   };
 }
 
 function questionView(context: SlackContext): View {
   return async (part, isFirst) => {
-    const { questions: names, open } = part;
-    const [calculateCost, renewals, details, calculateWaiting, ways, also] = await Promise.all([
-      loadListWaitingCosts(context),
-      loadRenewalDays(context, names),
-      context.portfolio.findMany(names.map(({ domain }) => domain.name)),
-      loadWaitingCosts(context),
-      loadRenewalWays(context),
-      loadDigestPart(context, part),
-    ]);
+    const { questions: names, openCount } = part;
+    const [calculateCost, renewals, details, calculateWaitingCost, capability, digestPart] =
+      await Promise.all([
+        loadDomainWaitingCostCalculator(context),
+        loadRenewalDays(context, names),
+        context.portfolio.findMany(names.map(({ domain }) => domain.name)),
+        loadWaitingCostCalculator(context),
+        loadRenewalCapability(context),
+        loadDigestPart(context, part),
+      ]);
     const notes = new Map(
       [...details].flatMap(([name, { note }]) => (note === undefined ? [] : [[name, note] as const])),
     );
-    const reminders = partBlocks(also, calculateWaiting, false, ways);
-    return questionMessage({ names, open, calculateCost, renewals, notes, reminders }, isFirst);
+    const reminders = partBlocks(digestPart, calculateWaitingCost, false, capability);
+    return questionMessage({ names, openCount, calculateCost, renewals, notes, reminders }, isFirst);
   };
 }

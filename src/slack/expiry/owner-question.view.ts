@@ -23,7 +23,7 @@ import { formatName } from './expiry.view.ts';
 export interface QuestionPart {
   readonly names: readonly ListedName[];
   /** Number of unanswered questions in all messages. */
-  readonly open: number;
+  readonly openCount: number;
   readonly calculateCost: CalculateCost;
   readonly renewals: RenewalDays;
   /** By name. */
@@ -36,37 +36,39 @@ export interface QuestionPart {
 export function questionMessage(part: QuestionPart, isFirst: boolean): Message {
   const { names, reminders } = part;
   const lines = names.flatMap((listed, index) => questionBlocks(listed, index, part));
-  const also = reminders.length === 0 ? [] : [section('*Also due*'), ...reminders];
+  const reminderBlocks = reminders.length === 0 ? [] : [section('*Also due*'), ...reminders];
   const [first] = names;
   const from = first?.domain.question?.from;
   if (first !== undefined && from !== undefined) {
     const text = handoverText(from, first);
-    return message(text, [section(`${text}\nDo you still need it?`), ...lines, ...also]);
+    return message(text, [section(`${text}\nDo you still need it?`), ...lines, ...reminderBlocks]);
   }
   const text = questionText(part);
   const title = isFirst ? text : `Also: ${names.map(({ domain }) => displayName(domain.name)).join(', ')}`;
   return message(escapeText(title), [
     ...(isFirst ? [section(`*${escapeText(text)}*`)] : []),
     ...lines,
-    ...also,
+    ...reminderBlocks,
   ]);
 }
 
 function handoverText(from: string, { domain: { name, question } }: ListedName): string {
-  const said = question?.note === undefined ? '' : `: “${quote(question.note)}”`;
-  return `${mention(from)} handed ${formatName(name)} over to you${said}`;
+  const noteSuffix = question?.note === undefined ? '' : `: “${quote(question.note)}”`;
+  return `${mention(from)} handed ${formatName(name)} over to you${noteSuffix}`;
 }
 
-function questionText({ names, open }: QuestionPart): string {
+function questionText({ names, openCount }: QuestionPart): string {
   const [first] = names.filter(isOpen);
   if (first === undefined)
-    return open === 0 ? 'Thanks for your answers.' : `Do you still need ${count(open, 'name')}?`;
+    return openCount === 0
+      ? 'Thanks for your answers.'
+      : `Thanks. Still open in this thread: ${count(openCount, 'name')}.`;
   const due = buildDueFacts(first);
   const name = displayName(first.domain.name);
   const when = due === undefined ? '' : ` ${expiresText(due)}`;
-  return open === 1
+  return openCount === 1
     ? `Do you still need ${name}?${when === '' ? '' : ` It${when}.`}`
-    : `Do you still need these ${count(open, 'name')}?${when === '' ? '' : ` The first, ${name},${when}.`}`;
+    : `Do you still need these ${count(openCount, 'name')}?${when === '' ? '' : ` The first, ${name},${when}.`}`;
 }
 
 export function isOpen({ domain }: ListedName): boolean {

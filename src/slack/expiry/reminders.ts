@@ -6,7 +6,7 @@ import { rulesOutRenewal } from '../../names/incident.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
 import { canSee } from '../../orders/visibility.ts';
 import { displayName } from '../../zones/names.ts';
-import { loadListWaitingCosts, loadRenewalDays } from '../approvals/waiting.ts';
+import { loadDomainWaitingCostCalculator, loadRenewalDays } from '../approvals/waiting.ts';
 import {
   type ActionCall,
   type Feature,
@@ -27,8 +27,8 @@ import {
   requiredReason,
   sendAtField,
   splitLines,
+  textField,
   toFields,
-  typedField,
 } from '../kit/form.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
 import { createGate, requestConfirmation } from '../names/fact-changes.ts';
@@ -74,7 +74,7 @@ async function findChannel({ context, value }: ActionCall): Promise<string | und
   return (await context.portfolio.find(value))?.channel;
 }
 
-/** `destination` is a channel, a person, or empty for the common channel. */
+/** `destination` is a channel, a person, or empty for the reminder channel. */
 function parsePlace(subject: string): { readonly digestId: string; readonly destination: string } {
   const [digestId = '', destination = ''] = subject.split('/');
   return { digestId, destination };
@@ -87,7 +87,7 @@ function digestChannel(subject: string): string | undefined {
 }
 
 /**
- * The thread of the digest. For a direct message, the name's channel or the common one, because another person must
+ * The thread of the digest. For a direct message, the name's channel or the reminder channel, because another person must
  * confirm.
  */
 async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
@@ -113,7 +113,7 @@ async function alreadyRenewed(call: ActionCall): Promise<Message | undefined> {
 async function openRenew(call: ActionCall): Promise<void> {
   const renewed = await alreadyRenewed(call);
   if (renewed !== undefined) return call.respond(renewed);
-  const incidents = await call.context.names.incidents.openOf([call.value]);
+  const incidents = await call.context.names.incidents.listOpen([call.value]);
   if (incidents.some(rulesOutRenewal)) return call.respond(doNotRenewText(call.value));
   await openForm(call, renewForm, await cardOrigin(call, await findChannel(call)), {
     names: call.value,
@@ -138,7 +138,7 @@ async function showAll(call: ActionCall): Promise<void> {
   const { digestId, destination } = parsePlace(call.value);
   const [names, calculateCost] = await Promise.all([
     expiry.loadMessageNames(digestId, destination),
-    loadListWaitingCosts(call.context),
+    loadDomainWaitingCostCalculator(call.context),
   ]);
   const renewals = await loadRenewalDays(call.context, names.slice(0, MAX_LISTED_NAMES));
   await call.respond(digestList(names, calculateCost, renewals, now()));
@@ -154,7 +154,7 @@ function createFormOpener(form: FormFeature) {
 
 const renewManySchema = z.object({
   names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Select at least one name.')),
-  period: typedField('Period in years', { kind: 'number' }, REQUIRED_TEXT),
+  period: textField('Period in years', { kind: 'number' }, REQUIRED_TEXT),
   reason: reasonField('Shown to the approvers.'),
   send_at: sendAtField,
 });
@@ -218,8 +218,8 @@ export const renewManyForm: FormFeature<'renew_many'> = {
         },
       };
     }
-    const said = await buildOutcomeReply(call, outcome);
-    return { say: said };
+    const reply = await buildOutcomeReply(call, outcome);
+    return { say: reply };
   },
 };
 
@@ -288,7 +288,11 @@ const lapseForm: FormFeature<'lapse'> = {
   async render(call, origin) {
     const name = origin.subject ?? '';
     // Only stored data is used, so that the form opens quickly.
-    const known = await loadLapseFacts(call.context, name, call.context.names.impacts.stored(name, 'lapse'));
+    const known = await loadLapseFacts(
+      call.context,
+      name,
+      call.context.names.impacts.assessStored(name, 'lapse'),
+    );
     return {
       intro: [section(lapseText(name)), ...lines([...known.impact, known.waiting !== '' && known.waiting])],
     };
@@ -307,7 +311,7 @@ const lapseForm: FormFeature<'lapse'> = {
 };
 
 const renewedSchema = z.object({
-  expires: typedField(
+  expires: textField(
     'Expires',
     { placeholder: 'YYYY-MM-DD', hint: 'I’ll use this date until the registry shows a new one.' },
     REQUIRED_TEXT,

@@ -82,7 +82,7 @@ async function watchAnswer(
 async function loadKnown(call: Interaction, name: string): Promise<KnownName | undefined> {
   const { names, log } = call.context;
   return names.known(name).catch((err: unknown) => {
-    log.warn({ err, name }, 'looking up a newly watched name');
+    log.warn({ err, name }, 'looking up a newly watched name failed');
     return undefined;
   });
 }

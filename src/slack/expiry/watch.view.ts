@@ -11,7 +11,6 @@ import { calendarDay } from '../../zones/calendar-day.ts';
 import {
   actions,
   button,
-  capitalized,
   code,
   count,
   day,
@@ -103,7 +102,7 @@ function resultLines(
     const why = escapeText(formatWatchRefusal(outcome.refusal));
     return [isList ? `:x: ${code(text)}: ${why}` : `I added nothing to the watch list. ${why}`];
   }
-  const { domain, known: wasWatched, dateNotTaken, proposal } = outcome;
+  const { domain, known: wasWatched, ignoredDate, proposal } = outcome;
   // The text about the confirmation is enough.
   if (!isList && proposal !== undefined) return [];
   const { timeZone, now } = answer;
@@ -117,12 +116,12 @@ function resultLines(
       domain,
       wasWatched,
       lastDay,
+      daysLeft,
       dns: isUndated(domain) ? known : undefined,
-      dateNotTaken,
+      ignoredDate,
       now,
     };
-    const left = daysLeft !== undefined && capitalized(formatDays(daysLeft));
-    const details = dropMissing([left, registrar, ...problems]).join(' · ');
+    const details = dropMissing([registrar, ...problems]).join(' · ');
     return dropMissing([watchedText(watched), details !== '' && details]);
   }
   const when =
@@ -154,41 +153,42 @@ interface Watched {
   readonly domain: WatchedDomain;
   readonly wasWatched: boolean;
   readonly lastDay: Day | undefined;
+  readonly daysLeft: number | undefined;
   readonly dns: KnownName | undefined;
   /** The typed date, if it was ignored because the registry publishes one. */
-  readonly dateNotTaken: Date | undefined;
+  readonly ignoredDate: Date | undefined;
   readonly now: Date;
 }
 
 function watchedText(watched: Watched): string {
-  const { domain, wasWatched, dns, dateNotTaken } = watched;
+  const { domain, wasWatched, dns, ignoredDate } = watched;
   return dropMissing([
     `${formatName(domain.name)} is ${wasWatched ? 'already' : 'now'} on the watch list.`,
     ...(isUndated(domain) ? datelessSentences(domain.name, dns) : [formatDate(watched)]),
     isDateless(domain) && domain.expiry?.source === 'person' && MANUAL_DATE_NOTE,
-    dateNotTaken !== undefined && `I ignored your date, ${day(dateNotTaken)}.`,
+    ignoredDate !== undefined && `I ignored your date, ${day(ignoredDate)}.`,
     domain.doubt !== undefined &&
       !isDateless(domain) &&
-      `The registry lookup failed: ${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
+      `Registry lookup: ${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
   ]).join(' ');
 }
 
-function formatDate({ domain: { name, expiry }, lastDay, now }: Watched): string {
-  if (expiry === undefined || lastDay === undefined) {
+function formatDate({ domain: { name, expiry }, lastDay, daysLeft, now }: Watched): string {
+  if (expiry === undefined || lastDay === undefined || daysLeft === undefined) {
     return `I don’t know its expiry date yet. If you know it, enter it: \`/domain watch ${name} 2027-03-01\`.`;
   }
-  const when = formatDay(lastDay);
+  const when = `${formatDay(lastDay)} (${formatDays(daysLeft)})`;
   const isOver = expiry.at < now;
   switch (expiry.source) {
     case 'rdap':
-      return `It ${isOver ? 'expired' : 'expires'} ${when}, from the registry.`;
+      return `It ${isOver ? 'expired' : 'expires'} ${when}, according to the registry.`;
     case 'whois':
-      return `It ${isOver ? 'expired' : 'expires'} ${when}, from WHOIS.`;
+      return `It ${isOver ? 'expired' : 'expires'} ${when}, according to WHOIS.`;
     case 'order':
       return `It expires about ${when}, estimated from the last order.`;
     case 'person':
       return isOver
-        ? `It expired ${when}, according to the date that someone entered. To correct it, use \`/domain watch ${name} 2027-03-01\`.`
-        : `It expires ${when}, according to the date that someone entered.`;
+        ? `It expired ${when}, entered manually. To correct it, use \`/domain watch ${name} 2027-03-01\`.`
+        : `It expires ${when}, entered manually.`;
   }
 }

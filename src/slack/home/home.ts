@@ -27,7 +27,7 @@ export function publishHome(context: SlackContext, userId: string): Promise<void
 async function publish(context: SlackContext, userId: string): Promise<void> {
   const blocks = await buildBlocks(context, userId).catch((err: unknown) => {
     const reference = createErrorReference();
-    context.log.error({ err, reference }, 'loading the Home tab');
+    context.log.error({ err, reference }, 'loading the Home tab failed');
     return unavailableBlocks(reference);
   });
   await sendViewWithFallback(blocks, (shown) =>
@@ -48,7 +48,7 @@ async function loadHomeData(context: SlackContext, userId: string, admin: boolea
   const [account, incidents, teamAccount, standIns, open, next, months, money, mandates, decisions, judged] =
     await Promise.all([
       context.accounts.findActive(userId),
-      context.names.incidents.allOpen(MAX_LISTED),
+      context.names.incidents.listAllOpen(MAX_LISTED),
       context.accounts.team.current(),
       context.standIns.current(context.now()),
       store.list({ viewer: { id: userId }, requesterId: userId, states: OPEN, limit: MAX_READ }),
@@ -141,8 +141,8 @@ async function loadMoney({ prices, spending, budgets, directory, now }: SlackCon
   if (span === undefined) return undefined;
   const [list, purchases, statuses, locale] = await Promise.all([
     prices.list(),
-    spending.purchases(span.from, span.to),
-    budgets.statuses(today),
+    spending.listPurchases(span.from, span.to),
+    budgets.listStatuses(today),
     directory.findLocale(userId),
   ]);
   return { month: span.text, spent: calculateSpend(list, purchases).total, budgets: statuses, locale };

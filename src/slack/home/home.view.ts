@@ -258,14 +258,14 @@ function standInPart({ standIn, standsInFor }: HomeData): KnownBlock[] {
 function unreadablePart({ unreadableGroups, toDecide, isAdmin }: HomeData): KnownBlock[] {
   if (unreadableGroups.length === 0) return [];
   const groups = unreadableGroups.map(mentionApprover).join(' and ');
-  const said = dropMissing([
+  const sentences = dropMissing([
     `:warning: Slack didn’t return the members of ${groups}.`,
     toDecide === undefined &&
       'If you’re one of them, orders that wait for your approval are missing here. Open this tab again in a minute.',
     isAdmin &&
       'Until this is fixed, only approvers who are listed by name can approve. If it continues, check that the group exists and that I have the permission `usergroups:read`.',
   ]);
-  return [context(said.join(' '))];
+  return [context(sentences.join(' '))];
 }
 
 interface Part {
@@ -307,14 +307,14 @@ function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[
   const statement = order.bulk === undefined ? briefing?.statement : undefined;
   const sent = statement === undefined || showAll([entry], statement) ? '' : briefText(statement, order);
   const details = sent === '' ? [] : [section(sent)];
-  const isWhole = showAll([entry, ...details], statement);
+  const isFullyShown = showAll([entry, ...details], statement);
   return [
     entry,
-    ...(isWhole ? details : [context('To see everything and approve, click *Look at it*.')]),
+    ...(isFullyShown ? details : [context('To see everything and approve, click *Look at it*.')]),
     ...actions(`home_${order.id}`, [
-      ...decisionButtons(order, isWhole),
-      isWhole && clickButton(order),
-      (isWhole || needsSignatures(order.requirements)) && reviewButton(order),
+      ...decisionButtons(order, isFullyShown),
+      isFullyShown && clickButton(order),
+      (isFullyShown || needsSignatures(order.requirements)) && reviewButton(order),
     ]),
   ];
 }
@@ -334,7 +334,7 @@ function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] 
 }
 
 /** For tasks without a price. */
-function chargeWords(order: Order): string[] {
+function chargeTexts(order: Order): string[] {
   switch (findTask(order.task).findCharge(order.items.map(({ name }) => name))) {
     case 'yes':
       return ['costs money'];
@@ -389,7 +389,7 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
   return dropMissing([
     [
       `*${demo}${escapeText(orderTitle(order))}*`,
-      ...(cost === undefined ? chargeWords(order) : dropMissing([price])),
+      ...(cost === undefined ? chargeTexts(order) : dropMissing([price])),
     ].join(' · '),
     cost !== undefined && cost.sums.length === 0 && ':warning: Costs money, price unknown',
     cost !== undefined &&
@@ -457,7 +457,7 @@ function expiringPart({ next, renewals, months }: HomeData): KnownBlock[] {
     return [
       ...title,
       section(
-        'No watched name expires within a year. To add names, use `/domain watch NAME` or `/domain import`.',
+        'No watched names expire within a year. To add names, use `/domain watch NAME` or `/domain import`.',
       ),
     ];
   }

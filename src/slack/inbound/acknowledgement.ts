@@ -54,7 +54,7 @@ export function createAcknowledgement(ack: () => Promise<void>, log: Log): Ackno
     const now = pending;
     pending = undefined;
     clearTimeout(timer);
-    now?.().catch((err: unknown) => log.warn({ err }, 'acknowledging a delivery'));
+    now?.().catch((err: unknown) => log.warn({ err }, 'acknowledging a delivery failed'));
   };
   const timer = setTimeout(() => {
     isLate = true;

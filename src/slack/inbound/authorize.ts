@@ -58,9 +58,9 @@ export function createInteraction(
   let orderAccount: ReturnType<Interaction['orderAccount']> | undefined;
   const show = (view: ModalView) =>
     context.web.call(isInModal ? 'views.push' : 'views.open', { trigger_id: triggerId, view }, openedView);
-  const answer: Interaction['respond'] = async (said, options) => {
+  const answer: Interaction['respond'] = async (reply, options) => {
     acknowledgement.send();
-    const message = typeof said === 'string' ? textMessage(said) : said;
+    const message = typeof reply === 'string' ? textMessage(reply) : reply;
     const to = { person, channelId, threadTs, responseUrl };
     // A click in the Home tab can be answered only by direct message or, if Slack refuses that, in a modal.
     const isOnHome = triggerId !== undefined && responseUrl === undefined && (channelId ?? '') === '';

@@ -5,13 +5,13 @@ import { escapeText, type Message } from '../kit/blocks.ts';
 import { formatSlackError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import {
+  addReference,
   checkOrdersFirst,
   DATABASE_FULL,
   KEY_MISSING,
   NO_DATABASE,
   SEAL_BROKEN,
   SOMETHING_WRONG,
-  withReference,
 } from './error-message.view.ts';
 
 const databaseError = z.object({
@@ -32,7 +32,7 @@ function formatCause(error: unknown): string {
 export function errorMessage(log: Log, error: unknown, activity: string): Message {
   const reference = createErrorReference();
   log.error({ err: error, reference, activity }, 'reported an error to a person');
-  if (error instanceof UnknownKeyError) return withReference(KEY_MISSING, reference);
-  if (error instanceof VaultError) return withReference(SEAL_BROKEN, reference);
-  return withReference(checkOrdersFirst(formatCause(error)), reference);
+  if (error instanceof UnknownKeyError) return addReference(KEY_MISSING, reference);
+  if (error instanceof VaultError) return addReference(SEAL_BROKEN, reference);
+  return addReference(checkOrdersFirst(formatCause(error)), reference);
 }

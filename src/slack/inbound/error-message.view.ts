@@ -20,6 +20,6 @@ export const checkOrdersFirst = (cause: string) =>
   `${cause} If you requested an order, check \`/domain orders mine\` first, so it isn’t requested twice.`;
 
 /** @param reference also in the log */
-export function withReference(text: string, reference: string): Message {
+export function addReference(text: string, reference: string): Message {
   return textMessage(`${text} Reference ${code(reference)}.`);
 }

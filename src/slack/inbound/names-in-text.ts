@@ -2,7 +2,7 @@ import { parse } from 'tldts';
 import { parseDomainName } from '../../zones/names.ts';
 
 /**
- * What may be a name: labels joined by dots, or Slack's link (`<http://cafe.rest
+ * A possible name: labels joined by dots, or Slack's link (`<http://cafe.rest
  * cafe.rest>`).
  */
 const CANDIDATE =

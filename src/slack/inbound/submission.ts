@@ -208,7 +208,7 @@ async function problemsView(
   try {
     return formView({ ...(await renderForm(feature, call, origin, values)), problems });
   } catch (err) {
-    call.context.log.error({ err, form: feature.form.name }, 'showing a form again');
+    call.context.log.error({ err, form: feature.form.name }, 'showing a form again failed');
     return noticeView(
       feature.form.title,
       problems.map((problem) => section(problem)),

@@ -29,7 +29,7 @@ export function createWorkTracker(log: Log): WorkTracker {
 
   function track(activity: string, run: () => Promise<void>): Promise<void> {
     const work: Promise<void> = run()
-      .catch((err: unknown) => log.error({ err, activity }, 'answering Slack'))
+      .catch((err: unknown) => log.error({ err, activity }, 'answering Slack failed'))
       .finally(() => pending.delete(work));
     pending.add(work);
     return work;

@@ -53,7 +53,7 @@ export interface Field {
 /** How a field is shown. Its schema determines whether it is optional. */
 export interface FieldDisplay extends Omit<Field, 'name' | 'optional'> {
   /** Required although its schema accepts an empty value, which is checked elsewhere. */
-  readonly isNeeded?: boolean;
+  readonly isRequired?: boolean;
 }
 
 const DISPLAYS = new WeakMap<z.core.$ZodType, FieldDisplay>();
@@ -71,19 +71,19 @@ export function field<Schema extends z.ZodType>(display: FieldDisplay, schema: S
 
 /** Text that is checked elsewhere, together with files or lines. */
 export const UNCHECKED_TEXT = z.string().optional();
-export const TYPED_OR_EMPTY = z.string().default('');
+export const TEXT_OR_EMPTY = z.string().default('');
 /** Lines that are checked elsewhere. */
-export const TYPED_LINES = z.array(z.string()).optional();
-export const PICKED = z.array(z.string()).default([]);
+export const UNCHECKED_LINES = z.array(z.string()).optional();
+export const CHOICES = z.array(z.string()).default([]);
 
 /** A text field. Without a schema, it is checked elsewhere. */
-export function typedField(label: string, more?: Partial<FieldDisplay>): typeof UNCHECKED_TEXT;
-export function typedField<Schema extends z.ZodType>(
+export function textField(label: string, more?: Partial<FieldDisplay>): typeof UNCHECKED_TEXT;
+export function textField<Schema extends z.ZodType>(
   label: string,
   more: Partial<FieldDisplay>,
   schema: Schema,
 ): Schema;
-export function typedField(
+export function textField(
   label: string,
   more: Partial<FieldDisplay> = {},
   schema: z.ZodType = UNCHECKED_TEXT,
@@ -125,7 +125,7 @@ export function reasonField(hint: string, label = REASON.label) {
 }
 
 /** Parsed in the requester's time zone when the order is requested. */
-export const sendAtField = typedField('Send at', {
+export const sendAtField = textField('Send at', {
   placeholder: '2026-12-06 02:00',
   hint: 'Day and time in your time zone, up to 90 days ahead. Leave empty to send it as soon as it’s approved.',
 });
@@ -138,8 +138,8 @@ export function toFields(declared: z.ZodObject): Field[] {
   return Object.entries(declared.shape).map(([name, schema]) => {
     const found = DISPLAYS.get(schema);
     if (found === undefined) throw new Error(`the field ${name} has no display`);
-    const { isNeeded = false, ...display } = found;
-    const isOptional = !isNeeded && z.safeParse(schema, undefined).success;
+    const { isRequired = false, ...display } = found;
+    const isOptional = !isRequired && z.safeParse(schema, undefined).success;
     return { name, ...display, ...(isOptional ? { optional: true } : {}) };
   });
 }

@@ -8,7 +8,6 @@ const LINE = 40;
 export const MAX_LINES = { reply: 6, endedCard: 6, alarm: 14, plan: 16 } as const;
 export const ROW_OF_BUTTONS = 2;
 
-/** The approximate visible text of mrkdwn. */
 function estimateVisibleText(mrkdwn: string): string {
   return mrkdwn
     .replace(/<!date\^[^|>]*\|([^>]*)>/g, '$1')

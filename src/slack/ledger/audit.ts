@@ -43,12 +43,12 @@ async function runAudit(call: CommandCall): Promise<void> {
   const span = readSpan('audit', call.words, now, new Date(now.getTime() - DEFAULT_DAYS * DAY_MS));
   if ('problem' in span) return call.respond(span.problem);
   const progress: ExportProgress = { rows: 0, at: undefined, isWritten: false };
-  const said = await runWithProgress(
+  const reply = await runWithProgress(
     call.respond,
     () => textMessage(progressText(progress)),
     () => exportAudit(call, span, progress),
   );
-  await call.respond(said);
+  await call.respond(reply);
 }
 
 async function exportAudit(call: CommandCall, span: Span, progress: ExportProgress): Promise<Message> {

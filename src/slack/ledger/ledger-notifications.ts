@@ -51,6 +51,7 @@ export function createAnchorPlanner(context: SlackContext): NotificationPlanner 
     const anchors = await context.seals.listAnchorsBetween(from, new Date(from.getTime() + DAY_MS));
     const line = await send({
       ...{ purpose: 'day', version: ONCE, since: from },
+      // The reminder channel is no fallback, because its readers don't need hashes.
       places: [async () => ({ channelId })],
       message: () => anchorDayMessage(day),
     });

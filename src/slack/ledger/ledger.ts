@@ -41,7 +41,7 @@ async function runLedger(call: CommandCall): Promise<void> {
   const lines = formatLines(file, () => {
     written += 1;
   });
-  const said = await useTemporaryFile(lines, async (path) => {
+  const reply = await useTemporaryFile(lines, async (path) => {
     // The first line is the header.
     if (written === 1) return NOTHING_SEALED;
     const days = span === undefined ? '' : `-${span.first}-to-${span.last}`;
@@ -51,7 +51,7 @@ async function runLedger(call: CommandCall): Promise<void> {
     const waiting = state.waitingSeconds > OVERDUE_SECONDS ? Math.round(state.waitingSeconds) : 0;
     return problem ?? ledgerMessage({ ...state, fingerprint, waiting });
   });
-  await call.respond(said);
+  await call.respond(reply);
 }
 
 /** Sends the receipt of an order to a person who may see the order. */

@@ -66,5 +66,5 @@ export function anchorMessage({
   readonly hash: string;
   readonly at: Date;
 }): Message {
-  return textMessage(`${moment(at)}: seal ${n} · ${code(`${n}:${hash}`)}`);
+  return textMessage(`${moment(at)}: ledger anchor ${code(`${n}:${hash}`)}`);
 }

@@ -18,13 +18,13 @@ import { toFormOrigin, toViewer } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { createListForm } from '../kit/edited-list.ts';
 import {
+  CHOICES,
   choiceField,
   type FormValues,
   joinErrors,
-  PICKED,
   reasonField,
-  TYPED_OR_EMPTY,
-  typedField,
+  TEXT_OR_EMPTY,
+  textField,
 } from '../kit/form.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
 import { pageActions, slicePage } from '../kit/pages.ts';
@@ -43,41 +43,41 @@ import {
 /* Requests, shows and ends mandates, and stops their orders before they are sent. */
 
 const mandateSchema = z.object({
-  mandate_names: typedField(
+  mandate_names: textField(
     'Names',
     {
       kind: 'lines',
-      isNeeded: true,
+      isRequired: true,
       placeholder: '*.rest, tag:brand, cafe.rest',
       hint: 'The same patterns as in policy rules. They also cover names that you add later.',
     },
-    PICKED,
+    CHOICES,
   ),
-  max_price: typedField(
+  max_price: textField(
     'Maximum price per name and year',
-    { isNeeded: true, placeholder: '20.00' },
-    TYPED_OR_EMPTY,
+    { isRequired: true, placeholder: '20.00' },
+    TEXT_OR_EMPTY,
   ),
-  max_total: typedField('Maximum total', { isNeeded: true, placeholder: '600.00' }, TYPED_OR_EMPTY),
+  max_total: textField('Maximum total', { isRequired: true, placeholder: '600.00' }, TEXT_OR_EMPTY),
   span: choiceField(
     'Period of the total',
     { month: 'Calendar month', year: 'Calendar year' },
-    TYPED_OR_EMPTY,
-    { isNeeded: true },
+    TEXT_OR_EMPTY,
+    { isRequired: true },
   ),
-  until: typedField(
+  until: textField(
     'Until',
-    { isNeeded: true, placeholder: 'YYYY-MM-DD', hint: 'At most 400 days from now.' },
-    TYPED_OR_EMPTY,
+    { isRequired: true, placeholder: 'YYYY-MM-DD', hint: 'At most 400 days from now.' },
+    TEXT_OR_EMPTY,
   ),
-  notice: typedField(
+  notice: textField(
     'Renew this many days before expiry',
     {
       kind: 'number',
       range: { min: MIN_NOTICE_DAYS, max: MAX_NOTICE_DAYS },
       hint: `From ${MIN_NOTICE_DAYS} to ${MAX_NOTICE_DAYS} days. The default is ${DEFAULT_NOTICE_DAYS}.`,
     },
-    TYPED_OR_EMPTY,
+    TEXT_OR_EMPTY,
   ),
   account: choiceField(
     'Account',

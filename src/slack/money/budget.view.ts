@@ -133,12 +133,12 @@ export function overBudgetReply(event: HistoryEvent, admins: readonly string[]):
   if (overBudget === undefined || (isApproval && (event.admins ?? []).length > 0)) return undefined;
   const missing = isApproval ? missingApprovals(event) : 0;
   const who = admins.length === 0 ? 'An admin' : admins.map(mention).join(' or ');
-  const said = dropMissing([
+  const sentences = dropMissing([
     isApproval &&
       `:ballot_box_with_check: ${mention(event.actor)} approved.${missing > 0 ? ` ${count(missing, 'more approval')} needed.` : ''}`,
     `:moneybag: ${overBudgetText(overBudget)} ${who} also has to approve it.${isApproval ? ' An admin’s earlier approval doesn’t count for this.' : ''}`,
   ]);
-  return textMessage(said.join(' '));
+  return textMessage(sentences.join(' '));
 }
 
 /** Whether only an admin's approval to exceed the budget is missing. */
@@ -149,7 +149,7 @@ export function isWaitingOnlyForAdmin(history: readonly HistoryEvent[]): boolean
 }
 
 /** Number of missing approvals, without the admin's. */
-function missingApprovals({ standing, required }: HistoryEventOf<'approved'>): number {
+function missingApprovals({ validCount: standing, required }: HistoryEventOf<'approved'>): number {
   return Math.max(0, required - standing);
 }
 

@@ -88,10 +88,10 @@ const budgetForm = createListForm({
   },
 });
 
-async function finishSave({ context, person }: SubmissionCall, said: string): Promise<SubmissionResult> {
+async function finishSave({ context, person }: SubmissionCall, text: string): Promise<SubmissionResult> {
   context.log.info({ by: person.id }, 'budgets changed');
   await context.refreshWaitingCards();
-  return { say: textMessage(said) };
+  return { say: textMessage(text) };
 }
 
 export const budgets = {

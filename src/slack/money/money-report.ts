@@ -56,7 +56,7 @@ async function findDueReport({ savedSettings, now }: SlackContext) {
 }
 
 async function hasBudgetsOrPrices({ prices, budgets, now }: SlackContext): Promise<boolean> {
-  const [list, statuses] = await Promise.all([prices.list(), budgets.statuses(utcDay(now()))]);
+  const [list, statuses] = await Promise.all([prices.list(), budgets.listStatuses(utcDay(now()))]);
   return list.length + statuses.length > 0;
 }
 
@@ -73,12 +73,12 @@ async function loadFigures(context: SlackContext, span: SpendSpan, timeZone: str
   const [list, purchases, unknownOutcomes, lapsed, renewals, budgets, decisions, changes] = await Promise.all(
     [
       context.prices.list(),
-      spending.purchases(from, to),
-      spending.unknownOutcomes(from, to),
-      reports.lapsed(from, to),
-      spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
-      context.budgets.statuses(utcDay(new Date(to.getTime() - 1))),
-      reports.decisions(from, to),
+      spending.listPurchases(from, to),
+      spending.countUnknownOutcomes(from, to),
+      reports.listLapsed(from, to),
+      spending.countRenewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
+      context.budgets.listStatuses(utcDay(new Date(to.getTime() - 1))),
+      reports.listDecisionStatistics(from, to),
       context.portfolio.listFindingsChanges(from, to),
     ],
   );

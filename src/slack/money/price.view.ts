@@ -7,6 +7,7 @@ import {
   type OrderCost,
   PRICED_TASKS,
   type Price,
+  type PricedTask,
   type PriceEdit,
   type Quote,
 } from '../../money/prices.ts';
@@ -191,6 +192,15 @@ function stepText(step: WaitingStep, today: string | undefined): string {
   }
 }
 
+export const PRICED_TASK_LABELS: Readonly<Record<PricedTask, string>> = {
+  create: 'Registration',
+  transfer: 'Transfer',
+  renew: 'Renewal',
+  restore: 'Restore',
+  'owner-change': 'Owner change',
+  authcode: 'Auth code',
+};
+
 export const PRICE_ISSUES: Readonly<Record<PriceIssue, string>> = {
   not_a_zone: 'Enter a zone, such as rest or co.uk.',
   unknown_task: `Enter one of ${PRICED_TASKS.join(', ')}.`,
@@ -286,7 +296,7 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
       columns: ['Zone', 'Task', 'Years', 'Price', 'Valid from', 'Source', 'Status'],
       rows: page.shown.map((price) => [
         `.${displayName(price.zone)}`,
-        price.task,
+        PRICED_TASK_LABELS[price.task],
         String(price.period),
         formatAmount(price.amount, reader.locale),
         dayText(price.validFrom),
@@ -309,7 +319,7 @@ function editMenu(list: readonly ListedPrice[]): AnyBlock {
     'price_edit',
     'Edit a price…',
     list.map((price) => ({
-      text: `.${price.zone} ${price.task} ${price.period}: ${amountText(price.amount)}, ${dayText(price.validFrom)}`,
+      text: `.${price.zone} ${PRICED_TASK_LABELS[price.task].toLowerCase()} ${price.period}: ${amountText(price.amount)}, ${dayText(price.validFrom)}`,
       value: price.id,
     })),
   );

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { loadActiveMandates } from '../../mandates/life.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import type { ListedPrice } from '../../money/ports.ts';
-import { diffPrices, formatPriceKey, isSamePrice, PRICED_TASKS, type PriceEdit } from '../../money/prices.ts';
+import { diffPrices, formatPriceKey, isSamePrice, type PriceEdit } from '../../money/prices.ts';
 import { PRICE_COLUMNS, PRICE_FIELDS, readPrice, readPrices, toPriceCells } from '../../money/read-prices.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { findWeakenedPrices, type PriceConditions } from '../../policy/weakening.ts';
@@ -21,42 +21,49 @@ import {
 import { context as contextBlock, count, type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { createListForm } from '../kit/edited-list.ts';
-import { choiceField, errorTexts, TYPED_OR_EMPTY, toFields, typedField } from '../kit/form.ts';
+import { choiceField, errorTexts, TEXT_OR_EMPTY, textField, toFields } from '../kit/form.ts';
 import { pageActions } from '../kit/pages.ts';
 import { createOpenAction } from '../open-form.ts';
 import { MAX_WAITING_PRICES } from '../proposals/admin-proposal.view.ts';
 import { proposeToAdmins } from '../proposals/proposals.ts';
 import { sendFile } from '../send-file.ts';
-import { lineIssuesText, PRICE_ISSUES, PRICES, priceList, pricesSaved } from './price.view.ts';
+import {
+  lineIssuesText,
+  PRICE_ISSUES,
+  PRICED_TASK_LABELS,
+  PRICES,
+  priceList,
+  pricesSaved,
+} from './price.view.ts';
 
 /* The team's price list. Everyone can see it; admins can change it. */
 
 const priceSchema = z.object({
-  zone: typedField('Zone', { placeholder: 'rest', isNeeded: true }, TYPED_OR_EMPTY),
-  task: choiceField('Task', PRICED_TASKS, TYPED_OR_EMPTY, { isNeeded: true }),
-  period: typedField(
+  zone: textField('Zone', { placeholder: 'rest', isRequired: true }, TEXT_OR_EMPTY),
+  task: choiceField('Task', PRICED_TASK_LABELS, TEXT_OR_EMPTY, { isRequired: true }),
+  period: textField(
     'Years',
     {
       kind: 'number',
       range: { min: 1, max: 99 },
-      hint: 'For create and renew. Without a multi-year price, I multiply the 1-year price.',
+      hint: 'For registrations and renewals. Without a multi-year price, I multiply the 1-year price.',
     },
-    TYPED_OR_EMPTY,
+    TEXT_OR_EMPTY,
   ),
-  amount: typedField('Amount', { placeholder: '18.00', isNeeded: true }, TYPED_OR_EMPTY),
-  valid_from: typedField(
+  amount: textField('Amount', { placeholder: '18.00', isRequired: true }, TEXT_OR_EMPTY),
+  valid_from: textField(
     'Valid from',
     {
       placeholder: '2026-11-01',
       hint: 'As YYYY-MM-DD. The previous price stays in the list.',
-      isNeeded: true,
+      isRequired: true,
     },
-    TYPED_OR_EMPTY,
+    TEXT_OR_EMPTY,
   ),
-  source: typedField(
+  source: textField(
     'Source',
-    { placeholder: 'Contract of 3 October, page 2', isNeeded: true },
-    TYPED_OR_EMPTY,
+    { placeholder: 'Contract of 3 October, page 2', isRequired: true },
+    TEXT_OR_EMPTY,
   ),
 });
 

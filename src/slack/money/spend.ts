@@ -47,12 +47,12 @@ async function loadFigures(call: Interaction, span: SpendSpan): Promise<SpendFig
   const { reminderTimezone: timeZone } = await context.savedSettings();
   const [list, purchases, unknownOutcomes, renewals, unused, locale, statuses] = await Promise.all([
     prices.list(),
-    spending.purchases(span.from, span.to),
-    spending.unknownOutcomes(span.from, span.to),
-    spending.renewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
-    spending.unused(),
+    spending.listPurchases(span.from, span.to),
+    spending.countUnknownOutcomes(span.from, span.to),
+    spending.countRenewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
+    spending.listUnused(),
     directory.findLocale(person.id),
-    budgets.statuses(clampDay(span, utcDay(now))),
+    budgets.listStatuses(clampDay(span, utcDay(now))),
   ]);
   const ahead = forecastRenewals(list, renewals, nextTwelveMonths(now, timeZone), utcDay(now));
   const isConcealed = await createConcealment(call, purchases);

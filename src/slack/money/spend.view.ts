@@ -107,7 +107,7 @@ export function spendMessage(shown: SpendFigures, offset: number): Message {
           ...actions('spend', [button('spend_export', 'Download CSV', span)]),
         ]),
     context(
-      'Only live orders, at the price on the day each was carried out. The forecast renews every watched name for 1 year at today’s prices. Premium names may cost more. For another period, use `/domain spend 2026-11`.',
+      'Includes only live orders, at the price on the day each was carried out. The forecast assumes that every watched name is renewed for 1 year at today’s prices. Premium names may cost more. For another period, use `/domain spend 2026-11`.',
     ),
   ]);
 }
@@ -121,7 +121,7 @@ function unusedBlocks({ unused, locale }: SpendFigures): AnyBlock[] {
       : `Renewing ${one ? 'it' : 'them'} for 1 year costs ${sumText(unused, locale)}.`;
   return [
     section(
-      `:mag: ${count(unused.names, 'name')} without website and mail. ${cost} To list ${one ? 'it' : 'them'}, use \`/domain names unused\`.`,
+      `:mag: ${count(unused.names, 'name')} ${one ? 'has' : 'have'} no website or mail. ${cost} To list ${one ? 'it' : 'them'}, use \`/domain names unused\`.`,
     ),
   ];
 }

@@ -19,9 +19,9 @@ import { requiredOwnerField } from './owner-fields.ts';
 import { findOwnerIssue } from './owners.ts';
 import { onlyFirstText, ownersIssueText } from './portfolio.view.ts';
 
-/* Assigns an owner to names that have none, or whose owner has left. */
+/* Assigns an owner to names that have none or whose owner has left. */
 
-/** Instead of a person: all names without an owner. */
+/** Used instead of a person, for all names without an owner. */
 const ALL = 'all';
 
 interface OwnerlessNames {
@@ -52,7 +52,7 @@ export async function findOwnerlessNames(
 
 const ownersSchema = z.object({
   names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Select at least one name.')),
-  owner: requiredOwnerField('Before a name expires, the bot asks this person whether it’s still needed.'),
+  owner: requiredOwnerField('Before a name expires, I ask this person whether it’s still needed.'),
 });
 const [namesField, ...fields] = toFields(ownersSchema);
 const ownersDeclaration = { name: 'owners', title: 'Assign an owner', submit: 'Save', fields } as const;

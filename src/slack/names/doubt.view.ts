@@ -2,7 +2,7 @@ import type { DateDoubt } from '../../names/dates.ts';
 import type { RecordProblem } from '../../names/registry-record.ts';
 import { utcDay } from '../../zones/calendar-day.ts';
 
-/* Why the registry's date isn't used. */
+/* Says why the registry's date isn't used. */
 
 /** Completes “Lookup at the registry: …”. */
 export function formatDoubt(doubt: DateDoubt): string {

@@ -15,7 +15,7 @@ import { confirmationRequestedText, limitText } from './fact-changes.view.ts';
 import { savedText } from './portfolio.view.ts';
 
 /*
- * Confirmation requests for changes of protected fields. Buttons contain only the change's id; each click reads the
+ * Requests to confirm changes of protected fields. Buttons contain only the id of the change, and each click reads the
  * current state.
  */
 
@@ -24,8 +24,8 @@ export function createGate(call: Interaction): Gate {
 }
 
 /**
- * Looks up newly guarded names and requests the confirmation of an edit.
- * @param isSingle whether one name was edited
+ * Looks up names that are now guarded, and asks for confirmation of an edit if it needs one.
+ * @param isSingle whether only one name was edited
  * @returns the reply
  */
 export async function completeEdit(
@@ -46,7 +46,10 @@ export async function completeEdit(
   return [...saved, ...(proposal === undefined ? [] : [await requestConfirmation(call, proposal)])].join(' ');
 }
 
-/** Asks other people to confirm a change. @returns the reply to the proposer */
+/**
+ * Asks other people to confirm a change.
+ * @returns the reply to the person who proposed it
+ */
 export async function requestConfirmation(
   { context }: Interaction,
   proposal: ProposalOf<'facts'>,
@@ -58,7 +61,7 @@ export async function requestConfirmation(
   return confirmationRequestedText(proposal, channels[0] ?? people);
 }
 
-/** Sends the full change as a file, with the confirm button. */
+/** Sends the whole change as a file, with the button to confirm it. */
 async function showAllChanges(call: ActionCall): Promise<void> {
   const { context, person, value } = call;
   const proposal = await context.proposals.find(['facts'], value);

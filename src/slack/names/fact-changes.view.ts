@@ -23,9 +23,9 @@ import { approverList } from '../orders/order.view.ts';
 import { type ProposalReader, type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { detailPairs } from './portfolio.view.ts';
 
-/* Changes of names' protected fields, which need another person's confirmation. */
+/* Changes of protected fields, which another person must confirm. */
 
-/** Larger changes come with a file that lists all of them. */
+/** Larger changes have a file that lists all of them. */
 export const SHOWN_CHANGES = 20;
 
 const NO_DETAILS = 'no details';
@@ -36,13 +36,13 @@ export function changeLine({ name, before, after, date, decision }: ChangedName)
   const words = (details: typeof before) =>
     detailPairs(details)
       .filter(([, value]) => value !== undefined)
-      .map(([label, value]) => `${label.toLowerCase()} ${value}`)
+      .map(([label, value]) => `${label.toLowerCase()} ${label === 'Note' ? `“${value}”` : value}`)
       .join(', ') || NO_DETAILS;
   const title = `• *${escapeText(displayName(name))}*:`;
   if (after === undefined)
     return `${title} remove from the watch list${words(before) === NO_DETAILS ? '' : `, with ${words(before)}`}`;
   if (decision?.kind === 'lapse_confirmed') return `${title} let it lapse: “${escapeText(decision.reason)}”`;
-  const details = isSameDetails(before, after) ? [] : [`from ${words(before)} to ${words(after)}`];
+  const details = isSameDetails(before, after) ? [] : [`${words(before)} → ${words(after)}`];
   const source = date?.before?.by === undefined ? '' : ` (entered by ${mention(date.before.by)})`;
   const dates =
     date === undefined
@@ -80,7 +80,7 @@ export function factsView(proposal: Proposed): ProposalView {
   };
 }
 
-/** Asks for confirmation. Confirmers see every change, here or in the file behind the button. */
+/** Asks for confirmation. People who confirm see every change, here or in the file behind the button. */
 function question(proposal: Proposed, { progress, hasSeenAll = false }: ProposalReader): Message {
   const { id, proposer, payload } = proposal;
   const { names } = payload;
@@ -109,7 +109,7 @@ function expiryText({ expiresAt }: Proposed): string {
   return expiresAt === undefined ? '' : ` The request expires ${moment(expiresAt)}.`;
 }
 
-/** Confirmers, and confirmations so far. */
+/** The people who can confirm, and the confirmations so far. */
 export function requirementLines(progress: readonly RequirementProgress[]): string[] {
   return progress.map(requirementLine);
 }
@@ -135,7 +135,10 @@ function ended(proposal: Proposed): Message {
   return message(title, [section(title), ...changeLines(proposal)]);
 }
 
-/** Tells the requester who must confirm. @param where the channel, or the people asked */
+/**
+ * Tells the requester who must confirm.
+ * @param where the channel, or the people who were asked
+ */
 export function confirmationRequestedText(
   waiting: Proposed,
   where: { readonly channelId: string } | readonly string[],
@@ -147,7 +150,7 @@ export function confirmationRequestedText(
     : `${need} I couldn’t reach anyone who may confirm it. Ask an admin to check \`/domain settings\`, then try again.`;
 }
 
-/** Why a limit refuses a change of names. */
+/** Why a limit prevents a change. */
 export function limitText(limit: NameLimit): string {
   return limit === 'too_many_guarded'
     ? TOO_MANY_GUARDED

@@ -10,7 +10,7 @@ import {
 import { displayName } from '../../zones/names.ts';
 import { code, day, escapeText, joinFirst, quote, truncate } from '../kit/blocks.ts';
 
-/* Texts of registry and DNS facts. */
+/* Texts about facts from the registry and DNS. */
 
 export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   registration: 'Registration',
@@ -68,7 +68,7 @@ export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
   invalid_name: 'the name can’t be looked up',
   unexpected_code: 'the server returned an error',
   registry_unavailable: 'the registry returned no readable record',
-  not_told: 'not published by the registry',
+  not_published: 'not published by the registry',
   unreadable: 'the registry’s record has an unreadable value',
   delegated_without_record: 'the registry has no record of it, but DNS still delegates it',
   stale: 'not checked recently',
@@ -86,7 +86,10 @@ const DATES: ReadonlySet<FactName> = new Set([
   'signatures',
 ]);
 
-/** Escapes texts from outside. @param list formats several hosts */
+/**
+ * Escapes text from outside.
+ * @param list formats several hosts
+ */
 export function formatValue(fact: FactName, value: FactValue, list = formatList): string {
   const [first] = value;
   if (first === undefined) return 'none';
@@ -114,7 +117,7 @@ export function formatValue(fact: FactName, value: FactValue, list = formatList)
   }
 }
 
-/** A few hosts or addresses, and the number of others. */
+/** The first hosts or addresses, and the number of others. */
 export function formatList(texts: readonly string[]): string {
   return joinFirst(
     texts.map((text) => code(displayName(text))),
@@ -124,7 +127,7 @@ export function formatList(texts: readonly string[]): string {
 
 const BRIEF_LENGTH = 24;
 
-/** Fits in one or two lines. */
+/** Fits on one or two lines. */
 export function formatShortList(texts: readonly string[]): string {
   return joinFirst(
     texts.map((text) => code(truncate(displayName(text), BRIEF_LENGTH))),
@@ -138,12 +141,12 @@ function formatRegistrar(value: FactValue): string {
   return quote(registrar, 100);
 }
 
-/** Allowed CAs (RFC 8659), such as `letsencrypt.org`; an empty issuer allows none. */
+/** The CAs that may issue certificates (RFC 8659), such as `letsencrypt.org`. An empty issuer allows none. */
 function formatIssuers(value: FactValue): string {
   const records = value.map((text) => /^\S+ (\S+) ?(.*)$/.exec(text) ?? [text, text, '']);
   const findIssuers = (wanted: string) => {
     const found = records.filter(([, tag = '']) => tag.toLowerCase() === wanted);
-    // Parameters follow the issuer; an empty issuer forbids issuance.
+    // Parameters follow the issuer. An empty issuer forbids issuing.
     const named = found.flatMap(([, , issuer = '']) => issuer.split(';', 1).join().trim() || []);
     return found.length === 0 ? undefined : named.length === 0 ? 'no CA' : formatList(named);
   };
@@ -168,5 +171,6 @@ export function formatChange(fact: FactName, before: FactValue, after: FactValue
     ]);
     return `${FACT_LABELS[fact]}: ${changes.join(', ')}`;
   }
-  return `${FACT_LABELS[fact]}: ${formatValue(fact, before)} → ${formatValue(fact, after)}`;
+  const [old, now] = [formatValue(fact, before), formatValue(fact, after)];
+  return `${FACT_LABELS[fact]}: ${old === now ? `changed (${now})` : `${old} → ${now}`}`;
 }

@@ -19,11 +19,11 @@ import {
 } from '../outbound/notify.ts';
 import type { MessageMetadata } from '../outbound/post-message.ts';
 import {
+  confirmedReply,
   type IncidentPeople,
   incidentMessage,
   incidentRunbook,
   joinedReply,
-  oursReply,
   overReply,
   proposedReply,
   raisedMessage,
@@ -31,19 +31,19 @@ import {
 } from './incident.view.ts';
 import type { RunbookName } from './runbook.view.ts';
 
-/* Messages of an incident: the alarm, its copy in the name's channel, and replies in both threads. */
+/* Messages about an incident: the alarm, its copy in the name's channel, and the replies in both threads. */
 
 interface IncidentName extends RunbookName {
   readonly owner: string | undefined;
   readonly channel: string | undefined;
 }
 
-/** Update interval of a transfer's countdown. */
+/** How often the countdown of a transfer is updated. */
 const COUNTDOWN_MS = HOUR_MS;
 const COUNTDOWN_DAYS = 10;
-/** Incidents checked for later changes after the transfer. */
+/** Number of incidents that are checked for later changes after a transfer. */
 const LATEST_INCIDENTS = 5;
-/** Prefix of a copy's purpose. */
+/** The purpose of a copy starts with this. */
 const COPY = 'incident:in:';
 
 interface IncidentUpdate {
@@ -71,7 +71,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     const now = context.now();
     const repeatAt = transferredAt === undefined ? nextUpdate(incident, now) : undefined;
     const shared = {
-      // The countdown changes hourly.
+      // The countdown changes every hour.
       version:
         repeatAt === undefined
           ? String(claim.version)
@@ -83,7 +83,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     } satisfies Partial<WantedNotification>;
     const toPlace = (channelId: string | undefined) => async () =>
       channelId === undefined ? undefined : { channelId };
-    // Only admins can change the alert channel. The name's own channel is the last resort.
+    // Only admins can change the alert channel. If no other place accepts the message, the name's own channel gets it.
     const first = await send({
       ...shared,
       purpose: 'incident',
@@ -129,12 +129,12 @@ async function loadName(context: SlackContext, name: string): Promise<IncidentNa
   };
 }
 
-/** Channel for incidents. Undefined: direct messages to admins. */
+/** The channel for incidents. Undefined: direct messages to admins. */
 function findAlertChannel(settings: TeamSettings): string | undefined {
   return settings.alertChannel ?? settings.reminderChannel;
 }
 
-/** When a name with an unrequested transfer was seen at another registrar. */
+/** When the name was first seen at another registrar after a transfer that wasn't requested. */
 async function findTransferTime(
   { incidents }: SlackContext,
   { name, changes }: Incident,
@@ -146,7 +146,7 @@ async function findTransferTime(
   return moves.find(({ firstSeenAfter }) => firstSeenAfter >= transfer.firstSeenAfter)?.firstSeenAfter;
 }
 
-/** The countdown runs until a person explains the transfer. */
+/** The countdown runs until someone explains the transfer. */
 function nextUpdate(incident: Incident, now: Date): Date | undefined {
   const transfer = incident.changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined || !isOpen(incident)) return undefined;
@@ -156,13 +156,13 @@ function nextUpdate(incident: Incident, now: Date): Date | undefined {
 
 interface Reply {
   readonly what: string;
-  /** A new version updates the reply. */
+  /** If the version changes, the reply is updated. */
   readonly version: string;
-  /** Undefined: not known yet, try again later. */
+  /** Undefined if the content isn't known yet; it is tried again later. */
   readonly message: () => Promise<Message | undefined> | Message;
 }
 
-/** Due replies. The purpose of later changes and explanations contains a number. */
+/** The replies that are due. Replies about later changes and explanations have a number in their purpose. */
 function buildReplies(context: SlackContext, update: IncidentUpdate, at: PostedMessage): readonly Reply[] {
   const { incident, name, people, privateOrders } = update;
   const { changes, proposed, explained, raisedBy, state } = incident;
@@ -182,12 +182,15 @@ function buildReplies(context: SlackContext, update: IncidentUpdate, at: PostedM
         raised ??= notifyConcerned(context, update, at);
         return raised;
       }),
-    explained !== undefined && once(`ours:${changes.length}`, () => oursReply(incident)),
+    explained !== undefined && once(`ours:${changes.length}`, () => confirmedReply(incident)),
     state === 'over' && once(`over:${changes.length}`, () => overReply(incident)),
   ]);
 }
 
-/** Notifies people directly. @returns the reply that lists them; undefined while deliveries are pending */
+/**
+ * Sends direct messages to the people concerned.
+ * @returns the reply that lists them; undefined while messages are still pending
+ */
 async function notifyConcerned(
   context: SlackContext,
   { incident, name, send }: IncidentUpdate,
@@ -233,7 +236,7 @@ async function sendReplies(
   }
 }
 
-/** Owner, admins and approvers, without duplicates. */
+/** The owner, admins and approvers, without duplicates. */
 async function findConcernedPeople(context: SlackContext, { owner }: IncidentName) {
   const [settings, admins] = await Promise.all([context.savedSettings(), context.adminsToNotify()]);
   const wanted = [buildDefaultRequirement(settings, [])];

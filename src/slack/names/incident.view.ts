@@ -44,7 +44,7 @@ import { type RunbookName, runbookLines } from './runbook.view.ts';
 
 /* Texts about unexpected changes of a name. */
 
-/** Completes a title that starts with the name. Worst first. */
+/** Follow the name in a title. Worst first. */
 const TITLES: Readonly<Record<IncidentKind, string>> = {
   registrar: 'was transferred away',
   pending_transfer: 'is being transferred away',
@@ -59,7 +59,7 @@ const TITLES: Readonly<Record<IncidentKind, string>> = {
   owner: 'has a different registrant',
   lock: 'lost its lock',
 };
-/** Dangers without a change. */
+/** Dangers that exist without a change. */
 const DANGERS: ReadonlySet<IncidentKind> = new Set(['nameserver_registrable', 'all_lame']);
 const WORST_FIRST = Object.keys(TITLES);
 
@@ -101,9 +101,9 @@ export function findWorstKind(incident: ListedIncident): IncidentKind {
 }
 
 /**
- * An incident's current message.
- * @param privateOrders ids of orders shown without details
- * @param transferredAt when the name was later seen at another registrar: the transfer completed
+ * The current message about an incident.
+ * @param privateOrders ids of orders whose details aren't shown
+ * @param transferredAt when the name was seen at another registrar, because the transfer was completed
  */
 export function incidentMessage(
   incident: Incident,
@@ -123,7 +123,7 @@ export function incidentMessage(
     (sum, line) => sum + phoneLines(line),
     ROW_OF_BUTTONS,
   );
-  // The thread has the rest.
+  // The other changes are in the thread.
   const shown = fitLines(
     factLines(incident.changes, formatShortList),
     Math.max(MAX_LINES.alarm - usedLines, 1),
@@ -138,7 +138,7 @@ export function incidentMessage(
   return { ...shownMessage, textOnlyHint: buttonsHint(`/domain name ${incident.name}`) };
 }
 
-/** Short: the thread keeps the history. */
+/** Short, because the thread has the history. */
 function endedMessage(incident: Incident): Message {
   const name = escapeText(displayName(incident.name));
   const what = factLines(incident.changes)
@@ -149,9 +149,9 @@ function endedMessage(incident: Incident): Message {
     explained === undefined
       ? `:white_check_mark: *${name} is back to normal* since ${moment(incident.overAt ?? incident.openedAt)}`
       : `:white_check_mark: *${name}: it was us*`;
-  const said =
+  const details =
     explained === undefined ? [] : [`${mention(explained.by)} says it was us: “${quote(explained.reason)}”`];
-  return message(plain(title), [section(title, ...said), context(what)]);
+  return message(plain(title), [section(title, ...details), context(what)]);
 }
 
 export function incidentRunbook(
@@ -185,14 +185,14 @@ export function overReply({ overAt, openedAt }: Incident): Message {
   );
 }
 
-/** The first of two people has confirmed a guarded name's change. */
+/** The first of two people has confirmed the change of a guarded name. */
 export function proposedReply({ proposed }: Incident): Message {
   return textMessage(
     `:ballot_box_with_check: ${mention(proposed?.by ?? '')} says it was us: “${quote(proposed?.reason ?? '')}”. The name is guarded, so another approver or admin has to confirm.`,
   );
 }
 
-export function oursReply({ explained }: Incident): Message {
+export function confirmedReply({ explained }: Incident): Message {
   return textMessage(
     `:white_check_mark: ${mention(explained?.by ?? '')} says it was us: “${quote(explained?.reason ?? '')}”. The incident is closed.`,
   );
@@ -213,7 +213,7 @@ export function raisedReply(
   return textMessage(`:sos: ${mention(raisedBy ?? '')} raised the alarm. ${told}${left}`);
 }
 
-/** Direct message to the owner, approvers and admins. */
+/** The direct message to the owner, approvers and admins. */
 export function raisedMessage(incident: Incident, channelId: string, now: Date): Message {
   const title = formatTitle(incident);
   const head = [
@@ -243,12 +243,12 @@ function listedLine(incident: ListedIncident): string {
   return `:rotating_light: *${formatTitle(incident)}*${whereText(incident)}. ${code(`/domain name ${incident.name}`)}`;
 }
 
-/** Never a domain name, because it has no dot. */
+/** Can't be a domain name, because it has no dot. */
 export const EVERY_NAME = 'all';
-/** More than anyone pages through. */
+/** Nobody pages through more than this. */
 export const MAX_LISTED = 1_000;
 
-/** The first open incidents, and a button for the rest. */
+/** The first open incidents, and a button for the others. */
 export function firstIncidents(
   incidents: readonly ListedIncident[],
   length: number,
@@ -263,7 +263,7 @@ export function firstIncidents(
   ];
 }
 
-/** Per page: each has two blocks. */
+/** Per page; each has two blocks. */
 export const INCIDENTS_SHOWN = 10;
 
 /** @param of a name, or {@link EVERY_NAME} */
@@ -291,8 +291,8 @@ function mentionPeople({ owner, approvers }: IncidentPeople): string {
 }
 
 /**
- * Before and after, one line per kind; several changes of a kind are merged. Worst first.
- * @param list how to format several hosts
+ * The values before and after, worst first. Changes of the same kind share a line.
+ * @param list formats several hosts
  */
 function factLines(changes: readonly IncidentChange[], list = formatList): string[] {
   const kinds = listIncidentKinds({ changes }).toSorted(
@@ -306,8 +306,8 @@ function factLines(changes: readonly IncidentChange[], list = formatList): strin
 }
 
 function factLine({ kind, fact, before, after }: IncidentChange, list: typeof formatList): string {
-  const now = formatValue(fact, after, list);
-  const values = `${formatValue(fact, before, list)} → ${now}`;
+  const [old, now] = [formatValue(fact, before, list), formatValue(fact, after, list)];
+  const values = old === now ? `changed (${now})` : `${old} → ${now}`;
   switch (kind) {
     case 'registrar':
       return `*Registrar* ${values}`;
@@ -350,7 +350,7 @@ function seenLine({ changes, openedAt }: Incident): string {
   return `Since ${moment(since)} · seen again ${moment(openedAt)}`;
 }
 
-/** Deadline for objections. */
+/** The deadline for an objection. */
 function countdownParts(incident: Incident, now: Date, transferredAt: Date | undefined): string[] {
   const transfer = incident.changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined || !isOpen(incident)) return [];
@@ -407,16 +407,16 @@ function checkedOrdersLine({ changes }: Incident, privateOrders: ReadonlySet<str
   const texts = shown.map(({ id, task }) =>
     task === 'lapse' ? TASK_LABELS[task] : `${TASK_LABELS[task]} ${code(id)}`,
   );
-  if (orders.length === 0) return 'Checked orders: none sent';
+  if (orders.length === 0) return 'No orders were sent';
   const more = texts.length - ORDERS_SHOWN;
-  return `Checked orders: ${dropMissing([
+  return `Not caused by: ${dropMissing([
     ...texts.slice(0, ORDERS_SHOWN),
     more > 0 && `${more} more (see the thread)`,
     hidden > 0 && count(hidden, 'private order'),
   ]).join(', ')}`;
 }
 
-/** Each order once, with the reason that excludes it as the cause of the latest change. */
+/** Each order once, with the reason why it isn't the cause of the latest change. */
 function uniqueOrders(changes: readonly IncidentChange[]): readonly RuledOutOrder[] {
   return [...new Map(changes.flatMap(({ orders }) => orders.map((order) => [order.id, order]))).values()];
 }
@@ -437,7 +437,7 @@ function orderLine({ id, task, reason }: RuledOutOrder): string {
     : `• ${TASK_LABELS[task]}, order ${code(id)}: ${RULED_OUT_TEXTS[reason]}.`;
 }
 
-/** @param row prefix of the block id, which identifies an incident's messages */
+/** @param row start of the block id, which identifies the messages of an incident */
 export function incidentButtons({ id, name, state }: ListedIncident, row = 'incident'): ActionsBlock[] {
   const title = displayName(name);
   return actions(`${row}_${id}`, [
@@ -469,7 +469,7 @@ export const NOT_ALLOWED = {
   unknown: 'Slack can’t confirm right now that you’re an approver. Try again in a minute.',
 } as const;
 
-export function oursIntro({ name, changes, proposed }: Incident, isGuarded: boolean): SectionBlock[] {
+export function confirmIntro({ name, changes, proposed }: Incident, isGuarded: boolean): SectionBlock[] {
   const advice = isGuarded
     ? 'The name is guarded, so two people have to confirm.'
     : 'If you’re not sure, don’t confirm.';

@@ -13,47 +13,47 @@ import { type FormOrigin, formView, readForm, requiredReason, toFields } from '.
 import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
 import { openForm, renderForm } from '../open-form.ts';
 import {
+  confirmIntro,
   EVERY_NAME,
   INCIDENTS_SHOWN,
   incidentRefusalText,
   incidentsMessage,
   MAX_LISTED,
   NOT_ALLOWED,
-  oursIntro,
   raisedText,
 } from './incident.view.ts';
 
-/* Incident buttons. They contain only the incident's id; each click reads and checks the current state. */
+/* The buttons of incidents. They contain only the incident's id. Each click reads and checks the current state. */
 
-/** Undefined for approvers and admins. */
-async function checkMayConfirm(call: Interaction): Promise<string | undefined> {
+/** @returns the refusal; undefined for approvers and admins */
+async function findConfirmRefusal(call: Interaction): Promise<string | undefined> {
   if (isAdmin(call.context, call.person)) return undefined;
   const { isApprover, unreadableGroups } = await loadDecisionQueue(call.context.orders, call.person.id, []);
   if (isApprover) return undefined;
   return unreadableGroups.length > 0 ? NOT_ALLOWED.unknown : NOT_ALLOWED.nobody;
 }
 
-const oursSchema = z.object({
+const confirmSchema = z.object({
   reason: requiredReason('Say who did it, where and why. Shown in the thread.'),
 });
 
-const oursForm: FormFeature<'alert_ours'> = {
-  form: { name: 'alert_ours', title: 'It was us', submit: 'Confirm', fields: toFields(oursSchema) },
+const confirmForm: FormFeature<'alert_ours'> = {
+  form: { name: 'alert_ours', title: 'It was us', submit: 'Confirm', fields: toFields(confirmSchema) },
 
   async render(call, origin) {
     const { id } = readSubject(origin);
     const incident = await call.context.names.incidents.find(id);
     if (incident === undefined) return { intro: [] };
     return {
-      intro: oursIntro(incident, await call.context.names.isGuarded(incident.name)),
+      intro: confirmIntro(incident, await call.context.names.isGuarded(incident.name)),
       origin: { ...origin, subject: `${id} ${hashIncident(incident)}` },
     };
   },
 
   async submit(call): Promise<SubmissionResult> {
-    const read = readForm(oursSchema, call.values);
+    const read = readForm(confirmSchema, call.values);
     if ('errors' in read) return read;
-    const notAllowed = await checkMayConfirm(call);
+    const notAllowed = await findConfirmRefusal(call);
     if (notAllowed !== undefined) return { errors: { reason: notAllowed } };
     const { id, shown } = readSubject(call.origin);
     const claim = { by: call.person.id, reason: read.value.reason, shownHash: shown };
@@ -61,28 +61,28 @@ const oursForm: FormFeature<'alert_ours'> = {
     if (outcome.ok) return { say: undefined };
     const problem = incidentRefusalText(outcome.refusal);
     if (outcome.refusal.code !== 'changed') return { errors: { reason: problem } };
-    const view = await renderForm(oursForm, call, call.origin, call.values);
+    const view = await renderForm(confirmForm, call, call.origin, call.values);
     return { view: formView({ ...view, problems: [problem] }) };
   },
 };
 
-/** The incident's id, and the hash of the form's content. */
+/** The id of the incident, and the hash of the form's content. */
 function readSubject({ subject = '' }: FormOrigin): { readonly id: string; readonly shown: string } {
   const [id = '', shown = ''] = subject.split(' ');
   return { id, shown };
 }
 
-async function openOurs(call: ActionCall): Promise<void> {
+async function openConfirmForm(call: ActionCall): Promise<void> {
   const incident = await call.context.names.incidents.find(call.value);
   if (incident === undefined) return call.respond(incidentRefusalText({ code: 'no_such_incident' }));
   const ended = findEndedRefusal(incident);
   if (ended !== undefined) return call.respond(incidentRefusalText(ended));
-  const notAllowed = await checkMayConfirm(call);
+  const notAllowed = await findConfirmRefusal(call);
   if (notAllowed !== undefined) return call.respond(notAllowed);
   if (incident.proposed?.by === call.person.id && (await call.context.names.isGuarded(incident.name))) {
     return call.respond(incidentRefusalText({ code: 'needs_another_person' }));
   }
-  await openForm(call, oursForm, { channelId: call.channelId ?? '', subject: incident.id });
+  await openForm(call, confirmForm, { channelId: call.channelId ?? '', subject: incident.id });
 }
 
 async function raiseAlarm(call: ActionCall): Promise<void> {
@@ -92,22 +92,22 @@ async function raiseAlarm(call: ActionCall): Promise<void> {
 }
 
 async function buildIncidentsPage({ context }: ActionCall, { of, offset }: PageRequest) {
-  const { incidents: found } = context.names;
-  const open = of === EVERY_NAME ? await found.allOpen(MAX_LISTED) : await found.openOf([of]);
+  const { incidents } = context.names;
+  const open = of === EVERY_NAME ? await incidents.listAllOpen(MAX_LISTED) : await incidents.listOpen([of]);
   return incidentsMessage(slicePage(open, offset, INCIDENTS_SHOWN), of);
 }
 
 export const incidents = {
-  forms: [oursForm],
+  forms: [confirmForm],
   actions: [
-    { id: 'alert_ours', run: openOurs },
+    { id: 'alert_ours', run: openConfirmForm },
     { id: 'alert_raise', run: raiseAlarm },
     {
       id: 'incidents_all',
       run: async (call) => call.respond(await buildIncidentsPage(call, { of: call.value, offset: 0 })),
     },
-    ...pageActions('incidents', async (call: ActionCall, turned) =>
-      call.respond(await buildIncidentsPage(call, turned), { replace: true }),
+    ...pageActions('incidents', async (call: ActionCall, request) =>
+      call.respond(await buildIncidentsPage(call, request), { replace: true }),
     ),
   ],
 } as const satisfies Feature;

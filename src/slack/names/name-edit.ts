@@ -32,7 +32,7 @@ import { findOwnersIssue } from './owners.ts';
 import { onlyFirstText, ownersIssueText, tagIssueText } from './portfolio.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
-/* Owner, tags, channel and note, for one name or several selected ones. */
+/* Edits owner, tags, channel and note of one name or several selected names. */
 
 const TAGS: FieldDisplay = {
   label: 'Tags',
@@ -48,7 +48,7 @@ const CHANNEL: FieldDisplay = {
 
 const id = z.string().optional();
 const tags = z.string().default('').transform(parseTagsField);
-/** For forms that can remove values. */
+/** For forms that can clear fields. */
 const clear = z.array(z.enum(['owner', 'channel'])).default([]);
 
 function parseTagsField(text: string, context: z.RefinementCtx): readonly string[] {
@@ -95,7 +95,7 @@ const form: Form<'name_edit'> = {
   fields: toFields(singleSchema),
 };
 
-/** Slack's person and channel pickers can't be cleared, so checkboxes do it. */
+/** Slack's pickers for people and channels can't be cleared, so there are checkboxes to do it. */
 function addClearField(
   declared: z.ZodObject,
   details: { readonly owner?: string | undefined; readonly channel?: string | undefined },
@@ -168,21 +168,21 @@ async function saveOne(call: SubmissionCall, name: string): Promise<SubmissionRe
   if ('errors' in read) return read;
   const former = await call.context.portfolio.find(name);
   if (former === undefined) return { errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
-  const { tags: set, note: said = null, owner } = read.value;
-  // An owner who left stays until the name gets another.
+  const { tags: set, note = null, owner } = read.value;
+  // An owner who has left stays until the name gets a new one.
   const picked = toDetailsChange({ ...read.value, owner: owner === former.owner ? undefined : owner });
-  return save(call, new Map([[name, { ...picked, tags: set, note: said }]]), former.channel);
+  return save(call, new Map([[name, { ...picked, tags: set, note }]]), former.channel);
 }
 
 async function saveBulk(call: SubmissionCall): Promise<SubmissionResult> {
   const read = readForm(bulkSchema.extend(CLEAR_FIELD), call.values);
   if ('errors' in read) return read;
-  const { names, tags: edited, note: said } = read.value;
+  const { names, tags: edited, note } = read.value;
   const change: DetailsChange = {
     ...toDetailsChange(read.value),
     addTags: edited.added,
     removeTags: edited.removed,
-    ...(said === undefined ? {} : { note: said }),
+    ...(note === undefined ? {} : { note }),
   };
   return save(call, new Map(names.map((name) => [name, change])));
 }

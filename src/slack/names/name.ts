@@ -12,7 +12,7 @@ import { proposalMessage } from '../proposals/views.ts';
 import { NAME_USAGE, nameScreen } from './name.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
-/* The screen of one name. */
+/* The page about one name. */
 
 const ORDERS_SHOWN = 20;
 
@@ -43,11 +43,11 @@ async function runName(call: CommandCall): Promise<void> {
     listVisible(orders, toViewer(call), { name: ascii, limit: ORDERS_SHOWN }),
     savedSettings(),
     portfolio.find(ascii),
-    names.incidents.openOf([ascii]),
+    names.incidents.listOpen([ascii]),
     findMandate(call.context.orders, ascii, toViewer(call)),
     loadPendingChanges(call, ascii),
   ]);
-  // Registries have no record of a host.
+  // Registries have no records of hosts.
   const host = checkRegistrable(parsed.value).find(
     ({ code }) => code === 'below_registered_name' || code === 'public_suffix',
   );
@@ -86,7 +86,7 @@ async function runName(call: CommandCall): Promise<void> {
   );
 }
 
-/** Its posture comes from lookups only. */
+/** The posture of a name that isn't watched comes from lookups only. */
 const NOT_WATCHED = {
   ...{ expiresAt: undefined, deletedAt: undefined, isLapsing: true, hasOwner: false },
   incidentSince: undefined,
@@ -100,7 +100,7 @@ async function loadPendingChanges(
     context.proposals.list(['facts', 'lapse']),
     context.expiry.find(name),
   ]);
-  // A renewal ends the request to let a name lapse.
+  // A renewal cancels the request to let a name lapse.
   const pending = open.filter(
     ({ kind, payload }) =>
       (kind === 'facts' || domain?.lapse !== undefined) &&

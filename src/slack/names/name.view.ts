@@ -54,35 +54,35 @@ import { ownerAnswerText } from './owner.view.ts';
 import { detailPairs, editButton } from './portfolio.view.ts';
 import { findingLines } from './posture.view.ts';
 
-/* The screen of one name, sized for a phone. */
+/* The page about one name, sized for a phone. */
 
 export interface NameScreen extends Capability {
   readonly name: string;
   readonly listed: ListedName | undefined;
   readonly known: KnownName;
-  /** User-defined details; undefined when not watched. */
+  /** Fields that people set; undefined if the name isn't watched. */
   readonly details?: NameDetails | undefined;
   readonly mandate?: CoveringMandate | undefined;
   /** Latest first. */
   readonly orders: readonly Order[];
-  /** Orders that explain changes and are visible to the person. */
+  /** Orders that explain changes and that the reader can see. */
   readonly visible: ReadonlySet<string>;
   /** Unexpected changes, latest first. */
   readonly incidents: readonly ListedIncident[];
   readonly changes: readonly AnyBlock[];
   readonly judgement: Judgement;
-  /** The screen offers renewal for names that expire within these days; others need an explicit period. */
+  /** The page offers to renew names that expire within this many days. Others need an explicit period. */
   readonly renewWithinDays: number;
   readonly waiting: readonly WaitingStep[];
-  /** In the reader's time zone, to omit the year of near days. */
+  /** In the reader's time zone, to leave out the year of near days. */
   readonly today: string;
 }
 
-/** Lines that fit on a phone's screen. */
+/** Lines that fit on the screen of a phone. */
 const HISTORY_LINES = 5;
 const OPEN_ORDERS = 3;
 const OPEN_INCIDENTS = 4;
-/** If one of these is missing, the screen says so. */
+/** If one of these is missing, the page says so. */
 const EXPECTED_FACTS: readonly FactName[] = [
   'registrar',
   'statuses',
@@ -146,11 +146,11 @@ function lockScreenText(screen: NameScreen): string {
   const due = screen.listed && buildDueFacts(screen.listed);
   const price = due === undefined ? '' : priceText(due, screen.waiting);
   const [first = ''] = headline(screen).split('\n');
-  // Drops emoji and markup for screen readers.
+  // Removes emoji and markup for screen readers.
   return `${escapeText(displayName(screen.name))}${price}: ${first.replace(/^:\w+: |\*/g, '')}`;
 }
 
-/** Owner and expiry come first. */
+/** The owner and the expiry come first. */
 function headline({ name, listed, known, incidents }: NameScreen): string {
   const registration = currentValue(known, 'registration');
   const seenExpiry = currentValue(known, 'expires_at')?.[0];
@@ -169,7 +169,7 @@ function headline({ name, listed, known, incidents }: NameScreen): string {
     );
   } else if (seenExpiry !== undefined) {
     sentences.push(
-      `:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, from the registry${earliestText(known)}.`,
+      `:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, according to the registry${earliestText(known)}.`,
     );
   } else if (registration?.length !== 0) {
     sentences.push(
@@ -187,20 +187,20 @@ function headline({ name, listed, known, incidents }: NameScreen): string {
   return sentences.join('\n');
 }
 
-/** Source of a date, if not the registry. */
+/** The source of a date if it isn't the registry. */
 const SOURCES = {
-  whois: ', from WHOIS',
+  whois: ', according to WHOIS',
   order: ', estimated from the last order',
-  person: ', entered by a person',
+  person: ', entered manually',
 } as const;
 
 function incidentLine(incident: ListedIncident): string {
   const { changes, openedAt, channelId } = incident;
   const where = channelId === undefined ? '' : ` See <#${channelId}>.`;
-  return `:rotating_light: *${HAPPENED[findWorstKind(incident)]}* It wasn’t ordered here. First seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${where}`;
+  return `:rotating_light: *${HAPPENED[findWorstKind(incident)]}* No one here ordered this. First seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${where}`;
 }
 
-/** Why the date may be a day too early. */
+/** Says why the date may be one day too early. */
 function earliestText(known: KnownName): string {
   return currentValue(known, 'expires_at')?.includes(ASSUMED_EARLIEST) === true
     ? ', or a day later: the registry gives no time zone'
@@ -238,7 +238,7 @@ function formatWatchedState(
   return `${daysLeft <= 30 || isAlarmed ? ':warning: ' : ''}${when}`;
 }
 
-/** The zone publishes no dates, or the registry's record is missing. */
+/** Says that the zone publishes no dates, or that the registry's record is missing. */
 function missingDateReason(known: KnownName): string {
   const text = known.history.expires_at?.unseen?.text;
   if (text !== undefined) return `the registry’s record has an unreadable date, “${quote(text, 60)}”`;
@@ -272,12 +272,12 @@ function registryLockText(known: KnownName): string | undefined {
   return shown.length === 0 ? undefined : shown.join(', ');
 }
 
-/** Uses WHOIS if the registry's record lacks a value. */
+/** Uses the WHOIS text if the registry's record has no value. */
 function addWhois([label, text]: Fact, value: string | undefined): Fact {
   return [label, text ?? (value && `${value}, from WHOIS`)];
 }
 
-/** The delegation's nameservers; both sets if the zone's own differ. */
+/** The nameservers of the delegation. If the zone's own nameservers differ, both sets. */
 function nameserversText(known: KnownName): string | undefined {
   const atRegistry = currentValue(known, 'registry_nameservers');
   const own = currentValue(known, 'nameservers');
@@ -322,7 +322,7 @@ function servicePairs(known: KnownName): Fact[] {
   ];
 }
 
-/** SPF and DMARC; undefined: unknown. */
+/** SPF and DMARC; undefined if unknown. */
 function mailProtection(known: KnownName): string | undefined {
   const [spf, dmarc] = [currentValue(known, 'spf'), currentValue(known, 'dmarc')];
   if (spf === undefined || dmarc === undefined) return undefined;
@@ -331,7 +331,7 @@ function mailProtection(known: KnownName): string | undefined {
   return parts.length === 2 ? 'set' : `only ${parts.join()}`;
 }
 
-/** Missing facts by reason, and the age of outdated ones. */
+/** The missing facts by reason, and the age of outdated facts. */
 function unseenLines(known: KnownName): string[] {
   const textOf = (fact: FactName) => known.history[fact]?.unseen?.text;
   const shown = FACT_NAMES.filter((fact) => EXPECTED_FACTS.includes(fact) || textOf(fact) !== undefined);
@@ -350,7 +350,7 @@ function unseenLines(known: KnownName): string[] {
   );
 }
 
-/** Changes seen in only one lookup. The next lookup must confirm them. */
+/** Changes that only one lookup has seen. The next lookup must confirm them. */
 function suspectedLines(known: KnownName): string[] {
   const suspected = FACT_NAMES.filter((fact) => !UNLISTED_FACTS.has(fact)).flatMap((fact) => {
     const { current, candidate } = known.history[fact] ?? {};
@@ -360,7 +360,7 @@ function suspectedLines(known: KnownName): string[] {
   return suspected.length === 0 ? [] : [':warning: *Seen once, not confirmed yet*', ...suspected];
 }
 
-/** Changes and orders in one timeline, latest first. */
+/** Changes and orders on one timeline, latest first. */
 function historyBlocks(known: KnownName, orders: readonly Order[], visible: ReadonlySet<string>): AnyBlock[] {
   const changes = listPastChanges(known.history, known.knownChanges);
   const all = [
@@ -421,7 +421,7 @@ function buttons({ name, listed, renewWithinDays, incidents, hasService }: NameS
   ]);
 }
 
-/** Times of the lookups, and the next command. */
+/** The times of the lookups, and the next command. */
 function footer({ name, listed, known }: NameScreen): string {
   const [dns, registry] = [
     latestLookup(known, ['nameservers', 'soa', 'a', 'mx', 'ds']),
@@ -447,7 +447,7 @@ function currentValue(known: KnownName, fact: FactName): FactValue | undefined {
   return known.history[fact]?.current?.value;
 }
 
-/** Why the latest lookup lacks a fact; undefined if it doesn't. */
+/** Why the latest lookup has no value for a fact; undefined if it has one. */
 function unseenReason(known: KnownName, fact: FactName): UnseenReason | undefined {
   const found = known.history[fact];
   if (found === undefined) return known.isFirstLookup ? 'timeout' : 'stale';

@@ -20,9 +20,11 @@ import { importIssuesText, importPlan, importProgress, PLAN_GONE } from './names
 import { findOwnersIssue } from './owners.ts';
 import { ownersIssueText } from './portfolio.view.ts';
 
-/* Imports owners, tags, channels and notes from CSV. A dry run shows the changes, and its button applies exactly these. */
+/*
+ * Imports owners, tags, channels and notes from CSV. A dry run shows the changes, and its button applies exactly those.
+ */
 
-/** Larger plans are also sent as a file. */
+/** Plans with at least this many changes are also sent as a file. */
 const FILE_FROM = 20;
 
 const importSchema = z.object(
@@ -84,7 +86,7 @@ export function reportProgress<T>(
   );
 }
 
-/** Applies exactly the shown plan, identified by its hash, or nothing. */
+/** Applies exactly the plan that was shown, identified by its hash, or nothing. */
 async function applyImport(call: ActionCall): Promise<void> {
   const { facts } = call.context;
   const outcome = await reportProgress(call.respond, 'Changed', (progress) =>

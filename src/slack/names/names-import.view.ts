@@ -17,7 +17,7 @@ import { changeLine, SHOWN_CHANGES } from './fact-changes.view.ts';
 import { tagIssueText } from './portfolio.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
-/* Issues and the plan of an import of owners, tags, channels and notes. */
+/* The issues and the plan of an import of owners, tags, channels and notes. */
 
 const SHOWN_ISSUES = 10;
 
@@ -55,7 +55,7 @@ function issueText(issue: ImportIssue): string {
   }
 }
 
-/** @param isRepeated whether names changed since the earlier plan */
+/** @param isRepeated whether names have changed since an earlier plan */
 export function importPlan(
   { hash, changed, unchangedCount, unwatched }: ImportPlan,
   isRepeated = false,
@@ -85,7 +85,7 @@ export function importPlan(
   ]);
 }
 
-/** Progress of an import. It is applied as a whole. */
+/** The progress of an import, which is applied all at once. */
 export function importProgress(
   activity: 'Compared' | 'Changed',
   { done, total }: { readonly done: number; readonly total: number },

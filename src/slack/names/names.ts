@@ -32,14 +32,14 @@ import { nameEditForm } from './name-edit.ts';
 import { namesImportForm } from './names-import.ts';
 import { describeExport, filterIssueText, NAMES_PER_PAGE, NO_NAMES, namesPage } from './portfolio.view.ts';
 
-/* The filtered list of names, and bulk actions on them. */
+/* The filtered list of names, and actions on all of them. */
 
-/** A button's value: filter and page. */
+/** The value of a button: filter and page. */
 const pageState = z.object({
   filter: z.string(),
-  /** Names before the page. */
+  /** Number of names before the page. */
   offset: z.number(),
-  /** Cursor: the name before or after the page, with its expiry; absent on the first page. */
+  /** Cursor: the name before or after the page, with its expiry. Missing on the first page. */
   after: z.string().optional(),
   at: z.string().optional(),
   isBackward: z.boolean().optional(),
@@ -86,7 +86,7 @@ function formatProblems(issues: readonly Parameters<typeof filterIssueText>[0][]
 
 const PERSON_ID = /^<?@?([UW][A-Z0-9]{2,})(?:\|[^>]*)?>?$/;
 
-/** Finds people by id, `me`, or an owner's display name. */
+/** Finds people by their id, by `me`, or by an owner's display name. */
 async function findOwners(
   { context, person }: Interaction,
   { owners }: NameFilter,
@@ -140,7 +140,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
     state.after === undefined
       ? undefined
       : { name: state.after, expiresAt: state.at === undefined ? undefined : new Date(state.at) };
-  // One extra name shows whether another page exists.
+  // One more name than is shown, to find out whether there is another page.
   const query = { ...found.query, cursor, isBackward, limit: NAMES_PER_PAGE + 1 };
   const [rows, zones, locale, { reminderTimezone }] = await Promise.all([
     portfolio.listPage(query),
@@ -152,7 +152,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
   const shown = isBackward ? rows.slice(0, NAMES_PER_PAGE).reverse() : rows.slice(0, NAMES_PER_PAGE);
   const total = countNames(zones);
   const hasMore = rows.length > NAMES_PER_PAGE;
-  // Added or removed names make the offset wrong, but the cursor never skips a name.
+  // If names are added or removed, the offset becomes wrong, but the cursor never skips a name.
   const offset = isBackward && !hasMore ? 0 : Math.min(state.offset, Math.max(0, total - shown.length));
   const [first, last] = [shown[0], shown.at(-1)];
   const encodeCursor = (name: FoundName | undefined, to: number, back: boolean) =>
@@ -170,7 +170,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
       expires: expiryDate(name, now(), reminderTimezone),
       renewal: name.deletedAt === undefined ? renewalPrice(name.name) : undefined,
     })),
-    // A deleted name needs a restore, which has another price.
+    // A deleted name needs a restore, which has a different price.
     renewal: sumRenewals(
       list,
       zones
@@ -207,7 +207,7 @@ function expiryDate({ expiresAt, expirySource }: FoundName, now: Date, timeZone:
 }
 
 interface MenuNames {
-  /** In list order, as many as fit in a menu. */
+  /** In the order of the list, as many as fit in a menu. */
   readonly names: readonly string[];
   readonly total: number;
 }
@@ -246,7 +246,7 @@ async function openEdit(call: ActionCall): Promise<void> {
   await openForm(call, nameEditForm, toFormOrigin(call), { names, found: String(total) });
 }
 
-/** File columns. The import reads the user-defined ones. */
+/** The columns of the file. An import reads those that people can set. */
 const COLUMNS = ['name', ...DETAIL_COLUMNS, 'expires', 'registrar', 'findings'];
 
 async function exportNames(call: Interaction, text: string): Promise<void> {

@@ -6,7 +6,7 @@ import { formatDays } from '../expiry/expiry.view.ts';
 import { code, count, day, escapeText, joinFirst, lines, type Message, message } from '../kit/blocks.ts';
 import { findingText } from './posture.view.ts';
 
-/* News in a digest: delegation problems, certificates, renewals elsewhere and registry errors. */
+/* News in a digest: delegation problems, certificates, renewals elsewhere and errors of registries. */
 
 const NAMES_SHOWN = 20;
 

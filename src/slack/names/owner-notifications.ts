@@ -4,7 +4,7 @@ import { directMessagePlace, type NotificationPlanner, ONCE } from '../outbound/
 import { findOwnerlessNames } from './assign-owners.ts';
 import { ownerLeftMessage } from './owner.view.ts';
 
-/** Alerts once if a person who left still owns names. */
+/** Alerts once if a person who has left still owns names. */
 export function createOwnerLeftPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
     const [userId = '', at = ''] = id.split(' ');

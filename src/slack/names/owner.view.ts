@@ -15,7 +15,7 @@ import {
   section,
 } from '../kit/blocks.ts';
 
-/* Owners of names: their answers, and missing owners. */
+/* Owners' answers, and names without an owner. */
 
 const ANSWERS = {
   lapse: 'let it lapse',
@@ -43,7 +43,7 @@ function assignButton(subject: string) {
   return button('owners_assign', 'Assign an owner…', subject, { label: 'Assign an owner to these names' });
 }
 
-/** @param names the first of them */
+/** @param names the first few names */
 export function ownerLeftMessage(
   userId: string,
   { names, total }: { readonly names: readonly string[]; readonly total: number },
@@ -58,12 +58,12 @@ export function ownerLeftMessage(
   ]);
 }
 
-/** The last line of a digest; empty if every name has an owner. */
-export function ownerlessLine({ none, left }: OwnerlessCounts): SectionBlock[] {
-  if (none + left === 0) return [];
+/** The last line of a digest. Empty if every name has an owner. */
+export function ownerlessLine({ none, ownerLeft }: OwnerlessCounts): SectionBlock[] {
+  if (none + ownerLeft === 0) return [];
   const counted = dropMissing([
     none > 0 && `${count(none, 'name')} without an owner (\`/domain names owner:none\`)`,
-    left > 0 && `${count(left, 'name')} whose owner has left (\`owner:left\`)`,
+    ownerLeft > 0 && `${count(ownerLeft, 'name')} whose owner has left (\`owner:left\`)`,
   ]);
   return [{ ...section(counted.join(' · ')), accessory: assignButton('all') }];
 }

@@ -1,12 +1,12 @@
 import type { SlackContext } from '../context.ts';
 import type { OwnersIssue } from './portfolio.view.ts';
 
-/** Each new owner costs a lookup, and Slack limits these. */
+/** Each new owner needs a lookup, and Slack limits lookups. */
 const MAX_NEW_OWNERS = 30;
 
 /**
- * Finds out why people can't become owners. Skips current owners who haven't left.
- * @param given each name's new owner: a person, null for no one, undefined for no change
+ * Finds out why people can't become owners. Doesn't check current owners who haven't left.
+ * @param given the new owner of each name: a person, null for none, undefined for no change
  */
 export async function findOwnersIssue(
   { portfolio, directory }: SlackContext,
@@ -25,7 +25,7 @@ export async function findOwnersIssue(
   return found.some(({ profile }) => profile === undefined) ? { code: 'unconfirmed' } : undefined;
 }
 
-/** Finds out why a selected person can't become an owner. Checks current owners too. */
+/** Finds out why the selected person can't become an owner. Checks current owners too. */
 export async function findOwnerIssue(
   { directory }: SlackContext,
   owner: string | undefined,

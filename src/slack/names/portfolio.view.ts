@@ -63,7 +63,7 @@ export function tagIssueText(issue: TagIssue): string {
   }
 }
 
-/** @param isSingle whether a single name was edited; the text then shows it */
+/** @param isSingle whether only one name was edited, which the text then mentions */
 export function savedText(names: readonly string[], isSingle: boolean): string {
   const [only] = names;
   if (only === undefined) return 'Nothing changed.';
@@ -71,7 +71,7 @@ export function savedText(names: readonly string[], isSingle: boolean): string {
   return `I saved the changes to ${what}.`;
 }
 
-/** Includes a note if the file is too large for one import. */
+/** Adds a note if the file is too large for a single import. */
 export function describeExport(names: number) {
   const what = `The portfolio with ${count(names, 'name')}`;
   const limit = MAX_IMPORTED_NAMES.toLocaleString('en');
@@ -79,9 +79,7 @@ export function describeExport(names: number) {
   return { what, told: `${fileSentText(what)}${names > MAX_IMPORTED_NAMES ? ` ${note}` : ''}` };
 }
 
-/**
- * @param nearest finds the most similar word, if any
- */
+/** @param nearest finds the most similar word, if there is one */
 export function filterIssueText(
   issue: FilterIssue | { readonly code: 'unknown_owner'; readonly value: string },
   nearest: (word: string, of: readonly string[]) => string | undefined,
@@ -122,22 +120,22 @@ export const NAMES_PER_PAGE = 50;
 export interface NamesPage extends Capability {
   /** Empty for all names. */
   readonly filter: string;
-  /** Value of the buttons for bulk actions. */
+  /** The value of the buttons for actions on all names. */
   readonly state: string;
   readonly total: number;
-  /** Names before the page. */
+  /** Number of names before the page. */
   readonly offset: number;
   readonly names: readonly (FoundName & {
     readonly expires: { readonly day: string; readonly daysLeft: number } | undefined;
     readonly renewal: Amount | undefined;
   })[];
-  /** One year's renewal of all found names, except deleted ones. */
+  /** A renewal for one year of all names that were found, except deleted ones. */
   readonly renewal: { readonly sums: readonly Amount[]; readonly unknown: number };
-  /** Number of deleted names among all found. */
+  /** How many of the names that were found are deleted. */
   readonly deleted: number;
   readonly previous: string | undefined;
   readonly next: string | undefined;
-  /** The reader's BCP 47 tag. */
+  /** The reader's BCP 47 language tag. */
   readonly locale: string;
 }
 
@@ -194,7 +192,6 @@ function nameLine(
   ]).join(' · ');
 }
 
-/** A menu if the values fit in one, else buttons. */
 function moreOrButtons(all: readonly Button[]): readonly (Button | Overflow)[] {
   return fitsMenu(all) ? dropMissing([moreMenu('names_more', all)]) : all;
 }
@@ -212,7 +209,7 @@ function renewalText({ renewal, deleted, total, locale }: NamesPage): string {
   return [...gone, ...cost].map((line) => `\n${line}`).join('');
 }
 
-/** For forms that hold fewer names than the list. */
+/** For forms that take fewer names than the list has. */
 export function onlyFirstText(shown: number, found: number): string {
   return `*This form has the first ${shown} of ${found} names.* For the others, use a filter or \`/domain names import\`.`;
 }
@@ -223,7 +220,7 @@ export type OwnersIssue =
   /** Slack can't look up some of them. */
   | { readonly code: 'unconfirmed' };
 
-/** Non-members named in an error. */
+/** Number of people who aren't members that an error names. */
 const SHOWN_OWNERS = 5;
 
 /** Plain text, for a form field. */

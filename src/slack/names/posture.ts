@@ -6,11 +6,11 @@ import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
 import { parseQuery } from './names.ts';
 import { NAMES_PER_PAGE, postureMessage } from './posture.view.ts';
 
-/* The names with findings, worst first. */
+/* Names with findings, worst first. */
 
 const ALL = 'all';
 
-/** @param `of` is the command's text: an optional `all`, then the filter */
+/** @param `of` is the text of the command: optionally `all`, then the filter */
 async function buildPosturePage(call: Interaction, { of, offset }: PageRequest): Promise<Message> {
   const [first, ...rest] = of.split(' ');
   const withNotes = first === ALL;
@@ -34,7 +34,7 @@ export const posture = {
         call.respond(await buildPosturePage(call, { of: call.words.join(' '), offset: 0 })),
     },
   ],
-  actions: pageActions('posture', async (call: ActionCall, turned) =>
-    call.respond(await buildPosturePage(call, turned), { replace: true }),
+  actions: pageActions('posture', async (call: ActionCall, request) =>
+    call.respond(await buildPosturePage(call, request), { replace: true }),
   ),
 } as const satisfies Feature;

@@ -26,7 +26,7 @@ import {
 import { type Page, pageControls } from '../kit/pages.ts';
 import { formatList } from './facts.view.ts';
 
-/* Findings about names, with what to do. */
+/* Findings about names, and what to do about them. */
 
 interface FindingText {
   readonly label: string;
@@ -49,8 +49,8 @@ const FINDING_TEXTS: Readonly<Record<FindingCode, FindingText>> = {
   },
   dnssec_broken: {
     label: 'DNSSEC',
-    what: 'DNSSEC is broken: no key matches the DS',
-    todo: 'correct or remove the DS at the registrar',
+    what: 'DNSSEC is broken, because no key matches the DS record',
+    todo: 'correct or remove the DS record at the registrar',
   },
   certificate_expired: {
     label: 'Certificate',
@@ -111,7 +111,10 @@ export function findingLabel(code: FindingCode): string {
   return FINDING_TEXTS[code].label;
 }
 
-/** `:warning: no transfer lock` @param label before it, with a space */
+/**
+ * `:warning: no transfer lock`
+ * @param label before the text, with a space
+ */
 export function findingText(
   { code: finding, about = [] }: Pick<Finding, 'code' | 'about'>,
   label = '',
@@ -120,10 +123,10 @@ export function findingText(
   return `${ICONS[getLevel(finding)]} ${label}${FINDING_TEXTS[finding].what}${hosts}`;
 }
 
-/** Already in the headline of a name's screen. */
+/** Already in the first lines of a name's page. */
 const IN_HEADLINE: readonly FindingCode[] = ['expired', 'expires_soon', 'undated', 'incident'];
 
-/** For the screen of a name, which shows the notes elsewhere. Missing data never counts as healthy. */
+/** For the page of a name, which shows notes elsewhere. Missing data never counts as healthy. */
 export function findingLines({ findings, unseen }: Judgement): string[] {
   const shown = findings.filter(
     ({ code: finding }) => getLevel(finding) !== 'note' && !IN_HEADLINE.includes(finding),
@@ -186,7 +189,7 @@ function othersText({ danger, warning, unchecked }: PostureSummary['counts']): s
   ]).join(', ');
 }
 
-/** Shows the worst finding with what to do, and the others without. */
+/** Shows the worst finding with what to do, and the other findings without. */
 function postureLine({ name, findings, unseen }: NameJudgement, withNotes: boolean): string {
   const [worst, ...others] = findings.filter((each) => withNotes || getLevel(each.code) !== 'note');
   const parts = unseen.map(({ part }) => PARTS[part]).join(', ');
@@ -201,7 +204,7 @@ function postureLine({ name, findings, unseen }: NameJudgement, withNotes: boole
   ]).join(' · ');
 }
 
-/** For Home; undefined when nothing is watched. */
+/** For the Home tab; undefined if no name is watched. */
 export function postureCount(counts: PostureSummary['counts']): string | undefined {
   const others = othersText(counts);
   if (others === '' && counts.fine === 0) return undefined;

@@ -32,12 +32,11 @@ async function runRules(call: CommandCall): Promise<void> {
   await call.respond(rulesMessage(profile, profile.documented ? profile.zone : name.zone, rules, at));
 }
 
-/** Orders searched for a transfer lock. */
 const MAX_ORDERS_CHECKED = 50;
 
-/** The latest transfer lock that an order caused (service API, Limits). */
+/** The latest transfer lock that an order started (service API, Limits). */
 async function findTransferLock(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
-  // A private order reveals only its day here, and the registry publishes the lock anyway.
+  // Only the day of a private order is shown here, and the registry publishes the lock anyway.
   const wanted = { viewer: 'system', name: ascii, limit: MAX_ORDERS_CHECKED } as const;
   const found = await call.context.orders.store.list(wanted);
   const locks = found.flatMap(({ task, account, closedAt, items }): TransferLock[] => {

@@ -27,7 +27,7 @@ import { zoneIssueText } from './zone-issue.view.ts';
 export interface NameRules {
   readonly name: string;
   readonly issues: readonly ZoneIssue[];
-  /** Set if watched with known dates. */
+  /** Set if the name is watched and its dates are known. */
   readonly dates: NameDates | undefined;
   readonly transferLock?: TransferLock | undefined;
 }
@@ -51,7 +51,7 @@ const SOURCES: Readonly<Record<ExpirySource, string>> = {
   rdap: 'from the registry',
   whois: 'from WHOIS',
   order: 'estimated from the last order',
-  person: 'entered by a person',
+  person: 'entered manually',
 };
 
 function taskLabel({ words: { verb, title } }: OrderTask): string {
@@ -62,7 +62,7 @@ const DOMAIN_TASKS = Object.values(ORDER_TASKS).flatMap((task) =>
   task.zoneTask === undefined ? [] : [{ label: taskLabel(task), ...task.zoneTask }],
 );
 
-/** Tasks listed by profiles, by service name. */
+/** Tasks that zone profiles list, by the service's name. */
 const LISTED_TASKS: ReadonlyMap<string, { readonly label: string; readonly isChargeable: boolean }> = new Map(
   DOMAIN_TASKS.flatMap(({ listedAs, label, alwaysChargeable }) =>
     listedAs === undefined
@@ -71,14 +71,14 @@ const LISTED_TASKS: ReadonlyMap<string, { readonly label: string; readonly isCha
   ),
 );
 
-/** Tasks that no profile lists. The service doesn't document their cost. */
+/** Tasks that no zone profile lists. The service doesn't document whether they cost money. */
 const UNLISTED_TASKS: readonly string[] = DOMAIN_TASKS.flatMap(({ listedAs, label }) =>
   listedAs === undefined ? [label] : [],
 );
 
-const NO_DOCUMENTED_REQUEST = 'the document doesn’t show how to request it';
+const NO_DOCUMENTED_REQUEST = 'the documentation doesn’t show how to request it';
 
-/** A zone's rules, and a name's dates if there is one. */
+/** The rules of a zone and, if a name is given, the dates of the name. */
 export function rulesMessage(
   zone: ZoneProfile,
   zoneName: string,
@@ -97,20 +97,20 @@ export function rulesMessage(
     ...registryBlocks(zone),
     zone.errorCodes.length > 0 &&
       section(
-        `*Error codes*\nThe document lists these for .${escapeText(zoneName)} without explaining them: ${zone.errorCodes.map(code).join(' ')}`,
+        `*Error codes*\nThe documentation lists these for .${escapeText(zoneName)} without explaining them: ${zone.errorCodes.map(code).join(' ')}`,
       ),
     context(UNDOCUMENTED_TASKS),
   ]);
 }
 
 export const UNDOCUMENTED_TASKS =
-  'The service also has single sign-on, domain contacts and their management, and tasks such as updateStatus, preack, restoreNE, restoreARGP and restoreRenew. Its document doesn’t show how to request them, so I can’t.';
+  'The service also has single sign-on, domain contacts and their management, and tasks such as updateStatus, preack, restoreNE, restoreARGP and restoreRenew. Its documentation doesn’t show how to request them, so I can’t.';
 
 export function zonesMessage(zones: readonly ZoneProfile[]): Message {
   const list = zones.map(({ zone }) => `• .${zone}: \`/domain rules ${zone}\``).join('\n');
   return message('Zones with rules', [
     section(
-      `*Zones with rules*\n${list}\nFor a name’s own dates, use \`/domain rules cafe.rest\`. For any other zone, use \`/domain rules ZONE\`.`,
+      `*Zones with rules*\n${list}\nFor the dates of one name, use \`/domain rules cafe.rest\`. For any other zone, use \`/domain rules ZONE\`.`,
     ),
   ]);
 }
@@ -200,7 +200,7 @@ function zoneFacts(zone: ZoneProfile): Fact[] {
       'Period',
       periodYears.max === undefined
         ? `${periodYears.min} or more`
-        : `${periodYears.min} to ${periodYears.max} years (the document gives no unit)`,
+        : `${periodYears.min} to ${periodYears.max} years (the documentation gives no unit)`,
     ],
     ['Nameservers', nameServers.max === undefined ? 'hostnames' : `${nameServers.min} to ${nameServers.max}`],
     optionalFact('Transfer', [
@@ -210,7 +210,7 @@ function zoneFacts(zone: ZoneProfile): Fact[] {
     ]),
     optionalFact('Transfer lock', [
       transfer.lockDays &&
-        `${count(transfer.lockDays, 'day')} after a registration or owner change; no other lock is documented`,
+        `for ${count(transfer.lockDays, 'day')} after a registration or owner change; no other lock is documented`,
     ]),
     optionalFact('Required contact fields', [zone.requiredContactFields.map(contactField).join(', ')]),
     optionalFact('Premium names', [zone.premiumNames]),
@@ -223,7 +223,7 @@ const CONTACTS: Readonly<Record<string, string>> = {
   techc: 'tech',
 };
 
-/** `ownerc/email` in words. */
+/** Describes a contact field such as `ownerc/email` in words. */
 function contactField(path: string): string {
   const [contact = '', field = ''] = path.split('/');
   return `${CONTACTS[contact] ?? contact} ${field}`;
@@ -269,8 +269,8 @@ function lifeBlocks(zone: ZoneProfile): AnyBlock[] {
     section(
       '*After expiry*',
       lifecycle.autoRenews
-        ? `• A name renews automatically (standard auto-renew). ${count(lifecycle.autoRenewGraceDays, 'day')} of grace follow; deleting the name ends it early.`
-        : `• ${count(lifecycle.autoRenewGraceDays, 'day')} of grace.`,
+        ? `• A name renews automatically (standard auto-renew). A ${lifecycle.autoRenewGraceDays}-day grace period follows, which ends early if the name is deleted.`
+        : `• A ${lifecycle.autoRenewGraceDays}-day grace period follows.`,
       `• After a deletion, it can be restored for ${count(lifecycle.redemptionDays, 'day')}.`,
       `• Then it’s pending deletion for ${count(lifecycle.pendingDeleteDays, 'day')} and can’t be restored. After that, anyone can register it.`,
     ),
@@ -284,14 +284,14 @@ function registryBlocks(zone: ZoneProfile): AnyBlock[] {
     registry.dnssec ? 'DNSSEC' : undefined,
     registry.ipv6 ? 'IPv6' : undefined,
     registry.whoisPrivacy ? 'WHOIS privacy' : undefined,
-    registry.handleUpdates ? 'handle updates' : undefined,
+    registry.handleUpdates ? 'contact handle updates' : undefined,
   ].filter((offer) => offer !== undefined);
   return [
     section(
       '*Registry*',
       `• Registration: ${escapeText(registry.registration)}. Eligibility: ${escapeText(registry.eligibility)}.`,
-      `• The registry supports ${offers.join(', ')}; the document doesn’t show how to request these. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
-      `• Data: ${escapeText(registry.dataSet)}. WHOIS update: ${escapeText(registry.whoisUpdate)}. Connection: ${escapeText(registry.connection)}.`,
+      `• The registry supports ${offers.join(', ')}; the documentation doesn’t show how to request these. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
+      `• Data set: ${escapeText(registry.dataSet)}. WHOIS updates: ${escapeText(registry.whoisUpdate)}. Connection to the registry: ${escapeText(registry.connection)}.`,
     ),
   ];
 }

@@ -2,12 +2,12 @@ import type { IncidentKind } from '../../names/unexplained-changes.ts';
 import type { Capability } from '../capability.ts';
 import { quote } from '../kit/blocks.ts';
 
-/* How to handle an unexpected change of a name. `docs/runbook.md` has more detail. */
+/* Says what to do about an unexpected change of a name. `docs/runbook.md` has more details. */
 
 interface Runbook {
-  /** Questions for the domain service, and lookups. */
+  /** Questions to the domain service, and lookups. */
   readonly ask: readonly string[];
-  /** The bot's options while the name is at the team's registrar. */
+  /** An order that helps while the name is at the team's registrar. */
   readonly order?: string;
   readonly dont: readonly string[];
   readonly call?: string;
@@ -51,7 +51,9 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
       'Ask the people who run its DNS whether keys changed.',
       'Ask the service who changed the DS record, and with which account.',
     ],
-    dont: ['Don’t change nameservers until the DS record matches the zone’s keys: until then, validating resolvers can’t reach the name.'],
+    dont: [
+      'Don’t change nameservers until the DS record matches the zone’s keys: until then, validating resolvers can’t reach the name.',
+    ],
   },
   lock: {
     ask: [
@@ -115,13 +117,13 @@ const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
 
 export interface RunbookName extends Capability {
   readonly isAtOtherRegistrar: boolean;
-  /** The team's registrar; undefined: unknown. */
+  /** The team's registrar; undefined if unknown. */
   readonly registrar: string | undefined;
 }
 
 const AT_OTHER_REGISTRAR =
   'It’s already at another registrar, so you can’t change it with an order. The service has to get it back first.';
-/** Most useful first: changes that can be stopped, then reverted, then disputed. */
+/** Most useful first: changes that can be stopped, then those that can be reverted, then those that can be disputed. */
 const SEQUENCE: readonly IncidentKind[] = [
   'pending_transfer',
   'registrar',
@@ -136,7 +138,6 @@ const SEQUENCE: readonly IncidentKind[] = [
   'lock',
   'owner',
 ];
-/** The kinds that each kind supersedes. */
 const SUPERSEDED_KINDS: Readonly<Partial<Record<IncidentKind, readonly IncidentKind[]>>> = {
   registrar: ['pending_transfer', 'lock'],
   unregistered: [

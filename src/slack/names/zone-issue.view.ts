@@ -2,7 +2,7 @@ import { ORDER_TASKS } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import type { ZoneIssue } from '../../zones/zone-issue.ts';
 
-/* Violations of zone or DNS rules, with what to enter instead. Plain text. */
+/* Violations of the rules of a zone or of DNS, with what to enter instead. Plain text. */
 
 type Issue<Code extends ZoneIssue['code']> = Extract<ZoneIssue, { readonly code: Code }>;
 
@@ -75,7 +75,7 @@ function formatRange({ min, max }: { readonly min: number; readonly max?: number
   return max === undefined ? `at least ${min}` : `${min} to ${max}`;
 }
 
-/** Subject of a sentence about a task. Zone profiles name tasks differently. */
+/** The subject of a sentence about a task, because zone profiles use other names for tasks. */
 function taskSubject(listedAs: string): string {
   const found = Object.values(ORDER_TASKS).find(({ zoneTask }) => zoneTask?.listedAs === listedAs);
   return found?.zoneTask?.words ?? `“${listedAs}”`;

@@ -16,12 +16,12 @@ import {
 } from '../kit/blocks.ts';
 import { noticeView, preformatted } from '../kit/form.ts';
 
-/* The service's answer in its own words: a summary on the order, everything behind a button. */
+/* The service's answer in its own words: a summary on the order, and the whole answer behind a button. */
 
-/** Field path and value; `owner.user` is nested. */
+/** The path and value of a field. Nested fields look like `owner.user`. */
 type AnswerField = readonly [name: string, value: string];
 
-/** All fields in order. Undocumented ones are labeled by name. */
+/** All fields in order. Undocumented fields are labeled with their name. */
 export function listFields(data: unknown, path = ''): AnswerField[] {
   if (data === undefined || data === null || data === '') return [];
   if (Array.isArray(data)) {
@@ -41,7 +41,7 @@ function joinPath(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`;
 }
 
-/** Facts shown on an order. *All that the service said* has the rest. */
+/** Number of facts on an order. *All that the service said* has the others. */
 const LISTED_FACTS = 12;
 
 export function fieldWords(path: string): string {
@@ -58,7 +58,7 @@ export function isMoment(value: string): boolean {
   return ISO_MOMENT.test(value) && !Number.isNaN(Date.parse(value));
 }
 
-/** Expiry date in an answer, under common field names; undefined: none. */
+/** The expiry date in an answer, under one of its common field names; undefined if there is none. */
 export function findExpiry(data: unknown): Date | undefined {
   const [, value] = listFields(data).find(([name, text]) => /expir/i.test(name) && isMoment(text)) ?? [];
   return value === undefined ? undefined : new Date(value);
@@ -70,7 +70,7 @@ function valueWords(value: string): string {
   return value.length === 'YYYY-MM-DD'.length ? day(at) : moment(at);
 }
 
-/** `User nora, 4`; empty if not stated. */
+/** `User nora, 4`; empty if the answer doesn't say. */
 function aboutText({ object }: ItemResult): string {
   const about = [object?.type, object?.value].filter((part) => part !== undefined && part !== '').join(' ');
   const summary = object?.summary === undefined ? '' : count(object.summary, 'record');
@@ -79,7 +79,7 @@ function aboutText({ object }: ItemResult): string {
 
 export function otherObjectLines({ name, result }: OrderItem): string[] {
   const value = result?.object?.value ?? name;
-  return result === undefined || value === name || value === '' ? [] : [`About: ${aboutText(result)}`];
+  return result === undefined || value === name || value === '' ? [] : [`For: ${aboutText(result)}`];
 }
 
 function answerLines(result: ItemResult): string[] {
@@ -93,7 +93,7 @@ function answerLines(result: ItemResult): string[] {
   const left = facts.length - LISTED_FACTS;
   const head = aboutText(result);
   return dropMissing([
-    head !== '' && `About: ${head}`,
+    head !== '' && `For: ${head}`,
     // Scalar values have no name.
     ...facts
       .slice(0, LISTED_FACTS)
@@ -103,7 +103,7 @@ function answerLines(result: ItemResult): string[] {
   ]);
 }
 
-/** Answers besides status and messages, under their names if several. */
+/** The answers, except for status and messages. If there are several, under the names that they are about. */
 export function answerSections({ items }: Order, formatName: (name: string) => string): string[] {
   return items.flatMap(({ name, result }) => {
     const answer = result === undefined ? [] : answerLines(result);
@@ -113,7 +113,7 @@ export function answerSections({ items }: Order, formatName: (name: string) => s
   });
 }
 
-/** Type of a status or message; SUCCESS is omitted as expected. */
+/** The kind of a status or message. SUCCESS is left out, because it is expected. */
 export function formatKind(kind: string | undefined): string | undefined {
   if (kind === undefined || kind.trim() === '') return undefined;
   return kind.toUpperCase() === 'SUCCESS' ? quote(kind, 40) : `*${quote(kind, 40)}*`;
@@ -132,14 +132,14 @@ export function messageLine({ status, code: messageCode, text, objects = [] }: R
     .join(' ');
 }
 
-/** Opens the full answer, if the order doesn't show all of it. */
+/** A button that opens the whole answer, if the order doesn't show all of it. */
 export function answerButtons({ id, items }: Order) {
   return items.some(({ result }) => result?.hasAnswer === true)
     ? [button('order_data', 'Full response', id)]
     : [];
 }
 
-/** Longer answers become a file. */
+/** Longer answers are sent as a file. */
 const MAX_VIEW_LENGTH = 12_000;
 
 export function answersText(order: Order, answers: readonly StoredResponse[]): string {

@@ -11,9 +11,12 @@ import { orderTitle, STATES } from './order.view.ts';
 import { refusalText } from './refusal.view.ts';
 import { requestIssueText } from './request-issue.view.ts';
 
-/* Immediate replies to a request: accepted, or why not. */
+/* Immediate replies to a request: it was accepted, or why it wasn't. */
 
-/** Why no order was created. @param canSeeOrder whether the person may see the existing open order */
+/**
+ * Says why no order was created.
+ * @param canSeeOrder whether the person may see the open order that it conflicts with
+ */
 export function rejectionMessage(
   outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
   canSeeOrder: boolean,
@@ -30,9 +33,9 @@ export function rejectionMessage(
     case 'refused':
       return textMessage(refusalText(outcome.refusal));
     case 'needs_secret':
-      return textMessage('The secret wasn’t stored. Press *Retry* again and enter it.');
+      return textMessage('The secret wasn’t stored. Click *Retry* again and enter it.');
     case 'needs_plan':
-      return textMessage('Press *Retry* again to get a plan of the failed rows.');
+      return textMessage('Click *Retry* again to get a plan of the failed rows.');
   }
 }
 
@@ -50,11 +53,11 @@ function problemList(problems: readonly string[]): string {
 function openAlreadyText(order: Order, canSeeOrder: boolean): string {
   return canSeeOrder
     ? `Nothing was requested. An order for this is already open: ${code(order.id)} *${escapeText(orderTitle(order))}*, requested by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`
-    : 'Nothing was requested. A private order for this is already open. Only its requester, approvers and admins can see it. Ask an approver.';
+    : 'Nothing was requested. A private order for this is already open. Only its requester, approvers and admins can see it. Ask an approver about it.';
 }
 
 /**
- * For a form field, in plain text: field errors have no markup.
+ * For a form field, as plain text, because field errors have no markup.
  * @param names in ASCII, from the form
  */
 export function openAlreadyAtFieldText(order: Order, names: readonly string[], canSeeOrder: boolean): string {
@@ -64,7 +67,7 @@ export function openAlreadyAtFieldText(order: Order, names: readonly string[], c
   const remedy = `Nothing was requested. Remove ${others.length === 0 ? 'the name' : 'them'} and try again`;
   return canSeeOrder
     ? `${which}: order ${order.id} is already open. ${remedy}, or see the order with /domain order ${order.id}.`
-    : `${which}: a private order is already open. ${remedy}, or ask an approver.`;
+    : `${which}: a private order is already open. ${remedy}, or ask an approver about it.`;
 }
 
 export function unsupportedText(account: Account, { zoneTask }: OrderTask, issue: RequestIssue): string {
@@ -74,12 +77,12 @@ export function unsupportedText(account: Account, { zoneTask }: OrderTask, issue
     : `${name} can’t do this. ${escapeText(requestIssueText(issue))}`;
 }
 
-/** Sent if the card alone would leave a person waiting. */
+/** Sent if the person would otherwise have to wait for the card. */
 export function requestedMessage(order: Order): string {
   return `Requested: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card shows the status.`;
 }
 
-/** @param retryInMs until the next attempt to post the refused card */
+/** @param retryInMs time until the next attempt to post the card that was refused */
 export function missingCardMessage(order: Order, retryInMs: number | undefined): Message {
   const { id } = order;
   const retry =
@@ -91,16 +94,16 @@ export function missingCardMessage(order: Order, retryInMs: number | undefined):
   );
 }
 
-/** Reply to a first or repeated retry. */
+/** The reply to a retry, also if it was already requested. */
 export function retriedMessage({ id, state }: Order): Message {
   return textMessage(
     isOpen(state)
-      ? `Requested again as order ${code(id)}. Its card follows.`
+      ? `Requested again as order ${code(id)}. I’m posting its card.`
       : `This was already retried as order ${code(id)}, which is ${STATES[state].words}. See it with \`/domain order ${id}\`.`,
   );
 }
 
-/** Why another account's order can't be retried with the current one. */
+/** Says why the current account can't retry an order of another account. */
 export function otherAccountText({ isTeamAccount, ...account }: Order['account']): string {
   return isTeamAccount === true
     ? 'This was requested with the team’s account, and you now have your own. Request it again with `/domain`.'
@@ -111,9 +114,9 @@ export function accountChangedText(account: Account): string {
   return `Your active account is now ${code(formatAccountName(account))}, not the one this form opened with. Nothing was requested. Check the fields, then submit again.`;
 }
 
-/** For a `renew` command with an unreadable last word. */
+/** For a `renew` command whose last word can't be read. */
 export const UNREADABLE_LAST_WORD =
-  'Nothing was requested. The last word isn’t a full name, such as cafe.rest, or a number of years, such as 2.';
+  'Nothing was requested. The last word isn’t a full domain name, such as cafe.rest, or a number of years, such as 2.';
 export const yearsLastText = (line: string) =>
   `Nothing was requested. Put the number of years last: ${code(line)}.`;
 

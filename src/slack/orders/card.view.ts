@@ -7,13 +7,13 @@ import { DAY_MS } from '../../lib/duration.ts';
 import { compareImpacts } from '../../names/impact.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import {
-  findPendingItems,
   findUpcomingTime,
+  findWaitingItems,
   getAccountOwner,
   isFinal,
+  isWaitingForChosenTime,
   type Order,
   type OrderItem,
-  waitsForScheduledTime,
 } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import type { PreviousNameServers } from '../../orders/undo.ts';
@@ -118,18 +118,18 @@ import { reopenReasonText, retryReasonText, summaryText } from './summary.view.t
 import { formatTaskNote } from './task-notes.view.ts';
 
 export interface CardBriefing extends Briefing {
-  /** Below the card: how to get it posted in the right channel. */
+  /** Shown below the card: how to get it posted in the right channel. */
   readonly hint?: string | undefined;
   readonly undo?: UndoOffer | undefined;
 }
 
-/** Deadline for restoring nameservers, and the old ones, if known. */
+/** Until when the nameservers can be restored, and the old ones, if known. */
 export interface UndoOffer {
   readonly until: Date;
   readonly former: Exclude<PreviousNameServers, { readonly kind: 'same' }>;
 }
 
-/** The card's button row. Unique per order. */
+/** The block id of the card's buttons, which is unique per order. */
 export function cardBlockId(orderId: string): string {
   return `order_${orderId}`;
 }
@@ -140,9 +140,9 @@ export function parseCardBlockId(blockId: string): string | undefined {
 }
 
 /**
- * An order's card, sized for a phone. Pending: task, price, approvers, deadline, requester and reason; then warnings,
- * one per line; then buttons. Expected facts and explanations are behind *Details*. Closed: three lines; the thread has
- * the history.
+ * The card of an order, sized for a phone. While pending: task, price, approvers, deadline, requester and reason, then
+ * warnings (one per line), then buttons. Expected facts and explanations are behind *Details*. After the order has
+ * ended: three lines. The thread has the history.
  */
 export function orderCard(order: Order, briefing: CardBriefing): Message {
   const textOnlyHint = `Order ${code(order.id)}. ${buttonsHint(`/domain order ${order.id}`)}`;
@@ -152,13 +152,13 @@ export function orderCard(order: Order, briefing: CardBriefing): Message {
   return { ...shown, textOnlyHint };
 }
 
-/** Whether a card shows everything that is sent. Plan rows are always on separate pages. */
+/** Whether the card shows everything that is sent. The rows of a plan are always on separate pages. */
 function isShownWhole({ bulk }: Order, { statement }: Briefing, { blocks }: Message): boolean {
   return bulk === undefined && showAll(blocks, statement);
 }
 
-/** @param isWhole whether it shows everything that is sent; else it must be opened before approval */
-function pendingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Message {
+/** @param isFullyShown whether the card shows everything that is sent; if not, it must be opened before approval */
+function pendingCard(order: Order, briefing: CardBriefing, isFullyShown: boolean): Message {
   const { history } = briefing;
   const title = cardTitle(order, briefing);
   return message(`${escapeText(title)}: waiting for approval`, [
@@ -173,14 +173,14 @@ function pendingCard(order: Order, briefing: CardBriefing, isWhole: boolean): Me
     ...lines(briefing.preview === undefined ? [] : previewLines(briefing.preview, SKIPPED_ON_CARD)),
     ...lines(unusualLines(order, briefing)),
     ...actions(cardBlockId(order.id), [
-      ...decisionButtons(order, isWhole),
+      ...decisionButtons(order, isFullyShown),
       moreMenu('order_more', [
-        (isWhole || needsSignatures(order.requirements)) && reviewButton(order),
-        isWhole && clickButton(order),
-        isWhole && acceptsClicks(order.requirements) && commentButton(order),
+        (isFullyShown || needsSignatures(order.requirements)) && reviewButton(order),
+        isFullyShown && clickButton(order),
+        isFullyShown && acceptsClicks(order.requirements) && commentButton(order),
         orderButton(order, 'order_ask', 'Ask a question'),
         orderButton(order, 'order_cancel', 'Cancel'),
-        ...(isWhole ? breakGlassButtons(order, briefing.decision) : []),
+        ...(isFullyShown ? breakGlassButtons(order, briefing.decision) : []),
       ]),
     ]),
     context(lastLine(order, briefing)),
@@ -205,7 +205,7 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   ]);
   const all = dropMissing([
     stateLine(order, history),
-    ...(waitsForScheduledTime(order) ? timeLines(order, history) : []),
+    ...(isWaitingForChosenTime(order) ? timeLines(order, history) : []),
     isPaused(order) && order.expiresAt && `Resume by ${moment(order.expiresAt)}`,
     ...(isUnknown ? [...knownLines(order), ...sentLines(order), NO_RESEND, ...hintLines(order)] : []),
     briefing.undo && undoText(briefing.undo),
@@ -223,7 +223,7 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   ]);
 }
 
-/** `Renew cafe.rest for 2 years · about €36.00`; later `Renewed cafe.rest …`. Plain text. */
+/** `Renew cafe.rest for 2 years · about €36.00`, later `Renewed cafe.rest …`. Plain text. */
 export function cardTitle(
   order: Order,
   { cost, history }: { readonly cost: Briefing['cost']; readonly history: readonly HistoryEvent[] },
@@ -236,7 +236,7 @@ export function cardTitle(
   return `${demo}${orderTitle(order, cardTense(order))}${charge}`;
 }
 
-/** Accepted or partly done orders aren't shown as done. */
+/** Orders that were only accepted or partly carried out aren't shown as done. */
 function cardTense(order: Order): 'to do' | 'done' {
   return order.state === 'SUCCEEDED' && !isOnlyAccepted(order, order.state) ? 'done' : 'to do';
 }
@@ -245,7 +245,7 @@ function worstCharge({ task, items }: Order): Charge {
   return findTask(task).findCharge(items.map(({ name }) => name));
 }
 
-/** Approvers and deadline; one line per rule if several apply. */
+/** Approvers and deadline. If several rules apply, one line for each. */
 function pendingLines(order: Order, { approvers, decision, history }: Briefing): string[] {
   const until = order.expiresAt === undefined ? '' : `, until ${moment(order.expiresAt)}`;
   const ruled =
@@ -260,7 +260,7 @@ function pendingLines(order: Order, { approvers, decision, history }: Briefing):
   return [`${stateIcon(order)} ${[first, ...approvals].join(' · ')}`, ...others];
 }
 
-/** Approvers named on a card; *Details* has all. */
+/** Approvers that the card names. *Details* names all of them. */
 const SHOWN_APPROVERS = 4;
 
 /** `@Bob or @approvers`. */
@@ -270,17 +270,17 @@ function joinWithOr(mentions: readonly string[]): string {
   return left > 0 ? `${shown.join(', ')} or ${left} more` : shown.join(' or ');
 }
 
-/** `@Alice: “client paid”`. *Details* has the full reason. */
+/** `@Alice: “client paid”`. *Details* has the whole reason. */
 function requestedLine({ requesterId, reason }: Order): string {
   return reason === undefined
     ? `${mention(requesterId)} requested it`
     : `${mention(requesterId)}: “${cutToLines(quote(reason, 1_000), QUOTED_LINES)}”`;
 }
 
-/** Phone lines for quoted text on a pending card. */
+/** Lines on a phone for quoted text on a pending card. */
 const QUOTED_LINES = 3;
 
-/** System, account and order id, if they are needed for questions. */
+/** System, account and order id, if they may be needed for questions. */
 function lastLine(order: Order, { statement, decision, history }: Briefing): string {
   const parts = [
     systemText(order),
@@ -299,7 +299,7 @@ export function systemText({ account }: Order): string {
   return dropMissing([account.context !== undefined && system, accountShort(account)]).join(' · ');
 }
 
-/** `alice/4`; applications have no name. */
+/** `alice/4`. Applications have no name. */
 function accountShort({ login, context: number, ...account }: Order['account']): string {
   if (account.isTeamAccount === true) return 'the team’s account';
   const name = account.method === 'trusted_application' ? 'application' : escapeText(login);
@@ -309,7 +309,7 @@ function accountShort({ login, context: number, ...account }: Order['account']):
 /** Longer content isn't shown in full on the card. */
 const CONTENT_LENGTH = 400;
 
-/** The name's expiry or the names, and all other input, or where to find it. */
+/** The expiry of the name, or the names, and all other input or where to find it. */
 function contentLines(order: Order, briefing: Briefing): string[] {
   if (order.bulk !== undefined) {
     const { skipped } = order.bulk;
@@ -326,12 +326,12 @@ function contentLines(order: Order, briefing: Briefing): string[] {
     .join(' · ');
   return dropMissing([
     term,
-    // The title cuts a long name.
+    // The title truncates long names.
     names.length === 1 && title.length > LIMITS.headerText && names[0],
     names.length > 1 &&
       (names.join(', ').length <= CONTENT_LENGTH ? names.join(', ') : joinFirst(names, SHOWN_NAMES)),
     atRequest !== '' &&
-      (atRequest.length <= CONTENT_LENGTH ? atRequest : 'Press *Details* to see what will be sent'),
+      (atRequest.length <= CONTENT_LENGTH ? atRequest : 'Click *Details* to see what will be sent'),
   ]);
 }
 
@@ -349,7 +349,7 @@ function timeLines({ state }: Order, history: readonly HistoryEvent[]): string[]
 
 const SHOWN_NAMES = 5;
 
-/** Unusual facts about a pending order, in card order. */
+/** Unusual facts about a pending order, in the order in which cards show them. */
 export const UNUSUAL_FACTS = [
   ...(['price', 'account', 'retry', 'zone', 'policy', 'stand_in', 'budget', 'price_change'] as const),
   ...(['findings', 'term', 'incidents', 'impact', 'past', 'restore'] as const),
@@ -381,7 +381,7 @@ function unusualFacts(
 }
 
 /**
- * Unusual facts for approvers, one per line, for every view of a pending order.
+ * Unusual facts that approvers should know, one per line. Used in every view of a pending order.
  * @param shown facts that the view shows in its own words
  */
 export function unusualLines(
@@ -393,7 +393,7 @@ export function unusualLines(
   return UNUSUAL_FACTS.flatMap((fact) => (shown.has(fact) ? [] : dropMissing(facts[fact])));
 }
 
-/** Whether an order is pending only because of the budgets, under unchanged rules. */
+/** Whether the order is pending only because of the budgets, while the rules haven't changed. */
 function isWaitingForBudget({ decision, history }: Briefing): boolean {
   return (
     decision?.requirements.outcome === 'free' ||
@@ -420,7 +420,7 @@ function taskNotes({ task, items }: Order) {
   return findTask(task).listNotes(items.map(({ name }) => name));
 }
 
-/** `Renewed a week ago for about €36.00`: a recent payment would be lost or repeated. */
+/** `Renewed a week ago for about €36.00`: a recent payment would be lost or made again. */
 export function lastChangeLine({ last, now }: DraftBriefing): string | undefined {
   const at = last?.order.closedAt;
   if (last === undefined || at === undefined) return undefined;
@@ -441,7 +441,7 @@ function daysAgo(days: number): string {
   return days === 7 ? 'a week ago' : `${days} days ago`;
 }
 
-/** Whether a deleted name can be restored, and the price. */
+/** Whether the name can be restored after the deletion, and at what price. */
 export function restoreLines(order: Order, { restoreCost }: DraftBriefing): string[] {
   const note = taskNotes(order).find((each) => each.code === 'restorable_then_free');
   if (note?.code !== 'restorable_then_free') return [];
@@ -452,7 +452,7 @@ export function restoreLines(order: Order, { restoreCost }: DraftBriefing): stri
   return [`Restore within ${note.restorableDays} days: ${price}`];
 }
 
-/** Dependencies found, worst first, and changes since the request. */
+/** Findings about the impact, worst first, and what has changed since the request. */
 export function impactFindings({ impact }: Briefing): string[] {
   if (impact === 'none') return [];
   if (impact === 'unseen') return [':warning: Still checking what would stop working'];
@@ -511,7 +511,7 @@ function formatSending(order: Order, { decision, statement }: Briefing): string 
   return `${approval} sends ${what} ${when}${over}. Everything that will be sent is shown here.`;
 }
 
-/** Price, period and system. Free tasks need no mention. */
+/** Price, period and system. Free tasks aren't mentioned. */
 export function moneyFacts(order: Order, briefing: Briefing): Fact[] {
   const charge = worstCharge(order);
   return [
@@ -524,14 +524,14 @@ export function moneyFacts(order: Order, briefing: Briefing): Fact[] {
   ];
 }
 
-/** By the current list while pending, later as approved or requested. */
+/** The current price while pending; later, the price at the approval or request. */
 function priceText({ cost, history }: Briefing): string | undefined {
   const { atRequest, approved } = costsInHistory(history);
   const shown = cost ?? approved ?? atRequest;
   return shown && costFact(shown, atRequest);
 }
 
-/** While pending, the share of the budgets; later, the exceeded ones. */
+/** While pending, the order's share of the budgets; later, the budgets that it exceeded. */
 function budgetText({ state }: Order, briefing: Briefing): string | undefined {
   const { budgets, history } = briefing;
   return budgets === undefined || state !== 'PENDING'
@@ -560,7 +560,7 @@ const CHARGES: Readonly<Record<Charge, string | undefined>> = {
   not_stated: 'Unknown. The service’s documentation doesn’t say.',
 };
 
-/** The zone's notes on the task, except the card's facts. */
+/** Notes on the task in this zone, except those on the card. */
 function noteLines(order: Order, { cost }: Briefing): string[] {
   const isPremiumNoted = cost !== undefined && hasPremiumNote(cost);
   return taskNotes(order)
@@ -568,8 +568,8 @@ function noteLines(order: Order, { cost }: Briefing): string[] {
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
 }
 
-/** Must not claim that nothing was sent if a request turned out to have been sent. */
-function stateWords(order: Order): string {
+/** Must not say that nothing was sent if it turned out that a request was sent. */
+function statusText(order: Order): string {
   const words = stateText(order);
   return order.items.some(isKnownToBeSent) ? words.replace(', nothing was sent', '') : words;
 }
@@ -578,7 +578,7 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
   return result?.late !== undefined;
 }
 
-/** `@Alice asked, @Bob approved · now until 16 Dec 2028`. */
+/** `@Alice asked, @Bob approved · now expires 16 Dec 2028`. */
 function stateLine(order: Order, history: readonly HistoryEvent[]): string {
   const atRequest = `${mention(order.requesterId)} requested`;
   const people = [atRequest, ...formatApproved(order, history)].join(', ');
@@ -609,7 +609,7 @@ function stateParts(
       const [item, ...others] = order.items;
       const next = item === undefined || others.length > 0 ? [] : nextSteps(order, item);
       return cardTense(order) === 'done'
-        ? [people, ...findNewExpiry(order).map((until) => `now until ${until}`), ...next]
+        ? [people, ...findNewExpiry(order).map((until) => `now expires ${until}`), ...next]
         : [state, ...next, people];
     }
     case 'CANCELLED': {
@@ -623,7 +623,7 @@ function stateParts(
   }
 }
 
-/** By a person, or by the policy at the scheduled time. */
+/** Stopped by a person, or by the policy at the scheduled time. */
 function stoppedText(stop: HistoryEventOf<'stopped'>): string {
   return stop.actor === 'system'
     ? ownSentence(summaryText(stop.summary))
@@ -635,11 +635,11 @@ function knownLines({ items }: Order): string[] {
   return item === undefined || others.length > 0 ? [] : resultText(item);
 }
 
-/** For sent requests without an outcome. */
+/** For requests that were sent but have no known outcome. */
 const NO_RESEND =
   'It won’t be sent again automatically. Check with the domain service, then mark it as done or failed.';
 
-/** For a single name. */
+/** For orders with a single name. */
 function failureLines({ items }: Order): string[] {
   const [item, ...others] = items;
   return item?.result === undefined || others.length > 0 ? [] : [briefResult(item)];
@@ -648,10 +648,10 @@ function failureLines({ items }: Order): string[] {
 function formatStateShort(order: Order, history: readonly HistoryEvent[]): string {
   const paused = pausedText(order);
   if (paused !== undefined) return paused;
-  if (order.state === 'APPROVED' && findNextRetry(order) !== undefined) return 'Waiting for a retry';
-  if (waitsForScheduledTime(order) && order.sendAfter !== undefined) return timeText(order.sendAfter);
-  if (order.state !== 'CANCELLED' || findStop(history) === undefined) return stateWords(order);
-  // A request refused for load was still sent.
+  if (order.state === 'APPROVED' && findNextRetry(order) !== undefined) return 'Waiting to retry';
+  if (isWaitingForChosenTime(order) && order.sendAfter !== undefined) return timeText(order.sendAfter);
+  if (order.state !== 'CANCELLED' || findStop(history) === undefined) return statusText(order);
+  // A request that was refused because the service was busy was still sent.
   return order.items.some(({ attempts }) => attempts > 0)
     ? 'Stopped, nothing was carried out'
     : 'Stopped, nothing was sent';
@@ -671,22 +671,22 @@ function formatApproved(order: Order, history: readonly HistoryEvent[]): string[
   return [`${approvers.map((userId) => approverName(userId, history)).join(' and ')} approved${over}`];
 }
 
-/** Earliest retry of the waiting items. */
+/** The earliest retry of the items that wait for one. */
 function findNextRetry(order: Order): Date | undefined {
-  const moments = findPendingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
+  const moments = findWaitingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
   return moments.length === 0 ? undefined : new Date(Math.min(...moments));
 }
 
-/** `next try 10:05. The service is busy.` */
+/** `next attempt 10:05. The service is busy.` */
 function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
   const first = findNextRetry(order);
   if (first === undefined) return [];
   const why = history.findLast((event) => event.kind === 'retry_scheduled')?.why;
-  const next = `next try ${moment(first)}`;
+  const next = `next attempt ${moment(first)}`;
   return [why === undefined ? next : `${next}. ${ownSentence(retryReasonText(why))}`];
 }
 
-/** `1 of 2 approvals (@Bob)`, and lapsed approvals. */
+/** `1 of 2 approvals (@Bob)`, and the approvals that no longer count. */
 function formatApprovals(
   order: Order,
   history: readonly HistoryEvent[],
@@ -698,7 +698,7 @@ function formatApprovals(
   const by =
     valid.length === 0 ? '' : ` (${valid.map((userId) => approverName(userId, history)).join(', ')})`;
   const lapsedText = lapsed.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsed)}`;
-  // If several requirements need approvals, the card lists them.
+  // If several requirements need approvals, the card lists the requirements.
   if (needed === undefined) return lapsed.userIds.length === 0 ? [] : [formatLapsed(lapsed)];
   if (needed <= 1 && findLastProgress(history) === undefined) return [];
   return [`${valid.length} of ${count(needed, 'approval')}${by}${lapsedText}`];
@@ -718,7 +718,7 @@ export function commentButton(order: Order) {
   return orderButton(order, 'order_approve_comment', 'Approve with a comment');
 }
 
-/** Why the card is in a direct message, which others can't join. */
+/** Says why the card is in a direct message, which others can't join. */
 export function noPlaceHint({ requesterId, channelId }: Order): string {
   const next = isDirectMessage(channelId)
     ? 'Next time, use this conversation or a channel I’m in.'

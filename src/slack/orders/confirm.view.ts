@@ -10,14 +10,14 @@ import { orderButton, orderTitle } from './order.view.ts';
 import { commonFacts } from './statement.view.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
-/* The message that confirms a draft: effect and impact. */
+/* The message that asks to confirm a draft: its effect and impact. */
 
-/** @param impact undefined for a task without risk */
+/** @param impact undefined if the task has no risk */
 export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: Impact | 'unseen'): Message {
   const title = `${isDemoContext(order.account.context) ? 'DEMO · ' : ''}${orderTitle(order)}?`;
   const { words, listNotes } = findTask(order.task);
   const restorable = restoreLines(order, briefing);
-  // Known findings say what will stop working.
+  // If there are findings, they say what will stop working.
   const hasImpact = impact !== undefined && impact !== 'unseen';
   const noteLines = listNotes(order.items.map((item) => item.name))
     .filter(
@@ -42,6 +42,6 @@ export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: I
   return message(escapeText(title), [
     ...lines(texts),
     ...actions(`confirm_${order.id}`, [confirm]),
-    context(`${systemText(order)} · Nothing was sent yet. This request expires in 15 minutes.`),
+    context(`${systemText(order)} · Nothing has been sent yet. This request expires in 15 minutes.`),
   ]);
 }

@@ -6,13 +6,13 @@ import { findTask, ORDER_TASKS } from '../../orders/tasks.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { Command, CommandCall, Feature, FormFeature } from '../feature.ts';
 import {
+  CHOICES,
   choiceField,
   type FieldDisplay,
   type FormValues,
   field,
-  PICKED,
-  TYPED_OR_EMPTY,
-  typedField,
+  TEXT_OR_EMPTY,
+  textField,
 } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { UNREADABLE_LAST_WORD, yearsLastText } from './asking.view.ts';
@@ -21,11 +21,11 @@ import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
 import { checkAccount, requestFromCommand } from './ordering.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
-/* Domain tasks. A complete command requests the order immediately; otherwise the form opens. */
+/* Domain tasks. A complete command requests the order immediately; otherwise, the form opens. */
 
-const NAME: FieldDisplay = { label: 'Domain name', kind: 'text', placeholder: 'cafe.rest', isNeeded: true };
-/** Names or hosts, one or several per line. */
-const names = PICKED.transform(splitNames);
+const NAME: FieldDisplay = { label: 'Domain name', kind: 'text', placeholder: 'cafe.rest', isRequired: true };
+/** Names or hosts, one or more per line. */
+const names = CHOICES.transform(splitNames);
 
 export const NAMESERVERS: FieldDisplay = {
   label: 'Nameservers',
@@ -33,11 +33,11 @@ export const NAMESERVERS: FieldDisplay = {
   placeholder: 'ns1.example.net\nns2.example.net',
   hint: 'One per line.',
 };
-const nameServers = field({ ...NAMESERVERS, isNeeded: true }, names);
+const nameServers = field({ ...NAMESERVERS, isRequired: true }, names);
 
-const NAMED = { name: field(NAME, TYPED_OR_EMPTY) };
+const NAMED = { name: field(NAME, TEXT_OR_EMPTY) };
 const contactField = (label: string, more: Partial<FieldDisplay> = {}) =>
-  typedField(label, { kind: 'number', isNeeded: true, ...more });
+  textField(label, { kind: 'number', isRequired: true, ...more });
 
 const DELEGATION = {
   ownerc: contactField('Owner contact', {
@@ -61,7 +61,7 @@ const CONFIRMED = 'true';
 const confirmOrder = choiceField(
   'Confirmation',
   { [CONFIRMED]: 'Send it as confirmed' },
-  PICKED.transform((ticked) => ticked.includes(CONFIRMED)),
+  CHOICES.transform((ticked) => ticked.includes(CONFIRMED)),
   {
     kind: 'choices',
     hint: 'The service’s documentation doesn’t say what happens to an unconfirmed order.',
@@ -82,10 +82,10 @@ export const transferForm = orderForm({
   task: 'transfer',
   fields: z.object({
     ...NAMED,
-    auth: typedField('Auth code', {
+    auth: textField('Auth code', {
       kind: 'secret',
       hint: 'You get it from the current registrar. I store it encrypted until the order ends, and never show it.',
-      isNeeded: true,
+      isRequired: true,
     }),
     ...DELEGATION,
   }),
@@ -99,22 +99,22 @@ export const transferForm = orderForm({
 export const renewForm = orderForm({
   task: 'renew',
   fields: z.object({
-    names: typedField(
+    names: textField(
       'Domain names',
       {
         kind: 'lines',
         placeholder: 'cafe.rest',
         hint: 'One per line. They become a single order.',
-        isNeeded: true,
+        isRequired: true,
       },
       names,
     ),
-    period: typedField(
+    period: textField(
       'Period in years',
       {
         kind: 'number',
         hint: 'The service’s documentation doesn’t name the unit, so I assume years.',
-        isNeeded: true,
+        isRequired: true,
       },
       z.string().default('1'),
     ),
@@ -138,15 +138,12 @@ interface DomainTask {
   readonly form: FormFeature;
 }
 
-/** Requests immediately if the command has a name, otherwise opens the form. */
+/** Requests the order immediately if the command has one name; otherwise, opens the form. */
 function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
   const form = orderForm({
     task,
     fields: z.object({
-      name: field(
-        formNote === undefined ? NAME : { ...NAME, hint: formatTaskNote(formNote) },
-        TYPED_OR_EMPTY,
-      ),
+      name: field(formNote === undefined ? NAME : { ...NAME, hint: formatTaskNote(formNote) }, TEXT_OR_EMPTY),
     }),
   });
   const command: Command = {
@@ -156,7 +153,7 @@ function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
     async run(call) {
       const names = splitNames(call.words);
       const [name] = names;
-      // More than one name is probably a mistake, so the form shows the parsed input.
+      // More than one name is probably a mistake, so the form shows what was understood.
       if (names.length === 1) await requestFromCommand(call, task, { name });
       else
         await openFormFromCommand(call, form, name === undefined ? {} : { name }, { words: names, used: 1 });
@@ -170,9 +167,9 @@ function isNumber(word: string | undefined): word is string {
 }
 
 async function runRenew(call: CommandCall): Promise<void> {
-  // A comma inside a number is no separator: `1,5` is one (refused) period.
+  // A comma in a number doesn't separate words: `1,5` is one period, which is refused.
   const words = call.words.flatMap((word) => (/^[+-]?\d+,\d+$/.test(word) ? [word] : splitNames([word])));
-  // `2 years` means `2`.
+  // `2 years` is read as `2`.
   if (isNumber(words.at(-2)) && /^years?$/i.test(words.at(-1) ?? '')) words.pop();
   const last = words.at(-1);
   const hasPeriod = isNumber(last);
@@ -180,7 +177,7 @@ async function runRenew(call: CommandCall): Promise<void> {
   const period = hasPeriod ? last : '1';
   if (names.length === 0) return openFormFromCommand(call, renewForm, { period });
   if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
-    // An account without the task is reported first, because no other input would help.
+    // If the account doesn't have the task, that is reported first, because no other input would help.
     return call.respond((await checkAccount(call, 'renew')) ?? UNREADABLE_LAST_WORD);
   }
   const years = hasPeriod ? undefined : names.find(isNumber);
@@ -196,7 +193,7 @@ function openForName(call: CommandCall, form: FormFeature): Promise<void> {
   return openFormFromCommand(call, form, { name }, { words: call.words, used: 1 });
 }
 
-/** For transfers, a word that isn't a name may be the auth code. */
+/** In a transfer, a word that isn't a name may be the auth code. */
 function openTransfer(call: CommandCall): Promise<void> {
   const [name = ''] = call.words;
   return parseDomainName(name).ok
@@ -219,7 +216,7 @@ function ownCommand(task: OrderTaskName, { usage, example, run }: Omit<Command, 
   return { usage, summary: findTask(task).words.summary, example, run };
 }
 
-/** Tasks for several names, or with forms opened elsewhere too. */
+/** Tasks for several names, and tasks whose form is also opened elsewhere. */
 const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
   create: {
     command: ownCommand('create', {
@@ -256,7 +253,7 @@ const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
   },
 };
 
-/** Every domain task. Without its own form, it takes one name. */
+/** All domain tasks. Those without their own form take one name. */
 const TASKS: readonly DomainTask[] = Object.values(ORDER_TASKS)
   .filter(({ zoneTask }) => zoneTask !== undefined)
   .map((task) => {

@@ -12,7 +12,7 @@ import {
   UNSEEN_REASONS,
 } from '../names/facts.view.ts';
 
-/* Impact texts for requesters and approvers: worst first; missing data is reported as such. */
+/* Texts about the impact, for requesters and approvers. Worst first. Missing data is reported as missing. */
 
 const ICONS: Readonly<Record<Severity, string>> = {
   stops: ':x:',
@@ -23,7 +23,7 @@ const ICONS: Readonly<Record<Severity, string>> = {
 
 const WORST_LENGTH = 400;
 
-/** Full text, or two lines on a phone. */
+/** The full text, or two lines on a phone. */
 interface Wording {
   readonly list: (texts: readonly string[]) => string;
   readonly facts: (facts: readonly FactName[]) => string;
@@ -67,7 +67,7 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
 
 const NOTHING_ON_IT = ':white_check_mark: No website or mail found';
 
-/** Checks without findings. */
+/** Checks that found nothing. */
 function clearLines({ items, isInUse, areNewNameserversReady }: Impact): string[] {
   const areReady = areNewNameserversReady === 'yes' && !items.some(({ code }) => code === 'records_differ');
   return dropMissing([
@@ -77,8 +77,8 @@ function clearLines({ items, isInUse, areNewNameserversReady }: Impact): string[
 }
 
 /**
- * Facts before a decision, one line each, worst first. Expected facts are behind *Details*.
- * @param changes changes since the request
+ * Facts to know before a decision, one per line, worst first. Expected facts are behind *Details*.
+ * @param changes since the request
  */
 export function impactWarnings(impact: Impact | 'unseen', changes?: ImpactDifference): string[] {
   if (impact === 'unseen') return [':warning: Impact couldn’t be checked'];
@@ -99,12 +99,12 @@ export function impactWarnings(impact: Impact | 'unseen', changes?: ImpactDiffer
 
 const CHANGED = ':bell: *Changed since it was requested*';
 
-/** An auth code allows its holder to transfer a name without a lock. Other notes are usual. */
+/** Anyone with the auth code can transfer a name that isn't locked. Other notes are usual. */
 function isUnusual({ severity, code: item }: ImpactItem): boolean {
   return severity !== 'note' || item === 'no_transfer_lock';
 }
 
-/** One line for lists of orders; the card has the rest. */
+/** One line for lists of orders. The card has the others. */
 export function worstImpactLine(impact: Impact | 'unseen'): string {
   if (impact === 'unseen') return ':grey_question: Still checking what would stop working';
   const [worst, ...others] = impact.items;
@@ -113,7 +113,7 @@ export function worstImpactLine(impact: Impact | 'unseen'): string {
   return `${truncateMarkup(itemLine(worst), WORST_LENGTH)}${more}`;
 }
 
-/** Changes since the request; empty if none. */
+/** Changes since the request; empty if there are none. */
 export function impactChangeLines({ appeared, gone, changed }: ImpactDifference): string[] {
   const lines = [
     ...appeared.map((item) => `• New: ${formatItem(item)}`),
@@ -131,11 +131,11 @@ function formatItem(item: ImpactItem, wording = WHOLE): string {
   const { list, facts, maxNames } = wording;
   switch (item.code) {
     case 'new_nameservers_not_authoritative':
-      return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer for this name: it would stop working`;
+      return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer for this name: it will stop working`;
     case 'new_nameservers_silent':
       return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer at all`;
     case 'new_nameservers_without_address':
-      return `${list(item.hosts)} ${verb(item.hosts, 'has', 'have')} no IP address, so it can’t be reached`;
+      return `${list(item.hosts)} ${verb(item.hosts, 'has', 'have')} no IP address, so ${verb(item.hosts, 'it', 'they')} can’t be reached`;
     case 'new_nameservers_unseen':
       return `${list(item.hosts)} couldn’t be checked from here`;
     case 'new_nameservers_unchecked':
@@ -170,14 +170,14 @@ function formatItem(item: ImpactItem, wording = WHOLE): string {
   }
 }
 
-/** How other names depend on this one, and the effect on them. */
+/** How other names depend on this one, and what happens to them. */
 const DEPENDENTS: Readonly<Record<Dependency, readonly [one: string, several: string, stops: string]>> = {
   nameservers: ['has nameservers under this name', 'have nameservers under this name', 'will stop working'],
   mail: ['has mail servers under this name', 'have mail servers under this name', 'will lose mail'],
   redirects: ['redirects to this name', 'redirect to this name', 'will break'],
 };
 
-/** Everyone can read this, so it doesn't name targets of private orders. */
+/** Everyone can read this, so it doesn't name the targets of private orders. */
 function dependentsText(item: DependentsItem, maxNames: number): string {
   const { count: all, privateCount: hidden, severity } = item;
   const shown = { ...item, count: all - hidden };

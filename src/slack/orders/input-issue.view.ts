@@ -3,7 +3,7 @@ import { capitalized } from '../kit/mrkdwn.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 import { CONSTRAINT_TEXTS } from './interface.view.ts';
 
-/* Input errors with what to enter instead. */
+/* Errors in the input, with what to enter instead. */
 
 export interface FieldProblem {
   readonly field: string;
@@ -48,7 +48,7 @@ const UNAVAILABLE_INTERFACES = {
   xml: 'needs the service’s XML interface, and its address isn’t set. Ask your operator to set SERVICE_XML_URL.',
 };
 
-/** Plain text: field errors have no markup. */
+/** Plain text, because field errors have no markup. */
 export function issueText(issue: InputIssue): string {
   switch (issue.code) {
     case 'zone_issue':
@@ -79,7 +79,7 @@ function ordinal(place: number): string {
   return `${place}${SUFFIXES[ORDINALS.select(place)] ?? 'th'}`;
 }
 
-/** Extra words of a command, by position. */
+/** Names the extra words of a command by their position. */
 export function unusedWordsText(first: number, last: number): string {
   const places =
     first === last
@@ -88,7 +88,7 @@ export function unusedWordsText(first: number, last: number): string {
   return `I didn’t use the ${places} of your command. Check the fields below.`;
 }
 
-/** The menu doesn't offer the field's value. */
+/** For a value that the menu doesn't offer. */
 export function notOfferedText(offered: readonly { readonly text: string }[]): string {
   return `Choose one of: ${offered.map(({ text }) => text).join(', ')}.`;
 }

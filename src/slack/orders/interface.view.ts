@@ -2,9 +2,9 @@ import type { Account } from '../../accounts/account.ts';
 import type { InterfaceConstraint } from '../../orders/interface-constraint.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 
-/* Which service interface a form uses, and why. Optional reading. */
+/* Says which interface of the service a form uses, and why. */
 
-/** Features that only one interface documents, to follow "because of". */
+/** Features that only one interface documents. Follows "because of". */
 export const CONSTRAINT_TEXTS: Readonly<Record<InterfaceConstraint['kind'], string>> = {
   backup: 'a backup target',
   choice_json: 'the choice of JSON',
@@ -23,8 +23,8 @@ export const CONSTRAINT_TEXTS: Readonly<Record<InterfaceConstraint['kind'], stri
 };
 
 /**
- * @param because requested feature that only XML documents, to follow "because of"
- * @param xmlFeatures the form's features that only XML has, such as `Titles and backup targets`
+ * @param because the requested feature that only XML documents; follows "because of"
+ * @param xmlFeatures features of the form that only XML has, such as `Titles and backup targets`
  */
 export function interfaceNote(
   account: Account | undefined,

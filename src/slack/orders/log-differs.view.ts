@@ -11,7 +11,7 @@ const DIFFERENCES: Readonly<Record<LogDifference, string>> = {
   ended: 'the database says it’s open, but it has ended',
 };
 
-/** To an admin: an order's rows differ from its log. */
+/** Tells an admin that the rows of an order differ from its log. */
 export function logDiffersNotice(order: Order, { found = 'older' }: AnyOrderLogEntry): Message {
   return textMessage(
     `:rotating_light: *${escapeText(orderTitle(order))}*: my database and the log disagree (${DIFFERENCES[found]}), so I sent nothing more. Someone with write access to the database may have done this. Find out who has access, and what else changed. See it with ${code(`/domain order ${order.id}`)}.`,

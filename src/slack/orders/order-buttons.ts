@@ -51,8 +51,8 @@ import {
   readForm,
   reasonField,
   requiredReason,
+  textField,
   toFields,
-  typedField,
 } from '../kit/form.ts';
 import { openForm } from '../open-form.ts';
 import { updateOpenView } from '../refresh-form.ts';
@@ -88,14 +88,14 @@ import { briefText } from './statement.view.ts';
 import { userForm } from './users.ts';
 
 /*
- * Buttons of an order's card and replies. A button contains only the order's id; a click reads and checks everything
- * again.
+ * The buttons of an order's card and replies. A button contains only the order's id, and a click reads and checks
+ * everything again.
  */
 
 /**
- * A button that changes its order. If nothing changed, the person gets the reason; otherwise the card and the thread
- * show the change.
- * @param changed reply if the click was acknowledged before the outcome
+ * A button that changes its order. If nothing changes, the answer says why. Otherwise, the card and the thread show
+ * the change.
+ * @param changed the reply if the click was acknowledged before the outcome was known
  */
 export function createChangeAction(
   change: (orders: OrdersContext, orderId: string, userId: string) => Promise<ChangeOutcome>,
@@ -103,7 +103,7 @@ export function createChangeAction(
 ) {
   return async (call: ActionCall): Promise<void> => {
     const outcome = await change(call.context.orders, call.value, call.person.id);
-    // Current rules may require more than the card showed.
+    // The current rules may require more than the card showed.
     if (!outcome.ok && outcome.refusal.code === 'signature_needed')
       return offerSignature(call, outcome.order);
     const reply = outcome.ok
@@ -119,12 +119,12 @@ export function createChangeAction(
   };
 }
 
-/** A click can't replace a signature, so this sends the signing link. */
+/** A click can't replace a signature, so the person gets a link for signing. */
 function offerSignature(call: ActionCall, order: Order | undefined): Promise<void> {
   return offerLink(call, order !== undefined && isPaused(order) ? 'resume' : 'order', call.value);
 }
 
-/** The new order is confirmed and approved like any other. */
+/** The new order must be confirmed and approved like any other. */
 async function undo(call: ActionCall): Promise<void> {
   const outcome = await undoOrder(call.context.orders, {
     orderId: call.value,
@@ -148,7 +148,7 @@ async function confirm(call: ActionCall): Promise<void> {
   await call.respond(await confirmedMessage(call, await confirmOrder(orders, call.value, call.person.id)));
 }
 
-/** With many deletions, no one would notice a mistake in the file later. */
+/** If there are many deletions, nobody would notice a mistake in the file later. */
 function isBulkDeletion(order: Order): boolean {
   return order.bulk !== undefined && findTask(order.task).risk === 'loses_name';
 }
@@ -158,16 +158,16 @@ async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Pro
   return (await waitForCard(call, outcome.order)) ?? textMessage(confirmedText(outcome.order));
 }
 
-/** Typing the name is required for tasks that can lose it, and if the impact is unknown. */
+/** The name must be typed if the task can lose the name or its impact is unknown. */
 async function requiresTypedName({ context }: Interaction, order: Order): Promise<boolean> {
   if (isBulkDeletion(order)) return true;
   if (order.items.length !== 1 || toImpactTask(order.task) === undefined) return false;
-  const impact = await context.names.impacts.asked(order);
+  const impact = await context.names.impacts.findAtRequest(order);
   return impact === undefined || needsTypedName(impact);
 }
 
 const confirmFields = z.object({
-  name: typedField(
+  name: textField(
     'Type the name again',
     { hint: 'The full name, for example cafe.rest.' },
     z.string('Type the name.'),
@@ -175,19 +175,19 @@ const confirmFields = z.object({
 });
 
 const bulkConfirmFields = z.object({
-  count: typedField(
+  count: textField(
     'How many names?',
     { kind: 'number', range: { min: 1, max: MAX_ROWS } },
     z.string('Enter the number of names.').transform(Number),
   ),
-  name: typedField(
+  name: textField(
     'Type one of the names',
     { hint: 'The full name, for example cafe.rest.' },
     z.string('Type one of the names.'),
   ),
 });
 
-/** The subject is the draft's id. */
+/** The form's subject is the id of the draft. */
 const confirmForm: FormFeature<'confirm'> = {
   form: {
     name: 'confirm',
@@ -204,7 +204,7 @@ const confirmForm: FormFeature<'confirm'> = {
         form: { ...confirmForm.form, fields: toFields(bulkConfirmFields) },
         intro: [title, ...lines(findingLines(order.bulk ?? { findings: [] }))],
       };
-    const impact = await call.context.names.impacts.found(order);
+    const impact = await call.context.names.impacts.findLatest(order);
     return { intro: impact === undefined || impact === 'none' ? [] : [title, ...lines(impactLines(impact))] };
   },
   async submit(call): Promise<SubmissionResult> {
@@ -241,7 +241,7 @@ async function retry(call: ActionCall): Promise<void> {
   else if (outcome.kind === 'accepted') await call.respond(retriedMessage(outcome.order));
 }
 
-/** Reopens the form without the secret, for the order's account. */
+/** Reopens the form without the secret, for the account of the order. */
 async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
   const account = await call.orderAccount();
   if (account?.id !== order.account.id) return call.respond(otherAccountText(order.account));
@@ -253,7 +253,7 @@ async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
   });
 }
 
-/** Plans the failed rows again. The plan is confirmed and approved like that of a file. */
+/** Plans the failed rows again. The plan must be confirmed and approved like one from a file. */
 async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[]): Promise<void> {
   const task = BULK_TASKS.find((each) => each === order.task);
   if (task === undefined) throw new Error(`order ${order.id} has rows, and ${order.task} takes none`);
@@ -270,14 +270,14 @@ async function reveal(call: ActionCall): Promise<void> {
   if (outcome.kind === 'refused') {
     const { err, refusal } = outcome;
     if (err !== undefined)
-      call.context.log.error({ err, orderId: call.value }, 'showing the secret result of an order');
+      call.context.log.error({ err, orderId: call.value }, 'showing the secret result of an order failed');
     return call.respond(refusalText(refusal));
   }
   const view = secretView(outcome.order, outcome.secret.reveal());
   await call.open(view, { undo: outcome.restore });
 }
 
-/** In a view, or as a file if too long. */
+/** Shown in a view, or sent as a file if too long. */
 async function showAnswers(call: ActionCall): Promise<void> {
   const { orders } = call.context;
   const order = await loadVisible(orders, toViewer(call), call.value);
@@ -291,7 +291,7 @@ async function showAnswers(call: ActionCall): Promise<void> {
   );
 }
 
-/** Repeats the order in its form: on a phone, the form hides the card. */
+/** Shows the order again in its form, because on a phone the form hides the card. */
 async function renderOrderForm(
   call: Interaction,
   { subject = '' }: FormOrigin,
@@ -306,10 +306,10 @@ async function renderOrderForm(
   };
 }
 
-/** Everything an order sends, for an approval form. File rows were opened before. */
+/** Everything that an order sends, for the approval form. The rows of a file were opened before. */
 function statementBlocks({ context }: Interaction, order: Order): readonly KnownBlock[] {
   const statement = order.bulk === undefined ? context.buildStatement(order) : undefined;
-  // For a deletion, the name is everything.
+  // For a deletion, the name is everything that is sent.
   const sent = statement === undefined ? '' : briefText(statement, order);
   return wholeLines([sent !== '' && sent]);
 }
@@ -337,7 +337,7 @@ function reasonForm<const Name extends string>(
       const { subject = '' } = origin;
       const outcome = await act(context.orders, subject, person.id, read.value.reason);
       if (outcome.ok) return { say: undefined };
-      // Until the form shows this, there is no second click.
+      // There is no second click until the form shows this.
       await recordRefusalShown(context.orders, subject, person.id, outcome.refusal);
       return { errors: { reason: refusalText(outcome.refusal) } };
     },
@@ -358,7 +358,7 @@ const EMERGENCY_REASON = requiredReason(
   'Why can’t it wait?',
 );
 
-/** Emergency approval by one admin; another reviews it later. The subject is the order's id. */
+/** Emergency approval by one admin. Another admin reviews it later. The form's subject is the id of the order. */
 const breakGlassForm = reasonForm(
   { name: 'break_glass', title: 'Break glass', submit: 'Approve alone' },
   approveInEmergency,
@@ -367,14 +367,14 @@ const breakGlassForm = reasonForm(
 );
 
 const questionFields = z.object({
-  question: typedField(
+  question: textField(
     'Your question',
-    { hint: 'Posted in the thread, where the requester answers. The deadline starts over.' },
+    { hint: 'Posted in the thread, where the requester answers. The approval deadline is reset.' },
     z.string('Enter your question.'),
   ),
 });
 
-/** The subject is the order's id. */
+/** The form's subject is the id of the order. */
 const askForm: FormFeature<'ask_back'> = {
   form: {
     name: 'ask_back',
@@ -392,7 +392,7 @@ const askForm: FormFeature<'ask_back'> = {
   },
 };
 
-/** The subject is the order and its outcome: `<order id>:done` or `<order id>:failed`. */
+/** The form's subject is the order and its outcome: `<order id>:done` or `<order id>:failed`. */
 const outcomeForm = reasonForm(
   { name: 'settle', title: 'Mark the outcome', submit: 'Save' },
   (context, subject, userId, reason) => {
@@ -413,7 +413,7 @@ const resolveForm: FormFeature<'settle'> = {
 
 /**
  * Opens a form about an order, for people who may submit it.
- * @param buildSubject the form's subject
+ * @param buildSubject returns the form's subject
  */
 function createFormAction(
   form: FormFeature,

@@ -6,7 +6,7 @@ import { code, context, count, escapeText, section } from '../kit/blocks.ts';
 import { noticeView, preformatted } from '../kit/form.ts';
 import { orderTitle } from './order.view.ts';
 
-/* Replies to an order's buttons that the card doesn't show. */
+/* Replies to the buttons of an order, if the card doesn't show the result. */
 
 export function titleWithId(order: Order): string {
   return `*${escapeText(orderTitle(order))}*, order ${code(order.id)}`;
@@ -30,8 +30,8 @@ export const signedOffText = (title: string) => `Signed off: ${title}. The revie
 export const cancelledText = (title: string) => `Canceled: ${title}. Nothing was sent.`;
 export const stoppedText = (title: string) => `Stopped: ${title}. The remaining names won’t be sent.`;
 export const confirmedText = (order: Order) =>
-  `Confirmed: ${escapeText(orderTitle(order))}. Its card follows.`;
-export const UNDO_REQUESTED = 'Undo requested. Its card follows.';
+  `Confirmed: ${escapeText(orderTitle(order))}. I’m posting its card.`;
+export const UNDO_REQUESTED = 'Undo requested. I’m posting its card.';
 
 export const outcomeTitle = (isDone: boolean) => (isDone ? 'Mark as done' : 'Mark as failed');
 
@@ -45,7 +45,7 @@ export const NOT_ON_LIST =
 export const otherCountText = (names: number) =>
   `There are ${count(names, 'name')}. Check the plan again if you expected another number.`;
 
-/** For the requester: a secret that the service generated. */
+/** Shows the requester a secret that the service generated. */
 export function secretView(order: Order, secret: string): ModalView {
   return noticeView(order.task === 'authcode' ? 'Auth code' : 'Generated password', [
     section(escapeText(orderTitle(order))),
@@ -58,6 +58,6 @@ export const BREAK_GLASS_INTRO = section(
   'You’re approving this *alone*, and it’s sent immediately. Everyone who could have approved is notified, with your reason. Another admin reviews it afterwards.',
 );
 
-/** Why a click opened the full order first. */
+/** Says why a click opened the whole order first. */
 export const ROWS_NOT_SHOWN =
-  'You haven’t seen all rows yet, so nothing changed. Check them here, then press the button again.';
+  'You haven’t seen all rows yet, so nothing changed. Check them here, then click the button again.';

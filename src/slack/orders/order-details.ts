@@ -10,9 +10,9 @@ import { DETAILS_VIEW, orderDetailsView } from './order-details.view.ts';
 import { currentMessages } from './order-messages.ts';
 import { refusalText } from './refusal.view.ts';
 
-/* Shows everything an order sends, with buttons to approve it. */
+/* Shows everything that an order sends, with buttons to approve it. */
 
-/** @param note why another click opened it */
+/** @param note why another click opened the details */
 async function showDetails(call: ActionCall, page: number, note?: string): Promise<void> {
   const { context, person, view } = call;
   const order = await loadVisible(context.orders, toViewer(call), call.value);
@@ -21,7 +21,7 @@ async function showDetails(call: ActionCall, page: number, note?: string): Promi
     loadBriefing(context, order),
     order.state === 'PENDING' ? checkCanApprove(context.orders, order, person.id) : undefined,
   ]);
-  // An admin may have to agree to exceeding a budget.
+  // An admin may need to agree to exceed a budget.
   const canDecide = refusal === undefined || isAdmin(context, person);
   const origin = view?.origin ?? toFormOrigin(call);
   const shown = orderDetailsView({ order, briefing, canDecide, origin, page, note });
@@ -37,11 +37,11 @@ async function showDetails(call: ActionCall, page: number, note?: string): Promi
   });
 }
 
-/** A plan's file immediately follows its card. Slack waits 3 seconds. */
+/** The file with the plan is posted right after the card. Slack waits 3 seconds. */
 const MAX_FILE_WAITS = 10;
 const FILE_WAIT_MS = 150;
 
-/** Whether the clicking person could see every row. */
+/** Whether the person who clicked could see all rows. */
 async function hasSeenAll(call: ActionCall): Promise<boolean> {
   const { context, person, channelId, view } = call;
   if (view?.form === DETAILS_VIEW) return true;
@@ -59,7 +59,7 @@ async function hasSeenAll(call: ActionCall): Promise<boolean> {
   return false;
 }
 
-/** Approves or resumes. People who couldn't see everything see it first. */
+/** Approves or resumes the order. People who couldn't see everything are shown everything first. */
 export function requireFullView(run: Action['run']): Action['run'] {
   return async (call) => {
     if (await hasSeenAll(call)) return run(call);

@@ -33,7 +33,7 @@ import {
 import { statementPages } from './statement.view.ts';
 import { groupLines, orderHistory } from './thread.view.ts';
 
-/* Paged modal with everything an order sends, and explanations. */
+/* A modal with pages that shows everything an order sends, and explanations. */
 
 /** `callback_id` of the modal. */
 export const DETAILS_VIEW = 'order_look';
@@ -43,13 +43,13 @@ export interface DetailsInput {
   readonly briefing: Briefing;
   readonly canDecide: boolean;
   readonly origin: FormOrigin;
-  /** From 1; clamped to the last page. */
+  /** Starts at 1. If there are fewer pages, the last one is shown. */
   readonly page: number;
-  /** Why another click opened it. */
+  /** Why another click opened the details. */
   readonly note?: string | undefined;
 }
 
-/** Shown by the facts and blocks below. */
+/** Facts that the blocks below show. */
 const SHOWN_FACTS: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   ...(['price', 'account', 'retry', 'zone', 'stand_in', 'budget', 'price_change'] as const),
   ...(['findings', 'term', 'impact'] as const),
@@ -63,10 +63,10 @@ function warnings(order: Order, briefing: Briefing): SectionBlock[] {
   ];
 }
 
-/** Length of the service's words in a row. */
+/** Length of the service's text in a row. */
 const RESPONSE_LENGTH = 80;
 
-/** Several names: prices while pending, outcomes later. A file's names are in the file. */
+/** For several names: prices while pending, outcomes later. The names of a file are in the file. */
 function nameLines(order: Order, { cost }: Briefing): SectionBlock[] {
   if (order.bulk !== undefined || order.items.length < 2) return [];
   const isWaiting = order.state === 'PENDING';
@@ -82,14 +82,14 @@ function nameLines(order: Order, { cost }: Briefing): SectionBlock[] {
 
 const SHOWN_NAMES = 5;
 
-/** Outcome: the service's full answer for one name, and send times. */
+/** The outcome: the service's whole answer if there is one name, and when requests were sent. */
 function outcomeLines(order: Order): SectionBlock[] {
   const [item, ...others] = order.items;
   const isOne = item !== undefined && others.length === 0;
   const texts = [
     ...sentLines(order),
     ...(isOne ? resultText(item) : []),
-    // Outcomes of file rows are in a file.
+    // The outcomes of a file's rows are in a file.
     ...(order.bulk === undefined
       ? answerSections(order, (name) => itemName(order, name))
       : groupLines(order, SHOWN_NAMES)),
@@ -97,7 +97,7 @@ function outcomeLines(order: Order): SectionBlock[] {
   return texts.length === 0 ? [] : lines(['*Result*', ...texts]);
 }
 
-/** Explanations are on the first page, history on the last. */
+/** Explanations are on the first page; the history is on the last. */
 export function orderDetailsView({
   order,
   briefing,

@@ -32,27 +32,31 @@ import { CONSTRAINT_TEXTS, interfaceNote } from './interface.view.ts';
 import { buildOutcomeReply, timeErrors } from './order-reply.ts';
 import { checkAccount, checkPolicy, requestFromForm } from './ordering.ts';
 
-/* The form of a task's order. Filled from the command and the person's last order, with field errors on submission. */
+/*
+ * The form of a task's order. It is filled from the command and the person's last order. Errors are shown at the fields
+ * after submission.
+ */
 
 const BOTH_INTERFACES: AvailableInterfaces = { json: true, xml: true };
 
 export interface OrderFormDeclaration {
   readonly task: OrderTaskName;
   /**
-   * Fields for an account's interfaces; `reason` and `send_at` are added. They accept any input: the task validates it.
+   * The fields for the interfaces of an account; `reason` and `send_at` are added. They accept any input, because the
+   * task validates it.
    */
   readonly fields: z.ZodObject | ((available: AvailableInterfaces) => z.ZodObject);
   readonly interfaces?: {
-    /** XML-only features, as the start of a sentence. */
+    /** Features that only XML has. Starts a sentence. */
     readonly xmlFeatures?: string;
-    /** Hint for choosing an interface, if no field decides. */
+    /** Hint for choosing an interface if no other field determines it. */
     readonly choice?: string;
   };
-  /** The task's input, if it differs from the typed values. */
+  /** The input of the task, if it differs from the typed values. */
   readonly input?: (typed: Readonly<Record<string, unknown>>) => unknown;
   /** Defaults for fields that the command doesn't set. */
   readonly presets?: (account: Account | undefined) => FormValues;
-  /** Values reused from the person's last order of the task. */
+  /** Values to take over from the person's last order of the task. */
   readonly reuseValues?: (last: FormValues, given: FormValues) => FormValues;
   readonly reuseFrom?: readonly OrderTaskName[];
   readonly secretField?: SecretField;
@@ -65,7 +69,7 @@ type SecretRead = { readonly secret: Secret | undefined } | { readonly problem: 
 
 export interface SecretField {
   readonly name: string;
-  /** Parses the input, which may be empty. Keeps surrounding spaces: they may belong to a password. */
+  /** Parses the input, which may be empty. Keeps surrounding spaces, because they may be part of a password. */
   readonly read: (typed: string) => SecretRead;
 }
 
@@ -80,7 +84,7 @@ export function readSecret(typed: string): SecretRead {
   return { secret: new Secret(typed) };
 }
 
-/** Kept with the order, never sent. */
+/** Stored with the order, but never sent. */
 export const OWNERSHIP = z.object({
   owner: ownerField({
     label: 'Owner in the team',
@@ -89,13 +93,13 @@ export const OWNERSHIP = z.object({
   note: noteField({ label: 'Purpose', hint: 'Stored here, not sent to the service.' }),
 });
 
-/** Never part of a task's input. */
+/** Never part of the input of a task. */
 const REASON_FIELD = z.object({ reason: reasonField('Shown to the approvers.') });
 const TIMED_FIELDS = REASON_FIELD.extend({ send_at: sendAtField });
 
 const buildExtraFields = (task: OrderTaskName) => (isSchedulable(task) ? TIMED_FIELDS : REASON_FIELD);
 
-/** Shown if the account supports both interfaces and no other field decides. */
+/** Shown if the account supports both interfaces and no other field determines which one is used. */
 function interfaceField(hint: string) {
   return choiceField('Interface', { json: 'JSON', xml: 'XML' }, UNCHECKED_TEXT, {
     hint,
@@ -103,7 +107,7 @@ function interfaceField(hint: string) {
   });
 }
 
-/** The team's presets, if any. The choice fills fields and isn't part of the order. */
+/** The team's presets, if there are any. A choice fills fields and isn't part of the order. */
 async function buildPresetField({ context }: Interaction, kinds: readonly PresetKind[]): Promise<Field[]> {
   if (kinds.length === 0) return [];
   const presets = (await context.presets.list()).filter(({ kind }) => kinds.includes(kind));
@@ -121,7 +125,7 @@ async function buildPresetField({ context }: Interaction, kinds: readonly Preset
   ];
 }
 
-/** The chosen interface, or all that the account supports. */
+/** The chosen interface, or all interfaces that the account supports. */
 function selectInterfaces(
   available: AvailableInterfaces,
   { interface: chosen }: FormValues,
@@ -166,7 +170,7 @@ function buildFields(
   ];
 }
 
-/** The requester owns the name, unless they choose another person. */
+/** The requester owns the name unless they choose another person. */
 function buildPresetValues(
   options: OrderFormDeclaration,
   { person }: Interaction,
@@ -222,7 +226,7 @@ async function render(
   };
 }
 
-/** Issues of fields that the command fills. The form asks for the others. */
+/** Issues of the fields that the command fills. The form asks for the others. */
 function issuesOf(options: OrderFormDeclaration, given: FormValues): Record<string, string> {
   const checked = findTask(options.task).check(readTaskInput(options, given));
   if (checked.ok) return {};
@@ -235,14 +239,14 @@ async function submit(options: OrderFormDeclaration, call: SubmissionCall): Prom
   const account = await call.orderAccount();
   const { accountId } = call.origin;
   if (account !== undefined && accountId !== undefined && account.id !== accountId) {
-    // Values typed for one account aren't sent with another.
-    const again = await render(options, call, call.origin, call.values);
-    return { view: formView({ ...again, problems: [accountChangedText(account)] }) };
+    // Values that were typed for one account aren't sent with another.
+    const form = await render(options, call, call.origin, call.values);
+    return { view: formView({ ...form, problems: [accountChangedText(account)] }) };
   }
   const refusal = await checkAccount(call, options.task, account);
   if (refusal !== undefined) return { say: refusal };
   const fields = buildFields(options, findAvailableInterfaces(options, call, account), call.values);
-  // An absent field wasn't touched.
+  // If a field is missing, it wasn't changed.
   const typed = { ...buildPresetValues(options, call, account), ...call.values };
   return requestTyped(options, call, fields, pick(typed, ...fields.map(({ name }) => name)));
 }
@@ -295,7 +299,7 @@ export async function readOwnership(
     : { errors: { owner: ownersIssueText(issue) } };
 }
 
-/** Issues of fields without an error so far. */
+/** Issues of fields that don't have an error yet. */
 function findOtherProblems(
   options: OrderFormDeclaration,
   values: FormValues,
@@ -308,7 +312,7 @@ function findOtherProblems(
 
 const SHOWN_AT_FIELD = 3;
 
-/** One text per field, up to a few sentences. */
+/** One text per field, with at most a few sentences. */
 export function errorsByField(problems: readonly FieldProblem[]): Record<string, string> {
   const fields = [...new Set(problems.map(({ field }) => field))];
   return Object.fromEntries(
@@ -321,7 +325,7 @@ export function errorsByField(problems: readonly FieldProblem[]): Record<string,
   );
 }
 
-/** Rejects values that a menu doesn't offer for the account's interface. */
+/** Rejects values that the menu doesn't offer for the account's interface. */
 function findChoiceProblems(field: Field, values: FormValues): FieldProblem[] {
   if (field.kind !== 'choice') return [];
   const chosen = values[field.name];
@@ -361,7 +365,7 @@ async function loadReusedValues(
   return latest === undefined ? {} : reuseValues(valuesFromInput(latest.input), given);
 }
 
-/** An order's input as form values: lists by line, `parent_user` for a nested field. */
+/** The input of an order as form values: lists as lines, nested fields as `parent_user`. */
 export function valuesFromInput(input: unknown): FormValues {
   if (typeof input !== 'object' || input === null) return {};
   const values: Record<string, string> = {};

@@ -36,7 +36,7 @@ export function ordersMessage(title: string, page: Page<Order>, of: string): Mes
   ]);
 }
 
-/** Part of the digest: orders that are sent soon, in order of time. */
+/** A part of the digest: orders that will be sent soon, sorted by time. */
 export function scheduledMessage(orders: readonly Order[], until: 'tomorrow' | 'next_digest'): Message {
   const when = until === 'tomorrow' ? 'Tomorrow' : 'Until the next digest';
   const title = `${when}: ${count(orders.length, 'scheduled order')}`;

@@ -70,7 +70,7 @@ export function createOrderPlanner(context: SlackContext): NotificationPlanner {
   };
 }
 
-/** How long cards wait for the day's message, to be posted in its thread. */
+/** How long cards wait for the message of the day, because they are posted in its thread. */
 const DAY_WAIT_MS = 5 * MINUTE_MS;
 
 export function currentMessages({ notifications }: ClaimedSubject): Map<string, PostedMessage> {
@@ -81,16 +81,15 @@ export function currentMessages({ notifications }: ClaimedSubject): Map<string, 
   );
 }
 
-/** Between updates of a busy order's messages: Slack allows about one a second per channel. */
+/** Pause between updates of a busy order's messages. Slack allows about one a second per channel. */
 const BULK_UPDATE_MS = 3_000;
 
-/** Last update of bulk orders' messages by this process. */
 const lastUpdates = new Map<string, number>();
 
-/** End of the pause before an order's next update; undefined: now. Checked before reading thousands of items. */
+/** When the order's messages may be updated again; undefined: now. Checked before thousands of items are read. */
 function findPauseEnd(orderId: string, now: Date): Date | undefined {
   const since = now.getTime() - (lastUpdates.get(orderId) ?? Number.NEGATIVE_INFINITY);
-  // A clock set back doesn't delay updates.
+  // If the clock was set back, updates aren't delayed.
   return since >= 0 && since < BULK_UPDATE_MS ? new Date(now.getTime() + BULK_UPDATE_MS - since) : undefined;
 }
 
@@ -100,8 +99,8 @@ function recordUpdate({ id, bulk, state }: Order, now: Date): void {
 }
 
 /**
- * Records a card whose posting wasn't recorded because of a lost reply or crash, for later updates. A copy for
- * approvers is recorded as its channel's copy, so that no other is posted there.
+ * Records a card whose posting wasn't recorded because of a lost reply or a crash, so that it can be updated. A copy
+ * for approvers is recorded as the copy in its channel, so that no second one is posted there.
  */
 export async function adoptCard(
   {
@@ -118,7 +117,7 @@ export async function adoptCard(
 ): Promise<void> {
   const order = await orders.load(orderId, 'system');
   if (order === undefined) return;
-  // If the bot can't post in the channel, the card itself is with the requester.
+  // If the bot can't post in the channel, the requester has the card itself.
   const isCard =
     channelId === order.channelId || (isDirectMessage(channelId) && readerId === order.requesterId);
   const purposes = isCard ? [CARD, `${COPY}${ts}`] : [CARD, copyPurpose(channelId, readerId), `${COPY}${ts}`];
@@ -127,7 +126,7 @@ export async function adoptCard(
 
 const COPY = `${CARD}:`;
 
-/** Sends all messages of an order; thread replies after their parent. */
+/** Sends all messages of an order. Replies come after the message that starts their thread. */
 async function planOrder(context: SlackContext, found: PlannedOrder): Promise<void> {
   const { order, history, posted } = found;
   const briefing = await loadBriefing(context, order, history);
@@ -175,7 +174,7 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
   await notifyChangedStatement(context, inThread);
 }
 
-/** Sends messages that name silent approvers without a mention. */
+/** Sends messages in which silent approvers are named but not mentioned. */
 async function dropSilentMentions(
   { directory, savedSettings }: SlackContext,
   { order, send }: PlannedOrder,
@@ -189,7 +188,7 @@ async function dropSilentMentions(
   return (wanted) => send(dropMentions(directory, wanted, silent));
 }
 
-/** Direct messages to all possible approvers and other admins about an emergency approval. */
+/** Sends direct messages about an emergency approval to all possible approvers and to the other admins. */
 async function notifyEmergency(
   context: SlackContext,
   planned: PlannedOrder,
@@ -205,7 +204,7 @@ async function notifyEmergency(
   return new Map([[entry.version, await sendOnce(context, planned, people, { ...about, message })]]);
 }
 
-/** Notifies admins that an order wasn't sent: it differs from the request, or lacks valid signatures. */
+/** Notifies admins that an order wasn't sent because it differs from the request or lacks valid signatures. */
 async function notifyChangedStatement(context: SlackContext, planned: PlannedThread): Promise<void> {
   const { order, send, since, thread } = planned;
   const notifyAdmins = async (about: string, message: () => Message) => {
@@ -259,7 +258,7 @@ async function sendOnce(
   return toNotifiedPeople(results);
 }
 
-/** Posted where it was requested; if the bot can't post there, sent to the requester. */
+/** Posted where the order was requested. If the bot can't post there, the requester gets it. */
 function planFirstCard(
   { directory }: SlackContext,
   { order, posted }: PlannedOrder,
@@ -272,7 +271,7 @@ function planFirstCard(
     purpose: CARD,
     places: [async () => ({ channelId, threadTs }), directMessagePlace(directory, requesterId)],
     message: (place) => {
-      // A replacement card doesn't need the hint on inviting the bot.
+      // A replacement card doesn't need the hint about inviting the bot.
       const isFirst = place > 0 && !posted.has(CARD);
       return orderCard(order, isFirst ? { ...briefing, hint: noPlaceHint(order) } : briefing);
     },
@@ -280,7 +279,7 @@ function planFirstCard(
   };
 }
 
-/** A card's buttons, and the budget excess that a click accepts. */
+/** The buttons of a card, and the amount over budget that a click accepts. */
 function buildRepostKey(order: Order, budgets: BudgetComparison | undefined): string {
   const { state } = order;
   const over = budgets?.over.map(({ tag, period, currency, leftMinor, takesMinor }) =>
@@ -290,7 +289,7 @@ function buildRepostKey(order: Order, budgets: BudgetComparison | undefined): st
   return [isPaused(order) ? 'paused' : phase, ...(over ?? [])].join(' · ');
 }
 
-/** An order requested on a message uses that message's thread, not the card's. */
+/** If an order was requested on a message, the thread of that message is used, not the card's. */
 function toThread({ channelId, threadTs }: Order, card: PostedMessage): Thread {
   return {
     channelId: card.channelId,
@@ -298,7 +297,7 @@ function toThread({ channelId, threadTs }: Order, card: PostedMessage): Thread {
   };
 }
 
-/** Stores the budget excess that cards show: later clicks accept it. */
+/** Stores the amount over budget that the cards show, so that later clicks accept it. */
 async function recordExcess(
   { orders }: SlackContext,
   order: Order,
@@ -308,7 +307,7 @@ async function recordExcess(
     await orders.store.recordShownExcess(order.id, over);
 }
 
-/** People named in an order's messages, and places of copies. */
+/** The people whom an order's messages name, and the places of its copies. */
 async function readAudience(context: SlackContext, order: Order, briefing: Briefing) {
   const [admins, settings] = await Promise.all([context.adminsToNotify(), context.savedSettings()]);
   const { decision, history } = briefing;
@@ -335,9 +334,9 @@ function buildReplyPurpose({ version, kind }: OrderLogEntry): string {
 }
 
 /**
- * Posts missing replies in order. If the bot was removed from the channel since, the requester gets the outcome
+ * Posts the missing replies in order. If the bot has been removed from the channel, the requester gets the outcome
  * directly.
- * @returns whether all are posted
+ * @returns whether all replies are posted
  */
 async function sendReplies(
   { directory }: SlackContext,
@@ -349,7 +348,7 @@ async function sendReplies(
     const purpose = buildReplyPurpose(entry);
     const reply = posted.has(purpose) ? undefined : replyTo(entry);
     if (reply === undefined) continue;
-    // The account's owner can't see a reply in a direct message to the person who retried.
+    // The account's owner can't see a reply in a direct message with the person who retried.
     const isForOwner = entry.kind === 'requested' && thread.channelId !== order.channelId;
     const { state } = await send({
       purpose,
@@ -367,12 +366,12 @@ async function sendReplies(
   return true;
 }
 
-/** Approvers of a closed order: by its rules, or by the settings. */
+/** The approvers of an order that has ended, according to its rules or the settings. */
 function listFormerApprovers({ requirements }: Order, general: RequirementPeople): readonly string[] {
   return findNotifiedIds(hasPolicyRule(requirements.list) ? requirements.list : [general]);
 }
 
-/** Nameservers can be restored for a while, if the old ones are known. */
+/** For some time, nameservers can be restored if the old ones are known. */
 async function findUndoOffer(
   { names }: SlackContext,
   order: Order,
@@ -385,7 +384,7 @@ async function findUndoOffer(
   return former.kind === 'same' ? undefined : { until, former };
 }
 
-/** An unconfirmed draft is reported only to its requester. Anything sent was confirmed. */
+/** A draft that was never confirmed is reported only to its requester. Everything that was sent was confirmed. */
 function wasRequested(history: readonly OrderLogEntry[]): boolean {
   return history.some(
     ({ state, kind }) =>

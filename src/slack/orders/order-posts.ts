@@ -8,14 +8,14 @@ import type { SendNotification } from '../outbound/notify.ts';
 import type { MessageMetadata } from '../outbound/post-message.ts';
 import { missingCardMessage } from './asking.view.ts';
 
-/* Shared by all messages about an order. */
+/* Used by all messages about an order. */
 
 export const CARD = 'card';
 
 export interface PlannedOrder extends OrderWithHistory {
-  /** Incremented by every change that its messages show. */
+  /** Incremented by every change that the order's messages show. */
   readonly version: number;
-  /** Places of the order's messages by purpose, including those of this pass. */
+  /** Where the order's messages are, by purpose, including those posted in this pass. */
   readonly posted: ReadonlyMap<string, PostedMessage>;
   readonly send: SendNotification;
 }
@@ -30,12 +30,15 @@ export interface PlannedThread extends PlannedOrder {
   readonly since: Date;
 }
 
-/** If the card is posted by then, no other answer is needed. Slack gives up after 3 s. */
+/** If the card is posted in this time, no other answer is needed. Slack gives up after 3 seconds. */
 const CARD_WITHIN_MS = 1_700;
 /** The first interval between two checks for the card. */
 const CARD_POLL_MS = 100;
 
-/** Waits for an order's card. @returns the answer to send instead; undefined when it is posted in time */
+/**
+ * Waits for the card of an order.
+ * @returns the answer to send instead; undefined if the card was posted in time
+ */
 export async function waitForCard(call: Interaction, order: Order): Promise<Message | undefined> {
   call.acknowledge();
   for (let waitMs = CARD_POLL_MS; ; waitMs *= 2) {

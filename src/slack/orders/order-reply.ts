@@ -9,9 +9,9 @@ import { confirmMessage } from './confirm.view.ts';
 import { waitForCard } from './order-posts.ts';
 import { refusalText } from './refusal.view.ts';
 
-/* Answers a person who requested an order. */
+/* Answers the person who requested an order. */
 
-/** The immediate answer; undefined when the card is enough. */
+/** The immediate answer; undefined if the card is enough. */
 export async function buildOutcomeReply(
   call: Interaction,
   outcome: RetryOutcome,
@@ -25,7 +25,7 @@ export async function buildOutcomeReply(
   return confirmMessage(outcome.order, briefing, impact);
 }
 
-/** At the form's field: it can't be sent at the chosen time. */
+/** The error at the form's field if the order can't be sent at the chosen time. */
 export function timeErrors(outcome: RetryOutcome): { readonly errors: FieldErrors } | undefined {
   const isTimely =
     outcome.kind !== 'refused' ||
@@ -33,7 +33,7 @@ export function timeErrors(outcome: RetryOutcome): { readonly errors: FieldError
   return isTimely ? undefined : { errors: { send_at: refusalText(outcome.refusal) } };
 }
 
-/** Why no order was created. */
+/** Says why no order was created. */
 export async function buildRejection(
   call: Interaction,
   outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,

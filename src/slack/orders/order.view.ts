@@ -4,18 +4,18 @@ import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import {
-  findPendingItems,
   findRetryableItems,
   findUpcomingTime,
+  findWaitingItems,
   getAccountOwner,
   hasRowSecrets,
   type ItemResult,
   isRetryExpired,
+  isWaitingForChosenTime,
   type Order,
   type OrderItem,
   type OrderState,
   readPeriod,
-  waitsForScheduledTime,
 } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { NextStep } from '../../orders/order-task.ts';
@@ -44,7 +44,7 @@ import { findExpiry, formatKind, messageLine } from './answer.view.ts';
 import { recordFindingText } from './record-finding.view.ts';
 import { summaryText } from './summary.view.ts';
 
-/** Follow-up of an accepted asynchronous task. */
+/** The next step after an asynchronous task was accepted. */
 const NEXT_STEPS: Readonly<
   Record<NextStep, (approvedAfterDays: number | undefined, after: (days: number) => string) => string>
 > = {
@@ -56,7 +56,7 @@ const NEXT_STEPS: Readonly<
   no_public_record: () => 'both registrants are notified; the service doesn’t say when it’s done',
 };
 
-/** A state's icon, words after "the order is", and full line. */
+/** For each state: the icon, the words after "the order is", and the whole line. */
 export const STATES: Readonly<
   Record<OrderState, { readonly icon: string; readonly words: string; readonly line: string }>
 > = {
@@ -80,7 +80,7 @@ export function stateIcon(order: Order): string {
   return isPaused(order) ? ':pause_button:' : STATES[order.state].icon;
 }
 
-/** Accepted for later by the service, without a known result. */
+/** The service has accepted the task, but its result isn't known yet. */
 export function isOnlyAccepted({ task, items }: Order, state: OrderState): boolean {
   if (state !== 'SUCCEEDED' || findTask(task).nextStep === undefined) return false;
   return items.some(({ result }) => result?.resolvedBy === undefined);
@@ -101,7 +101,7 @@ export function itemText(order: Order, item: OrderItem): string {
     : ITEM_WORDS[item.state];
 }
 
-/** Follow-up of an accepted item, with its documented deadline. */
+/** The next step after an item was accepted, with its documented deadline. */
 export function nextSteps(order: Order, item: OrderItem): string[] {
   if (item.state !== 'SUCCEEDED' || item.answeredAt === undefined) return [];
   const lock = findTask(order.task).findTransferLock(item.name);
@@ -114,19 +114,19 @@ export function nextSteps(order: Order, item: OrderItem): string[] {
   return dropMissing([step, lock !== undefined && `no transfers until *${after(lock.days)}*`]);
 }
 
-/** A renewed name's new expiry, by the service. */
+/** The new expiry of a renewed name, according to the service. */
 export function findNewExpiry({ task, items }: Order): string[] {
   const [item, ...others] = items;
   const until = task !== 'renew' || others.length > 0 ? undefined : findExpiry(item?.result?.data);
   return until === undefined ? [] : [day(until)];
 }
 
-/** Display form of an item's name; IDNs in both forms. */
+/** The name of an item as it is shown. IDNs are shown in both forms. */
 export function itemName(order: { readonly task: Order['task'] }, name: string): string {
   return findTask(order.task).zoneTask !== undefined ? displayName(name) : name;
 }
 
-/** Short id of an order's plan or statement. */
+/** The short id of an order's plan or statement. */
 export function shortHash({ statementHash }: Order): string {
   return statementHash.slice(0, 8);
 }
@@ -150,18 +150,16 @@ export function usesXml({ task, account, input }: Order): boolean {
 
 export function formatContext(contextNumber: number | undefined): string {
   if (contextNumber === undefined) return 'the application’s own context';
-  return isDemoContext(contextNumber)
-    ? `*DEMO* (context ${contextNumber})`
-    : `*LIVE* (context ${contextNumber})`;
+  return isDemoContext(contextNumber) ? '*DEMO*' : '*LIVE*';
 }
 
 export function formatAccount(order: Order): string {
   if (order.account.isTeamAccount === true)
     return `:busts_in_silhouette: *the team’s account*, ${code(formatAccountName(order.account))}`;
-  return `${code(formatAccountName(order.account))} of ${mention(getAccountOwner(order))}`;
+  return `${code(formatAccountName(order.account))} (${mention(getAccountOwner(order))})`;
 }
 
-/** The event fields that card and thread need. */
+/** The fields of an event that the card and the thread need. */
 export type HistoryEvent<Entry = OrderLogEntry> = Entry extends unknown
   ? Omit<Entry, 'at' | 'version'>
   : never;
@@ -170,22 +168,22 @@ export type HistoryEventOf<Kind extends OrderLogEntry['kind']> = Extract<
   { readonly kind: Kind }
 >;
 
-/** Whether it is still pending after an approval; a paused order waits to resume. */
+/** Whether the order is still pending after an approval. A paused order waits until it is resumed. */
 export function needsMoreApprovals(event: HistoryEvent): boolean {
   return event.state === 'PENDING' || (event.kind === 'approved' && event.waiting !== undefined);
 }
 
-/** Approvals found invalid when they were last counted. */
+/** Approvals that no longer counted when they were last counted. */
 export interface LapsedApprovals {
   readonly userIds: readonly string[];
-  /** Slack didn't return an approver group's members, so this is uncertain. */
+  /** Slack didn't return the members of an approver group, so it isn't certain. */
   readonly isUncertain: boolean;
 }
 
 export interface NotifiedPeople {
-  /** Delivered. */
+  /** The message was delivered. */
   readonly reached: readonly string[];
-  /** Delayed: it is night for them, or Slack is busy. */
+  /** The message is delayed, because it is night for them or Slack is busy. */
   readonly waiting: readonly string[];
 }
 
@@ -215,7 +213,7 @@ export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string 
     : `${whose} ${isOne ? 'approval no longer counts' : 'approvals no longer count'}`;
 }
 
-/** The reason after a colon, for the end of a clause. Empty without one. */
+/** The reason, after a colon, for the end of a clause. Empty without a reason. */
 export function reasonSuffix({ reason, seen }: EventReason): string {
   const response = reason ?? (seen && recordFindingText(seen)) ?? '';
   return response === '' ? '' : `: “${quote(response, 1_000)}”`;
@@ -226,7 +224,7 @@ interface EventReason {
   readonly seen?: RecordFinding | undefined;
 }
 
-/** Mentions of approvers; a long list is cut. */
+/** Mentions of the approvers. A long list is truncated. */
 export function approverList(approvers: readonly string[]): string {
   return approvers.length === 0 ? 'an approver' : joinFirst(approvers.map(mentionApprover), 12);
 }
@@ -239,7 +237,7 @@ const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
   UNKNOWN: 'Unknown',
 };
 
-/** ` for 2 of 3 names` if outcomes differ. */
+/** ` for 2 of 3 names`, if the outcomes differ. */
 export function formatPart({ state, items }: Order): string {
   const alike = items.filter((item) => item.state === state).length;
   return items.length > 1 && alike > 0 && alike < items.length
@@ -247,20 +245,20 @@ export function formatPart({ state, items }: Order): string {
     : '';
 }
 
-/** "Done" and "refused" add nothing to the state and the service's words. */
+/** Whether "done" or "refused" would add nothing to the state and the service's text. */
 function isCompleteSummary(state: OrderItem['state'], result: ItemResult, response: string): boolean {
   if (result.resolvedBy !== undefined) return false;
   return state === 'SUCCEEDED' || (state === 'FAILED' && result.errorKind === 'refused' && response !== '');
 }
 
-/** An answer that arrived after the end. */
+/** An answer that arrived after the end of the order. */
 function formatLate(agrees: boolean, late: NonNullable<ItemResult['late']>): string {
   if (agrees) return 'The service confirmed it later.';
   if (late === 'UNKNOWN') return 'That request got no response, so it may have been carried out.';
   return `The service said later that it ${late === 'SUCCEEDED' ? 'was' : 'wasn’t'} carried out.`;
 }
 
-/** Service messages shown; an answer may contain any number. */
+/** Maximum number of the service's messages that are shown. An answer may contain any number. */
 const MAX_MESSAGES = 5;
 
 function formatSummary({
@@ -274,7 +272,7 @@ function formatSummary({
     : `${ownSentence(summaryText(summary))} Stopped by ${mention(stoppedBy)}.`;
 }
 
-/** The bot's own sentence if "done" isn't enough, then the service's words. */
+/** The bot's own sentence if "done" isn't enough, then the service's text. */
 export function resultText({ state, attempts, result }: OrderItem): string[] {
   if (result === undefined) return [];
   const words = dropMissing([
@@ -293,10 +291,10 @@ export function resultText({ state, attempts, result }: OrderItem): string[] {
   ]);
 }
 
-/** Length of the service's words when several results share a few lines. */
+/** Length of the service's text if several results share a few lines. */
 const RESPONSE_LENGTH = 80;
 
-/** One short line, in the service's words or the bot's, for one or several items. */
+/** One short line for one or more items, in the service's words or the bot's. */
 export function briefResult(item: OrderItem): string {
   const { code: statusCode, text } = item.result ?? {};
   const response = dropMissing([
@@ -308,7 +306,7 @@ export function briefResult(item: OrderItem): string {
     : response;
 }
 
-/** Screen readers also read the order's title. The label starts with the visible text, for voice control. */
+/** Screen readers also read the title of the order. The label starts with the visible text, for voice control. */
 export function orderButton(
   order: Order,
   actionId: string,
@@ -323,45 +321,45 @@ export function receiptButton(order: Order): Button {
   return orderButton(order, 'order_receipt', 'Receipt');
 }
 
-/** Opens everything an order sends, with explanations. */
+/** Opens everything that an order sends, with explanations. */
 export function reviewButton(order: Order, style?: 'primary'): Button {
   return orderButton(order, 'order_look', style === 'primary' ? 'Look at it' : 'Details', style);
 }
 
 /**
- * Approver buttons of a pending order.
- * @param isWhole whether everything that is sent is visible there; else it must be opened and is approved there
+ * The buttons for approvers of a pending order.
+ * @param isFullyShown whether everything that is sent is visible there; if not, it must be opened, and is approved there
  */
-export function decisionButtons(order: Order, isWhole: boolean): Button[] {
+export function decisionButtons(order: Order, isFullyShown: boolean): Button[] {
   if (needsSignatures(order.requirements)) {
-    // The signing page shows all of it.
+    // The signing page shows everything.
     return [
       orderButton(order, 'order_sign', 'Sign', 'primary'),
       orderButton(order, 'order_deny', 'Deny', 'danger'),
     ];
   }
   return [
-    isWhole ? orderButton(order, 'order_approve', 'Approve', 'primary') : reviewButton(order, 'primary'),
+    isFullyShown ? orderButton(order, 'order_approve', 'Approve', 'primary') : reviewButton(order, 'primary'),
     orderButton(order, 'order_deny', 'Deny', 'danger'),
   ];
 }
 
-/** Approve, next to Sign, for people whose approval needs no signature. */
+/** The button to approve, next to Sign, for people whose approval needs no signature. */
 export function clickButton(order: Order): Button | undefined {
   const isMixed = needsSignatures(order.requirements) && acceptsClicks(order.requirements);
   return isMixed ? orderButton(order, 'order_approve', 'Approve') : undefined;
 }
 
-/** Shown while something waits to be sent or retried. */
+/** Shown while something still has to be sent or retried. */
 export function stopButtons(order: Order): Button[] {
   const isRunning = order.state === 'APPROVED' || order.state === 'EXECUTING';
-  if (!isRunning || findPendingItems(order).length === 0) return [];
+  if (!isRunning || findWaitingItems(order).length === 0) return [];
   return [orderButton(order, 'order_stop', 'Stop', 'danger')];
 }
 
 /**
  * Shown if something can be requested again.
- * @param now display time; undefined: ignore time
+ * @param now the current time; undefined: ignore the time
  */
 export function retryButtons(order: Order, now?: Date): Button[] {
   if (order.state !== 'FAILED' || hasRowSecrets(order) || findRetryableItems(order).length === 0) return [];
@@ -376,10 +374,10 @@ export function resolveButtons(order: Order): Button[] {
   ];
 }
 
-/** More unknown outcomes aren't shown. */
+/** Unknown outcomes beyond this number aren't shown. */
 const MAX_SENT_LINES = 20;
 
-/** Send times of requests with unknown outcome, and ids for the service. */
+/** For each unknown outcome, when the request was sent and its ids at the service. */
 export function sentLines(order: Order): string[] {
   const overXml = usesXml(order);
   const unknown = order.items.filter(({ state }) => state === 'UNKNOWN');
@@ -394,7 +392,7 @@ export function sentLines(order: Order): string[] {
   ]);
 }
 
-/** More names than a usual order has. */
+/** More names than an order usually has. */
 const MAX_HINTS = 50;
 
 /** Public records about unknown outcomes, for the person who settles them. */
@@ -416,7 +414,7 @@ export function hintLines(order: Order): string[] {
   ]);
 }
 
-/** Public records, even without findings. */
+/** Public records, even if they show nothing about the outcome. */
 export function recordLines(order: Order): string[] {
   const hints = hintLines(order);
   return hints.length > 0 ? hints : ['I found nothing conclusive in public records.'];
@@ -424,7 +422,7 @@ export function recordLines(order: Order): string[] {
 
 function listState(order: Order): string {
   if (isPaused(order)) return 'paused until someone resumes or stops it';
-  if (waitsForScheduledTime(order)) return 'approved and scheduled';
+  if (isWaitingForChosenTime(order)) return 'approved and scheduled';
   if (order.task === 'mandate' && order.state === 'SUCCEEDED') return stateText(order).toLowerCase();
   return isOnlyAccepted(order, order.state) ? 'accepted' : STATES[order.state].words;
 }

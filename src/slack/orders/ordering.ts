@@ -14,7 +14,7 @@ import { requestedMessage, unsupportedText } from './asking.view.ts';
 import { buildOutcomeReply } from './order-reply.ts';
 import { refusalText } from './refusal.view.ts';
 
-/* Requests orders, or refuses what the account can't do or the policy refuses. */
+/* Requests orders. Refuses them if the account can't do the task or the policy refuses it. */
 
 export interface OrderInput {
   readonly task: OrderTaskName;
@@ -24,11 +24,11 @@ export interface OrderInput {
   readonly ownership?: Ownership;
   /** As typed, in the person's time zone. */
   readonly sendAt?: string | undefined;
-  /** The rows of a file; `input` is then empty. */
+  /** The rows of a file. `input` is then empty. */
   readonly bulk?: BulkRequest;
 }
 
-/** Requests an order for the person of an interaction, with their current account. */
+/** Requests an order for the person of an interaction, with the person's current account. */
 export async function requestFromInteraction(
   call: Interaction,
   { channelId, threadTs }: FormOrigin,
@@ -47,7 +47,7 @@ async function readSendTime({ context, person }: Interaction, text: string | und
   return text === undefined ? undefined : { text, timeZone: await context.directory.findTimeZone(person.id) };
 }
 
-/** Requests the order of a form, which may retry an earlier one. */
+/** Requests the order of a form. It may retry an earlier order. */
 export async function requestFromForm(
   call: Interaction,
   origin: FormOrigin,
@@ -63,7 +63,7 @@ export async function requestFromForm(
   });
 }
 
-/** Why the active account can't do a task, and the alternative; undefined if it can. */
+/** Why the active account can't do a task, and what to do instead; undefined if it can. */
 export async function checkAccount(
   call: Interaction,
   task: OrderTaskName,
@@ -76,9 +76,9 @@ export async function checkAccount(
 }
 
 /**
- * Checks the policy as soon as the single name is known, before the person types an auth code. Of several names some
- * may be allowed, so the form opens and its submission is decided.
- * @param input as typed; form fields may be missing
+ * Checks the policy as soon as the only name is known, before the person types an auth code. If there are several
+ * names, some may be allowed, so the form opens and the policy is checked on submission.
+ * @param input as typed; fields of the form may be missing
  */
 export async function checkPolicy(
   call: Interaction,

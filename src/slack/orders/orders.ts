@@ -30,7 +30,7 @@ import {
 } from './order-list.view.ts';
 import { orderHistory } from './thread.view.ts';
 
-/* Lists of orders, and single orders with history. */
+/* Lists of orders, and single orders with their history. */
 
 async function runOrders(call: CommandCall): Promise<void> {
   const [word = '', ...more] = call.words;
@@ -47,7 +47,7 @@ async function ordersPage(call: Interaction, { of, offset }: PageRequest): Promi
     : ordersMessage(title, slicePage(sortScheduledFirst(found), offset, ORDERS_SHOWN), of);
 }
 
-/** More than anyone pages through. */
+/** Nobody pages through more than this. */
 const MAX_LISTED = 1_000;
 
 function orderFilter(
@@ -74,7 +74,7 @@ function orderFilter(
   }
 }
 
-/** For admins, who may not see the card. */
+/** For admins, who may not be able to see the card. */
 function emergencyButtons(
   { context, person }: CommandCall,
   order: Order,
@@ -90,7 +90,7 @@ async function runOrder(call: CommandCall): Promise<void> {
   if (order === undefined) return call.respond(noSuchOrderText(id));
   const briefing = await loadBriefing(call.context, order);
   const card = orderCard(order, briefing);
-  // The bot finds cards by their row's id; this reply isn't one.
+  // The bot finds cards by the id of their row, and this reply isn't a card.
   const shown = card.blocks.map((block) =>
     parseCardBlockId(block.block_id ?? '') === undefined
       ? block
@@ -100,7 +100,7 @@ async function runOrder(call: CommandCall): Promise<void> {
     message(card.text, [
       ...shown,
       ...facts(explainingFacts(order, briefing)),
-      // For thousands of rows, the thread's file has the answers.
+      // If there are thousands of rows, the answers are in the file in the thread.
       ...(order.bulk === undefined ? lines(answerSections(order, (name) => itemName(order, name))) : []),
       ...actions(
         `data_${order.id}`,
@@ -130,7 +130,7 @@ export const orders = {
       run: runOrder,
     },
   ],
-  actions: pageActions('orders', async (call: ActionCall, turned) =>
-    call.respond(await ordersPage(call, turned), { replace: true }),
+  actions: pageActions('orders', async (call: ActionCall, request) =>
+    call.respond(await ordersPage(call, request), { replace: true }),
   ),
 } as const satisfies Feature;

@@ -1,9 +1,9 @@
 import type { RecordFinding } from '../../orders/record-finding.ts';
 import { day, joinFirst } from '../kit/mrkdwn.ts';
 
-/* Public record findings about a request. */
+/* Describes the public records about a request. */
 
-/** Not escaped yet. */
+/** The caller must escape the text. */
 export function recordFindingText(finding: RecordFinding): string {
   const isOverHttp = 'overHttp' in finding && finding.overHttp === true;
   return `${findingText(finding)}${isOverHttp ? ' The record came over plain HTTP.' : ''}`;
@@ -59,7 +59,7 @@ const OTHER_CAUSES = {
   transfer: 'The registrar may have changed too, and a transfer also changes the date.',
 } as const;
 
-/** UTC day of a registry's time. */
+/** The day, in UTC, of a time from a registry. */
 function formatDay(moment: string): string {
   return day(new Date(moment));
 }

@@ -7,30 +7,30 @@ import {
   type FieldDisplay,
   type FormValues,
   field,
-  typedField,
+  textField,
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { createRefreshAction } from '../refresh-form.ts';
 import { orderForm, pick } from './order-form.ts';
 
-const SOURCE = typedField('Source', {
+const SOURCE = textField('Source', {
   placeholder: 'www.cafe.rest',
   hint: 'The source of an existing redirect. It keeps its source and type. I remove a leading http:// and send a path unchanged.',
-  isNeeded: true,
+  isRequired: true,
 });
 const TARGET: FieldDisplay = {
   label: 'Target',
   kind: 'text',
   placeholder: 'https://www.example.com/menu',
   hint: 'A web address or a host name.',
-  isNeeded: true,
+  isRequired: true,
 };
 
-/** The choice sets the interface, and so the fields. */
-const CHOSEN = { dispatches: true, isNeeded: true };
+/** The choice determines the interface, and with it the fields. */
+const CHOSEN = { dispatches: true, isRequired: true };
 
-/** All documented types and modes per interface (service API, Redirect). */
+/** All types and modes that each interface documents (service API, Redirect). */
 function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
   const shared = z.object({
     source: SOURCE,
@@ -64,13 +64,13 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
   });
   return xml
     ? shared.extend({
-        title: typedField('Title'),
-        backup: typedField('Backup target'),
+        title: textField('Title'),
+        backup: textField('Backup target'),
       })
     : shared;
 }
 
-/** Title and backup belong to one redirect; targets are often reused. */
+/** Title and backup belong to a single redirect, but targets are often reused. */
 function reuseRedirect(last: FormValues, given: FormValues): FormValues {
   const same = given['source'] === undefined || given['source'] === last['source'];
   return pick(last, ...(same ? ['source', 'title', 'backup'] : []), 'target', 'type', 'mode');

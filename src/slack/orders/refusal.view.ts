@@ -9,7 +9,7 @@ import { overBudgetText } from '../money/budget.view.ts';
 import { STATES } from './order.view.ts';
 import { summaryText } from './summary.view.ts';
 
-/* Why a request is refused, and what to do instead. */
+/* Says why a request is refused, and what to do instead. */
 
 /** Follows "It cannot be". */
 const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
@@ -73,7 +73,7 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   end_mandate: 'Only its requester or an approver can end a mandate. Ask one of them.',
 };
 
-/** Precedes the allowed people's names if a policy rule names them. */
+/** Comes before the names of the people who are allowed to, if a policy rule names them. */
 const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
   approve: 'You can’t approve this. The policy’s approvers:',
   ask: 'Only its approvers can ask a question here. The policy’s approvers:',
@@ -90,7 +90,7 @@ const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
 const NOT_THE_REQUESTER = {
   cancel: 'Only the requester can cancel this. An approver can deny it.',
   confirm: 'Only the requester can confirm this.',
-  reveal: 'Only the requester can see this. Request your own with `/domain`.',
+  reveal: 'Only the requester can see this. If you need it, make your own request with `/domain`.',
 };
 
 const NOT_AN_ADMIN = {
@@ -99,13 +99,13 @@ const NOT_AN_ADMIN = {
 };
 
 const PLAIN = {
-  signature_needed: 'The policy requires a signature. Press *Sign*.',
+  signature_needed: 'The policy requires a signature. Click *Sign*.',
   not_signed: 'A required signature is missing or no longer valid, so nothing was sent. See its thread.',
   log_differs: 'The log contradicts this order, so nothing was sent. See its thread.',
   no_such_order: 'This order doesn’t exist. `/domain orders` lists the latest.',
   not_due: 'There’s nothing to do right now. See its thread.',
-  draft_forgotten: 'It wasn’t confirmed in time and was dropped. Request it again if you still need it.',
-  time_is_over: 'It has expired. Request it again if you still need it.',
+  draft_forgotten: 'This wasn’t confirmed in time and was dropped. Request it again if you still need it.',
+  time_is_over: 'This has expired. Request it again if you still need it.',
   stand_in_not_needed:
     'The approval you could give as a stand-in was already given. It needs another approver.',
   approved_already: 'You already approved this. It needs another approver.',
@@ -130,15 +130,15 @@ const PLAIN = {
   nothing_to_undo: 'There’s nothing to undo: no nameservers changed. `/domain nameservers` sets others.',
   undo_unknown:
     'The previous nameservers are unknown, so I can’t restore them. Set them with `/domain nameservers`.',
-  stop_unapproved: 'It isn’t approved yet. The requester can cancel it, an approver can deny it.',
+  stop_unapproved: 'This order isn’t approved yet. The requester can cancel it, or an approver can deny it.',
   not_in_force: 'This mandate isn’t in force. `/domain mandates` lists those that are.',
-  not_paused: 'It isn’t paused. See its thread.',
+  not_paused: 'This order isn’t paused. See its thread.',
   retry_bulk:
     'The auth codes of its file weren’t kept. Take the failed rows from its result file, add their auth codes, and use `/domain bulk transfer`.',
-  sent_already: 'Its request is being sent and can’t be stopped. The result appears in its thread.',
-  outcome_known: 'Its outcome is known, so there’s nothing to mark. See its thread.',
+  sent_already: 'This request is already being sent and can’t be stopped. The result appears in its thread.',
+  outcome_known: 'This order’s outcome is known, so there’s nothing to mark. See its thread.',
   nothing_to_reveal: 'This order has nothing to show. Request it again with `/domain`.',
-  reveal_over: 'It was already shown, or an hour has passed. Request it again.',
+  reveal_over: 'This was already shown, or an hour has passed. Request it again.',
   reveal_key_missing:
     'An encryption key is missing, so I can’t show this yet. It’s kept for an hour: try again in a few minutes. Your operator can find the missing key’s ID in the log.',
   reveal_unopened:
@@ -159,7 +159,7 @@ const SCHEDULE_ISSUES: Readonly<Record<ScheduleIssue, string>> = {
 export function refusalText(refusal: Refusal): string {
   switch (refusal.code) {
     case 'wrong_state':
-      return `It can’t be ${PARTICIPLES[refusal.wanted]}: the order is ${STATES[refusal.state].words}. ${NEXT_STEPS[refusal.state]}`;
+      return `This can’t be ${PARTICIPLES[refusal.wanted]}: the order is ${STATES[refusal.state].words}. ${NEXT_STEPS[refusal.state]}`;
     case 'open_already':
       return `Another order for this is already open: \`${refusal.orderId}\`. See it with \`/domain order ${refusal.orderId}\`.`;
     case 'own_order':
@@ -191,19 +191,19 @@ export function refusalText(refusal: Refusal): string {
     case 'over_budget':
       return `${overBudgetText(refusal.over)} An admin also has to approve it.`;
     case 'excess_unseen':
-      return `${overBudgetText(refusal.over)} The card didn’t say so when you pressed the button; it will in a moment. Check it, and approve again if it’s still right.`;
+      return `${overBudgetText(refusal.over)} The card didn’t say so when you clicked the button; it will in a moment. Check it, and approve again if it’s still right.`;
     case 'approvals_missing':
-      return `It can’t resume with its current approvals: it now also needs ${missingLines(refusal).join('; ')}. Approvers press *Continue* too.`;
+      return `This order can’t resume with its current approvals: it now also needs ${missingLines(refusal).join('; ')}. Approvers also have to click *Resume*.`;
     case 'not_failed':
       return `Only failed orders can be retried; this one is ${STATES[refusal.state].words}. Request it again with \`/domain\`.`;
     case 'retry_over':
-      return `It ended more than ${refusal.days} days ago, so it can’t be retried. Request it again with \`/domain\`.`;
+      return `This ended more than ${refusal.days} days ago, so it can’t be retried. Request it again with \`/domain\`.`;
     case 'undo_over':
-      return `It was done more than ${refusal.hours} hours ago, so it can’t be undone here. Use \`/domain nameservers\`.`;
+      return `This was done more than ${refusal.hours} hours ago, so it can’t be undone here. Use \`/domain nameservers\`.`;
     case 'secret_input_of':
-      return `Its secret wasn’t kept. Only its requester, <@${refusal.ownerId}>, can retry and enter it again.`;
+      return `This order’s secret wasn’t kept. Only the requester, <@${refusal.ownerId}>, can retry and enter it again.`;
     case 'secret_answer_of':
-      return `Its result is a secret of <@${refusal.ownerId}>, so only they can retry. Request your own with \`/domain\`.`;
+      return `This order’s result is a secret of <@${refusal.ownerId}>, so only they can retry. If you need it, make your own request with \`/domain\`.`;
     case 'send_at':
       return SCHEDULE_ISSUES[refusal.issue];
     case 'send_at_after_expiry':

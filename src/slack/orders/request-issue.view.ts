@@ -1,6 +1,6 @@
 import type { PlainRequestIssue, RequestIssue } from '../../service/request-issue.ts';
 
-/* Why a request can't be sent, with a remedy. Plain text. */
+/* Says why a request can't be sent, and what to do. Plain text. */
 
 const PLAIN: Readonly<Record<PlainRequestIssue, string>> = {
   credential_with_control_characters:
@@ -8,7 +8,7 @@ const PLAIN: Readonly<Record<PlainRequestIssue, string>> = {
   credential_not_unicode: 'The user name or password contains an incomplete character. Enter both again.',
   other_interface_needed: 'This isn’t documented for the chosen interface. Use the other one.',
   json_takes_no_two_factor:
-    'This is documented for the JSON interface only, which has no two-factor sign-in. Link an account with a password or a trusted application.',
+    'This request is documented only for the JSON interface, which doesn’t support two-factor sign-in. Link an account with a password or a trusted application.',
   not_sendable: 'The service’s interface doesn’t accept this. Tell your operator.',
   shared_secret_empty: 'The shared secret is empty. Link the account again with its shared secret.',
   shared_secret_not_base32: 'The shared secret isn’t base32 (letters A–Z, digits 2–7). Copy it again.',

@@ -3,19 +3,22 @@ import { displayName } from '../../zones/names.ts';
 import type { FormFeature, SubmissionCall, SubmissionResult } from '../feature.ts';
 import type { MenuOption } from '../kit/blocks.ts';
 import {
+  CHOICES,
   type Form,
   type FormOrigin,
   type FormValues,
   field,
   formView,
-  PICKED,
   readForm,
   splitLines,
   toFields,
 } from '../kit/form.ts';
 import { renderForm } from '../open-form.ts';
 
-/* Shortcuts: the task forms for the names of any message, with the card in its thread; and forms without a message. */
+/*
+ * Shortcuts: the forms of tasks for the names in a message, with the card in its thread, and the same forms without a
+ * message.
+ */
 
 const menuFields = z.object({
   task: field({ label: 'Task', kind: 'choice' }, z.string('Choose a task.')),
@@ -25,7 +28,7 @@ const menuFields = z.object({
       kind: 'picks',
       hint: 'The form opens with the selected names.',
     },
-    PICKED,
+    CHOICES,
   ),
   // The global shortcut has no channel, so the person picks one.
   channel: field(
@@ -85,8 +88,8 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
 }
 
 /**
- * Selected names for a form's name field.
- * @returns undefined if it takes fewer
+ * The selected names, for the name field of a form.
+ * @returns undefined if the field takes fewer names
  */
 function nameValues({ form }: FormFeature, names: readonly string[]): FormValues | undefined {
   const [name] = names;

@@ -2,43 +2,43 @@ import { z } from 'zod';
 import { findTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
-import { type FormValues, TYPED_LINES, typedField } from '../kit/form.ts';
+import { type FormValues, textField, UNCHECKED_LINES } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { noContactIdText } from './asking.view.ts';
 import { orderForm } from './order-form.ts';
 
-/** Only the JSON interface documents a person's names (service API, SSL contact). */
-const PERSON = { fname: typedField('First name'), lname: typedField('Last name') };
+/** Only the JSON interface documents the names of a person (service API, SSL contact). */
+const PERSON = { fname: textField('First name'), lname: textField('Last name') };
 
-/** XML takes the address as one text. Line joining and the id's place aren't documented. */
+/** XML takes the address as one text. How lines are joined and where the id goes isn't documented. */
 function buildFields({ json }: AvailableInterfaces): z.ZodObject {
   return z.object({
-    id: typedField('SSL contact ID', {
+    id: textField('SSL contact ID', {
       hint: `Empty fields aren’t sent. The service’s documentation doesn’t say whether it then keeps the old values${json ? '' : ', or where the ID goes in XML. I send the ID first'}.`,
-      isNeeded: true,
+      isRequired: true,
     }),
     ...(json ? PERSON : {}),
-    title: typedField('Title'),
-    organization: typedField('Organization'),
-    address: typedField(
+    title: textField('Title'),
+    organization: textField('Organization'),
+    address: textField(
       'Address',
       {
         kind: 'lines',
         hint: `Street and number, one per line.${json ? '' : ' In XML, I join the lines with commas, because the format isn’t documented.'}`,
       },
-      TYPED_LINES,
+      UNCHECKED_LINES,
     ),
-    pcode: typedField('Postal code'),
-    city: typedField('City'),
-    country: typedField('Country', { placeholder: 'DE' }),
-    state: typedField('State'),
-    phone: typedField('Phone', { placeholder: '+49-30-5550100' }),
-    fax: typedField('Fax'),
-    email: typedField('Email', { kind: 'email' }),
+    pcode: textField('Postal code'),
+    city: textField('City'),
+    country: textField('Country', { placeholder: 'DE' }),
+    state: textField('State'),
+    phone: textField('Phone', { placeholder: '+49-30-5550100' }),
+    fax: textField('Fax'),
+    email: textField('Email', { kind: 'email' }),
   });
 }
 
-/** Reuses the last values only for the same contact; another id is another person. */
+/** Reuses the last values only for the same contact, because another id is another person. */
 function reuseContact(last: FormValues, given: FormValues): FormValues {
   return given['id'] === undefined || given['id'] === last['id'] ? last : {};
 }

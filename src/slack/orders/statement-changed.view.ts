@@ -22,7 +22,7 @@ export function findChangedStatement({ items }: Order): readonly StatementPart[]
   return undefined;
 }
 
-/** To an admin: an order differs from what was requested and approved. */
+/** Tells an admin that an order differs from what was requested and approved. */
 export function statementChangedNotice(order: Order, parts: readonly StatementPart[]): Message {
   const what =
     parts.length === 0

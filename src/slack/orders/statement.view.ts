@@ -1,14 +1,22 @@
 import type { SectionBlock } from '@slack/types';
 import { findUpcomingTime, isReopened, type Order } from '../../orders/order.ts';
-import type { StatedObject, StatedValue, Statement, StatementItem } from '../../orders/statement-shape.ts';
+import type {
+  Statement,
+  StatementItem,
+  StatementObject,
+  StatementValue,
+} from '../../orders/statement-shape.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { displayName } from '../../zones/names.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { type AnyBlock, count, escapeText, moment, section, visibleText, wholeLines } from '../kit/blocks.ts';
 
-/* An order's statement: every value exactly, with its label. The only source of displayed order content. */
+/*
+ * The statement of an order: every value exactly as it is sent, with its label. The content of an order is shown only
+ * from here.
+ */
 
-/** Field labels by path. Unlisted fields are shown by name. */
+/** Labels of fields, by path. A field that isn't listed is shown with its name. */
 const LABELS: Readonly<Record<string, string>> = {
   name: 'Name',
   source: 'Source',
@@ -19,7 +27,7 @@ const LABELS: Readonly<Record<string, string>> = {
   'techc.id': 'Tech contact',
   'nameServers.name': 'Nameservers',
   auth: 'Auth code',
-  confirmOrder: 'Order confirmed',
+  confirmOrder: 'Sent as confirmed',
   target: 'Target',
   type: 'Type',
   mode: 'Mode',
@@ -55,20 +63,20 @@ const LABELS: Readonly<Record<string, string>> = {
   'parent.lock': 'Parent user’s lock',
   'owner.user': 'Parent user',
   'owner.context': 'Parent user’s context',
-  max_price: 'Per name/year',
-  max_total: 'Total',
-  span: 'Per',
+  max_price: 'Max per name/year',
+  max_total: 'Max total',
+  span: 'Resets',
   until: 'Until',
   notice: 'Renews',
 };
 
-/** Fields with the item's name, which is shown above. */
+/** Fields that contain the name of the item, which is shown above. */
 const NAME_FIELDS: ReadonlySet<string> = new Set(['name', 'source', 'id', 'user']);
 
-/** A value and its path; list positions have none. */
+/** A value and its path. Positions in a list aren't part of the path. */
 type Leaf = readonly [path: string, value: string | number | boolean | { readonly secret: string }];
 
-function listLeaves(value: StatedValue, path = ''): Leaf[] {
+function listLeaves(value: StatementValue, path = ''): Leaf[] {
   if (typeof value !== 'object') return [[path, value]];
   if (isList(value)) return value.flatMap((each) => listLeaves(each, path));
   const { secret, ...others } = value;
@@ -78,11 +86,11 @@ function listLeaves(value: StatedValue, path = ''): Leaf[] {
   );
 }
 
-function isList(value: readonly StatedValue[] | StatedObject): value is readonly StatedValue[] {
+function isList(value: readonly StatementValue[] | StatementObject): value is readonly StatementValue[] {
   return Array.isArray(value);
 }
 
-/** A request's values. In XML, they are inside one element named after the task. */
+/** The values of a request. In XML, they are inside one element, which is named after the task. */
 function requestLeaves({ request }: StatementItem): Leaf[] {
   if (request.interface === 'none') return listLeaves(request.terms);
   if (request.interface === 'json') return request.body === undefined ? [] : listLeaves(request.body);
@@ -91,7 +99,7 @@ function requestLeaves({ request }: StatementItem): Leaf[] {
   );
 }
 
-/** Shows invisible and bidi control characters by code point. Plain text. */
+/** Shows the code points of invisible characters and bidi controls. Plain text. */
 function revealInvisible(text: string): string {
   return text.replace(
     /[\p{Cf}\p{Cc}]/gu,
@@ -99,7 +107,7 @@ function revealInvisible(text: string): string {
   );
 }
 
-/** Foreign text as mrkdwn with every character visible: no emoji or quotes. */
+/** Text from outside as mrkdwn with every character visible, without emoji or quotes. */
 function exactText(text: string): string {
   return escapeText(revealInvisible(text))
     .replace(/:(?=[\w'+-]+:)/g, ':\u2060')
@@ -113,8 +121,8 @@ interface StatementField {
 }
 
 /**
- * A request's fields besides its name.
- * @param secretText replaces a secret
+ * The fields of a request, except its name.
+ * @param secretText shown instead of a secret
  */
 export function listFields(
   item: StatementItem,
@@ -128,7 +136,7 @@ export function listFields(
   return [...found].map(([path, values]) => ({ path, label: LABELS[path] ?? path, values }));
 }
 
-/** As labels and mrkdwn values, several values one per line. */
+/** Labels with mrkdwn values. If there are several values, one per line. */
 function itemFacts(item: StatementItem): (readonly [string, string])[] {
   return readableFields(item).map((field) => [
     exactText(field.label),
@@ -136,13 +144,13 @@ function itemFacts(item: StatementItem): (readonly [string, string])[] {
   ]);
 }
 
-/** Display texts of values, by path. */
+/** Texts for values, by path. */
 const WORDS: Readonly<Record<string, (value: string) => string>> = {
   period: (years) => count(Number(years), 'year'),
   confirmOrder: (isConfirmed) => (isConfirmed === 'true' ? 'yes' : 'no'),
-  span: (span) => `calendar ${span}`,
+  span: (span) => (span === 'year' ? 'each year' : 'each month'),
   until: (day) => formatDay(day),
-  notice: (days) => `${days} days before expiry`,
+  notice: (days) => `${days} days early`,
 };
 
 export function readableFields(item: StatementItem): readonly StatementField[] {
@@ -169,7 +177,7 @@ function timeFacts(statement: Pick<Statement, 'notBefore'>, order: Order): (read
   return [[findUpcomingTime(order) === undefined ? 'Scheduled for' : 'Will be sent', time]];
 }
 
-/** The request's facts; for several requests, those they share. */
+/** The facts of a request. If there are several requests, the facts that they share. */
 export function commonFacts(statement: Statement | undefined, order: Order): (readonly [string, string])[] {
   if (statement === undefined) return [['What will be sent', UNREADABLE]];
   const { task, items } = statement;
@@ -187,12 +195,12 @@ export function isOverXml(statement: Pick<Statement, 'items'> | undefined): bool
   return statement?.items.some(({ request }) => request.interface === 'xml') ?? false;
 }
 
-/** Display form of a request's name; IDNs in both forms. Plain text. */
+/** The name of a request as it is shown. IDNs are shown in both forms. Plain text. */
 function formatItemName({ task }: Statement, { name }: StatementItem): string {
   return findTask(task).zoneTask !== undefined ? displayName(name) : name;
 }
 
-/** Names and shared facts, mrkdwn, for a list of orders. */
+/** Names and shared facts for a list of orders, as mrkdwn. */
 export function briefText(statement: Statement, order: Order): string {
   const { items } = statement;
   const names = items.map((item) => exactText(formatItemName(statement, item))).join(', ');
@@ -202,7 +210,7 @@ export function briefText(statement: Statement, order: Order): string {
   ].join(' · ');
 }
 
-/** Whether blocks show every name and value of a statement, uncut. */
+/** Whether blocks show every name and value of a statement without truncation. */
 export function showAll(blocks: readonly AnyBlock[], statement: Statement | undefined): boolean {
   if (statement === undefined) return false;
   const shown = visibleText(blocks);
@@ -227,7 +235,7 @@ function itemText(statement: Statement, item: StatementItem): string {
   ].join('\n');
 }
 
-/** A request's route, or its XML task code. */
+/** The route of a request, or its XML task code. */
 function addressText({ request }: StatementItem): string {
   if (request.interface === 'none') return 'Nothing will be sent for it';
   if (request.interface === 'xml') return `Task ${exactText(request.code)}`;
@@ -256,8 +264,8 @@ function headText({ account, service, replyTo, ...statement }: Statement, order:
 const PAGE_LENGTH = 12_000;
 
 /**
- * The full statement, one list of blocks per page.
- * @param also appended, mrkdwn
+ * The whole statement, with one list of blocks per page.
+ * @param also appended, as mrkdwn
  */
 export function statementPages(
   statement: Statement | undefined,

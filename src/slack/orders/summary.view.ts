@@ -58,7 +58,7 @@ const PLAIN: Readonly<Record<PlainCode, string>> = {
   unclear_answer: 'The service responded, but not clearly whether it was carried out.',
 };
 
-/** One line about an unknown outcome; undefined if it needs more. */
+/** One line about an unknown outcome; undefined if one line isn't enough. */
 export function unknownOutcomeText({ code }: ItemSummary): string | undefined {
   switch (code) {
     case 'no_answer_known':
@@ -77,7 +77,7 @@ function refusingRules(rules: Extract<PlainSummary, { code: 'policy_refuses' }>[
   return rules.map((rule) => (rule.kind === 'rule' ? `rule “${rule.name}”` : 'the settings')).join(', ');
 }
 
-/** An item's result, or why it was stopped. Not escaped yet. */
+/** The result of an item, or why it was stopped. The caller must escape it. */
 export function summaryText(summary: ItemSummary): string {
   switch (summary.code) {
     case 'mandate_held':
@@ -126,7 +126,7 @@ const RETRY_REASONS: Readonly<Record<RetryReason, string>> = {
   token_used: 'The current one-time token is already used.',
 };
 
-/** Why a scheduled order needs approval again. */
+/** Says why a scheduled order needs approval again. */
 const REOPEN_REASONS: Readonly<Record<ReopenReason, string>> = {
   late: 'it couldn’t be sent in time',
   price: 'the price changed',

@@ -1,6 +1,6 @@
 import type { TaskNote } from '../../zones/zone-tasks.ts';
 
-/* Notes to read before agreeing to a task, for cards and confirmations. Plain text. */
+/* Notes that people should read before they agree to a task, for cards and confirmations. Plain text. */
 
 export function formatTaskNote(note: TaskNote): string {
   switch (note.code) {
@@ -23,9 +23,9 @@ export function formatTaskNote(note: TaskNote): string {
     case 'period_taken_for_years':
       return 'The service’s documentation doesn’t name the period’s unit, so I assume years.';
     case 'website_and_mail_stop':
-      return 'The name’s website and email stop working.';
+      return 'The name’s website and mail will stop working.';
     case 'replaces_nameservers':
-      return 'This probably replaces all nameservers. A wrong one stops website and mail.';
+      return 'This probably replaces all nameservers. A mistake takes down the website and mail.';
     case 'auth_code_gives_name_away':
       return 'Anyone with the auth code can transfer the name away.';
     case 'new_owner_not_sent':

@@ -68,9 +68,9 @@ import {
 import { recordFindingText } from './record-finding.view.ts';
 import { reopenReasonText, retryReasonText, summaryText, unknownOutcomeText } from './summary.view.ts';
 
-/* Replies in an order's thread, and its history. */
+/* Replies in the thread of an order, and the order's history. */
 
-/** Thread reply to an event; undefined if the card suffices. */
+/** The reply to an event; undefined if the card is enough. */
 export function orderReply(
   order: Order,
   event: HistoryEvent,
@@ -136,17 +136,17 @@ function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' |
   if (event.kind === 'cancelled')
     return reply(order, STATES.CANCELLED.icon, `${mention(requesterId)} canceled it. Nothing was sent.`);
   if (event.kind === 'denied') {
-    const said = `${mention(event.actor)} denied it${reasonSuffix(event)}. Nothing was sent.`;
-    return reply(order, STATES.DENIED.icon, said, requesterId);
+    const replyText = `${mention(event.actor)} denied it${reasonSuffix(event)}. Nothing was sent.`;
+    return reply(order, STATES.DENIED.icon, replyText, requesterId);
   }
-  const said =
+  const replyText =
     event.state === 'EXPIRED'
       ? 'no one approved it in time. Nothing was sent. Request it again if you still need it.'
       : 'it wasn’t resumed in time. The rest won’t be sent.';
-  return reply(order, STATES.EXPIRED.icon, said, requesterId);
+  return reply(order, STATES.EXPIRED.icon, replyText, requesterId);
 }
 
-/** Lock screens show a reply without its thread, so its text starts with the order. */
+/** Lock screens show a reply without its thread, so the reply starts with the order. */
 export function startWithTitle(order: Order, { text, blocks }: Message): Message {
   const titles = (['to do', 'done'] as const).map((tense) => plain(escapeText(orderTitle(order, tense))));
   const isNamed = [...titles, ...order.items.map(({ name }) => itemName(order, name))].some((name) =>
@@ -156,17 +156,17 @@ export function startWithTitle(order: Order, { text, blocks }: Message): Message
 }
 
 /**
- * A sentence that starts with the order, because a lock screen shows little more.
+ * A sentence that starts with the order, because lock screens show little more.
  * @param to recipient
  */
-function reply(order: Order, icon: string, said: string, to?: string): Message {
+function reply(order: Order, icon: string, replyText: string, to?: string): Message {
   const notified = to === undefined ? '' : `${mention(to)}: `;
-  return textMessage(`${icon} ${notified}*${escapeText(orderTitle(order))}*: ${said}`);
+  return textMessage(`${icon} ${notified}*${escapeText(orderTitle(order))}*: ${replyText}`);
 }
 
 const SYSTEM = 'system';
 
-/** Notifies the account's owner that another person retried. */
+/** Tells the owner of the account that another person has retried the order. */
 function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   const owner = getAccountOwner(order);
   if (order.retryOf === undefined || owner === order.requesterId) return undefined;
@@ -178,18 +178,19 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   return reply(
     order,
     ':repeat:',
-    `${mention(order.requesterId)} retried order ${code(order.retryOf)}, which failed, with ${whose} account ${code(formatAccountName(order.account))}. The new order is ${code(order.id)}. ${next}`,
+    `${mention(order.requesterId)} retried the failed order ${code(order.retryOf)} with ${whose} account ${code(formatAccountName(order.account))}. The new order is ${code(order.id)}. ${next}`,
     owner,
   );
 }
 
-/** Part of an order is no longer sent. If that ends the order, the final reply reports it. */
+/** Part of an order won't be sent. If that ends the order, the final reply reports it. */
 function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message | undefined {
   if (ENDED_BY_ITEMS.has(event.state)) return undefined;
   const { names } = event;
   const which = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
   const by = `${mention(event.actor)} stopped it.`;
-  const createReply = (said: string) => reply(order, STATES.CANCELLED.icon, said, order.requesterId);
+  const createReply = (replyText: string) =>
+    reply(order, STATES.CANCELLED.icon, replyText, order.requesterId);
   if (event.state === 'CANCELLED' && event.actor === SYSTEM)
     return createReply(ownSentence(summaryText(event.summary)));
   if (event.state === 'CANCELLED')
@@ -205,24 +206,24 @@ function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message |
   );
 }
 
-/** States derived from items: the final reply lists each result. */
+/** States that follow from the items. The final reply lists each result. */
 const ENDED_BY_ITEMS: ReadonlySet<Order['state']> = new Set(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
 
 function formatNames(order: Order, names: readonly string[]): string {
   return truncateMarkup(names.map((name) => `*${escapeText(itemName(order, name))}*`).join(', '), 1_000);
 }
 
-/** An approver's question. The requester answers in the thread. */
+/** A question from an approver. The requester answers in the thread. */
 function askedReply(order: Order, event: HistoryEventOf<'asked'>): Message {
   return reply(
     order,
     ':speech_balloon:',
-    `${mention(event.actor)} asks “${quote(event.question, 2_000)}” ${order.isPrivate ? `Send ${mention(event.actor)} a direct message` : 'Answer here'}. The deadline starts over.`,
+    `${mention(event.actor)} asks: “${quote(event.question, 2_000)}” ${order.isPrivate ? `Send ${mention(event.actor)} a direct message` : 'Reply here'}. The approval deadline was reset.`,
     order.requesterId,
   );
 }
 
-/** Escalates to others after a long wait. */
+/** Escalates to other people after a long wait. */
 function escalatedReply(
   order: Order,
   { to, toAdmins }: HistoryEventOf<'escalated'>,
@@ -240,7 +241,7 @@ function escalatedReply(
   );
 }
 
-/** The card names approvers, but not their comment or what they couldn't see. */
+/** The card names the approvers, but has neither their comments nor what they couldn't see. */
 function lastApprovalReply(event: HistoryEventOf<'approved'>): Message | undefined {
   const unseen = unknownImpactText(event);
   return reasonSuffix(event) === '' && unseen === ''
@@ -259,7 +260,7 @@ function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message
   const progress = findLastProgress([event]);
   const given = findValidApprovers([event]).length;
   const missing = Math.max((progress?.requirements[0]?.needed ?? order.approvalsRequired) - given, 1);
-  const why = lapsed.isUncertain ? 'press *Approve* again in a minute' : 'only current approvers count';
+  const why = lapsed.isUncertain ? 'click *Approve* again in a minute' : 'only current approvers count';
   const gone = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${why}.`;
   const more =
     progress !== undefined && hasPolicyRule(progress.requirements)
@@ -288,7 +289,7 @@ function resolvedReply(
   );
 }
 
-/** Possibly only some of several names. */
+/** May be about only some of several names. */
 function resolvedTitle(order: Order, { ctids }: HistoryEventOf<'resolved'>): string {
   const settled = order.items.filter(({ ctid }) => ctids.includes(ctid));
   const title = `*${escapeText(orderTitle(order))}*`;
@@ -300,7 +301,7 @@ function resolvedTitle(order: Order, { ctids }: HistoryEventOf<'resolved'>): str
   return `${names} (${escapeText(orderTitle(order))})`;
 }
 
-/** The registry shows the result of an accepted task. */
+/** The registry shows the result of a task that was accepted. */
 function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'shown'>): Message {
   const shown = escapeText(itemName(order, name));
   return reply(
@@ -311,15 +312,15 @@ function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'shown'>)
   );
 }
 
-/** The registry shows that a task accepted long ago isn't done. */
+/** The registry shows that a task wasn't carried out, although it was accepted long ago. */
 function overdueReply(order: Order, about: HistoryEventOf<'overdue'>): Message {
   const name = escapeText(itemName(order, about.name));
-  const since = `${count(about.days, 'day')} after the service accepted this`;
-  const said =
+  const since = `${count(about.days, 'day')} after the service accepted the ${order.task}`;
+  const replyText =
     order.task === 'restore'
-      ? `the registry still shows ${name} as deleted, ${since}. Ask the service about it: the name is lost when its redemption period ends.`
-      : `the registry doesn’t show the transfer of ${name}, ${since}. Ask the service about it; the losing registrar may have refused.`;
-  return reply(order, ':warning:', said, order.requesterId);
+      ? `the registry still shows ${name} as deleted, ${since}. Contact the service now: the name will be lost when its redemption period ends.`
+      : `the registry doesn’t show the transfer of ${name}, ${since}. Contact the service; the losing registrar may have refused.`;
+  return reply(order, ':warning:', replyText, order.requesterId);
 }
 
 function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>): Message {
@@ -327,17 +328,17 @@ function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>)
   const about = escapeText(itemName(order, name));
   const one = hosts.length === 1;
   const after = hours < 1 ? '' : `, ${count(hours, 'hour')} after the change`;
-  const [icon, said] =
+  const [icon, replyText] =
     delegation === 'answering'
       ? [':white_check_mark:', `*${about}*: all new nameservers answer for it.`]
       : [
           ':warning:',
-          `*${about}*: ${formatList(hosts)} ${one ? 'doesn’t' : 'don’t'} answer for it${after}. Website and mail may fail. Set up the name there, or press *Undo* on the card.`,
+          `*${about}*: ${formatList(hosts)} ${one ? 'doesn’t' : 'don’t'} answer for it${after}. Website and mail may fail. Set up the name there, or click *Undo* on the card.`,
         ];
-  return textMessage(`${icon} ${mention(order.requesterId)}: ${said}`);
+  return textMessage(`${icon} ${mention(order.requesterId)}: ${replyText}`);
 }
 
-/** The service answered after the order or its name had ended. */
+/** The service answered after the order or its item had ended. */
 function lateReply(
   order: Order,
   { n, agrees, outcome, resolvedBy }: HistoryEventOf<'answered_late'>,
@@ -349,10 +350,10 @@ function lateReply(
   const title = `${name}*${escapeText(orderTitle(order))}*`;
   if (resolvedBy === undefined) return lostReply(order, item, outcome, title, approvers);
   if (agrees) {
-    const said = `${title}: the service has now responded and confirms the outcome that was entered.`;
+    const replyText = `${title}: the service has now responded and confirms the outcome that was entered.`;
     const secret = item.result?.hasSecret === true;
-    return message(said, [
-      section(`:incoming_envelope: ${said}`),
+    return message(replyText, [
+      section(`:incoming_envelope: ${replyText}`),
       ...actions(`late_${order.id}`, secret ? [revealButton(order)] : []),
     ]);
   }
@@ -372,7 +373,7 @@ function lateReply(
   ]);
 }
 
-/** A request had been sent, but the database lost it. */
+/** A request had been sent, but the database has lost it. */
 function lostReply(
   order: Order,
   item: OrderItem,
@@ -402,11 +403,11 @@ function finishedReply(
   approvers: readonly string[],
   now: Date | undefined,
 ): Message | undefined {
-  // Settled since; that reply has more.
+  // The order has been settled since, and the reply about that has more.
   if (event.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
-  // The settling reply reports it.
+  // The reply about settling the order reports it.
   if (event.through === 'resolved') return undefined;
-  // For several names, the lines below count outcomes.
+  // If there are several names, the lines below count the outcomes.
   const isMixed = order.items.length > 1 && order.state === 'FAILED';
   const about = isMixed ? `*${escapeText(orderTitle(order))}*` : undefined;
   return outcomeReply(order, STATES[order.state].icon, formatOutcome(order), approvers, now, about);
@@ -440,12 +441,13 @@ function revealButton(order: Order) {
   );
 }
 
-/** Phone lines per service text. The bot's own text isn't cut. */
+/** Lines on a phone for each text of the service. The bot's own text isn't truncated. */
 const FOLLOWING_LINES = 2;
 
 /**
- * The outcome and next steps, short enough for a glance. *Details* and the service's answer have the rest.
- * @param about heading, if later lines give the outcome
+ * The outcome and what happens next, short enough to read at a glance. *Details* and the service's answer have
+ * everything else.
+ * @param about heading, if later lines contain the outcome
  */
 function outcomeReply(
   order: Order,
@@ -459,20 +461,20 @@ function outcomeReply(
   const others = dropMissing([
     ...(order.state === 'UNKNOWN' ? resolveButtons(order) : []),
     ...retryButtons(order, now),
-    // The bytes of an unreadable answer don't help here. *Details* has them.
+    // The bytes of an answer that couldn't be read don't help here. *Details* has them.
     ...(order.items.some(({ result }) => result?.summary.code === 'no_readable_answer')
       ? []
       : answerButtons(order)),
   ]);
-  const said = [`${icon} ${mention(order.requesterId)}: ${about}`, ...keyFacts(order, approvers)];
+  const replyLines = [`${icon} ${mention(order.requesterId)}: ${about}`, ...keyFacts(order, approvers)];
   const blockId = `result_${order.id}`;
-  if (phoneLines(said.join('\n')) <= MAX_LINES.reply - ROW_OF_BUTTONS) {
+  if (phoneLines(replyLines.join('\n')) <= MAX_LINES.reply - ROW_OF_BUTTONS) {
     const buttons = [...(secret ? [revealButton(order)] : []), ...others];
-    return message(lead, [section(...said), ...actions(blockId, buttons)]);
+    return message(lead, [section(...replyLines), ...actions(blockId, buttons)]);
   }
-  // A database that lost a request is an alarm.
-  const shown = fitLines(said, order.items.some(isLost) ? MAX_LINES.alarm : MAX_LINES.reply);
-  // The button for a requested secret stays visible.
+  // If the database has lost a request, that is an alarm.
+  const shown = fitLines(replyLines, order.items.some(isLost) ? MAX_LINES.alarm : MAX_LINES.reply);
+  // The button for a secret that was requested stays visible.
   const first = secret ? shown.slice(0, 1) : [];
   const rest = shown.slice(first.length);
   return message(lead, [
@@ -483,14 +485,14 @@ function outcomeReply(
   ]);
 }
 
-/** The database lost that it was sent. */
+/** The database has lost the fact that it was sent. */
 function isLost({ result }: OrderItem): boolean {
   return result?.summary.code === 'sending_lost';
 }
 
 const REGISTRANT_TASKS: ReadonlySet<Order['task']> = new Set(['create', 'transfer', 'owner-change']);
 
-/** Generic zones verify their registrants (ICANN, Registrar Accreditation Agreement, Whois Accuracy Program). */
+/** Registrants in generic zones are verified (ICANN, Registrar Accreditation Agreement, Whois Accuracy Program). */
 function registrantNote({ task, items }: Order): string | false {
   const mustConfirm = ({ name, state }: OrderItem) => state === 'SUCCEEDED' && isGenericZone(name);
   return (
@@ -500,7 +502,7 @@ function registrantNote({ task, items }: Order): string | false {
   );
 }
 
-/** Key facts of a result, most important first. */
+/** The key facts of a result, most important first. */
 function keyFacts(order: Order, approvers: readonly string[]): string[] {
   const [item, ...others] = order.items;
   if (item === undefined || others.length > 0) {
@@ -517,7 +519,8 @@ function keyFacts(order: Order, approvers: readonly string[]): string[] {
   return dropMissing([
     ...nextSteps(order, item).map(capitalized),
     registrantNote(order),
-    // The bot's own sentence stays whole, since it says what to do. The card has all facts of an unknown outcome.
+    // The bot's own sentence isn't truncated, because it says what to do. The card has all facts about an unknown
+    // outcome.
     (isUnknown && item.result && unknownOutcomeText(item.result.summary)) || first,
     ...(isLost(item) ? rest : []),
     isUnknown && settleText(order, approvers),
@@ -525,14 +528,14 @@ function keyFacts(order: Order, approvers: readonly string[]): string[] {
   ]);
 }
 
-/** The people who can settle an unknown outcome, and the request's id at the service. */
+/** Names the people who can settle an unknown outcome, and the id of the request at the service. */
 function settleText(order: Order, approvers: readonly string[]): string {
   const [item, ...others] = order.items;
   const about = item === undefined || others.length > 0 || usesXml(order) ? 'It' : code(item.ctid);
   return `${about} won’t be sent again automatically. ${approverList(approvers)}: mark it as done or failed on the card.`;
 }
 
-/** Most names of one result in a reply. */
+/** Maximum number of names with the same result in a reply. */
 const SHOWN_NAMES = 3;
 
 function itemLine(order: Order, item: OrderItem): string {
@@ -540,13 +543,13 @@ function itemLine(order: Order, item: OrderItem): string {
 }
 
 /**
- * Outcomes grouped, most frequent first.
+ * Groups of equal outcomes, largest first.
  * @param maxNames per group
  */
 export function groupLines(order: Order, maxNames: number): string[] {
-  // The service may repeat the name in its answer; the reason is otherwise the same.
+  // The service may repeat the name in its answer, while the reason is the same.
   const reasonWithoutName = (item: OrderItem) => briefResult(item).replaceAll(item.name, '');
-  // A file lists its successful rows.
+  // For a file, the successful rows are only in the result file.
   const states = (['SUCCEEDED', 'UNKNOWN', 'FAILED'] as const).slice(order.bulk === undefined ? 0 : 1);
   return states.flatMap((state) => {
     const items = order.items.filter((item) => item.state === state);
@@ -609,7 +612,7 @@ const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
   finished: 'ended:',
 };
 
-/** For requests the database had lost. */
+/** For requests that the database had lost. */
 const LOST_EVENT_WORDS: Partial<Readonly<Record<OrderLogEntry['kind'], string>>> = {
   answered_late: 'result of a request that the database had lost',
   invalidated: 'stopped, because the database lost that it was sent',
@@ -621,7 +624,7 @@ function eventWords(entry: OrderLogEntry): string {
   return (isLost ? LOST_EVENT_WORDS[entry.kind] : undefined) ?? EVENT_WORDS[entry.kind];
 }
 
-/** Longer history is cut; the newest is kept. */
+/** A longer history is truncated; the newest entries are kept. */
 const HISTORY_LENGTH = 5_000;
 
 /** Oldest first. */
@@ -645,8 +648,8 @@ export function orderHistory(
   ]);
 }
 
-/** The outcome in a history entry. Accepted tasks aren't shown as done. */
-function outcomeWords(
+/** The outcome in an entry of the history. Tasks that were only accepted aren't shown as done. */
+function outcomeTexts(
   task: Order['task'],
   { kind, state, outcome, through }: AnyOrderLogEntry,
 ): string | undefined {
@@ -659,11 +662,12 @@ function outcomeWords(
 function historyLine(task: Order['task'], entry: OrderLogEntry): string {
   const who = entry.actor === SYSTEM ? '' : ` by ${nameOfActor(entry.actor)}`;
   const { ctid, question, reason, reasons, seen, hint, why }: AnyOrderLogEntry = entry;
-  const said = reason ?? (seen && recordFindingText(seen)) ?? question ?? (hint && recordFindingText(hint));
+  const quotedText =
+    reason ?? (seen && recordFindingText(seen)) ?? question ?? (hint && recordFindingText(hint));
   const more = [
     ctid && code(ctid),
-    outcomeWords(task, entry),
-    said && `“${quote(said)}”`,
+    outcomeTexts(task, entry),
+    quotedText && `“${quote(quotedText)}”`,
     reasons && `(${reopenReasonText(reasons)})`,
     why && `(${escapeText(retryReasonText(why))})`,
   ].filter(Boolean);

@@ -2,40 +2,40 @@ import { z } from 'zod';
 import { findTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
-import { type FieldDisplay, typedField } from '../kit/form.ts';
+import { type FieldDisplay, textField } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { createRefreshAction } from '../refresh-form.ts';
 import { orderForm, readSecret } from './order-form.ts';
 import { sslContactForm } from './ssl-contacts.ts';
 
 const numberField = (label: string, more: Partial<FieldDisplay> = {}) =>
-  typedField(label, { kind: 'number', ...more });
+  textField(label, { kind: 'number', ...more });
 
 const USER = {
-  user: typedField('User name', { isNeeded: true }),
-  context: numberField('Context', { isNeeded: true }),
-  defaultEmail: typedField('Email', { kind: 'email', isNeeded: true }),
-  password: typedField('Password', {
+  user: textField('User name', { isRequired: true }),
+  context: numberField('Context', { isRequired: true }),
+  defaultEmail: textField('Email', { kind: 'email', isRequired: true }),
+  password: textField('Password', {
     kind: 'secret',
     hint: 'Leave empty to have the service generate one. I’ll show it to you once.',
   }),
-  language: typedField('Language', { placeholder: 'en' }),
+  language: textField('Language', { placeholder: 'en' }),
   status: numberField('Status'),
   substatus: numberField('Substatus'),
-  parent_user: typedField('Parent user', { hint: 'Only for a sub-user of a sub-user.' }),
+  parent_user: textField('Parent user', { hint: 'Only for a sub-user of a sub-user.' }),
   parent_context: numberField('Parent user’s context'),
 };
 
-/** JSON takes more fields of the parent user than XML. */
+/** JSON accepts more fields of the parent user than XML. */
 const JSON_PARENT = {
-  parent_defaultEmail: typedField('Parent user’s email', { kind: 'email' }),
+  parent_defaultEmail: textField('Parent user’s email', { kind: 'email' }),
   parent_status: numberField('Parent user’s status'),
   parent_substatus: numberField('Parent user’s substatus'),
 };
 
 /** The service API documents only that it may be given, and that a notice about the user follows. */
 const MAIL_KEY = {
-  user_mail_key: typedField('Mail key', {
+  user_mail_key: textField('Mail key', {
     hint: 'The service’s documentation doesn’t say what it does or where it goes in the request, so I send it last.',
   }),
 };

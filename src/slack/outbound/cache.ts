@@ -1,10 +1,10 @@
 import { SlackApiError } from './web.ts';
 
-/** Answers of one Slack method, by argument. */
+/** Caches the answers of one Slack method, by argument. */
 export interface Cache<T> {
   /**
-   * The cached answer, or Slack's. Concurrent callers share one call.
-   * @throws the call's error; failures aren't cached
+   * Returns the cached answer or calls Slack. Concurrent callers share one call.
+   * @throws the error of the call; failures aren't cached
    */
   get(key: string): Promise<T>;
   forget(key: string): void;
@@ -16,21 +16,21 @@ interface Entry<T> {
   isSettled: boolean;
 }
 
-/** Slack accepts no call of the method before `until`. */
+/** Slack won't accept a call of the method before `until`. */
 interface Limit {
   readonly until: number;
   readonly problem: SlackApiError;
 }
 
-/** Above this, the cache is emptied. */
+/** Above this number, the cache is emptied. */
 const MAX_ENTRIES = 5_000;
 
-/** Shorter limits are waited for once: another click would take longer. */
+/** For a limit that ends sooner, the cache waits once, because another click would take longer. */
 const MAX_WAIT_MS = 2_000;
 
 interface CacheOptions<T> {
   readonly load: (key: string) => Promise<T>;
-  /** Milliseconds since the call began. */
+  /** Maximum age of an answer, from the start of its call. */
   readonly maxAgeMs: number;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
@@ -38,7 +38,7 @@ interface CacheOptions<T> {
   readonly sleep: (milliseconds: number) => Promise<unknown>;
 }
 
-/** One call at a time per key. */
+/** Makes one call at a time per key. */
 export function createCache<T>(options: CacheOptions<T>): Cache<T> {
   const { maxAgeMs, now } = options;
   const entries = new Map<string, Entry<T>>();
@@ -68,7 +68,7 @@ export function createCache<T>(options: CacheOptions<T>): Cache<T> {
   };
 }
 
-/** Calls a method unless Slack limits it. */
+/** Calls the method unless Slack limits it. */
 function respectLimit<T>({ load, now, sleep }: CacheOptions<T>): (key: string) => Promise<T> {
   let limit: Limit | undefined;
   return async (key) => {
@@ -77,12 +77,12 @@ function respectLimit<T>({ load, now, sleep }: CacheOptions<T>): (key: string) =
       const waitMs = until - now();
       if (hasWaited || waitMs > MAX_WAIT_MS) throw problem;
       hasWaited = true;
-      // Timers may fire early.
+      // Timers may fire too early.
       await sleep(Math.ceil(waitMs) + 1);
     };
     for (;;) {
       if (limit !== undefined && limit.until > now()) await waitOut(limit);
-      // Another caller may have met a new limit.
+      // Another caller may have got a new limit.
       if (limit !== undefined && limit.until > now()) throw limit.problem;
       try {
         return await load(key);

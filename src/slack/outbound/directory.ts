@@ -8,17 +8,17 @@ import { okResponse, SlackApiError, type SlackWeb } from './web.ts';
 
 export interface Person {
   readonly id: string;
-  /** A full member of the {@link HomeWorkspace}: neither deactivated, nor a guest, nor external. */
+  /** A full member of the {@link HomeWorkspace}: not deactivated, a guest or external. */
   readonly isMember: boolean;
   readonly isAdmin: boolean;
   /**
-   * Confirmed by Slack. While Slack doesn't answer, a person is known only from the signed request, which is enough for
-   * requesting and reading.
+   * Slack has confirmed the person. While Slack doesn't answer, people are known only from signed requests, which is
+   * enough to request and read.
    */
   readonly isConfirmed: boolean;
 }
 
-/** For display only; not used for decisions. */
+/** For display only, not for decisions. */
 export interface Profile {
   readonly isMember: boolean;
   readonly name?: string | undefined;
@@ -28,26 +28,30 @@ export interface Profile {
 
 export interface SlackDirectory extends Directory {
   /**
-   * Reads the acting person.
+   * Looks up the person who acts.
    * @param homeTeamId the person's workspace, if Slack's signed request names it
    */
   person(userId: string, homeTeamId: string | undefined): Promise<Person>;
-  /** @throws {SlackApiError} when Slack doesn't return them */
+  /** @throws {SlackApiError} if Slack doesn't return the members */
   groupMembers(groupId: string): Promise<readonly string[]>;
-  /** All user groups by id. @throws {SlackApiError} when Slack doesn't return them */
+  /**
+   * All user groups by id.
+   * @throws {SlackApiError} if Slack doesn't return them
+   */
   groupNames(): Promise<ReadonlyMap<string, string>>;
-  /** Called when Slack reports a change. */
+  /** To be called when Slack reports a change of the person. */
   forgetPerson(userId: string): void;
-  /** Called when Slack reports a change of members. */
+  /** To be called when Slack reports a change of the group's members. */
   forgetGroup(groupId: string): void;
-  /** For display; undefined on timeout. Uses its own share of Slack's limit, so that decisions don't wait for it. */
+  /** For display; undefined on timeout. Has its own share of Slack's limit, so that decisions don't have to wait. */
   lookUp(userId: string): Promise<Profile | undefined>;
   findName(userId: string): Promise<string | undefined>;
-  /** BCP 47 tag for amounts; English if unknown. */
+  /** BCP 47 language tag, to format amounts. English if unknown. */
   findLocale(userId: string): Promise<string>;
   findTimeZone(userId: string): Promise<string | undefined>;
   /**
-   * Admins and owners of the bot's own workspace, at most 20. @throws {SlackApiError} when Slack doesn't return them
+   * Admins and owners of the bot's own workspace, at most 20.
+   * @throws {SlackApiError} if Slack doesn't return them
    */
   workspaceAdmins(): Promise<readonly string[]>;
   directMessage(userId: string): Promise<string>;
@@ -55,7 +59,7 @@ export interface SlackDirectory extends Directory {
 
 export interface HomeWorkspace {
   readonly teamId: string;
-  /** Enterprise Grid organization whose other workspaces are allowed too; undefined: none. */
+  /** The Enterprise Grid organization whose other workspaces may also use the bot; undefined if none. */
   readonly orgId: string | undefined;
 }
 
@@ -95,11 +99,11 @@ const conversationAnswer = okResponse.extend({ channel: z.object({ id: z.string(
 
 const DEFAULT_LOCALE = 'en-GB';
 
-/** `users.info` is Tier 4: over 100 calls a minute. */
+/** `users.info` is in Tier 4: over 100 calls a minute. */
 const PERSON_MAX_AGE_MS = MINUTE_MS;
-/** Slack reports changes, and displayed data may be slightly old. */
+/** Long, because Slack reports changes, and displayed data may be slightly out of date. */
 const PROFILE_MAX_AGE_MS = HOUR_MS;
-/** The display share of `users.info`. The rest is for decisions. */
+/** Share of `users.info` for display. The rest is for decisions. */
 const LOOKUPS_PER_MINUTE = 40;
 const MAX_CONCURRENT_LOOKUPS = 4;
 /** On timeout, no name is shown. */
@@ -107,12 +111,12 @@ const MAX_LOOKUP_MS = 2_000;
 const ADMINS_MAX_AGE_MS = DAY_MS;
 const MAX_ADMINS = 20;
 const USERS_PER_PAGE = 200;
-/** `usergroups.users.list` is Tier 2: about 20 calls a minute. */
+/** `usergroups.users.list` is in Tier 2: about 20 calls a minute. */
 const GROUP_MAX_AGE_MS = 10_000;
 
 const NO_SUCH_PERSON: ReadonlySet<string> = new Set(['user_not_found', 'user_not_visible']);
 
-/** Full member of the home workspace, or of its organization if allowed. */
+/** Whether the person is a full member of the home workspace, or of its organization if that is allowed. */
 export function isFullMember(user: SlackUser, { teamId, orgId }: HomeWorkspace): boolean {
   const isOfOrg = orgId !== undefined && user.enterprise_user?.enterprise_id === orgId;
   const excluded = [
@@ -131,19 +135,19 @@ function isWorkspaceAdmin(user: SlackUser, home: HomeWorkspace): boolean {
   return isAdmin && isHomeTeam(user.team_id, home.teamId) && isFullMember(user, home);
 }
 
-/** Slack omits the workspace if it is the bot's own. */
+/** Slack leaves out the workspace if it is the bot's own. */
 function isHomeTeam(userTeamId: string | undefined, teamId: string): boolean {
   return userTeamId === undefined || userTeamId === teamId;
 }
 
 export interface DirectoryOptions {
-  /** As in {@link HomeWorkspace}; undefined: none. */
+  /** As in {@link HomeWorkspace}. */
   readonly orgId?: string | undefined;
-  /** In milliseconds; undefined: a monotonic clock. */
+  /** In milliseconds. Default: a monotonic clock. */
   readonly now?: () => number;
-  /** In milliseconds; undefined: a real timer. */
+  /** Default: a real timer. */
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
-  /** Called when an approver group's members can't be read. */
+  /** Called if the members of an approver group can't be read. */
   readonly onUnreadableGroup?: (groupId: string, problem: SlackApiError) => void;
 }
 
@@ -195,7 +199,7 @@ function toSupportedLocale(locale = DEFAULT_LOCALE): string {
   }
 }
 
-/** Caches people for a minute, groups for ten seconds. */
+/** Caches people for a minute and groups for ten seconds. */
 export function createDirectory(
   web: SlackWeb,
   teamId: string,
@@ -288,7 +292,7 @@ async function readActor(
   try {
     return await people.get(userId);
   } catch (error) {
-    // Only a signed request from the bot's own workspace admits an unconfirmed person.
+    // If Slack can't confirm the person, only a signed request from the bot's own workspace is enough.
     if (!(error instanceof SlackApiError) || homeTeamId === undefined || isForeign) throw error;
     return isNoSuchPersonError(error) ? stranger : { ...stranger, isMember: true, isConfirmed: false };
   }

@@ -4,23 +4,26 @@ import type { Secret } from '../../service/secret.ts';
 import { isOnHost } from './response-url.ts';
 import { rateLimitError, SlackApiError, waitOutRateLimits } from './web.ts';
 
-/** Reads an attached file. @throws {SlackApiError} when it can't be read */
+/**
+ * Reads an attached file.
+ * @throws {SlackApiError} if it can't be read
+ */
 export type ReadFile = (address: string) => Promise<Uint8Array>;
 
-/** Slack's file hosts, commercial and government cloud. */
+/** Slack's hosts for files, in the commercial and government clouds. */
 const FILE_HOSTS: ReadonlySet<string> = new Set(['files.slack.com', 'files.slack-gov.com']);
 const DOWNLOAD_MS = 20_000;
 
 const agent = new Agent();
 
-/** Whether a URL may receive the bot's token. Even a signed delivery must not leak it elsewhere. */
+/** Whether the bot's token may be sent to the URL. Not even a signed delivery may leak it to another host. */
 export function isFileAddress(address: string, apiUrl: string | undefined): boolean {
   return isOnHost(FILE_HOSTS, address, apiUrl);
 }
 
 /**
  * Reads private file URLs with the bot's token. https://docs.slack.dev/reference/objects/file-object
- * @param maxBytes per file; longer ones are `too_large`
+ * @param maxBytes per file; longer files are `too_large`
  */
 export function createFileReader(token: Secret, apiUrl: string | undefined, maxBytes: number): ReadFile {
   return (address) => waitOutRateLimits(() => readFile(address));
@@ -56,7 +59,7 @@ export function createFileReader(token: Secret, apiUrl: string | undefined, maxB
   }
 }
 
-/** Slack redirects unauthorized readers to its sign-in page, or responds with it. */
+/** Slack redirects readers without permission to its sign-in page, or responds with that page. */
 function isSignInPage(headers: HttpResponse['headers'], body: Buffer): boolean {
   return (
     String(headers['content-type']).startsWith('text/html') ||

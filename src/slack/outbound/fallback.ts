@@ -11,23 +11,23 @@ import {
 } from '../kit/blocks.ts';
 import { mayBeBlockError, SlackApiError } from './web.ts';
 
-/** Text of blocks, with their buttons: a card without buttons would be useless. */
+/** The text of blocks, with their buttons, because a card without buttons would be useless. */
 function toTextWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {
   const isButtons = ({ type }: AnyBlock) => type === 'actions';
   return [...lines(blocksToText(blocks.filter((block) => !isButtons(block)))), ...blocks.filter(isButtons)];
 }
 
-/** Replaces refused blocks with text; undefined if Slack didn't name them. */
+/** Replaces the blocks that Slack refused with text; undefined if Slack didn't say which. */
 function replaceRefusedBlocks(blocks: readonly AnyBlock[], refusal: unknown): AnyBlock[] | undefined {
   const refused = new Set(refusal instanceof SlackApiError ? refusal.refusedBlocks : []);
   if (refused.size === 0) return undefined;
   return blocks.flatMap((block, index) => (refused.has(index) ? lines(blocksToText([block])) : [block]));
 }
 
-/** A plainer version of refused content; undefined if unchanged. */
+/** A plainer version of refused content; undefined if it would be the same. */
 type Plainer<Shown> = (refusal: unknown) => Shown | undefined;
 
-/** Plainer versions that keep the buttons. Only the refused block changes. */
+/** Plainer versions that keep the buttons. First, only the refused blocks change. */
 function plainerBlocks(blocks: readonly AnyBlock[]): readonly Plainer<readonly AnyBlock[]>[] {
   return [
     (refusal) => replaceRefusedBlocks(blocks, refusal),
@@ -37,9 +37,9 @@ function plainerBlocks(blocks: readonly AnyBlock[]): readonly Plainer<readonly A
 }
 
 /**
- * Sends a message. If Slack refuses its blocks, tries these in order: refused ones as text, no newer blocks, text with
- * buttons, text only.
- * @throws {SlackApiError} the first refusal, when Slack refuses all
+ * Sends a message. If Slack refuses its blocks, tries these in order: refused blocks as text, no newer blocks, text
+ * with buttons, text only.
+ * @throws {SlackApiError} the first refusal, if Slack refuses all of them
  */
 export function sendWithFallback<T>(message: Message, send: (shown: Message) => Promise<T>): Promise<T> {
   const { text, blocks, textOnlyHint } = message;
@@ -58,13 +58,13 @@ export function sendWithFallback<T>(message: Message, send: (shown: Message) => 
   ]);
 }
 
-/** Fits the limit of an update, which is far below a new message's. */
+/** Within the limit for updates, which is far below the one for new messages. */
 function textOnly(text: string, hint: string | undefined): string {
   if (hint === undefined) return truncateMarkup(text, LIMITS.messageText);
   return `${truncateMarkup(text, LIMITS.messageText - hint.length - 1)}\n${hint}`;
 }
 
-/** For a view of blocks only. */
+/** For a view that has only blocks. */
 export function sendViewWithFallback<T>(
   blocks: readonly KnownBlock[],
   send: (blocks: readonly AnyBlock[]) => Promise<T>,

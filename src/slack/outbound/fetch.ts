@@ -2,17 +2,17 @@ import type { FetchFunction } from '@slack/web-api';
 import { Agent } from 'undici';
 import { exchange } from '../../http/exchange.ts';
 
-/** Slack's answers are smaller. */
+/** More than any answer from Slack. */
 const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
 
 const agent = new Agent();
 
 /**
- * A `fetch` that posts text and reads the whole answer. Node's own uses streams and much more CPU per message. Follows
- * no redirects; the status shows them. Uses a timer, because a timeout signal would outlive the call and keep its
- * objects alive.
+ * A `fetch` that posts text and reads the whole answer. Node's own uses streams, which need much more CPU time per
+ * message. Doesn't follow redirects; the status shows them. Uses a timer, because a timeout signal would outlive the
+ * call and keep its objects in memory.
  * @param timeoutMs for the whole exchange
- * @returns a function that throws {@link HttpExchangeError} without a complete answer
+ * @returns a function that throws {@link HttpExchangeError} if there is no complete answer
  */
 export function createFetch(timeoutMs: number): FetchFunction {
   return async (url, { method, headers: sent = {}, body } = {}) => {

@@ -1,27 +1,27 @@
 import type { Log } from '../../lib/log.ts';
 import { computeRetryDelay, isTransient, SlackApiError } from './web.ts';
 
-/** Slack calls where only the latest per key matters. */
+/** Makes Slack calls where only the latest per key matters. */
 export interface Latest {
   /**
-   * Makes a call after the pending one of its key. Retries limits and outages later, unless a newer one arrived. Logs
-   * errors.
-   * @param requestedAt sortable text; calls older than the key's latest are dropped
+   * Makes a call after the pending call for the same key. After a rate limit or outage, retries later, unless there is
+   * a newer call. Logs errors.
+   * @param requestedAt sortable text; calls older than the latest for the key are dropped
    * @returns after the first attempt
    */
   run(key: string, call: () => Promise<void>, requestedAt?: string): Promise<void>;
 }
 
-/** Over 10 minutes with the delays of {@link computeRetryDelay}. */
+/** More than 10 minutes with the delays of {@link computeRetryDelay}. */
 const MAX_ATTEMPTS = 10;
 
-/** Above this, the oldest keys are forgotten. */
+/** Above this number, the oldest keys are forgotten. */
 const MAX_KEYS = 1_000;
 
 /** @param activity for the log */
 export function createLatest(activity: string, log: Log): Latest {
   const latest = new Map<string, { attempt: Promise<void> }>();
-  /** The latest request per key, kept after it ends. */
+  /** The latest request per key. Kept after the call ends. */
   const latestRequests = new Map<string, string>();
   return {
     run(key, call, requestedAt = '') {
@@ -32,7 +32,7 @@ export function createLatest(activity: string, log: Log): Latest {
       }
       const before = latest.get(key)?.attempt;
       const attempt = async (failures: number): Promise<void> => {
-        // A newer call replaces this one.
+        // A newer call has replaced this one.
         if (latest.get(key) !== mine) return;
         try {
           await call();
@@ -44,7 +44,7 @@ export function createLatest(activity: string, log: Log): Latest {
             const again = () => {
               mine.attempt = attempt(failures + 1);
             };
-            // Doesn't delay a shutdown.
+            // `unref`, so that it doesn't delay a shutdown.
             setTimeout(again, computeRetryDelay(err, failures)).unref();
             return;
           }

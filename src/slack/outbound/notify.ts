@@ -19,36 +19,42 @@ import { type MessageMetadata, postMessage, updateMessage } from './post-message
 import { computeRetryDelay, isTokenError, isTransient, SlackApiError, type SlackWeb } from './web.ts';
 
 /*
- * The only sender of unsolicited messages. A planner lists each subject's messages; those that don't show their version
- * are posted or updated, and recorded immediately.
+ * The only sender of messages that aren't answers. A planner lists the messages of each subject. Messages that don't
+ * show their current version are posted or updated, and recorded immediately.
  */
 
 export interface WantedNotification {
   readonly purpose: string;
-  /** Content version: another one triggers an update. A message with a constant version is posted once. */
+  /**
+   * The version of the content. If it changes, the message is updated. A message whose version never changes is posted
+   * once.
+   */
   readonly version: string;
   /**
-   * The part of the version that people must see. If Slack no longer allows edits, a change of it reposts the message;
-   * undefined: every version.
+   * The part of the version that people must see. If it changes and Slack no longer allows edits, the message is
+   * reposted. Undefined: every version.
    */
   readonly repostKey?: string;
-  /** Time of the reported event. */
+  /** When the reported event happened. */
   readonly since: Date;
-  /** Posted in the first place that accepts it. Without places it is only updated, and dropped if that fails. */
+  /**
+   * The message is posted in the first place that accepts it. Without places, it is only updated, and dropped if that
+   * fails.
+   */
   readonly places: readonly (() => Promise<MessagePlace | undefined>)[];
   /** @param place index of the place */
   readonly message: (place: number) => Message | Promise<Message>;
   readonly metadata?: MessageMetadata;
   readonly post?: (at: MessagePlace) => Promise<PostedMessage>;
-  /** Delay of the first post. Called only until posted. */
+  /** When the message may be posted. Called only until it is posted. */
   readonly findDelayEnd?: () => Promise<Date | undefined>;
-  /** Retried while no place accepts it. */
+  /** Retried until a place accepts it. */
   readonly mustArrive?: true;
-  /** Alerts admins if its first place refuses it. */
+  /** Alerts admins if the first place refuses the message. */
   readonly alertsAdmins?: true;
 }
 
-/** Constant version of one-time messages. */
+/** The version of messages that are sent once. */
 export const ONCE = 'once';
 
 export function directMessagePlace(directory: SlackDirectory, userId: string) {
@@ -57,7 +63,7 @@ export function directMessagePlace(directory: SlackDirectory, userId: string) {
 
 export interface SentNotification {
   /**
-   * - `current`: posted with its version.
+   * - `current`: posted in the current version.
    * - `pending`: will be retried; an older version may be posted.
    * - `refused`: no place accepts it.
    */
@@ -68,13 +74,13 @@ export interface SentNotification {
 export type SendNotification = (wanted: WantedNotification) => Promise<SentNotification>;
 
 export interface PlanOutcome {
-  /** Next pass if nothing changes. */
+  /** When the subject is due again if nothing changes. */
   readonly repeatAt?: Date | undefined;
-  /** Nothing was posted: a busy subject waits until `again`. */
+  /** Nothing was posted: the busy subject waits until `repeatAt`. */
   readonly isDeferred?: true;
 }
 
-/** Sends a subject's messages in order of dependency. */
+/** Sends the messages of a subject, each after those that it depends on. */
 export type NotificationPlanner = (
   claim: ClaimedSubject,
   send: SendNotification,
@@ -86,21 +92,21 @@ export interface NotifierDeps {
   readonly web: SlackWeb;
   readonly now: () => Date;
   readonly log: Log;
-  /** Lease on a subject without a heartbeat. */
+  /** The lease on a subject, in ms, if it isn't renewed. */
   readonly leaseMs: number;
 }
 
-/** Lease of one process on a subject's messages, renewed while it posts. */
+/** The lease of a process on a subject's messages. It is renewed while the process posts. */
 export const NOTIFICATION_LEASE_MS = 12_000;
 const HEARTBEATS = 4;
 
 /**
- * Updates a subject's messages. Idempotent. A place that fails delays only itself.
- * @param isClaimed already claimed by this process
+ * Brings the messages of a subject up to date. Idempotent. If a place fails, only that place is delayed.
+ * @param isClaimed whether this process has already claimed the subject
  */
 export async function notify(context: NotifierDeps, subject: Subject, isClaimed = false): Promise<void> {
   const { notifications, now, leaseMs } = context;
-  // The lease holder also shows this change: it checks for newer versions.
+  // The process that holds the lease also posts this change, because it checks for newer versions.
   let claim = isClaimed
     ? await notifications.read(subject)
     : await notifications.claim(subject, now(), leaseMs);
@@ -124,7 +130,7 @@ export async function notify(context: NotifierDeps, subject: Subject, isClaimed 
   }
 }
 
-/** One pass over a claimed subject's messages. */
+/** One pass over the messages of a claimed subject. */
 interface Pass extends NotifierDeps {
   readonly claim: ClaimedSubject;
   /** By purpose. */
@@ -176,7 +182,7 @@ async function update(
     shown = hash;
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    // A limit slows all updates, but must not delay this message after a person's action.
+    // A rate limit slows down all updates, but must not delay this message after a person acted.
     if (error.kind === 'rate_limited')
       return reportPending(pass, new Date(now().getTime() + computeRetryDelay(error, 0)), at);
     if (!cannotUpdate(error, since, now())) return postponeMessage(pass, purpose, error, at);
@@ -192,7 +198,7 @@ async function update(
   return { state: 'current', at };
 }
 
-/** Posts in the first place that accepts it. */
+/** Posts the message in the first place that accepts it. */
 async function post(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
   const { claim, notifications, now, log } = pass;
   const { purpose, since, places } = wanted;
@@ -231,7 +237,7 @@ async function deliver(pass: Pass, wanted: WantedNotification, to: MessagePlace,
   return record(pass, wanted, at, hashContent(message, wanted.metadata));
 }
 
-/** If another process posted meanwhile, the duplicate gets its own purpose. */
+/** If another process has posted the message too, the duplicate gets its own purpose. */
 async function record(
   { claim, notifications }: Pass,
   wanted: WantedNotification,
@@ -267,7 +273,7 @@ function reportPending(pass: Pass, until: Date, at: PostedMessage | undefined): 
   return { state: 'pending', at };
 }
 
-/** Repeats the pass at the earliest of these times. */
+/** Repeats the pass at this time, or at an earlier one that is already scheduled. */
 function scheduleRepeat(pass: Pass, moment: Date | undefined): void {
   if (moment !== undefined && (pass.repeatAt === undefined || moment < pass.repeatAt)) pass.repeatAt = moment;
 }
@@ -284,7 +290,7 @@ async function runWithLease<T>(context: NotifierDeps, subject: Subject, work: ()
     return await work();
   } finally {
     clearInterval(heartbeat);
-    // A pending renewal could claim the released lease again.
+    // A renewal that is still pending could claim the lease again after it is released.
     await renewal;
   }
 }
@@ -293,7 +299,7 @@ function subjectField(subject: Subject) {
   return { subject: formatSubjectKey(subject) };
 }
 
-/** The stored version has the repost key on its first line. */
+/** The first line of the stored version is the repost key. */
 function storedVersion({ repostKey, version }: WantedNotification): string {
   return repostKey === undefined ? version : `${repostKey}\n${version}`;
 }
@@ -308,7 +314,7 @@ function parseRepostKey(shows: string | undefined): string | undefined {
   return shows?.split('\n', 1)[0];
 }
 
-/** Slack's codes for a message that is gone or not the bot's. */
+/** Slack's codes for a message that no longer exists or isn't the bot's. */
 const GONE: ReadonlySet<string> = new Set([
   'channel_not_found',
   'is_archived',
@@ -325,7 +331,7 @@ function cannotUpdate(error: SlackApiError, since: Date, now: Date): boolean {
   return GONE.has(code) || CANNOT_EDIT.has(code) || cannotPost(error, since, now);
 }
 
-/** Slack's codes for a channel or person the bot can't post to. */
+/** Slack's codes for a channel or person that the bot can't post to. */
 const CANNOT_POST: ReadonlySet<string> = new Set([
   'channel_not_found',
   'not_in_channel',
@@ -344,13 +350,13 @@ const CANNOT_POST: ReadonlySet<string> = new Set([
   'user_not_found',
 ]);
 
-/** After this, an unknown refusal is permanent. */
+/** After this time, an unknown refusal counts as permanent. */
 const MAX_BLOCKED_MS = MINUTE_MS;
 
-/** @param since time of the reported event */
+/** @param since when the reported event happened */
 function cannotPost(error: SlackApiError, since: Date, now: Date): boolean {
   if (error.code === undefined || isTransient(error)) return false;
   if (CANNOT_POST.has(error.code)) return true;
-  // A refused token fails everywhere, so the message waits for a valid one.
+  // If Slack refuses the token, it does so everywhere, so the message waits for a valid one.
   return !isTokenError(error) && now.getTime() - since.getTime() > MAX_BLOCKED_MS;
 }

@@ -2,11 +2,11 @@ import { isInvalidTokenCode } from './web.ts';
 
 export interface OutageWatch {
   record(outcome: string): void;
-  /** Start of the outage and last outcome; undefined while Slack answers. */
+  /** When the outage began and its last outcome; undefined while Slack answers. */
   current(): { readonly since: Date; readonly code: string } | undefined;
 }
 
-/** Outcomes without an answer. With a refused token, no one is reached either. */
+/** Outcomes without an answer. If the token is refused, the bot can't reach anyone either. */
 function isOutage(outcome: string): boolean {
   return outcome === 'unreachable' || outcome === 'unreadable' || isInvalidTokenCode(outcome);
 }

@@ -2,13 +2,16 @@ import { MINUTE_MS } from '../../lib/duration.ts';
 
 /**
  * - `urgent`: a person acted or was asked.
- * - `background`: only keeps messages up to date.
+ * - `background`: keeps messages up to date.
  */
 export type Urgency = 'urgent' | 'background';
 
-/** Keeps calls within Slack's rate limits. One per workspace and process. */
+/** Keeps calls within Slack's rate limits. One for each workspace and process. */
 export interface Pacer {
-  /** Starts a call if allowed now. @returns 0, or milliseconds to wait */
+  /**
+   * Starts a call if it is allowed now.
+   * @returns 0, or the milliseconds to wait
+   */
   tryStart(method: string, channel: string | undefined, urgency: Urgency): number;
   recordRefusal(method: string, channel: string | undefined, retryAfterMs: number): void;
   hasCapacity(method: string): boolean;
@@ -21,21 +24,21 @@ interface Tier {
 }
 
 /**
- * Methods that keep messages up to date, with Slack's guaranteed minimum
- * (https://docs.slack.dev/apis/web-api/rate-limits). Callers of other methods handle limits themselves.
+ * Methods that keep messages up to date, with the minimum that Slack guarantees
+ * (https://docs.slack.dev/apis/web-api/rate-limits). The callers of other methods handle limits themselves.
  */
 const TIERS: Readonly<Record<string, Tier>> = {
   'chat.postMessage': { calls: 1, perMs: 1_000, isPerChannel: true },
   'chat.update': { calls: 50, perMs: MINUTE_MS },
 };
 
-/** Share of a tier for background calls; the rest is for people. */
+/** Share of a tier for background calls. The rest is for people. */
 const BACKGROUND_SHARE = 0.5;
-/** After a refusal, calls are spaced evenly for their tier's period, and at least this long. */
+/** After a refusal, calls are spaced evenly for the period of their tier, but at least for this long. */
 const MIN_RECOVERY_MS = 10_000;
-/** Background calls double their spacing with each consecutive refusal, up to this many times. */
+/** Each consecutive refusal doubles the spacing of background calls, at most this many times. */
 const MAX_DOUBLINGS = 5;
-/** Above this, the oldest channels are forgotten. */
+/** Above this number, the oldest channels are forgotten. */
 const MAX_STATES = 1_000;
 
 const NEVER = Number.NEGATIVE_INFINITY;
@@ -54,7 +57,7 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
   let latest = NEVER;
   const now = () => {
     const at = clock();
-    // The clock was set back, so all times are invalid.
+    // The clock was set back, so no stored time is valid.
     if (at < latest) states.clear();
     latest = at;
     return at;
@@ -87,7 +90,7 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
       const at = now();
       const state = findState(method, channel);
       if (state === undefined) return;
-      // Concurrent refusals are one.
+      // Concurrent refusals count as one.
       if (at >= state.blockedUntil) state.refusals = at < state.recoveredAt ? state.refusals + 1 : 1;
       state.blockedUntil = Math.max(state.blockedUntil, at + retryAfterMs);
       state.recoveredAt = state.blockedUntil + Math.max(state.tier.perMs, MIN_RECOVERY_MS);
@@ -100,7 +103,7 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
   };
 }
 
-/** Delay of a call. Urgent calls wait only after a refusal. */
+/** The delay of a call. Urgent calls are delayed only after a refusal. */
 function callDelay({ tier, sent, blockedUntil, recoveredAt, refusals }: State, at: number, urgency: Urgency) {
   if (at < blockedUntil) return blockedUntil - at;
   const { calls, perMs } = tier;

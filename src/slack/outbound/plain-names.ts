@@ -6,8 +6,8 @@ import { SlackApiError } from './web.ts';
 const MENTION = /<(?:@([UW][A-Z0-9]+)|!subteam\^(S[A-Z0-9]+))(?:\|[^>]*)?>/g;
 
 /**
- * Replaces mentions of people with names, because field errors are plain text. Groups keep their ids: not everyone may
- * see their names.
+ * Replaces mentions of people with names, because field errors are plain text. Groups keep their ids, because not
+ * everyone may see their names.
  */
 export async function replaceMentions(directory: NamingDirectory, text: string): Promise<string> {
   const ids = new Set([...text.matchAll(MENTION)].flatMap(([, userId]) => userId ?? []));
@@ -17,7 +17,7 @@ export async function replaceMentions(directory: NamingDirectory, text: string):
   );
 }
 
-/** A message that names some people without a mention, so that Slack doesn't notify them. */
+/** A message in which some people are named instead of mentioned, so that Slack doesn't notify them. */
 export function dropMentions(
   directory: NamingDirectory,
   wanted: WantedNotification,

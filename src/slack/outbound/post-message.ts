@@ -12,8 +12,8 @@ export interface MessageMetadata {
 }
 
 /**
- * Posts a message, plainer if Slack refuses its blocks.
- * @returns its place
+ * Posts a message. If Slack refuses its blocks, a plainer version.
+ * @returns where it was posted
  * @throws {SlackApiError}
  */
 export async function postMessage(
@@ -40,13 +40,13 @@ export async function postMessage(
   return { channelId: channel, ts };
 }
 
-/** Slack schedules at most 120 days ahead. */
+/** Slack allows messages to be scheduled at most 120 days ahead. */
 const AHEAD_DAYS = 119;
 const scheduled = okResponse.extend({ scheduled_message_id: z.string() });
 
 /**
- * Checks without a visible message whether the bot may post: schedules one months ahead and deletes it. Reading the
- * channel would need scopes that the bot doesn't request.
+ * Checks whether the bot may post in a channel without posting a visible message: schedules a message for a time months
+ * ahead and deletes it. Reading the channel would need scopes that the bot doesn't request.
  * @throws {SlackApiError}
  */
 export async function tryPosting(web: SlackWeb, channelId: string): Promise<void> {
@@ -62,7 +62,7 @@ export async function tryPosting(web: SlackWeb, channelId: string): Promise<void
 
 const permalinkResponse = okResponse.extend({ permalink: z.url() });
 
-/** URL of a message; undefined if Slack doesn't return it. */
+/** The URL of a message; undefined if Slack doesn't return it. */
 export async function loadPermalink(
   web: SlackWeb,
   { channelId, ts }: PostedMessage,
@@ -77,7 +77,7 @@ export async function loadPermalink(
 }
 
 /**
- * Updates a message, plainer if Slack refuses its blocks.
+ * Updates a message. If Slack refuses its blocks, a plainer version.
  * @throws {SlackApiError}
  */
 export async function updateMessage(

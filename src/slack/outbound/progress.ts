@@ -1,6 +1,9 @@
 import type { Message } from '../kit/blocks.ts';
 
-/** Times of progress messages after the start. A response URL takes five answers; one is reserved for the outcome. */
+/**
+ * When progress messages are sent, from the start. A response URL accepts five answers, and one is needed for the
+ * outcome.
+ */
 const PROGRESS_AT_MS: readonly number[] = [2_000, 20_000, 120_000];
 
 export async function runWithProgress<T>(
@@ -10,7 +13,7 @@ export async function runWithProgress<T>(
   moments = PROGRESS_AT_MS,
 ): Promise<T> {
   const timers = moments.map((ms) =>
-    // A lost message doesn't matter: the outcome follows.
+    // It doesn't matter if a message is lost, because the outcome follows.
     setTimeout(() => void respond(progress()).catch(() => undefined), ms).unref(),
   );
   try {

@@ -1,16 +1,16 @@
 import { DAY_MS, MINUTE_MS } from '../../lib/duration.ts';
 
-/* Quiet hours: night in a person's own time zone. Pure. */
+/* Quiet hours: the night in a person's own time zone. Pure. */
 
 const QUIET_FROM_HOUR = 22;
 const QUIET_UNTIL_HOUR = 7;
-/** Every time zone's offset is a multiple of a quarter hour. */
+/** The offset of every time zone is a multiple of a quarter of an hour. */
 const STEP_MS = 15 * MINUTE_MS;
 
 /**
- * End of quiet hours: 7:00 in the person's time zone.
- * @param firstExpiry earliest expiry of its names; if by tomorrow, the message doesn't wait
- * @returns undefined if it doesn't wait, or the time zone is unknown
+ * The end of quiet hours, at 7:00 in the person's time zone.
+ * @param firstExpiry earliest expiry of the names; if it is by tomorrow, the message doesn't wait
+ * @returns undefined if the message doesn't wait or the time zone isn't known
  */
 export function findQuietEnd(now: Date, timeZone: string | undefined, firstExpiry?: Date): Date | undefined {
   const clock = timeZone === undefined ? undefined : localClock(timeZone);
@@ -26,7 +26,7 @@ function isNight(hour: number): boolean {
   return hour >= QUIET_FROM_HOUR || hour < QUIET_UNTIL_HOUR;
 }
 
-/** Calendar day (YYYY-MM-DD) and hour. */
+/** The calendar day (YYYY-MM-DD) and the hour. */
 function localClock(
   timeZone: string,
 ): ((at: Date) => { readonly day: string; readonly hour: number }) | undefined {

@@ -10,7 +10,7 @@ const UNKNOWN_ID: ReadonlySet<string> = new Set([
   'users_not_found',
 ]);
 
-/** Slack's error and its remedy. Plain text, because form fields show it too. */
+/** Slack's error and what to do. Plain text, because it is also shown in form fields. */
 export function formatSlackError(
   problem: Pick<SlackApiError, 'kind' | 'code' | 'hasInvalidToken'> &
     Partial<Pick<SlackApiError, 'needed' | 'retryAfterMs'>>,
@@ -38,14 +38,14 @@ export function formatSlackError(
   return { cause: `Slack refused this (${code}).`, remedy: 'If it keeps failing, tell your operator.' };
 }
 
-/** Why a listed approver can't be looked up; plain text. */
+/** Says why a listed approver can't be looked up. Plain text. */
 export function approverError(id: string, problem: SlackApiError): string {
   if (UNKNOWN_ID.has(problem.code ?? '')) return `Slack doesn’t know ${id}. Copy the ID again.`;
   const { cause, remedy } = formatSlackError(problem);
   return `I can’t look up ${id}. ${cause} ${remedy}`;
 }
 
-/** Reason, to follow "cannot be posted:", and remedy, for channels where the bot can't post. */
+/** For channels that the bot can't post in: the reason, which follows "cannot be posted:", and what to do. */
 function channelRefusal(code: string): { readonly why: string; readonly remedy: string } | undefined {
   if (code === 'not_in_channel') {
     return { why: 'I’m not in this channel', remedy: 'Invite me with /invite @Domain Steward' };
@@ -65,7 +65,7 @@ function channelRefusal(code: string): { readonly why: string; readonly remedy: 
     : undefined;
 }
 
-/** Reason and remedy by Slack's code; plain text. */
+/** The reason and what to do, by Slack's code. Plain text. */
 export function reminderProblem(code: string): string {
   const refusal = channelRefusal(code);
   if (refusal !== undefined) return `${refusal.why}. ${refusal.remedy}.`;
@@ -73,7 +73,7 @@ export function reminderProblem(code: string): string {
   return `${cause} ${remedy}`;
 }
 
-/** Why the bot can't post in a chosen channel; plain text. */
+/** Says why the bot can't post in the chosen channel. Plain text. */
 export function channelError(problem: SlackApiError): string {
   const code = problem.code ?? '';
   const refusal = channelRefusal(code);
@@ -87,5 +87,5 @@ export function channelError(problem: SlackApiError): string {
     : `I can’t post there. ${cause} ${remedy}`;
 }
 
-/** Scheduled and deleted, to check posting. */
+/** Scheduled and then deleted, to check whether the bot may post. */
 export const TRIAL_TEXT = 'Domain Steward checked whether it can post here. You can delete this message.';

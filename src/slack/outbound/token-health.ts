@@ -4,17 +4,17 @@ import { isInvalidTokenCode } from './web.ts';
 
 export interface TokenHealth {
   recordOutcome(outcome: string): void;
-  /** @returns Slack's error code for the token; undefined if accepted */
+  /** @returns Slack's error code for the token; undefined if Slack accepts it */
   check(): Promise<string | undefined>;
 }
 
-/** Longest wait of a check; then the latest call decides. */
+/** The longest duration of a check. After this, the outcome of the latest call counts. */
 const MAX_CHECK_MS = 1_000;
 
-/** @param callSlack any call with the token; its outcome is recorded like all others */
+/** @param callSlack makes any call with the token, whose outcome is recorded like those of other calls */
 export function createTokenHealth(callSlack: () => Promise<unknown>, log: Log): TokenHealth {
   let refusal: string | undefined;
-  /** Pending check, shared by concurrent callers. */
+  /** The pending check, which concurrent callers share. */
   let pendingCall: Promise<unknown> | undefined;
   return {
     recordOutcome(outcome) {

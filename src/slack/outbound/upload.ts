@@ -16,18 +16,18 @@ const MAX_ANSWER_BYTES = 1_000_000;
 const agent = new Agent();
 
 export interface Upload {
-  /** On disk and streamed, so its size doesn't matter. */
+  /** The file is on disk and is streamed, so it can be large. */
   readonly path: string;
   readonly filename: string;
   readonly channelId: string;
   readonly threadTs?: string;
-  /** Message text, mrkdwn. */
+  /** Text of the message, as mrkdwn. */
   readonly comment: string;
 }
 
 /**
  * https://docs.slack.dev/messaging/working-with-files#uploading_files
- * @throws {SlackApiError} when Slack refuses it
+ * @throws {SlackApiError} if Slack refuses the file
  */
 export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
   const { size } = await stat(upload.path);
@@ -44,7 +44,7 @@ export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
   await waitOutRateLimits(() => web.call('files.completeUploadExternal', shared, okResponse));
 }
 
-/** @throws {SlackApiError} when Slack refuses it */
+/** @throws {SlackApiError} if Slack refuses the file */
 export async function uploadText(
   web: SlackWeb,
   { text, ...upload }: Omit<Upload, 'path'> & { readonly text: string },
@@ -52,7 +52,7 @@ export async function uploadText(
   await useTemporaryFile([text], (path) => uploadFile(web, { ...upload, path }));
 }
 
-/** Writes a temporary file: Slack needs an upload's length first. */
+/** Writes a temporary file, because Slack needs to know the length before the upload. */
 export async function useTemporaryFile<Result>(
   pieces: Iterable<string> | AsyncIterable<string>,
   use: (path: string) => Promise<Result>,
@@ -67,7 +67,7 @@ export async function useTemporaryFile<Result>(
   }
 }
 
-/** The URL itself authorizes the upload, so the bot's token isn't sent. */
+/** Doesn't send the bot's token, because the URL itself authorizes the upload. */
 async function sendBytes(url: string, path: string, size: number): Promise<void> {
   const { origin, pathname, search } = new URL(url);
   const { status, headers } = await exchange(

@@ -8,20 +8,20 @@ import { createFetch } from './fetch.ts';
 import { createPacer, type Pacer, type Urgency } from './pacer.ts';
 
 /**
- * A failed Slack call.
+ * A call to Slack that failed.
  * - `rate_limited`: retry after `retryAfterMs`.
  * - `refused`: `code` is Slack's error code.
- * - `unreachable`: no readable answer; the call may have been carried out.
+ * - `unreachable`: there was no readable answer; the call may have succeeded.
  */
 export class SlackApiError extends Error {
   override readonly name = 'SlackApiError';
   readonly kind: 'rate_limited' | 'refused' | 'unreachable';
   readonly method: string;
   readonly code: string | undefined;
-  /** Slack's name of the missing scope. */
+  /** The missing scope, as Slack names it. */
   readonly needed: string | undefined;
   readonly retryAfterMs: number | undefined;
-  /** Positions of blocks that Slack calls invalid. */
+  /** Positions of the blocks that Slack calls invalid. */
   readonly refusedBlocks: readonly number[];
 
   constructor(
@@ -63,38 +63,38 @@ export function isInvalidTokenCode(code: string): boolean {
   return INVALID_TOKEN_CODES.has(code);
 }
 
-/** Slack's codes for which retrying with the same token is useless. */
+/** Slack's codes for which a retry with the same token is useless. */
 const TOKEN_ERROR_CODES: ReadonlySet<string> = new Set([
   ...INVALID_TOKEN_CODES,
   'missing_scope',
   'not_allowed_token_type',
 ]);
 
-/** Whether Slack will never accept this token for the call. Every other refusal may be transient. */
+/** Whether Slack will never accept this token for the call. All other refusals may be temporary. */
 export function isTokenError(problem: SlackApiError): boolean {
   return problem.code !== undefined && TOKEN_ERROR_CODES.has(problem.code);
 }
 
-/** Longest wait before a retry. Slack doesn't request more. */
+/** The longest wait before a retry. Slack doesn't ask for more. */
 const MAX_WAIT_MS = 10 * MINUTE_MS;
 
-/** Slack's requested delay, capped; undefined if none. */
+/** The delay that Slack asks for, limited; undefined if it doesn't ask for one. */
 export function findRetryAfter(error: unknown): number | undefined {
   if (!(error instanceof SlackApiError) || error.retryAfterMs === undefined) return undefined;
   return Math.min(Math.max(error.retryAfterMs, 1_000), MAX_WAIT_MS);
 }
 
-/** A 429 from a URL that isn't a method. */
+/** For a 429 from a URL that isn't an API method. */
 export function rateLimitError(method: string, retryAfter: string | string[] | undefined): SlackApiError {
   return new SlackApiError('rate_limited', method, {
     retryAfterMs: parseRetryAfter(retryAfter, Date.now()) ?? 1_000,
   });
 }
 
-/** Longest wait while a person waits. */
+/** The longest wait while a person is waiting. */
 const MAX_WAITED_MS = 5_000;
 
-/** Retries short rate limits, at most twice. */
+/** Waits and retries if the rate limit is short, at most twice. */
 export async function waitOutRateLimits<T>(call: () => Promise<T>, attempts = 3): Promise<T> {
   try {
     return await call();
@@ -110,7 +110,7 @@ export function computeRetryDelay(error: unknown, failedAttempts: number): numbe
   return findRetryAfter(error) ?? Math.min(1_000 * 2 ** failedAttempts, MAX_WAIT_MS);
 }
 
-/** Slack's codes for its own failures: a retry may work. */
+/** Slack's codes for its own failures, after which a retry may succeed. */
 const SERVER_ERROR_CODES: ReadonlySet<string> = new Set([
   'fatal_error',
   'internal_error',
@@ -123,11 +123,11 @@ export function isTransient({ kind, code }: SlackApiError): boolean {
   return kind !== 'refused' || (code !== undefined && SERVER_ERROR_CODES.has(code));
 }
 
-/** Slack's Web API: every call has a timeout, none is retried here, every answer is validated. */
+/** Slack's Web API. Every call has a timeout, and every answer is validated. Nothing is retried here. */
 export interface SlackWeb {
   /**
-   * Omits undefined arguments.
-   * @throws {SlackApiError} `rate_limited` also without a call, if Slack would refuse it or others come first
+   * Leaves out undefined arguments.
+   * @throws {SlackApiError} `rate_limited` even without a call, if Slack would refuse it or other calls come first
    */
   call<T>(
     method: string,
@@ -138,7 +138,7 @@ export interface SlackWeb {
 }
 
 const TIMEOUT_MS = 10_000;
-/** Used if Slack doesn't state a delay. */
+/** Used if Slack doesn't say how long to wait. */
 const DEFAULT_RETRY_AFTER_MS = 30_000;
 
 const failure = z.object({
@@ -156,7 +156,8 @@ const failure = z.object({
     .optional(),
 });
 
-// Slack's client exports its codes as a type-only enum under erasable syntax; the texts are its contract.
+// Slack's client exports its codes as a type-only enum, which can't be used with erasable syntax. Its texts are part of
+// the API.
 const RATE_LIMITED: `${ErrorCode.RateLimitedError}` = 'slack_webapi_rate_limited_error';
 const PLATFORM: `${ErrorCode.PlatformError}` = 'slack_webapi_platform_error';
 
@@ -170,20 +171,22 @@ const SILENT: Logger = {
   setName: () => undefined,
 };
 
-/** Shared by all Slack clients: no hidden retries (they would last 30 minutes), no queue behind one 429. */
+/** Used by all Slack clients. No hidden retries, which would last 30 minutes, and no queue behind a single 429. */
 export function webClientOptions(apiUrl: string | undefined) {
   return {
     ...(apiUrl === undefined ? {} : { slackApiUrl: apiUrl }),
     fetch: jsonOnly(createFetch(TIMEOUT_MS)),
     retryConfig: { retries: 0 },
-    // The caller reports failures; Slack's client would also log them to the console.
+    // Callers report failures. Slack's client would log them to the console too.
     logger: SILENT,
     rejectRateLimitedCalls: true,
     allowAbsoluteUrls: false,
   };
 }
 
-/** Fails on non-JSON bodies: Slack's client would treat them, such as a proxy's page, as a refusal code. */
+/**
+ * Fails if the body isn't JSON. Slack's client would treat such a body, for example a proxy's page, as an error code.
+ */
 function jsonOnly(fetch: FetchFunction): FetchFunction {
   return async (url, init) => {
     const response = await fetch(url, init);
@@ -198,7 +201,7 @@ function jsonOnly(fetch: FetchFunction): FetchFunction {
   };
 }
 
-/** @param observe called with the method and outcome: `ok`, `unreadable`, or an {@link toOutcome} */
+/** @param observe called with the method and the outcome: `ok`, `unreadable`, or one of {@link toOutcome} */
 export function createSlackWeb(
   token: Secret,
   apiUrl: string | undefined,
@@ -230,7 +233,10 @@ export function createSlackWeb(
   };
 }
 
-/** A failure as one of a few words: unknown Slack codes would create unlimited metric labels. */
+/**
+ * Maps a failure to one of a few words, because unknown codes from Slack would create an unlimited number of metric
+ * labels.
+ */
 function toOutcome({ kind, code }: SlackApiError): string {
   return code !== undefined && CODES_UNRELATED_TO_BLOCKS.has(code) ? code : kind;
 }
@@ -256,7 +262,7 @@ export function slackApiError(method: string, cause: unknown): SlackApiError {
   return new SlackApiError('unreachable', method, { cause });
 }
 
-/** Slack locates errors: `… [json-pointer:/blocks/3/text]`. */
+/** Slack says where an error is: `… [json-pointer:/blocks/3/text]`. */
 function findBlocks(messages: readonly string[]): readonly number[] {
   return messages.flatMap((message) => {
     const found = /\[json-pointer:(?:\/view)?\/blocks\/(\d+)/.exec(message);
@@ -264,7 +270,7 @@ function findBlocks(messages: readonly string[]): readonly number[] {
   });
 }
 
-/** Refusals unrelated to the content of a message or view. */
+/** Refusals that aren't about the content of a message or view. */
 const CODES_UNRELATED_TO_BLOCKS: ReadonlySet<string> = new Set([
   ...TOKEN_ERROR_CODES,
   // Place
@@ -332,8 +338,8 @@ const CODES_UNRELATED_TO_BLOCKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a call's blocks may be the reason: workspaces may not support newer ones, and Slack's codes for that aren't
- * fully documented. Every refusal may be one unless it clearly means something else.
+ * Whether the blocks of a call may be the reason for a refusal. Workspaces may not support newer blocks, and Slack's
+ * codes for that aren't fully documented. So every refusal may be one, unless it clearly means something else.
  */
 export function mayBeBlockError(error: unknown): boolean {
   return (

@@ -26,8 +26,8 @@ import {
   fingerprint,
   joinErrors,
   readForm,
+  textField,
   toFields,
-  typedField,
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
 import {
@@ -42,11 +42,11 @@ import { formIssueText, policyIssueSentence, policyIssueText } from './policy-is
 import { ruleSentence } from './policy-rule.view.ts';
 import { buildPolicyMessage, editDraft, getPageOffset, loadDraftRules } from './policy-shown.ts';
 
-/* Policy forms: a rule, a YAML file, a starting policy. They change only the draft. */
+/* Forms for the policy: a rule, a YAML file, and a starting policy. They change only the draft. */
 
-/** Validated by the parser of YAML policies. */
+/** The parser for YAML policies checks these fields. */
 const ruleSchema = z.object({
-  rule_name: typedField('Rule name', { placeholder: 'Transfers of the brand', isNeeded: true }),
+  rule_name: textField('Rule name', { placeholder: 'Transfers of the brand', isRequired: true }),
   tasks: choiceField(
     'Tasks',
     {
@@ -54,21 +54,21 @@ const ruleSchema = z.object({
       ...Object.fromEntries(ORDER_TASK_NAMES.map((name) => [name, `${name}: ${findTask(name).words.title}`])),
     },
     ITEMS,
-    { kind: 'picks', isNeeded: true },
+    { kind: 'picks', isRequired: true },
   ),
-  names: typedField(
+  names: textField(
     'Names',
     {
       kind: 'lines',
       placeholder: '*.rest',
       hint: 'One per line: cafe.rest, tag:brand, *.rest for all names in .rest, or * for every name.',
-      isNeeded: true,
+      isRequired: true,
     },
     ITEMS,
   ),
   by: field({ label: 'Only if requested by', kind: 'people', hint: 'Leave empty for anyone.' }, ITEMS),
   by_groups: field({ label: 'Or by members of', kind: 'groups' }, ITEMS),
-  over: typedField('Only over this amount', {
+  over: textField('Only over this amount', {
     placeholder: '100.00',
     hint: 'The price of the whole order. An unknown price counts as higher.',
   }),
@@ -76,7 +76,7 @@ const ruleSchema = z.object({
     'Decision',
     { free: 'No approval needed', approve: 'Approval needed', refuse: 'Refused' },
     UNCHECKED_TEXT,
-    { isNeeded: true },
+    { isRequired: true },
   ),
   approvers: field({ label: 'Approvers', kind: 'people' }, ITEMS),
   approver_groups: field({ label: 'Approver groups', kind: 'groups' }, ITEMS),
@@ -85,17 +85,17 @@ const ruleSchema = z.object({
     ITEMS,
   ),
   silent_groups: field({ label: 'Silent approver groups', kind: 'groups' }, ITEMS),
-  needed: typedField('Approvals needed', {
+  needed: textField('Approvals needed', {
     kind: 'number',
     range: { min: 1, max: 20 },
     hint: 'Leave empty for 1.',
   }),
-  ttl: typedField('An order expires after', {
+  ttl: textField('An order expires after', {
     placeholder: '48h',
     hint: 'A number with s, m, h or d. Leave empty to use the setting.',
   }),
-  remind_after: typedField('Approvers are reminded after', { placeholder: '4h' }),
-  escalate_after: typedField('Escalate after', { placeholder: '12h' }),
+  remind_after: textField('Approvers are reminded after', { placeholder: '4h' }),
+  escalate_after: textField('Escalate after', { placeholder: '12h' }),
   escalate_to: field({ label: 'Escalate to', kind: 'people' }, ITEMS),
   escalate_groups: field({ label: 'Escalate to groups', kind: 'groups' }, ITEMS),
   break_glass: choiceField(
@@ -145,7 +145,7 @@ function toRuleValues(rule: PolicyRule, currency: string): FormValues {
   };
 }
 
-/** The form's subject: a hash of the rule's content, and its name. */
+/** The subject of the form: a hash of the rule's content, and its name. */
 export function getRuleSubject(rule: PolicyRule): string {
   return `${fingerprint(ruleToText(rule, ''))} ${rule.name}`;
 }
@@ -154,7 +154,7 @@ function collectErrors(issues: readonly PolicyIssue[]): FieldErrors {
   return joinErrors(issues.map((issue) => [issue.field ?? 'rule_name', formIssueText(issue)]));
 }
 
-/** Parses a form's rule together with the draft's other rules. */
+/** Parses the rule of a form together with the other rules of the draft. */
 function readRule(
   given: z.output<typeof ruleSchema>,
   others: readonly PolicyRule[],
@@ -227,7 +227,7 @@ export function plainValues(rule: PolicyRule | undefined, currency: string): For
   );
 }
 
-/** Approximate maximum of Slack's field errors. */
+/** The approximate limit of Slack's field errors. */
 const ISSUES_LENGTH = 1_900;
 
 async function replaceDraft(
@@ -320,7 +320,7 @@ function findStartingPoint({ subject }: FormOrigin): StartingPoint {
   return getStartingPoint(STARTING_POINTS.find((name) => name === wanted) ?? 'small_team');
 }
 
-/** Reads the people and groups of each role, or errors for roles without any. */
+/** Reads the people and groups of each role. Returns errors for roles that have none. */
 function readRoles(roles: readonly Role[], values: FormValues) {
   const read = readForm(createRolesSchema(roles), values);
   if ('errors' in read) return read;

@@ -1,7 +1,7 @@
 import type { PolicyIssue, PolicyIssueCode } from '../../policy/rule-text.ts';
 import type { YamlIssue, YamlIssueCode } from '../../policy/yaml.ts';
 
-/* Policy issues, with what to write instead. The caller escapes quoted input. */
+/* Issues of a policy, with what to write instead. The caller must escape quoted input. */
 
 interface Parts {
   readonly given: string;
@@ -81,7 +81,7 @@ export function policyIssueSentence(issue: PolicyIssue | YamlIssue): string {
   return where === '' ? sentence : `${where.charAt(0).toUpperCase()}${where.slice(1)}: ${sentence}`;
 }
 
-/** Uses the form's labels where they differ from the file's. */
+/** Uses the labels of the form if they differ from the names in the file. */
 export function formIssueText(issue: PolicyIssue): string {
   switch (issue.code) {
     case 'missing':

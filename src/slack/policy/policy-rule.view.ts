@@ -26,7 +26,7 @@ const SELECTORS = {
 
 const SHOWN = 8;
 
-/** Plural noun; unknown tasks are shown by name. */
+/** A plural noun. An unknown task is shown with its name. */
 export function taskNoun(task: string): string {
   const known = ORDER_TASK_NAMES.find((name) => name === task);
   return known === undefined ? code(task) : findTask(known).words.plural;
@@ -58,7 +58,7 @@ const UNITS = [
   ['second', 1_000],
 ] as const;
 
-/** In the largest unit without a fraction: `2 days`, `36 hours`. */
+/** In the largest unit that needs no fraction: `2 days`, `36 hours`. */
 function durationText(ms: number): string {
   const [noun, unitMs] = UNITS.find(([, each]) => ms >= each && ms % each === 0) ?? ['second', 1_000];
   return count(Math.ceil(ms / unitMs), noun);
@@ -108,7 +108,10 @@ function optionsText(rule: RuleDescription): string {
   return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
 }
 
-/** One sentence, mrkdwn. @param locale for amounts */
+/**
+ * One sentence, as mrkdwn.
+ * @param locale for amounts
+ */
 export function ruleSentence(rule: PolicyRule, locale: string): string {
   const described = describeRule(rule);
   const { tasks, names, by, over } = described;
@@ -126,7 +129,7 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
   ].join('');
 }
 
-/** The two built-in rules after all others. They come from the settings. */
+/** The two built-in rules that come after all others. They are based on the settings. */
 export function implicitSentences(settings: PolicySettings): string[] {
   const { approvalTasks, approvalsRequired } = settings;
   const { approvers } = mergeApprovers(settings.approvers, settings.silentApprovers);
@@ -151,7 +154,7 @@ export function referenceText(reference: RuleReference): string {
     case 'mandate':
       return 'the rule that another person must approve mandates';
     case 'environment':
-      return 'the environment’s settings, because there’s no valid signed policy';
+      return 'the environment variables, because there’s no valid signed policy';
   }
 }
 

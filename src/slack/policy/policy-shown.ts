@@ -10,7 +10,7 @@ import { policyMessage, RULES_ON_PAGE } from './policy.view.ts';
 
 export interface PolicyPage {
   readonly offset?: number;
-  /** The outcome of the reader's last action, shown first. */
+  /** The outcome of the reader's last action, which is shown first. */
   readonly note?: string;
 }
 
@@ -19,8 +19,8 @@ export async function buildPolicyMessage(
   { offset = 0, note }: PolicyPage = {},
 ): Promise<Message> {
   const [published, draft, settings, inForce, locale] = await Promise.all([
-    context.policies.published(),
-    context.policies.draft(),
+    context.policies.findPublished(),
+    context.policies.findDraft(),
     context.savedSettings(),
     context.orders.policy.current(),
     context.directory.findLocale(person.id),
@@ -33,13 +33,16 @@ export async function buildPolicyMessage(
   });
 }
 
-/** @param index the rule's, from 0 @returns the offset of its page */
+/**
+ * @param index of the rule, from 0
+ * @returns the offset of the page with the rule
+ */
 export function getPageOffset(index: number): number {
   return Math.floor(Math.max(0, index) / RULES_ON_PAGE) * RULES_ON_PAGE;
 }
 
 export async function loadDraftRules({ context }: Interaction) {
-  const [current, draft] = await Promise.all([context.policies.current(), context.policies.draft()]);
+  const [current, draft] = await Promise.all([context.policies.current(), context.policies.findDraft()]);
   return getDraftBase(current, draft);
 }
 
@@ -49,8 +52,8 @@ const MAX_ATTEMPTS = 5;
 export type Edit<Problem> = { readonly rules: readonly PolicyRule[] } | { readonly problem: Problem };
 
 /**
- * Edits or creates the draft. Keeps concurrent edits and applies this one on top of them.
- * @returns the problem; undefined once saved
+ * Edits the draft, or creates one. Concurrent edits are kept, and this edit is applied to their result.
+ * @returns the problem; undefined if the draft was saved
  */
 export async function editDraft<Problem>(
   call: Interaction,

@@ -31,19 +31,19 @@ import {
   trialMessage,
 } from './policy-trial.view.ts';
 
-/* Tries an unpublished policy on one request or on past orders. */
+/* Tests an unpublished policy with a request or with past orders. */
 
 const DEFAULT_DAYS = 90;
 const MAX_DAYS = 365;
-/** Orders held in memory per replay. Beyond that, the newest are used. */
+/** Maximum number of orders held in memory per replay. If there are more, the newest are used. */
 const MAX_PAST_ORDERS = 20_000;
 
 type ParsedRequest = { readonly order: FactOrder<OrderTaskName> } | { readonly problem: string };
 
-/** A person's ID or mention. */
+/** The id or mention of a person. */
 const PERSON = /^(?:<@)?([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>?$/;
 
-/** Reads the text after `policy test`. */
+/** Parses the text after `policy test`. */
 function parseRequest(words: readonly string[], requesterId: string): ParsedRequest {
   const [first = '', ...rest] = words[0] === '/domain' ? words.slice(1) : words;
   const task = ORDER_TASK_NAMES.find((name) => name === first.toLowerCase());
@@ -65,7 +65,7 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
   const hasPeriod = task === 'renew' && last !== undefined && /^\d{1,2}$/.test(last);
   const given = hasPeriod ? words.slice(0, -1) : task === 'renew' ? words : words.slice(0, 1);
   const input = task === 'renew' ? { period: hasPeriod ? Number(last) : 1 } : {};
-  // The text doesn't contain an account.
+  // The text doesn't name an account.
   const asked = { task, input, requesterId, usesTeamAccount: false };
   const { zoneTask, nameField, findNames } = findTask(task);
   if (zoneTask === undefined) {
@@ -84,9 +84,9 @@ function readNames(task: OrderTaskName, words: readonly string[], requesterId: s
   return { order: toFactOrder({ ...asked, names: [...new Set(names)] }) };
 }
 
-/** The policy in force, but with the draft's rules. */
+/** The policy in force, but with the rules of the draft. */
 function replaceRules(inForce: EffectivePolicy, published: Policy, rules: Policy['rules']): EffectivePolicy {
-  return { ...inForce, signsSettings: false, version: published.version + 1, rules };
+  return { ...inForce, isCharterMissing: false, version: published.version + 1, rules };
 }
 
 /** `policy test LINE` */
@@ -98,7 +98,7 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
     context.savedSettings(),
     context.orders.policy.current(),
     context.policies.current(),
-    context.policies.draft(),
+    context.policies.findDraft(),
     context.accounts.findDefault(read.order.requester),
   ]);
   const order = { ...read.order, usesTeamAccount: account !== undefined && isTeamAccount(account) };
@@ -126,7 +126,7 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
   const [word = String(DEFAULT_DAYS), ...more] = words;
   const days = /^\d{1,4}$/.test(word) && more.length === 0 ? Number(word) : 0;
   if (days < 1 || days > MAX_DAYS) return call.respond(REPLAY.noDays(words.join(' '), MAX_DAYS));
-  const draft = await context.policies.draft();
+  const draft = await context.policies.findDraft();
   if (draft === undefined) return call.respond(REPLAY.noDraft);
   const shown = await runWithProgress(
     call.respond,

@@ -31,24 +31,24 @@ import { costFact } from '../money/price.view.ts';
 import { itemName } from '../orders/order.view.ts';
 import { neededText, referenceText, taskNoun } from './policy-rule.view.ts';
 
-/* A policy's requirements for one request or past orders. */
+/* Shows the requirements of a policy for one request or for past orders. */
 
 export interface TestedRequest {
   readonly task: OrderTaskName;
   readonly names: readonly string[];
   readonly requester: string;
-  /** Whether the draft was tested, not the version in force. */
+  /** Whether the draft was tested instead of the version in force. */
   readonly isDraft: boolean;
   readonly version: number;
   /** Undefined for tasks without a price. */
   readonly cost: OrderCost | undefined;
-  /** Why no signed policy is in force, if that's a problem. */
+  /** Why no signed policy is in force, if that is a problem. */
   readonly notice?: string | undefined;
 }
 
 const SHOWN_NAMES = 5;
 const SHOWN_UNKNOWNS = 2;
-/** Skipped rules shown for a single name, and for each of several. */
+/** Number of skipped rules that are shown if the request is about a single name. */
 const MAX_REASONS = 40;
 const MAX_REASONS_OF_SEVERAL = 3;
 const SHOWN_ORDERS = 12;
@@ -97,7 +97,7 @@ function skippedRuleText({ rule, because, unknowns }: SkippedRule): string {
   return `• ${capitalized(referenceText(rule))}, ${why}.`;
 }
 
-/** The deciding rule comes first, so it's never left out. */
+/** The rule that decides comes first, so that it is never left out. */
 function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean): string[] {
   const shown = skipped.slice(0, isOnly ? MAX_REASONS : MAX_REASONS_OF_SEVERAL);
   const left = skipped.length - shown.length;
@@ -116,7 +116,7 @@ function requestTitle({ task, names }: TestedRequest): string {
   return `${capitalized(taskNoun(task))} of ${names.length === 0 ? 'no name' : what}`;
 }
 
-/** Shows the deciding rule of a request, and why earlier rules don't apply. */
+/** Shows which rule decides a request, and why earlier rules don't apply. */
 export function trialMessage(
   tried: TestedRequest,
   { requirements, names, unknowns }: PolicyEvaluation,
@@ -166,7 +166,7 @@ export interface ShownReplay {
   readonly notice?: string | undefined;
 }
 
-/** Requirements of past orders under the draft. */
+/** Shows the requirements of the draft for past orders. */
 export function replayMessage({ days, replay, changed, isCut, notice }: ShownReplay): Message {
   const { total, unchanged, counts } = replay;
   const parts = dropMissing([
@@ -198,7 +198,7 @@ export function replayMessage({ days, replay, changed, isCut, notice }: ShownRep
   ]);
 }
 
-/** Whether the message doesn't show all orders. */
+/** Whether there are orders that the message doesn't show. */
 export function needsFile(changed: readonly ReplayRow[]): boolean {
   return changed.length > SHOWN_ORDERS;
 }

@@ -21,7 +21,7 @@ import { getRuleSubject, plainRuleForm, plainValues, ruleForm, startForm, yamlFo
 import { buildPolicyMessage, editDraft, getPageOffset, loadDraftRules } from './policy-shown.ts';
 import { runReplay, runTrial } from './policy-trial.ts';
 
-/* The policy: everyone can see it, admins can edit a draft, and two admins publish it. */
+/* The policy. Everyone can see it. Admins can edit a draft, and two admins are needed to publish it. */
 
 async function runPolicy(call: CommandCall): Promise<void> {
   const [word, ...rest] = call.words;
@@ -37,7 +37,7 @@ async function runPolicy(call: CommandCall): Promise<void> {
   }
 }
 
-/** Falls back to text fields if Slack refuses the pickers. */
+/** If Slack refuses the pickers, the form has text fields. */
 async function openRule(call: ActionCall, name: string | undefined): Promise<void> {
   const { rules } = await loadDraftRules(call);
   const rule = rules.find((each) => each.name === name);
@@ -117,7 +117,7 @@ async function publish(call: ActionCall): Promise<void> {
 
 async function download(call: ActionCall): Promise<void> {
   const { policies, currency } = call.context;
-  const [current, draft] = await Promise.all([policies.current(), policies.draft()]);
+  const [current, draft] = await Promise.all([policies.current(), policies.findDraft()]);
   const isDraft = call.value !== 'current' && draft !== undefined;
   const { rules } = isDraft ? getDraftBase(current, draft) : current;
   await call.respond(

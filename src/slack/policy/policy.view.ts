@@ -35,11 +35,11 @@ import { confirmersText } from '../proposals/admin-proposal.view.ts';
 import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { changeLine, implicitSentences, ruleSentence } from './policy-rule.view.ts';
 
-/* Policy texts: the version in force, the draft with buttons, and publishing. */
+/* Texts about the policy: the version in force, the draft with its buttons, and publishing. */
 
 /** Each rule needs two blocks. */
 export const RULES_ON_PAGE = 10;
-/** Maximum lengths of a rule's sentence and of the list without buttons, for Slack's limits. */
+/** Maximum lengths of the sentence for a rule, and of the list without buttons. They keep within Slack's limits. */
 const MAX_SENTENCE = 600;
 const MAX_LIST = 4_000;
 
@@ -49,19 +49,19 @@ export interface ShownPolicy {
   readonly draft: PolicyDraft | undefined;
   readonly settings: PolicySettings;
   readonly reader: { readonly userId: string; readonly isAdmin: boolean; readonly locale: string };
-  /** Why no signed policy is in force, if that's a problem. */
+  /** Why no signed policy is in force, if that is a problem. */
   readonly notice?: string | undefined;
   readonly offset: number;
-  /** Outcome of the reader's last action, shown first. */
+  /** The outcome of the reader's last action, which is shown first. */
   readonly note?: string | undefined;
 }
 
-/** A button's value. The name prevents that a click on an outdated list moves another rule. */
+/** The value of a button. It contains the rule's name, so that a click on an outdated list can't move another rule. */
 function ruleValue(position: number, name: string): string {
   return `${position} ${name}`;
 }
 
-/** Inverse of {@link ruleValue}. */
+/** Reads a value from {@link ruleValue}. */
 export function readRuleValue(value: string): { readonly position: number; readonly name: string } {
   const [, position = '0', name = value] = /^(\d+) (.*)$/s.exec(value) ?? [];
   return { position: Number(position), name };
@@ -74,7 +74,7 @@ const START_LABELS: Readonly<Record<StartingPointName, string>> = {
   regulated: 'Regulated',
 };
 
-/** The policy in force and, for admins, the draft with buttons. */
+/** The policy in force. For admins, also the draft with buttons. */
 export function policyMessage(shown: ShownPolicy): Message {
   const { published, draft, settings, reader } = shown;
   const inForce = published?.rules ?? [];
@@ -193,7 +193,7 @@ function confirmButton(revision: string): Button {
   return button('policy_confirm', 'Confirm', revision, { style: 'primary' });
 }
 
-/** A choice opens the form of a starting policy. */
+/** Choosing a starting policy opens its form. */
 function startMenu(): AnyBlock {
   return menu(
     'policy_starts',
@@ -271,7 +271,7 @@ export function publishedMessage(
   ]);
 }
 
-/** Shown above the policy after an edit of its draft. */
+/** Shown above the policy after its draft was edited. */
 export const NOTES = {
   noRule: ':information_source: This rule no longer exists. Here’s the current draft.',
   stale:

@@ -15,16 +15,16 @@ import { NOT_LINKED } from '../accounts/link.view.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Interaction } from '../feature.ts';
 import { context as contextBlock, escapeText, type Message, message } from '../kit/blocks.ts';
 import {
+  CHOICES,
   choiceField,
   type FieldErrors,
   type FormValues,
   field,
   noticeView,
-  PICKED,
   readForm,
-  TYPED_LINES,
+  textField,
   toFields,
-  typedField,
+  UNCHECKED_LINES,
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
@@ -50,22 +50,22 @@ import {
   XML_UNAVAILABLE,
 } from './prereg.view.ts';
 
-/* Preregistrations: people search with their own account, and only they see the result. */
+/* Preregistrations. People search with their own account, and only they see the result. */
 
 const PAGE = 20;
-/** Rows of a Slack table. */
+/** Maximum number of rows in a Slack table. */
 const MAX_LIMIT = 100;
-/** Searches only read, so their timeout is shorter than an order's. */
+/** Searches only read, so their timeout is shorter than that of orders. */
 const SEARCH_MS = 20_000;
-/** A view must open within 3 seconds of the click. */
+/** Views must open within 3 seconds of the click. */
 const OPEN_MS = 2_300;
 
 const BOTH_INTERFACES: AvailableInterfaces = { json: true, xml: true };
 
-/** Record fields that only XML returns, on request, with XML names. */
+/** Fields of a record that only XML returns, if requested. The names are those in XML. */
 const XML_KEYS = ['ownerc', 'zonec'] as const;
 
-/** Sort keys: a record's default single values. None are documented. */
+/** Keys for sorting: the single values that a record has by default. None of them is documented. */
 const ORDER_KEYS = [
   ...['name', 'created', 'updated', 'status', 'phase', 'period', 'order_reference'],
   ...['recommended', 'confirmed'],
@@ -74,7 +74,7 @@ const ORDER_KEYS = [
 const keyName = z.string().regex(/^[A-Za-z][\w.]{0,59}$/);
 const filterValue = z.string().min(1).max(253);
 
-/** Paging button value: the search with another offset. Read-only. */
+/** The value of a paging button: the same search with another offset. It only reads. */
 const querySchema = z.object({
   filters: z.partialRecord(z.enum(PREREG_FILTERS), filterValue),
   operator: z.enum(['EQUAL', 'like']).optional(),
@@ -85,7 +85,7 @@ const querySchema = z.object({
   limit: z.int().positive().max(MAX_LIMIT),
 });
 
-/** A search feature that only one interface documents, and its field. */
+/** A feature of the search that only one interface documents, and its field. */
 const constraint = (field: string, what: SearchConstraint) => ({ field, what });
 
 function listConstraints({ operator, order, keys }: PreregQuery) {
@@ -103,7 +103,7 @@ function listConstraints({ operator, order, keys }: PreregQuery) {
 const WILDCARD = /[%*]/;
 const PART = /^[\p{L}\p{M}\p{Nd}%*-]{1,63}$/u;
 const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(:\d\d)?)?$/;
-/** Time with a UTC offset, in the service's JSON format. */
+/** A time with a UTC offset, in the JSON format of the service. */
 const WITH_OFFSET = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
 function parseLabel(text: string): string | undefined {
@@ -113,13 +113,13 @@ function parseLabel(text: string): string | undefined {
   return host.ok ? host.value.ascii.slice(0, -'.example'.length) : undefined;
 }
 
-/** Labels of a TLD, typed with a leading dot. */
+/** The labels of a TLD that was typed with a leading dot. */
 function parseEnding(text: string): string | undefined {
   const labels = text.replace(/^\./, '').replace(/\.$/, '').split('.').map(parseLabel);
   return labels.includes(undefined) ? undefined : labels.join('.');
 }
 
-/** Time or day. With a UTC offset, it is sent as typed. */
+/** A time or day. If it has a UTC offset, it is sent as typed. */
 function parseMoment(text: string): string | undefined {
   if (WITH_OFFSET.test(text)) return text;
   const [, day, time, seconds = ':00'] = MOMENT.exec(text) ?? [];
@@ -127,7 +127,10 @@ function parseMoment(text: string): string | undefined {
   return WILDCARD.test(text) && /^[\d :T%*-]{1,40}$/.test(text) ? text : undefined;
 }
 
-/** A filter's wire value. @param issue error if {@link read} fails */
+/**
+ * The value of a filter as it is sent.
+ * @param issue the error if {@link read} fails
+ */
 function filterSchema(read: (text: string) => string | undefined, issue: string) {
   return z.string().transform((text, context) => {
     const value = read(text);
@@ -137,7 +140,7 @@ function filterSchema(read: (text: string) => string | undefined, issue: string)
   });
 }
 
-/** XML for its own features, or if the account lacks JSON, unless only JSON documents the search. */
+/** XML for features that only XML has, or if the account can't use JSON, unless only JSON documents the search. */
 function selectInterface(query: PreregQuery, available: AvailableInterfaces): Interface {
   const { json, xml } = listConstraints(query);
   return xml.length > 0 || (!available.json && json.length === 0) ? 'xml' : 'json';
@@ -145,7 +148,7 @@ function selectInterface(query: PreregQuery, available: AvailableInterfaces): In
 
 type ReadQuery = { readonly query: PreregQuery } | { readonly errors: FieldErrors };
 
-/** Whether one interface supports the whole search. */
+/** Errors if neither interface supports the whole search. */
 function constraintErrors(typed: PreregQuery, available: AvailableInterfaces): FieldErrors {
   const errors: Record<string, string> = {};
   const constraints = listConstraints(typed);
@@ -182,7 +185,7 @@ interface Searcher {
   readonly available: AvailableInterfaces;
 }
 
-/** Interfaces of the person's active account; undefined if not linked. */
+/** The interfaces of the person's active account; undefined if none is linked. */
 async function loadSearcher(call: Interaction): Promise<Searcher | undefined> {
   const account = await call.account();
   const client = account === undefined ? undefined : await call.context.accounts.loadClient(account.id);
@@ -265,7 +268,7 @@ function readButton(value: string): PreregQuery | undefined {
   }
 }
 
-/** Full records of a name. Looked up again, because a button contains no content. */
+/** The full records of a name. They are looked up again, because a button contains no content. */
 async function openRecord(call: ActionCall): Promise<void> {
   const clickedAt = performance.now();
   const name = call.value;
@@ -306,7 +309,7 @@ const moment = (label: string) =>
 
 const ending = filterSchema(parseEnding, 'Enter only the TLD, such as rest.');
 
-/** Search fields, with one interface's options (service API, Preregistration search). */
+/** The fields of a search, with the options of an interface (service API, Preregistration search). */
 const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
   z.object({
     sld: field(
@@ -330,7 +333,7 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
         )
         .optional(),
     ),
-    subtld: typedField('Multi-part TLD', { placeholder: 'co.uk' }, ending.optional()),
+    subtld: textField('Multi-part TLD', { placeholder: 'co.uk' }, ending.optional()),
     id: field(
       { label: 'Preregistration ID', kind: 'text' },
       z
@@ -363,7 +366,7 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
     order_mode: choiceField('Direction', { asc: 'Ascending' }, UNCHECKED_TEXT, {
       hint: 'No other direction is documented.',
     }),
-    children: choiceField('Owners', { true: 'Include sub-users' }, TYPED_LINES, {
+    children: choiceField('Owners', { true: 'Include sub-users' }, UNCHECKED_LINES, {
       kind: 'choices',
     }),
     limit: field(
@@ -383,21 +386,21 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
         ...{ tmch_mark: 'Trademark claim', extension: 'Extension data', nsentry: 'Nameserver entries' },
         ...(xml ? { ownerc: 'Owner contact', zonec: 'Zone contact' } : {}),
       },
-      PICKED,
+      CHOICES,
       { kind: 'choices' },
     ),
     key: field(
       {
-        label: 'Other keys',
+        label: 'Other fields',
         kind: 'lines',
-        hint: 'Other fields to show, by their names at the service. One per line.',
+        hint: 'More fields to show. Use the service’s field names, one per line.',
       },
       z
         .array(z.string())
         .default([])
         .refine(
           (keys) => keys.length <= 10 && keys.every((key) => keyName.safeParse(key).success),
-          'Enter at most 10 keys, one per line, of letters, digits and _, such as zonec.',
+          'Enter at most 10 field names, one per line. Use letters, digits and _, such as zonec.',
         ),
     ),
   });
@@ -408,7 +411,7 @@ const XML_FIELDS: ReadonlySet<string> = new Set(['order', 'order_mode', 'key']);
 const buildFields = (available: AvailableInterfaces) =>
   toFields(buildSearchSchema(available)).filter(({ name }) => available.xml || !XML_FIELDS.has(name));
 
-/** A typed search without unreadable fields, and their errors. */
+/** The typed search without the fields that can't be read, and the errors of those fields. */
 function readTypedQuery(values: FormValues): { readonly typed: PreregQuery; readonly errors: FieldErrors } {
   const read = readForm(SEARCH, values);
   if ('errors' in read) {
@@ -445,7 +448,7 @@ const preregForm: FormFeature<'prereg'> = {
     submit: 'Search',
     fields: buildFields(BOTH_INTERFACES),
   },
-  // A search is no order, so it never uses the team's account.
+  // A search isn't an order, so it never uses the team's account.
   refusal: async (call) => ((await call.account()) === undefined ? NOT_LINKED : undefined),
 
   async render(call, _origin, values) {

@@ -28,18 +28,18 @@ import {
 import { isMoment, listFields } from '../orders/answer.view.ts';
 import { requestIssueText } from '../orders/request-issue.view.ts';
 
-/* Preregistration search results: a table, and full records. */
+/* Results of a preregistration search: a table, and full records. */
 
-/** Optional record data (service API, Preregistration search). */
+/** Optional data of a record (service API, Preregistration search). */
 export const PREREG_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
 
 export type PreregFilter = (typeof PREREG_FILTERS)[number];
 
-/** A search and its offset. */
+/** A search, and the offset of its page. */
 export interface PreregQuery {
   readonly filters: Readonly<Partial<Record<PreregFilter, string | undefined>>>;
   readonly operator?: 'EQUAL' | 'like' | undefined;
-  /** Sort key. Only ascending order is documented. */
+  /** The key for sorting. Only ascending order is documented. */
   readonly order?: string | undefined;
   readonly children: boolean;
   readonly keys: readonly string[];
@@ -71,21 +71,21 @@ const LABELS: Readonly<Record<string, string>> = {
   nsentry: 'Nameserver entries',
 };
 
-/** Undocumented fields are labeled by name. */
+/** Undocumented fields are labeled with their name. */
 export function fieldLabel(field: string): string {
   return LABELS[field] ?? field;
 }
 
-/** The service's default columns, in reading order. */
+/** The columns that the service returns by default, in reading order. */
 const DEFAULT_COLUMNS = [
   ...['name', 'status', 'phase', 'period', 'owner', 'created', 'updated', 'updater', 'order_reference'],
   ...['adminc', 'techc', 'nserver', 'confirmation', 'phase_period', 'recommended', 'confirmed'],
 ] as const;
 
-/** Slack's limit of table columns. */
+/** Slack's limit on the columns of a table. */
 const MAX_COLUMNS = 20;
 
-/** The service's spellings of booleans. */
+/** How the service writes booleans. */
 const FLAGS: ReadonlyMap<string, string> = new Map([
   ['true', 'yes'],
   ['1', 'yes'],
@@ -127,12 +127,12 @@ function toCell(record: Preregistration, column: string): string {
   }
 }
 
-/** `tmch_mark` and `tmchMark`: the interfaces differ in spelling. */
+/** `tmch_mark` and `tmchMark`, because the interfaces spell names differently. */
 function listSpellings(name: string): readonly string[] {
   return [name, name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
 }
 
-/** Record objects, with the members that columns and phases show. The rest is shown separately. */
+/** Objects in a record, with the members that columns and phases show. Other members are shown separately. */
 const OBJECTS = [
   { label: 'Nameservers', names: ['nameServers'], documented: NAMESERVER_MEMBER },
   ...(['ownerc', 'adminc', 'techc', 'zonec'] as const).map((name) => ({
@@ -150,8 +150,8 @@ const OBJECTS = [
 const LOCAL_MOMENT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d)?$/;
 
 /**
- * A service time as plain cell text, without the reader's time zone; other text unchanged. XML times have no
- * documented zone, so none is shown.
+ * A time from the service as the plain text of a cell, not in the reader's time zone. Other text is unchanged. The time
+ * zone of times in XML isn't documented, so none is shown.
  */
 function momentCell(text: string): string {
   const [, localDay, clock] = LOCAL_MOMENT.exec(text) ?? [];
@@ -166,7 +166,7 @@ function stateCell(text: string): string {
   return /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)*$/.test(text) ? text.toLowerCase().replaceAll('_', ' ') : text;
 }
 
-/** Values with matching names. Non-objects have no name. */
+/** Values whose name matches. A value that isn't in an object has no name. */
 function findValues(data: unknown, wanted: RegExp): string[] {
   return listFields(data).flatMap(([name, value]) => (wanted.test(name) ? [value] : []));
 }
@@ -177,7 +177,7 @@ function findConfigValue({ preregConfig }: Preregistration, name: string): strin
 
 type Phase = 'confirmation' | 'period';
 
-/** Start and end of a phase in the service's format; undefined without either. */
+/** Start and end of a phase in the service's format; undefined if it has neither. */
 function findPhase(record: Preregistration, phase: Phase) {
   const start = findConfigValue(record, `${phase}_start`);
   const end = findConfigValue(record, `${phase}_end`);
@@ -191,7 +191,7 @@ function formatSpan(record: Preregistration, phase: Phase): string {
     : `${momentCell(formatTime.start ?? '?')} – ${momentCell(formatTime.end ?? '?')}`;
 }
 
-/** One page of results, with buttons for paging and full records. */
+/** One page of results, with buttons for paging and for full records. */
 export function preregPage(query: PreregQuery, found: Preregistrations, via: Interface): Message {
   const { records, summary } = found;
   const what = `preregistrations${formatQuery(query)}`;
@@ -223,7 +223,7 @@ export function preregPage(query: PreregQuery, found: Preregistrations, via: Int
   ]);
 }
 
-/** Requested columns with content, as many as a table takes, name first. */
+/** The requested columns that have content, as many as fit in a table. The name comes first. */
 function selectColumns(
   records: readonly Preregistration[],
   keys: readonly string[],
@@ -243,12 +243,12 @@ function selectColumns(
   return { columns, left: requested.filter((column) => !columns.includes(column)) };
 }
 
-/** Other search criteria, inside a sentence. */
+/** Other search criteria, for use within a sentence. */
 const FILTER_TEXTS: Readonly<Record<string, string>> = {
-  'prereg_config.confirmation_start': 'whose confirmation starts on',
-  'prereg_config.confirmation_end': 'whose confirmation ends on',
-  'prereg_config.period_start': 'whose phase starts on',
-  'prereg_config.period_end': 'whose phase ends on',
+  'prereg_config.confirmation_start': 'with confirmation start',
+  'prereg_config.confirmation_end': 'with confirmation end',
+  'prereg_config.period_start': 'with phase start',
+  'prereg_config.period_end': 'with phase end',
 };
 
 function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery): string {
@@ -272,25 +272,25 @@ function describeFilter({ filters }: PreregQuery, via: Interface): string {
   if (Object.keys(filters).length === 0) return `${over}, without a filter.`;
   return via === 'json'
     ? `${over} for exact matches (EQUAL).`
-    : `${over} with “like”. Its comparison and wildcards aren’t documented.${Object.keys(filters).length > 1 ? ' Only one filter is documented, so I sent several and assume that all apply.' : ''}`;
+    : `${over} with “like”. The documentation doesn’t say how it compares values or which wildcards it supports.${Object.keys(filters).length > 1 ? ' It shows only searches with one filter. I sent several and assume that all of them must match.' : ''}`;
 }
 
 function pageButtons(query: PreregQuery, { records, summary }: Preregistrations) {
   const { offset, limit } = query;
   const at = (place: number) => JSON.stringify({ ...query, offset: place } satisfies PreregQuery);
   const next = offset + records.length;
-  const more = summary === undefined ? records.length === limit : records.length > 0 && next < summary;
+  const hasMore = summary === undefined ? records.length === limit : records.length > 0 && next < summary;
   const previous = Math.max(0, offset - limit);
   return dropMissing([
     offset > 0 && button('prereg_previous', 'Previous', at(previous)),
-    more && button('prereg_next', 'Next', at(next)),
+    hasMore && button('prereg_next', 'Next', at(next)),
   ]);
 }
 
-/** Longest option value. */
+/** The longest value of an option. */
 const MAX_OPTION = 150;
 
-/** A button for one record, a menu for several. Records are looked up by name. */
+/** A button if there is one record, or a menu if there are several. Records are looked up by name. */
 function openMenu(records: readonly Preregistration[]): AnyBlock[] {
   const names = [...new Set(records.map(({ name }) => formatData(name)))].filter(
     (name) => name !== '' && name.length <= MAX_OPTION,
@@ -312,7 +312,7 @@ function openMenu(records: readonly Preregistration[]): AnyBlock[] {
   ];
 }
 
-/** Full records in a view. A name rarely has more. */
+/** Maximum number of full records in a view. Few names have more. */
 const MAX_RECORDS = 8;
 
 export function preregRecords(
@@ -372,7 +372,7 @@ function phaseLine(label: string, record: Preregistration, phase: Phase, now: Da
   return `*${label}*: from ${formatTime(start)} until ${formatTime(end)}${formatEnd(end, now)}`;
 }
 
-/** Days until an end. No hours, because XML times have no documented zone. */
+/** Number of days until the end. Hours aren't shown, because the time zone of times in XML isn't documented. */
 function formatEnd(end: string | undefined, now: Date): string {
   const at =
     end === undefined
@@ -388,7 +388,7 @@ function hasValue(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-/** Undocumented data: values with their names. */
+/** Undocumented data: the values with their names. */
 function formatData(value: unknown): string {
   if (!hasValue(value)) return '';
   if (typeof value !== 'object') return String(value);
@@ -426,7 +426,7 @@ function failureText(error: ServiceError): string {
   }
 }
 
-/** Search features only one interface documents. */
+/** Search features that only one interface documents. */
 export type SearchConstraint =
   | { readonly code: 'equal' | 'like' | 'order' }
   | { readonly code: 'key'; readonly key: string };
@@ -468,4 +468,4 @@ export const LIST_EXPIRED = 'These pages are no longer available. Search again w
 export const preregGoneText = (name: string) =>
   `${code(name)} has no preregistration anymore. Search again with \`/domain prereg\`.`;
 
-export const XML_HAS = 'Searches with “like”, a sort order or other keys';
+export const XML_HAS = 'Searches with “like”, a sort order or other fields';

@@ -14,7 +14,7 @@ import { type Page, pageControls } from '../kit/pages.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 
 const LABELS: Readonly<Record<string, string>> = { ownerc: 'owner', adminc: 'admin', techc: 'tech' };
-/** Per page. */
+/** Presets per page. */
 export const PRESETS_SHOWN = 15;
 
 /** @param mayEdit whether the reader can change presets */
@@ -70,7 +70,7 @@ export function presetIssueText(issue: PresetIssue): string {
   }
 }
 
-export const PRESETS_NOT_YOURS =
+export const CANNOT_EDIT_PRESETS =
   'Only approvers and admins can change presets, because presets set the contacts and nameservers of names. Ask one of them.';
 export const PRESET_GONE = 'This preset no longer exists. Check `/domain presets`.';
 export const PRESET_NAME_TAKEN = 'Another preset already has this name. Choose another name.';

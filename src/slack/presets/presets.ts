@@ -26,45 +26,43 @@ import {
   type FormValues,
   field,
   formView,
-  TYPED_LINES,
-  TYPED_OR_EMPTY,
-  typedField,
+  TEXT_OR_EMPTY,
+  textField,
+  UNCHECKED_LINES,
   UNCHECKED_TEXT,
 } from '../kit/form.ts';
 import { pageActions, slicePage } from '../kit/pages.ts';
 import { createOpenAction, openForm, renderForm } from '../open-form.ts';
 import { FORMS_WITH_PRESETS, NAMESERVERS } from '../orders/domains.ts';
-import { createRefreshAction, updateInOrder } from '../refresh-form.ts';
+import { createRefreshAction, updateInClickOrder } from '../refresh-form.ts';
 import {
+  CANNOT_EDIT_PRESETS,
   PRESET_GONE,
   PRESET_NAME_TAKEN,
-  PRESETS_NOT_YOURS,
   PRESETS_SHOWN,
   presetIssueText,
   presetList,
   presetSavedText,
 } from './preset.view.ts';
 
-/*
- * Named sets of contacts and nameservers. Everyone can use them in forms, but only approvers and admins can change them.
- */
+/* Named sets of contacts and nameservers. Everyone can use them in forms. Only approvers and admins can change them. */
 
-const contact = (label: string) => typedField(label, { kind: 'number' });
+const contact = (label: string) => textField(label, { kind: 'number' });
 const CONTENT: Readonly<Record<PresetKind, z.ZodRawShape>> = {
   contacts: {
     ownerc: contact('Owner contact'),
     adminc: contact('Admin contact'),
     techc: contact('Tech contact'),
   },
-  nameservers: { nameServers: field({ ...NAMESERVERS, isNeeded: true }, TYPED_LINES) },
+  nameservers: { nameServers: field({ ...NAMESERVERS, isRequired: true }, UNCHECKED_LINES) },
 };
 
 const createPresetSchema = (kind: PresetKind) =>
   z.object({
-    preset_name: typedField('Name', { placeholder: 'Our DNS', isNeeded: true }, TYPED_OR_EMPTY),
+    preset_name: textField('Name', { placeholder: 'Our DNS', isRequired: true }, TEXT_OR_EMPTY),
     kind: choiceField('Contents', { contacts: 'Contacts', nameservers: 'Nameservers' }, UNCHECKED_TEXT, {
       dispatches: true,
-      isNeeded: true,
+      isRequired: true,
     }),
     ...CONTENT[kind],
   });
@@ -78,7 +76,7 @@ const findKind = (values: FormValues): PresetKind | undefined =>
   PRESET_KINDS.find((kind) => kind === values['kind']);
 
 const presetForm: FormFeature<'preset'> = {
-  refusal: async (call) => ((await canEditPresets(call)) ? undefined : textMessage(PRESETS_NOT_YOURS)),
+  refusal: async (call) => ((await canEditPresets(call)) ? undefined : textMessage(CANNOT_EDIT_PRESETS)),
   ...createListForm({
     form: { name: 'preset', title: 'Preset', submit: 'Save' },
     fields: (edited, values) => createPresetSchema(findKind(values) ?? edited?.kind ?? 'contacts'),
@@ -98,18 +96,18 @@ async function find({ context }: Interaction, id: string): Promise<Preset | unde
 
 async function save(
   call: SubmissionCall,
-  typed: z.output<ReturnType<typeof createPresetSchema>>,
+  input: z.output<ReturnType<typeof createPresetSchema>>,
   edited: Preset | undefined,
 ): Promise<SubmissionResult> {
   const { values, context, person } = call;
-  // Approvers may have changed since the form opened.
-  if (!(await canEditPresets(call))) return { errors: { preset_name: PRESETS_NOT_YOURS } };
+  // The approvers may have changed since the form was opened.
+  if (!(await canEditPresets(call))) return { errors: { preset_name: CANNOT_EDIT_PRESETS } };
   const kind = findKind(values) ?? 'contacts';
-  const content: Readonly<Record<string, unknown>> = typed;
+  const content: Readonly<Record<string, unknown>> = input;
   const fields = Object.fromEntries(
     PRESET_FIELDS[kind].map((name) => [name, [content[name] ?? []].flat().join('\n')]),
   );
-  const read = parsePreset({ name: typed.preset_name, kind, fields });
+  const read = parsePreset({ name: input.preset_name, kind, fields });
   if (!read.ok) return { errors: errorTexts(read.issues, presetIssueText) };
   const outcome =
     edited === undefined
@@ -137,7 +135,7 @@ async function openEdit(call: ActionCall): Promise<void> {
 }
 
 async function deletePreset(call: ActionCall): Promise<void> {
-  if (!(await canEditPresets(call))) return call.respond(PRESETS_NOT_YOURS);
+  if (!(await canEditPresets(call))) return call.respond(CANNOT_EDIT_PRESETS);
   const { presets, now, log } = call.context;
   const removed = await presets.remove(call.value, call.person.id, now());
   if (removed === undefined) return call.respond(PRESET_GONE);
@@ -146,8 +144,8 @@ async function deletePreset(call: ActionCall): Promise<void> {
 }
 
 /**
- * Fills the open form from a preset. Slack keeps the values of inputs whose ids are unchanged, so the view is first
- * shown without these inputs.
+ * Fills the open form from a preset. Slack keeps the values of inputs whose ids haven't changed, so the view is first
+ * updated without those inputs.
  */
 async function fillFromPreset(call: ActionCall): Promise<void> {
   const { view } = call;
@@ -155,10 +153,10 @@ async function fillFromPreset(call: ActionCall): Promise<void> {
   const preset = await find(call, call.value);
   if (view === undefined || feature === undefined || preset === undefined) return;
   const values = { ...view.values, ...preset.fields, preset: preset.id };
-  await updateInOrder(call, view.id, async () => {
+  await updateInClickOrder(call, view.id, async () => {
     const filled = formView(await renderForm(feature, call, view.origin, values));
-    const emptied = filled.blocks.filter(({ block_id: id }) => id === undefined || !(id in preset.fields));
-    return [{ ...filled, blocks: emptied }, filled];
+    const cleared = filled.blocks.filter(({ block_id: id }) => id === undefined || !(id in preset.fields));
+    return [{ ...filled, blocks: cleared }, filled];
   });
 }
 

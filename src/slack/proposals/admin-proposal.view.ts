@@ -19,11 +19,11 @@ import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { settingLines } from '../settings/settings.view.ts';
 import { type ProposalReader, type ProposalView, proposalActions } from './proposal.view.ts';
 
-/* Changes of settings and prices that wait for another admin. */
+/* Changes of settings and prices that another admin must confirm. */
 
 export type AdminProposal = ProposalOf<'settings' | 'prices'>;
 
-/** The confirming admin must see every price edit. */
+/** The admin who confirms must see every change of a price. */
 export const MAX_WAITING_PRICES = 100;
 
 const REASONS = {
@@ -96,20 +96,20 @@ function formatEnd({ proposer, state, endedBy = '' }: AdminProposal): readonly [
   return ['No longer open: nothing changed', `:hourglass: ${why} Not applied:`];
 }
 
-/** Why a confirmation changed nothing, for all kinds. */
+/** Says why a confirmation changed nothing, for every kind of proposal. */
 export const NOT_CONFIRMED = {
   gone: 'This is no longer open, because it was confirmed or discarded, or has expired. Request it again if you still need it.',
   changed: 'This wasn’t confirmed, because it changed since it was shown. Check it again, then confirm.',
   nothingLeft: 'Someone already changed this, so nothing is left to confirm.',
   ownToAdmin: (command: string) =>
-    `You requested this, so *another admin* has to confirm it. A workspace admin or owner can use ${code(command)} and press Confirm.`,
+    `You requested this, so *another admin* has to confirm it. A workspace admin or owner can use ${code(command)} and click Confirm.`,
   own: 'You requested this, so someone else has to confirm it.',
   notAnAdmin: 'Only admins can do this.',
-  unsigned: 'A rule requires your signature. Press Confirm to get a link.',
+  unsigned: 'A rule requires your signature. Click Confirm to get a link.',
   impossible: (why: string) => `Nothing changed. ${why}`,
 } as const;
 
-/** Why the change waits, for the proposer; mrkdwn. */
+/** Tells the proposer why the change isn't in effect yet, as mrkdwn. */
 export function pendingText(change: AdminChange & { readonly expiresAt: Date }, locale: string): string[] {
   return [
     `:hourglass_flowing_sand: *Waiting for another admin*, until ${moment(change.expiresAt)}. ${REASONS[change.kind]} Not applied until then:`,
@@ -117,9 +117,12 @@ export function pendingText(change: AdminChange & { readonly expiresAt: Date }, 
   ];
 }
 
-/** Says who is asked to confirm, and what to do if nobody can be asked. @param command also shows the button */
+/**
+ * Says who is asked to confirm, and what to do if nobody can be asked.
+ * @param command also shows the button
+ */
 export function confirmersText(confirmers: readonly string[], command: string): string {
   return confirmers.length === 0
-    ? `:warning: *I don’t know any other admin*, and no one can confirm their own change. A workspace admin or owner can use ${code(command)} and press Confirm. If you’re the only one, make someone an admin of the workspace, or ask your operator to add their ID to \`ADMINS\`.`
+    ? `:warning: *I don’t know any other admin*, and no one can confirm their own change. A workspace admin or owner can use ${code(command)} and click Confirm. If you’re the only one, make someone an admin of the workspace, or ask your operator to add their ID to \`ADMINS\`.`
     : `Waiting for ${confirmers.map(mention).join(' or ')} to confirm.`;
 }

@@ -8,22 +8,22 @@ import { directMessagePlace, type NotificationPlanner } from '../outbound/notify
 import { dropMentions } from '../outbound/plain-names.ts';
 import { buildProposalView } from './views.ts';
 
-/* The question to people who can confirm a proposal, and its outcome. */
+/* Asks the people who can confirm a proposal, and tells them the outcome. */
 
 export interface Audience {
   /** The question is posted in the first channel that accepts it. */
   readonly channels: readonly MessagePlace[];
-  /** If no channel accepts it, each of them gets it. */
+  /** Each of them gets the question if no channel accepts it. */
   readonly people: readonly string[];
 }
 
-/** A plan's due time that is much later is treated as written by a wrong clock. */
+/** If a plan is due much later than this, it was written with a wrong clock. */
 const MAX_PLAN_AHEAD_MS = HOUR_MS;
-/** Direct messages if no channel accepts the question. */
+/** Maximum number of direct messages if no channel accepts the question. */
 const MAX_PEOPLE = 20;
-/** Prefix of purposes; the reader's id follows. */
+/** Start of a purpose. The reader's id follows. */
 const TO = 'to:';
-/** The reader of a question in a channel. */
+/** Used as the reader of a question in a channel. */
 const CHANNEL = 'channel';
 
 export function createProposalPlanner(context: SlackContext): NotificationPlanner {
@@ -31,7 +31,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
   return async ({ id, notifications }, sendUnchanged) => {
     const proposal = await proposals.read(id);
     if (proposal === undefined) return undefined;
-    // The button contains the name, so it leads to a newer proposal.
+    // The button contains the name, so it would confirm a newer proposal.
     if (proposal.kind === 'lapse' && proposal.state === 'withdrawn') return undefined;
     const { proposer, proposedAt: since, expiresAt, endedBy, confirmations } = proposal;
     const isOpen = proposal.state === 'proposed';
@@ -90,14 +90,14 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
   };
 }
 
-/** Confirmers of a proposal, and where they are asked. */
+/** The people who can confirm a proposal, and where they are asked. */
 export async function loadAudience(context: SlackContext, proposal: Proposal): Promise<Audience> {
   const { kind, proposer } = proposal;
   if (kind === 'facts' || kind === 'lapse') return confirmersToNotify(context, proposal);
   return { channels: [], people: await otherAdmins(context, proposer) };
 }
 
-/** Where it was proposed, or else in the approvers' channel. */
+/** Asked where the change was proposed, or else in the approvers' channel. */
 async function confirmersToNotify(
   { proposals, savedSettings, directory }: SlackContext,
   proposal: Proposal,
@@ -107,7 +107,7 @@ async function confirmersToNotify(
   const named = progress.map(({ requirement }) => requirement);
   const requirements = named.length === 0 ? [buildDefaultRequirement(settings, [])] : named;
   const { people } = await findNotifiedPeople(directory, requirements, new Map());
-  // Others don't see a direct message with the proposer.
+  // Others can't see a direct message with the proposer.
   const isSeen = origin !== undefined && /^[CG]/.test(origin.channelId);
   const { approvalChannel } = settings;
   return {
@@ -119,7 +119,7 @@ async function confirmersToNotify(
   };
 }
 
-/** The admins who can confirm another admin's proposal. */
+/** The admins who can confirm a proposal of another admin. */
 export async function otherAdmins(
   { adminsToNotify }: SlackContext,
   proposer: string,

@@ -3,22 +3,22 @@ import type { RequirementProgress } from '../../approvals/progress.ts';
 import type { Proposal } from '../../approvals/proposals/proposal.ts';
 import { actions, type Message } from '../kit/blocks.ts';
 
-/* Shown for every kind of proposal. */
+/* Used for every kind of proposal. */
 
 export interface ProposalReader {
   /** Empty in a channel. */
   readonly userId: string;
   readonly locale: string;
-  /** Confirmers, and confirmations so far; empty without requirements. */
+  /** The people who can confirm, and the confirmations so far. Empty without requirements. */
   readonly progress: readonly RequirementProgress[];
-  /** The person has the file with all changes. */
+  /** The person has received the file with all changes. */
   readonly hasSeenAll?: boolean;
 }
 
 export interface ProposalView {
-  /** The question to people who can confirm it. */
+  /** The question to people who can confirm the proposal. */
   readonly question: (reader: ProposalReader) => Message;
-  /** Its outcome, which replaces the question. */
+  /** The outcome, which replaces the question. */
   readonly outcome: (reader: ProposalReader) => Message;
   /** The announcement in the reminder channel, if the question is elsewhere. */
   readonly announcement?: () => Message;
@@ -26,12 +26,12 @@ export interface ProposalView {
 
 const BLOCK = 'proposal_';
 
-/** The buttons of a question. Their block contains the hash of what is shown. */
+/** The buttons of a question. The id of their block contains the hash of what is shown. */
 export function proposalActions({ hash }: Proposal, buttons: readonly Button[]): ActionsBlock[] {
   return actions(`${BLOCK}${hash}`, buttons);
 }
 
-/** The hash of what a question showed, from the block with its buttons. */
+/** The hash of what a question showed, from the id of the block with its buttons. */
 export function shownHash(blockId: string): string {
   return blockId.slice(BLOCK.length);
 }

@@ -10,11 +10,14 @@ import { shownHash } from './proposal.view.ts';
 import { otherAdmins } from './proposal-notifications.ts';
 import { proposalMessage, proposalRefusalText } from './views.ts';
 
-/* The buttons of proposals. A button contains the id or the subject; a click reads everything again. */
+/* The buttons of proposals. A button contains the id or the subject, and a click reads everything again. */
 
 type Kinds = readonly [ProposalKind, ...ProposalKind[]];
 
-/** Proposes changes of settings or prices. @returns the proposer's answer; mrkdwn */
+/**
+ * Proposes a change of settings or prices.
+ * @returns the answer to the proposer, as mrkdwn
+ */
 export async function proposeToAdmins(
   { context, person, acknowledge }: Interaction,
   change: Extract<ProposedChange, { readonly kind: 'settings' | 'prices' }>,
@@ -33,7 +36,7 @@ export async function proposeToAdmins(
   ];
 }
 
-/** Confirms a proposal, and shows the result. The outbox notifies all others. */
+/** Confirms a proposal and shows the result. Everyone else is notified by the outbox. */
 export async function confirmProposal(call: ActionCall, kinds: Kinds): Promise<void> {
   const { context, person, value } = call;
   const problem = await findProblem(context, await context.proposals.find(kinds, value));
@@ -66,7 +69,9 @@ function toLogFields({ id, kind, proposer: askedBy, payload }: Proposal, by: str
   return { by, askedBy, ...(kind === 'settings' || kind === 'prices' ? { change: payload } : {}), id, kind };
 }
 
-/** Replies why not, or where to sign. A proposal that has changed since it was shown is shown again. */
+/**
+ * Says why the person can't confirm, or where to sign. If the proposal has changed since it was shown, shows it again.
+ */
 async function refuse(call: ActionCall, [kind]: Kinds, refusal: ProposalRefusal): Promise<void> {
   if (refusal.code === 'needs_signature') return offerLink(call, 'facts', refusal.proposal.id);
   if (refusal.code === 'needs_charter') {
@@ -78,7 +83,7 @@ async function refuse(call: ActionCall, [kind]: Kinds, refusal: ProposalRefusal)
     await call.respond(await proposalMessage(call.context, refusal.current, call.person.id));
 }
 
-/** Why a proposal can't take effect: nobody could approve under its settings. */
+/** Says why a proposal can't take effect: its settings would leave nobody who can approve. */
 async function findProblem(
   context: SlackContext,
   proposal: Proposal | undefined,

@@ -13,9 +13,7 @@ import { NOT_PUBLISHED, NOTES, policyProposalView } from '../policy/policy.view.
 import { adminProposalView, NOT_CONFIRMED } from './admin-proposal.view.ts';
 import type { ProposalView } from './proposal.view.ts';
 
-/* The words of each kind of proposal. */
-
-/** @param isThorough whether to look up the impact of a name's lapse */
+/** @param isThorough whether to look up the impact of letting a name lapse */
 export async function buildProposalView(
   context: SlackContext,
   proposal: Proposal,
@@ -33,13 +31,13 @@ export async function buildProposalView(
       if (proposal.state !== 'proposed') return lapseView(proposal, { impact: [], waiting: '', keep: '' });
       const { subject: name = '' } = proposal;
       const { impacts } = context.names;
-      const impact = isThorough ? impacts.ofName(name, 'lapse') : impacts.stored(name, 'lapse');
+      const impact = isThorough ? impacts.assessName(name, 'lapse') : impacts.assessStored(name, 'lapse');
       return lapseView(proposal, await loadLapseFacts(context, name, impact));
     }
   }
 }
 
-/** A proposal as one person sees it: the question, or its outcome. */
+/** A proposal as one person sees it: the question or the outcome. */
 export async function proposalMessage(
   context: SlackContext,
   proposal: Proposal,
@@ -64,7 +62,7 @@ const OWN: Readonly<Record<ProposalKind, string>> = {
   lapse: NOT_CONFIRMED.own,
 };
 
-/** Why a person can't confirm or withdraw a proposal of a kind. */
+/** Says why a person can't confirm or withdraw a proposal of this kind. */
 export function proposalRefusalText(kind: ProposalKind, refusal: ProposalRefusal): string {
   switch (refusal.code) {
     case 'gone':
@@ -89,7 +87,7 @@ export function proposalRefusalText(kind: ProposalKind, refusal: ProposalRefusal
   }
 }
 
-/** Loads the impact and the cost of letting a name lapse. */
+/** Loads the impact of letting a name lapse, and the cost. */
 export async function loadLapseFacts(
   context: SlackContext,
   name: string,
@@ -98,7 +96,7 @@ export async function loadLapseFacts(
   const [waiting, impact] = await Promise.all([
     context.expiry.find(name).then((domain) => loadNameWaitingCosts(context, domain)),
     lookup.catch((err: unknown) => {
-      context.log.error({ err, name }, 'checking the impact on a name');
+      context.log.error({ err, name }, 'checking the impact on a name failed');
       return 'unseen' as const;
     }),
   ]);

@@ -6,36 +6,36 @@ import { type Field, type FormValues, splitLines } from '../kit/form.ts';
 import { SlackApiError } from '../outbound/web.ts';
 
 /*
- * Form fields for people and user groups. Slack has no group picker, so each people picker is followed by a menu of
- * groups. Both together are one value.
+ * Form fields for people and user groups. Slack has no picker for groups, so each people picker is followed by a menu
+ * of groups. Together, they are one value.
  */
 
-/** Slack's markup of a person, group or channel, as pasted. */
+/** Slack's markup for a person, group or channel, as it is pasted. */
 const MARKUP = /<(?:@|#|!subteam\^)([A-Z0-9]+)(?:\|[^>]*)?>/g;
 
 export function stripMarkup(text: string): string {
   return text.replace(MARKUP, ' $1 ').trim();
 }
 
-/** Separated by spaces, commas or semicolons. */
+/** Items are separated by spaces, commas or semicolons. */
 export function splitItems(text: string): string[] {
   return stripMarkup(text)
     .split(/[\s,;]+/)
     .filter((item) => item !== '');
 }
 
-/** Selected or typed items. */
+/** Items that were selected or typed. */
 export const ITEMS = z
   .array(z.string())
   .default([])
   .transform((lines) => lines.flatMap(splitItems));
 
-/** Splits ids into values of the people picker and the group menu. */
+/** Splits ids into a value for the people picker and a value for the group menu. */
 export function splitPeople(people: string, groups: string, ids: readonly string[]): FormValues {
   return { [people]: ids.filter((id) => !isGroup(id)), [groups]: ids.filter(isGroup) };
 }
 
-/** Text fields instead of pickers, if Slack refuses them, for example because of an unknown person. */
+/** Text fields instead of pickers. Used if Slack refuses the pickers, for example because of an unknown person. */
 export function replacePickers(fields: readonly Field[]): Field[] {
   return removeGroups(fields).map((field) =>
     field.kind === 'people'
@@ -52,7 +52,7 @@ export function removeGroups(fields: readonly Field[]): Field[] {
 /** Slack allows 3 seconds to open a view. */
 const GROUPS_MS = 1_000;
 
-/** Adds options to the group menus, selected groups first. */
+/** Adds options to the group menus. Selected groups come first. */
 export async function addGroupOptions(
   context: SlackContext,
   fields: readonly Field[],
@@ -67,12 +67,12 @@ export async function addGroupOptions(
     : fields.map((field) => (field.kind === 'groups' ? { ...field, options } : field));
 }
 
-/** Groups are sorted by name. Without an answer from Slack, their IDs are shown. */
+/** Groups are sorted by name. If Slack doesn't answer, their ids are shown. */
 async function loadGroupOptions({ directory, log }: SlackContext, chosen: readonly string[]) {
   const names = await Promise.race([
     directory.groupNames().catch((err: unknown) => {
       if (!(err instanceof SlackApiError)) throw err;
-      log.warn({ err }, 'reading the user groups for the settings');
+      log.warn({ err }, 'reading the user groups for the settings failed');
       return undefined;
     }),
     sleep(GROUPS_MS, undefined, { ref: false }),

@@ -51,7 +51,7 @@ import { channelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { proposalBlocks } from '../proposals/admin-proposal.view.ts';
 import { confirmProposal, proposeToAdmins, withdrawProposal } from '../proposals/proposals.ts';
-import { updateInOrder, updateOpenView } from '../refresh-form.ts';
+import { updateInClickOrder, updateOpenView } from '../refresh-form.ts';
 import {
   addGroupOptions,
   ITEMS,
@@ -76,7 +76,7 @@ import {
 
 /* The team's settings, for admins. */
 
-/** Group menus of people settings. */
+/** The group menus for settings about people. */
 const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly display: FieldDisplay }>> = {
   approvers: {
     name: 'approver_groups',
@@ -95,8 +95,8 @@ const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly disp
 const LIST = ITEMS.transform((items) => items.join(','));
 
 /**
- * Converts input to the text of the setting's variable, which is validated like the environment. Slack omits empty
- * optional fields; other absent fields stay unchanged.
+ * Converts input to the text of the setting's environment variable, which is validated in the same way. Slack leaves
+ * out optional fields that are empty; other missing fields stay unchanged.
  */
 function createSettingSchema(name: SettingName, { kind }: FieldDisplay): z.ZodType<string | undefined> {
   if (kind === 'people' || kind === 'picks') return LIST;
@@ -112,16 +112,16 @@ const settingsSchema = z.object(
     SETTING_NAMES.flatMap((name): [string, z.ZodType<string | undefined>][] => {
       const [display, groups] = [SETTING_FIELDS[name], GROUPS[name]];
       const schema = createSettingSchema(name, display);
-      const isNeeded = schema.parse(undefined) === undefined;
+      const isRequired = schema.parse(undefined) === undefined;
       return [
-        [name, field({ ...display, isNeeded }, schema)],
+        [name, field({ ...display, isRequired }, schema)],
         ...dropMissing([groups && ([groups.name, field(groups.display, LIST)] as [string, typeof LIST])]),
       ];
     }),
   ),
 );
 
-/** Settings shown on cards of pending orders. */
+/** Settings that the cards of pending orders show. */
 const CARD_SETTINGS: ReadonlySet<string> = new Set([
   'approvers',
   'silent_approvers',
@@ -148,7 +148,7 @@ const plainForm: Form = {
   ),
 };
 
-/** Keeps the order of a list whose items are unchanged. */
+/** If a list has the same items as before, keeps their order. */
 function keepOrder<Each extends string>(chosen: readonly Each[], before: readonly Each[]): readonly Each[] {
   const same = new Set([...chosen, ...before]).size === before.length && chosen.length === before.length;
   return same ? before : chosen;
@@ -185,7 +185,7 @@ function readSettings(
   };
 }
 
-/** Checks a new channel by posting its purpose there. */
+/** Checks a new channel by posting there what it is used for. */
 async function checkChannel(
   { web }: SlackContext,
   name: ChannelSetting,
@@ -231,7 +231,7 @@ async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
     const errors = await checkChannel(context, name, after[name], person.id);
     if (Object.keys(errors).length > 0) return { errors };
   }
-  // If passkeys are used, protected settings take effect when they're signed.
+  // If passkeys are used, protected settings take effect when they are signed.
   const weakened =
     context.orders.signing.trust === undefined
       ? findWeakenedSettings(current, read.settings)
@@ -258,12 +258,12 @@ async function saveImmediately(
   await context.settingsStore.save(changes, person.id, context.now());
   context.log.info({ by: person.id, changes }, 'settings changed');
   if (changes.some(({ name }) => CARD_SETTINGS.has(name))) await context.refreshWaitingCards();
-  // Starts the reminder schedule.
+  // Starts the schedule of reminders.
   if (changes.some(({ name }) => name === 'reminder_channel'))
     await openDigest({ settings: context.savedSettings, reminders: context.reminders, now: context.now });
 }
 
-/** Sends reminders to the channel of the click. */
+/** Sends reminders to the channel where the button was clicked. */
 async function sendRemindersHere(call: ActionCall): Promise<void> {
   const { context, channelId = '', person } = call;
   const { reminderChannel } = await context.savedSettings();
@@ -275,7 +275,7 @@ async function sendRemindersHere(call: ActionCall): Promise<void> {
   await call.respond(reminderChannelText(channelId, true));
 }
 
-/** Pending changes that fit in the form besides its fields. */
+/** Number of pending changes that fit in the form, in addition to its fields. */
 const WAITING_SHOWN = 3;
 
 const settingsForm: FormFeature<'settings'> = {
@@ -337,13 +337,13 @@ async function openSettings(call: Interaction): Promise<void> {
   }
 }
 
-/** Confirms or discards a pending change, then updates the open form. */
+/** Confirms or discards a pending change, and then updates the open form. */
 function createDecision(decide: (call: ActionCall) => Promise<void>) {
   return async (call: ActionCall): Promise<void> => {
     await decide(call);
     if (call.view?.form !== form.name) return;
     const { id, origin } = call.view;
-    await updateInOrder(call, id, async () => [
+    await updateInClickOrder(call, id, async () => [
       formView(await renderForm(settingsForm, call, { ...origin, subject: undefined }, {})),
     ]);
   };
@@ -355,10 +355,10 @@ async function testWebhooks(call: ActionCall): Promise<void> {
   await call.respond(textMessage(webhookTestText(endpoints.map(({ host }) => host))));
 }
 
-/** Update interval of the page during a check. */
+/** How often the page is updated during a check. */
 const SHOW_MS = 2_000;
 
-/** Opens a view that shows findings as they arrive. */
+/** Opens a view that shows each finding when it arrives. */
 async function examineSettings(call: ActionCall): Promise<void> {
   const { context } = call;
   const found: Finding[] = [];

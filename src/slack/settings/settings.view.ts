@@ -124,7 +124,7 @@ function formatValue(name: string, value: string): string {
   }
 }
 
-/** Old and new values, with a warning about risky changes. */
+/** The old and new values, with warnings about risky changes. */
 export function settingLines(changes: readonly SettingChange[]): string[] {
   return [
     ...changes.map(
@@ -164,21 +164,21 @@ export function noMemberText(name: string): string {
 
 export const NO_APPROVERS = 'These groups have no members, so no one could approve. Choose someone.';
 
-/** More approvals required than people. */
+/** For settings that require more approvals than there are people. */
 export function tooFewText(people: number, needed: number): string {
   return `There ${people === 1 ? 'is' : 'are'} ${count(people, 'approver')}: an order that needs ${needed} could never be approved.`;
 }
 
-/** Posted in a chosen channel; also checks that the bot may post there. */
+/** Posted in a chosen channel, which also checks that the bot may post there. */
 const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
-  approval_channel: ':ballot_box_with_check: Pending orders are shown here from now on',
-  alert_channel: ':rotating_light: Alarms about names are posted here from now on',
-  report_channel: ':moneybag: The monthly money report is posted here from now on',
-  reminder_channel: ':calendar: Expiry reminders are posted here from now on',
+  approval_channel: ':ballot_box_with_check: Pending orders will now be shown here',
+  alert_channel: ':rotating_light: Alarms about names will now be posted here',
+  report_channel: ':moneybag: The monthly report will now be posted here',
+  reminder_channel: ':calendar: Expiry reminders will now be posted here',
 };
 
 export function chosenChannelText(name: ChannelSetting, by: string): string {
-  return `${CHANNEL_PURPOSES[name]}, set by ${mention(by)}.`;
+  return `${CHANNEL_PURPOSES[name]} (set by ${mention(by)}).`;
 }
 
 export function reminderChannelText(channelId: string, isNew: boolean): string {
@@ -188,12 +188,12 @@ export function reminderChannelText(channelId: string, isNew: boolean): string {
 export const SETTINGS = {
   noChannelHere: 'I can send reminders only to a channel. Use `/domain watch` in that channel.',
   intro:
-    'These settings override the environment. Invite me to each channel that you choose: `/invite @Domain Steward`.',
+    'These settings override environment variables. Invite me to each channel that you choose: `/invite @Domain Steward`.',
   changedMeanwhile:
     'Nothing was saved, because someone changed the settings in the meantime. Close the form and open it again.',
   same: 'Nothing changed.',
-  saved: ':white_check_mark: I saved these settings. They override the environment.',
-  /** For more required approvals than current approvers. */
+  saved: ':white_check_mark: I saved these settings. They override environment variables.',
+  /** For settings that require more approvals than there are approvers now. */
   apart:
     'Another admin has to confirm the new approvers first. Save only them now, and raise this number after the confirmation.',
 } as const;
@@ -214,7 +214,9 @@ export function webhookBlocks(hosts: readonly string[]): (ActionsBlock | Context
 
 export function checkBlocks(): (ActionsBlock | ContextBlock)[] {
   return [
-    context('You can also check every setting, including the environment, like the `doctor` command does.'),
+    context(
+      'You can also check every setting, including environment variables, like the `doctor` command does.',
+    ),
     ...actions('examine', [button('settings_check', 'Check all settings', 'all')]),
   ];
 }
@@ -239,7 +241,7 @@ export function checkView(found: readonly Finding[], summary: string | undefined
   ]);
 }
 
-/** @param hosts of the tested URLs */
+/** @param hosts of the URLs that were tested */
 export function webhookTestText(hosts: readonly string[]): string {
   return hosts.length === 0
     ? `There’s nothing to test, because ${code('WEBHOOK_URLS')} isn’t set. Ask the operator to set it.`

@@ -12,7 +12,7 @@ import { newTeamSettings } from '../../support/settings.ts';
 import { newNonce, newSigner, rootsOf, VERIFIER } from '../signing/sample.ts';
 
 const bob = newSigner('U0BOB');
-const TRUST = { roots: rootsOf(bob), verifier: VERIFIER, witness: undefined };
+const TRUST = { roots: rootsOf(bob), verifier: VERIFIER, botSigner: undefined };
 const { challenge, bound } = buildChallenge('U0BOB', { statement: '', policy: 0, bound: {} }, newNonce());
 const SIGNED = { signature: bob.authenticator.assert(challenge), bound };
 const SHOWN = 'hash';

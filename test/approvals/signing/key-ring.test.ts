@@ -144,5 +144,5 @@ test('a revocation needs the signature of the owner, the voucher or a root', asy
 });
 
 test('while an event is missing no key counts', async () => {
-  expect(await counting(newLog([anna, bob], [[anna, bob]], { isWhole: false }))).toEqual([]);
+  expect(await counting(newLog([anna, bob], [[anna, bob]], { isComplete: false }))).toEqual([]);
 });

@@ -61,7 +61,7 @@ export function newLog(
       signature: vouching(voucher, of),
     })),
     revoked: [],
-    isWhole: true,
+    isComplete: true,
     ...more,
   };
 }

@@ -1,6 +1,6 @@
-import { applySuccess } from '../../../src/expiry/follow.ts';
 import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
+import { applySuccess } from '../../../src/expiry/update-watch-list.ts';
 import {
   type DateDoubt,
   updateDatesAfterLookup,

@@ -170,8 +170,8 @@ describe('an invalid row is named, and affects no other', () => {
     expect(rows.map(({ name }) => name)).toEqual(['same.rest', 'last.rest']);
     expect(bad.map(({ line, issues }) => [line, issues[0]])).toEqual([
       [3, { code: 'repeated', line: 2 }],
-      [4, { code: 'contradicts', line: 5 }],
-      [5, { code: 'contradicts', line: 4 }],
+      [4, { code: 'conflict', line: 5 }],
+      [5, { code: 'conflict', line: 4 }],
     ]);
   });
 });

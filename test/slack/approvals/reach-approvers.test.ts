@@ -12,7 +12,7 @@ import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { notify as notifySubject } from '../../../src/slack/outbound/notify.ts';
 import { createSlackWeb, type SlackWeb } from '../../../src/slack/outbound/web.ts';
 import { Prisma } from '../../../src/store/database.ts';
-import { ENOUGH, PLACES } from '../../orders/sample.ts';
+import { ENDPOINTS, ENOUGH } from '../../orders/sample.ts';
 import { newOrder, startRig } from '../../store/order-rig.ts';
 import { contextWith } from '../../support/context.ts';
 import { buttonsOf, textOf } from '../../support/demo.ts';
@@ -71,7 +71,7 @@ function notify(
       directory,
       orders: contextWith({
         ...{ store: rig.store, directory, loadSettings, ...NO_POLICY, ...NO_MONEY },
-        ...{ findFirstExpiry: async () => undefined, serviceEndpoints: PLACES, now: () => now },
+        ...{ findFirstExpiry: async () => undefined, serviceEndpoints: ENDPOINTS, now: () => now },
         ...orders,
       }),
       savedSettings: loadSettings,

@@ -7,7 +7,7 @@ import { createOrderPlanner } from '../../../src/slack/orders/order-messages.ts'
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { notify } from '../../../src/slack/outbound/notify.ts';
 import { createSlackWeb, type SlackWeb } from '../../../src/slack/outbound/web.ts';
-import { newBulk, PLACES } from '../../orders/sample.ts';
+import { ENDPOINTS, newBulk } from '../../orders/sample.ts';
 import { newOrder, startRig, T0 } from '../../store/order-rig.ts';
 import { contextWith } from '../../support/context.ts';
 import { DOMAINS, textOf } from '../../support/demo.ts';
@@ -42,7 +42,7 @@ const context = () =>
   slackContextWith({
     web,
     directory: createDirectory(web, workspace.teamId),
-    orders: contextWith({ store: rig.store, ...NO_MONEY, serviceEndpoints: PLACES, now: () => now }),
+    orders: contextWith({ store: rig.store, ...NO_MONEY, serviceEndpoints: ENDPOINTS, now: () => now }),
     savedSettings: async () => newTeamSettings(),
     ...NOTHING_KNOWN,
     buildStatement: statedBy,

@@ -4,12 +4,12 @@ import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
 import { planReminders } from '../../../src/expiry/plan.ts';
 import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';
 import { listWaitingSteps } from '../../../src/money/waiting.ts';
-import { loadWaitingCosts } from '../../../src/slack/approvals/waiting.ts';
+import { loadWaitingCostCalculator } from '../../../src/slack/approvals/waiting.ts';
 import {
-  type CalculateWaiting,
+  type CalculateWaitingCost,
   digestHead,
   digestList,
-  digestMore,
+  digestReply,
   monthsMessage,
 } from '../../../src/slack/expiry/digest.view.ts';
 import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
@@ -44,7 +44,7 @@ function head(domains: readonly WatchedDomain[], more: Partial<DigestHead> = {})
     OPTIONS,
   );
   const common = { digestId: 'd1', destination: '', reminders: due, all: due, total: due.length };
-  return { ...common, disputed: [], renewals: new Map(), more: false, undated: 0, uncovered: [], ...more };
+  return { ...common, disputed: [], renewals: new Map(), hasMore: false, undated: 0, uncovered: [], ...more };
 }
 
 function buttonsOf({ blocks }: Pick<Message, 'blocks'>): string[] {
@@ -66,7 +66,7 @@ test('the cost of waiting is next to the name, unless it is unknown', async () =
     source: 'Contract 7',
   });
   const costs = (list: ReturnType<typeof price>[]) =>
-    loadWaitingCosts(
+    loadWaitingCostCalculator(
       slackContextWith({
         savedSettings: async () => newTeamSettings({ reminderTimezone: 'America/New_York' }),
         prices: { list: async () => list },
@@ -105,7 +105,7 @@ test('the cost of waiting is next to the name, unless it is unknown', async () =
 describe('a digest of twelve names', () => {
   const twelve = (days: number, more: Partial<WatchedDomain> = {}) =>
     head(Array.from({ length: 12 }, (_, n) => named(`restaurant${n}.rest`, days, more)));
-  const costs: CalculateWaiting = (watched) =>
+  const costs: CalculateWaitingCost = (watched) =>
     listWaitingSteps(
       ['renew', 'restore'].map((task) => ({
         zone: 'rest',
@@ -121,7 +121,7 @@ describe('a digest of twelve names', () => {
     );
 
   test.each([7, 14, 30, 60])('is short %s days ahead', (days) => {
-    const head = { ...twelve(days), ownerless: { none: 5, left: 2 } };
+    const head = { ...twelve(days), ownerless: { none: 5, ownerLeft: 2 } };
     expect(phoneLines(blocksOf(digestHead(head, costs).blocks))).toBeLessThanOrEqual(34);
   });
 
@@ -240,9 +240,11 @@ describe('the life of a name in the digest', () => {
 
 test('the thread says how many names follow, and when it is complete', () => {
   const part = head([named('cafe.rest', 7)]);
-  expect(shown(digestMore({ ...part, left: 40, more: false }))).toContain('40 names follow.');
-  expect(shown(digestMore({ ...part, left: 40, more: true }))).toContain('More than 40 names follow.');
-  expect(shown(digestMore({ ...part, left: 0, more: false }))).toContain('End of this digest.');
+  expect(shown(digestReply({ ...part, remainingCount: 40, hasMore: false }))).toContain('40 names follow.');
+  expect(shown(digestReply({ ...part, remainingCount: 40, hasMore: true }))).toContain(
+    'More than 40 names follow.',
+  );
+  expect(shown(digestReply({ ...part, remainingCount: 0, hasMore: false }))).toContain('End of this digest.');
 });
 
 describe('within Slack’s limits', () => {
@@ -262,8 +264,8 @@ describe('within Slack’s limits', () => {
 
   test('is a digest of the longest names with the longest reasons', () => {
     const disputed = domains.map((domain) => ({ ...domain, renewed: { until: NOW, at: NOW } }));
-    expectMessage(digestHead(head(domains, { disputed, total: 1_000, more: true })));
-    expectMessage(digestMore({ ...head(domains), left: 300, more: false }));
+    expectMessage(digestHead(head(domains, { disputed, total: 1_000, hasMore: true })));
+    expectMessage(digestReply({ ...head(domains), remainingCount: 300, hasMore: false }));
     expectMessage(monthsMessage(months));
   });
 
@@ -353,7 +355,7 @@ describe('a name that a mandate renews', () => {
   ])('needs a decision %s', (_, days) => {
     const message = digestHead(head([named('mandated.rest', days), named('cafe.rest', 10)], { renewals }));
     expect(message.text).toMatch(/^2 names need a decision · first: /);
-    if (days > 0) expect(shown(message)).toMatch(/a mandate renews it on 17 Jun[\s\S]*please decide/);
+    if (days > 0) expect(shown(message)).toMatch(/a mandate renews it on 17 Jun[\s\S]*action needed/);
     else expect(shown(message)).not.toContain('a mandate renews');
   });
 });

@@ -36,5 +36,8 @@ test('one that Slack no longer accepts causes no failure', async () => {
   const warn = vi.spyOn(log, 'warn');
   createAcknowledgement(() => Promise.reject(new Error('the socket is closed')), log).send();
   await vi.advanceTimersByTimeAsync(0);
-  expect(warn).toHaveBeenCalledWith({ err: new Error('the socket is closed') }, 'acknowledging a delivery');
+  expect(warn).toHaveBeenCalledWith(
+    { err: new Error('the socket is closed') },
+    'acknowledging a delivery failed',
+  );
 });

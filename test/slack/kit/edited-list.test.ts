@@ -5,7 +5,7 @@ import {
   choiceField,
   type FormOrigin,
   type FormValues,
-  typedField,
+  textField,
   UNCHECKED_TEXT,
 } from '../../../src/slack/kit/form.ts';
 
@@ -23,8 +23,8 @@ function listOf(teas: Map<string, Tea>) {
     form: { name: 'tea', title: 'Tea', submit: 'Save' },
     fields: (tea: Tea | undefined) =>
       z.object({
-        name: typedField('Name', {}, z.string('Give a name.')),
-        cups: typedField(
+        name: textField('Name', {}, z.string('Give a name.')),
+        cups: textField(
           'Cups',
           { kind: 'number' },
           z.coerce.number('Give a number.').min(tea?.cups ?? 0, 'Fewer.'),

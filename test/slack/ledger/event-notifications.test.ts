@@ -76,7 +76,7 @@ function look() {
       events: createEventLog(db, TEAM),
       expiry: { find: createWatchListStore(db).find },
       prices: createPriceStore(db, TEAM),
-      names: { impacts: { ofName: () => Promise.reject(new Error('nothing is seen')) } },
+      names: { impacts: { assessName: () => Promise.reject(new Error('nothing is seen')) } },
       savedSettings: async () => newTeamSettings(),
       now,
       log: silent,

@@ -75,7 +75,7 @@ test.each<[what: string, more: Partial<WatchedDomain>, expected: RegExp]>([
     { expiry: { at: NOW, source: 'order' } },
     /^:warning: The date is estimated from the last order$/m,
   ],
-  ['a date that a person gave', { expiry: { at: NOW, source: 'person' } }, / · date entered by a person/],
+  ['a date that a person gave', { expiry: { at: NOW, source: 'person' } }, / · date entered manually/],
   [
     'a person’s wish',
     { lapse: { reason: 'old', requestedBy: 'U0BOB', confirmed: undefined } },

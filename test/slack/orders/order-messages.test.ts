@@ -8,7 +8,7 @@ import { adoptCard, createOrderPlanner } from '../../../src/slack/orders/order-m
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { notify } from '../../../src/slack/outbound/notify.ts';
 import { createSlackWeb, postedResponse, type SlackWeb } from '../../../src/slack/outbound/web.ts';
-import { PLACES } from '../../orders/sample.ts';
+import { ENDPOINTS } from '../../orders/sample.ts';
 import { newOrder, startRig, T0 } from '../../store/order-rig.ts';
 import { contextWith } from '../../support/context.ts';
 import { DOMAINS, textOf } from '../../support/demo.ts';
@@ -56,7 +56,7 @@ function notifyOrder(
     directory,
     orders: contextWith({
       ...{ store: rig.store, directory, loadSettings: settings, ...NO_POLICY, ...NO_MONEY },
-      ...{ findFirstExpiry: async () => undefined, serviceEndpoints: PLACES, now },
+      ...{ findFirstExpiry: async () => undefined, serviceEndpoints: ENDPOINTS, now },
     }),
     savedSettings: settings,
     ...NOTHING_KNOWN,

@@ -6,7 +6,7 @@ import {
   type Order,
   type OrderState,
 } from '../../../src/orders/order.ts';
-import type { StatedObject, Statement } from '../../../src/orders/statement-shape.ts';
+import type { Statement, StatementObject } from '../../../src/orders/statement-shape.ts';
 import { findTask } from '../../../src/orders/tasks.ts';
 import { homeBlocks } from '../../../src/slack/home/home.view.ts';
 import { type Message, message } from '../../../src/slack/kit/blocks.ts';
@@ -322,7 +322,7 @@ const hostileOrder = fc
     };
   });
 
-function hostileStatement(order: Order, body: StatedObject): Statement {
+function hostileStatement(order: Order, body: StatementObject): Statement {
   const { id, task, account, items } = order;
   const request = { interface: 'json', method: 'PUT', path: '/x', body } as const;
   return {

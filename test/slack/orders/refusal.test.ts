@@ -8,17 +8,17 @@ import { retryReasonText, summaryText } from '../../../src/slack/orders/summary.
 
 describe('a refusal says why and what to do', () => {
   test.each<[Refusal, RegExp]>([
-    [{ code: 'draft_forgotten' }, /^It wasn’t confirmed in time and was dropped\. Request it again/],
+    [{ code: 'draft_forgotten' }, /^This wasn’t confirmed in time and was dropped\. Request it again/],
     [{ code: 'not_the_requester', wanted: 'cancel' }, /^Only the requester can cancel this\. An approver/],
     [{ code: 'not_an_approver', wanted: 'stop' }, /^Only the requester or an approver can stop this\./],
     [{ code: 'open_already', orderId: 'abc' }, /already open: `abc`\. See it with `\/domain order abc`\.$/],
     [
       { code: 'wrong_state', wanted: 'approved', state: 'DENIED' },
-      /^It can’t be approved: the order is denied\. Request it again if you still need it\.$/,
+      /^This can’t be approved: the order is denied\. Request it again if you still need it\.$/,
     ],
     [
       { code: 'wrong_state', wanted: 'claimed', state: 'FAILED' },
-      /^It can’t be carried out: the order is failed\. See the reason in its thread\. Retry requests it again\.$/,
+      /^This can’t be carried out: the order is failed\. See the reason in its thread\. Retry requests it again\.$/,
     ],
     [
       { code: 'membership_unknown', userId: 'U0BOB' },
@@ -52,7 +52,7 @@ describe('a refusal says why and what to do', () => {
       { code: 'retry_account_gone' },
       /no longer linked\. Link it with `\/domain link` and request it again\.$/,
     ],
-    [{ code: 'secret_input_of', ownerId: 'U0ALICE' }, /Only its requester, <@U0ALICE>, can retry/],
+    [{ code: 'secret_input_of', ownerId: 'U0ALICE' }, /Only the requester, <@U0ALICE>, can retry/],
     [{ code: 'secret_answer_of', ownerId: 'U0ALICE' }, /a secret of <@U0ALICE>, so only they can retry/],
     [{ code: 'nothing_waits', state: 'SUCCEEDED' }, /^The order is done; nothing is waiting to be sent\./],
     [{ code: 'reveal_key_missing' }, /^An encryption key is missing, .*It’s kept for an hour: try again/],

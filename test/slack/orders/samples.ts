@@ -4,13 +4,13 @@ import { buildStatement } from '../../../src/orders/statement.ts';
 import type { Statement } from '../../../src/orders/statement-shape.ts';
 import type { Message } from '../../../src/slack/kit/blocks.ts';
 import { type CardBriefing, orderCard } from '../../../src/slack/orders/card.view.ts';
-import { newDemand, PLACES } from '../../orders/sample.ts';
+import { ENDPOINTS, newDemand } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
 import { approvedBy } from '../../support/log.ts';
 
 /** The statement of a sample. */
 export function statedBy(order: Order): Statement {
-  return buildStatement(order, PLACES);
+  return buildStatement(order, ENDPOINTS);
 }
 
 /** An order's card, with its statement. */

@@ -2,7 +2,7 @@ import type { ModalView } from '@slack/types';
 import { expect, test } from 'vitest';
 import type { Order } from '../../../src/orders/order.ts';
 import { ORDER_TASK_NAMES, type OrderTaskName } from '../../../src/orders/order.ts';
-import type { StatedRequest, StatedValue, Statement } from '../../../src/orders/statement-shape.ts';
+import type { Statement, StatementRequest, StatementValue } from '../../../src/orders/statement-shape.ts';
 import { findTask } from '../../../src/orders/tasks.ts';
 import { planCells } from '../../../src/slack/bulk/bulk.view.ts';
 import { type HomeData, homeBlocks } from '../../../src/slack/home/home.view.ts';
@@ -136,17 +136,17 @@ const INPUTS: Readonly<Record<OrderTaskName, readonly fc.Arbitrary<object>[]>> =
 };
 
 /** The values of a request, each as text. */
-function valuesIn(value: StatedValue): string[] {
+function valuesIn(value: StatementValue): string[] {
   if (typeof value !== 'object') return [String(value)];
   return (Array.isArray(value) ? value : Object.values(value)).flatMap(valuesIn);
 }
 
-function contentOf(request: StatedRequest): StatedValue {
+function contentOf(request: StatementRequest): StatementValue {
   if (request.interface === 'none') return request.terms;
   return request.interface === 'json' ? (request.body ?? []) : request.element;
 }
 
-function addressOf(request: StatedRequest): string {
+function addressOf(request: StatementRequest): string {
   if (request.interface === 'none') return 'Nothing will be sent';
   return request.interface === 'json' ? `${request.method} ${request.path}` : request.code;
 }

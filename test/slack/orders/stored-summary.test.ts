@@ -44,5 +44,5 @@ test('is on the card', () => {
   const items = waiting.items.map((item): OrderItem => ({ ...item, state: 'WAITING', notBefore: ASKED_AT }));
   const history = [orderEvent('retry_scheduled', 'EXECUTING', { why })];
   const card = cardOf({ ...waiting, items }, { approvers: [], history });
-  expect(JSON.stringify(card)).toMatch(/next try .*\. The service is busy\./);
+  expect(JSON.stringify(card)).toMatch(/next attempt .*\. The service is busy\./);
 });

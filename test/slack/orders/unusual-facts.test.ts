@@ -5,7 +5,7 @@ import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact, ImpactItem } from '../../../src/names/impact.ts';
 import { updateIncidents } from '../../../src/names/incident.ts';
 import type { Order } from '../../../src/orders/order.ts';
-import { signingFacts, toPlainText } from '../../../src/slack/approvals/signing/page-words.view.ts';
+import { signingFacts, toPlainText } from '../../../src/slack/approvals/signing/page-texts.view.ts';
 import { findingLines } from '../../../src/slack/bulk/bulk.view.ts';
 import { homeBlocks } from '../../../src/slack/home/home.view.ts';
 import { orderCard, UNUSUAL_FACTS, type UnusualFact } from '../../../src/slack/orders/card.view.ts';
@@ -15,7 +15,7 @@ import { createOrderPlanner } from '../../../src/slack/orders/order-messages.ts'
 import { readableFields } from '../../../src/slack/orders/statement.view.ts';
 import type { WantedNotification } from '../../../src/slack/outbound/notify.ts';
 import { shownPage } from '../../../src/web/page.view.ts';
-import { newBulk, newDemand, PLACES } from '../../orders/sample.ts';
+import { ENDPOINTS, newBulk, newDemand } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
 import { contextWith } from '../../support/context.ts';
 import { buttonsOf } from '../../support/demo.ts';
@@ -105,7 +105,7 @@ const CASES: readonly Case[] = [
     'account',
     renewal({ retryOf: 'zr0gsgvnnxvt', earlierRequesters: ['U0DAVE'] }),
     {},
-    /@U0DAVE’s|of @U0DAVE/,
+    /\(@U0DAVE\)|@U0DAVE’s/,
   ],
   ['retry', renewal({ retryOf: 'zr0gsgvnnxvt' }), {}, /zr0gsgvnnxvt/],
   [
@@ -308,14 +308,14 @@ test('copies in the approval channel and in direct messages equal the card', asy
             directory,
             loadSettings: settings,
             ...NO_POLICY,
-            serviceEndpoints: PLACES,
+            serviceEndpoints: ENDPOINTS,
             now: () => ASKED_AT,
           },
           priceOrder: async () => calculateCost(0),
           compareBudgets: async () => EXCEEDED,
         }),
         names: {
-          impacts: { forCard: async () => looked(assessImpact(), assessImpact(website)) },
+          impacts: { loadForCard: async () => looked(assessImpact(), assessImpact(website)) },
           orderIncidents: { listOpen: async () => [openIncident()] },
         },
         expiry: { findListed: async () => undefined },

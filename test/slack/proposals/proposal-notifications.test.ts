@@ -81,7 +81,7 @@ const askToLapse = (origin: MessagePlace) => {
 const policies = () => createPolicyStore(db, 'T0TEAM', true);
 /** Ada publishes a rule. @returns the revision */
 async function publish(name: string): Promise<string> {
-  const { revision } = getDraftBase(await policies().current(), await policies().draft());
+  const { revision } = getDraftBase(await policies().current(), await policies().findDraft());
   const draft = await policies().saveDraft([rule({ name })], revision, 'U0ADA', now());
   await policies().publish(draft?.revision ?? '', 'U0ADA', now());
   return draft?.revision ?? '';
@@ -112,7 +112,7 @@ function look() {
       },
       expiry: { find: async () => undefined },
       prices: createPriceStore(db, 'T0TEAM'),
-      names: { impacts: { ofName: () => Promise.reject(new Error('nothing is seen')) } },
+      names: { impacts: { assessName: () => Promise.reject(new Error('nothing is seen')) } },
       savedSettings: async () => newTeamSettings({ approvalChannel }),
       now,
       log: silent,

@@ -4,41 +4,41 @@ export interface DnsFault {
     | 'servfail'
     | 'refused'
     | /** A response with another id. */ 'wrong_id'
-    | /** A response to the question about another name. */ 'wrong_question'
-    | /** A response from another port than was asked. UDP only. */ 'wrong_source'
-    | /** The correct response without authority. */ 'not_authoritative'
+    | /** A response to a question about another name. */ 'wrong_question'
+    | /** A response from a different port. UDP only. */ 'wrong_source'
+    | /** The correct response, but not authoritative. */ 'not_authoritative'
     | /** UDP: an empty response with the truncation bit. */ 'truncate'
     | /** The header of a response, then garbage. */ 'garbage'
     | /** The correct response, with the name in capitals. */ 'other_case'
     | /** Queries with EDNS get FORMERR, as from very old servers. */ 'no_edns'
-    | /** No DNSSEC records, although requested. */ 'no_dnssec'
+    | /** No DNSSEC records, although they were requested. */ 'no_dnssec'
     | /** A response with 2,000 records. */ 'huge'
-    | /** Over TCP, the connection ends in the middle of the response. */ 'cut';
+    | /** TCP: the connection ends in the middle of the response. */ 'cut';
   readonly match?: {
     readonly name?: string;
     readonly type?: string;
-    /** A nameserver's host name, or `resolver`. */
+    /** Host name of a nameserver, or `resolver`. */
     readonly server?: string;
     readonly transport?: 'udp' | 'tcp';
   };
-  /** How many questions it affects; by default all, until it is cleared. */
+  /** Number of questions to affect. Default: all, until the fault is cleared. */
   readonly times?: number;
-  /** For `wrong_…`: the correct response follows. */
+  /** For `wrong_…`: whether the correct response follows. */
   readonly thenRight?: boolean;
 }
 
 /** A query that reached the sandbox. */
 export interface RecordedQuestion {
-  /** A nameserver's host name, or `resolver`. */
+  /** Host name of a nameserver, or `resolver`. */
   readonly server: string;
   readonly transport: 'udp' | 'tcp';
   readonly id: number;
   readonly name: string;
   readonly type: string;
   readonly recursionDesired: boolean;
-  /** Requests DNSSEC records. */
+  /** Whether DNSSEC records are requested. */
   readonly dnssec: boolean;
-  /** The UDP payload size that the client accepts (EDNS); undefined without EDNS. */
+  /** The size of UDP responses that the client accepts (EDNS). Undefined without EDNS. */
   readonly udpPayloadSize: number | undefined;
   readonly fromPort: number;
 }
@@ -54,7 +54,7 @@ export class DnsFaults {
     this.#set = [];
   }
 
-  /** The fault for a query, counted as used. */
+  /** The fault for a query. Counts as one use. */
   strike(question: RecordedQuestion): DnsFault | undefined {
     const found = this.#set.find(({ fault: { match = {} } }) =>
       [

@@ -14,33 +14,38 @@ import { type DnsReply, DnsWorld } from './world.ts';
 import type { SandboxRecord } from './zone.ts';
 
 export interface SandboxDnsOptions {
-  /** 0, the default, takes any free port. */
+  /** Default: 0, for any free port. */
   readonly port?: number;
-  /** The registries' zones. */
   readonly registries?: readonly string[];
-  /** How many nameservers each registry has, `a.nic.ZONE` and so on; one by default. */
+  /** Number of nameservers per registry, called `a.nic.ZONE` and so on. Default: 1. */
   readonly serversPerRegistry?: number;
   /**
-   * Seed for a mode in which half of the nameservers, except the registries' ones, don't support EDNS and refuse with
+   * Seed for a mode in which half of the nameservers, except those of registries, don't support EDNS and refuse with
    * only a header.
    */
   readonly rude?: number | undefined;
 }
 
-/** A running DNS: a resolver, registries' nameservers, and scripted ones. */
+/** A running DNS: a resolver, the registries' nameservers, and scripted nameservers. */
 export interface SandboxDns {
-  /** The resolver, in the form of `DNS_SERVERS`: `127.0.0.1:PORT`. */
+  /** The resolver in the format of `DNS_SERVERS`: `127.0.0.1:PORT`. */
   readonly resolver: string;
-  /** All servers listen on this port, each at its own address in 127.0.0.0/8, which Linux has by default. */
+  /** The port of all servers. Each has its own address in 127.0.0.0/8, which Linux has by default. */
   readonly port: number;
   readonly world: DnsWorld;
   readonly faults: DnsFaults;
   readonly rude: Rudeness;
   /** Oldest first. */
   readonly questions: readonly RecordedQuestion[];
-  /** Empties {@link SandboxDns.questions}, for runs of millions. @returns how many there were */
+  /**
+   * Empties {@link SandboxDns.questions}, for runs with millions of questions.
+   * @returns how many there were
+   */
   forgetQuestions(): number;
-  /** Starts a nameserver. @returns its address */
+  /**
+   * Starts a nameserver.
+   * @returns its address
+   */
   addNameserver(host: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -63,8 +68,8 @@ export async function startSandboxDns(options: SandboxDnsOptions = {}): Promise<
   const faults = new DnsFaults();
   const questions: RecordedQuestion[] = [];
   const endpoints: Endpoint[] = [];
-  const desk: Desk = { world, faults, questions, rude: { seed: options.rude } };
-  const port = await listenAtBoth(desk, 'resolver', '127.0.0.1', options.port ?? 0, endpoints);
+  const context: DnsContext = { world, faults, questions, rude: { seed: options.rude } };
+  const port = await listenAtBoth(context, 'resolver', '127.0.0.1', options.port ?? 0, endpoints);
   let lastByte = 9;
 
   async function addNameserver(host: string): Promise<string> {
@@ -73,7 +78,7 @@ export async function startSandboxDns(options: SandboxDnsOptions = {}): Promise<
     lastByte += 1;
     const address = `127.0.0.${lastByte}`;
     world.addHost(host, address);
-    await listenAtBoth(desk, host, address, port, endpoints);
+    await listenAtBoth(context, host, address, port, endpoints);
     return address;
   }
 
@@ -89,7 +94,7 @@ export async function startSandboxDns(options: SandboxDnsOptions = {}): Promise<
     port,
     world,
     faults,
-    rude: desk.rude,
+    rude: context.rude,
     questions,
     forgetQuestions: () => questions.splice(0).length,
     addNameserver,
@@ -99,16 +104,16 @@ export async function startSandboxDns(options: SandboxDnsOptions = {}): Promise<
   };
 }
 
-interface Desk {
+interface DnsContext {
   readonly world: DnsWorld;
   readonly faults: DnsFaults;
   readonly questions: RecordedQuestion[];
   readonly rude: Rudeness;
 }
 
-/** Listens on UDP and TCP at the same port. If a free UDP port is taken for TCP, another one is tried. */
+/** Listens on the same port over UDP and TCP. If the port is free for UDP but not for TCP, tries another one. */
 async function listenAtBoth(
-  desk: Desk,
+  context: DnsContext,
   server: string,
   address: string,
   port: number,
@@ -124,7 +129,7 @@ async function listenAtBoth(
     const tcp = createServer((socket) => {
       connections.add(socket);
       socket.on('close', () => connections.delete(socket));
-      serveTcp(desk, server, socket);
+      serveTcp(context, server, socket);
     });
     const taken = udp.address().port;
     try {
@@ -137,7 +142,7 @@ async function listenAtBoth(
       if (port !== 0 || attempt === ATTEMPTS_FOR_A_PORT) throw error;
       continue;
     }
-    udp.on('message', (message, from) => serveUdp(desk, server, udp, message, from));
+    udp.on('message', (message, from) => serveUdp(context, server, udp, message, from));
     endpoints.push({ udp, tcp, connections });
     return taken;
   }
@@ -151,29 +156,35 @@ async function closeEndpoint({ udp, tcp, connections }: Endpoint): Promise<void>
   ]);
 }
 
-function serveUdp(desk: Desk, server: string, udp: UdpSocket, message: Buffer, from: RemoteInfo): void {
+function serveUdp(
+  context: DnsContext,
+  server: string,
+  udp: UdpSocket,
+  message: Buffer,
+  from: RemoteInfo,
+): void {
   const query = read(message);
   if (query === undefined) return;
-  const question = record(desk, server, 'udp', query, from.port);
-  const fault = desk.faults.strike(question);
-  const right = answer(desk, question, query);
+  const question = record(context, server, 'udp', query, from.port);
+  const fault = context.faults.strike(question);
+  const right = answer(context, question, query);
   const limit = question.udpPayloadSize ?? PLAIN_UDP_BYTES;
   const send = (packet: Buffer) => udp.send(packet, from.port, from.address);
   const fitting = right.length <= limit ? right : truncated(query);
   if (fault?.kind === 'wrong_source') {
     const stranger = createSocket('udp4');
     stranger.bind(0, '127.0.0.1', () => {
-      stranger.send(answer(desk, question, query, 'forged'), from.port, from.address, () => {
+      stranger.send(answer(context, question, query, 'forged'), from.port, from.address, () => {
         stranger.close();
         if (fault.thenRight) send(fitting);
       });
     });
     return;
   }
-  for (const packet of spoiled(desk, fault, question, query, fitting)) send(packet);
+  for (const packet of spoiled(context, fault, question, query, fitting)) send(packet);
 }
 
-function serveTcp(desk: Desk, server: string, socket: Socket): void {
+function serveTcp(context: DnsContext, server: string, socket: Socket): void {
   let received = Buffer.alloc(0);
   socket.on('error', () => socket.destroy());
   socket.on('data', (chunk: Buffer) => {
@@ -184,17 +195,17 @@ function serveTcp(desk: Desk, server: string, socket: Socket): void {
       socket.destroy();
       return;
     }
-    const question = record(desk, server, 'tcp', query, socket.remotePort ?? 0);
-    const fault = desk.faults.strike(question);
-    const right = answer(desk, question, query);
-    for (const packet of spoiled(desk, fault, question, query, right)) {
+    const question = record(context, server, 'tcp', query, socket.remotePort ?? 0);
+    const fault = context.faults.strike(question);
+    const right = answer(context, question, query);
+    for (const packet of spoiled(context, fault, question, query, right)) {
       const length = Buffer.alloc(2);
       length.writeUInt16BE(packet.length);
       if (fault?.kind === 'cut') {
         socket.end(Buffer.concat([length, packet.subarray(0, packet.length / 2)]));
         return;
       }
-      // In two parts, as networks deliver long messages.
+      // In two parts, as long messages arrive over a network.
       socket.write(length);
       socket.write(packet);
     }
@@ -210,7 +221,7 @@ function read(message: Buffer): DecodedPacket | undefined {
 }
 
 function record(
-  desk: Desk,
+  context: DnsContext,
   server: string,
   transport: 'udp' | 'tcp',
   query: DecodedPacket,
@@ -229,13 +240,13 @@ function record(
     udpPayloadSize: edns?.udpPayloadSize,
     fromPort,
   };
-  desk.questions.push(question);
+  context.questions.push(question);
   return question;
 }
 
-/** The packets sent instead of the correct one. */
+/** The packets to send instead of the correct one. */
 function spoiled(
-  desk: Desk,
+  context: DnsContext,
   fault: DnsFault | undefined,
   question: RecordedQuestion,
   query: DecodedPacket,
@@ -244,7 +255,7 @@ function spoiled(
   const then = fault?.thenRight ? [right] : [];
   switch (fault?.kind) {
     case undefined:
-      return [rudelyAnswered(desk, question, right)];
+      return [rudelyAnswered(context, question, right)];
     case 'cut':
     case 'wrong_source':
       return [right];
@@ -255,28 +266,28 @@ function spoiled(
     case 'refused':
       return [packetOf(query, question, { ...EMPTY, code: 'REFUSED' })];
     case 'wrong_id': {
-      const forged = answer(desk, question, query, 'forged');
+      const forged = answer(context, question, query, 'forged');
       forged.writeUInt16BE((question.id + 1) % 65_536, 0);
       return [forged, ...then];
     }
     case 'wrong_question': {
       const other = { ...query, questions: [{ name: 'other.example', type: 'A' as const }] };
-      return [answer(desk, question, other, 'forged'), ...then];
+      return [answer(context, question, other, 'forged'), ...then];
     }
     case 'not_authoritative':
-      return [packetOf(query, question, { ...replyTo(desk, question), authoritative: false })];
+      return [packetOf(query, question, { ...replyTo(context, question), authoritative: false })];
     case 'truncate':
       return question.transport === 'udp' ? [truncated(query)] : [right];
     case 'garbage':
       return [Buffer.concat([right.subarray(0, 12), Buffer.from([0xff, 0xff, 0xff])])];
     case 'other_case': {
       const questions = (query.questions ?? []).map((each) => ({ ...each, name: each.name.toUpperCase() }));
-      const { answers, ...rest } = replyTo(desk, question);
+      const { answers, ...rest } = replyTo(context, question);
       const shouted = answers.map((each) => ({ ...each, name: each.name.toUpperCase() }));
       return [packetOf({ ...query, questions }, question, { ...rest, answers: shouted })];
     }
     case 'no_dnssec':
-      return [packetOf(query, question, replyTo(desk, { ...question, dnssec: false }))];
+      return [packetOf(query, question, replyTo(context, { ...question, dnssec: false }))];
     case 'no_edns':
       return [
         question.udpPayloadSize === undefined
@@ -289,7 +300,7 @@ function spoiled(
 }
 
 /** A server in this mode doesn't support EDNS, and refuses without repeating the question. */
-function rudelyAnswered({ rude: { seed } }: Desk, question: RecordedQuestion, right: Buffer): Buffer {
+function rudelyAnswered({ rude: { seed } }: DnsContext, question: RecordedQuestion, right: Buffer): Buffer {
   const { server, id } = question;
   const isPolite = server === 'resolver' || server.includes('.nic.');
   if (isPolite || seed === undefined || numbersOf(seed, server)() >= 0.5) return right;
@@ -298,7 +309,7 @@ function rudelyAnswered({ rude: { seed } }: Desk, question: RecordedQuestion, ri
   return code === RCODES.REFUSED ? headerOf(id, code) : right;
 }
 
-/** A response of twelve bytes that does not repeat the question. */
+/** A response of only twelve bytes, which doesn't repeat the question. */
 function headerOf(id: number, code: number): Buffer {
   return encode({ type: 'response', id, flags: code });
 }
@@ -321,18 +332,24 @@ function manyAddresses(name: string): SandboxRecord[] {
   }));
 }
 
-function replyTo(desk: Desk, { server, name, type, dnssec }: RecordedQuestion): DnsReply {
-  const reply = server === 'resolver' ? desk.world.resolve(name, type) : desk.world.ask(server, name, type);
+function replyTo(context: DnsContext, { server, name, type, dnssec }: RecordedQuestion): DnsReply {
+  const reply =
+    server === 'resolver' ? context.world.resolve(name, type) : context.world.ask(server, name, type);
   if (dnssec) return reply;
-  // Proofs and signatures are left out unless the query asks for them.
+  // Proofs and signatures are included only if the query asks for them.
   const isProof = (record: SandboxRecord) => record.type === 'DS' || record.type === 'NSEC';
   const answers = reply.answers.filter((record) => record.type === type || record.type !== 'RRSIG');
   return { ...reply, answers, authorities: reply.authorities.filter((record) => !isProof(record)) };
 }
 
-/** @param forged everything is right except the data, which must not be trusted */
-function answer(desk: Desk, question: RecordedQuestion, query: DecodedPacket, forged?: 'forged'): Buffer {
-  if (forged === undefined) return packetOf(query, question, replyTo(desk, question));
+/** @param forged everything is correct except the data, which must not be trusted */
+function answer(
+  context: DnsContext,
+  question: RecordedQuestion,
+  query: DecodedPacket,
+  forged?: 'forged',
+): Buffer {
+  if (forged === undefined) return packetOf(query, question, replyTo(context, question));
   const data = '203.0.113.66';
   const answers = [{ name: question.name, type: 'A' as const, class: 'IN' as const, ttl: 60, data }];
   return packetOf(query, question, { ...EMPTY, authoritative: true, answers });

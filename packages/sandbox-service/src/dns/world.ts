@@ -10,7 +10,7 @@ import {
   unsignedRecord,
 } from './zone.ts';
 
-/** A server's reply to a query, before it is encoded. */
+/** The reply of a server to a query, before it is encoded. */
 export interface DnsReply {
   readonly code: 'NOERROR' | 'FORMERR' | 'NXDOMAIN' | 'SERVFAIL' | 'REFUSED';
   readonly authoritative: boolean;
@@ -31,13 +31,13 @@ interface Zone {
 
 const MAX_ALIASES = 16;
 
-/** The scripted part of the DNS: the delegations of names, and the zones of each nameserver. */
+/** The scripted part of the DNS: the delegations of names, and the zones on each nameserver. */
 export class DnsWorld {
   readonly #addresses = new Map<string, string>();
   readonly #zones = new Map<string, Map<string, Zone>>();
   readonly #delegations = new Map<string, Delegation>();
   readonly #registries = new Map<string, readonly string[]>();
-  /** Different data on single registry nameservers, by host name. */
+  /** Data that differs on a single nameserver of a registry, by host name. */
   readonly #deviations = new Map<string, Map<string, Delegation | undefined>>();
 
   addHost(host: string, address: string): void {
@@ -54,8 +54,8 @@ export class DnsWorld {
   }
 
   /**
-   * Puts a zone on nameservers, replacing their previous version of it.
-   * @param lines records for {@link parseRecord}; SOA, NS and a key's signatures are added if missing
+   * Puts a zone on nameservers, replacing its previous version there.
+   * @param lines records for {@link parseRecord}; SOA, NS and the signatures of a key are added if missing
    */
   serve(zone: string, hosts: readonly string[], lines: readonly string[]): void {
     const given = lines.map((line) => parseRecord(zone, line));
@@ -101,7 +101,7 @@ export class DnsWorld {
     this.#deviations.clear();
   }
 
-  /** The reply of a resolver that follows delegations and aliases. */
+  /** The reply of a resolver, which follows delegations and aliases. */
   resolve(name: string, type: string): DnsReply {
     const answers: SandboxRecord[] = [];
     let current = name;
@@ -115,7 +115,7 @@ export class DnsWorld {
     return reply('SERVFAIL');
   }
 
-  /** The reply of a nameserver from its own zones. */
+  /** The reply of a nameserver, from its own zones. */
   ask(host: string, name: string, type: string): DnsReply {
     for (const [zone, hosts] of this.#registries) {
       if (hosts.includes(host) && isWithin(name, zone)) return this.#askRegistry(zone, name, type, host);
@@ -207,7 +207,7 @@ function noData(name: string): DnsReply {
   return reply('NOERROR', { authorities: [defaultSoa(name, name)] });
 }
 
-/** A reply that is empty by default. */
+/** A reply. It is empty by default. */
 function reply(code: DnsReply['code'], rest: Partial<DnsReply> = {}): DnsReply {
   return { code, authoritative: false, answers: [], authorities: [], additionals: [], ...rest };
 }

@@ -1,6 +1,6 @@
 import type { Answer } from 'dns-packet';
 
-/** The record types that a scripted zone can contain. */
+/** The types of records that a scripted zone can contain. */
 export type SandboxRecordType =
   | 'A'
   | 'AAAA'
@@ -22,9 +22,9 @@ export type SandboxRecord = Exclude<Answer, { readonly type: 'OPT' }> & { readon
 const TTL_SECONDS = 60;
 
 /**
- * Parses one line of a zone: owner, type, value, as in a zone file (RFC 1035, 5). `@` is the zone itself.
+ * Parses one line of a zone: owner, type and value, as in a zone file (RFC 1035, section 5). `@` is the zone itself.
  * @param line such as `www A 192.0.2.1`, `@ MX 10 mail.cafe.rest` or `@ TXT "v=spf1 -all"`
- * @throws Error when the line has another form
+ * @throws Error if the line has another form
  */
 export function parseRecord(zone: string, line: string): SandboxRecord {
   const [, owner = '', type = '', value = ''] = /^(\S+)\s+(\S+)\s+(.+)$/.exec(line.trim()) ?? [];
@@ -90,7 +90,7 @@ function recordOf(name: string, type: string, value: string): SandboxRecord | un
   }
 }
 
-/** The SOA record of a zone without its own. */
+/** The SOA record of a zone that has none. */
 export function defaultSoa(zone: string, primary: string): SandboxRecord {
   return {
     name: zone,
@@ -109,7 +109,7 @@ export function defaultSoa(zone: string, primary: string): SandboxRecord {
   };
 }
 
-/** Signatures of a zone with a key: from 2020 to 2060. Nothing is signed with them. */
+/** Signatures for a zone with a key, valid from 2020 to 2060. They don't really sign anything. */
 export function defaultSignatures(zone: string): SandboxRecord[] {
   return ['DNSKEY', 'SOA'].map((type) =>
     parseRecord(zone, `@ RRSIG ${type} 13 2 ${TTL_SECONDS} 2840140800 1577836800 1 ${zone} c2lnbmVk`),
@@ -120,7 +120,7 @@ export function nsRecord(zone: string, host: string): SandboxRecord {
   return { name: zone, ttl: TTL_SECONDS, class: 'IN', type: 'NS', data: host };
 }
 
-/** Proves that a delegation has no DS (RFC 4035, 3.1.4.1). */
+/** Proves that a delegation has no DS (RFC 4035, section 3.1.4.1). */
 export function unsignedRecord(name: string): SandboxRecord {
   return {
     name,
@@ -135,7 +135,7 @@ export function addressRecord(name: string, address: string): SandboxRecord {
   return { name, ttl: TTL_SECONDS, class: 'IN', type: 'A', data: address };
 }
 
-/** Whether a name is a zone's own name or below it. */
+/** Whether a name is the zone itself or below it. */
 export function isWithin(name: string, zone: string): boolean {
   return name === zone || name.endsWith(`.${zone}`);
 }

@@ -1,63 +1,63 @@
-import type { Caller, Desk } from '../operations/caller.ts';
+import type { Caller, ServiceState } from '../operations/caller.ts';
 import * as domains from '../operations/domains.ts';
 import { bodiless, type Outcome, type Route, route } from './route.ts';
 import * as shapes from './shapes.ts';
-import { withOffset } from './timestamp.ts';
+import { formatTimestamp } from './timestamp.ts';
 
 /**
- * Domain routes (service API, Domain). Restore, auth code and owner change take no body, because none is documented.
- * The nameserver update takes the nameservers in the form of the create payload.
+ * Domain routes (service API, Domain). Restore, auth code and owner change accept no body, because none is documented.
+ * The nameserver update accepts nameservers as in the create payload.
  */
 export const DOMAIN_ROUTES: readonly Route[] = [
   route({ method: 'POST', path: '/domain', task: 'domain.create' }, shapes.domainCreate, (call) => {
-    domains.createDomain(call.desk, call.caller, call.body, call.ctid);
-    return withDates(call, call.body.name);
+    domains.createDomain(call.service, call.caller, call.body, call.ctid);
+    return describeDates(call, call.body.name);
   }),
   route(
     { method: 'POST', path: '/domain/_transfer', task: 'domain.transfer' },
     shapes.domainTransfer,
     (call) => {
-      domains.transferDomain(call.desk, call.caller, call.body, call.ctid);
+      domains.transferDomain(call.service, call.caller, call.body, call.ctid);
       return about(call.body.name);
     },
   ),
   route({ method: 'POST', path: '/domain/*/_renew', task: 'domain.renew' }, shapes.domainRenew, (call) => {
-    domains.renewDomain(call.desk, call.caller, call.name, call.body.period, call.ctid);
-    return withDates(call, call.name);
+    domains.renewDomain(call.service, call.caller, call.name, call.body.period, call.ctid);
+    return describeDates(call, call.name);
   }),
   bodiless({ method: 'DELETE', path: '/domain/*', task: 'domain.delete' }, (call) => {
-    domains.deleteDomain(call.desk, call.caller, call.name);
+    domains.deleteDomain(call.service, call.caller, call.name);
     return about(call.name);
   }),
   bodiless({ method: 'POST', path: '/domain/*/_restore', task: 'domain.restore' }, (call) => {
-    domains.restoreDomain(call.desk, call.caller, call.name, call.ctid);
-    return withDates(call, call.name);
+    domains.restoreDomain(call.service, call.caller, call.name, call.ctid);
+    return describeDates(call, call.name);
   }),
   bodiless({ method: 'POST', path: '/domain/*/_authinfo1', task: 'domain.authinfo' }, (call) =>
-    about(call.name, { authinfo: domains.readAuthCode(call.desk, call.caller, call.name) }),
+    about(call.name, { authinfo: domains.readAuthCode(call.service, call.caller, call.name) }),
   ),
   bodiless({ method: 'POST', path: '/domain/*/_ownerChange', task: 'domain.ownerChange' }, (call) => {
-    domains.changeOwner(call.desk, call.caller, call.name);
+    domains.changeOwner(call.service, call.caller, call.name);
     return about(call.name);
   }),
   route({ method: 'PUT', path: '/domain/*', task: 'domain.update' }, shapes.domainUpdate, (call) => {
-    domains.updateNameservers(call.desk, call.caller, call.name, call.body.nameServers);
+    domains.updateNameservers(call.service, call.caller, call.name, call.body.nameServers);
     return about(call.name);
   }),
 ];
 
-/** The domain's dates, formatted as in a redirect. They aren't documented. */
-function withDates(
-  { desk, caller }: { readonly desk: Desk; readonly caller: Caller },
+/** The domain's dates, formatted as in a redirect, because their format isn't documented. */
+function describeDates(
+  { service, caller }: { readonly service: ServiceState; readonly caller: Caller },
   name: string,
 ): Outcome {
-  const domain = desk.state.domain(name, caller.context);
+  const domain = service.state.domain(name, caller.context);
   if (domain === undefined) return about(name);
   const { created, updated, expires } = domain;
   const dates = { created, updated, expires };
   return about(
     name,
-    Object.fromEntries(Object.entries(dates).map(([field, time]) => [field, withOffset(time)])),
+    Object.fromEntries(Object.entries(dates).map(([field, time]) => [field, formatTimestamp(time)])),
   );
 }
 

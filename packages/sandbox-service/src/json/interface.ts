@@ -2,7 +2,7 @@ import type { Claim } from '../access.ts';
 import { type Answer, type Notice, SUCCESS } from '../answer.ts';
 import type { Incoming, Plan } from '../incoming.ts';
 import { maskJson } from '../mask.ts';
-import type { Desk } from '../operations/caller.ts';
+import type { ServiceState } from '../operations/caller.ts';
 import { Refusal, type RefusedWith } from '../refusal.ts';
 import type { ServiceTask } from '../tasks.ts';
 import { DOMAIN_ROUTES } from './domain-routes.ts';
@@ -12,12 +12,12 @@ import type { Outcome, Route } from './route.ts';
 import { SESSION_ROUTES } from './session-routes.ts';
 import * as shapes from './shapes.ts';
 
-/** The JSON interface: finds the route of a request and formats envelopes. */
+/** The JSON interface: finds the route for a request and formats envelopes. */
 
 const ROUTES: readonly Route[] = [...SESSION_ROUTES, ...OBJECT_ROUTES, ...DOMAIN_ROUTES];
 
-/** @param path the path below the base, percent-encoded */
-export function planJson(desk: Desk, incoming: Incoming, path: string): Plan {
+/** @param path below the base, percent-encoded */
+export function planJson(service: ServiceState, incoming: Incoming, path: string): Plan {
   const found = findRoute(incoming.method, path);
   const body = readForLog(incoming.body);
   const task = found instanceof Refusal ? null : found.route.task;
@@ -27,12 +27,12 @@ export function planJson(desk: Desk, incoming: Incoming, path: string): Plan {
     claim: claimForLog(incoming, task, body),
     loggedBody: maskJson(body),
     run() {
-      if (found instanceof Refusal) return jsonRefusal(desk, found);
+      if (found instanceof Refusal) return jsonRefusal(service, found);
       try {
-        const outcome = found.route.run(desk, incoming, found.name);
-        return successEnvelope(SUCCESS[found.route.task], outcome, desk.state.nextStid());
+        const outcome = found.route.run(service, incoming, found.name);
+        return successEnvelope(SUCCESS[found.route.task], outcome, service.state.nextStid());
       } catch (error) {
-        if (error instanceof Refusal) return jsonRefusal(desk, error);
+        if (error instanceof Refusal) return jsonRefusal(service, error);
         throw error;
       }
     },
@@ -50,7 +50,7 @@ function findRoute(method: string, path: string): { route: Route; name: string }
     : new Refusal('malformed', `${method} is not a method of ${path}`, 405);
 }
 
-/** @returns the decoded variable segment, '' when the pattern has none, undefined when the path doesn't match */
+/** @returns the decoded variable segment; '' if the pattern has none; undefined if the path doesn't match */
 function matchPath(pattern: string, path: string): string | undefined {
   const wanted = pattern.split('/');
   const given = path.split('/');
@@ -91,7 +91,7 @@ function subject(body: unknown): string | null {
   return typeof named === 'string' ? named : null;
 }
 
-/** The credentials for the log, so that a refused request shows who sent it. */
+/** The credentials for the log, so that it shows who sent a request even if it is refused. */
 function claimForLog(incoming: Incoming, task: ServiceTask | null, body: unknown): Claim | null {
   if (task === 'session.create') {
     const { success, data } = shapes.login.safeParse(body);
@@ -119,11 +119,17 @@ function message({ code, text, object }: Notice): unknown {
   return { text, objects: [object], code, status: 'NOTICE' };
 }
 
-/** An error envelope, with HTTP 400 unless the refusal has its own status. */
-export function jsonRefusal(desk: Desk, { code, message: text, httpStatus = 400 }: RefusedWith): Answer {
+/** An error envelope, with HTTP status 400 unless the refusal has its own status. */
+export function jsonRefusal(
+  service: ServiceState,
+  { code, message: text, httpStatus = 400 }: RefusedWith,
+): Answer {
   const challenge = { 'www-authenticate': 'Basic realm="domain service", charset="UTF-8"' };
   const status = { code, text, type: 'ERROR' };
-  return envelope(httpStatus, httpStatus === 401 ? challenge : {}, { stid: desk.state.nextStid(), status });
+  return envelope(httpStatus, httpStatus === 401 ? challenge : {}, {
+    stid: service.state.nextStid(),
+    status,
+  });
 }
 
 function envelope(

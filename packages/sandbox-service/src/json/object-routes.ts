@@ -12,17 +12,17 @@ import { createUser } from '../operations/users.ts';
 import { Refusal } from '../refusal.ts';
 import { type Route, route } from './route.ts';
 import * as shapes from './shapes.ts';
-import { withOffset } from './timestamp.ts';
+import { formatTimestamp } from './timestamp.ts';
 
 /** Users, redirects, SSL contacts and preregistrations (service API, section Endpoints). */
 export const OBJECT_ROUTES: readonly Route[] = [
   route(
     { method: 'POST', path: '/user', task: 'user.create' },
     shapes.userCreate,
-    ({ desk, caller, body }) => {
+    ({ service, caller, body }) => {
       const { parent, ...input } = body;
       const { user, context } = input;
-      const { generated } = createUser(desk, caller, { ...input, superior: parent });
+      const { generated } = createUser(service, caller, { ...input, superior: parent });
       return {
         object: { type: 'User', value: `${user}, ${context}`, data: { context, user } },
         ...(generated !== undefined && { notices: [passwordGenerated(generated)] }),
@@ -33,10 +33,9 @@ export const OBJECT_ROUTES: readonly Route[] = [
   route(
     { method: 'PUT', path: '/redirect/*', task: 'redirect.update' },
     shapes.redirectUpdate,
-    ({ desk, caller, name, body }) => {
-      if (body.source !== name)
-        throw new Refusal('conflict', 'source: differs from the path, and cannot change');
-      const redirect = updateRedirect(desk, caller, { ...body, type: 'domain', mode: 'http' });
+    ({ service, caller, name, body }) => {
+      if (body.source !== name) throw new Refusal('conflict', 'source: must match the path');
+      const redirect = updateRedirect(service, caller, { ...body, type: 'domain', mode: 'http' });
       return { object: { type: 'Redirect', value: name, summary: 1, data: redirectData(redirect) } };
     },
   ),
@@ -44,8 +43,8 @@ export const OBJECT_ROUTES: readonly Route[] = [
   route(
     { method: 'PUT', path: '/sslcontact/*', task: 'sslContact.update' },
     shapes.sslContactUpdate,
-    ({ desk, caller, name, body }) => {
-      updateSslContact(desk, caller, name, body);
+    ({ service, caller, name, body }) => {
+      updateSslContact(service, caller, name, body);
       return { object: { type: 'SslContact', value: name } };
     },
   ),
@@ -53,13 +52,13 @@ export const OBJECT_ROUTES: readonly Route[] = [
   route(
     { method: 'POST', path: '/domainPrereg/_search', task: 'prereg.search', query: ['keys[]'] },
     shapes.preregSearch,
-    ({ desk, caller, query, body }) => {
+    ({ service, caller, query, body }) => {
       const extras = extraKeys(query.getAll('keys[]'));
       const filters = body.filters.map(({ key, value }) => ({
         key,
-        matches: (is: string) => is === String(value),
+        matches: (actual: string) => actual === String(value),
       }));
-      const { summary, records } = searchPreregs(desk, caller, { ...body.view, filters });
+      const { summary, records } = searchPreregs(service, caller, { ...body.view, filters });
       const data = records.map((record) => preregData(record, extras));
       return { object: { type: 'DomainPrereg', summary }, data };
     },
@@ -69,8 +68,8 @@ export const OBJECT_ROUTES: readonly Route[] = [
 function redirectData(redirect: RedirectRecord): Record<string, string> {
   const { source, target, type, mode, domain } = redirect;
   return {
-    created: withOffset(redirect.created),
-    updated: withOffset(redirect.updated),
+    created: formatTimestamp(redirect.created),
+    updated: formatTimestamp(redirect.updated),
     source,
     target,
     type: type.toUpperCase(),
@@ -79,12 +78,15 @@ function redirectData(redirect: RedirectRecord): Record<string, string> {
   };
 }
 
-function extraKeys(asked: readonly string[]): readonly PreregExtraKey[] {
-  const unknown = asked.find((key) => !PREREG_EXTRA_KEYS.some((known) => known === key));
+function extraKeys(requested: readonly string[]): readonly PreregExtraKey[] {
+  const unknown = requested.find((key) => !PREREG_EXTRA_KEYS.some((known) => known === key));
   if (unknown !== undefined) {
-    throw new Refusal('malformed', `query: keys[] is one of ${PREREG_EXTRA_KEYS.join(', ')}, not ${unknown}`);
+    throw new Refusal(
+      'malformed',
+      `query: keys[] must be one of ${PREREG_EXTRA_KEYS.join(', ')}, not ${unknown}`,
+    );
   }
-  return PREREG_EXTRA_KEYS.filter((key) => asked.includes(key));
+  return PREREG_EXTRA_KEYS.filter((key) => requested.includes(key));
 }
 
 function preregData(record: PreregRecord, extras: readonly PreregExtraKey[]): Record<string, unknown> {
@@ -92,8 +94,8 @@ function preregData(record: PreregRecord, extras: readonly PreregExtraKey[]): Re
   const extra = preregExtras(record);
   return {
     name,
-    created: withOffset(record.created),
-    updated: withOffset(record.updated),
+    created: formatTimestamp(record.created),
+    updated: formatTimestamp(record.updated),
     owner,
     updater: owner,
     ownerc: { id: record.ownerc },
@@ -106,10 +108,10 @@ function preregData(record: PreregRecord, extras: readonly PreregExtraKey[]): Re
     orderReference,
     period,
     preregConfig: {
-      confirmationStart: withOffset(config.confirmation_start),
-      confirmationEnd: withOffset(config.confirmation_end),
-      periodStart: withOffset(config.period_start),
-      periodEnd: withOffset(config.period_end),
+      confirmationStart: formatTimestamp(config.confirmation_start),
+      confirmationEnd: formatTimestamp(config.confirmation_end),
+      periodStart: formatTimestamp(config.period_start),
+      periodEnd: formatTimestamp(config.period_end),
     },
     recommended,
     confirmed,

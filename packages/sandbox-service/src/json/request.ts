@@ -10,7 +10,7 @@ const GENERAL_PARAMETERS = ['replyTo', 'ctid'];
 
 /**
  * Checks the query (service API, General query parameters).
- * @param more parameters that the route has besides the general ones; a name ending in `[]` may be repeated
+ * @param more parameters of the route, in addition to the general ones; a name ending in `[]` may be repeated
  */
 export function checkQuery(query: URLSearchParams, more: readonly string[]): void {
   for (const name of new Set(query.keys())) {
@@ -29,9 +29,9 @@ export function checkQuery(query: URLSearchParams, more: readonly string[]): voi
 }
 
 /**
- * The credentials in the headers: Basic with `X-Service-Context`, Basic of a trusted application, or a session in its
+ * The credentials in the headers: Basic with `X-Service-Context`, Basic for a trusted application, or a session in a
  * header or cookie (service API, JSON interface).
- * @throws {Refusal} 401 without any, 400 with several
+ * @throws {Refusal} 401 if there are none, 400 if there are several
  */
 export function readClaim(headers: Incoming['headers']): Claim {
   const { authorization } = headers;
@@ -88,7 +88,7 @@ function one(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header.join(', ') : header;
 }
 
-/** @throws {Refusal} 400 if a request that takes no body has a body or content type */
+/** @throws {Refusal} 400 if the request has a body or content type, although it must not */
 export function checkNoBody(incoming: Incoming): void {
   if (incoming.body.length > 0) throw new Refusal('malformed', 'this route takes no body');
   if (incoming.headers['content-type'] !== undefined) {
@@ -96,7 +96,7 @@ export function checkNoBody(incoming: Incoming): void {
   }
 }
 
-/** @throws {Refusal} 415 or 400, naming every field that is wrong */
+/** @throws {Refusal} 415 or 400, with the names of all invalid fields */
 export function readShape<T>(incoming: Incoming, shape: z.ZodType<T>): T {
   checkContentType(incoming, ['application/json']);
   const result = shape.safeParse(parseJson(incoming.body));
@@ -109,7 +109,7 @@ export function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text, which may contain a secret.
+    // The parser's own message contains the text, which may include a secret.
     throw new Refusal('malformed', 'body: not JSON');
   }
 }

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { admit } from '../access.ts';
 import type { Notice } from '../answer.ts';
 import type { Incoming } from '../incoming.ts';
-import type { Caller, Desk } from '../operations/caller.ts';
+import type { Caller, ServiceState } from '../operations/caller.ts';
 import type { ServiceTask } from '../tasks.ts';
 import { checkNoBody, checkQuery, readClaim, readShape } from './request.ts';
 
@@ -21,16 +21,16 @@ export interface Outcome {
 
 export interface Route {
   readonly method: string;
-  /** Path below the base, with `*` for its variable segment. */
+  /** The path below the base, with `*` for the variable segment. */
   readonly path: string;
   readonly task: ServiceTask;
-  /** @param name the variable segment of the path, decoded; '' if there is none */
-  run(desk: Desk, incoming: Incoming, name: string): Outcome;
+  /** @param name the decoded variable segment of the path; '' if there is none */
+  run(service: ServiceState, incoming: Incoming, name: string): Outcome;
 }
 
 /** The input of a route's handler, after validation. */
 interface Call<T> {
-  readonly desk: Desk;
+  readonly service: ServiceState;
   readonly caller: Caller;
   readonly name: string;
   readonly query: URLSearchParams;
@@ -39,11 +39,11 @@ interface Call<T> {
 }
 
 type Described = Omit<Route, 'run'> & {
-  /** Query parameters besides the general ones. */
+  /** Query parameters, in addition to the general ones. */
   readonly query?: readonly string[];
 };
 
-/** A route with a body. The caller is checked first, then the query, then the body. */
+/** A route with a body. Checks the caller first, then the query, then the body. */
 export function route<T>(described: Described, shape: z.ZodType<T>, work: (call: Call<T>) => Outcome): Route {
   return checked(described, (incoming) => readShape(incoming, shape), work);
 }
@@ -59,11 +59,11 @@ function checked<T>(
 ): Route {
   return {
     ...described,
-    run(desk, incoming, name) {
-      const caller = admit(desk, readClaim(incoming.headers), 'json');
+    run(service, incoming, name) {
+      const caller = admit(service, readClaim(incoming.headers), 'json');
       checkQuery(incoming.query, query);
       const ctid = incoming.query.get('ctid') ?? undefined;
-      return work({ desk, caller, name, query: incoming.query, ctid, body: readBody(incoming) });
+      return work({ service, caller, name, query: incoming.query, ctid, body: readBody(incoming) });
     },
   };
 }

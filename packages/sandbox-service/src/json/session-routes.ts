@@ -12,7 +12,7 @@ const login: Route = {
   method: 'POST',
   path: '/login',
   task: 'session.create',
-  run(desk, incoming) {
+  run(service, incoming) {
     const { query } = incoming;
     checkQuery(query, ['acl', 'profile', 'customer', 'timeout']);
     const minutes = timeoutMinutes(query.get('timeout'));
@@ -22,9 +22,9 @@ const login: Route = {
       ...(flag(query, 'customer') && { customer: { name: 'Team Example' } }),
     };
     const credentials = readShape(incoming, shapes.login);
-    const { user, context } = admit(desk, { way: 'credentials', ...credentials }, 'json');
-    const record = desk.state.user(user, context);
-    const session = desk.sessions.open({ interface: 'json', user, context }, minutes);
+    const { user, context } = admit(service, { way: 'credentials', ...credentials }, 'json');
+    const record = service.state.user(user, context);
+    const session = service.sessions.open({ interface: 'json', user, context }, minutes);
     return {
       object: { type: 'user', value: `${user}, ${context}` },
       data: record === undefined ? [] : [{ ...publicUser(record), ...extras }],
@@ -39,13 +39,13 @@ const logout: Route = {
   method: 'GET',
   path: '/logout',
   task: 'session.delete',
-  run(desk, incoming) {
+  run(service, incoming) {
     const claim = readClaim(incoming.headers);
-    const { user, context } = admit(desk, claim, 'json');
+    const { user, context } = admit(service, claim, 'json');
     checkQuery(incoming.query, []);
     checkNoBody(incoming);
     if (claim.way !== 'session') throw new Refusal('malformed', 'authentication: there is no session to end');
-    desk.sessions.end(claim.id);
+    service.sessions.end(claim.id);
     return { object: { type: 'user', value: `${user}, ${context}` } };
   },
 };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PREREG_FILTER_KEYS } from '../operations/preregs.ts';
 
-/** The exact documented request bodies: an unknown or missing key or a wrong type is refused. */
+/** The request bodies exactly as documented. Unknown keys, missing keys and wrong types are refused. */
 
 const id = z.strictObject({ id: z.int().positive() });
 const nameServers = z.array(z.strictObject({ name: z.string() }));

@@ -1,3 +1,3 @@
-export function withOffset(time: number): string {
+export function formatTimestamp(time: number): string {
   return new Date(time).toISOString().replace('Z', '+00:00');
 }

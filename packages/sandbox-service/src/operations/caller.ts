@@ -9,7 +9,7 @@ export interface Caller {
   readonly group: string;
 }
 
-export interface Desk {
+export interface ServiceState {
   readonly state: SandboxState;
   readonly sessions: Sessions;
   readonly clock: SandboxClock;

@@ -5,9 +5,9 @@ import type { Charge, DomainRecord } from '../model.ts';
 import { Refusal } from '../refusal.ts';
 import { checkDomainName, checkNameservers } from '../rules.ts';
 import type { DomainView } from '../state.ts';
-import type { Caller, Desk } from './caller.ts';
+import type { Caller, ServiceState } from './caller.ts';
 
-/** Domain tasks (service API, Domain). Each checks everything first and changes the state at the end. */
+/** Domain tasks (service API, Domain). Each task checks everything before it changes the state. */
 
 interface Contacts {
   readonly ownerc: { readonly id: number };
@@ -26,17 +26,22 @@ export interface DomainTransferInput extends Contacts {
   readonly auth: string;
 }
 
-/** Registers a free name for one year, because the payload has no period, and locks transfers for 60 days. */
-export function createDomain(desk: Desk, caller: Caller, input: DomainCreateInput, ctid?: string): void {
+/** Registers an available name for one year, because the payload has no period. Locks transfers for 60 days. */
+export function createDomain(
+  service: ServiceState,
+  caller: Caller,
+  input: DomainCreateInput,
+  ctid?: string,
+): void {
   const { name } = input;
   checkDomainName(name);
-  const delegation = checkDelegation(desk, caller, input);
+  const delegation = checkDelegation(service, caller, input);
   if (!input.confirmOrder) throw new Refusal('rule', `confirmOrder: the order of ${name} is not confirmed`);
-  if (desk.state.domain(name, caller.context) !== undefined) {
+  if (service.state.domain(name, caller.context) !== undefined) {
     throw new Refusal('conflict', `${name} is registered already`);
   }
-  const now = desk.clock.registry();
-  desk.state.putDomain({
+  const now = service.clock.registry();
+  service.state.putDomain({
     name,
     context: caller.context,
     group: caller.group,
@@ -47,15 +52,20 @@ export function createDomain(desk: Desk, caller: Caller, input: DomainCreateInpu
     authCode: newAuthCode(),
     transferLockUntil: now + TRANSFER_LOCK_DAYS * DAY,
   });
-  charge(desk, caller, 'domain.create', name, 1, ctid);
+  charge(service, caller, 'domain.create', name, 1, ctid);
 }
 
 /** Starts the transfer of another customer's name. It completes automatically after five days. */
-export function transferDomain(desk: Desk, caller: Caller, input: DomainTransferInput, ctid?: string): void {
+export function transferDomain(
+  service: ServiceState,
+  caller: Caller,
+  input: DomainTransferInput,
+  ctid?: string,
+): void {
   const { name } = input;
   checkDomainName(name);
-  const delegation = checkDelegation(desk, caller, input);
-  const domain = desk.state.domain(name, caller.context);
+  const delegation = checkDelegation(service, caller, input);
+  const domain = service.state.domain(name, caller.context);
   if (domain === undefined) throw new Refusal('not_found', `${name} is not registered`);
   if (domain.group === caller.group) throw new Refusal('conflict', `${name} is in this account already`);
   if (domain.pendingTransfer !== undefined) throw new Refusal('conflict', `${name} is being transferred`);
@@ -63,81 +73,88 @@ export function transferDomain(desk: Desk, caller: Caller, input: DomainTransfer
   if (domain.transferLocked) throw new Refusal('transfer_lock', `${name} is locked against transfers`);
   if (domain.authCode !== input.auth)
     throw new Refusal('auth_code', `auth: wrong authorization code for ${name}`);
-  const now = desk.clock.registry();
-  change(desk, domain, {
+  const now = service.clock.registry();
+  change(service, domain, {
     pendingTransfer: { group: caller.group, completesAt: transferCompletesAt(now), ...delegation },
   });
-  charge(desk, caller, 'domain.transfer', name, 1, ctid);
+  charge(service, caller, 'domain.transfer', name, 1, ctid);
 }
 
 /**
- * Adds years to a domain, also during the auto-renew grace period.
- * @param period in years: no unit is documented, but the zone's periods are in years
+ * Adds years to a domain, even during the auto-renew grace period.
+ * @param period in years, like the zone's periods, because its unit isn't documented
  */
-export function renewDomain(desk: Desk, caller: Caller, name: string, period: number, ctid?: string): void {
-  const domain = heldDomain(desk, caller, name);
+export function renewDomain(
+  service: ServiceState,
+  caller: Caller,
+  name: string,
+  period: number,
+  ctid?: string,
+): void {
+  const domain = heldDomain(service, caller, name);
   if (domain.deletedAt !== undefined)
     throw new Refusal('conflict', `${name} has been deleted: restore it first`);
   if (period < 1 || period > MAX_YEARS)
     throw new Refusal('rule', `period: 1 to ${MAX_YEARS} years, not ${period}`);
   const expires = addYears(domain.expires, period);
-  if (expires > addYears(desk.clock.registry(), MAX_YEARS)) {
+  if (expires > addYears(service.clock.registry(), MAX_YEARS)) {
     throw new Refusal('rule', `period: ${name} would expire more than ${MAX_YEARS} years from now`);
   }
-  change(desk, domain, { expires });
-  charge(desk, caller, 'domain.renew', name, period, ctid);
+  change(service, domain, { expires });
+  charge(service, caller, 'domain.renew', name, period, ctid);
 }
 
 /** Starts the redemption grace period. */
-export function deleteDomain(desk: Desk, caller: Caller, name: string): void {
-  const domain = heldDomain(desk, caller, name);
+export function deleteDomain(service: ServiceState, caller: Caller, name: string): void {
+  const domain = heldDomain(service, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted already`);
   if (domain.pendingTransfer !== undefined) throw new Refusal('conflict', `${name} is being transferred`);
-  change(desk, domain, { deletedAt: desk.clock.registry() });
+  change(service, domain, { deletedAt: service.clock.registry() });
 }
 
 /**
- * Reverses a deletion within the redemption grace period. The real registry does it manually, the sandbox immediately.
+ * Reverses a deletion during the redemption grace period. The real registry does this manually, but the sandbox does it
+ * immediately.
  */
-export function restoreDomain(desk: Desk, caller: Caller, name: string, ctid?: string): void {
-  const domain = heldDomain(desk, caller, name);
+export function restoreDomain(service: ServiceState, caller: Caller, name: string, ctid?: string): void {
+  const domain = heldDomain(service, caller, name);
   if (domain.status !== 'redemption') {
     throw new Refusal('conflict', `${name} is not in the redemption grace period`);
   }
   const { deletedAt: _, ...kept } = domain;
-  change(desk, kept, { expires: expiryAfterRestore(domain.expires, desk.clock.registry()) });
-  charge(desk, caller, 'domain.restore', name, 1, ctid);
+  change(service, kept, { expires: expiryAfterRestore(domain.expires, service.clock.registry()) });
+  charge(service, caller, 'domain.restore', name, 1, ctid);
 }
 
-export function readAuthCode(desk: Desk, caller: Caller, name: string): string {
-  const domain = heldDomain(desk, caller, name);
+export function readAuthCode(service: ServiceState, caller: Caller, name: string): string {
+  const domain = heldDomain(service, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
   return domain.authCode;
 }
 
-/** Starts the change of registrant, which locks transfers for 60 days. */
-export function changeOwner(desk: Desk, caller: Caller, name: string): void {
-  const domain = heldDomain(desk, caller, name);
+/** Starts a change of the registrant, which locks transfers for 60 days. */
+export function changeOwner(service: ServiceState, caller: Caller, name: string): void {
+  const domain = heldDomain(service, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
-  change(desk, domain, { transferLockUntil: desk.clock.registry() + TRANSFER_LOCK_DAYS * DAY });
+  change(service, domain, { transferLockUntil: service.clock.registry() + TRANSFER_LOCK_DAYS * DAY });
 }
 
 export function updateNameservers(
-  desk: Desk,
+  service: ServiceState,
   caller: Caller,
   name: string,
   nameServers: readonly { readonly name: string }[],
 ): void {
-  const domain = heldDomain(desk, caller, name);
+  const domain = heldDomain(service, caller, name);
   if (domain.deletedAt !== undefined) throw new Refusal('conflict', `${name} has been deleted`);
   const names = nameServers.map((one) => one.name);
   checkNameservers(name, names);
-  change(desk, domain, { nameServers: names });
+  change(service, domain, { nameServers: names });
 }
 
-function heldDomain(desk: Desk, caller: Caller, name: string): DomainView {
+function heldDomain(service: ServiceState, caller: Caller, name: string): DomainView {
   checkDomainName(name);
-  const domain = desk.state.domain(name, caller.context);
+  const domain = service.state.domain(name, caller.context);
   if (domain === undefined || domain.group !== caller.group) {
     throw new Refusal('not_found', `${name} is not in this account`);
   }
@@ -145,12 +162,12 @@ function heldDomain(desk: Desk, caller: Caller, name: string): DomainView {
 }
 
 function checkDelegation(
-  desk: Desk,
+  service: ServiceState,
   caller: Caller,
   input: Contacts & { readonly name: string },
 ): Pick<DomainRecord, 'ownerc' | 'adminc' | 'techc' | 'nameServers'> {
   for (const role of ['ownerc', 'adminc', 'techc'] as const) {
-    if (!desk.state.hasContact(input[role].id, caller.context, caller.group)) {
+    if (!service.state.hasContact(input[role].id, caller.context, caller.group)) {
       throw new Refusal('contact', `${role}.id: there is no contact ${input[role].id} in this account`);
     }
   }
@@ -160,16 +177,16 @@ function checkDelegation(
 }
 
 function change(
-  desk: Desk,
+  service: ServiceState,
   domain: DomainRecord & Partial<DomainView>,
   changes: Partial<DomainRecord>,
 ): void {
   const { status: _status, transferLocked: _locked, ...record } = domain;
-  desk.state.putDomain({ ...record, ...changes, updated: desk.clock.registry() });
+  service.state.putDomain({ ...record, ...changes, updated: service.clock.registry() });
 }
 
 function charge(
-  desk: Desk,
+  service: ServiceState,
   caller: Caller,
   task: Charge['task'],
   name: string,
@@ -177,7 +194,7 @@ function charge(
   ctid: string | undefined,
 ): void {
   const { user, context } = caller;
-  desk.state.addCharge({ task, name, context, user, years, ...(ctid !== undefined && { ctid }) });
+  service.state.addCharge({ task, name, context, user, years, ...(ctid !== undefined && { ctid }) });
 }
 
 function newAuthCode(): string {

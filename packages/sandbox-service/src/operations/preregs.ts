@@ -1,9 +1,9 @@
 import { domainToUnicode } from 'node:url';
 import type { PreregRecord } from '../model.ts';
 import { Refusal } from '../refusal.ts';
-import type { Caller, Desk } from './caller.ts';
+import type { Caller, ServiceState } from './caller.ts';
 
-/** Keys that a search may filter by (service API, Preregistration search). */
+/** Keys by which a search can filter (service API, Preregistration search). */
 export const PREREG_FILTER_KEYS = [
   'sld',
   'tld',
@@ -16,12 +16,12 @@ export const PREREG_FILTER_KEYS = [
 ] as const;
 type PreregFilterKey = (typeof PREREG_FILTER_KEYS)[number];
 
-/** Data that a search adds to the records on request. */
+/** Data that a search adds to the records if requested. */
 export const PREREG_EXTRA_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
 export type PreregExtraKey = (typeof PREREG_EXTRA_KEYS)[number];
 
 export interface PreregSearch {
-  /** Records of sub-users too. */
+  /** Whether to include the records of sub-users. */
   readonly children: boolean;
   readonly offset: number;
   readonly limit: number;
@@ -39,18 +39,18 @@ const MAX_LIMIT = 1000;
 
 /** @returns the requested page, and the total number of records */
 export function searchPreregs(
-  desk: Desk,
+  service: ServiceState,
   caller: Caller,
   search: PreregSearch,
 ): { summary: number; records: readonly PreregRecord[] } {
   if (search.limit < 1 || search.limit > MAX_LIMIT)
     throw new Refusal('rule', `view.limit: 1 to ${MAX_LIMIT}`);
   if (search.offset < 0) throw new Refusal('rule', 'view.offset: 0 or more');
-  const found = desk.state.data.preregs.filter(
+  const found = service.state.data.preregs.filter(
     (one) =>
       one.group === caller.group &&
       one.owner.context === caller.context &&
-      (search.children || !isSubUser(desk, one.owner)) &&
+      (search.children || !isSubUser(service, one.owner)) &&
       search.filters.every((filter) => filter.matches(filterValue(one, filter.key))),
   );
   const { orderBy } = search;
@@ -58,8 +58,8 @@ export function searchPreregs(
   return { summary: found.length, records: found.slice(search.offset, search.offset + search.limit) };
 }
 
-function isSubUser(desk: Desk, owner: { user: string; context: number }): boolean {
-  const user = desk.state.user(owner.user, owner.context);
+function isSubUser(service: ServiceState, owner: { user: string; context: number }): boolean {
+  const user = service.state.user(owner.user, owner.context);
   return user !== undefined && user.owner.user !== user.user;
 }
 
@@ -94,7 +94,7 @@ export function serviceTime(time: number): string {
   return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
 }
 
-/** The values of the extra keys. Only the keys are documented, so these are invented. */
+/** Values of the extra keys. They are invented, because only the keys are documented. */
 export function preregExtras(record: PreregRecord): Record<PreregExtraKey, Record<string, string>> {
   return {
     tmch_mark: { id: `mark-${record.id}`, name: domainToUnicode(record.name) },

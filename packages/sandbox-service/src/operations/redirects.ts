@@ -1,15 +1,15 @@
 import type { RedirectRecord } from '../model.ts';
 import { Refusal } from '../refusal.ts';
 import { looksLikeEmail } from '../rules.ts';
-import type { Caller, Desk } from './caller.ts';
+import type { Caller, ServiceState } from './caller.ts';
 
-/** Values in the sandbox's own spelling: lower case, as over XML. */
+/** Values as the sandbox stores them: in lower case, as in XML. */
 export type RedirectInput = Pick<RedirectRecord, 'source' | 'type' | 'mode' | 'target'> &
   Partial<Pick<RedirectRecord, 'title' | 'backup'>>;
 
-/** Changes a redirect; its source and type stay (service API, Redirect update). */
-export function updateRedirect(desk: Desk, caller: Caller, input: RedirectInput): RedirectRecord {
-  const { redirects } = desk.state.data;
+/** Changes a redirect, except its source and type (service API, Redirect update). */
+export function updateRedirect(service: ServiceState, caller: Caller, input: RedirectInput): RedirectRecord {
+  const { redirects } = service.state.data;
   const index = redirects.findIndex(
     (one) => one.source === input.source && one.context === caller.context && one.group === caller.group,
   );
@@ -22,9 +22,9 @@ export function updateRedirect(desk: Desk, caller: Caller, input: RedirectInput)
   }
   checkTarget('target', input.target, input.type);
   if (input.backup !== undefined) checkTarget('backup', input.backup, input.type);
-  const updated = { ...redirect, ...input, updated: desk.clock.registry() };
+  const updated = { ...redirect, ...input, updated: service.clock.registry() };
   redirects[index] = updated;
-  desk.state.changed();
+  service.state.changed();
   return updated;
 }
 

@@ -1,12 +1,17 @@
 import { Refusal } from '../refusal.ts';
 import { looksLikeEmail } from '../rules.ts';
-import type { Caller, Desk } from './caller.ts';
+import type { Caller, ServiceState } from './caller.ts';
 
 export type SslContactFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** Changes the given fields of a certificate contact (service API, SSL contact update). */
-export function updateSslContact(desk: Desk, caller: Caller, id: string, fields: SslContactFields): void {
-  const contact = desk.state.data.sslContacts.find(
+export function updateSslContact(
+  service: ServiceState,
+  caller: Caller,
+  id: string,
+  fields: SslContactFields,
+): void {
+  const contact = service.state.data.sslContacts.find(
     (one) => String(one.id) === id && one.context === caller.context && one.group === caller.group,
   );
   if (contact === undefined)
@@ -28,7 +33,7 @@ export function updateSslContact(desk: Desk, caller: Caller, id: string, fields:
     if (value !== undefined) kept[field] = typeof value === 'string' ? value : [...value];
   }
   contact.fields = kept;
-  desk.state.changed();
+  service.state.changed();
 }
 
 function checkFormat(fields: SslContactFields, field: string, format: RegExp, sentence: string): void {

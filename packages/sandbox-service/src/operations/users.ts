@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { UserRecord } from '../model.ts';
 import { Refusal } from '../refusal.ts';
 import { looksLikeEmail } from '../rules.ts';
-import type { Caller, Desk } from './caller.ts';
+import type { Caller, ServiceState } from './caller.ts';
 
 export interface UserCreateInput {
   readonly user: string;
@@ -12,7 +12,7 @@ export interface UserCreateInput {
   readonly status?: number | undefined;
   readonly substatus?: number | undefined;
   readonly language?: string | undefined;
-  /** The superior user, for a sub-user of a sub-user. */
+  /** The user above the new one, for a sub-user of a sub-user. */
   readonly superior?: { readonly user: string; readonly context: number } | undefined;
 }
 
@@ -21,24 +21,28 @@ const GENERATED_PASSWORD_LENGTH = 15;
 const PASSWORD_LETTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 
 /**
- * Creates a user below the caller, or below one of the caller's sub-users (service API, User).
+ * Creates a user below the caller or one of the caller's sub-users (service API, User).
  * @returns the generated password, unless one was given
  */
-export function createUser(desk: Desk, caller: Caller, input: UserCreateInput): { generated?: string } {
+export function createUser(
+  service: ServiceState,
+  caller: Caller,
+  input: UserCreateInput,
+): { generated?: string } {
   checkUser(input);
   const superior = input.superior ?? { user: caller.user, context: caller.context };
   if (input.context !== caller.context || superior.context !== caller.context) {
     throw new Refusal('forbidden', `context: users are made in the caller's context, ${caller.context}`);
   }
-  const parent = desk.state.user(superior.user, superior.context);
+  const parent = service.state.user(superior.user, superior.context);
   if (parent === undefined || parent.group !== caller.group) {
     throw new Refusal('not_found', `parent.user: there is no user ${superior.user} in this account`);
   }
-  if (desk.state.user(input.user, input.context) !== undefined) {
+  if (service.state.user(input.user, input.context) !== undefined) {
     throw new Refusal('conflict', `user: ${input.user} exists already in context ${input.context}`);
   }
   const generated = input.password === undefined ? makePassword() : undefined;
-  desk.state.addUser({
+  service.state.addUser({
     user: input.user,
     context: input.context,
     group: caller.group,
@@ -70,7 +74,7 @@ function makePassword(): string {
   ).join('');
 }
 
-/** The user record as a login returns it, without the password. */
+/** The user's record as a login returns it, without the password. */
 export function publicUser(user: UserRecord): Record<string, unknown> {
   const { context, defaultEmail, status, substatus, owner, language } = user;
   return { user: user.user, context, defaultEmail, status, substatus, owner, language };

@@ -1,12 +1,12 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { Refusal } from '../refusal.ts';
 
-/** Reads and writes XML without attributes, as documented. Values stay text: `0502` is `0502`. */
+/** Reads and writes XML without attributes, as documented. Values stay text, so `0502` stays `0502`. */
 
 export interface XmlElement {
   readonly name: string;
   readonly children: readonly XmlElement[];
-  /** The text directly inside, with entities decoded. */
+  /** The text directly in the element, with entities decoded. */
   readonly text: string;
 }
 
@@ -23,13 +23,13 @@ const parser = new XMLParser({
   trimValues: false,
   ignoreDeclaration: true,
   ignorePiTags: true,
-  // Entities are decoded below, so that CDATA sections stay as they are and unknown entities are refused.
+  // Entities are decoded below, so that CDATA sections stay unchanged and unknown entities are refused.
   processEntities: false,
   cdataPropName: CDATA,
   maxNestedTags: MAX_DEPTH,
 });
 
-/** @throws {Refusal} 400 when the text isn't one well-formed element without attributes and document type */
+/** @throws {Refusal} 400 unless the text is one well-formed element without attributes or a document type */
 export function parseXml(text: string): XmlElement {
   if (/<!DOCTYPE|<!ENTITY/i.test(text)) throw new Refusal('malformed', 'a document type is not allowed');
   if (XMLValidator.validate(text) !== true) throw new Refusal('malformed', 'the body is not well-formed XML');
@@ -37,7 +37,7 @@ export function parseXml(text: string): XmlElement {
   try {
     nodes = readNodes(parser.parse(text)).children;
   } catch (error) {
-    // The parser's own message may quote the text, which may contain a secret.
+    // The parser's own message may contain the text, which may include a secret.
     throw error instanceof Refusal ? error : new Refusal('malformed', 'the body is not XML as documented');
   }
   const [root] = nodes;
@@ -45,7 +45,7 @@ export function parseXml(text: string): XmlElement {
   return root;
 }
 
-/** Parses a list of the parser's nodes: objects with one tag name as key, or with text. */
+/** Reads a list of the parser's nodes. Each is an object with a tag name as its only key, or text. */
 function readNodes(nodes: unknown): { children: XmlElement[]; text: string } {
   const children: XmlElement[] = [];
   let text = '';
@@ -86,7 +86,7 @@ function decode(text: string): string {
   });
 }
 
-/** @returns the character when XML 1.0 allows it */
+/** @returns the character if XML 1.0 allows it */
 function characterOf(code: number): string | undefined {
   if (code > 0x10ffff) return undefined;
   const character = String.fromCodePoint(code);
@@ -100,8 +100,8 @@ type Occurrence = 'one' | 'optional' | 'many';
 
 /**
  * Checks the children of an element.
- * @returns a function that returns the children with a name, in their order
- * @throws {Refusal} 400 for a child that is unknown, missing or repeated, and for text between the children
+ * @returns a function that returns the children with a given name, in order
+ * @throws {Refusal} 400 if a child is unknown, missing or repeated, or if there is text between the children
  */
 export function readChildren<K extends string>(
   { name, children, text }: XmlElement,
@@ -122,7 +122,7 @@ export function readChildren<K extends string>(
 
 /**
  * Checks an element whose children contain only text, each at most once.
- * @returns a function that returns the text of a child; `required` refuses a missing one
+ * @returns a function that returns the text of a child; with `required`, it refuses a missing child
  */
 export function readTexts<K extends string>(
   element: XmlElement,
@@ -141,14 +141,14 @@ export function readTexts<K extends string>(
   };
 }
 
-/** @throws {Refusal} 400 when the element contains elements */
+/** @throws {Refusal} 400 if the element contains other elements */
 export function readText(element: XmlElement): string {
   if (element.children.length > 0)
     throw new Refusal('malformed', `${element.name}: elements instead of text`);
   return element.text;
 }
 
-/** Formats one element. All content except elements is escaped text. */
+/** Formats an element. All content that isn't an element is escaped as text. */
 export function xmlElement(
   name: string,
   ...content: readonly (XmlText | string | number | boolean)[]

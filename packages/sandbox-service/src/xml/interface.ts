@@ -2,7 +2,7 @@ import { admit, type Claim } from '../access.ts';
 import { type Answer, type Notice, SUCCESS } from '../answer.ts';
 import { bodyText, checkContentType, type Incoming, type Plan } from '../incoming.ts';
 import { isSecretName, MASK } from '../mask.ts';
-import type { Desk } from '../operations/caller.ts';
+import type { ServiceState } from '../operations/caller.ts';
 import { Refusal, type RefusedWith } from '../refusal.ts';
 import { parseXml, readText, type XmlElement, type XmlText, xmlElement } from './codec.ts';
 import { readClaim, readFrame } from './request.ts';
@@ -10,8 +10,8 @@ import { XML_TASKS, type XmlOutcome } from './tasks.ts';
 
 /**
  * The XML interface: one URL, POST only, without query parameters. A refusal is an ordinary response with HTTP status
- * 200 and a status of type `error`, except for errors of HTTP or of the credentials (401, 403, 405, 413, 415). Neither
- * is documented.
+ * 200 and a status of type `error`. Errors of HTTP or of the credentials have other statuses (401, 403, 405, 413, 415).
+ * Neither is documented.
  */
 
 const HTTP_REFUSALS = new Set([401, 403, 405, 413, 415]);
@@ -23,7 +23,7 @@ interface Understood {
   readonly claim: Claim | Refusal;
 }
 
-export function planXml(desk: Desk, incoming: Incoming): Plan {
+export function planXml(service: ServiceState, incoming: Incoming): Plan {
   const understood = attempt(() => understand(incoming.body));
   const known = understood instanceof Refusal ? undefined : XML_TASKS.get(understood.code);
   const claim = understood instanceof Refusal ? understood : understood.claim;
@@ -42,20 +42,23 @@ export function planXml(desk: Desk, incoming: Incoming): Plan {
         if (understood instanceof Refusal) throw understood;
         if (understood.claim instanceof Refusal) throw understood.claim;
         if (known === undefined) throw new Refusal('malformed', `code: there is no task ${understood.code}`);
-        const caller = admit(desk, understood.claim, 'xml');
-        const answered = known.run({ desk, caller, claim: understood.claim, task: understood.task });
-        return response(desk, 200, { ...SUCCESS[known.task], type: 'success' }, answered);
+        const caller = admit(service, understood.claim, 'xml');
+        const answered = known.run({ service, caller, claim: understood.claim, task: understood.task });
+        return response(service, 200, { ...SUCCESS[known.task], type: 'success' }, answered);
       });
       if (!(outcome instanceof Refusal)) return outcome;
       const httpStatus = HTTP_REFUSALS.has(outcome.httpStatus) ? outcome.httpStatus : 200;
-      return xmlRefusal(desk, { code: outcome.code, message: outcome.message, httpStatus });
+      return xmlRefusal(service, { code: outcome.code, message: outcome.message, httpStatus });
     },
   };
 }
 
-/** An error response, with HTTP 200 unless the refusal has its own status. */
-export function xmlRefusal(desk: Desk, { code, message: text, httpStatus = 200 }: RefusedWith): Answer {
-  return response(desk, httpStatus, { code, text, type: 'error' }, {});
+/** An error response, with HTTP status 200 unless the refusal has its own status. */
+export function xmlRefusal(
+  service: ServiceState,
+  { code, message: text, httpStatus = 200 }: RefusedWith,
+): Answer {
+  return response(service, httpStatus, { code, text, type: 'error' }, {});
 }
 
 function attempt<T>(work: () => T): T | Refusal {
@@ -81,7 +84,7 @@ function subjectOf(task: XmlElement, subject: readonly [string, string] | undefi
   return found === undefined ? null : readText(found);
 }
 
-/** A body that could not be parsed may contain a secret anywhere, so only its size is logged. */
+/** If a body couldn't be parsed, a secret may be anywhere in it, so only its size is logged. */
 function logged(body: Uint8Array, understood: Understood | Refusal): string | null {
   if (body.length === 0) return null;
   return understood instanceof Refusal
@@ -90,13 +93,13 @@ function logged(body: Uint8Array, understood: Understood | Refusal): string | nu
 }
 
 function masked({ name, children, text }: XmlElement): XmlText {
-  // In JSON bodies, `auth` is a secret; here it is the block of credentials.
+  // In JSON bodies, `auth` is a secret. Here, it is the block with the credentials.
   if (name !== 'auth' && isSecretName(name)) return xmlElement(name, MASK);
   return xmlElement(name, ...(children.length > 0 ? children.map(masked) : [text]));
 }
 
 function response(
-  desk: Desk,
+  service: ServiceState,
   httpStatus: number,
   status: { code: string; text: string; type: string },
   { data = [], notices = [], object }: XmlOutcome,
@@ -113,7 +116,7 @@ function response(
       ...(object === undefined ? [] : [objectElement(object)]),
     ),
   );
-  const root = xmlElement('response', result, xmlElement('stid', desk.state.nextStid()));
+  const root = xmlElement('response', result, xmlElement('stid', service.state.nextStid()));
   return {
     httpStatus,
     headers: { 'content-type': 'text/xml;charset=UTF-8' },

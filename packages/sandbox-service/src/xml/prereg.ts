@@ -1,5 +1,5 @@
 import type { PreregRecord } from '../model.ts';
-import type { Caller, Desk } from '../operations/caller.ts';
+import type { Caller, ServiceState } from '../operations/caller.ts';
 import {
   PREREG_EXTRA_KEYS,
   PREREG_FILTER_KEYS,
@@ -36,10 +36,14 @@ const DEFAULT_KEYS = [
 const SELECTABLE_KEYS = ['ownerc', 'zonec', ...PREREG_EXTRA_KEYS] as const;
 type RecordKey = (typeof DEFAULT_KEYS)[number] | (typeof SELECTABLE_KEYS)[number];
 
-/** The page size when the task has no view. */
+/** The page size if the task has no view. */
 const DEFAULT_LIMIT = 20;
 
-export function searchPreregsByXml(desk: Desk, caller: Caller, task: XmlElement): readonly XmlText[] {
+export function searchPreregsByXml(
+  service: ServiceState,
+  caller: Caller,
+  task: XmlElement,
+): readonly XmlText[] {
   const read = readChildren(task, {
     code: 'one',
     view: 'optional',
@@ -53,7 +57,7 @@ export function searchPreregsByXml(desk: Desk, caller: Caller, task: XmlElement)
   const [order] = read('order').map(readOrder);
   const [where = []] = read('where').map(readWhere);
   const [view = { children: false, offset: 0, limit: DEFAULT_LIMIT }] = read('view').map(readView);
-  const { summary, records } = searchPreregs(desk, caller, { ...view, filters: where, orderBy: order });
+  const { summary, records } = searchPreregs(service, caller, { ...view, filters: where, orderBy: order });
   const shown = new Set<RecordKey>([...DEFAULT_KEYS, ...keys]);
   return [xmlElement('summary', summary), ...records.map((record) => recordElement(record, shown))];
 }
@@ -79,7 +83,7 @@ function readWhere(where: XmlElement): PreregSearch['filters'] {
   });
 }
 
-/** `%` and `*` match any text; without them the values must be equal, ignoring case. */
+/** `%` and `*` match any text. Without them, the values must be equal, ignoring case. */
 function like(pattern: string): (value: string) => boolean {
   const parts = pattern.toLowerCase().split(/[%*]+/);
   return (value) => {

@@ -9,7 +9,7 @@ import { readChildren, readText, readTexts, type XmlElement } from './codec.ts';
 
 const BLOCKS = ['auth', 'auth_session', 'authentication'];
 
-/** @throws {Refusal} 400 for an undocumented structure, 401 without an authentication block */
+/** @throws {Refusal} 400 if the structure isn't documented, 401 if there is no authentication block */
 export function readFrame(root: XmlElement): { block: XmlElement; code: string; task: XmlElement } {
   if (root.name !== 'request') throw new Refusal('malformed', `the root is request, not ${root.name}`);
   readChildren(root, { auth: 'optional', auth_session: 'optional', authentication: 'optional', task: 'one' });
@@ -27,7 +27,7 @@ export function readFrame(root: XmlElement): { block: XmlElement; code: string; 
   return { block, code: readText(code), task };
 }
 
-/** @throws {Refusal} 400 for an undocumented block */
+/** @throws {Refusal} 400 if the block isn't documented */
 export function readClaim(block: XmlElement): Claim {
   switch (block.name) {
     case 'auth_session': {
@@ -71,7 +71,7 @@ function readApplication(block: XmlElement): Claim {
   };
 }
 
-/** @throws {Refusal} 400 when the text isn't an integer of 0 or more */
+/** @throws {Refusal} 400 unless the text is an integer of 0 or more */
 export function readInteger(name: string, text: string): number {
   if (!/^(?:0|[1-9][0-9]{0,8})$/.test(text)) throw new Refusal('malformed', `${name}: not an integer`);
   return Number(text);

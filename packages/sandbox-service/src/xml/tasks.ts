@@ -1,6 +1,6 @@
 import type { Claim } from '../access.ts';
 import { type Notice, passwordGenerated, userNotified } from '../answer.ts';
-import type { Caller, Desk } from '../operations/caller.ts';
+import type { Caller, ServiceState } from '../operations/caller.ts';
 import { updateRedirect } from '../operations/redirects.ts';
 import { updateSslContact } from '../operations/ssl-contacts.ts';
 import { createUser } from '../operations/users.ts';
@@ -11,10 +11,10 @@ import { readChildren, readTexts, type XmlElement, type XmlText, xmlElement } fr
 import { searchPreregsByXml } from './prereg.ts';
 import { readInteger } from './request.ts';
 
-/** The tasks of the XML interface by their codes (service API, Task codes). */
+/** The tasks of the XML interface, by code (service API, Task codes). */
 
 interface XmlCall {
-  readonly desk: Desk;
+  readonly service: ServiceState;
   readonly caller: Caller;
   readonly claim: Claim;
   readonly task: XmlElement;
@@ -28,17 +28,17 @@ export interface XmlOutcome {
 
 interface XmlTask {
   readonly task: ServiceTask;
-  /** The element with the object's name, for the log. */
+  /** The element that contains the name of the object, for the log. */
   readonly subject?: readonly [element: string, child: string];
   run(call: XmlCall): XmlOutcome;
 }
 
 const createSession: XmlTask = {
   task: 'session.create',
-  run({ desk, caller: { user, context }, claim, task }) {
+  run({ service, caller: { user, context }, claim, task }) {
     readChildren(task, { code: 'one' });
     if (claim.way === 'session') throw new Refusal('malformed', 'auth_session: there is a session already');
-    const session = desk.sessions.open({ interface: 'xml', user, context }, DEFAULT_SESSION_MINUTES);
+    const session = service.sessions.open({ interface: 'xml', user, context }, DEFAULT_SESSION_MINUTES);
     return {
       data: [xmlElement('auth_session', xmlElement('hash', session.id))],
       object: { type: 'user', value: `${user}, ${context}` },
@@ -48,10 +48,10 @@ const createSession: XmlTask = {
 
 const deleteSession: XmlTask = {
   task: 'session.delete',
-  run({ desk, caller: { user, context }, claim, task }) {
+  run({ service, caller: { user, context }, claim, task }) {
     readChildren(task, { code: 'one' });
     if (claim.way !== 'session') throw new Refusal('malformed', 'auth_session: there is no session to end');
-    desk.sessions.end(claim.id);
+    service.sessions.end(claim.id);
     return { object: { type: 'user', value: `${user}, ${context}` } };
   },
 };
@@ -59,7 +59,7 @@ const deleteSession: XmlTask = {
 const createUserTask: XmlTask = {
   task: 'user.create',
   subject: ['user', 'user'],
-  run({ desk, caller, task }) {
+  run({ service, caller, task }) {
     const element = only(task, 'user');
     const { owner, rest } = takeOwner(element);
     const texts = readTexts(rest, [
@@ -78,7 +78,7 @@ const createUserTask: XmlTask = {
     };
     const user = texts.required('user');
     const context = readInteger('context', texts.required('context'));
-    const { generated } = createUser(desk, caller, {
+    const { generated } = createUser(service, caller, {
       user,
       context,
       defaultEmail: texts.required('default_mail'),
@@ -117,11 +117,11 @@ function takeOwner(element: XmlElement): {
 const updateRedirectTask: XmlTask = {
   task: 'redirect.update',
   subject: ['redirect', 'source'],
-  run({ desk, caller, task }) {
+  run({ service, caller, task }) {
     const texts = readTexts(only(task, 'redirect'), ['type', 'mode', 'title', 'source', 'target', 'backup']);
     const title = texts.optional('title');
     const backup = texts.optional('backup');
-    updateRedirect(desk, caller, {
+    updateRedirect(service, caller, {
       type: oneOf('type', texts.required('type'), ['domain', 'email']),
       mode: oneOf('mode', texts.required('mode'), ['frame', 'single']),
       source: texts.required('source'),
@@ -133,7 +133,7 @@ const updateRedirectTask: XmlTask = {
   },
 };
 
-/** Elements of a certificate contact and their JSON names, which the sandbox stores. */
+/** Elements of a certificate contact, and the JSON names under which the sandbox stores them. */
 const CONTACT_ELEMENTS = {
   title: 'title',
   organization: 'organization',
@@ -150,7 +150,7 @@ const CONTACT_ELEMENTS = {
 const updateSslContactTask: XmlTask = {
   task: 'sslContact.update',
   subject: ['contact', 'id'],
-  run({ desk, caller, task }) {
+  run({ service, caller, task }) {
     const elements = Object.entries(CONTACT_ELEMENTS);
     const texts = readTexts(only(task, 'contact'), ['id', ...elements.map(([element]) => element)]);
     const id = texts.required('id');
@@ -160,14 +160,14 @@ const updateSslContactTask: XmlTask = {
         return text === undefined ? [] : [[field, field === 'address' ? text.split(/,\s*/) : text]];
       }),
     );
-    updateSslContact(desk, caller, id, fields);
+    updateSslContact(service, caller, id, fields);
     return { object: { type: 'contact', value: id } };
   },
 };
 
 const searchPreregsTask: XmlTask = {
   task: 'prereg.search',
-  run: ({ desk, caller, task }) => ({ data: searchPreregsByXml(desk, caller, task) }),
+  run: ({ service, caller, task }) => ({ data: searchPreregsByXml(service, caller, task) }),
 };
 
 export const XML_TASKS: ReadonlyMap<string, XmlTask> = new Map([
@@ -179,7 +179,7 @@ export const XML_TASKS: ReadonlyMap<string, XmlTask> = new Map([
   ['0110005', searchPreregsTask],
 ]);
 
-/** The object element of a task that has nothing besides its code. */
+/** The object in a task that has no other elements besides its code. */
 function only(task: XmlElement, name: string): XmlElement {
   const [element] = readChildren(task, { code: 'one', [name]: 'one' })(name);
   if (element === undefined) throw new Refusal('malformed', `task: element ${name} is missing`);

@@ -29,7 +29,7 @@ const postMessage = method(
     const channel = writableChannel(core, args.channel);
     limitRate(core, channel.id);
     const message = compose(channel.id, core.state.nextTs(), args, LIMITS.message.text);
-    const posted = inThread(core, message, args.thread_ts);
+    const posted = addToThread(core, message, args.thread_ts);
     core.state.post(posted);
     return { channel: channel.id, ts: posted.ts, message: messageForApps(posted, true) };
   },
@@ -39,7 +39,7 @@ const update = method(
   ['chat:write'],
   z.object({ channel: z.string(), ts: z.string(), ...content, metadata: jsonArgument.optional() }),
   (core, args) => {
-    // Only channel ids are accepted here, no names and no user ids.
+    // Accepts only channel ids, not names or user ids.
     const channel = core.state.channels.get(args.channel);
     if (!channel) throw new SlackError('channel_not_found');
     requireWritable(channel);
@@ -79,7 +79,7 @@ const postEphemeral = method(
     const channel = writableChannel(core, args.channel);
     if (!channel.members.includes(args.user)) throw new SlackError('user_not_in_channel');
     const message = compose(channel.id, core.state.nextTs(), args, LIMITS.message.text);
-    const posted = inThread(core, { ...message, ephemeral_to: args.user }, args.thread_ts);
+    const posted = addToThread(core, { ...message, ephemeral_to: args.user }, args.thread_ts);
     core.state.post(posted);
     return { message_ts: posted.ts };
   },
@@ -108,10 +108,10 @@ const getPermalink = method([], z.object({ channel: z.string(), message_ts: z.st
   return { channel: channel.id, permalink };
 });
 
-/** Slack's longest schedule (docs.slack.dev, chat.scheduleMessage). */
+/** The furthest that Slack lets messages be scheduled (docs.slack.dev, chat.scheduleMessage). */
 const MAX_AHEAD_SECONDS = 120 * 86_400;
 
-/** Scheduled messages are stored, but never posted: nothing here waits for months. */
+/** Scheduled messages are stored but never posted, because nothing here waits for months. */
 const scheduleMessage = method(
   ['chat:write'],
   z.object({ channel: z.string(), post_at: z.coerce.number(), text: z.string() }),
@@ -137,8 +137,8 @@ const deleteScheduledMessage = method(
   },
 );
 
-/** @throws SlackError `thread_not_found`, or `cannot_reply_to_message` when the parent is itself a reply. */
-function inThread(core: Core, message: Message, threadTs: string | undefined): Message {
+/** @throws SlackError `thread_not_found`, or `cannot_reply_to_message` if the parent is itself a reply */
+function addToThread(core: Core, message: Message, threadTs: string | undefined): Message {
   if (threadTs === undefined) return message;
   const parent = core.state.find(message.channel, threadTs);
   if (!parent) throw new SlackError('thread_not_found');
@@ -148,7 +148,7 @@ function inThread(core: Core, message: Message, threadTs: string | undefined): M
   return { ...message, thread_ts: threadTs };
 }
 
-/** The API's answer when a channel gets too many messages (docs.slack.dev, rate limits). */
+/** The API's response if a channel gets too many messages (docs.slack.dev, rate limits). */
 export class RateLimited extends Error {
   readonly retryAfter: number;
 

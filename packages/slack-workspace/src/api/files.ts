@@ -25,7 +25,7 @@ const getUploadUrl = method(
   },
 );
 
-/** Accepts the bytes posted to an upload URL; false when there is no such upload or the length differs. */
+/** Accepts the bytes posted to an upload URL. Returns false if there is no such upload or the length differs. */
 export function receiveUpload(core: Core, fileId: string, content: Buffer): boolean {
   const upload = core.state.uploads.get(fileId);
   if (!upload || content.length !== upload.length) return false;
@@ -73,7 +73,10 @@ function finish(core: Core, id: string, title: string | undefined): FileInfo {
   return info;
 }
 
-/** Stores a file that a person uploads into a form. @returns its id */
+/**
+ * Stores a file that a person uploads in a form.
+ * @returns its id
+ */
 export function addPrivateFile(core: Core, name: string, content: Buffer): string {
   const id = core.state.id('F');
   core.state.uploads.set(id, { name, length: content.length, content });
@@ -82,8 +85,8 @@ export function addPrivateFile(core: Core, name: string, content: Buffer): strin
 }
 
 /**
- * A file in payloads.
- * @throws Error when there is none
+ * A file as it appears in payloads.
+ * @throws Error if there is no such file
  */
 export function privateFile(core: Core, id: string): JsonObject {
   const file = core.state.files.get(id);
@@ -105,7 +108,7 @@ export function readPrivateFile(
 }
 
 function share(core: Core, channelId: string, files: FileInfo[], comment = '', threadTs?: string): void {
-  // User ids are refused here; their direct message must be opened first.
+  // Rejects user ids. A direct message must be opened first.
   if (!core.state.channels.has(channelId)) throw new SlackError('channel_not_found');
   const channel = writableChannel(core, channelId);
   core.state.post({

@@ -31,7 +31,7 @@ export async function handleApi(
   const args = parseArguments(String(request.headers['content-type'] ?? ''), body);
   const token = bearer(request.headers.authorization) ?? (args && textOf(args, 'token'));
   const { token: _token, ...shown } = args ?? {};
-  const fault = await core.faults.meet(name, textOf(shown, 'channel'));
+  const fault = await core.faults.apply(name, textOf(shown, 'channel'));
   if (fault && fault.kind !== 'lost_answer') {
     core.calls.push({ method: name, args: shown, at: core.state.now(), ok: false, error: faultName(fault) });
     answerFault(fault, response);
@@ -54,7 +54,7 @@ export async function handleApi(
   else sendJson(response, answer.status, answer.body, answer.headers);
 }
 
-/** The log has the channel id, even if the app gave a person or a name. */
+/** The log has the channel id, even if the app passed a person or a name. */
 function resolvedArguments(args: JsonObject, answer: JsonObject): JsonObject {
   const channel = textOf(answer, 'channel');
   return channel === undefined ? args : { ...args, channel };

@@ -4,14 +4,14 @@ import { SlackError } from '../errors.ts';
 import type { Json, JsonObject } from '../protocol.ts';
 
 export interface Method {
-  /** Any one of these scopes is enough; none is needed when empty. */
+  /** Any one of these scopes is enough. If empty, none is needed. */
   scopes: readonly string[];
   token: 'bot' | 'app';
-  /** @throws SlackError when Slack would refuse. */
+  /** @throws SlackError if Slack would refuse */
   run(core: Core, args: JsonObject): JsonObject;
 }
 
-/** Builds a method whose arguments are checked by a schema. */
+/** Creates a method whose arguments a schema checks. */
 export function method<S extends z.ZodType>(
   scopes: readonly string[],
   schema: S,
@@ -41,7 +41,7 @@ function parseJson(value: unknown): unknown {
   }
 }
 
-/** An argument that is JSON, or JSON text, because form encoding has only texts. */
+/** An argument that is JSON, or JSON as text, because form encoding only has text. */
 export const jsonArgument: z.ZodType<Json> = z.preprocess(parseJson, z.json());
 export const objectArgument: z.ZodType<JsonObject> = z.preprocess(parseJson, z.record(z.string(), z.json()));
 export const booleanArgument = z.preprocess(parseJson, z.boolean());

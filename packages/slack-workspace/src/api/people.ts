@@ -7,7 +7,7 @@ import { type Method, method } from './method.ts';
 
 const none = z.object({});
 
-/** In seconds, by the workspace's clock. */
+/** In seconds, at the time of the workspace's clock. */
 function offsetSeconds(tz: string, at: number): number {
   const parts = new Intl.DateTimeFormat('en-US', { timeZone: tz, timeZoneName: 'longOffset' }).formatToParts(
     at,

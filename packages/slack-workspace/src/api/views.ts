@@ -24,7 +24,7 @@ function newHash(core: Core): string {
   return `${Math.floor(core.state.now() / 1_000)}.${randomBytes(4).toString('hex')}`;
 }
 
-/** Shows a new view to a person; `below` is the dialog under it. */
+/** Shows a new view to a person. `below` is the dialog under it. */
 function newView(core: Core, payload: JsonObject, userId: string, type: View['type'], below?: View): View {
   const id = core.state.id('V');
   const view = buildView(
@@ -44,21 +44,23 @@ function newView(core: Core, payload: JsonObject, userId: string, type: View['ty
   return view;
 }
 
-/** @throws SlackError `push_limit_reached` beyond three dialogs, or what {@link newView} throws. */
+/** @throws SlackError `push_limit_reached` for more than three dialogs, or the errors of {@link newView} */
 export function pushView(core: Core, payload: JsonObject, userId: string, below: View): View {
   const stack = core.state.modalsOf(userId).filter((view) => view.root_view_id === below.root_view_id);
   if (stack.length >= LIMITS.view.stack) throw new SlackError('push_limit_reached');
   return newView(core, payload, userId, 'modal', below);
 }
 
-/** Replaces the content of an open view. Its identity stays, and so do typed values of unchanged inputs. */
+/**
+ * Replaces the content of an open view. Its ids stay the same, and so do values typed in inputs that haven't changed.
+ */
 export function changeView(core: Core, payload: JsonObject, userId: string, old: View): View {
   const view = buildView(checked(payload, old.type), { ...old, hash: newHash(core) }, old);
   core.state.show(userId, view);
   return view;
 }
 
-/** A view as sent to apps. */
+/** A view as it is sent to apps. */
 export function viewForApps(view: View): JsonObject {
   const plain: JsonObject = JSON.parse(JSON.stringify(view));
   if (view.type === 'home') for (const field of ['title', 'submit', 'close']) delete plain[field];

@@ -15,20 +15,20 @@ const PROBLEMS: Readonly<Record<CharterProblem, string>> = {
 };
 
 const UNTIL_SIGNED =
-  'Until an admin signs again, the last signed version and the environment’s settings both apply, and every order needs at least one signed approval.';
+  'Until an admin signs again, the last signed version and environment variables both apply, and every order needs at least one signed approval.';
 
 /** For `policy`, `settings` and `key`. Undefined if a charter is valid or keys aren't used. */
-export function charterNotice({ signsSettings, lapsed }: EffectivePolicy): string | undefined {
-  if (lapsed !== undefined)
-    return `⚠ *No signed policy is valid.* ${PROBLEMS[lapsed.problem]} ${UNTIL_SIGNED} Sign it with \`/domain key\`.`;
-  return signsSettings
-    ? '⚠ The policy and settings aren’t signed yet. Until an admin signs them with `/domain key`, the environment’s settings apply, and every approval they require must be signed.'
+export function charterNotice({ isCharterMissing, charterProblem }: EffectivePolicy): string | undefined {
+  if (charterProblem !== undefined)
+    return `⚠ *No signed policy is valid.* ${PROBLEMS[charterProblem.problem]} ${UNTIL_SIGNED} Sign it with \`/domain key\`.`;
+  return isCharterMissing
+    ? '⚠ The policy and settings aren’t signed yet. Until an admin signs them with `/domain key`, only the settings from environment variables apply, and all required approvals must be signed.'
     : undefined;
 }
 
 /** The alert about a charter that has become invalid or valid. */
 export function charterStatusMessage({ status }: TeamEventOf<'charter_status'>): Message {
-  if (status === 'counts') {
+  if (status === 'valid') {
     const title = '✅ The signed policy is valid again';
     return message(title, [section(`*${title}*`), ...lines(['It applies to orders from now on.'])]);
   }

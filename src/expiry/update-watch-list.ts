@@ -3,7 +3,7 @@ import { type DatedOrder, hasNewExpiry, updateDatesAfterOrder } from '../names/d
 import { getItemInput, type Order, type OrderItem, readPeriod } from '../orders/order.ts';
 import type { ExpiryContext } from './context.ts';
 import { newlyWatched } from './newly-watched.ts';
-import type { FollowedName, WatchedDomain } from './ports.ts';
+import type { WatchedDomain, WatchListChange } from './ports.ts';
 
 const DATED_TASKS: readonly DatedOrder['task'][] = ['create', 'renew', 'transfer', 'delete', 'restore'];
 
@@ -13,7 +13,7 @@ const DATED_TASKS: readonly DatedOrder['task'][] = ['create', 'renew', 'transfer
  * @param n the order's item, from 1
  * @returns the name, so that its date can be confirmed at the registry; undefined if nothing changed
  */
-export async function followOrder(
+export async function updateWatchList(
   { watchList, now: clock }: ExpiryContext,
   order: Order,
   n: number,
@@ -21,7 +21,9 @@ export async function followOrder(
   const item = order.items.find((each) => each.n === n);
   if (item?.state !== 'SUCCEEDED') return undefined;
   const now = clock();
-  const first = await watchList.follow(order.id, n, now, (known) => applySuccess(order, item, known, now));
+  const first = await watchList.updateAfterOrder(order.id, n, now, (known) =>
+    applySuccess(order, item, known, now),
+  );
   return first ? item.name : undefined;
 }
 
@@ -35,7 +37,7 @@ export function applySuccess(
   item: Pick<OrderItem, 'name' | 'sentAt' | 'answeredAt' | 'input'>,
   known: WatchedDomain | undefined,
   now: Date,
-): FollowedName | undefined {
+): WatchListChange | undefined {
   const task = DATED_TASKS.find((each) => each === order.task);
   if (task === undefined || isDemoContext(order.account.context)) return undefined;
   const isPaid = task === 'create' || task === 'renew' || task === 'transfer';
@@ -61,7 +63,7 @@ export function applySuccess(
 }
 
 /** A cleared owner field means no owner; an empty note changes nothing. */
-function newDetails({ task, ownership, requesterId }: Order): FollowedName['details'] {
+function newDetails({ task, ownership, requesterId }: Order): WatchListChange['details'] {
   if (ownership === undefined || (task !== 'create' && task !== 'transfer')) return undefined;
   const { owner = null, note } = ownership;
   return { change: { owner, ...(note && { note }) }, by: requesterId };

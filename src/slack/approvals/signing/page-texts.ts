@@ -10,7 +10,7 @@ import { itemName, orderTitle } from '../../orders/order.view.ts';
 import { refusalText } from '../../orders/refusal.view.ts';
 import { readableFields } from '../../orders/statement.view.ts';
 import { replaceMentions } from '../../outbound/plain-names.ts';
-import { signingFacts, toPlainText } from './page-words.view.ts';
+import { signingFacts, toPlainText } from './page-texts.view.ts';
 
 /* Texts of the signing pages. They are the same as on the cards. */
 

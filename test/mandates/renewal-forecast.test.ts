@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { DAY_MS } from '../../src/lib/duration.ts';
-import { loadOutlook } from '../../src/mandates/overview.ts';
+import { loadRenewalForecast } from '../../src/mandates/overview.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { type Rig, startRig } from '../orders/rig.ts';
 import { mandatesOn } from './mandate-rig.ts';
@@ -17,11 +17,8 @@ beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
 async function outlook(...names: readonly string[]) {
-  const { renewals, uncovered } = await loadOutlook(
-    rig.mandates,
-    names.map((name) => ({ name })),
-    'system',
-  );
+  const watched = names.map((name) => ({ name, owner: name.startsWith('owned') ? 'U0ADA' : undefined }));
+  const { renewals, uncovered } = await loadRenewalForecast(rig.mandates, watched, 'system');
   return { renewed: [...renewals.keys()].sort(), uncovered: [...uncovered].sort(), renewals };
 }
 
@@ -30,7 +27,7 @@ test('a mandate renews the names it has acted or will act for, on the announced 
   await on.watch('later.rest', 40);
   await on.watch('other.example', 13);
   await on.inForce();
-  const before = await outlook('soon.rest', 'later.rest', 'other.example');
+  const before = await outlook('soon.rest', 'later.rest', 'other.example', 'owned.example');
   expect(before).toMatchObject({ renewed: ['later.rest', 'soon.rest'], uncovered: ['other.example'] });
   const order = await rig.read((await on.renewName('soon.rest')).orderId ?? 'none');
   const after = await outlook('soon.rest', 'later.rest', 'other.example');
@@ -39,6 +36,10 @@ test('a mandate renews the names it has acted or will act for, on the announced 
   rig.pass(3 * DAY_MS);
   const late = await outlook('soon.rest');
   expect(late.renewals.get('soon.rest'), 'an order that is past its time is sent next').toEqual(rig.now);
+  await rig.sql(`UPDATE orders SET state = 'EXECUTING' WHERE id = $1`, order.id);
+  expect((await outlook('soon.rest')).renewed, 'or is being sent').toEqual(['soon.rest']);
+  rig.pass(10 * DAY_MS);
+  expect(await outlook('soon.rest'), 'at the expiry').toMatchObject({ renewed: [], uncovered: [] });
 });
 
 test('blocked or stopped names are left to people', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { applySuccess, followOrder } from '../../src/expiry/follow.ts';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
+import { applySuccess, updateWatchList } from '../../src/expiry/update-watch-list.ts';
 import { addYears, updateDatesAfterLookup } from '../../src/names/dates.ts';
 import type { Order, OrderTaskName } from '../../src/orders/order.ts';
 import { Prisma } from '../../src/store/database.ts';
@@ -180,9 +180,9 @@ describe('on the real store', () => {
     await rig.watch('cafe.rest', 6);
     const order = await anOrder('order1');
     const deps = follower();
-    const outcomes = await Promise.all([1, 2, 3].map(() => followOrder(deps, order, 1)));
+    const outcomes = await Promise.all([1, 2, 3].map(() => updateWatchList(deps, order, 1)));
     expect(outcomes.filter(Boolean)).toHaveLength(1);
-    expect(await followOrder(deps, order, 1)).toBeUndefined();
+    expect(await updateWatchList(deps, order, 1)).toBeUndefined();
     expect((await rig.store.find('cafe.rest'))?.expiry?.at).toEqual(new Date('2028-06-20T12:00:00Z'));
   });
 
@@ -195,7 +195,7 @@ describe('on the real store', () => {
       await run(
         Prisma.sql`UPDATE domains SET version = version + 1, expires_at = ${at}, last_lookup_at = ${at}`,
       );
-      const begun = [1, 2].map(() => followOrder(deps, order, 1));
+      const begun = [1, 2].map(() => updateWatchList(deps, order, 1));
       await expect.poll(waiting, { message: 'those that wait for a lock' }).toBe(2);
       // Not awaited here: they continue after the commit.
       return { following: begun };
@@ -225,7 +225,7 @@ describe('on the real store', () => {
     const renewed = registrationUntil(new Date('2028-06-20T12:00:00Z'));
     const after = { ...record, ...updateDatesAfterLookup(record, lookThatShows('cafe.rest', NOW, renewed)) };
     expect(await records.save(record, { after, observations: [], incident: undefined })).toBe(true);
-    await followOrder(follower(), order, 1);
+    await updateWatchList(follower(), order, 1);
     expect(await rig.store.find('cafe.rest')).toMatchObject({
       expiry: { at: new Date('2028-06-20T12:00:00Z'), source: 'rdap' },
       renewed: undefined,
@@ -237,13 +237,13 @@ describe('on the real store', () => {
     const deps = follower();
     const { attempt } = await rig.database.transaction(async (run) => {
       await run(importNames([{ name: 'cafe.rest' }], { actor: 'U0CAROL', at: NOW }));
-      const begun = followOrder(deps, order, 1);
+      const begun = updateWatchList(deps, order, 1);
       await expect.poll(waiting, { message: 'those that wait for a lock' }).toBe(1);
       return { attempt: begun };
     });
     expect(await attempt).toBe('cafe.rest');
     expect(await rig.store.find('cafe.rest')).toMatchObject({ addedBy: 'U0CAROL', registeredBy: 'U0ALICE' });
-    expect(await followOrder(deps, order, 1), 'once').toBeUndefined();
+    expect(await updateWatchList(deps, order, 1), 'once').toBeUndefined();
   });
 
   test('a renewal stops the reminders of its name at once, and they start over for the next expiry', async () => {
@@ -252,7 +252,7 @@ describe('on the real store', () => {
     rig.nextMorning();
     await rig.digest();
     const order = await anOrder('order3');
-    await followOrder(namesContextWith({ watchList: rig.store, now: () => rig.now }), order, 1);
+    await updateWatchList(namesContextWith({ watchList: rig.store, now: () => rig.now }), order, 1);
     for (let day = 0; day < 10; day += 1) {
       rig.nextMorning();
       await rig.digest();

@@ -1,0 +1,267 @@
+import { describe, expect, test } from 'vitest';
+import {
+  assignMessages,
+  collectDue,
+  type DigestSchedule,
+  dropOutdated,
+  loadChart,
+  nextBatch,
+  nextClaimAt,
+  toClaim,
+} from '../../src/expiry/digest.ts';
+import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { planReminders } from '../../src/expiry/plan.ts';
+import type { PlannedReminder, ReminderClaim, ReminderKey, WatchedReminder } from '../../src/expiry/ports.ts';
+import { slackContextWith } from '../support/context.ts';
+
+const DAY_MS = 86_400_000;
+const NOW = new Date('2027-06-14T09:00:00Z');
+const inDays = (days: number) => new Date(NOW.getTime() + days * DAY_MS);
+const SCHEDULE: DigestSchedule = {
+  now: NOW,
+  thresholds: [30, 7, 1],
+  timeZone: 'UTC',
+  collectMs: 60_000,
+  day: '2027-06-14',
+};
+
+function reminder(days: number, more: Partial<WatchedReminder> = {}): WatchedReminder {
+  const { expiry, ...known } = newlyWatched('cafe.rest', 'U0ALICE', NOW);
+  return { ...known, expiresAt: inDays(days), source: 'rdap', remindedThresholds: [], ...more };
+}
+
+function planned(days: number, threshold: number, more: Partial<PlannedReminder> = {}): PlannedReminder {
+  const name = more.name ?? `n${days}.rest`;
+  return {
+    ...reminder(days, { name }),
+    key: { name, expiry: inDays(days).toISOString().slice(0, 10), threshold },
+    digestId: 'd',
+    claimedAt: NOW,
+    destination: '',
+    purpose: '',
+    isCopy: false,
+    ...more,
+  };
+}
+
+/** A renewal that the registry doesn't show. */
+function disputed(name: string, renewedDays: number) {
+  const renewed = { until: inDays(300), at: inDays(renewedDays) };
+  return {
+    ...newlyWatched(name, 'U0ALICE', NOW),
+    renewed,
+    expiry: { at: inDays(300), source: 'order' } as const,
+  };
+}
+
+interface Stored {
+  readonly planned?: readonly PlannedReminder[];
+  readonly candidates?: readonly WatchedReminder[];
+  readonly disputed?: readonly ReturnType<typeof disputed>[];
+  readonly claimedAt?: Date;
+}
+
+/** Keeps claims and freed reminders. */
+function storing({ candidates = [], claimedAt, ...stored }: Stored) {
+  const claims: ReminderClaim[] = [];
+  const freed: (readonly ReminderKey[] | undefined)[] = [];
+  const { reminders } = slackContextWith({
+    reminders: {
+      listPlanned: async () => stored.planned ?? [],
+      findLastClaimTime: async () => claimedAt,
+      streamCandidates: async function* () {
+        yield candidates;
+      },
+      streamDeletedCandidates: async function* () {
+        yield [];
+      },
+      listDisputed: async (before, _now, limit) =>
+        (stored.disputed ?? []).filter(({ renewed }) => renewed.at < before).slice(0, limit),
+      claim: async (_digestId, added) => claims.push(...added),
+      releaseClaims: async (_digestId, keys) => {
+        freed.push(keys);
+      },
+    },
+  });
+  return { reminders, claims, freed };
+}
+
+const next = (stored: ReturnType<typeof storing>) => nextBatch(stored.reminders, 'd', SCHEDULE, 'C0EXPIRY');
+
+describe('the next batch of a digest', () => {
+  test.each<[what: string, stored: Stored, hasMoreNames: boolean, hasMoreDisputed: boolean]>([
+    ['nothing follows', {}, false, false],
+    ['names follow', { candidates: [reminder(7)] }, true, false],
+    ['disputed renewals follow', { disputed: [disputed('a.rest', -15)] }, false, true],
+  ])('starts with claimed reminders: %s', async (_what, stored, hasMoreNames, hasMoreDisputed) => {
+    const claimed = [planned(7, 7)];
+    const store = storing({ ...stored, planned: claimed });
+    expect(await next(store)).toEqual({ planned: claimed, hasMoreNames, hasMoreDisputed });
+    expect(store.claims).toEqual([]);
+  });
+
+  test('claims due names and renewals not shown for 14 days, numbered by week', async () => {
+    const store = storing({
+      candidates: [reminder(7)],
+      disputed: [disputed('lost.rest', -15), disputed('new.rest', -13)],
+    });
+    expect(await next(store)).toMatchObject({ hasMoreNames: false, hasMoreDisputed: false });
+    expect(store.claims).toMatchObject([
+      { name: 'cafe.rest', expiry: '2027-06-21', threshold: 7 },
+      { name: 'lost.rest', threshold: 100_002, destination: '', isCopied: false },
+    ]);
+  });
+
+  test('says that more disputed renewals follow if a message is full of them', async () => {
+    const lost = Array.from({ length: 20 }, (_, index) => disputed(`n${index}.rest`, -15));
+    expect(await next(storing({ disputed: lost }))).toMatchObject({ hasMoreDisputed: true });
+  });
+
+  test('is nothing if none is due, and frees the other claims', async () => {
+    const store = storing({});
+    expect(await next(store)).toBeUndefined();
+    expect(store.freed).toEqual([undefined]);
+  });
+});
+
+test.each([
+  ['of its first batch', undefined, 0],
+  ['while it collects names', -59, 1],
+  ['right after a claim', 0, 60],
+  ['after collecting', -60, 0],
+  ['ten minutes later', -660, -600],
+  ['too late', -661, undefined],
+  ['after the clock was set back', 30, 0],
+])('the time of a claim, in seconds from now: %s', (_what, claimed, claims) => {
+  const at = (seconds: number | undefined) =>
+    seconds === undefined ? undefined : new Date(NOW.getTime() + seconds * 1_000);
+  expect(nextClaimAt(at(claimed), SCHEDULE)).toEqual(at(claims));
+});
+
+describe('the destination of a reminder', () => {
+  const OWNER = 'U0ADA 2027-06-14';
+  const question = { owner: 'U0ADA', expiry: '2027-06-20', at: inDays(-20), subject: OWNER };
+  test.each<[what: string, days: number, more: Partial<WatchedReminder>, claim: Partial<ReminderClaim>]>([
+    [
+      'the reminder channel',
+      6,
+      {},
+      { destination: '', purpose: '', isCopied: false, lastReminderPhase: undefined },
+    ],
+    [
+      'the name’s channel',
+      6,
+      { channel: 'C0BRAND', owner: 'U0ADA' },
+      { destination: 'C0BRAND', purpose: '' },
+    ],
+    [
+      'the reminder channel as the name’s own',
+      1,
+      { channel: 'C0EXPIRY' },
+      { destination: '', isCopied: false },
+    ],
+    ['the owner', 6, { owner: 'U0ADA' }, { destination: 'U0ADA', purpose: OWNER, isCopied: false }],
+    ['not an owner who left', 6, { owner: 'U0ADA', ownerLeftAt: NOW }, { destination: '', purpose: '' }],
+    ['copied on the last day', 1, { owner: 'U0ADA' }, { isCopied: true, lastReminderPhase: 'registered' }],
+    [
+      'copied after the expiry',
+      -1,
+      { owner: 'U0ADA' },
+      { isCopied: true, lastReminderPhase: 'auto_renew_grace' },
+    ],
+    [
+      'copied without an answer',
+      6,
+      { owner: 'U0ADA', question },
+      { isCopied: true, lastReminderPhase: undefined },
+    ],
+    ['common without an answer', 6, { owner: 'U0ADA', question, channel: 'C0EXPIRY' }, { isCopied: false }],
+  ])('%s', (_what, days, more, claim) => {
+    const claims = planReminders([reminder(days, more)], SCHEDULE).map((due) =>
+      toClaim(due, 'C0EXPIRY', SCHEDULE),
+    );
+    expect(claims).toEqual([expect.objectContaining(claim)]);
+  });
+});
+
+describe('due names', () => {
+  test.each([
+    [1_000, false],
+    [1_001, true],
+  ])('are claimed a thousand at once: of %i names, more follow: %s', async (length, more) => {
+    const candidates = Array.from({ length }, (_, index) => reminder(7, { name: `n${index}.rest` }));
+    const found = await collectDue(storing({ candidates }).reminders, SCHEDULE);
+    expect([found.due.length, found.more]).toEqual([1_000, more]);
+  });
+
+  test('are read from the most urgent that can be saved', async () => {
+    const read: number[] = [];
+    const { reminders } = slackContextWith({
+      reminders: {
+        streamDeletedCandidates: async function* (since) {
+          expect(since).toEqual(inDays(-120));
+          yield [];
+        },
+        streamCandidates: async function* (ranges) {
+          read.push(...ranges.map(({ threshold }) => threshold));
+          yield [];
+        },
+      },
+    });
+    await collectDue(reminders, { ...SCHEDULE, thresholds: [7, 0, 1] });
+    expect(read).toEqual([-6, -5, -4, -12, -11, -10, -9, -3, -2, -1, 0, 1, 7, -7, -8]);
+  });
+
+  test('that changed after the claim are dropped and freed', async () => {
+    const store = storing({});
+    const kept = planned(7, 7);
+    const [other, moved] = [planned(6, 30), planned(5, 7)];
+    const gone = [other, { ...moved, key: { ...moved.key, expiry: '2026-06-19' } }];
+    const lost = planned(300, 100_000);
+    const found = await dropOutdated(store.reminders, 'd', [lost, ...gone, kept], SCHEDULE);
+    expect([found.due.map(({ watched }) => watched), found.disputed]).toEqual([[kept], [lost]]);
+    expect(store.freed).toEqual([gone.map(({ key }) => key)]);
+  });
+
+  test('that are still due are not freed', async () => {
+    const store = storing({});
+    await dropOutdated(store.reminders, 'd', [planned(7, 7)], SCHEDULE);
+    expect(store.freed).toEqual([]);
+  });
+});
+
+describe('the messages of a digest', () => {
+  const assign = (names: readonly PlannedReminder[], lost: readonly PlannedReminder[]) =>
+    assignMessages({ due: planReminders(names, SCHEDULE), disputed: lost }, (purpose) =>
+      Number(purpose.slice(1)),
+    ).map(({ part, reminders }) => [part, reminders.map(({ name }) => name)] as const);
+
+  test('are first those that exist, in order, then one with the rest', () => {
+    const names = [planned(1, 1, { purpose: ':2' }), planned(6, 7, { purpose: ':1' }), planned(7, 7)];
+    const lost = [planned(300, 100_002, { purpose: ':2' }), planned(301, 100_002)];
+    expect(assign(names, lost)).toEqual([
+      [1, ['n6.rest']],
+      [2, ['n300.rest', 'n1.rest']],
+      [undefined, ['n301.rest', 'n7.rest']],
+    ]);
+  });
+
+  test('are none without reminders, and have up to twenty names', () => {
+    expect(assign([], [])).toEqual([]);
+    const names = Array.from({ length: 21 }, (_, index) => planned(7, 7, { name: `n${index}.rest` }));
+    expect(assign(names, []).map(([, listed]) => listed.length)).toEqual([20, 1]);
+  });
+});
+
+test.each([
+  [[3, 2], 12],
+  [[4, 0, 1], 12],
+  [[5], 0],
+  [[2, 2], 0],
+])('the chart of %j renewals by month has %i months', async (counts, months) => {
+  const countByMonth = async (from: Date, until: Date) =>
+    counts
+      .map((count, index) => [new Date(Date.UTC(2027, 6 + index)).toISOString().slice(0, 7), count] as const)
+      .filter(([month]) => new Date(month) >= from && new Date(month) < until);
+  expect(await loadChart(countByMonth, SCHEDULE)).toHaveLength(months);
+});

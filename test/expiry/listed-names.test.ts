@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { createExpiry } from '../../src/expiry/expiry.ts';
+import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import type { ListRange, ReminderKey, WatchedDomain } from '../../src/expiry/ports.ts';
+import { namesContextWith } from '../support/names-context.ts';
+import { newTeamSettings } from '../support/settings.ts';
+
+const NOW = new Date('2027-06-14T09:00:00Z');
+const inDays = (days: number) => new Date(NOW.getTime() + days * 86_400_000);
+
+function watched(name: string, days: number | undefined, more: Partial<WatchedDomain> = {}): WatchedDomain {
+  const expiry = days === undefined ? undefined : ({ at: inDays(days), source: 'rdap' } as const);
+  return { ...newlyWatched(name, 'U0ALICE', NOW), expiry, ...more };
+}
+const lapse = { reason: 'old', requestedBy: 'U0ALICE', confirmed: { by: 'U0BOB', at: NOW } };
+
+/** The names, and the ranges and offsets that were read. Ended names aren't on the list. */
+function listing(known: readonly WatchedDomain[], claimed: readonly ReminderKey[] = []) {
+  const read: { readonly range: ListRange; readonly offset: number }[] = [];
+  const expiry = createExpiry(
+    namesContextWith({
+      now: () => NOW,
+      settings: async () => newTeamSettings(),
+      watchList: {
+        find: async (name) => known.find((domain) => domain.name === name),
+        findMany: async (names) => known.filter(({ name }) => names.includes(name)),
+        count: async () => ({ dated: known.length, deleted: 0, undated: 0 }),
+        listPage: async (range, offset, limit) => {
+          read.push({ range, offset });
+          return range.until > NOW ? known.slice(offset, offset + limit) : [];
+        },
+      },
+      reminders: { listReminderKeys: async () => claimed },
+    }),
+  );
+  return { expiry, read };
+}
+
+test.each([
+  ['the registry’s date', watched('a.rest', 6), { day: '2027-06-20', daysLeft: 6 }],
+  [
+    'only a deletion',
+    watched('a.rest', undefined, { deletedAt: inDays(-3) }),
+    { day: undefined, daysLeft: undefined },
+  ],
+  ['no date', watched('a.rest', undefined), { day: undefined, daysLeft: undefined }],
+])('a name with %s is listed with it', async (_what, domain, shown) => {
+  expect(await listing([domain]).expiry.findListed('a.rest')).toMatchObject(shown);
+});
+
+test('a list includes the last day, and names that ended recently', async () => {
+  const { expiry, read } = listing([]);
+  await expiry.list(30, 0, 10);
+  expect(read).toEqual([
+    { range: { from: inDays(-80), until: inDays(31), deletedFrom: inDays(-35) }, offset: 0 },
+  ]);
+});
+
+describe('names of a digest that can be renewed', () => {
+  const claim = (name: string, days: number, threshold = 7) => ({
+    ...{ name, threshold },
+    expiry: inDays(days).toISOString().slice(0, 10),
+  });
+
+  test('are sorted by expiry, without those that were renewed, lapse or are disputed', async () => {
+    const known = [
+      ...[watched('b.rest', 6), watched('a.rest', 5), watched('moved.rest', 37), watched('near.rest', 34)],
+      ...[
+        watched('lapsing.rest', 6, { lapse }),
+        watched('undated.rest', undefined),
+        watched('lost.rest', 300),
+      ],
+    ];
+    const claimed = known.map(({ name }) => claim(name, 6)).filter(({ name }) => name !== 'lost.rest');
+    const { expiry } = listing(known, [...claimed, claim('lost.rest', 300, 100_000)]);
+    expect((await expiry.renewable('d')).map(({ domain }) => domain.name)).toEqual([
+      'a.rest',
+      'b.rest',
+      'near.rest',
+    ]);
+  });
+});
+
+describe('the names that expire next', () => {
+  const names = (count: number, more: Partial<WatchedDomain> = {}) =>
+    Array.from({ length: count }, (_, index) => watched(`n${index}-${more.lapse ? 1 : 0}.rest`, 20, more));
+
+  test.each([
+    ['enough at first', names(150), 100, 100, [0]],
+    ['enough behind names that lapse', [...names(100, { lapse }), ...names(5)], 5, 5, [0, 100]],
+    ['fewer than a page', names(99), 100, 99, [0]],
+    ['exactly a page', names(100), 101, 100, [0, 100]],
+    ['none with a date', [watched('undated.rest', undefined)], 5, 0, [0]],
+  ])('are read in pages: %s', async (_what, known, limit, count, offsets) => {
+    const { expiry, read } = listing(known);
+    expect(await expiry.loadNextExpiring(limit)).toHaveLength(count);
+    const coming = read.filter(({ range }) => range.until > NOW);
+    expect(coming.map(({ offset }) => offset)).toEqual(offsets);
+    expect(coming[0]?.range).toMatchObject({ from: NOW, until: inDays(366) });
+  });
+});
