@@ -219,7 +219,7 @@ export class Rig {
     const { directory, adminsToNotify } = slack ?? { ...poster, adminsToNotify: async () => [ADMIN] };
     const now = () => this.now;
     const store = createReminderStore(this.database, TEAM);
-    const reminders = this.asksOwners ? store : { ...store, unasked: async () => [] };
+    const reminders = this.asksOwners ? store : { ...store, listUnasked: async () => [] };
     let death: unknown;
     const web: SlackWeb = slack?.web ?? {
       call: async (method, args, answer) => {

@@ -90,7 +90,7 @@ test('the retry of a transfer asks for its auth code again, with the rest filled
   await expectUnseen('a-mistyped-auth-code');
 
   expect(await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'))).toContain(
-    'Only its requester',
+    'Only the requester',
   );
   const again = await openedAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_retry'));
   expect(filledOf(again)).toEqual({ name: SANDBOX_TRANSFER.name, ...DELEGATION, reason: 'they asked' });

@@ -277,7 +277,7 @@ describe('the person who retries is a requester', () => {
     for (const userId of ['U0ALICE', 'U0BOB', 'U0CAROL']) {
       expect((await approveOrder(rig.orders, third.id, userId)).ok, userId).toBe(false);
     }
-    expect(await thread(third.id)).toMatch(/<@U0ALICE>: \*Renew .*<@U0CAROL> retried order/);
+    expect(await thread(third.id)).toMatch(/<@U0ALICE>: \*Renew .*<@U0CAROL> retried the failed order/);
     expect((await approveOrder(rig.orders, third.id, 'U0DAVE')).ok).toBe(true);
   });
 

@@ -64,14 +64,14 @@ export function orderEvent<Kind extends OrderLogEntry['kind']>(
 /** The approval event that makes these people's approvals count. @param order has the requirements */
 export function approvedBy(
   {
-    requirements: demand,
+    requirements: ordered,
     state,
     approvalsRequired,
   }: Pick<Order, 'requirements' | 'state' | 'approvalsRequired'>,
   userIds: readonly string[],
   lapsed: readonly string[] = [],
 ) {
-  const requirements = demand.list.map((requirement) => ({
+  const requirements = ordered.list.map((requirement) => ({
     ...requirement,
     needed: approvalsRequired,
     slots: userIds.map((userId) => ({ userId })),

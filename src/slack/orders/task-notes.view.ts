@@ -25,7 +25,7 @@ export function formatTaskNote(note: TaskNote): string {
     case 'website_and_mail_stop':
       return 'The name’s website and mail will stop working.';
     case 'replaces_nameservers':
-      return 'This probably replaces all nameservers. A mistake takes down the website and mail.';
+      return 'This probably replaces all nameservers. A mistake takes the name offline.';
     case 'auth_code_gives_name_away':
       return 'Anyone with the auth code can transfer the name away.';
     case 'new_owner_not_sent':
