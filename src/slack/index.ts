@@ -18,9 +18,9 @@ import { budgets } from './money/budgets.ts';
 import { prices } from './money/prices.ts';
 import { spend } from './money/spend.ts';
 import { assignOwners } from './names/assign-owners.ts';
-import { factChanges } from './names/fact-changes.ts';
 import { incidents } from './names/incidents.ts';
 import { name } from './names/name.ts';
+import { nameChanges } from './names/name-changes.ts';
 import { nameEdit } from './names/name-edit.ts';
 import { names } from './names/names.ts';
 import { namesImport } from './names/names-import.ts';
@@ -139,7 +139,7 @@ const TOPICS: readonly Topic[] = [
   }),
   addNeeds(assignOwners, { forms: { owners: 'member' }, actions: { owners_assign: 'member' } }),
   addNeeds(nameEdit, { forms: { name_edit: 'member' }, actions: { name_edit: 'member' } }),
-  addNeeds(factChanges, {
+  addNeeds(nameChanges, {
     actions: { facts_confirm: 'member', facts_dismiss: 'member', facts_look: 'member' },
   }),
   addNeeds(names, {
