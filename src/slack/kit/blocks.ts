@@ -86,16 +86,16 @@ export function section(...texts: readonly Maybe<string>[]): SectionBlock {
   return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
 }
 
-/** Longer facts take the full width. */
-const LONG_FACT = 400;
+/** Longer fields take the full width. */
+const LONG_FIELD = 400;
 
 /** Label and value, as mrkdwn. Left out if the value is undefined. */
-export type Fact = readonly [label: string, value: string | undefined];
+export type SectionField = readonly [label: string, value: string | undefined];
 
-/** Two columns, with at most ten facts per section. Long facts take the full width to stay readable. */
-export function facts(pairs: readonly Fact[]): SectionBlock[] {
+/** Two columns, with at most ten fields per section. Long fields take the full width to stay readable. */
+export function sectionFields(pairs: readonly SectionField[]): SectionBlock[] {
   const texts = pairs.flatMap(([label, value]) => (value === undefined ? [] : [`*${label}*\n${value}`]));
-  const short = texts.filter((fact) => fact.length <= LONG_FACT);
+  const short = texts.filter((field) => field.length <= LONG_FIELD);
   const sections: SectionBlock[] = [];
   for (let from = 0; from < short.length; from += LIMITS.sectionFields) {
     sections.push({
@@ -105,8 +105,8 @@ export function facts(pairs: readonly Fact[]): SectionBlock[] {
         .map((text) => ({ type: 'mrkdwn', text, verbatim: true })),
     });
   }
-  const long = texts.filter((fact) => fact.length > LONG_FACT);
-  return [...sections, ...long.flatMap((fact) => wholeLines(fact.split('\n')))];
+  const long = texts.filter((field) => field.length > LONG_FIELD);
+  return [...sections, ...long.flatMap((field) => wholeLines(field.split('\n')))];
 }
 
 /** Joins lines into as few sections as possible. */

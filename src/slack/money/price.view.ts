@@ -118,7 +118,7 @@ export function repricedReply(event: HistoryEvent, history: readonly HistoryEven
   return change === undefined ? undefined : textMessage(`:moneybag: ${change}`);
 }
 
-export function costFact(cost: OrderCost, atRequest: OrderCost | undefined): string {
+export function formatCost(cost: OrderCost, atRequest: OrderCost | undefined): string {
   const change = costChange(atRequest, cost);
   return dropMissing([
     costText(cost),

@@ -16,7 +16,6 @@ import {
   context,
   count,
   escapeText,
-  type Fact,
   fitsMenu,
   joinFirst,
   lines,
@@ -25,6 +24,7 @@ import {
   message,
   moreMenu,
   quote,
+  type SectionField,
   section,
   textMessage,
 } from '../kit/blocks.ts';
@@ -34,7 +34,7 @@ export function channelMention(channelId: string): string {
   return `<#${channelId}>`;
 }
 
-export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDetails> = {}): Fact[] {
+export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDetails> = {}): SectionField[] {
   return [
     ['Owner', owner && mention(owner)],
     ['Tags', tags.map(code).join(' ') || undefined],

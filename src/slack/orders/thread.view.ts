@@ -466,7 +466,7 @@ function outcomeReply(
       ? []
       : answerButtons(order)),
   ]);
-  const replyLines = [`${icon} ${mention(order.requesterId)}: ${about}`, ...keyFacts(order, approvers)];
+  const replyLines = [`${icon} ${mention(order.requesterId)}: ${about}`, ...summaryLines(order, approvers)];
   const blockId = `result_${order.id}`;
   if (phoneLines(replyLines.join('\n')) <= MAX_LINES.reply - ROW_OF_BUTTONS) {
     const buttons = [...(secret ? [revealButton(order)] : []), ...others];
@@ -503,7 +503,7 @@ function registrantNote({ task, items }: Order): string | false {
 }
 
 /** The key facts of a result, most important first. */
-function keyFacts(order: Order, approvers: readonly string[]): string[] {
+function summaryLines(order: Order, approvers: readonly string[]): string[] {
   const [item, ...others] = order.items;
   if (item === undefined || others.length > 0) {
     const file = order.bulk === undefined ? [] : [`${tallyText(order)}. The file shows each row.`];

@@ -99,7 +99,7 @@ const LIST = ITEMS.transform((items) => items.join(','));
  * out optional fields that are empty; other missing fields stay unchanged.
  */
 function createSettingSchema(name: SettingName, { kind }: FieldDisplay): z.ZodType<string | undefined> {
-  if (kind === 'people' || kind === 'picks') return LIST;
+  if (kind === 'people' || kind === 'multi_select') return LIST;
   if (kind === 'channel') return z.string().default('').transform(stripMarkup);
   return z
     .string()

@@ -4,13 +4,13 @@ import {
   button,
   context,
   dropNewBlocks,
-  facts,
   hasNewBlocks,
   header,
   lines,
   message,
   monthChart,
   section,
+  sectionFields,
   table,
   textMessage,
   watchCuts,
@@ -33,7 +33,7 @@ describe('blocks', () => {
           message(`Renewal: ${text}`, [
             header(text),
             section(text),
-            ...facts(list.slice(0, 12).map((each) => ['Label', each])),
+            ...sectionFields(list.slice(0, 12).map((each) => ['Label', each])),
             table({ caption: text, columns: ['A', 'B'], rows: list.map((each) => [each, each]) }),
             ...actions('row', buttons),
             context(...list),
@@ -47,7 +47,7 @@ describe('blocks', () => {
 
   it('of facts show a long one completely, across the width', () => {
     const long = Array.from({ length: 100 }, (_, n) => `ns${n}.example.net`).join('\n');
-    const blocks = facts([
+    const blocks = sectionFields([
       ['Period', '2 years'],
       ['Nameservers', long],
     ]);
@@ -56,7 +56,7 @@ describe('blocks', () => {
   });
 
   it('of facts leave out one without a value', () => {
-    const [block, ...others] = facts([
+    const [block, ...others] = sectionFields([
       ['Period', undefined],
       ['Note', ''],
     ]);
