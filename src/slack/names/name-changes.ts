@@ -55,7 +55,7 @@ export async function requestConfirmation(
   proposal: ProposalOf<'facts'>,
 ): Promise<string> {
   const { id, proposer } = proposal;
-  context.log.info({ by: proposer, changeId: id }, 'a change of names needs confirmation');
+  context.log.info({ by: proposer, changeId: id }, 'a name change needs confirmation');
   context.notifyDue();
   const { channels, people } = await loadAudience(context, proposal);
   return confirmationRequestedText(proposal, channels[0] ?? people);
@@ -101,6 +101,6 @@ export async function createChangesFile(changes: ProposedNameChanges['names']): 
   return {
     text: await csvFile([header, ...rows]),
     filename: 'domain-steward-names-plan.csv',
-    what: `The plan with ${count(changes.length, 'change')}`,
+    description: `The plan with ${count(changes.length, 'change')}`,
   };
 }

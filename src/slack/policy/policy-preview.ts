@@ -139,7 +139,7 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
     await sendFile(call, {
       text: await csvFile([REPLAY_COLUMNS, ...shown.changed.map(replayCells)]),
       filename: `domain-steward-policy-replay-${days}-days.csv`,
-      what: `The list of ${count(shown.changed.length, 'order')} with different requirements under the draft`,
+      description: `The list of ${count(shown.changed.length, 'order')} with different requirements under the draft`,
     }),
   );
 }

@@ -124,7 +124,7 @@ async function download(call: ActionCall): Promise<void> {
     await sendFile(call, {
       text: formatPolicyYaml(rules, currency),
       filename: `domain-steward-policy-${isDraft ? 'draft' : `version-${current.version}`}.yaml`,
-      what: isDraft ? 'The draft of the policy' : `Version ${current.version} of the policy`,
+      description: isDraft ? 'The draft of the policy' : `Version ${current.version} of the policy`,
     }),
   );
 }
