@@ -13,9 +13,9 @@ import {
   sectionFields,
   table,
   textMessage,
-  watchCuts,
+  watchTruncation,
 } from '../../../src/slack/kit/blocks.ts';
-import { failOnCut } from '../../setup.ts';
+import { failOnTruncation } from '../../setup.ts';
 import fc from '../../support/properties.ts';
 import { expectBlocks, expectMessage, pinged } from './limits.ts';
 
@@ -23,8 +23,8 @@ const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 4_000 });
 
 describe('blocks', () => {
   it('stay within the limits, whatever their content', () => {
-    watchCuts(() => undefined);
-    onTestFinished(() => watchCuts(failOnCut));
+    watchTruncation(() => undefined);
+    onTestFinished(() => watchTruncation(failOnTruncation));
     fc.assert(
       fc.property(words, fc.integer({ min: 1, max: 60 }), (text, many) => {
         const list = Array.from({ length: many }, () => text);
