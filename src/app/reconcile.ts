@@ -145,7 +145,7 @@ export interface Reconciler {
   start(): void;
   /** Advances an order that this process has changed. Due work starts immediately. */
   advance(order: Order): void;
-  /** Delivers due notifications. Also called after this process has changed their subject. */
+  /** Delivers due notifications. Also called after this process has changed the order or name that they're about. */
   notifyDue(): Promise<void>;
   /** Checks public records for all orders that wait for them, even if they aren't due. */
   checkRecords(): Promise<void>;
@@ -282,7 +282,7 @@ function createOrderTimers(now: () => Date, notify: (orderId: string) => void) {
   };
 }
 
-/** A task that runs at an interval and checks what is due. */
+/** A task that runs at an interval. */
 export interface PeriodicTask {
   /** Runs the work now. If it is already running, runs it once more afterwards. Never throws. */
   runNow(): Promise<void>;

@@ -39,7 +39,7 @@ import type { Condition } from './metrics.ts';
 import { type HttpServer, type ListeningServer, startMetricsServer, startServer } from './server.ts';
 import type { Connected, Identity, Site, Slack, TeamDefaults } from './site.ts';
 
-/** The parts that startup waits for, and the message for the operator if one is missing. */
+/* Connects to the database and Slack, and tells the operator what is wrong if that fails. */
 
 /** The bot can't start. The message is for the operator. */
 export class StartError extends Error {
@@ -216,9 +216,9 @@ async function openKey(
   vault: Vault,
   teamId: string,
 ): Promise<LedgerKey | undefined> {
-  const parts = { store: createLedgerKeyStore(database, teamId), vault, teamId };
+  const deps = { store: createLedgerKeyStore(database, teamId), vault, teamId };
   const key = await retryAtStart('the database', log, signal, () =>
-    openLedgerKey(config.ledgerKey, parts),
+    openLedgerKey(config.ledgerKey, deps),
   ).catch((err: unknown) => {
     if (!(err instanceof VaultError)) throw err;
     log.error({ err }, 'nothing is sealed: the ledger’s key can’t be decrypted');

@@ -69,7 +69,7 @@ type LooseRows = { readonly [Part in keyof Feature]?: Needs | Readonly<Record<st
 
 function addNeeds<const Declared extends Feature>(feature: Declared, rows: Rows<Declared>): Topic;
 function addNeeds({ commands = [], forms = [], actions = [] }: Feature, rows: LooseRows): Topic {
-  const needsOf = (part: keyof Feature, name: string): Needs => {
+  const getNeeds = (part: keyof Feature, name: string): Needs => {
     const row = rows[part];
     const needs = typeof row === 'object' ? row[name] : row;
     if (needs === undefined) throw new Error(`no precondition is declared for ${name}`);
@@ -78,10 +78,10 @@ function addNeeds({ commands = [], forms = [], actions = [] }: Feature, rows: Lo
   return {
     commands: commands.map((command) => {
       const [name = ''] = command.usage.split(' ');
-      return { ...command, name, needs: needsOf('commands', name) };
+      return { ...command, name, needs: getNeeds('commands', name) };
     }),
-    forms: forms.map((each) => ({ ...each, needs: needsOf('forms', each.form.name) })),
-    actions: actions.map((each) => ({ ...each, needs: needsOf('actions', each.id) })),
+    forms: forms.map((each) => ({ ...each, needs: getNeeds('forms', each.form.name) })),
+    actions: actions.map((each) => ({ ...each, needs: getNeeds('actions', each.id) })),
   };
 }
 

@@ -248,7 +248,7 @@ function toApprovalRows(orderId: string, approvals: Order['approvals']) {
 const saveApprovals = (run: RunStatement, rows: ReturnType<typeof toApprovalRows>) =>
   upsertRows(run, 'approvals', ['orderId', 'userId'], rows);
 
-/** For a mandate's order, the day on which it is sent counts. */
+/** A mandate's order is counted toward the budget of the day on which it is sent. */
 const listNewReservations = ({ after, mandatedSending, reservation }: Change) =>
   toReservationRows(
     after.id,
@@ -263,7 +263,7 @@ function toReservationRows(orderId: string, reservation: Reservation | undefined
   }));
 }
 
-/** The amounts that orders reserve from now on. An order that continues reserves them again. */
+/** Replaces the reserved amounts. An order that continues reserves them again. */
 const saveReservations = (run: RunStatement, rows: ReturnType<typeof toReservationRows>) =>
   upsertRows(run, 'budget_reservations', ['orderId', 'n'], rows);
 

@@ -494,9 +494,9 @@ async function writeDecision(
     Prisma.sql`UPDATE domains SET ${assignColumns(fields)}, version = version + 1 WHERE name = ${name}`,
   );
   if (kind === 'name_handed_over') await tx(refreshQuestion(teamId, name, at));
-  const asked = kind === 'name_renewed' && confirmedBy !== undefined ? { askedBy } : {};
+  const proposer = kind === 'name_renewed' && confirmedBy !== undefined ? { askedBy } : {};
   await announceEvents(tx, [
-    { ...logged, ...asked, kind, actor: by, at, subject: { kind: 'name', id: name } },
+    { ...logged, ...proposer, kind, actor: by, at, subject: { kind: 'name', id: name } },
   ]);
 }
 

@@ -89,12 +89,12 @@ export interface OwnerViews {
 
 async function loadParts(context: SlackContext, id: string): Promise<readonly OwnerPart[]> {
   const { expiry, reminders, savedSettings, now } = context;
-  const [asked, claimed, settings] = await Promise.all([
+  const [loaded, claimed, settings] = await Promise.all([
     expiry.loadQuestions(id),
     reminders.listOwnerReminders(id),
     savedSettings(),
   ]);
-  const questions = asked.filter(({ domain }) => domain.ownerLeftAt === undefined);
+  const questions = loaded.filter(({ domain }) => domain.ownerLeftAt === undefined);
   const askedNames = new Set(questions.map(({ domain }) => domain.name));
   const owner = parseOwner(id);
   const due = filterStillDue(claimed, toSchedule(settings, now())).filter(

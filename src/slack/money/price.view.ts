@@ -86,7 +86,7 @@ function costNotes(cost: OrderCost): string[] {
   ]);
 }
 
-export function costsInHistory(history: readonly HistoryEvent[]): {
+export function findHistoricCosts(history: readonly HistoryEvent[]): {
   readonly atRequest: OrderCost | undefined;
   readonly approved: OrderCost | undefined;
 } {
@@ -114,7 +114,7 @@ export function priceChangeLine(now: OrderCost, atRequest: OrderCost | undefined
 /** The thread reply if the price at the approval differs from the price at the request. */
 export function repricedReply(event: HistoryEvent, history: readonly HistoryEvent[]): Message | undefined {
   if (event.kind !== 'approved' || event.state === 'PENDING') return undefined;
-  const change = costChange(costsInHistory(history).atRequest, event.price);
+  const change = costChange(findHistoricCosts(history).atRequest, event.price);
   return change === undefined ? undefined : textMessage(`:moneybag: ${change}`);
 }
 

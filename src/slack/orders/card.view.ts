@@ -74,7 +74,7 @@ import {
 } from '../money/budget.view.ts';
 import {
   amountsText,
-  costsInHistory,
+  findHistoricCosts,
   formatCost,
   hasPremiumNote,
   priceChangeLine,
@@ -195,7 +195,7 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   const last = lastLine(order, briefing);
   const isUnknown = order.state === 'UNKNOWN';
   const open = isUnknown ? resolveButtons(order) : pauseButtons(order);
-  const menuOfCard = moreMenu('order_more', [
+  const cardMenu = moreMenu('order_more', [
     reviewButton(order),
     ...stopButtons(order),
     ...retryButtons(order, briefing.now),
@@ -216,8 +216,8 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   const hasRow = open.length > 0;
   return message(`${escapeText(title)}: ${uncapitalized(formatStateShort(order, history))}`, [
     head,
-    hasRow ? texts : addMenu(texts, cardBlockId(order.id), menuOfCard),
-    ...(hasRow ? actions(cardBlockId(order.id), [...open, menuOfCard]) : []),
+    hasRow ? texts : addMenu(texts, cardBlockId(order.id), cardMenu),
+    ...(hasRow ? actions(cardBlockId(order.id), [...open, cardMenu]) : []),
     context(last),
     briefing.hint !== undefined && context(briefing.hint),
   ]);
@@ -228,7 +228,7 @@ export function cardTitle(
   order: Order,
   { cost, history }: { readonly cost: Briefing['cost']; readonly history: readonly HistoryEvent[] },
 ): string {
-  const { atRequest, approved } = costsInHistory(history);
+  const { atRequest, approved } = findHistoricCosts(history);
   const shown = cost ?? approved ?? atRequest;
   const price = shown === undefined || shown.sums.length === 0 ? '' : ` · about ${amountsText(shown.sums)}`;
   const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
@@ -370,7 +370,7 @@ function unusualFields(
     policy: [decision && changedRequirementsLine(decision)],
     stand_in: decision === undefined ? [] : standInLines(decision).map((line) => `:warning: ${line}`),
     budget: [budgets && budgetWarning(budgets, isWaitingForBudget(briefing))],
-    price_change: [cost && priceChangeLine(cost, costsInHistory(history).atRequest)],
+    price_change: [cost && priceChangeLine(cost, findHistoricCosts(history).atRequest)],
     findings: order.bulk === undefined ? [] : findingLines(order.bulk),
     term: term === undefined ? [] : termWarnings(term),
     incidents: briefing.incidents.map(openIncidentLine),
@@ -526,7 +526,7 @@ export function costFields(order: Order, briefing: Briefing): SectionField[] {
 
 /** The current price while pending; later, the price at the approval or request. */
 function priceText({ cost, history }: Briefing): string | undefined {
-  const { atRequest, approved } = costsInHistory(history);
+  const { atRequest, approved } = findHistoricCosts(history);
   const shown = cost ?? approved ?? atRequest;
   return shown && formatCost(shown, atRequest);
 }

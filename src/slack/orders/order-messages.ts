@@ -198,7 +198,7 @@ async function notifyEmergency(
   if (entry === undefined) return new Map();
   const people = new Set([...emergencyRecipients(entry), ...(await context.adminsToNotify())]);
   // The requester reads it in the thread.
-  for (const told of [entry.actor, order.requesterId]) people.delete(told);
+  for (const userId of [entry.actor, order.requesterId]) people.delete(userId);
   const about = { about: `${entry.version}:${entry.kind}`, since: entry.at };
   const message = () => emergencyDirectMessage(order, entry);
   return new Map([[entry.version, await sendOnce(context, planned, people, { ...about, message })]]);

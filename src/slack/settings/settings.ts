@@ -245,10 +245,10 @@ async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
     if (error !== undefined) return { errors: { approvals_required: `${error} ${SETTINGS.apart}` } };
   }
   if (immediate.length > 0) await saveImmediately(call, immediate);
-  const waits =
+  const proposed =
     waiting.length === 0 ? [] : await proposeToAdmins(call, { kind: 'settings', payload: waiting });
   const saved = immediate.length === 0 ? [] : [SETTINGS.saved, ...settingLines(immediate)];
-  return { say: textMessage([...saved, ...waits].join('\n')) };
+  return { say: textMessage([...saved, ...proposed].join('\n')) };
 }
 
 async function saveImmediately(
