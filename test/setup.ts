@@ -1,14 +1,14 @@
-import { watchCuts } from '../src/slack/kit/blocks.ts';
+import { watchTruncation } from '../src/slack/kit/blocks.ts';
 
 /* In every test process. A warning about too many listeners is a leak, or hides one: it ends the run. */
 function failOnLeak(warning: Error): void {
   if (warning.name === 'MaxListenersExceededWarning') throw warning;
 }
 
-export function failOnCut(what: string, found: number, limit: number): void {
+export function failOnTruncation(what: string, found: number, limit: number): void {
   throw new Error(`${found} ${what} were cut to ${limit}: this list needs pages`);
 }
-watchCuts(failOnCut);
+watchTruncation(failOnTruncation);
 
 // A process runs many files, and this one before each of them.
 if (!process.listeners('warning').some(({ name }) => name === failOnLeak.name))

@@ -22,7 +22,7 @@ import {
   retryAtStart,
   slackMode,
   startApp,
-  warnOfMovedKeys,
+  warnAboutMovedKeys,
 } from './start.ts';
 import { startWork } from './work.ts';
 
@@ -87,7 +87,7 @@ async function start(site: Site): Promise<Bot> {
   });
   logMissingFeatures(site, savedSettings);
   shutdown.onClose(checkSettingsLater(site, slack, savedSettings));
-  warnOfMovedKeys(site, connected);
+  warnAboutMovedKeys(site, connected);
   const ports = { port: server.port, metricsPort: metricsServer.port };
   log.info({ ...ports, mode: slackMode(config).kind }, 'ready');
   let stopped: Promise<void> | undefined;

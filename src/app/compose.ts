@@ -97,8 +97,8 @@ export function compose(site: Site, connected: Connected): Contexts {
     notifications: stores.notifications,
     advance: (orderId, lane) => advanceOrder(sending, orderId, lane),
     notify: (subject, isClaimed) => notifySubject(subject, isClaimed),
-    mayRefresh: () => slack.pacer.hasCapacity('chat.update'),
-    failed: metrics.jobFailed,
+    canRefresh: () => slack.pacer.hasCapacity('chat.update'),
+    onFailed: metrics.jobFailed,
     now,
     log,
   });
@@ -128,7 +128,7 @@ export function compose(site: Site, connected: Connected): Contexts {
     timeoutMs: WEBHOOK_TIMEOUT_MS,
     now,
     log,
-    signal: shutdown.stopLookups,
+    signal: shutdown.stopBackgroundWork,
   });
   const links = createLinks({ store: stores.links, publicUrl, relyingParty, now });
   const offboarding = composeOffboarding(site, connected, accounts, orders);
@@ -163,18 +163,18 @@ function composeSending(
     lookUpAtRegistry: names.confirmation,
     lookUpDelegation: names.impacts.checkDelegation,
     stopSending: shutdown.sending,
-    stopLookups: shutdown.stopLookups,
+    stopLookups: shutdown.stopBackgroundWork,
   };
 }
 
 function createObservingLoop({ pace, metrics, log }: Site, names: Names): Loop {
   return createLoop({
     name: 'looking at names',
-    parallel: OBSERVED_AT_ONCE,
+    concurrency: OBSERVED_AT_ONCE,
     periodMs: pace.periodMs,
     claim: names.claimDue,
     work: names.lookUp,
-    failed: () => metrics.jobFailed('names'),
+    onFailed: () => metrics.jobFailed('names'),
     log,
   });
 }
@@ -215,7 +215,7 @@ function composeNames(
     certificateDays: config.certificateDays,
     now,
     log,
-    signal: shutdown.stopLookups,
+    signal: shutdown.stopBackgroundWork,
   });
 }
 
@@ -342,7 +342,7 @@ function composeSlack(
     },
     linkTries: createLinkLimiter(),
     defaultContext: config.service.defaultContext,
-    stopLookups: shutdown.stopLookups,
+    stopDigests: shutdown.stopBackgroundWork,
     now,
     log,
   };

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const DETAIL_MS = 1_000;
 
 /** The reason for each part that isn't ready. */
-export type Missing = Readonly<Record<string, string>>;
+export type PartProblems = Readonly<Record<string, string>>;
 
 export interface Readiness {
-  missing(): Promise<Missing>;
+  missing(): Promise<PartProblems>;
   /** @param check returns why the part isn't ready; undefined if it is */
   watch(part: string, check: () => Promise<string | undefined>): void;
   /** Problems that don't affect readiness. */
-  details(): Promise<Missing>;
+  details(): Promise<PartProblems>;
   /** @param check returns the part's problem; undefined if there is none */
   watchDetail(part: string, check: () => Promise<string | undefined>): void;
 }
@@ -34,7 +34,9 @@ export function createReadiness(parts: readonly string[]): Readiness {
   };
 }
 
-async function runChecks(checks: ReadonlyMap<string, () => Promise<string | undefined>>): Promise<Missing> {
+async function runChecks(
+  checks: ReadonlyMap<string, () => Promise<string | undefined>>,
+): Promise<PartProblems> {
   const found = await Promise.all([...checks].map(async ([part, check]) => [part, await check()] as const));
   return Object.fromEntries(found.flatMap(([part, why]) => (why === undefined ? [] : [[part, why]])));
 }

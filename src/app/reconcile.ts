@@ -17,13 +17,13 @@ import {
 
 export interface LoopOptions {
   readonly name: string;
-  readonly parallel: number;
+  readonly concurrency: number;
   /** Interval between queries for due work, in milliseconds. */
   readonly periodMs: number;
   /** Claims up to `limit` ids that are due and unclaimed. */
   readonly claim: (limit: number) => Promise<readonly string[]>;
   readonly work: (id: string, isClaimed: boolean) => Promise<void>;
-  readonly failed: () => void;
+  readonly onFailed: () => void;
   readonly log: Log;
 }
 
@@ -43,31 +43,31 @@ export interface Loop {
   idle(): Promise<void>;
 }
 
-export function createLoop({ name, parallel, periodMs, claim, work, failed, log }: LoopOptions): Loop {
+export function createLoop({ name, concurrency, periodMs, claim, work, onFailed, log }: LoopOptions): Loop {
   const running = new Map<string, Promise<void>>();
   const waiting = new Map<string, boolean>();
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let isPolling = false;
-  let mayBeMore = false;
+  let hasMore = false;
   let lastPoll: Promise<void> = Promise.resolve();
 
   async function run(id: string, isClaimed: boolean): Promise<void> {
     try {
       await work(id, isClaimed);
     } catch (err) {
-      failed();
+      onFailed();
       log.error({ err, id }, name);
     }
     running.delete(id);
     next();
     // Processes a backlog without waiting for the next interval.
-    if (mayBeMore && !isPolling && running.size + waiting.size <= parallel / 2) await poll();
+    if (hasMore && !isPolling && running.size + waiting.size <= concurrency / 2) await poll();
   }
 
   function next(): void {
     for (const [id, isClaimed] of waiting) {
-      if (running.size >= parallel) return;
+      if (running.size >= concurrency) return;
       if (running.has(id)) continue;
       waiting.delete(id);
       running.set(id, run(id, isClaimed));
@@ -85,14 +85,14 @@ export function createLoop({ name, parallel, periodMs, claim, work, failed, log 
     isPolling = true;
     try {
       // Claims at least one, so that a process that is busy with its own changes also takes other work.
-      const limit = Math.max(1, parallel - running.size - waiting.size);
+      const limit = Math.max(1, concurrency - running.size - waiting.size);
       const ids = await claimDue(limit);
-      mayBeMore = ids.length === limit;
+      hasMore = ids.length === limit;
       for (const id of ids) enqueue(id, true);
     } catch (err) {
-      mayBeMore = false;
-      failed();
-      log.warn({ err }, `${name}: looking for due work`);
+      hasMore = false;
+      onFailed();
+      log.warn({ err }, `${name}: claiming due work failed`);
     }
     isPolling = false;
   }
@@ -129,12 +129,12 @@ export interface ReconcilerDeps {
   readonly advance: (orderId: string, lane: DueLane) => Promise<void>;
   readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;
   /** Whether Slack accepts background updates. */
-  readonly mayRefresh: () => boolean;
+  readonly canRefresh: () => boolean;
   /** How long a claim lasts if it isn't renewed, in milliseconds. */
   readonly leaseMs: number;
   readonly notificationLeaseMs: number;
   readonly periodMs: number;
-  readonly failed: (loop: string) => void;
+  readonly onFailed: (loop: string) => void;
   readonly now: () => Date;
   readonly log: Log;
 }
@@ -145,7 +145,7 @@ export interface Reconciler {
   start(): void;
   /** Advances an order that this process has changed. Due work starts immediately. */
   advance(order: Order): void;
-  /** Delivers due notifications. Also called after this process has changed their subject. */
+  /** Delivers due notifications. Also called after this process has changed the order or name that they're about. */
   notifyDue(): Promise<void>;
   /** Checks public records for all orders that wait for them, even if they aren't due. */
   checkRecords(): Promise<void>;
@@ -156,7 +156,7 @@ export interface Reconciler {
 }
 
 /** How many orders and subjects one process works on in parallel. */
-const PARALLEL = { deadlines: 4, execution: 48, observation: 4, notifications: 8, refreshes: 4 } as const;
+const CONCURRENCY = { deadlines: 4, execution: 48, observation: 4, notifications: 8, refreshes: 4 } as const;
 /** Checking an order with many names takes a long time. A repeated check is harmless. */
 const OBSERVATION_LEASE_MS = 10 * MINUTE_MS;
 /** Timers may fire a little early. */
@@ -171,24 +171,24 @@ const LOOK_AHEAD_MS = 61 * MINUTE_MS;
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const { store, now, log, periodMs, notificationLeaseMs } = deps;
   const lanes = createLanes(deps);
-  const notificationLoop = (name: 'notifications' | 'refreshes', isBackground: boolean) =>
+  const createNotificationLoop = (name: 'notifications' | 'refreshes', isBackground: boolean) =>
     createLoop({
       name,
-      parallel: PARALLEL[name],
+      concurrency: CONCURRENCY[name],
       periodMs,
       claim: async (limit) =>
         // Messages that Slack refuses for now stay due.
-        isBackground && !deps.mayRefresh()
+        isBackground && !deps.canRefresh()
           ? []
           : (await deps.notifications.claimDue(now(), notificationLeaseMs, limit, isBackground)).map(
               formatSubjectKey,
             ),
       work: (key, isClaimed) => deps.notify(parseSubjectKey(key), isClaimed),
-      failed: () => deps.failed(name),
+      onFailed: () => deps.onFailed(name),
       log,
     });
-  const notifications = notificationLoop('notifications', false);
-  const refreshes = notificationLoop('refreshes', true);
+  const notifications = createNotificationLoop('notifications', false);
+  const refreshes = createNotificationLoop('refreshes', true);
   const notifyDue = async () => void (await Promise.all([notifications.poll(), refreshes.poll()]));
   const loops = [...Object.values(lanes), notifications, refreshes];
   const checkRecords = () => {
@@ -199,7 +199,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   };
 
   let isStarted = false;
-  const notifyOnTime = createOrderTimers(now, (id) =>
+  const scheduleNotification = createOrderTimers(now, (id) =>
     notifications.add(formatSubjectKey({ kind: 'order', id })),
   );
 
@@ -213,7 +213,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       if (!isStarted) return;
       const at = now();
       const isDue = (moment: Date | undefined) => moment !== undefined && moment <= at;
-      notifyOnTime(order.id, computeNotificationTime(order, at));
+      scheduleNotification(order.id, computeNotificationTime(order, at));
       // The order's worker will continue it.
       if (order.claim !== undefined || !isDue(computeDueTime(order, at))) return;
       for (const lane of ['deadlines', 'execution', 'observation'] as const)
@@ -241,102 +241,102 @@ function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
     try {
       await deps.advance(orderId, lane);
     } catch (err) {
-      deps.failed(`orders_${lane}`);
+      deps.onFailed(`orders_${lane}`);
       log.error({ err, orderId }, 'advancing order failed, rescheduled');
       await store.postpone(orderId);
     }
   };
-  const laneLoop = (lane: DueLane, lease: number) =>
+  const createLaneLoop = (lane: DueLane, lease: number) =>
     createLoop({
       name: `orders, ${lane}`,
-      parallel: PARALLEL[lane],
+      concurrency: CONCURRENCY[lane],
       periodMs,
       claim: (limit) => store.claimDue(lane, now(), lease, limit),
       work: (orderId) => advance(orderId, lane),
-      failed: () => deps.failed(`orders_${lane}`),
+      onFailed: () => deps.onFailed(`orders_${lane}`),
       log,
     });
   return {
-    deadlines: laneLoop('deadlines', leaseMs),
-    execution: laneLoop('execution', leaseMs),
-    observation: laneLoop('observation', OBSERVATION_LEASE_MS),
+    deadlines: createLaneLoop('deadlines', leaseMs),
+    execution: createLaneLoop('execution', leaseMs),
+    observation: createLaneLoop('observation', OBSERVATION_LEASE_MS),
   };
 }
 
 /** Calls `notify` when an order is due: immediately, or with a timer. A later call replaces the timer. */
 function createOrderTimers(now: () => Date, notify: (orderId: string) => void) {
-  const soon = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
+  const timers = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
   return (id: string, due: Date | undefined) => {
-    const known = soon.get(id);
+    const known = timers.get(id);
     if (due !== undefined && known !== undefined && known.due <= due) return;
     clearTimeout(known?.timer);
-    soon.delete(id);
+    timers.delete(id);
     if (due === undefined) return;
-    const end = () => {
-      soon.delete(id);
+    const fire = () => {
+      timers.delete(id);
       notify(id);
     };
     const inMs = due.getTime() - now().getTime();
-    if (inMs <= 0) end();
-    else soon.set(id, { due, timer: setTimeout(end, inMs + TIMER_LEEWAY_MS).unref() });
+    if (inMs <= 0) fire();
+    else timers.set(id, { due, timer: setTimeout(fire, inMs + TIMER_LEEWAY_MS).unref() });
   };
 }
 
-/** Work that runs repeatedly and finds out by itself what is due. */
-export interface Repeated {
+/** A task that runs at an interval. */
+export interface PeriodicTask {
   /** Runs the work now. If it is already running, runs it once more afterwards. Never throws. */
-  now(): Promise<void>;
+  runNow(): Promise<void>;
   stop(): void;
   /** Resolves when the work isn't running. */
   idle(): Promise<void>;
 }
 
 /** Runs work immediately, then periodically, never concurrently. */
-export function repeat({
+export function startPeriodicTask({
   name,
   everyMs,
   work,
-  ended,
+  onEnded,
   log,
 }: {
   readonly name: string;
   readonly everyMs: number;
   readonly work: () => Promise<unknown>;
   /** Called with the outcome of each run. */
-  readonly ended: (outcome: 'succeeded' | 'failed') => void;
+  readonly onEnded: (outcome: 'succeeded' | 'failed') => void;
   readonly log: Log;
-}): Repeated {
-  let turn: Promise<void> | undefined;
-  let isWanted = false;
+}): PeriodicTask {
+  let currentRun: Promise<void> | undefined;
+  let isRequested = false;
   let isStopped = false;
-  const takeTurn = async () => {
-    while (isWanted && !isStopped) {
-      isWanted = false;
+  const runWhileRequested = async () => {
+    while (isRequested && !isStopped) {
+      isRequested = false;
       try {
         await work();
-        ended('succeeded');
+        onEnded('succeeded');
       } catch (err) {
-        ended('failed');
+        onEnded('failed');
         log.error({ err }, name);
       }
     }
-    turn = undefined;
+    currentRun = undefined;
   };
-  const now = () => {
-    isWanted = true;
-    turn ??= takeTurn();
-    return turn;
+  const runNow = () => {
+    isRequested = true;
+    currentRun ??= runWhileRequested();
+    return currentRun;
   };
-  void now();
+  void runNow();
   const timer = setInterval(() => {
-    if (turn === undefined) void now();
+    if (currentRun === undefined) void runNow();
   }, everyMs);
   return {
-    now,
+    runNow,
     stop() {
       isStopped = true;
       clearInterval(timer);
     },
-    idle: async () => turn,
+    idle: async () => currentRun,
   };
 }

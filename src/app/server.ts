@@ -10,7 +10,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Log } from '../lib/log.ts';
-import type { Missing } from './readiness.ts';
+import type { PartProblems } from './readiness.ts';
 
 export interface ListenOptions {
   /** 0 picks any free port. */
@@ -26,9 +26,9 @@ export interface ServedMetrics {
 }
 
 export interface ServerOptions extends ListenOptions {
-  readonly missing: () => Promise<Missing>;
+  readonly missing: () => Promise<PartProblems>;
   /** Problems that don't affect readiness. */
-  readonly details: () => Promise<Missing>;
+  readonly details: () => Promise<PartProblems>;
   /** Undefined if the metrics have their own port. */
   readonly metrics: ServedMetrics | undefined;
 }
@@ -45,13 +45,13 @@ export interface Routes {
   readonly page: (path: string, request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 }
 
-export interface MetricsServer {
+export interface ListeningServer {
   readonly port: number;
   /** Stops accepting connections and closes idle ones. */
   close(): Promise<void>;
 }
 
-export interface HttpServer extends MetricsServer {
+export interface HttpServer extends ListeningServer {
   /** Starts serving these routes. Until then, Slack gets "not ready", and there is no calendar. */
   serve(routes: Routes): void;
 }
@@ -89,31 +89,31 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
 } as const;
 
-type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** Serves `/slack/events`, `/healthz`, `/readyz`, `/metrics`, `/calendar/<token>.ics`, and the signing pages. */
 export async function startServer(options: ServerOptions): Promise<HttpServer> {
-  let served: Routes | undefined;
-  const server = await listen(options, (request, response) => route(options, served, request, response));
+  let routes: Routes | undefined;
+  const server = await listen(options, (request, response) => route(options, routes, request, response));
   return {
     ...server,
-    serve(routes) {
-      served = routes;
+    serve(newRoutes) {
+      routes = newRoutes;
     },
   };
 }
 
 export function startMetricsServer(
   options: ListenOptions & { readonly metrics: ServedMetrics },
-): Promise<MetricsServer> {
+): Promise<ListeningServer> {
   return listen(options, async (request, response) =>
     readPath(request) === '/metrics' && isRead(request)
-      ? answerMetrics(options.metrics, response)
-      : answer(response, 404, { error: 'not found' }),
+      ? sendMetrics(options.metrics, response)
+      : sendJson(response, 404, { error: 'not found' }),
   );
 }
 
-async function listen({ port, host, log }: ListenOptions, handle: Handle): Promise<MetricsServer> {
+async function listen({ port, host, log }: ListenOptions, handle: RequestHandler): Promise<ListeningServer> {
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
@@ -129,7 +129,7 @@ async function listen({ port, host, log }: ListenOptions, handle: Handle): Promi
         if (!request.complete) return;
         // Only the first part of the path is logged, because the rest may be a token.
         log.error({ err, path: request.url?.split(/(?<=.)[/?]/)[0] }, 'answering an HTTP request failed');
-        if (!response.headersSent) answer(response, 500, { error: 'internal error' });
+        if (!response.headersSent) sendJson(response, 500, { error: 'internal error' });
       });
     },
   );
@@ -200,34 +200,34 @@ async function route(
   response: ServerResponse,
 ): Promise<void> {
   const path = readPath(request);
-  const reads = isRead(request);
-  if (path === '/slack/events') return takeFromSlack(routes, request, response);
-  if (path === '/healthz' && reads) return answer(response, 200, { status: 'alive' });
-  if (path === '/readyz' && reads) {
+  const isReadRequest = isRead(request);
+  if (path === '/slack/events') return handleSlackRequest(routes, request, response);
+  if (path === '/healthz' && isReadRequest) return sendJson(response, 200, { status: 'alive' });
+  if (path === '/readyz' && isReadRequest) {
     const [missing, details] = await Promise.all([options.missing(), options.details()]);
     const ready = Object.keys(missing).length === 0;
     const more = Object.keys(details).length === 0 ? {} : { details };
-    return answer(
+    return sendJson(
       response,
       ready ? 200 : 503,
       ready ? { status: 'ready', ...more } : { status: 'not ready', missing, ...more },
     );
   }
-  if (path === '/metrics' && reads && options.metrics !== undefined) {
-    return answerMetrics(options.metrics, response);
+  if (path === '/metrics' && isReadRequest && options.metrics !== undefined) {
+    return sendMetrics(options.metrics, response);
   }
   const token = CALENDAR_PATH.exec(path ?? '')?.[1];
-  const feed = token !== undefined && reads ? await routes?.calendar(token) : undefined;
+  const feed = token !== undefined && isReadRequest ? await routes?.calendar(token) : undefined;
   if (feed !== undefined) {
     response.writeHead(200, { 'content-type': 'text/calendar; charset=utf-8' });
     if (request.method === 'HEAD') return void response.end();
     return pipeline(Readable.from(feed), response);
   }
   if (path !== undefined && (await routes?.page(path, request, response)) === true) return;
-  answer(response, 404, { error: 'not found' });
+  sendJson(response, 404, { error: 'not found' });
 }
 
-async function answerMetrics(metrics: ServedMetrics, response: ServerResponse): Promise<void> {
+async function sendMetrics(metrics: ServedMetrics, response: ServerResponse): Promise<void> {
   const text = await metrics.text();
   response.writeHead(200, { 'content-type': metrics.contentType });
   response.end(text);
@@ -261,7 +261,7 @@ async function isSslCheck(request: IncomingMessage): Promise<boolean> {
 }
 
 /** Bolt assumes that every body is an object. Any other body would cause an unhandled rejection and end the process. */
-function isDelivery(mediaType: string, body: string): boolean {
+function isSlackPayload(mediaType: string, body: string): boolean {
   const payload =
     mediaType === 'application/x-www-form-urlencoded' ? new URLSearchParams(body).get('payload') : body;
   if (payload === null) return true;
@@ -274,7 +274,7 @@ function isDelivery(mediaType: string, body: string): boolean {
 }
 
 /** The signature is checked before the body is decoded. */
-async function takeFromSlack(
+async function handleSlackRequest(
   routes: Routes | undefined,
   request: IncomingMessage,
   response: ServerResponse,
@@ -285,29 +285,29 @@ async function takeFromSlack(
     return;
   }
   const slack = routes?.slack();
-  if (routes === undefined || slack === undefined) return answer(response, 503, { error: 'not ready' });
-  if (request.method !== 'POST') return answer(response, 405, { error: 'POST only' });
+  if (routes === undefined || slack === undefined) return sendJson(response, 503, { error: 'not ready' });
+  if (request.method !== 'POST') return sendJson(response, 405, { error: 'POST only' });
   if (request.headers['x-slack-signature'] === undefined)
-    return answer(response, 401, { error: 'not signed' });
+    return sendJson(response, 401, { error: 'not signed' });
   const body = await readBody(request);
   if (body === undefined) {
     response.setHeader('connection', 'close');
-    return answer(response, 413, { error: 'too large' });
+    return sendJson(response, 413, { error: 'too large' });
   }
   if (!routes.isSigned(request.headers, body))
-    return answer(response, 401, { error: 'not signed by Slack, or not of this moment' });
+    return sendJson(response, 401, { error: 'invalid Slack signature, or the request is too old' });
   // Bolt doesn't recognize media types with parameters.
-  const [given = ''] = (request.headers['content-type'] ?? '').split(';');
-  const mediaType = given.trim().toLowerCase();
+  const [rawType = ''] = (request.headers['content-type'] ?? '').split(';');
+  const mediaType = rawType.trim().toLowerCase();
   request.headers['content-type'] = mediaType;
-  if (!isDelivery(mediaType, body.toString('utf8')))
-    return answer(response, 400, { error: 'not a delivery of Slack' });
+  if (!isSlackPayload(mediaType, body.toString('utf8')))
+    return sendJson(response, 400, { error: 'not a Slack payload' });
   // The body has been read, so Bolt uses `rawBody` and checks the signature again.
   Object.assign(request, { rawBody: body });
   slack(request, response);
 }
 
-function answer(response: ServerResponse, status: number, body: object): void {
+function sendJson(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify(body));
 }

@@ -11,7 +11,7 @@ export interface Shutdown {
   /** Aborts requests to the service. */
   readonly sending: AbortSignal;
   /** Aborts lookups and digests, which can be resumed later. */
-  readonly stopLookups: AbortSignal;
+  readonly stopBackgroundWork: AbortSignal;
   /** Registers a part to close at the end. The last one added is closed first. */
   onClose(close: () => Promise<void> | void): void;
   /** Closes the parts of a bot that failed to start. */
@@ -43,7 +43,7 @@ export function createShutdown(log: Log): Shutdown {
   };
   return {
     sending: stopSending.signal,
-    stopLookups: lookupsAbort.signal,
+    stopBackgroundWork: lookupsAbort.signal,
     onClose: (close) => void closers.push(close),
     closeAll,
     async stop({ heartbeat, work, app }) {

@@ -16,7 +16,7 @@ import type { Metrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
 import type { Loop, Reconciler } from './reconcile.ts';
 import type { Pace, Seams } from './seams.ts';
-import type { HttpServer, MetricsServer } from './server.ts';
+import type { HttpServer, ListeningServer } from './server.ts';
 import type { Shutdown } from './shutdown.ts';
 
 /** Shared by all steps of the composition. */
@@ -60,7 +60,7 @@ export interface TeamDefaults {
 
 export interface Connected {
   readonly server: HttpServer;
-  readonly metricsServer: MetricsServer;
+  readonly metricsServer: ListeningServer;
   readonly publicUrl: string;
   /** Undefined if passkeys don't work at `publicUrl`. */
   readonly relyingParty: RelyingParty | undefined;

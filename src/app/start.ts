@@ -36,10 +36,10 @@ import { MigrationError, migrate } from '../store/migrate.ts';
 import { openProbe } from '../store/probe.ts';
 import { createInstallationStores, createStores, type Stores } from '../store/stores.ts';
 import type { Condition } from './metrics.ts';
-import { type HttpServer, type MetricsServer, startMetricsServer, startServer } from './server.ts';
+import { type HttpServer, type ListeningServer, startMetricsServer, startServer } from './server.ts';
 import type { Connected, Identity, Site, Slack, TeamDefaults } from './site.ts';
 
-/** The parts that startup waits for, and the message for the operator if one is missing. */
+/* Connects to the database and Slack, and tells the operator what is wrong if that fails. */
 
 /** The bot can't start. The message is for the operator. */
 export class StartError extends Error {
@@ -60,14 +60,14 @@ async function findDatabase(
   if (config.databaseUrl !== undefined) return config.databaseUrl.reveal();
   const postgres = await startEmbeddedPostgres({
     dataDir: config.dataDir,
-    log: (sentence) => log.info(sentence),
+    log: (message) => log.info(message),
   });
   onClose(() => postgres.stop());
   return postgres.url;
 }
 
 async function migrateDatabase(url: string, log: Log): Promise<void> {
-  const { applied } = await migrate({ url, log: (sentence) => log.info(sentence) });
+  const { applied } = await migrate({ url, log: (message) => log.info(message) });
   if (applied.length > 0) log.info({ applied }, 'migrated the database to this release’s schema');
 }
 
@@ -110,11 +110,11 @@ export async function retryAtStart<T>(
           { cause: error },
         );
       }
-      const away =
+      const isUnreachable =
         error instanceof SlackApiError ||
         error instanceof StoreError ||
         (error instanceof MigrationError && error.problem === 'unreachable');
-      if (!away) throw error;
+      if (!isUnreachable) throw error;
       if (Date.now() > deadline)
         throw new StartError(
           `Starting: ${what} did not answer for ${MAX_START_WAIT_MS / 1_000} seconds. See the log for details; start again when it answers.`,
@@ -130,7 +130,7 @@ export async function retryAtStart<T>(
 }
 
 /** @throws {StartError} always */
-function refusePort(variable: string, port: number, cause: unknown): never {
+function throwPortError(variable: string, port: number, cause: unknown): never {
   throw new StartError(
     `The HTTP server can’t listen on ${variable} ${port}: ${cause instanceof Error ? cause.message : String(cause)}. Choose another ${variable}.`,
     { cause },
@@ -141,12 +141,12 @@ function refusePort(variable: string, port: number, cause: unknown): never {
 async function startServers({ config, log, seams, metrics, readiness, shutdown }: Site) {
   const { metricsPort } = config;
   const listen = { log, ...(seams.host === undefined ? {} : { host: seams.host }) };
-  const open = async <Opened extends MetricsServer>(
+  const open = async <Opened extends ListeningServer>(
     variable: string,
     port: number,
-    opening: Promise<Opened>,
+    starting: Promise<Opened>,
   ): Promise<Opened> => {
-    const server = await opening.catch((cause: unknown) => refusePort(variable, port, cause));
+    const server = await starting.catch((cause: unknown) => throwPortError(variable, port, cause));
     shutdown.onClose(() => server.close());
     return server;
   };
@@ -162,8 +162,8 @@ async function startServers({ config, log, seams, metrics, readiness, shutdown }
     }),
   );
   if (metricsPort === undefined) return { server, metricsServer: server };
-  const opening = startMetricsServer({ ...listen, port: metricsPort, metrics });
-  return { server, metricsServer: await open('METRICS_PORT', metricsPort, opening) };
+  const starting = startMetricsServer({ ...listen, port: metricsPort, metrics });
+  return { server, metricsServer: await open('METRICS_PORT', metricsPort, starting) };
 }
 
 /** Starts the embedded database, if used, and migrates the schema. */
@@ -177,7 +177,7 @@ async function connectDatabase(site: Site) {
   shutdown.onClose(() => probe.close());
   metrics.watchOrders(() => probe.figures(now()));
   metrics.watchCondition(() => probe.condition(now()));
-  metrics.watchCondition(() => conditionOfDisks(config));
+  metrics.watchCondition(() => readDiskCondition(config));
   readiness.watch('database', async () => ((await probe.ping()) ? undefined : 'does not answer'));
   readiness.watchDetail('ledger', async () => {
     const seconds = await probe.unsealedSeconds().catch(() => 0);
@@ -185,10 +185,10 @@ async function connectDatabase(site: Site) {
       ? `events have been waiting for a seal for ${Math.round(seconds)} s`
       : undefined;
   });
-  return { database, databaseUrl: url, takeBackup: backupsOfDay(site, url) };
+  return { database, databaseUrl: url, takeBackup: createDailyBackup(site, url) };
 }
 
-async function conditionOfDisks({ databaseUrl, dataDir, backupDir }: Config): Promise<Condition> {
+async function readDiskCondition({ databaseUrl, dataDir, backupDir }: Config): Promise<Condition> {
   const lastBackup = backupDir === undefined ? undefined : await lastBackupAt(backupDir);
   return {
     databaseDiskFreeBytes: databaseUrl === undefined ? await freeBytes(dataDir) : undefined,
@@ -197,7 +197,10 @@ async function conditionOfDisks({ databaseUrl, dataDir, backupDir }: Config): Pr
   };
 }
 
-function backupsOfDay({ config: { backupDir: folder }, now, log }: Site, url: string): () => Promise<void> {
+function createDailyBackup(
+  { config: { backupDir: folder }, now, log }: Site,
+  url: string,
+): () => Promise<void> {
   if (folder === undefined) return async () => undefined;
   const backups = { folder, take: (path: string) => takeBackup(url, path) };
   return async () => {
@@ -213,9 +216,9 @@ async function openKey(
   vault: Vault,
   teamId: string,
 ): Promise<LedgerKey | undefined> {
-  const parts = { store: createLedgerKeyStore(database, teamId), vault, teamId };
+  const deps = { store: createLedgerKeyStore(database, teamId), vault, teamId };
   const key = await retryAtStart('the database', log, signal, () =>
-    openLedgerKey(config.ledgerKey, parts),
+    openLedgerKey(config.ledgerKey, deps),
   ).catch((err: unknown) => {
     if (!(err instanceof VaultError)) throw err;
     log.error({ err }, 'nothing is sealed: the ledger’s key can’t be decrypted');
@@ -258,27 +261,27 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
   await retryAtStart('the database', log, signal, () => opened.installation.serve(bot.teamId));
   const ledgerKey = await openKey(site, database, vault, bot.teamId);
   const teamDefaults = createTeamDefaults(config.team, () => directory.workspaceAdmins());
-  const texts = (saved: Readonly<Record<string, unknown>>) =>
+  const formatSaved = (saved: Readonly<Record<string, unknown>>) =>
     formatSettings(applySavedSettings(teamDefaults.current(), saved));
-  const ofTeam = createStores(database, opened, {
-    ...{ teamId: bot.teamId, settingTexts: texts, canSign },
+  const teamStores = createStores(database, opened, {
+    ...{ teamId: bot.teamId, settingTexts: formatSaved, canSign },
     witness: ledgerKey,
   });
   const { wrapOrderStore = (store) => store, wrapNotificationStore = (store) => store } = seams;
   const stores: Stores = {
-    ...ofTeam,
-    orders: wrapOrderStore(ofTeam.orders),
-    notifications: wrapNotificationStore(ofTeam.notifications),
+    ...teamStores,
+    orders: wrapOrderStore(teamStores.orders),
+    notifications: wrapNotificationStore(teamStores.notifications),
   };
   const orgId = config.allowOrgMembers ? bot.orgId : undefined;
   if (config.allowOrgMembers && orgId === undefined)
     log.warn(
       'ALLOW_ORG_MEMBERS has no effect: this workspace is not part of an Enterprise Grid organization',
     );
-  const noting = { notifications: stores.notifications, now, log };
+  const groupRecorder = { notifications: stores.notifications, now, log };
   const directory: SlackDirectory = createDirectory(web, bot.teamId, {
     orgId,
-    onUnreadableGroup: (groupId, problem) => recordUnreadableGroup(noting, groupId, problem),
+    onUnreadableGroup: (groupId, problem) => recordUnreadableGroup(groupRecorder, groupId, problem),
   });
   await teamDefaults
     .refresh()
@@ -394,21 +397,21 @@ export function logMissingFeatures({ config, log }: Site, settings: SlackContext
 }
 
 /** Keys are bound to the host in `PUBLIC_URL`. If it changes, they no longer work, and everyone must add new ones. */
-export function warnOfMovedKeys({ log }: Site, { stores, relyingParty }: Connected): void {
+export function warnAboutMovedKeys({ log }: Site, { stores, relyingParty }: Connected): void {
   const host = relyingParty?.id;
   stores.keys.readRows().then(
     ({ log: known }) => {
       const moved = listActiveKeys(known.keys).filter((key) => key.host !== host);
       if (moved.length === 0) return;
-      const named = moved.map(({ owner, label, fingerprint, host: of }) => ({
+      const listed = moved.map(({ owner, label, fingerprint, host: keyHost }) => ({
         owner,
         label,
         fingerprint,
-        host: of,
+        host: keyHost,
       }));
       log.warn(
-        { keys: named, host },
-        'these passkeys belong to another host than PUBLIC_URL: add them again',
+        { keys: listed, host },
+        'these passkeys belong to a different host than PUBLIC_URL: add them again',
       );
     },
     (err: unknown) => log.warn({ err }, 'checking which passkeys belong to PUBLIC_URL failed'),

@@ -6,7 +6,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import { runMandates } from '../mandates/run.ts';
 import { createDepartureCheck } from '../orders/offboarding.ts';
 import { openMoneyReport } from '../slack/money/money-report.ts';
-import { createLoop, repeat } from './reconcile.ts';
+import { createLoop, startPeriodicTask } from './reconcile.ts';
 import type { Connected, Contexts, Site } from './site.ts';
 
 /** Runs due work. Due times are stored in rows that all replicas share. */
@@ -40,11 +40,11 @@ function createWebhookLoops({ pace, metrics, log }: Site, { slack }: Contexts) {
   return slack.webhooks.endpoints.map(({ host, claimDue, deliver }) =>
     createLoop({
       name: `webhooks to ${host}`,
-      parallel: WEBHOOKS_AT_ONCE,
+      concurrency: WEBHOOKS_AT_ONCE,
       periodMs: pace.periodMs,
       claim: claimDue,
       work: deliver,
-      failed: () => metrics.jobFailed('webhooks'),
+      onFailed: () => metrics.jobFailed('webhooks'),
       log,
     }),
   );
@@ -60,7 +60,11 @@ function listJobs(site: Site, connected: Connected, contexts: Contexts): readonl
   const { savedSettings: settings, reminders, names, webhooks, ledger } = deps;
   const { purgeMs, periodMs, spacingMs } = pace;
   const pause = spacingMs === undefined ? {} : { pauseMs: spacingMs };
-  const checkDepartures = createDepartureCheck({ ...offboarding, signal: shutdown.stopLookups, ...pause });
+  const checkDepartures = createDepartureCheck({
+    ...offboarding,
+    signal: shutdown.stopBackgroundWork,
+    ...pause,
+  });
   const watchCharter = createCharterWatch({
     ...{ signing: deps.orders.signing, keys: stores.keys, now, log },
     onChange: () => {
@@ -142,11 +146,11 @@ export function startWork(site: Site, connected: Connected, contexts: Contexts):
   for (const loop of webhooks) loop.start();
   const jobs = table.map((job) => {
     const { name, everyMs, run } = job;
-    const ended = (outcome: 'succeeded' | 'failed') => health.ended(name, outcome);
-    return { job, running: repeat({ name: `job ${name}`, everyMs, work: run, ended, log }) };
+    const onEnded = (outcome: 'succeeded' | 'failed') => health.ended(name, outcome);
+    return { job, running: startPeriodicTask({ name: `job ${name}`, everyMs, work: run, onEnded, log }) };
   });
   const runJobs = (whenBehind: Job['whenBehind']) =>
-    Promise.all(jobs.flatMap(({ job, running }) => (job.whenBehind === whenBehind ? running.now() : [])));
+    Promise.all(jobs.flatMap(({ job, running }) => (job.whenBehind === whenBehind ? running.runNow() : [])));
   const loops = [reconciler, observing, ...webhooks];
   const atMost = (work: Promise<unknown>) =>
     Promise.race([work, sleep(CATCH_UP_MS, undefined, { ref: false })]);

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../lib/duration.ts';
-import type { EndingCertificate } from '../names/ports.ts';
+import type { ExpiringCertificate } from '../names/ports.ts';
 
 /**
  * Certificates to warn about in a digest. A threshold is reported once, in the digest after it is passed. For a
@@ -8,10 +8,10 @@ import type { EndingCertificate } from '../names/ports.ts';
  * @param from the previous digest
  */
 export function dueCertificates(
-  certificates: readonly EndingCertificate[],
+  certificates: readonly ExpiringCertificate[],
   days: readonly number[],
   { from, to }: { readonly from: Date; readonly to: Date },
-): readonly EndingCertificate[] {
+): readonly ExpiringCertificate[] {
   return certificates.filter(({ endsAt, seenAt }) => {
     const passed = days.map((each) => endsAt.getTime() - each * DAY_MS).filter((at) => at <= to.getTime());
     return passed.length > 0 && (Math.max(...passed) > from.getTime() || seenAt > from) && seenAt <= to;

@@ -92,7 +92,7 @@ export interface LedgerStore {
   /** Logs differences and notifies people, unless they are the same as last time. */
   recordDifferences(differences: readonly LedgerDifference[], at: Date): Promise<void>;
   /** Logs that a backup was restored, and notifies people. @returns the backup's newest seal */
-  recordRestored(takenAt: Date, at: Date): Promise<Seal | undefined>;
+  recordRestore(takenAt: Date, at: Date): Promise<Seal | undefined>;
   /** Logs that events have waited too long for a seal, and notifies people. Does so once until they are sealed. */
   recordStalled(at: Date): Promise<void>;
 }

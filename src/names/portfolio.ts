@@ -184,7 +184,7 @@ export function listEditedNames(
 }
 
 /** Changes that weaken the protection of names. They wait for confirmation. */
-export interface FactsChange {
+export interface ProposedNameChanges {
   readonly names: readonly ChangedName[];
 }
 

@@ -72,11 +72,11 @@ export interface NameRecordStore {
   /** Makes the name due immediately. */
   requestLookup(name: string, now: Date): Promise<void>;
   /** Delegation findings that began between two times, by name. */
-  listNewlyFaulty(from: Date, to: Date): Promise<readonly FaultyName[]>;
+  listNewFaults(from: Date, to: Date): Promise<readonly FaultyName[]>;
   /** Names that a registry started to answer with 404, although its zone delegates them. */
   listNewlyUnrecorded(from: Date, to: Date): Promise<readonly UnrecordedNames[]>;
   /** Certificates that expire soon, soonest first. */
-  listEndingCertificates(now: Date): Promise<readonly EndingCertificate[]>;
+  listExpiringCertificates(now: Date): Promise<readonly ExpiringCertificate[]>;
   /** Renewals at the same registrar that no order explains. */
   listRenewedElsewhere(from: Date, to: Date): Promise<readonly RenewedName[]>;
   listGuarded(): Promise<readonly GuardedName[]>;
@@ -102,7 +102,7 @@ export interface FaultyName {
   readonly faults: readonly FindingCode[];
 }
 
-export interface EndingCertificate {
+export interface ExpiringCertificate {
   /** The name or its `www` host. */
   readonly host: string;
   readonly endsAt: Date;

@@ -6,7 +6,7 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import { toSubject } from '../policy/subject.ts';
 import type { NamesContext } from './context.ts';
-import type { FactsChange, NameLimit } from './portfolio.ts';
+import type { NameLimit, ProposedNameChanges } from './portfolio.ts';
 import {
   type ChangedName,
   type DetailsChange,
@@ -88,7 +88,7 @@ interface ChangeRequest {
 
 async function propose(
   { names: { proposals, now }, loadSettings }: ProtectionContext,
-  names: FactsChange['names'],
+  names: ProposedNameChanges['names'],
   { by: proposer, origin }: ChangeRequest,
 ): Promise<ProposalOf<'facts'>> {
   const proposedAt = now();

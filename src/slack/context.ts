@@ -93,7 +93,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   /** The context that the link form starts with. */
   readonly defaultContext: number;
   /** Aborts work at shutdown. The next start resumes it. */
-  readonly stopLookups: AbortSignal;
+  readonly stopDigests: AbortSignal;
   readonly now: () => Date;
   readonly log: Log;
 }

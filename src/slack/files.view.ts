@@ -10,8 +10,15 @@ export const FILE_DELETED = 'The file was deleted from Slack. Attach it again, o
 export const FILE_UNREADABLE =
   'I can’t read the file right now. Try again in a minute, or paste the text instead.';
 
-/** @param what its first letter is a capital, because it starts a sentence elsewhere */
-export const fileSentText = (what: string) => `I sent you ${uncapitalized(what)} as a direct message.`;
+export interface FileDescription {
+  /** For example “The plan with 46 changes”. Starts with a capital, because it starts a sentence elsewhere. */
+  readonly description: string;
+  /** Default: “I sent you … as a direct message.” */
+  readonly reply?: string;
+}
+
+export const fileSentText = (description: string) =>
+  `I sent you ${uncapitalized(description)} as a direct message.`;
 
 /** @param error Slack's error */
 export const fileNotSentText = ({ cause, remedy }: { readonly cause: string; readonly remedy: string }) =>

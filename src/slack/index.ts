@@ -18,9 +18,9 @@ import { budgets } from './money/budgets.ts';
 import { prices } from './money/prices.ts';
 import { spend } from './money/spend.ts';
 import { assignOwners } from './names/assign-owners.ts';
-import { factChanges } from './names/fact-changes.ts';
 import { incidents } from './names/incidents.ts';
 import { name } from './names/name.ts';
+import { nameChanges } from './names/name-changes.ts';
 import { nameEdit } from './names/name-edit.ts';
 import { names } from './names/names.ts';
 import { namesImport } from './names/names-import.ts';
@@ -69,7 +69,7 @@ type LooseRows = { readonly [Part in keyof Feature]?: Needs | Readonly<Record<st
 
 function addNeeds<const Declared extends Feature>(feature: Declared, rows: Rows<Declared>): Topic;
 function addNeeds({ commands = [], forms = [], actions = [] }: Feature, rows: LooseRows): Topic {
-  const needsOf = (part: keyof Feature, name: string): Needs => {
+  const getNeeds = (part: keyof Feature, name: string): Needs => {
     const row = rows[part];
     const needs = typeof row === 'object' ? row[name] : row;
     if (needs === undefined) throw new Error(`no precondition is declared for ${name}`);
@@ -78,10 +78,10 @@ function addNeeds({ commands = [], forms = [], actions = [] }: Feature, rows: Lo
   return {
     commands: commands.map((command) => {
       const [name = ''] = command.usage.split(' ');
-      return { ...command, name, needs: needsOf('commands', name) };
+      return { ...command, name, needs: getNeeds('commands', name) };
     }),
-    forms: forms.map((each) => ({ ...each, needs: needsOf('forms', each.form.name) })),
-    actions: actions.map((each) => ({ ...each, needs: needsOf('actions', each.id) })),
+    forms: forms.map((each) => ({ ...each, needs: getNeeds('forms', each.form.name) })),
+    actions: actions.map((each) => ({ ...each, needs: getNeeds('actions', each.id) })),
   };
 }
 
@@ -139,7 +139,7 @@ const TOPICS: readonly Topic[] = [
   }),
   addNeeds(assignOwners, { forms: { owners: 'member' }, actions: { owners_assign: 'member' } }),
   addNeeds(nameEdit, { forms: { name_edit: 'member' }, actions: { name_edit: 'member' } }),
-  addNeeds(factChanges, {
+  addNeeds(nameChanges, {
     actions: { facts_confirm: 'member', facts_dismiss: 'member', facts_look: 'member' },
   }),
   addNeeds(names, {

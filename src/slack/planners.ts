@@ -1,9 +1,9 @@
 import type { Subject } from '../outbox/notifications.ts';
 import {
+  createChannelPlanner,
   createDeparturePlanner,
   createEndpointPlanner,
   createGroupPlanner,
-  createPlacePlanner,
 } from './admins/admins.ts';
 import type { SlackContext } from './context.ts';
 import { createDigestPlanner } from './expiry/digest-notifications.ts';
@@ -31,7 +31,7 @@ function createPlanners(context: SlackContext): Readonly<Record<Subject['kind'],
     incident: createIncidentPlanner(context),
     digest: createDigestPlanner(context),
     report: createMoneyReportPlanner(context),
-    place: createPlacePlanner(context),
+    place: createChannelPlanner(context),
     group: createGroupPlanner(context),
     anchors: createAnchorPlanner(context),
     event: createEventPlanner(context),

@@ -1,14 +1,12 @@
 import type { Interaction } from './feature.ts';
-import { fileNotSentText, fileSentText } from './files.view.ts';
+import { type FileDescription, fileNotSentText, fileSentText } from './files.view.ts';
 import { escapeText, type Message, textMessage } from './kit/blocks.ts';
 import { formatSlackError } from './outbound/slack-error.view.ts';
 import { uploadFile, uploadText } from './outbound/upload.ts';
 import { SlackApiError } from './outbound/web.ts';
 
-interface FileForPerson {
+interface FileForPerson extends Omit<FileDescription, 'reply'> {
   readonly filename: string;
-  /** Describes the file, for example “The plan with 46 changes”. */
-  readonly what: string;
 }
 
 export interface TextFile extends FileForPerson {
@@ -17,15 +15,11 @@ export interface TextFile extends FileForPerson {
 
 /**
  * Sends the file by direct message.
- * @param file.told replaces “I sent you … as a direct message.”
  * @returns the reply
  */
-export async function sendFile(
-  call: Interaction,
-  file: TextFile & { readonly reply?: string },
-): Promise<Message> {
-  const { what, reply: told = fileSentText(what) } = file;
-  return (await deliverFile(call, file)) ?? textMessage(told);
+export async function sendFile(call: Interaction, file: TextFile & FileDescription): Promise<Message> {
+  const { description, reply = fileSentText(description) } = file;
+  return (await deliverFile(call, file)) ?? textMessage(reply);
 }
 
 /**
@@ -34,11 +28,11 @@ export async function sendFile(
  */
 export async function deliverFile(
   { context, person }: Interaction,
-  { filename, what, ...file }: TextFile | (FileForPerson & { readonly path: string }),
+  { filename, description, ...file }: TextFile | (FileForPerson & { readonly path: string }),
 ): Promise<Message | undefined> {
   try {
     const channelId = await context.directory.directMessage(person.id);
-    const shared = { filename, channelId, comment: `${what}.` };
+    const shared = { filename, channelId, comment: `${description}.` };
     await ('path' in file
       ? uploadFile(context.web, { ...shared, ...file })
       : uploadText(context.web, { ...shared, ...file }));

@@ -99,7 +99,7 @@ const SELECT_NEEDED = `
   ORDER BY 1, 2`;
 
 /** The changes that were made, or that a dry run would make. None if the person is still needed. */
-export type Forgetting =
+export type ForgetResult =
   | { readonly done: true; readonly changes: readonly TableChange[] }
   | { readonly done: false; readonly needed: readonly StillNeeded[] };
 
@@ -111,7 +111,7 @@ export function forgetPerson(
   client: pg.Client,
   person: string,
   options: { readonly dryRun: boolean },
-): Promise<Forgetting> {
+): Promise<ForgetResult> {
   return inTransaction(client, options, async () => {
     const found = stillNeededRows.parse((await client.query(SELECT_NEEDED, [person])).rows);
     if (found.length > 0) return { done: false, needed: found };

@@ -323,7 +323,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
             AND kind = 'ledger_differs' ORDER BY seq DESC LIMIT 1)`,
       ),
 
-    recordRestored: async (takenAt, at) => {
+    recordRestore: async (takenAt, at) => {
       const [newest] = await readSealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`);
       const data = { takenAt: takenAt.toISOString(), seal: newest?.n ?? 0 };
       await logEvent(
@@ -350,7 +350,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
   };
 }
 
-export async function teamsWithLedgers({ run }: Database): Promise<readonly string[]> {
+export async function listTeamsWithLedgers({ run }: Database): Promise<readonly string[]> {
   const rows = await run(Prisma.sql`SELECT DISTINCT team_id AS "teamId" FROM seals`);
   return z
     .array(z.object({ teamId: z.string() }))

@@ -33,7 +33,7 @@ export interface MigrateOptions {
   /** The folder with the migrations. Default: the one in this package. */
   readonly folder?: string;
   /** Applies only these migrations, which must all exist. Default: all. */
-  readonly only?: readonly string[];
+  readonly migrations?: readonly string[];
 }
 
 interface Migration {
@@ -77,10 +77,10 @@ const recordedRows = z.array(
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   const log = options.log ?? (() => undefined);
   const all = await readMigrations(options.folder ?? OWN_MIGRATIONS);
-  const { only } = options;
-  const unknown = only?.find((name) => !all.some((migration) => migration.name === name));
+  const { migrations: selected } = options;
+  const unknown = selected?.find((name) => !all.some((migration) => migration.name === name));
   if (unknown !== undefined) throw newerRelease('backup', unknown);
-  const migrations = only === undefined ? all : all.filter(({ name }) => only.includes(name));
+  const migrations = selected === undefined ? all : all.filter(({ name }) => selected.includes(name));
   const client = await connect(options.url);
   const applied: string[] = [];
   try {

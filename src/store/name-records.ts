@@ -94,7 +94,7 @@ export function createNameRecordStore(
           FROM domains WHERE tags @> ARRAY[${GUARDED_TAG}] ORDER BY name`),
       ),
 
-    listNewlyFaulty: async (from, to) =>
+    listNewFaults: async (from, to) =>
       faultyRows.parse(
         await run(Prisma.sql`
           SELECT d.name, array_agg(f.code ORDER BY array_position(${[...FINDING_CODES]}::text[], f.code)) AS faults
@@ -104,7 +104,7 @@ export function createNameRecordStore(
           GROUP BY d.name ORDER BY d.name LIMIT ${MAX_FAULTY}`),
       ),
 
-    listEndingCertificates: async (now) =>
+    listExpiringCertificates: async (now) =>
       endingRows.parse(
         await run(Prisma.sql`
           SELECT f.about ->> 0 AS host, to_timestamp(f.until / 1000) AS "endsAt", to_timestamp(f."seenAt" / 1000) AS "seenAt"

@@ -92,13 +92,13 @@ async function commitTogether(
 ): Promise<readonly CommitOutcome[]> {
   const { database } = witnessed;
   const trust = commits.some(startsWork) ? 'verified' : 'any';
-  const { refusals, ids, position } = await database.transaction(async (run) => {
+  const { refusals, ids, walPosition } = await database.transaction(async (run) => {
     const refusals = await findRefusals(witnessed, run, commits);
     const allowed = commits.filter(({ before }) => !refusals.has(before.id));
     return { refusals, ...(await updateOrders(run, allowed)) };
   }, trust);
-  // The log is now on disk up to this position.
-  if (position !== undefined) database.server.recordPosition(position);
+  // The WAL is now on disk up to this position.
+  if (walPosition !== undefined) database.server.recordPosition(walPosition);
   return commits.map(({ before: { id } }) => refusals.get(id) ?? (ids.has(id) ? { ok: true } : REFUSED));
 }
 

@@ -11,7 +11,7 @@ import { insertEvents, publishDraftEvents, toDraftEvents, toOrderEvents } from '
 import { leaseEnd } from './leases.ts';
 import { insertPlans } from './notifications.ts';
 import { approvalRow, itemProgress, itemRow, toOrderRow } from './order-rows.ts';
-import { LOG_POSITION } from './session-settings.ts';
+import { WAL_POSITION } from './session-settings.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /* Saves orders in the caller's transaction: first the order's row, then everything that belongs to the change. */
@@ -60,18 +60,18 @@ export async function insertOrder(run: RunStatement, creation: OrderCreation): P
 
 /**
  * Saves changes of different orders, each by compare-and-swap.
- * @returns the ids of the saved orders, and the position of the server's log before the commit
+ * @returns the ids of the saved orders, and the WAL position before the commit
  * @throws if a change has no entry in the audit log
  */
 export async function updateOrders(run: RunStatement, commits: readonly OrderCommit[]): Promise<SavedOrders> {
-  // Always in the same order, so that replicas rarely wait for each other.
+  // Sorted, so that replicas rarely wait for each other.
   const changes = commits.map(toChange).toSorted((a, b) => (a.after.id < b.after.id ? -1 : 1));
   // Statements without an `await` between them share a round trip. The server runs them in order.
-  const swaps = await Promise.all(changes.map((change) => run(swapOrder(change))));
+  const results = await Promise.all(changes.map((change) => run(compareAndSwapOrder(change))));
   const saved = changes.flatMap((change, index): readonly SavedChange[] =>
-    swappedRows.parse(swaps[index]).map((swapped) => ({ ...change, ...swapped })),
+    swappedRows.parse(results[index]).map((swapped) => ({ ...change, ...swapped })),
   );
-  if (saved.length === 0) return { ids: new Set(), position: undefined };
+  if (saved.length === 0) return { ids: new Set(), walPosition: undefined };
 
   for (const { before } of saved) if (before.state === 'DRAFT') await publishDraftEvents(run, before.id);
   await Promise.all([
@@ -88,12 +88,12 @@ export async function updateOrders(run: RunStatement, commits: readonly OrderCom
     saveSecrets(run, saved.flatMap(listNewSecrets)),
     queueWebhooks(run, saved.filter(isNewlyUnknown).map(buildUnknownWebhook)),
   ]);
-  return { ids: new Set(saved.map(({ after }) => after.id)), position: saved[0]?.position };
+  return { ids: new Set(saved.map(({ after }) => after.id)), walPosition: saved[0]?.position };
 }
 
 export interface SavedOrders {
   readonly ids: ReadonlySet<string>;
-  readonly position: number | undefined;
+  readonly walPosition: number | undefined;
 }
 
 type Change = OrderCommit & { readonly at: Date };
@@ -112,9 +112,9 @@ const swappedRows = z.array(swapped);
  * Writes the columns that changed. A change ends the order's lease, unless its worker made it: then the lease is
  * extended.
  */
-function swapOrder({ before, after, leaseMs, at }: Change): Statement {
-  const was = toOrderRow(before);
-  const changed = Object.entries(toOrderRow(after)).filter(([field, value]) => value !== was[field]);
+function compareAndSwapOrder({ before, after, leaseMs, at }: Change): Statement {
+  const previousRow = toOrderRow(before);
+  const changed = Object.entries(toOrderRow(after)).filter(([field, value]) => value !== previousRow[field]);
   const fields = {
     ...Object.fromEntries(changed),
     ...{ updatedAt: at, dueAt: computeDueTime(after, at), failedAttempts: 0 },
@@ -127,7 +127,7 @@ function swapOrder({ before, after, leaseMs, at }: Change): Statement {
     UPDATE orders SET ${assignColumns(fields)}
     WHERE id = ${before.id} AND version = ${before.version} AND state = ${before.state}
       AND worker_id IS NOT DISTINCT FROM ${before.claim?.workerId ?? null}
-    RETURNING team_id AS "teamId", ${Prisma.raw(LOG_POSITION)} AS position`;
+    RETURNING team_id AS "teamId", ${Prisma.raw(WAL_POSITION)} AS position`;
 }
 
 /**
@@ -151,7 +151,7 @@ function toSealedColumns(sealed: Sealed | undefined) {
   return { sealedInput: sealed && formatBytea(sealed.bytes), sealedInputKeyId: sealed?.keyId };
 }
 
-/** All orders take their open keys in the same order, so that two orders for the same names can't deadlock. */
+/** Inserts open keys in sorted order, so that two orders for the same names can’t deadlock. */
 async function insertItems(run: RunStatement, { order, sealedItems }: OrderCreation): Promise<void> {
   const keys = await findFreeKeys(run, order, order.items);
   const rows = order.items.map((item) => ({
@@ -212,11 +212,13 @@ async function findFreeKeys(
  * The items that a change must write. If the order opens or closes, these are all items, because of their open keys.
  */
 function listChangedItems(before: Order, after: Order): readonly OrderItem[] {
-  const opensOrCloses = isOpen(before.state) !== isOpen(after.state);
+  const opennessChanged = isOpen(before.state) !== isOpen(after.state);
   // When a draft ends, its secrets are deleted although nothing else about its items changes.
-  const wipes =
+  const hasInputToDelete =
     after.bulk !== undefined && STATES_WITH_INPUT.has(before.state) && !STATES_WITH_INPUT.has(after.state);
-  return after.items.filter((item, index) => opensOrCloses || wipes || item !== before.items[index]);
+  return after.items.filter(
+    (item, index) => opennessChanged || hasInputToDelete || item !== before.items[index],
+  );
 }
 
 /** A reopened order has no approvals and reserves nothing. */
@@ -246,7 +248,7 @@ function toApprovalRows(orderId: string, approvals: Order['approvals']) {
 const saveApprovals = (run: RunStatement, rows: ReturnType<typeof toApprovalRows>) =>
   upsertRows(run, 'approvals', ['orderId', 'userId'], rows);
 
-/** For a mandate's order, the day on which it is sent counts. */
+/** A mandate's order is counted toward the budget of the day on which it is sent. */
 const listNewReservations = ({ after, mandatedSending, reservation }: Change) =>
   toReservationRows(
     after.id,
@@ -261,7 +263,7 @@ function toReservationRows(orderId: string, reservation: Reservation | undefined
   }));
 }
 
-/** The amounts that orders reserve from now on. An order that continues reserves them again. */
+/** Replaces the reserved amounts. An order that continues reserves them again. */
 const saveReservations = (run: RunStatement, rows: ReturnType<typeof toReservationRows>) =>
   upsertRows(run, 'budget_reservations', ['orderId', 'n'], rows);
 

@@ -6,7 +6,7 @@ import type { TeamEvent } from '../ledger/events.ts';
 import { iterateSlices } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import { type ImportRow, importRow } from '../names/details-import.ts';
-import type { FactsChange, NameLimit } from '../names/portfolio.ts';
+import type { NameLimit, ProposedNameChanges } from '../names/portfolio.ts';
 import {
   type ChangedName,
   type DetailsChange,
@@ -176,7 +176,7 @@ const changedFacts = z.array(
  * Compressed JSON lines, one per name. If Prisma wrote a document or text with 20,000 names, it would block the event
  * loop.
  */
-export const proposedFacts: z.ZodType<FactsChange> = z.object({
+export const proposedNameChanges: z.ZodType<ProposedNameChanges> = z.object({
   names: z.base64().transform(async (zipped) => {
     const text = (await decompress(Buffer.from(zipped, 'base64'))).toString();
     const names: ChangedName[] = [];
@@ -187,7 +187,7 @@ export const proposedFacts: z.ZodType<FactsChange> = z.object({
 });
 
 /** A change of names, as stored in a proposal. */
-export async function toStorableFacts({ names }: FactsChange) {
+export async function toStorableNameChanges({ names }: ProposedNameChanges) {
   const lines: string[] = [];
   for await (const slice of iterateSlices(names))
     lines.push(...slice.map(({ after = null, ...change }) => JSON.stringify({ ...change, after })));
@@ -202,7 +202,7 @@ export async function toStorableFacts({ names }: FactsChange) {
 export async function applyFacts(
   tx: RunStatement,
   teamId: string,
-  { names }: FactsChange,
+  { names }: ProposedNameChanges,
   changer: Changer,
 ): Promise<'applied' | NotWritten> {
   const written = await writeChanges(tx, teamId, names, changer);
@@ -212,8 +212,8 @@ export async function applyFacts(
 /** @returns the remaining changes of a proposal; undefined if none remain */
 export async function rebaseFacts(
   tx: RunStatement,
-  { names }: FactsChange,
-): Promise<FactsChange | undefined> {
+  { names }: ProposedNameChanges,
+): Promise<ProposedNameChanges | undefined> {
   const found = await readDetails(
     tx,
     names.map(({ name }) => name),
@@ -494,9 +494,9 @@ async function writeDecision(
     Prisma.sql`UPDATE domains SET ${assignColumns(fields)}, version = version + 1 WHERE name = ${name}`,
   );
   if (kind === 'name_handed_over') await tx(refreshQuestion(teamId, name, at));
-  const asked = kind === 'name_renewed' && confirmedBy !== undefined ? { askedBy } : {};
+  const proposer = kind === 'name_renewed' && confirmedBy !== undefined ? { askedBy } : {};
   await announceEvents(tx, [
-    { ...logged, ...asked, kind, actor: by, at, subject: { kind: 'name', id: name } },
+    { ...logged, ...proposer, kind, actor: by, at, subject: { kind: 'name', id: name } },
   ]);
 }
 

@@ -13,7 +13,7 @@ import { planKey } from './changes.ts';
 import { optional, optionalText } from './columns.ts';
 import { Prisma, type Transaction } from './database.ts';
 import { nextPolicy, toStorableRules } from './policy-rows.ts';
-import { proposedFacts, toStorableFacts } from './portfolio.ts';
+import { proposedNameChanges, toStorableNameChanges } from './portfolio.ts';
 import { proposedPrices } from './prices.ts';
 import { proposedSettings } from './settings.ts';
 
@@ -21,15 +21,15 @@ const kindAndPayload = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('settings'), payload: proposedSettings }),
   z.object({ kind: z.literal('prices'), payload: proposedPrices }),
   z.object({ kind: z.literal('policy'), payload: nextPolicy }),
-  z.object({ kind: z.literal('facts'), payload: proposedFacts }),
-  z.object({ kind: z.literal('lapse'), payload: proposedFacts }),
+  z.object({ kind: z.literal('facts'), payload: proposedNameChanges }),
+  z.object({ kind: z.literal('lapse'), payload: proposedNameChanges }),
 ]);
 
 async function toStorablePayload(
   proposal: Pick<NewProposal, 'kind' | 'payload'>,
 ): Promise<Prisma.InputJsonValue> {
   const { payload } = proposal;
-  if ('names' in payload) return toStorableFacts(payload);
+  if ('names' in payload) return toStorableNameChanges(payload);
   const stored = 'rules' in payload ? { ...payload, ...toStorablePolicy(payload) } : payload;
   // Drops undefined members.
   return z.json().parse(JSON.parse(JSON.stringify(stored))) ?? {};

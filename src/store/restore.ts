@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { readTables } from './backup.ts';
 import { BackupFileError, BackupReader, buildCopy, type Manifest, quoteName } from './backup-file.ts';
 import { openDatabase } from './database.ts';
-import { createLedgerStore, teamsWithLedgers } from './ledger.ts';
+import { createLedgerStore, listTeamsWithLedgers } from './ledger.ts';
 import { migrate } from './migrate.ts';
 import { DatabaseAccessError, inTransaction, withSession } from './session.ts';
 
@@ -16,43 +16,43 @@ import { DatabaseAccessError, inTransaction, withSession } from './session.ts';
  * migrates to this release's schema.
  * @returns the backup's manifest and ledgers
  * @throws {DatabaseAccessError} if the database isn't empty or a bot uses it
- * @throws {BackupFileError} if the file can't be used; none of it is kept then
+ * @throws {BackupFileError} if the file can't be used; then nothing is restored
  */
 export async function restoreBackup(
   url: string,
   file: Readable,
-  log: (sentence: string) => void,
-): Promise<Restored> {
-  const head = await withSession(url, async (client) => {
-    await refuseUnlessEmpty(client);
+  log: (message: string) => void,
+): Promise<RestoreResult> {
+  const manifest = await withSession(url, async (client) => {
+    await requireEmptyDatabase(client);
     const reader = new BackupReader(decompress(file));
-    const head = await reader.manifest();
-    await migrate({ url, log, only: head.migrations });
+    const loaded = await reader.manifest();
+    await migrate({ url, log, migrations: loaded.migrations });
     await inTransaction(client, { dryRun: false }, async () => {
-      await loadRows(client, reader, head);
+      await loadRows(client, reader, loaded);
       // The next start compares this with the transaction that wrote the row, and so detects the restore.
       await client.query("UPDATE heartbeats SET xact_id = '0'");
     });
     await migrate({ url, log });
     await client.query('ANALYZE');
-    return head;
+    return loaded;
   });
-  return { head, ledgers: await recordInLedgers(url, head.takenAt) };
+  return { manifest, ledgers: await recordInLedgers(url, manifest.takenAt) };
 }
 
-export interface Restored {
-  readonly head: Manifest;
+export interface RestoreResult {
+  readonly manifest: Manifest;
   /** Ledgers that have seals, each with the number of its newest seal. */
   readonly ledgers: readonly { readonly teamId: string; readonly seal: number }[];
 }
 
 /** Records the restore in the logs, because the next sealed events get numbers that were used before. */
-async function recordInLedgers(url: string, takenAt: Date): Promise<Restored['ledgers']> {
+async function recordInLedgers(url: string, takenAt: Date): Promise<RestoreResult['ledgers']> {
   const database = openDatabase({ url, maxConnections: 1 });
   try {
     const ledgers = [];
-    for (const teamId of await teamsWithLedgers(database)) {
-      const newest = await createLedgerStore(database, teamId).recordRestored(takenAt, new Date());
+    for (const teamId of await listTeamsWithLedgers(database)) {
+      const newest = await createLedgerStore(database, teamId).recordRestore(takenAt, new Date());
       ledgers.push({ teamId, seal: newest?.n ?? 0 });
     }
     return ledgers;
@@ -70,12 +70,12 @@ async function* decompress(file: Readable): AsyncGenerator<Buffer> {
 
 const nameRows = z.array(z.object({ name: z.string() }));
 
-async function refuseUnlessEmpty(client: pg.Client): Promise<void> {
+async function requireEmptyDatabase(client: pg.Client): Promise<void> {
   const { rowCount } = await client.query(
     `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'domain-steward'`,
   );
   if ((rowCount ?? 0) > 0)
-    throw new DatabaseAccessError('A bot is at work on this database. Stop every bot, then restore.');
+    throw new DatabaseAccessError('A bot is using this database. Stop all bots, then restore.');
   for (const { name } of await readTables(client)) {
     const filled = nameRows.parse(
       (await client.query(`SELECT '${name}' AS name FROM ${quoteName(name)} LIMIT 1`)).rows,
@@ -87,14 +87,16 @@ async function refuseUnlessEmpty(client: pg.Client): Promise<void> {
   }
 }
 
-async function loadRows(client: pg.Client, reader: BackupReader, head: Manifest): Promise<void> {
+async function loadRows(client: pg.Client, reader: BackupReader, manifest: Manifest): Promise<void> {
   // The backup already contains the rows that this trigger would add for unsealed events.
   await client.query('ALTER TABLE events DISABLE TRIGGER USER');
   const known = new Map((await readTables(client)).map(({ name, columns }) => [name, columns]));
-  for (const table of head.tables) {
+  for (const table of manifest.tables) {
     const columns = known.get(table.name);
     if (columns === undefined || table.columns.some((column) => !columns.includes(column)))
-      throw new BackupFileError(`This backup does not fit its schema: there is no such table ${table.name}.`);
+      throw new BackupFileError(
+        `This backup does not fit its schema: the schema has no such table or column: ${table.name}.`,
+      );
     await pipeline(
       Readable.from(reader.readRows(table)),
       client.query(copyFrom(buildCopy(table, 'FROM STDIN'))),
@@ -102,7 +104,7 @@ async function loadRows(client: pg.Client, reader: BackupReader, head: Manifest)
   }
   await reader.end();
   await client.query('ALTER TABLE events ENABLE TRIGGER USER');
-  for (const [name, value] of Object.entries(head.sequences)) {
+  for (const [name, value] of Object.entries(manifest.sequences)) {
     await client.query('SELECT setval($1::regclass, $2::bigint, true)', [`public.${quoteName(name)}`, value]);
   }
 }

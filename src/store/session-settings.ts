@@ -17,4 +17,4 @@ export const DURABLE_COMMITS = `SELECT set_config('synchronous_commit',
 export const SERVER = 'extract(epoch FROM pg_postmaster_start_time())::text';
 
 /** The end of the server's write-ahead log, in bytes. Later commits have higher positions. */
-export const LOG_POSITION = `pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8`;
+export const WAL_POSITION = `pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8`;

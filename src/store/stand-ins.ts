@@ -5,7 +5,7 @@ import { shareRead } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
-type Changed = Pick<TeamEventOf<'stand_in_changed'>, 'at' | 'standIn' | 'replaced'>;
+type StandInChange = Pick<TeamEventOf<'stand_in_changed'>, 'at' | 'standIn' | 'replaced'>;
 
 /** @param teamId the team of both people */
 export function createStandInStore({ prisma }: Database, teamId: string): StandInStore {
@@ -20,7 +20,7 @@ export function createStandInStore({ prisma }: Database, teamId: string): StandI
     return row === null || row.until <= at ? undefined : { userId: row.standInId, until: row.until };
   };
 
-  const log = (tx: Transaction, userId: string, changed: Changed) => {
+  const log = (tx: Transaction, userId: string, changed: StandInChange) => {
     const subject = { kind: 'person', id: userId } as const;
     return writeEvents(tx, [{ kind: 'stand_in_changed', subject, actor: userId, ...changed }], teamId);
   };

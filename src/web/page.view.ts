@@ -1,5 +1,5 @@
 import { type AddedKey, MAX_KEYS } from '../approvals/signing/key-ring.ts';
-import type { FactsChange } from '../names/portfolio.ts';
+import type { ProposedNameChanges } from '../names/portfolio.ts';
 import { findUpcomingTime, isReopened, type Order } from '../orders/order.ts';
 import type { Statement, StatementItem } from '../orders/statement-shape.ts';
 import type { Finished, Problem, Shown, ToSign } from './ceremony.ts';
@@ -17,7 +17,7 @@ export interface CardWords {
   /** Findings about many names, one per line. */
   readonly findings: (order: Order) => readonly string[];
   /** A change of protected fields, one name per line. */
-  readonly changes: (change: FactsChange) => readonly string[];
+  readonly changes: (change: ProposedNameChanges) => readonly string[];
 }
 
 /** Facts about the order to sign, as plain text. */

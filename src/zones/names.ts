@@ -16,16 +16,16 @@ export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issue: NameIssue };
 
-const MAX_LABEL = 63;
-const MAX_NAME = 253;
-const SHOWN_INPUT = 80;
+const MAX_LABEL_LENGTH = 63;
+const MAX_NAME_LENGTH = 253;
+const MAX_SHOWN_LENGTH = 80;
 const LDH_LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const SLACK_LINK = /^<([^<>|]*)(?:\|([^<>|]*))?>$/;
 /** ASCII characters that aren't allowed in host names, spaces, control characters and bidi controls. */
-const NEVER_IN_NAMES = /[\p{Cc}\p{Cs}\p{Co}\p{Zs}\p{Zl}\p{Zp}\p{Bidi_Control}!-,/:-@[-`{-~]/u;
+const FORBIDDEN_CHARACTER = /[\p{Cc}\p{Cs}\p{Co}\p{Zs}\p{Zl}\p{Zp}\p{Bidi_Control}!-,/:-@[-`{-~]/u;
 /** Invisible characters, including bidi controls. */
-const UNSEEN = /^[\p{C}\p{Zl}\p{Zp}]$/u;
-const EVERY_UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
+const INVISIBLE = /^[\p{C}\p{Zl}\p{Zp}]$/u;
+const ALL_INVISIBLE = /[\p{C}\p{Zl}\p{Zp}]/gu;
 /** Non-ASCII letters, marks and digits, and characters that IDNA allows inside words (RFC 5892). */
 const IDN_CHARACTERS = /^[\p{L}\p{M}\p{Nd}\p{Join_Control}\u00b7\u0375\u05f3\u05f4\u30fb.-]*$/u;
 /** A last label that URL parsers read as part of an IPv4 address, such as `0x7f.1`. */
@@ -33,8 +33,7 @@ const NUMBER_LABEL = /\.(?:\d+|0x[0-9a-f]*)$/;
 
 /**
  * Accepts names as people type or paste them: with surrounding spaces, capitals or a trailing dot, as a URL, or as a
- * Slack link (`<http://cafe.rest
- * cafe.rest>`).
+ * Slack link such as `<http://cafe.rest|cafe.rest>`.
  * @returns the name, or the issue. A name has at least two labels of 1–63 ASCII characters and at most 253 characters.
  * `checkName` checks the zone's rules.
  */
@@ -42,12 +41,12 @@ export function parseDomainName(text: string): Parsed<DomainName> {
   const trimmed = cleanText(text).trim();
   if (trimmed === '') return { ok: false, issue: { code: 'name_missing' } };
   const link = SLACK_LINK.exec(trimmed);
-  if (!link) return parseBareHost(hostPart(trimmed));
+  if (!link) return parseBareHost(extractHost(trimmed));
 
-  const target = parseBareHost(hostPart(decodePercent(link[1] ?? '')));
+  const target = parseBareHost(extractHost(decodePercent(link[1] ?? '')));
   const label = link[2];
   if (label === undefined) return target;
-  const shown = parseBareHost(hostPart(label));
+  const shown = parseBareHost(extractHost(label));
   if (target.ok && shown.ok && target.value.ascii !== shown.value.ascii) {
     return {
       ok: false,
@@ -84,7 +83,7 @@ export function displayName(ascii: string): string {
 }
 
 /** The host of a pasted URL. Other text stays unchanged. */
-function hostPart(text: string): string {
+function extractHost(text: string): string {
   const address = /^https?:\/\/([^/?#]*)/i.exec(text.trim());
   return (address?.[1] ?? text.trim()).replace(/:\d+$/, '');
 }
@@ -104,17 +103,17 @@ export function parseBareHost(text: string): Parsed<DomainName> {
     .normalize('NFC')
     .replace(/[\u3002\uff0e\uff61]/g, '.')
     .replace(/\.$/, '');
-  const shown = cut(text);
-  const typed = shapeIssue({ text, shown, name });
-  if (typed !== undefined) return { ok: false, issue: typed };
+  const shown = toDisplayText(text);
+  const typedIssue = checkTypedName({ text, shown, name });
+  if (typedIssue !== undefined) return { ok: false, issue: typedIssue };
 
   const ascii = /^[\x21-\x7e]+$/.test(name) ? name.toLowerCase() : domainToASCII(name);
   const decoded = domainToUnicode(ascii);
   // Without a profile, only the rules of DNS apply, so a name that UTS 46 rejects is shown in its ASCII form.
   const isLenient = ascii !== '' && !zoneFor(ascii).documented;
   const unicode = isLenient && domainToASCII(decoded) !== ascii ? ascii : decoded;
-  const encoded = formIssue({ shown, ascii, unicode, isLenient });
-  if (encoded !== undefined) return { ok: false, issue: encoded };
+  const encodedIssue = checkEncodedName({ shown, ascii, unicode, isLenient });
+  if (encodedIssue !== undefined) return { ok: false, issue: encodedIssue };
   return { ok: true, value: { ascii, unicode, zone: ascii.slice(ascii.lastIndexOf('.') + 1) } };
 }
 
@@ -124,14 +123,14 @@ interface TypedName {
   readonly name: string;
 }
 
-function shapeIssue({ text, shown, name }: TypedName): NameIssue | undefined {
+function checkTypedName({ text, shown, name }: TypedName): NameIssue | undefined {
   if (name === '') return { code: 'name_missing' };
   if (text.includes('@')) return { code: 'email_address', text: shown };
-  const stray = NEVER_IN_NAMES.exec(text)?.[0];
-  if (stray !== undefined) {
-    return UNSEEN.test(stray)
+  const forbidden = FORBIDDEN_CHARACTER.exec(text)?.[0];
+  if (forbidden !== undefined) {
+    return INVISIBLE.test(forbidden)
       ? { code: 'invisible_character', text: shown }
-      : { code: 'character_not_allowed', text: shown, character: stray };
+      : { code: 'character_not_allowed', text: shown, character: forbidden };
   }
   const labels = name.split('.');
   if (labels.includes('')) return { code: 'empty_label', text: shown };
@@ -149,21 +148,22 @@ interface EncodedName {
   readonly isLenient: boolean;
 }
 
-function formIssue({ shown, ascii, unicode, isLenient }: EncodedName): NameIssue | undefined {
+function checkEncodedName({ shown, ascii, unicode, isLenient }: EncodedName): NameIssue | undefined {
   if (NUMBER_LABEL.test(ascii)) return { code: 'ip_address', text: shown };
   if (ascii === '' || unicode === '') return { code: 'letters_not_allowed', text: shown };
   const labels = ascii.split('.');
-  const long = labels.find((label) => label.length > MAX_LABEL);
-  if (long !== undefined) {
+  const longLabel = labels.find((label) => label.length > MAX_LABEL_LENGTH);
+  if (longLabel !== undefined) {
     return {
       code: 'label_too_long',
-      label: cut(domainToUnicode(long) || long),
-      length: long.length,
-      max: MAX_LABEL,
-      encoded: long.startsWith('xn--'),
+      label: toDisplayText(domainToUnicode(longLabel) || longLabel),
+      length: longLabel.length,
+      max: MAX_LABEL_LENGTH,
+      encoded: longLabel.startsWith('xn--'),
     };
   }
-  if (ascii.length > MAX_NAME) return { code: 'name_too_long', length: ascii.length, max: MAX_NAME };
+  if (ascii.length > MAX_NAME_LENGTH)
+    return { code: 'name_too_long', length: ascii.length, max: MAX_NAME_LENGTH };
   const hyphenated = labels.find((label) => label.startsWith('-') || label.endsWith('-'));
   if (hyphenated !== undefined) return { code: 'hyphen_at_edge', label: hyphenated };
   if (!labels.every((label) => LDH_LABEL.test(label)) || !(isLenient || IDN_CHARACTERS.test(unicode))) {
@@ -179,8 +179,8 @@ function suggestName(label: string): string {
   return LDH_LABEL.test(label) && label.length <= 30 ? `${label}.rest` : 'cafe.rest';
 }
 
-/** Truncates to {@link SHOWN_INPUT} characters and removes invisible ones. */
-function cut(text: string): string {
-  const clean = text.replace(EVERY_UNSEEN, '');
-  return clean.length > SHOWN_INPUT ? `${[...clean].slice(0, SHOWN_INPUT).join('')}…` : clean;
+/** Truncates to {@link MAX_SHOWN_LENGTH} characters and removes invisible ones. */
+function toDisplayText(text: string): string {
+  const clean = text.replace(ALL_INVISIBLE, '');
+  return clean.length > MAX_SHOWN_LENGTH ? `${[...clean].slice(0, MAX_SHOWN_LENGTH).join('')}…` : clean;
 }

@@ -1,6 +1,12 @@
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createLoop, createReconciler, type Loop, type Reconciler, repeat } from '../../src/app/reconcile.ts';
+import {
+  createLoop,
+  createReconciler,
+  type Loop,
+  type Reconciler,
+  startPeriodicTask,
+} from '../../src/app/reconcile.ts';
 import { changeOrder } from '../../src/orders/change-order.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { gate } from '../orders/rig.ts';
@@ -23,15 +29,15 @@ describe('a loop', () => {
   /** A loop over a list. @param claimable the work it finds */
   const over = (
     work: (id: string, isClaimed: boolean) => Promise<void>,
-    { parallel = 8, periodMs = NEVER_MS, claimable = [] as string[] } = {},
+    { concurrency = 8, periodMs = NEVER_MS, claimable = [] as string[] } = {},
   ) => {
     loop = createLoop({
       name: 'test',
-      parallel,
+      concurrency,
       periodMs,
       claim: async (limit) => claimable.splice(0, limit),
       work,
-      failed: () => undefined,
+      onFailed: () => undefined,
       log,
     });
     return loop;
@@ -90,7 +96,7 @@ describe('a loop', () => {
       begun.push(id);
       return new Promise<void>((resolve) => ends.push(resolve));
     };
-    over(work, { parallel: 2, claimable: ['abandoned', 'later'] });
+    over(work, { concurrency: 2, claimable: ['abandoned', 'later'] });
     for (const id of ['a', 'b', 'c']) loop.add(id);
     await loop.poll();
     while (!begun.includes('abandoned')) {
@@ -106,7 +112,7 @@ describe('a loop', () => {
     let failures = 0;
     loop = createLoop({
       name: 'test',
-      parallel: 1,
+      concurrency: 1,
       periodMs: 10,
       claim: async () => {
         looks += 1;
@@ -117,7 +123,7 @@ describe('a loop', () => {
         if (id === 'bad') throw new Error('no');
         done.push(id);
       },
-      failed: () => {
+      onFailed: () => {
         failures += 1;
       },
       log,
@@ -135,7 +141,7 @@ describe('a loop', () => {
         begun.push(id);
         await held.opened;
       },
-      { parallel: 1, claimable: ['found'] },
+      { concurrency: 1, claimable: ['found'] },
     );
     loop.add('first');
     loop.add('second');
@@ -156,15 +162,15 @@ describe('repeated work', () => {
       begun += 1;
       return new Promise<void>((resolve) => ends.push(resolve));
     };
-    const repeated = repeat({ name: 'test', everyMs: 5, work, ended: () => undefined, log });
-    void repeated.now();
-    void repeated.now();
+    const task = startPeriodicTask({ name: 'test', everyMs: 5, work, onEnded: () => undefined, log });
+    void task.runNow();
+    void task.runNow();
     expect(begun).toBe(1);
     ends.shift()?.();
     await until('it is done once more', () => begun === 2);
-    repeated.stop();
+    task.stop();
     ends.shift()?.();
-    await repeated.idle();
+    await task.idle();
     expect(begun).toBe(2);
   });
 
@@ -175,11 +181,11 @@ describe('repeated work', () => {
       throw new Error('no');
     };
     const outcomes: string[] = [];
-    const ended = (outcome: string) => void outcomes.push(outcome);
-    const repeated = repeat({ name: 'test', everyMs: 1, work, ended, log });
+    const onEnded = (outcome: string) => void outcomes.push(outcome);
+    const task = startPeriodicTask({ name: 'test', everyMs: 1, work, onEnded, log });
     await until('it is tried again', () => tries > 2);
     expect(outcomes.slice(0, 2)).toEqual(['failed', 'failed']);
-    repeated.stop();
+    task.stop();
   });
 });
 
@@ -209,11 +215,11 @@ describe('two processes on one database', () => {
       notifications: rig.notifications,
       advance: advance ?? nothing,
       notify: async ({ id }) => show?.(id),
-      mayRefresh: () => true,
+      canRefresh: () => true,
       leaseMs: LEASE_MS,
       notificationLeaseMs: LEASE_MS,
       periodMs,
-      failed: () => undefined,
+      onFailed: () => undefined,
       now: () => at(10),
       log,
     });

@@ -15,7 +15,7 @@ import type {
 import { createLog } from '../../src/lib/log.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
 import type { NotificationStore } from '../../src/outbox/notifications.ts';
-import { createPlacePlanner } from '../../src/slack/admins/admins.ts';
+import { createChannelPlanner } from '../../src/slack/admins/admins.ts';
 import type { AdminsToNotify } from '../../src/slack/context.ts';
 import { createDigestPlanner } from '../../src/slack/expiry/digest-notifications.ts';
 import { createOwnerDayPlanner, type OwnerPart } from '../../src/slack/expiry/owner-day.ts';
@@ -245,9 +245,9 @@ export class Rig {
       portfolio: { listOwnRegistrars: async () => [] },
       certificateDays: [14],
       nameRecords: {
-        listNewlyFaulty: async () => [],
+        listNewFaults: async () => [],
         listNewlyUnrecorded: async () => [],
-        listEndingCertificates: async () => [],
+        listExpiringCertificates: async () => [],
         listRenewedElsewhere: async () => [],
       },
       orders: {
@@ -264,12 +264,12 @@ export class Rig {
       savedSettings: async () => this.settings,
       now,
       pauseMs: 0,
-      stopLookups: new AbortController().signal,
+      stopDigests: new AbortController().signal,
     });
     const collecting = this.collectMs === undefined ? {} : { collectMs: this.collectMs };
     const digest = createDigestPlanner(context, { views, ...collecting });
     const owner_question = createOwnerDayPlanner(context, { question: views.question, digest: views });
-    const place = createPlacePlanner(context);
+    const place = createChannelPlanner(context);
     return {
       reminders,
       notifier: notifierDeps({ notifications, web, now }, { digest, owner_question, place }),

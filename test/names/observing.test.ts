@@ -326,8 +326,8 @@ describe('a look', () => {
     await looksAt({ ...NO_DELEGATION, ...neverSeen, silent_nameservers: hosts });
     nowMs += DAY_MS;
     await looksAt({ ...NO_DELEGATION, ...neverSeen, silent_nameservers: hosts });
-    expect(await store.listNewlyFaulty(before, new Date(START + DAY_MS)), 'one look').toEqual([]);
-    expect(await store.listNewlyFaulty(new Date(START + DAY_MS), now())).toEqual([
+    expect(await store.listNewFaults(before, new Date(START + DAY_MS)), 'one look').toEqual([]);
+    expect(await store.listNewFaults(new Date(START + DAY_MS), now())).toEqual([
       { name: NAME, faults: ['lame'] },
     ]);
     await t.close();

@@ -5,7 +5,7 @@ import type { StatementRequest } from '../../src/orders/statement-shape.ts';
 import { findTask } from '../../src/orders/tasks.ts';
 import { toSubject } from '../../src/policy/subject.ts';
 import { orderTitle } from '../../src/slack/orders/order.view.ts';
-import { commonFacts } from '../../src/slack/orders/statement.view.ts';
+import { commonFields } from '../../src/slack/orders/statement.view.ts';
 import { sampleOrder } from '../slack/orders/samples.ts';
 import fc from '../support/properties.ts';
 import { ENDPOINTS } from './sample.ts';
@@ -170,7 +170,7 @@ test(
           const order = { ...sampleOrder('PENDING', { task, input: checked.input }, [name]) };
           const statement = buildStatement(order, ENDPOINTS);
           const sent = hostsSent(task, statement.items[0]?.request);
-          const card = [orderTitle(order), ...commonFacts(statement, order).flat()]
+          const card = [orderTitle(order), ...commonFields(statement, order).flat()]
             .join('\n')
             .replaceAll('\u2060', '');
           for (const each of sent) {

@@ -148,7 +148,7 @@ function startBot(killAt: (commit: OrderCommit) => Kill | undefined) {
   const process = rig.startProcess({ store });
   const reconciler = createReconciler({
     ...{ ...PACE, store, notifications: createNotificationStore(database, ''), advance: process.advance },
-    ...{ notify: async () => undefined, mayRefresh: () => true, failed: () => undefined },
+    ...{ notify: async () => undefined, canRefresh: () => true, onFailed: () => undefined },
     ...{ now: () => rig.now, log: rig.log },
   });
   return {

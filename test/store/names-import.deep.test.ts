@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { decodeFile } from '../../src/lib/csv.ts';
 import { parseImport } from '../../src/names/details-import.ts';
 import type { PortfolioStore } from '../../src/names/ports.ts';
-import { createChangesFile } from '../../src/slack/names/fact-changes.ts';
+import { createChangesFile } from '../../src/slack/names/name-changes.ts';
 import { importPlan } from '../../src/slack/names/names-import.view.ts';
 import { type Database, Prisma } from '../../src/store/database.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';

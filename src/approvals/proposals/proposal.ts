@@ -1,6 +1,6 @@
 import type { SettingChange } from '../../config/settings.ts';
 import type { PriceEdit } from '../../money/prices.ts';
-import type { FactsChange, NameLimit } from '../../names/portfolio.ts';
+import type { NameLimit, ProposedNameChanges } from '../../names/portfolio.ts';
 import type { MessagePlace } from '../../outbox/notifications.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
 import type { ApprovalSignature } from '../signing/approval.ts';
@@ -18,9 +18,9 @@ export interface Payloads {
   readonly prices: readonly PriceEdit[];
   /** The proposal's id is the draft's revision. */
   readonly policy: NextPolicy;
-  readonly facts: FactsChange;
+  readonly facts: ProposedNameChanges;
   /** One name that lapses. The subject is the name. */
-  readonly lapse: FactsChange;
+  readonly lapse: ProposedNameChanges;
 }
 export type ProposalKind = keyof Payloads;
 

@@ -4,7 +4,7 @@ import { startEmbeddedPostgres } from '@domain-steward/embedded-postgres';
 import { type DatabaseSettings, readDatabaseSettings } from '../../config/environment.ts';
 import { readAnchorFile, type SavedAnchor } from '../../ledger/anchor-file.ts';
 import type { Manifest } from '../../store/backup-file.ts';
-import { type Restored, restoreBackup } from '../../store/restore.ts';
+import { type RestoreResult, restoreBackup } from '../../store/restore.ts';
 import { DatabaseAccessError } from '../../store/session.ts';
 import { type Command, CommandError, onlyArgument } from './command.ts';
 
@@ -19,7 +19,7 @@ export const restoreCommand: Command = {
     const settings = readDatabaseSettings(env);
     const file = source === '-' ? process.stdin : (await opened(source)).createReadStream();
     const restored = await withEmptyDatabase(settings, print, (url) => restoreBackup(url, file, print));
-    for (const sentence of nextSteps(restored.head)) print(sentence);
+    for (const sentence of nextSteps(restored.manifest)) print(sentence);
     for (const ledger of restored.ledgers)
       print(formatLedger(ledger, await readAnchorFile(settings.dataDir, ledger.teamId)));
     return undefined;
@@ -86,7 +86,7 @@ function nextSteps({ takenAt, orders, keys }: Manifest): readonly string[] {
 }
 
 /** @param left the newest anchor in `DATA_DIR` */
-function formatLedger({ seal }: Restored['ledgers'][number], left: SavedAnchor | undefined): string {
+function formatLedger({ seal }: RestoreResult['ledgers'][number], left: SavedAnchor | undefined): string {
   const newest =
     left === undefined || left.n <= seal
       ? ''

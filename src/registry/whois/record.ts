@@ -29,17 +29,17 @@ export type WhoisReading =
 interface Line {
   readonly label: string;
   readonly value: string;
-  /** The order that the label states. */
-  readonly order: DateOrder | undefined;
+  /** The date order (day or month first) that the label states. */
+  readonly dateOrder: DateOrder | undefined;
   /** The label isn't separated from the value. */
-  readonly isLoose: boolean;
+  readonly isUnseparated: boolean;
 }
 
 const COMMENT = /^(?:[%#;>]|\*(?!\*)|--|<<<)/;
 /** No match spans lines, so the time is linear in the length of the response. */
-const LIMITED_LINE =
+const RATE_LIMITED_LINE =
   /^(?:[^\w\n\r\u2028\u2029]|error|whois|query|queries|request|lookup|rate|daily|hourly|connection|your|the|has|is|been|you|have|ip|address|\d)*(?:limit|quota)s?(?: (?:is|was|has been))? (?:exceeded|reached)\b|^[^\w\n\r\u2028\u2029]*(?:you have )?exceeded (?:your|the|maximum)\b|^[^\w\n\r\u2028\u2029]*too many (?:requests|queries|connections)\b/im;
-const LIMITED =
+const RATE_LIMITED =
   /limit exceeded|quota exceeded|exceeded .{0,60}(?:limit|quota|rate|queries|requests)|too many (?:requests|queries)|rate.?limit|blacklisted|access denied|try again later/i;
 const NOT_FOUND =
   /no match\b|not found|no entries found|no data found|no object found|nothing found|not registered|is available|is free\b|no such domain|status:\s*(?:available|free)\b|does not exist|no information available/i;
@@ -49,13 +49,13 @@ const MAX_SHOWN_LENGTH = 80;
 /** @param name in ASCII. */
 export function readWhois(text: string, name: string, now: Date): WhoisReading {
   const lines = readLines(text);
-  if (LIMITED_LINE.test(text) || lines.some(({ value }) => LIMITED_LINE.test(value)))
+  if (RATE_LIMITED_LINE.test(text) || lines.some(({ value }) => RATE_LIMITED_LINE.test(value)))
     return { kind: 'limited' };
   const zone = findWhoisZone(name);
   const own = filterOwnLines(lines, name);
   const record = buildRecord(own ?? [], zone, now);
   const isEmpty = (record.expiry ?? record.created ?? record.registrar) === undefined;
-  if (isEmpty && LIMITED.test(text)) return { kind: 'limited' };
+  if (isEmpty && RATE_LIMITED.test(text)) return { kind: 'limited' };
   if (isEmpty && NOT_FOUND.test(text)) return { kind: 'not_found' };
   if (own !== undefined && mentionsName(text, name)) return { kind: 'record', ...record };
   return { kind: isEmpty && own !== undefined ? 'not_whois' : 'other_name' };
@@ -65,7 +65,7 @@ function buildRecord(lines: readonly Line[], zone: WhoisZone, now: Date): WhoisR
   const created = lines
     .filter(({ label }) => CREATION_LABELS.has(label))
     // Brazil appends a ticket number.
-    .map(({ value, order }) => readWhoisDate(value.replace(/ #\d+$/, ''), zone, order))
+    .map(({ value, dateOrder }) => readWhoisDate(value.replace(/ #\d+$/, ''), zone, dateOrder))
     .find((date) => date !== undefined);
   const registrar = lines.find(({ label, value }) => REGISTRAR_LABELS.has(label) && !HIDDEN.test(value));
   return {
@@ -84,10 +84,10 @@ function readExpiry(
   const found = lines.flatMap((line) => {
     const text = findExpiryText(line, zone);
     if (text === undefined || HIDDEN.test(text)) return [];
-    const at = readWhoisDate(text, zone, line.order);
+    const at = readWhoisDate(text, zone, line.dateOrder);
     // `Expired:` is the expiry only if the date is in the future.
     if (line.label === EXPIRED_LABEL && (at === undefined || at <= now)) return [];
-    if (line.isLoose && at === undefined && !/^\W*\d/.test(text)) return [];
+    if (line.isUnseparated && at === undefined && !/^\W*\d/.test(text)) return [];
     const isPossible = at !== undefined && (created === undefined || at >= created);
     return [{ label: line.label, text, at: isPossible ? at : undefined }];
   });
@@ -99,8 +99,11 @@ function readExpiry(
   return unreadable && { kind: 'unreadable', text: shorten(unreadable.text) };
 }
 
-function findExpiryText({ label, value }: Line, { expiryLabels, inside }: WhoisZone): string | undefined {
-  if (inside?.label === label) return inside.pattern.exec(value)?.[1];
+function findExpiryText(
+  { label, value }: Line,
+  { expiryLabels, embeddedExpiry }: WhoisZone,
+): string | undefined {
+  if (embeddedExpiry?.label === label) return embeddedExpiry.pattern.exec(value)?.[1];
   return EXPIRY_LABELS.has(label) || label === EXPIRED_LABEL || expiryLabels?.includes(label) === true
     ? value
     : undefined;
@@ -140,17 +143,17 @@ function mentionsName(text: string, name: string): boolean {
 
 function readLines(text: string): readonly Line[] {
   const found: Line[] = [];
-  let open: Omit<Line, 'value' | 'isLoose'> | undefined;
+  let pendingLabel: Omit<Line, 'value' | 'isUnseparated'> | undefined;
   for (const raw of text.split(/\r\n?|\n/)) {
     const line = raw.trim();
     if (COMMENT.test(line)) continue;
     const read = readLine(line);
     // The value may be on the next line.
-    if (read === undefined && open !== undefined && line !== '')
-      found.push({ ...open, value: line, isLoose: false });
-    open = undefined;
+    if (read === undefined && pendingLabel !== undefined && line !== '')
+      found.push({ ...pendingLabel, value: line, isUnseparated: false });
+    pendingLabel = undefined;
     if (read === undefined) continue;
-    if (read.value === '') open = read;
+    if (read.value === '') pendingLabel = read;
     else found.push(read);
   }
   return found;
@@ -159,18 +162,26 @@ function readLines(text: string): readonly Line[] {
 /** `a. [Domain Name]   value`; `label......: value`. */
 const BRACKETED = /^(?:[a-z]\.? +)?\[(?<label>[^[\]]{1,60})\]\s*(?<value>.*)$/i;
 const SEPARATED = /^(?:\*\* *)?(?<label>[^:\t]{1,80}?)[\s.]*[:\t][\s.]*(?<value>.*)$/;
-const LOOSE_LABEL =
+const UNSEPARATED =
   /^(?<label>record (?:expires|created)(?: on)?|expires +on|valid-date|domain (?:expires|registered))[ .]+(?<value>(?!on\b)[^\s.:].*)$/i;
 
 function readLine(line: string): Line | undefined {
-  const loose = LOOSE_LABEL.exec(line)?.groups;
-  if (loose !== undefined) return toLine(loose, true);
+  const unseparated = UNSEPARATED.exec(line)?.groups;
+  if (unseparated !== undefined) return toLine(unseparated, true);
   const parts = (BRACKETED.exec(line) ?? SEPARATED.exec(line))?.groups;
   return parts && toLine(parts, false);
 }
 
-function toLine({ label = '', value = '' }: Record<string, string | undefined>, isLoose: boolean): Line {
-  return { label: normalizeLabel(label), value: value.trim(), order: readDateOrder(label), isLoose };
+function toLine(
+  { label = '', value = '' }: Record<string, string | undefined>,
+  isUnseparated: boolean,
+): Line {
+  return {
+    label: normalizeLabel(label),
+    value: value.trim(),
+    dateOrder: readDateOrder(label),
+    isUnseparated,
+  };
 }
 
 const DAY_FIRST_HINT = /\((?:dd|jj)[-./]mm[-./](?:yyyy|aaaa)\)/i;

@@ -7,7 +7,7 @@ export interface WhoisZone {
   /** Labels of the expiry that only this zone uses, normalized. */
   readonly expiryLabels?: readonly string[];
   /** Reads the date from the value of another label. The first group is the date. */
-  readonly inside?: { readonly label: string; readonly pattern: RegExp };
+  readonly embeddedExpiry?: { readonly label: string; readonly pattern: RegExp };
   /** Default: the name alone. */
   readonly query?: (name: string) => string;
 }
@@ -35,8 +35,8 @@ const ZONES: Readonly<Record<string, WhoisZone>> = {
   ca: { expiryLabels: ['date renewal'] },
   bo: { expiryLabels: ['fecha de corte'] },
   sk: { expiryLabels: ['valid date'] },
-  ua: { inside: { label: 'status', pattern: /^ok-until (\d{14})$/i } },
-  jp: { inside: CONNECTED_UNTIL, query: (name) => `${name}/e` },
+  ua: { embeddedExpiry: { label: 'status', pattern: /^ok-until (\d{14})$/i } },
+  jp: { embeddedExpiry: CONNECTED_UNTIL, query: (name) => `${name}/e` },
   de: { query: (name) => `-T dn,ace ${name}` },
 };
 

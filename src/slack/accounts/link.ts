@@ -169,7 +169,7 @@ const CREDENTIALS = {
 /** For admins only. The team's account must be a trusted application. */
 const ownerSchema = z.object({
   team: choiceField('Whose account is it?', { true: 'The team’s account' }, CHOICES, {
-    kind: 'choices',
+    kind: 'checkboxes',
     hint: 'People without an account of their own can then make requests. Their approved orders use this account.',
   }),
 });

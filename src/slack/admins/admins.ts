@@ -43,10 +43,10 @@ async function notifyAdmins(
   { directory, adminsToNotify }: SlackContext,
   send: SendNotification,
   message: Message,
-  exceptFor?: string,
+  excludedUserId?: string,
 ): Promise<void> {
   for (const admin of await adminsToNotify()) {
-    if (admin === exceptFor) continue;
+    if (admin === excludedUserId) continue;
     await send({
       purpose: `to:${admin}`,
       version: ONCE,
@@ -72,9 +72,9 @@ export function recordUnreadableGroup(
 
 /** Alerts admins once a day about a group that Slack can't look up. */
 export function createGroupPlanner(context: SlackContext): NotificationPlanner {
-  return async ({ id, refused = '' }, send) => {
+  return async ({ id, refused: code = '' }, send) => {
     const [groupId = ''] = id.split(' ');
-    await notifyAdmins(context, send, unreadableGroupAlert(groupId, refused));
+    await notifyAdmins(context, send, unreadableGroupAlert(groupId, code));
     return undefined;
   };
 }
@@ -97,21 +97,21 @@ export function createDeparturePlanner(context: SlackContext): NotificationPlann
 }
 
 /** Alerts admins once about a channel that refuses messages, until a post succeeds. */
-export function createPlacePlanner(context: SlackContext): NotificationPlanner {
-  return async ({ id, refused = '' }, send) => {
+export function createChannelPlanner(context: SlackContext): NotificationPlanner {
+  return async ({ id, refused: code = '' }, send) => {
     const { approvalChannel, reminderChannel } = await context.savedSettings();
-    const use = id === approvalChannel ? 'approvals' : id === reminderChannel ? 'reminders' : 'other';
-    await notifyAdmins(context, send, unreachableAlert(id, refused, use));
+    const purpose = id === approvalChannel ? 'approvals' : id === reminderChannel ? 'reminders' : 'other';
+    await notifyAdmins(context, send, unreachableAlert(id, code, purpose));
     return undefined;
   };
 }
 
 /** Alerts admins once about a webhook endpoint that fails. */
 export function createEndpointPlanner(context: SlackContext): NotificationPlanner {
-  return async ({ id, refused }, send) => {
+  return async ({ id, refused: code }, send) => {
     const endpoint = context.webhooks.endpoints.find((each) => each.id === id);
-    if (endpoint !== undefined && refused !== undefined)
-      await notifyAdmins(context, send, failingEndpointAlert(endpoint.host, refused));
+    if (endpoint !== undefined && code !== undefined)
+      await notifyAdmins(context, send, failingEndpointAlert(endpoint.host, code));
     return undefined;
   };
 }

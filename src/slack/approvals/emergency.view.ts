@@ -29,12 +29,12 @@ export function emergencyRecipients({ approvers }: EmergencyEvent): readonly str
   return approvers.slice(0, MAX_RECIPIENTS);
 }
 
-const REASON_LENGTH = 80;
+const MAX_REASON_LENGTH = 80;
 
 export function emergencyText(order: Order, history: readonly HistoryEvent[]): string {
   const reason = history.findLast((event) => event.kind === 'emergency_approved')?.reason ?? '';
-  const why = reason === '' ? '' : `: “${quote(reason, REASON_LENGTH)}”`;
-  return `:rotating_light: ${mention(order.emergencyApprovedBy ?? '')} used break glass (${reviewState(order)})${why}`;
+  const reasonText = reason === '' ? '' : `: “${quote(reason, MAX_REASON_LENGTH)}”`;
+  return `:rotating_light: ${mention(order.emergencyApprovedBy ?? '')} used break glass (${reviewState(order)})${reasonText}`;
 }
 
 function reviewState({ signedOffBy }: Order): string {
@@ -42,11 +42,11 @@ function reviewState({ signedOffBy }: Order): string {
 }
 
 /** For *Details*, with the full reason. Undefined after a regular approval. */
-export function emergencyFact(order: Order, history: readonly HistoryEvent[]): string | undefined {
+export function emergencyField(order: Order, history: readonly HistoryEvent[]): string | undefined {
   const event = history.findLast((each) => each.kind === 'emergency_approved');
   if (order.emergencyApprovedBy === undefined) return undefined;
-  const why = event === undefined ? '' : reasonSuffix(event);
-  return `By ${mention(order.emergencyApprovedBy)} with break glass${why}, ${reviewState(order)}`;
+  const reasonText = event === undefined ? '' : reasonSuffix(event);
+  return `By ${mention(order.emergencyApprovedBy)} with break glass${reasonText}, ${reviewState(order)}`;
 }
 
 /**
@@ -54,25 +54,27 @@ export function emergencyFact(order: Order, history: readonly HistoryEvent[]): s
  * @param notified people who got a direct message
  */
 export function emergencyReply(order: Order, event: EmergencyEvent, notified: NotifiedPeople): Message {
-  const rest = [...event.approvers.slice(MAX_RECIPIENTS), ...event.unreadableGroups];
-  const others = ` ${notifiedText(notified)}`;
+  const mentioned = [...event.approvers.slice(MAX_RECIPIENTS), ...event.unreadableGroups];
+  const notifiedNote = ` ${notifiedText(notified)}`;
   const alsoMentioned =
-    rest.length === 0 ? '' : ` ${rest.map(mentionApprover).join(', ')}: you could have approved it too.`;
-  const unseen = event.isImpactUnknown === true ? ' The impact wasn’t known yet.' : '';
+    mentioned.length === 0
+      ? ''
+      : ` ${mentioned.map(mentionApprover).join(', ')}: you could have approved it too.`;
+  const impactNote = event.isImpactUnknown === true ? ' The impact wasn’t known yet.' : '';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone (break glass)${reasonSuffix(event)}.${others}${alsoMentioned}${unseen} Another admin has to sign it off.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone (break glass)${reasonSuffix(event)}.${notifiedNote}${alsoMentioned}${impactNote} Another admin has to sign it off.`,
   );
 }
 
 export function signedOffReply(order: Order, event: HistoryEvent): Message {
   const by = order.emergencyApprovedBy;
-  const whose = by === undefined ? 'the emergency approval' : `${mention(by)}’s emergency approval`;
+  const approvalText = by === undefined ? 'the emergency approval' : `${mention(by)}’s emergency approval`;
   return textMessage(
-    `:white_check_mark: *${escapeText(orderTitle(order))}*: ${mention(event.actor)} signed off ${whose}. The review is closed.`,
+    `:white_check_mark: *${escapeText(orderTitle(order))}*: ${mention(event.actor)} signed off ${approvalText}. The review is closed.`,
   );
 }
 
-export function emergencyNotice(order: Order, event: EmergencyEvent): Message {
+export function emergencyDirectMessage(order: Order, event: EmergencyEvent): Message {
   return textMessage(
     `:rotating_light: ${mention(event.actor)} approved *${escapeText(orderTitle(order))}* alone (break glass), so it needs no other approval${reasonSuffix(event)}. Requested by ${mention(order.requesterId)}. Another admin has to sign it off, on its card or my Home tab. See it with ${code(`/domain order ${order.id}`)}.`,
   );

@@ -45,7 +45,7 @@ async function loadFacts(
   const used = await call.orderAccount();
   const usesTeamAccount = used !== undefined && isTeamAccount(used);
   const order = { task, names, requesterId: person.id, input: buildBulkInput(rows), usesTeamAccount };
-  const [open, watched, inUse, cost, refused] = await Promise.all([
+  const [open, watched, inUse, cost, refusingRules] = await Promise.all([
     context.orders.store.findOpenOrders(task, names),
     context.expiry.findMany(names),
     toImpactTask(task) === undefined ? undefined : context.names.impacts.assessUse(names),
@@ -58,7 +58,7 @@ async function loadFacts(
   return new Map(
     names.map((name) => {
       const domain = known.get(name);
-      const rules = refused.get(name);
+      const rules = refusingRules.get(name);
       const openId = open.get(name);
       const isSeen = openId !== undefined && visible.has(openId);
       return [
@@ -94,7 +94,7 @@ export async function savePlan(
     await sendFile(call, {
       text: await csvFile(skippedCells(skipped)),
       filename: 'domain-steward-skipped-rows.csv',
-      what: 'The list of skipped rows',
+      description: 'The list of skipped rows',
     });
   }
   const sums = sumByCurrency(rows.flatMap(({ name }) => facts.get(name)?.price ?? []));

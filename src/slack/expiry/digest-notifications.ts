@@ -36,7 +36,7 @@ import {
 import { digestHead, digestReply, monthsMessage } from './digest.view.ts';
 
 /*
- * Each name is posted in one place. In this order: its channel, its owner's messages of the day, or the reminder
+ * Each name is posted in the first place that it has: its channel, its owner’s messages of the day, or the reminder
  * channel. In each place, the first message starts a thread for the others.
  */
 
@@ -50,7 +50,7 @@ interface DigestRun {
   readonly claim: ClaimedSubject;
   readonly send: SendNotification;
   readonly views: DigestViews;
-  readonly options: ReminderSchedule;
+  readonly schedule: ReminderSchedule;
   readonly channelId: string | undefined;
   readonly hasMore: boolean;
 }
@@ -68,17 +68,17 @@ export function createDigestPlanner(
     const settings = await context.savedSettings();
     const now = context.now();
     const { day } = dayOfMessages(settings, now);
-    const options = { ...toSchedule(settings, now), collectMs, day };
+    const schedule = { ...toSchedule(settings, now), collectMs, day };
     // Questions and reminders for an owner are in one message.
     await askOwners(context.reminders, settings, now);
-    const batch = await nextBatch(context.reminders, claim.id, options, settings.reminderChannel);
+    const batch = await nextBatch(context.reminders, claim.id, schedule, settings.reminderChannel);
     if (batch === undefined || batch instanceof Date) {
-      await postNews(context, settings, claim, send);
+      await postNewFindings(context, settings, claim, send);
       await postScheduled(context, settings, claim, send);
       return { repeatAt: batch };
     }
     const channelId = settings.reminderChannel;
-    const run = { claim, send, views, options, channelId, hasMore: batch.hasMoreNames };
+    const run = { claim, send, views, schedule, channelId, hasMore: batch.hasMoreNames };
     const states: SentNotification['state'][] = [];
     for (const destination of new Set(batch.planned.map((each) => each.destination))) {
       if (destination === DEFAULT_DESTINATION) continue;
@@ -90,7 +90,7 @@ export function createDigestPlanner(
     const planned = await context.reminders.listPlanned(claim.id);
     const hasMore = batch.hasMoreNames || batch.hasMoreDisputed;
     states.push(await postReminders(context, { ...run, hasMore }, DEFAULT_DESTINATION, planned));
-    return states.includes('pending') && !context.stopLookups.aborted
+    return states.includes('pending') && !context.stopDigests.aborted
       ? undefined
       : { repeatAt: context.now() };
   };
@@ -104,7 +104,7 @@ export function toSchedule(
 }
 
 /** Posts new findings, expiring certificates and renewals elsewhere in the thread of the digest. */
-async function postNews(
+async function postNewFindings(
   { nameRecords: records, reminders, certificateDays }: SlackContext,
   { reminderChannel, reminderCron, reminderTimezone }: TeamSettings,
   claim: ClaimedSubject,
@@ -118,15 +118,15 @@ async function postNews(
     previous === undefined
       ? lastScheduled(reminderCron, reminderTimezone, new Date(until.getTime() - 1))
       : new Date(previous);
-  const [faulty, registries, ending, renewed] = await Promise.all([
-    records.listNewlyFaulty(since, until),
+  const [faulty, unrecorded, expiring, renewed] = await Promise.all([
+    records.listNewFaults(since, until),
     records.listNewlyUnrecorded(since, until),
-    records.listEndingCertificates(until),
+    records.listExpiringCertificates(until),
     records.listRenewedElsewhere(since, until),
   ]);
-  const certificates = dueCertificates(ending, certificateDays, { from: since, to: until });
-  const news = { faulty, registries, certificates, renewed, now: until };
-  const count = faulty.length + registries.length + certificates.length + renewed.length;
+  const certificates = dueCertificates(expiring, certificateDays, { from: since, to: until });
+  const news = { faulty, unrecorded, certificates, renewed, now: until };
+  const count = faulty.length + unrecorded.length + certificates.length + renewed.length;
   if (count === 0) return;
   await send({
     purpose: 'delegations',
@@ -139,8 +139,8 @@ async function postNews(
 
 /** Uses the thread of the due names if there is one. */
 function toDigestThread({ notifications }: ClaimedSubject, channelId: string) {
-  const head = notifications.find(({ purpose }) => purpose.startsWith(`${DEFAULT_DESTINATION}:`))?.message;
-  return async () => ({ channelId: head?.channelId ?? channelId, ...(head && { threadTs: head.ts }) });
+  const parent = notifications.find(({ purpose }) => purpose.startsWith(`${DEFAULT_DESTINATION}:`))?.message;
+  return async () => ({ channelId: parent?.channelId ?? channelId, ...(parent && { threadTs: parent.ts }) });
 }
 
 /** Posts the orders that are scheduled before the next digest. */
@@ -174,10 +174,10 @@ async function postReminders(
   destination: Destination,
   allPlanned: readonly PlannedReminder[],
 ): Promise<SentNotification['state']> {
-  const { claim, send, views, options, hasMore } = run;
+  const { claim, send, views, schedule, hasMore } = run;
   const { reminders } = context;
   const planned = allPlanned.filter((each) => each.destination === destination);
-  const { due, disputed } = await dropOutdated(reminders, claim.id, planned, options);
+  const { due, disputed } = await dropOutdated(reminders, claim.id, planned, schedule);
   const messages = assignMessages({ due, disputed }, parsePart);
   const known = claim.notifications.filter(({ purpose }) => purpose.startsWith(`${destination}:`));
   let thread = known.find(({ message }) => message !== undefined)?.message;
@@ -185,29 +185,29 @@ async function postReminders(
   let remainingCount = due.length;
   for (const message of messages) {
     if (thread !== undefined)
-      await sleep(context.pauseMs ?? PAUSE_MS, undefined, { signal: context.stopLookups }).catch(
+      await sleep(context.pauseMs ?? PAUSE_MS, undefined, { signal: context.stopDigests }).catch(
         () => undefined,
       );
-    if (context.stopLookups.aborted) return 'pending';
+    if (context.stopDigests.aborted) return 'pending';
     const purpose = `${destination}:${message.part ?? ++lastPart}`;
     if (message.part === undefined) await reminders.assign(claim.id, purpose, message.reminders);
-    const now = await dropOutdated(
+    const current = await dropOutdated(
       reminders,
       claim.id,
       await reminders.listPlanned(claim.id, purpose),
-      options,
+      schedule,
     );
     const rest = due.filter(({ watched }) => !message.reminders.includes(watched));
     remainingCount -= due.length - rest.length;
-    if (now.due.length + now.disputed.length === 0) continue;
+    if (current.due.length + current.disputed.length === 0) continue;
     const part = {
       digestId: claim.id,
       destination,
-      reminders: now.due,
-      disputed: await context.watchList.findMany(now.disputed.map(({ name }) => name)),
+      reminders: current.due,
+      disputed: await context.watchList.findMany(current.disputed.map(({ name }) => name)),
     };
     const reply = thread && { ...part, remainingCount, hasMore };
-    const { state, at } = await send({
+    const sent = await send({
       purpose,
       version: ONCE,
       since: new Date(claim.id),
@@ -219,29 +219,29 @@ async function postReminders(
       ]),
       message: async () =>
         reply === undefined
-          ? views.head(await loadHead(context, run, part, [...now.due, ...rest]))
-          : views.reply({ ...reply, ...(await loadDueForecast(context, options, now.due)) }),
+          ? views.head(await loadHead(context, run, part, [...current.due, ...rest]))
+          : views.reply({ ...reply, ...(await loadDueForecast(context, schedule, current.due)) }),
       ...(destination === DEFAULT_DESTINATION && { mustArrive: true, alertsAdmins: true }),
     });
-    if (state !== 'current') return state;
-    thread ??= at;
+    if (sent.state !== 'current') return sent.state;
+    thread ??= sent.message;
   }
-  if (destination === DEFAULT_DESTINATION && thread !== undefined) await postMonths(context, run, thread);
+  if (destination === DEFAULT_DESTINATION && thread !== undefined) await postChart(context, run, thread);
   return 'current';
 }
 
 /**
  * Posts the monthly chart in the thread of the month's first digest. If Slack refuses it, the next digest tries again.
  */
-async function postMonths(
-  { watchList, reminders, pauseMs = PAUSE_MS, stopLookups: signal }: SlackContext,
-  { claim, send, views, options }: DigestRun,
+async function postChart(
+  { watchList, reminders, pauseMs = PAUSE_MS, stopDigests: signal }: SlackContext,
+  { claim, send, views, schedule }: DigestRun,
   thread: PostedMessage,
 ): Promise<void> {
-  const toMonth = (digestId: string) => calendarDay(new Date(digestId), options.timeZone).slice(0, 7);
+  const toMonth = (digestId: string) => calendarDay(new Date(digestId), schedule.timeZone).slice(0, 7);
   const latest = await reminders.findLatestWithChart();
   if (latest !== undefined && toMonth(latest) === toMonth(claim.id)) return;
-  const months = await loadChart(watchList.countByMonth, options);
+  const months = await loadChart(watchList.countByMonth, schedule);
   if (months.length === 0) return;
   await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   if (signal.aborted) return;
@@ -256,7 +256,7 @@ async function postMonths(
 
 async function loadHead(
   context: SlackContext,
-  { hasMore, options }: DigestRun,
+  { hasMore, schedule }: DigestRun,
   part: Omit<DigestPart, 'renewals'>,
   all: readonly DueReminder<WatchedReminder>[],
 ): Promise<DigestHead> {
@@ -264,7 +264,7 @@ async function loadHead(
   const [undated, ownerless, { renewals, uncovered }] = await Promise.all([
     isReminderChannel ? context.watchList.countUndated() : 0,
     isReminderChannel ? context.watchList.countOwnerless() : undefined,
-    loadDueForecast(context, options, all),
+    loadDueForecast(context, schedule, all),
   ]);
   const counts = { total: all.length, undated, ownerless };
   return { ...part, ...counts, all, hasMore, renewals, uncovered: isReminderChannel ? uncovered : [] };
@@ -275,7 +275,7 @@ export async function loadDueForecast(
   { timeZone }: ReminderSchedule,
   due: readonly DueReminder<WatchedReminder>[],
 ) {
-  const outlook = await loadRenewalForecast(
+  const forecast = await loadRenewalForecast(
     orders,
     due.map(({ watched: { owner, ...watched } }) => ({
       ...watched,
@@ -283,7 +283,7 @@ export async function loadDueForecast(
     })),
     'system',
   );
-  return { ...outlook, renewals: toRenewalDays(outlook, timeZone) };
+  return { ...forecast, renewals: toRenewalDays(forecast, timeZone) };
 }
 
 function parsePart(purpose: string): number {

@@ -4,7 +4,7 @@ import { createTextFields, readTextInput } from '../attached-text.ts';
 import type { Feature, FormFeature } from '../feature.ts';
 import { message } from '../kit/blocks.ts';
 import { noticeView, toFields } from '../kit/form.ts';
-import { createGate } from '../names/fact-changes.ts';
+import { createGate } from '../names/name-changes.ts';
 import { openForm } from '../open-form.ts';
 import { importProgress, importReport } from './expiry.view.ts';
 import { listIssueText } from './watch-list.view.ts';

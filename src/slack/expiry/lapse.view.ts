@@ -2,7 +2,7 @@ import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
 import { displayName } from '../../zones/names.ts';
 import { button, lines, mention, message, section } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
-import { requirementLines } from '../names/fact-changes.view.ts';
+import { requirementLines } from '../names/name-changes.view.ts';
 import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { formatName, personWithReason } from './expiry.view.ts';
 

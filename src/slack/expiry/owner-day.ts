@@ -60,16 +60,16 @@ export function createOwnerDayPlanner(
     for (const part of parts) {
       const isFirst = part.purpose === firstPurpose;
       const view = part.questions.length > 0 ? question : reminderView(context, digest);
-      const { at, state } = await send({
+      const sent = await send({
         purpose: part.purpose,
         version: buildVersion(part, isFirst),
         since: part.at,
         places: [thread === undefined ? () => findOwnerPlace(context, part.owner) : toThreadPlace(thread)],
         message: () => view(part, isFirst),
       });
-      if (state === 'refused') await context.reminders.redirectOwner(id, context.now());
-      if (at === undefined) return undefined;
-      thread ??= at;
+      if (sent.state === 'refused') await context.reminders.redirectOwner(id, context.now());
+      if (sent.message === undefined) return undefined;
+      thread ??= sent.message;
     }
     // Clears messages about names that now have other owners.
     const purposes = new Set(parts.map(({ purpose }) => purpose));
@@ -89,12 +89,12 @@ export interface OwnerViews {
 
 async function loadParts(context: SlackContext, id: string): Promise<readonly OwnerPart[]> {
   const { expiry, reminders, savedSettings, now } = context;
-  const [asked, claimed, settings] = await Promise.all([
+  const [loaded, claimed, settings] = await Promise.all([
     expiry.loadQuestions(id),
     reminders.listOwnerReminders(id),
     savedSettings(),
   ]);
-  const questions = asked.filter(({ domain }) => domain.ownerLeftAt === undefined);
+  const questions = loaded.filter(({ domain }) => domain.ownerLeftAt === undefined);
   const askedNames = new Set(questions.map(({ domain }) => domain.name));
   const owner = parseOwner(id);
   const due = filterStillDue(claimed, toSchedule(settings, now())).filter(

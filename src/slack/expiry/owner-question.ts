@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type ActionCall, type Feature, type FormFeature, toFormOrigin } from '../feature.ts';
 import { section, textMessage } from '../kit/blocks.ts';
 import { readForm, toFields } from '../kit/form.ts';
-import { createGate } from '../names/fact-changes.ts';
+import { createGate } from '../names/name-changes.ts';
 import { noteField, requiredOwnerField } from '../names/owner-fields.ts';
 import { findOwnerIssue } from '../names/owners.ts';
 import { ownersIssueText } from '../names/portfolio.view.ts';

@@ -24,14 +24,14 @@ import {
   REQUIRED_TEXT,
   readForm,
   reasonField,
-  requiredReason,
+  requiredReasonField,
   sendAtField,
   splitLines,
   textField,
   toFields,
 } from '../kit/form.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
-import { createGate, requestConfirmation } from '../names/fact-changes.ts';
+import { createGate, requestConfirmation } from '../names/name-changes.ts';
 import { openForm } from '../open-form.ts';
 import { openAlreadyAtFieldText } from '../orders/asking.view.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
@@ -153,7 +153,7 @@ function createFormOpener(form: FormFeature) {
 }
 
 const renewManySchema = z.object({
-  names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Select at least one name.')),
+  names: field({ label: 'Names', kind: 'multi_select' }, z.array(z.string(), 'Select at least one name.')),
   period: textField('Period in years', { kind: 'number' }, REQUIRED_TEXT),
   reason: reasonField('Shown to the approvers.'),
   send_at: sendAtField,
@@ -279,7 +279,7 @@ const snoozeForm: FormFeature<'snooze'> = {
 };
 
 const lapseSchema = z.object({
-  reason: requiredReason('Shown to the person who has to confirm.'),
+  reason: requiredReasonField('Shown to the person who has to confirm.'),
 });
 
 const lapseForm: FormFeature<'lapse'> = {

@@ -6,7 +6,7 @@ import type { KnownName } from '../../names/names.ts';
 import { assessPosture, judgeName } from '../../names/posture.ts';
 import { type CommandCall, type Feature, type Interaction, isAdmin, toFormOrigin } from '../feature.ts';
 import { escapeText, type Message } from '../kit/blocks.ts';
-import { createGate, requestConfirmation } from '../names/fact-changes.ts';
+import { createGate, requestConfirmation } from '../names/name-changes.ts';
 import {
   lookingText,
   UNWATCH_USAGE,

@@ -149,7 +149,7 @@ function isUndated(domain: WatchedDomain): boolean {
   return isDateless(domain) && domain.expiry === undefined;
 }
 
-interface Watched {
+interface WatchedName {
   readonly domain: WatchedDomain;
   readonly wasWatched: boolean;
   readonly lastDay: Day | undefined;
@@ -160,7 +160,7 @@ interface Watched {
   readonly now: Date;
 }
 
-function watchedText(watched: Watched): string {
+function watchedText(watched: WatchedName): string {
   const { domain, wasWatched, dns, ignoredDate } = watched;
   return dropMissing([
     `${formatName(domain.name)} is ${wasWatched ? 'already' : 'now'} on the watch list.`,
@@ -173,7 +173,7 @@ function watchedText(watched: Watched): string {
   ]).join(' ');
 }
 
-function formatDate({ domain: { name, expiry }, lastDay, daysLeft, now }: Watched): string {
+function formatDate({ domain: { name, expiry }, lastDay, daysLeft, now }: WatchedName): string {
   if (expiry === undefined || lastDay === undefined || daysLeft === undefined) {
     return `I don’t know its expiry date yet. If you know it, enter it: \`/domain watch ${name} 2027-03-01\`.`;
   }

@@ -15,7 +15,7 @@ import { UNDOCUMENTED_TASKS } from '../names/rules.view.ts';
 
 /* Help, and the answer to an unknown subcommand. */
 
-type Described = Pick<NamedCommand, 'name' | 'usage' | 'summary' | 'example' | 'needs' | 'time'>;
+type HelpEntry = Pick<NamedCommand, 'name' | 'usage' | 'summary' | 'example' | 'needs' | 'time'>;
 
 export interface HelpReader extends Capability {
   readonly isLinked: boolean;
@@ -43,7 +43,7 @@ export const HELP_GROUPS: readonly { readonly title: string; readonly names: rea
 
 interface Group {
   readonly title: string;
-  readonly commands: readonly Described[];
+  readonly commands: readonly HelpEntry[];
 }
 
 /** The title of the group that a command belongs to. */
@@ -51,8 +51,8 @@ export function findGroup({ name }: { readonly name: string }): string {
   return HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? EVERYDAY;
 }
 
-function usableGroups(commands: readonly Described[], fits: (command: Described) => boolean): Group[] {
-  const place = ({ name }: Described) => HELP_GROUPS.flatMap(({ names }) => names).indexOf(name);
+function usableGroups(commands: readonly HelpEntry[], fits: (command: HelpEntry) => boolean): Group[] {
+  const place = ({ name }: HelpEntry) => HELP_GROUPS.flatMap(({ names }) => names).indexOf(name);
   return HELP_GROUPS.map(({ title }) => ({
     title,
     commands: commands
@@ -61,7 +61,7 @@ function usableGroups(commands: readonly Described[], fits: (command: Described)
   })).filter((group) => group.commands.length > 0);
 }
 
-function canUse({ needs }: Described, reader: HelpReader): boolean {
+function canUse({ needs }: HelpEntry, reader: HelpReader): boolean {
   if (needs === 'admin') return reader.isAdmin;
   return !lacksAccount(needs, reader);
 }
@@ -85,7 +85,7 @@ function introText({ hasService, isLinked, hasTeamAccount = false }: HelpReader)
   return `${INTRO}\n${hasTeamAccount ? WITH_TEAM_ACCOUNT : LINK_FIRST}`;
 }
 
-function usageLine({ usage, summary }: Described): string {
+function usageLine({ usage, summary }: HelpEntry): string {
   return `\`/domain ${usage}\`  ${summary}`;
 }
 
@@ -95,7 +95,7 @@ const MOST_USED_TO_WATCH = ['watch', 'import', 'expiring', 'name', 'names'];
 const OVERVIEW_COMMANDS = 5;
 const WATCH_ONLY_EXAMPLE = context('For an example of a command, use `/domain help watch`.');
 
-export function helpOverview(commands: readonly Described[], reader: HelpReader): Message {
+export function helpOverview(commands: readonly HelpEntry[], reader: HelpReader): Message {
   const names = reader.hasService ? MOST_USED : MOST_USED_TO_WATCH;
   const shown = names
     .flatMap((name) => commands.filter((command) => command.name === name))
@@ -116,7 +116,7 @@ export function helpOverview(commands: readonly Described[], reader: HelpReader)
 }
 
 /** Commands that the reader can't use come last. */
-export function allCommandsHelp(commands: readonly Described[], reader: HelpReader): Message {
+export function allCommandsHelp(commands: readonly HelpEntry[], reader: HelpReader): Message {
   const usable = usableGroups(commands, (command) => canUse(command, reader));
   const linked = commands.filter((command) => lacksAccount(command.needs, reader));
   const admin = reader.isAdmin ? [] : commands.filter(({ needs }) => needs === 'admin');
@@ -149,7 +149,7 @@ const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
 
 const TIMED = 'To send it later, end the command with a time, such as `at 2026-12-06 02:00`.';
 
-export function commandHelp({ usage, summary, example, needs, time }: Described): Message {
+export function commandHelp({ usage, summary, example, needs, time }: HelpEntry): Message {
   return textMessage(
     [
       ...[`*\`/domain ${usage}\`*`, `${summary}.`, `For example: \`${example}\``],

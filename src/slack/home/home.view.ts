@@ -41,7 +41,7 @@ import {
   table,
 } from '../kit/blocks.ts';
 import { mandateBlocksForHome } from '../mandates/mandate.view.ts';
-import { budgetLines, overBudgetFact, periodText } from '../money/budget.view.ts';
+import { budgetLines, formatOverBudget, periodText } from '../money/budget.view.ts';
 import { amountsText } from '../money/price.view.ts';
 import { sumText } from '../money/spend.view.ts';
 import { firstIncidents } from '../names/incident.view.ts';
@@ -397,7 +397,7 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
       cost.unknown > 0 &&
       `:warning: Price unknown for ${count(cost.unknown, 'name')}`,
     `${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}${order.expiresAt === undefined ? '' : ` · expires ${moment(order.expiresAt)}`}`,
-    over.length > 0 && overBudgetFact(over),
+    over.length > 0 && formatOverBudget(over),
     ...ruleLines(order),
     ...(briefing === undefined ? [] : impactLines(briefing)),
     accountLine(order),

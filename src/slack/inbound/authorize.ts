@@ -170,12 +170,12 @@ export async function authorize(
   context: SlackContext,
   delivery: Delivery,
   precondition: Precondition,
-): Promise<{ readonly call: Interaction } | { readonly refused: Message }> {
+): Promise<{ readonly call: Interaction } | { readonly refusal: Message }> {
   if (precondition.needs === 'nothing') return { call: createInteraction(context, delivery) };
   const person = await context.directory.person(delivery.userId, delivery.homeTeamId);
   const call = createInteraction(context, delivery, person);
-  const refused = await findRefusal(call, precondition);
-  return refused === undefined ? { call } : { refused };
+  const refusal = await findRefusal(call, precondition);
+  return refusal === undefined ? { call } : { refusal };
 }
 
 /**
@@ -203,7 +203,7 @@ export async function handle(
   }, SLOW_MS);
   try {
     const authorization = await authorize(context, delivery, precondition);
-    if ('refused' in authorization) return await answer.respond(authorization.refused);
+    if ('refusal' in authorization) return await answer.respond(authorization.refusal);
     const { call } = authorization;
     await run({
       ...call,

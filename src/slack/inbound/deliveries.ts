@@ -31,7 +31,7 @@ import {
 import { submitForm } from './submission.ts';
 import type { WorkTracker } from './work-tracker.ts';
 
-interface Delivered {
+interface BoltDelivery {
   readonly body: unknown;
   readonly ack: () => Promise<void>;
 }
@@ -48,12 +48,12 @@ export function createDeliveryHandlers(
   const handleLimited = createLimitedHandler(context, commandsPerMinute);
   const background =
     (activity: string, run: Runner<void>) =>
-    ({ body, ack }: Delivered) =>
+    ({ body, ack }: BoltDelivery) =>
       runInBackground(activity, ack, (acknowledgement) => run(handleLimited, body, acknowledgement));
   return {
     onCommand: background('command', runCommand),
 
-    onButton: ({ body, ack }: Delivered) =>
+    onButton: ({ body, ack }: BoltDelivery) =>
       runInBackground('button', ack, async (acknowledgement) => {
         const homeOwner = await runAction(handleLimited, body, acknowledgement);
         acknowledgement.send();
@@ -61,7 +61,7 @@ export function createDeliveryHandlers(
         if (homeOwner !== undefined) await publishHome(context, homeOwner);
       }),
 
-    onShortcut: ({ body, ack }: Delivered) =>
+    onShortcut: ({ body, ack }: BoltDelivery) =>
       runInBackground('shortcut', ack, async (acknowledgement) => {
         await runShortcut(handleLimited, body, acknowledgement);
         acknowledgement.send();
@@ -139,8 +139,8 @@ function createLimitedHandler(context: SlackContext, commandsPerMinute: number):
   return async (delivery, what, run) => {
     const { userId, homeTeamId = context.teamId } = delivery;
     const canBeMember = homeTeamId === context.teamId || context.orgId !== undefined;
-    const refused = canBeMember ? refuseOverLimit(userId) : NOT_A_MEMBER;
-    if (refused !== undefined) await createInteraction(context, delivery).respond(refused);
+    const refusal = canBeMember ? refuseOverLimit(userId) : NOT_A_MEMBER;
+    if (refusal !== undefined) await createInteraction(context, delivery).respond(refusal);
     else await handle(context, delivery, what, run);
   };
 }

@@ -88,8 +88,8 @@ async function runSubmission(
 ): Promise<SubmissionResult> {
   try {
     const authorization = await authorize(context, delivery, feature);
-    if ('refused' in authorization) {
-      return { view: noticeView(feature.form.title, toSections(authorization.refused)) };
+    if ('refusal' in authorization) {
+      return { view: noticeView(feature.form.title, toSections(authorization.refusal)) };
     }
     return await replaceErrorMentions(
       context,

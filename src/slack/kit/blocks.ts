@@ -48,16 +48,16 @@ export interface DataVisualizationBlock {
   };
 }
 
-type CutElement = 'blocks' | 'buttons' | 'elements' | 'options' | 'rows';
-let onCut: (what: CutElement, found: number, limit: number) => void = () => undefined;
+type TruncatedElement = 'blocks' | 'buttons' | 'elements' | 'options' | 'rows';
+let onTruncated: (what: TruncatedElement, found: number, limit: number) => void = () => undefined;
 
 /** Called for everything that Slack's limits cut off. Tests throw here, because lists that can grow need pages. */
-export function watchCuts(handle: typeof onCut): void {
-  onCut = handle;
+export function watchTruncation(handle: typeof onTruncated): void {
+  onTruncated = handle;
 }
 
-function cutTo<T>(all: readonly T[], limit: number, what: CutElement): readonly T[] {
-  if (all.length > limit) onCut(what, all.length, limit);
+function limitTo<T>(all: readonly T[], limit: number, what: TruncatedElement): readonly T[] {
+  if (all.length > limit) onTruncated(what, all.length, limit);
   return all.slice(0, limit);
 }
 
@@ -86,16 +86,16 @@ export function section(...texts: readonly Maybe<string>[]): SectionBlock {
   return { type: 'section', text: { type: 'mrkdwn', text, verbatim: true } };
 }
 
-/** Longer facts take the full width. */
-const LONG_FACT = 400;
+/** Longer fields take the full width. */
+const LONG_FIELD = 400;
 
 /** Label and value, as mrkdwn. Left out if the value is undefined. */
-export type Fact = readonly [label: string, value: string | undefined];
+export type SectionField = readonly [label: string, value: string | undefined];
 
-/** Two columns, with at most ten facts per section. Long facts take the full width to stay readable. */
-export function facts(pairs: readonly Fact[]): SectionBlock[] {
+/** Two columns, with at most ten fields per section. Long fields take the full width to stay readable. */
+export function sectionFields(pairs: readonly SectionField[]): SectionBlock[] {
   const texts = pairs.flatMap(([label, value]) => (value === undefined ? [] : [`*${label}*\n${value}`]));
-  const short = texts.filter((fact) => fact.length <= LONG_FACT);
+  const short = texts.filter((field) => field.length <= LONG_FIELD);
   const sections: SectionBlock[] = [];
   for (let from = 0; from < short.length; from += LIMITS.sectionFields) {
     sections.push({
@@ -105,8 +105,8 @@ export function facts(pairs: readonly Fact[]): SectionBlock[] {
         .map((text) => ({ type: 'mrkdwn', text, verbatim: true })),
     });
   }
-  const long = texts.filter((fact) => fact.length > LONG_FACT);
-  return [...sections, ...long.flatMap((fact) => wholeLines(fact.split('\n')))];
+  const long = texts.filter((field) => field.length > LONG_FIELD);
+  return [...sections, ...long.flatMap((field) => wholeLines(field.split('\n')))];
 }
 
 /** Joins lines into as few sections as possible. */
@@ -129,7 +129,7 @@ export function wholeLines(all: readonly Maybe<string>[]): SectionBlock[] {
 export function context(...texts: readonly Maybe<string>[]): ContextBlock {
   return {
     type: 'context',
-    elements: cutTo(dropMissing(texts), LIMITS.contextElements, 'elements').map((text) => ({
+    elements: limitTo(dropMissing(texts), LIMITS.contextElements, 'elements').map((text) => ({
       type: 'mrkdwn',
       text: truncateMarkup(text, LIMITS.fieldText),
       verbatim: true,
@@ -211,7 +211,7 @@ export function hasAction(blocks: readonly AnyBlock[], actionId: string): boolea
 
 /** Buttons and an overflow menu. Empty if there are none. */
 export function actions(blockId: string, buttons: readonly Maybe<Button | Overflow>[]): ActionsBlock[] {
-  const elements = [...cutTo(dropMissing(buttons), LIMITS.actions, 'buttons')];
+  const elements = [...limitTo(dropMissing(buttons), LIMITS.actions, 'buttons')];
   return elements.length === 0 ? [] : [{ type: 'actions', block_id: blockId, elements }];
 }
 
@@ -222,7 +222,7 @@ export interface MenuOption {
 
 /** Truncated at Slack's limit. */
 export function menuOptions(options: readonly MenuOption[]): PlainTextOption[] {
-  return cutTo(options, LIMITS.options, 'options').map(({ value, text }) => ({
+  return limitTo(options, LIMITS.options, 'options').map(({ value, text }) => ({
     text: plainText(text, LIMITS.optionText),
     value,
   }));
@@ -266,7 +266,7 @@ export const TABLE_ROWS = LIMITS.tableRows;
  * truncated.
  */
 export function table({ caption, columns, rows, pageSize }: Table): DataTableBlock {
-  const shown = cutTo(rows, TABLE_ROWS, 'rows');
+  const shown = limitTo(rows, TABLE_ROWS, 'rows');
   const texts = shown.flatMap((row) => row.filter((cell) => typeof cell === 'string'));
   const limit = cutToFit(
     texts.map((text) => text.length),
@@ -403,7 +403,7 @@ export function textMessage(text: string): Message {
  */
 export function message(text: string, blocks: readonly Maybe<AnyBlock>[]): Message {
   const all = dropMissing(blocks);
-  return { text: plain(text), blocks: fitToLimit(cutTo(all, LIMITS.messageBlocks, 'blocks')) };
+  return { text: plain(text), blocks: fitToLimit(limitTo(all, LIMITS.messageBlocks, 'blocks')) };
 }
 
 /** Truncates the longest texts if a message exceeds Slack's total limit. */

@@ -26,8 +26,8 @@ export interface Field {
     | 'number'
     | 'email'
     | 'choice'
-    | 'choices'
-    | 'picks'
+    | 'checkboxes'
+    | 'multi_select'
     | 'groups'
     | 'person'
     | 'people'
@@ -38,7 +38,7 @@ export interface Field {
   readonly optional?: boolean;
   readonly placeholder?: string;
   /**
-   * For `choice` (menu), `choices` (checkboxes) and `picks` (multi-select). `groups` is a multi-select of the
+   * For `choice` (menu), `checkboxes` and `multi_select`. `groups` is a multi-select of the
    * workspace's user groups, which are loaded when the form opens.
    */
   readonly options?: readonly MenuOption[];
@@ -64,9 +64,9 @@ const DISPLAYS = new WeakMap<z.core.$ZodType, FieldDisplay>();
  */
 export function field<Schema extends z.ZodType>(display: FieldDisplay, schema: Schema): Schema {
   // Fields may share a schema.
-  const own = schema.clone();
-  DISPLAYS.set(own, display);
-  return own;
+  const copy = schema.clone();
+  DISPLAYS.set(copy, display);
+  return copy;
 }
 
 /** Text that is checked elsewhere, together with files or lines. */
@@ -77,18 +77,18 @@ export const UNCHECKED_LINES = z.array(z.string()).optional();
 export const CHOICES = z.array(z.string()).default([]);
 
 /** A text field. Without a schema, it is checked elsewhere. */
-export function textField(label: string, more?: Partial<FieldDisplay>): typeof UNCHECKED_TEXT;
+export function textField(label: string, display?: Partial<FieldDisplay>): typeof UNCHECKED_TEXT;
 export function textField<Schema extends z.ZodType>(
   label: string,
-  more: Partial<FieldDisplay>,
+  display: Partial<FieldDisplay>,
   schema: Schema,
 ): Schema;
 export function textField(
   label: string,
-  more: Partial<FieldDisplay> = {},
+  display: Partial<FieldDisplay> = {},
   schema: z.ZodType = UNCHECKED_TEXT,
 ) {
-  return field({ label, kind: 'text', ...more }, schema);
+  return field({ label, kind: 'text', ...display }, schema);
 }
 
 type Options = Readonly<Record<string, string>> | readonly string[];
@@ -105,9 +105,9 @@ export function choiceField<Schema extends z.ZodType>(
   label: string,
   options: Options,
   schema: Schema,
-  more: Partial<FieldDisplay> = {},
+  display: Partial<FieldDisplay> = {},
 ): Schema {
-  return field({ label, kind: 'choice', options: toOptions(options), ...more }, schema);
+  return field({ label, kind: 'choice', options: toOptions(options), ...display }, schema);
 }
 
 export const REQUIRED_TEXT = z.string('Fill this in.');
@@ -130,12 +130,12 @@ export const sendAtField = textField('Send at', {
   hint: 'Day and time in your time zone, up to 90 days ahead. Leave empty to send it as soon as it’s approved.',
 });
 
-export function requiredReason(hint: string, label = REASON.label) {
+export function requiredReasonField(hint: string, label = REASON.label) {
   return field({ ...REASON, label, hint }, requiredReasonSchema);
 }
 
-export function toFields(declared: z.ZodObject): Field[] {
-  return Object.entries(declared.shape).map(([name, schema]) => {
+export function toFields(formSchema: z.ZodObject): Field[] {
+  return Object.entries(formSchema.shape).map(([name, schema]) => {
     const found = DISPLAYS.get(schema);
     if (found === undefined) throw new Error(`the field ${name} has no display`);
     const { isRequired = false, ...display } = found;
@@ -147,30 +147,30 @@ export function toFields(declared: z.ZodObject): Field[] {
 export type FieldErrors = Readonly<Record<string, string>>;
 
 /** @returns the parsed values, or all errors */
-export function readForm<Declared extends z.ZodObject>(
-  declared: Declared,
+export function readForm<FormSchema extends z.ZodObject>(
+  formSchema: FormSchema,
   values: FormValues,
-): { readonly value: z.output<Declared> } | { readonly errors: FieldErrors } {
-  const inputs = Object.entries(declared.shape).map(([name, schema]) => [
+): { readonly value: z.output<FormSchema> } | { readonly errors: FieldErrors } {
+  const inputs = Object.entries(formSchema.shape).map(([name, schema]) => [
     name,
     readInput(DISPLAYS.get(schema)?.kind, values[name]),
   ]);
-  const read = declared.safeParse(Object.fromEntries(inputs));
-  return read.success
-    ? { value: read.data }
-    : { errors: joinErrors(read.error.issues.map(({ path, message }) => [String(path[0]), message])) };
+  const result = formSchema.safeParse(Object.fromEntries(inputs));
+  return result.success
+    ? { value: result.data }
+    : { errors: joinErrors(result.error.issues.map(({ path, message }) => [String(path[0]), message])) };
 }
 
-const LISTS: ReadonlySet<Field['kind'] | undefined> = new Set([
+const LIST_KINDS: ReadonlySet<Field['kind'] | undefined> = new Set([
   'lines',
-  'picks',
-  'choices',
+  'multi_select',
+  'checkboxes',
   'groups',
   'people',
 ]);
 
 function readInput(kind: Field['kind'] | undefined, value: string | readonly string[] | undefined) {
-  if (LISTS.has(kind)) {
+  if (LIST_KINDS.has(kind)) {
     const items = splitLines(typeof value === 'string' ? cleanText(value) : value?.map(cleanText));
     return items.length === 0 ? undefined : items;
   }
@@ -335,8 +335,8 @@ function element(field: Field, value: string | readonly string[] | undefined): I
     case 'email':
       return { type: 'email_text_input', ...shared, ...initial };
     case 'choice':
-    case 'choices':
-    case 'picks':
+    case 'checkboxes':
+    case 'multi_select':
     case 'groups':
       return menu(field, value);
     case 'person':
@@ -376,7 +376,7 @@ function menu(field: Field, value: string | readonly string[] | undefined): Inpu
     };
   }
   const initial = selected.length === 0 ? {} : { initial_options: selected };
-  return field.kind === 'choices'
+  return field.kind === 'checkboxes'
     ? { type: 'checkboxes', action_id: field.name, options, ...initial }
     : { type: 'multi_static_select', ...shared, options, ...initial };
 }
@@ -409,6 +409,6 @@ function picker(field: Field, value: string | readonly string[] | undefined): In
 }
 
 /** Detects concurrent edits of the content of a form. */
-export function fingerprint(shown: unknown): string {
-  return createHash('sha256').update(JSON.stringify(shown)).digest('base64url').slice(0, 16);
+export function fingerprint(content: unknown): string {
+  return createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 16);
 }

@@ -63,7 +63,7 @@ async function exportAudit(call: CommandCall, span: Span, progress: ExportProgre
     const { rows } = progress;
     if (rows === 0) return textMessage(nothingHappenedText(span));
     const filename = `domain-steward-audit-${span.first}-to-${span.last}.csv`;
-    const problem = await deliverFile(call, { path, filename, what: auditFileText(span, rows) });
+    const problem = await deliverFile(call, { path, filename, description: auditFileText(span, rows) });
     if (problem !== undefined) return problem;
     context.log.info({ by: person.id, ...span, rows }, 'audit log exported');
     return textMessage(auditSentText(span, rows));

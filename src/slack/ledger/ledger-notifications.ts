@@ -55,7 +55,7 @@ export function createAnchorPlanner(context: SlackContext): NotificationPlanner 
       places: [async () => ({ channelId })],
       message: () => anchorDayMessage(day),
     });
-    const { at: posted } = line;
+    const { message: posted } = line;
     if (posted === undefined) return undefined;
     for (const anchor of anchors)
       await send({

@@ -46,7 +46,7 @@ async function runLedger(call: CommandCall): Promise<void> {
     if (written === 1) return NOTHING_SEALED;
     const days = span === undefined ? '' : `-${span.first}-to-${span.last}`;
     const filename = `domain-steward-ledger${days}.jsonl`;
-    const problem = await deliverFile(call, { path, filename, what: ledgerFileText(span) });
+    const problem = await deliverFile(call, { path, filename, description: ledgerFileText(span) });
     if (problem === undefined) context.log.info({ by: person.id, ...span }, 'ledger exported');
     const waiting = state.waitingSeconds > OVERDUE_SECONDS ? Math.round(state.waitingSeconds) : 0;
     return problem ?? ledgerMessage({ ...state, fingerprint, waiting });
@@ -67,7 +67,7 @@ async function sendReceipt(call: Interaction, id: string): Promise<void> {
   let text = '';
   for await (const line of formatLines(lines)) text += line;
   const filename = `domain-steward-receipt-${order.id}.jsonl`;
-  await call.respond(await sendFile(call, { text, filename, what: receiptFileText(order.id) }));
+  await call.respond(await sendFile(call, { text, filename, description: receiptFileText(order.id) }));
 }
 
 async function runReceipt(call: CommandCall): Promise<void> {

@@ -16,11 +16,11 @@ export function createMandateDayPlanner(context: SlackContext): NotificationPlan
     const parts = splitIntoChunks(acts, ACTS_PER_MESSAGE);
     let first: { readonly channelId: string; readonly ts: string } | undefined;
     for (const [part, acts] of parts.entries()) {
-      const { at, state } = await send(
+      const { message, state } = await send(
         await buildPart(context, day, acts, { part, isLast: part === parts.length - 1, first }),
       );
-      if (at === undefined) return undefined;
-      first ??= at;
+      if (message === undefined) return undefined;
+      first ??= message;
       if (state !== 'current') continue;
       const ids = acts.filter(({ act }) => act.held === undefined).map(({ act }) => act.id);
       await context.orders.mandates.recordAnnounced(ids, context.now(), first);

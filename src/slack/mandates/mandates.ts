@@ -87,15 +87,15 @@ const mandateSchema = z.object({
   reason: reasonField('Shown to the approvers.'),
 });
 
-/** The form's entry is an earlier mandate, whose terms prefill the form. */
+/** Editing starts from an earlier mandate: its terms prefill the form. */
 const mandateForm = createListForm({
   form: { name: 'mandate', title: 'Request a mandate', submit: 'Request' },
   fields: () => mandateSchema,
   find: (call: Interaction, id: string) => loadVisible(call.context.orders, toViewer(call), id),
-  async values(former, { context, person }) {
+  async values(previous, { context, person }) {
     const own = await context.accounts.findActive(person.id);
     const account = own === undefined ? 'team' : 'mine';
-    return { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS), ...termsValues(former?.input) };
+    return { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS), ...termsValues(previous?.input) };
   },
   gone: { mandate_names: MANDATE_GONE },
   save,
@@ -141,25 +141,25 @@ const runMandates = async (call: CommandCall) => call.respond(await buildMandate
 async function buildMandatesPage(call: Interaction, offset: number): Promise<Message> {
   const { orders } = call.context;
   const viewer = toViewer(call);
-  const [{ shown, hidden }, waiting] = await Promise.all([
+  const [{ shown, hidden }, pending] = await Promise.all([
     loadMandateStatuses(orders, viewer),
     listVisible(orders, viewer, { tasks: ['mandate'], states: ['PENDING'], limit: 20 }),
   ]);
-  return mandatesMessage(slicePage(shown, offset, MANDATES_SHOWN), waiting, hidden);
+  return mandatesMessage(slicePage(shown, offset, MANDATES_SHOWN), pending, hidden);
 }
 
-async function endOne(call: ActionCall): Promise<void> {
+async function endOneMandate(call: ActionCall): Promise<void> {
   const outcome = await endMandate(call.context.orders, call.value, call.person.id);
   if (outcome.ok) call.context.notifyDue();
   await call.respond(textMessage(outcome.ok ? endedText(call.value) : refusalText(outcome.refusal)));
 }
 
 /** Stops the orders of a daily message that weren't sent yet, if the person is allowed to. */
-async function stopAll(call: ActionCall): Promise<void> {
+async function stopMandateOrders(call: ActionCall): Promise<void> {
   const { orders, notifyDue } = call.context;
   const acts = await orders.mandates.listActsOfDay(call.value);
   let [candidates, stopped] = [0, 0];
-  let refused: string | undefined;
+  let refusalMessage: string | undefined;
   for (const { held, orderId } of acts) {
     if (held !== undefined || orderId === undefined) continue;
     const order = await loadVisible(orders, toViewer(call), orderId);
@@ -167,11 +167,13 @@ async function stopAll(call: ActionCall): Promise<void> {
     candidates += 1;
     const outcome = await stopOrder(orders, orderId, call.person.id);
     if (outcome.ok) stopped += 1;
-    else refused = refusalText(outcome.refusal);
+    else refusalMessage = refusalText(outcome.refusal);
   }
   notifyDue();
   await call.respond(
-    textMessage(stopped === 0 && refused !== undefined ? refused : stoppedAllText(stopped, candidates)),
+    textMessage(
+      stopped === 0 && refusalMessage !== undefined ? refusalMessage : stoppedAllText(stopped, candidates),
+    ),
   );
 }
 
@@ -191,8 +193,8 @@ export const mandates = {
       run: (call: ActionCall) =>
         openForm(call, mandateForm, toFormOrigin(call, call.value === 'new' ? undefined : call.value)),
     },
-    { id: 'mandate_end', run: endOne },
-    { id: 'mandate_stop_all', run: stopAll },
+    { id: 'mandate_end', run: endOneMandate },
+    { id: 'mandate_stop_all', run: stopMandateOrders },
     ...pageActions('mandates', async (call: ActionCall, { offset }) =>
       call.respond(await buildMandatesPage(call, offset), { replace: true }),
     ),

@@ -67,7 +67,7 @@ export function overBudgetText(over: readonly MissingAmount[]): string {
     .join(' ');
 }
 
-export function overBudgetFact(over: readonly MissingAmount[]): string {
+export function formatOverBudget(over: readonly MissingAmount[]): string {
   return `:warning: *${overBudgetText(over)}* An admin other than the requester also has to approve it.`;
 }
 
@@ -75,14 +75,14 @@ export function overBudgetFact(over: readonly MissingAmount[]): string {
  * The budget text on a pending order's card. Undefined if no budget applies.
  * @param waitedForRoom whether the order is pending only because of the budgets
  */
-export function budgetFact(
+export function formatBudgets(
   { shares, over, reservation }: BudgetComparison,
   waitedForRoom: boolean,
 ): string | undefined {
   const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
   const lines = dropMissing([
     ...shares.filter((share) => share.orderAmount <= computeRemaining(share)).map(shareText),
-    over.length > 0 && overBudgetFact(over),
+    over.length > 0 && formatOverBudget(over),
     over.length === 0 && waitedForRoom && FITS_NOW,
     shares.length > 0 &&
       unknown !== 0 &&
@@ -110,7 +110,7 @@ function shareText(share: BudgetShare): string {
   return `Uses about ${minorText(currency, share.orderAmount)} of the ${left} left in ${budgetName(share.budget.tag, share.period)}.`;
 }
 
-export function exceededBudgetFact(history: readonly HistoryEvent[]): string | undefined {
+export function formatExceededBudget(history: readonly HistoryEvent[]): string | undefined {
   const approved = history.findLast(
     (event) => event.kind === 'resumed' || (event.kind === 'approved' && !needsMoreApprovals(event)),
   );

@@ -86,7 +86,7 @@ function costNotes(cost: OrderCost): string[] {
   ]);
 }
 
-export function costsInHistory(history: readonly HistoryEvent[]): {
+export function findHistoricCosts(history: readonly HistoryEvent[]): {
   readonly atRequest: OrderCost | undefined;
   readonly approved: OrderCost | undefined;
 } {
@@ -114,11 +114,11 @@ export function priceChangeLine(now: OrderCost, atRequest: OrderCost | undefined
 /** The thread reply if the price at the approval differs from the price at the request. */
 export function repricedReply(event: HistoryEvent, history: readonly HistoryEvent[]): Message | undefined {
   if (event.kind !== 'approved' || event.state === 'PENDING') return undefined;
-  const change = costChange(costsInHistory(history).atRequest, event.price);
+  const change = costChange(findHistoricCosts(history).atRequest, event.price);
   return change === undefined ? undefined : textMessage(`:moneybag: ${change}`);
 }
 
-export function costFact(cost: OrderCost, atRequest: OrderCost | undefined): string {
+export function formatCost(cost: OrderCost, atRequest: OrderCost | undefined): string {
   const change = costChange(atRequest, cost);
   return dropMissing([
     costText(cost),

@@ -135,9 +135,10 @@ async function saveEdits(
 
     await call.context.refreshWaitingCards();
   }
-  const waits = waiting.length === 0 ? [] : await proposeToAdmins(call, { kind: 'prices', payload: waiting });
+  const proposed =
+    waiting.length === 0 ? [] : await proposeToAdmins(call, { kind: 'prices', payload: waiting });
   const saved = waiting.length > 0 && atOnce.length === 0 ? [] : [pricesSaved(atOnce)];
-  return { say: textMessage([...saved, ...waits].join('\n')) };
+  return { say: textMessage([...saved, ...proposed].join('\n')) };
 }
 
 const importSchema = z.object(
@@ -176,7 +177,7 @@ async function exportPrices(call: ActionCall): Promise<void> {
     await sendFile(call, {
       text: await csvFile([PRICE_COLUMNS, ...list.map(toPriceCells)]),
       filename: `domain-steward-prices-${utcDay(call.context.now())}.csv`,
-      what: `The price list with ${count(list.length, 'price')}`,
+      description: `The price list with ${count(list.length, 'price')}`,
     }),
   );
 }

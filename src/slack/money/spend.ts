@@ -102,7 +102,7 @@ async function exportSpend(call: Interaction, span: SpendSpan): Promise<void> {
     await sendFile(call, {
       text: await csvFile([SPEND_COLUMNS, ...rows]),
       filename: `domain-steward-spend-${span.text}.csv`,
-      what: `Spending in ${span.text}`,
+      description: `Spending in ${span.text}`,
     }),
   );
 }

@@ -13,7 +13,7 @@ import {
 import { LIMITS, section, textMessage } from '../kit/blocks.ts';
 import { field, readForm, toFields } from '../kit/form.ts';
 import { openForm } from '../open-form.ts';
-import { completeEdit } from './fact-changes.ts';
+import { completeEdit } from './name-changes.ts';
 import { alreadyOwnedText, EVERY_NAME_OWNED } from './owner.view.ts';
 import { requiredOwnerField } from './owner-fields.ts';
 import { findOwnerIssue } from './owners.ts';
@@ -51,7 +51,7 @@ export async function findOwnerlessNames(
 }
 
 const ownersSchema = z.object({
-  names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Select at least one name.')),
+  names: field({ label: 'Names', kind: 'multi_select' }, z.array(z.string(), 'Select at least one name.')),
   owner: requiredOwnerField('Before a name expires, I ask this person whether it’s still needed.'),
 });
 const [namesField, ...fields] = toFields(ownersSchema);

@@ -95,20 +95,20 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
       mustArrive: true,
       alertsAdmins: true,
     });
-    if (first.at === undefined) return { repeatAt };
+    if (first.message === undefined) return { repeatAt };
     const people = { owner: name.owner, approvers: findNotifiedIds([buildDefaultRequirement(settings, [])]) };
     const update = { incident, name, people, privateOrders, claim, send };
-    const replies = buildReplies(context, update, first.at);
-    await sendReplies(update, replies, first.at, '');
+    const replies = buildReplies(context, update, first.message);
+    await sendReplies(update, replies, first.message, '');
     const existing = claim.notifications.flatMap(({ purpose, message }) =>
       purpose.startsWith(COPY) && message !== undefined ? message.channelId : [],
     );
     const copies = new Set([...existing, ...(nameChannel === undefined ? [] : [nameChannel])]);
-    copies.delete(first.at.channelId);
+    copies.delete(first.message.channelId);
     for (const channelId of copies) {
       const purpose = `${COPY}${channelId}`;
       const copy = await send({ ...shared, purpose, places: [toPlace(channelId)], alertsAdmins: true });
-      if (copy.at !== undefined) await sendReplies(update, replies, copy.at, `:${channelId}`);
+      if (copy.message !== undefined) await sendReplies(update, replies, copy.message, `:${channelId}`);
     }
     return { repeatAt };
   };

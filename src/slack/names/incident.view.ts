@@ -204,13 +204,13 @@ export function raisedReply(
   people: readonly string[],
   unreadable: readonly string[],
 ): Message {
-  const told =
+  const notified =
     people.length === 0 ? 'I couldn’t reach anyone.' : `I notified ${people.map(mention).join(', ')}.`;
   const left =
     unreadable.length === 0
       ? ''
       : ` Slack didn’t return the members of ${unreadable.map(code).join(', ')}. Notify them yourself.`;
-  return textMessage(`:sos: ${mention(raisedBy ?? '')} raised the alarm. ${told}${left}`);
+  return textMessage(`:sos: ${mention(raisedBy ?? '')} raised the alarm. ${notified}${left}`);
 }
 
 /** The direct message to the owner, approvers and admins. */

@@ -9,7 +9,7 @@ import {
   isAdmin,
   type SubmissionResult,
 } from '../feature.ts';
-import { type FormOrigin, formView, readForm, requiredReason, toFields } from '../kit/form.ts';
+import { type FormOrigin, formView, readForm, requiredReasonField, toFields } from '../kit/form.ts';
 import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
 import { openForm, renderForm } from '../open-form.ts';
 import {
@@ -34,7 +34,7 @@ async function findConfirmRefusal(call: Interaction): Promise<string | undefined
 }
 
 const confirmSchema = z.object({
-  reason: requiredReason('Say who did it, where and why. Shown in the thread.'),
+  reason: requiredReasonField('Say who did it, where and why. Shown in the thread.'),
 });
 
 const confirmForm: FormFeature<'alert_ours'> = {

@@ -26,7 +26,7 @@ import { openForm } from '../open-form.ts';
 import { tryPosting } from '../outbound/post-message.ts';
 import { channelError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
-import { completeEdit } from './fact-changes.ts';
+import { completeEdit } from './name-changes.ts';
 import { noteField, ownerField } from './owner-fields.ts';
 import { findOwnersIssue } from './owners.ts';
 import { onlyFirstText, ownersIssueText, tagIssueText } from './portfolio.view.ts';
@@ -66,7 +66,7 @@ const singleSchema = z.object({
 });
 
 const bulkSchema = z.object({
-  names: field({ label: 'Names', kind: 'picks' }, z.array(z.string(), 'Select at least one name.')),
+  names: field({ label: 'Names', kind: 'multi_select' }, z.array(z.string(), 'Select at least one name.')),
   owner: ownerField({ hint: 'Leave empty to keep each name’s owner.' }),
   tags: field(
     {
@@ -104,7 +104,7 @@ function addClearField(
   if (owner === undefined && channel === undefined) return declared;
   const display: FieldDisplay = {
     label: 'Remove',
-    kind: 'choices',
+    kind: 'checkboxes',
     options: toOptions({
       ...(owner === undefined ? {} : { owner: 'Owner' }),
       ...(channel === undefined ? {} : { channel: 'Channel' }),
@@ -114,7 +114,7 @@ function addClearField(
 }
 
 const BOTH_SET = { owner: '', channel: '' };
-const CLEAR_FIELD = { clear: field({ label: 'Remove', kind: 'choices' }, clear) };
+const CLEAR_FIELD = { clear: field({ label: 'Remove', kind: 'checkboxes' }, clear) };
 
 function createBulkForm(names: readonly string[]): Form {
   const options = names.map((name) => ({ value: name, text: displayName(name) }));

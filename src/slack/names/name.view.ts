@@ -36,13 +36,13 @@ import {
   context,
   day,
   escapeText,
-  type Fact,
   header,
   lines,
   type Message,
   message,
   moment,
   quote,
+  type SectionField,
   section,
 } from '../kit/blocks.ts';
 import { coveredText } from '../mandates/mandate.view.ts';
@@ -104,7 +104,7 @@ export function nameScreen(screen: NameScreen): Message {
     ...lines([
       ...[
         ...detailPairs(screen.details).map(
-          ([label, value]): Fact =>
+          ([label, value]): SectionField =>
             label === 'Owner' ? [label, value && `${value}${ownerAnswerSuffix(screen)}`] : [label, value],
         ),
         ...registryPairs(known, screen.listed?.domain.whois),
@@ -248,8 +248,8 @@ function missingDateReason(known: KnownName): string {
     : 'the registry publishes no record, or didn’t answer';
 }
 
-function registryPairs(known: KnownName, whois: LastWhoisAnswer | undefined): Fact[] {
-  const pair = (fact: FactName, label = FACT_LABELS[fact]): Fact => {
+function registryPairs(known: KnownName, whois: LastWhoisAnswer | undefined): SectionField[] {
+  const pair = (fact: FactName, label = FACT_LABELS[fact]): SectionField => {
     const value = currentValue(known, fact);
     return [label, value === undefined || value.length === 0 ? undefined : formatValue(fact, value)];
   };
@@ -273,7 +273,7 @@ function registryLockText(known: KnownName): string | undefined {
 }
 
 /** Uses the WHOIS text if the registry's record has no value. */
-function addWhois([label, text]: Fact, value: string | undefined): Fact {
+function addWhois([label, text]: SectionField, value: string | undefined): SectionField {
   return [label, text ?? (value && `${value}, from WHOIS`)];
 }
 
@@ -300,7 +300,7 @@ function dnssecText(known: KnownName): string | undefined {
   return value && (value.length > 0 ? 'signed' : 'off');
 }
 
-function servicePairs(known: KnownName): Fact[] {
+function servicePairs(known: KnownName): SectionField[] {
   const web = WEB_FACTS.map((fact) => currentValue(known, fact));
   const addresses = [...new Set(web.flatMap((value) => value ?? []))];
   const mx = currentValue(known, 'mx');

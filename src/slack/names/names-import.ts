@@ -14,7 +14,7 @@ import { toFields } from '../kit/form.ts';
 import { createOpenAction } from '../open-form.ts';
 import { runWithProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
-import { completeEdit, createChangesFile } from './fact-changes.ts';
+import { completeEdit, createChangesFile } from './name-changes.ts';
 import { findChannelIssue } from './name-edit.ts';
 import { importIssuesText, importPlan, importProgress, PLAN_GONE } from './names-import.view.ts';
 import { findOwnersIssue } from './owners.ts';

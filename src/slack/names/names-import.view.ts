@@ -13,7 +13,7 @@ import {
   textMessage,
 } from '../kit/blocks.ts';
 import { csvIssueText, MORE_CELLS } from '../kit/csv-issue.view.ts';
-import { changeLine, SHOWN_CHANGES } from './fact-changes.view.ts';
+import { changeLine, SHOWN_CHANGES } from './name-changes.view.ts';
 import { tagIssueText } from './portfolio.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 

@@ -1,6 +1,6 @@
 import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
-import type { EndingCertificate, FaultyName, RenewedName, UnrecordedNames } from '../../names/ports.ts';
+import type { ExpiringCertificate, FaultyName, RenewedName, UnrecordedNames } from '../../names/ports.ts';
 import { displayName } from '../../zones/names.ts';
 import { formatDays } from '../expiry/expiry.view.ts';
 import { code, count, day, escapeText, joinFirst, lines, type Message, message } from '../kit/blocks.ts';
@@ -12,13 +12,13 @@ const NAMES_SHOWN = 20;
 
 export interface News {
   readonly faulty: readonly FaultyName[];
-  readonly registries: readonly UnrecordedNames[];
-  readonly certificates: readonly EndingCertificate[];
+  readonly unrecorded: readonly UnrecordedNames[];
+  readonly certificates: readonly ExpiringCertificate[];
   readonly renewed: readonly RenewedName[];
   readonly now: Date;
 }
 
-export function newsMessage({ faulty, registries, certificates, renewed, now }: News): Message {
+export function newsMessage({ faulty, unrecorded, certificates, renewed, now }: News): Message {
   const parts = [
     ...createPart(
       `${count(faulty.length, 'name')} with a new delegation problem`,
@@ -41,7 +41,7 @@ export function newsMessage({ faulty, registries, certificates, renewed, now }: 
       renewed.map(({ name, expiresAt }) => `${formatName(name)} · now expires ${day(expiresAt)}`),
     ),
   ];
-  const notes = registries.map(unrecordedText);
+  const notes = unrecorded.map(unrecordedText);
   const title = parts.length > 0 ? parts.map((each) => each.title).join(', ') : notes.join(' ');
   return message(title, lines([...parts.flatMap((each) => each.lines), ...notes]));
 }

@@ -8,7 +8,7 @@ import { FINDING_CODES } from '../../names/posture.ts';
 import { displayName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
 import { formatDays } from '../expiry/expiry.view.ts';
-import { fileSentText } from '../files.view.ts';
+import { type FileDescription, fileSentText } from '../files.view.ts';
 import {
   actions,
   button,
@@ -16,7 +16,6 @@ import {
   context,
   count,
   escapeText,
-  type Fact,
   fitsMenu,
   joinFirst,
   lines,
@@ -25,6 +24,7 @@ import {
   message,
   moreMenu,
   quote,
+  type SectionField,
   section,
   textMessage,
 } from '../kit/blocks.ts';
@@ -34,7 +34,7 @@ export function channelMention(channelId: string): string {
   return `<#${channelId}>`;
 }
 
-export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDetails> = {}): Fact[] {
+export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDetails> = {}): SectionField[] {
   return [
     ['Owner', owner && mention(owner)],
     ['Tags', tags.map(code).join(' ') || undefined],
@@ -72,11 +72,14 @@ export function savedText(names: readonly string[], isSingle: boolean): string {
 }
 
 /** Adds a note if the file is too large for a single import. */
-export function describeExport(names: number) {
-  const what = `The portfolio with ${count(names, 'name')}`;
+export function describeExport(names: number): FileDescription {
+  const description = `The portfolio with ${count(names, 'name')}`;
   const limit = MAX_IMPORTED_NAMES.toLocaleString('en');
   const note = `\`/domain names import\` accepts at most ${limit} names at a time. To import this file again, export smaller ones with a filter, such as \`zone:rest\`.`;
-  return { what, told: `${fileSentText(what)}${names > MAX_IMPORTED_NAMES ? ` ${note}` : ''}` };
+  return {
+    description,
+    reply: `${fileSentText(description)}${names > MAX_IMPORTED_NAMES ? ` ${note}` : ''}`,
+  };
 }
 
 /** @param nearest finds the most similar word, if there is one */

@@ -14,12 +14,12 @@ import {
   count,
   day,
   escapeText,
-  type Fact,
-  facts,
   type Message,
   message,
   ownSentence,
+  type SectionField,
   section,
+  sectionFields,
   table,
 } from '../kit/blocks.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
@@ -91,7 +91,7 @@ export function rulesMessage(
     section(
       `*${escapeText(title)}*${zone.documented ? '' : '\nNo rules are documented for this zone. I check DNS rules only, and the service may still refuse an order.'}`,
     ),
-    ...facts(zoneFacts(zone)),
+    ...sectionFields(zoneFields(zone)),
     taskTable(zone, zoneName),
     ...lifeBlocks(zone),
     ...registryBlocks(zone),
@@ -185,7 +185,7 @@ function deadlines(life: Lifecycle): string[] {
   });
 }
 
-function zoneFacts(zone: ZoneProfile): Fact[] {
+function zoneFields(zone: ZoneProfile): SectionField[] {
   const { names, periodYears, nameServers, transfer } = zone;
   const withAuthCode = `needs the auth code${transfer.authCodeFormat === undefined ? '' : ` (${transfer.authCodeFormat})`}`;
   return [
@@ -203,17 +203,17 @@ function zoneFacts(zone: ZoneProfile): Fact[] {
         : `${periodYears.min} to ${periodYears.max} years (the documentation gives no unit)`,
     ],
     ['Nameservers', nameServers.max === undefined ? 'hostnames' : `${nameServers.min} to ${nameServers.max}`],
-    optionalFact('Transfer', [
+    optionalField('Transfer', [
       transfer.authCodeRequired ? withAuthCode : undefined,
       transfer.autoApproveDays && `completes within ${count(transfer.autoApproveDays, 'day')}`,
       transfer.renews === true ? 'also renews the name' : undefined,
     ]),
-    optionalFact('Transfer lock', [
+    optionalField('Transfer lock', [
       transfer.lockDays &&
         `for ${count(transfer.lockDays, 'day')} after a registration or owner change; no other lock is documented`,
     ]),
-    optionalFact('Required contact fields', [zone.requiredContactFields.map(contactField).join(', ')]),
-    optionalFact('Premium names', [zone.premiumNames]),
+    optionalField('Required contact fields', [zone.requiredContactFields.map(contactField).join(', ')]),
+    optionalField('Premium names', [zone.premiumNames]),
   ];
 }
 
@@ -229,7 +229,7 @@ function contactField(path: string): string {
   return `${CONTACTS[contact] ?? contact} ${field}`;
 }
 
-function optionalFact(label: string, parts: readonly (string | number | undefined)[]): Fact {
+function optionalField(label: string, parts: readonly (string | number | undefined)[]): SectionField {
   const known = parts.filter((part) => typeof part === 'string' && part !== '');
   return [label, known.length === 0 ? undefined : escapeText(known.join(', '))];
 }

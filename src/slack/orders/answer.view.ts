@@ -2,6 +2,7 @@ import type { ModalView } from '@slack/types';
 import { dropMissing } from '../../lib/collections.ts';
 import type { ItemResult, Order, OrderItem, ResultMessage } from '../../orders/order.ts';
 import type { StoredResponse } from '../../orders/ports.ts';
+import type { FileDescription } from '../files.view.ts';
 import {
   button,
   capitalized,
@@ -167,10 +168,10 @@ export function answersView(order: Order, title: string, answers: readonly Store
 
 export const NO_FULL_RESPONSE = 'I didn’t store more of the response.';
 
-export function answersFile(order: Order, title: string) {
+export function answersFile(order: Order, title: string): FileDescription & { readonly filename: string } {
   return {
     filename: `domain-steward-order-${order.id}.json`,
-    what: `Full response: ${escapeText(title)}, order ${code(order.id)}`,
-    told: `The response to order ${code(order.id)} is too long to show here. I sent you a file as a direct message.`,
+    description: `Full response: ${escapeText(title)}, order ${code(order.id)}`,
+    reply: `The response to order ${code(order.id)} is too long to show here. I sent you a file as a direct message.`,
   };
 }

@@ -34,7 +34,7 @@ import {
 } from '../approvals/decision.view.ts';
 import {
   breakGlassButtons,
-  emergencyFact,
+  emergencyField,
   emergencyText,
   signOffButtons,
 } from '../approvals/emergency.view.ts';
@@ -47,7 +47,6 @@ import {
   context,
   count,
   escapeText,
-  type Fact,
   header,
   joinFirst,
   LIMITS,
@@ -60,6 +59,7 @@ import {
   moreMenu,
   ownSentence,
   quote,
+  type SectionField,
   section,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
@@ -67,15 +67,15 @@ import { isDirectMessage, uncapitalized } from '../kit/mrkdwn.ts';
 import { cutToLines, fitLines, MAX_LINES, phoneLines } from '../kit/phone.ts';
 import { previewLines, SKIPPED_ON_CARD } from '../mandates/mandate.view.ts';
 import {
-  budgetFact,
   budgetWarning,
-  exceededBudgetFact,
+  formatBudgets,
+  formatExceededBudget,
   isWaitingOnlyForAdmin,
 } from '../money/budget.view.ts';
 import {
   amountsText,
-  costFact,
-  costsInHistory,
+  findHistoricCosts,
+  formatCost,
   hasPremiumNote,
   priceChangeLine,
 } from '../money/price.view.ts';
@@ -113,7 +113,7 @@ import {
   stateText,
   stopButtons,
 } from './order.view.ts';
-import { commonFacts, isOverXml, showAll, timeText } from './statement.view.ts';
+import { commonFields, isOverXml, showAll, timeText } from './statement.view.ts';
 import { reopenReasonText, retryReasonText, summaryText } from './summary.view.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
@@ -195,7 +195,7 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   const last = lastLine(order, briefing);
   const isUnknown = order.state === 'UNKNOWN';
   const open = isUnknown ? resolveButtons(order) : pauseButtons(order);
-  const menuOfCard = moreMenu('order_more', [
+  const cardMenu = moreMenu('order_more', [
     reviewButton(order),
     ...stopButtons(order),
     ...retryButtons(order, briefing.now),
@@ -216,8 +216,8 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   const hasRow = open.length > 0;
   return message(`${escapeText(title)}: ${uncapitalized(formatStateShort(order, history))}`, [
     head,
-    hasRow ? texts : addMenu(texts, cardBlockId(order.id), menuOfCard),
-    ...(hasRow ? actions(cardBlockId(order.id), [...open, menuOfCard]) : []),
+    hasRow ? texts : addMenu(texts, cardBlockId(order.id), cardMenu),
+    ...(hasRow ? actions(cardBlockId(order.id), [...open, cardMenu]) : []),
     context(last),
     briefing.hint !== undefined && context(briefing.hint),
   ]);
@@ -228,7 +228,7 @@ export function cardTitle(
   order: Order,
   { cost, history }: { readonly cost: Briefing['cost']; readonly history: readonly HistoryEvent[] },
 ): string {
-  const { atRequest, approved } = costsInHistory(history);
+  const { atRequest, approved } = findHistoricCosts(history);
   const shown = cost ?? approved ?? atRequest;
   const price = shown === undefined || shown.sums.length === 0 ? '' : ` · about ${amountsText(shown.sums)}`;
   const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
@@ -320,7 +320,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
   const term = briefing.term && termLine(briefing.term);
   const names = order.items.map(({ name }) => escapeText(itemName(order, name)));
   const title = orderTitle(order);
-  const atRequest = commonFacts(briefing.statement, order)
+  const atRequest = commonFields(briefing.statement, order)
     .filter(([label, value]) => label !== 'Period' || !title.endsWith(` for ${value}`))
     .map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`)
     .join(' · ');
@@ -356,7 +356,7 @@ export const UNUSUAL_FACTS = [
 ] as const;
 export type UnusualFact = (typeof UNUSUAL_FACTS)[number];
 
-function unusualFacts(
+function unusualFields(
   order: Order,
   briefing: Briefing,
 ): Readonly<Record<UnusualFact, readonly (string | undefined)[]>> {
@@ -370,7 +370,7 @@ function unusualFacts(
     policy: [decision && changedRequirementsLine(decision)],
     stand_in: decision === undefined ? [] : standInLines(decision).map((line) => `:warning: ${line}`),
     budget: [budgets && budgetWarning(budgets, isWaitingForBudget(briefing))],
-    price_change: [cost && priceChangeLine(cost, costsInHistory(history).atRequest)],
+    price_change: [cost && priceChangeLine(cost, findHistoricCosts(history).atRequest)],
     findings: order.bulk === undefined ? [] : findingLines(order.bulk),
     term: term === undefined ? [] : termWarnings(term),
     incidents: briefing.incidents.map(openIncidentLine),
@@ -389,7 +389,7 @@ export function unusualLines(
   briefing: Briefing,
   shown: ReadonlySet<UnusualFact> = new Set(),
 ): string[] {
-  const facts = unusualFacts(order, briefing);
+  const facts = unusualFields(order, briefing);
   return UNUSUAL_FACTS.flatMap((fact) => (shown.has(fact) ? [] : dropMissing(facts[fact])));
 }
 
@@ -461,12 +461,12 @@ export function impactFindings({ impact }: Briefing): string[] {
 }
 
 /** Explanations for *Details*: money, approvers, rules, account and documented notes. */
-export function explainingFacts(order: Order, briefing: Briefing): Fact[] {
+export function orderFields(order: Order, briefing: Briefing): SectionField[] {
   return [
-    ...moneyFacts(order, briefing),
-    ...(order.state === 'PENDING' ? decisionFacts(order, briefing) : []),
+    ...costFields(order, briefing),
+    ...(order.state === 'PENDING' ? approvalFields(order, briefing) : []),
     ['Rules', ruleNames(collectRules(briefing.decision, briefing.history)) || undefined],
-    ['Break glass', emergencyFact(order, briefing.history)],
+    ['Break glass', emergencyField(order, briefing.history)],
     ['Account', formatAccount(order)],
     [
       'Requested',
@@ -512,7 +512,7 @@ function formatSending(order: Order, { decision, statement }: Briefing): string 
 }
 
 /** Price, period and system. Free tasks aren't mentioned. */
-export function moneyFacts(order: Order, briefing: Briefing): Fact[] {
+export function costFields(order: Order, briefing: Briefing): SectionField[] {
   const charge = worstCharge(order);
   return [
     ['Costs money', CHARGES[charge]],
@@ -526,20 +526,20 @@ export function moneyFacts(order: Order, briefing: Briefing): Fact[] {
 
 /** The current price while pending; later, the price at the approval or request. */
 function priceText({ cost, history }: Briefing): string | undefined {
-  const { atRequest, approved } = costsInHistory(history);
+  const { atRequest, approved } = findHistoricCosts(history);
   const shown = cost ?? approved ?? atRequest;
-  return shown && costFact(shown, atRequest);
+  return shown && formatCost(shown, atRequest);
 }
 
 /** While pending, the order's share of the budgets; later, the budgets that it exceeded. */
 function budgetText({ state }: Order, briefing: Briefing): string | undefined {
   const { budgets, history } = briefing;
   return budgets === undefined || state !== 'PENDING'
-    ? exceededBudgetFact(history)
-    : budgetFact(budgets, isWaitingForBudget(briefing));
+    ? formatExceededBudget(history)
+    : formatBudgets(budgets, isWaitingForBudget(briefing));
 }
 
-function decisionFacts({ expiresAt }: Order, { approvers, decision, history }: Briefing): Fact[] {
+function approvalFields({ expiresAt }: Order, { approvers, decision, history }: Briefing): SectionField[] {
   const ruled =
     decision !== undefined && hasPolicyRule(decision.requirements.list) ? decision.requirements : undefined;
   const silent = findSilentIds(decision?.requirements.list ?? []);
@@ -667,7 +667,7 @@ function formatApproved(order: Order, history: readonly HistoryEvent[]): string[
   const approvers = findLoggedApprovers(history);
   if (order.emergencyApprovedBy !== undefined) return [emergencyText(order, history)];
   if (approvers.length === 0) return [];
-  const over = exceededBudgetFact(history) === undefined ? '' : ' over budget';
+  const over = formatExceededBudget(history) === undefined ? '' : ' over budget';
   return [`${approvers.map((userId) => approverName(userId, history)).join(' and ')} approved${over}`];
 }
 

@@ -7,7 +7,7 @@ import { actions, context, escapeText, lines, type Message, message } from '../k
 import { accountLine, lastChangeLine, restoreLines, systemText } from './card.view.ts';
 import { impactWarnings } from './impact.view.ts';
 import { orderButton, orderTitle } from './order.view.ts';
-import { commonFacts } from './statement.view.ts';
+import { commonFields } from './statement.view.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
 /* The message that asks to confirm a draft: its effect and impact. */
@@ -29,7 +29,7 @@ export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: I
   const confirmText = words.confirm ?? `Yes, ${words.verb.toLowerCase()}`;
   const texts = [
     `*${escapeText(title)}*`,
-    ...commonFacts(briefing.statement, order).map(
+    ...commonFields(briefing.statement, order).map(
       ([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`,
     ),
     ...(impact === undefined ? [] : impactWarnings(impact)),

@@ -63,7 +63,7 @@ const confirmOrder = choiceField(
   { [CONFIRMED]: 'Send it as confirmed' },
   CHOICES.transform((ticked) => ticked.includes(CONFIRMED)),
   {
-    kind: 'choices',
+    kind: 'checkboxes',
     hint: 'The service’s documentation doesn’t say what happens to an unconfirmed order.',
   },
 );

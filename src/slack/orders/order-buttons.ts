@@ -50,7 +50,7 @@ import {
   noticeView,
   readForm,
   reasonField,
-  requiredReason,
+  requiredReasonField,
   textField,
   toFields,
 } from '../kit/form.ts';
@@ -353,7 +353,7 @@ const approveForm = reasonForm(
   reasonField('Shown in the thread and the audit log.', 'Comment'),
 );
 
-const EMERGENCY_REASON = requiredReason(
+const EMERGENCY_REASON = requiredReasonField(
   'Sent to everyone who could have approved; shown in the thread and the audit log.',
   'Why can’t it wait?',
 );

@@ -10,9 +10,9 @@ import {
   code,
   context,
   escapeText,
-  facts,
   lines,
   section,
+  sectionFields,
   truncate,
   wholeLines,
 } from '../kit/blocks.ts';
@@ -20,7 +20,7 @@ import { type FormOrigin, noticeView } from '../kit/form.ts';
 import { coveredNamesText, previewLines } from '../mandates/mandate.view.ts';
 import { quoteCell } from '../money/price.view.ts';
 import { answerSections } from './answer.view.ts';
-import { commentButton, explainingFacts, impactBlocks, type UnusualFact, unusualLines } from './card.view.ts';
+import { commentButton, impactBlocks, orderFields, type UnusualFact, unusualLines } from './card.view.ts';
 import {
   clickButton,
   decisionButtons,
@@ -115,7 +115,7 @@ export function orderDetailsView({
     ...noticeView('What will be sent', [
       ...(note === undefined ? [] : [section(note)]),
       section(`*${escapeText(orderTitle(order))}*`),
-      ...(shown === 1 ? [...facts(explainingFacts(order, briefing)), ...nameLines(order, briefing)] : []),
+      ...(shown === 1 ? [...sectionFields(orderFields(order, briefing)), ...nameLines(order, briefing)] : []),
       ...(shown === 1 ? outcomeLines(order) : []),
       ...(shown === 1 && order.state === 'PENDING' ? warnings(order, briefing) : []),
       ...(shown === 1 && preview !== undefined

@@ -16,7 +16,7 @@ import type { OrderStore } from '../../orders/ports.ts';
 import type { ClaimedSubject, NotificationStore, PostedMessage } from '../../outbox/notifications.ts';
 import { findNotifiedIds, type RequirementPeople } from '../../policy/policy.ts';
 import { hasPolicyRule } from '../approvals/decision.view.ts';
-import { emergencyNotice, emergencyRecipients } from '../approvals/emergency.view.ts';
+import { emergencyDirectMessage, emergencyRecipients } from '../approvals/emergency.view.ts';
 import { findSigningDifferences, notSignedNotice } from '../approvals/not-signed.view.ts';
 import {
   copyCard,
@@ -61,7 +61,7 @@ export function createOrderPlanner(context: SlackContext): NotificationPlanner {
     const posted = currentMessages(claim);
     const sendAndRecord: SendNotification = async (wanted) => {
       const sent = await send(wanted);
-      if (sent.at !== undefined) posted.set(wanted.purpose, sent.at);
+      if (sent.message !== undefined) posted.set(wanted.purpose, sent.message);
       else if (sent.state === 'refused') posted.delete(wanted.purpose);
       return sent;
     };
@@ -149,7 +149,7 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
   const first = await send(planFirstCard(context, planned, shown, wanted));
   const cards = [first];
   for (const purpose of copies) cards.push(await send({ ...wanted, purpose, places: [] }));
-  const { at: card } = first;
+  const { message: card } = first;
   if (card === undefined) return;
   if (cards.every(({ state }) => state !== 'pending'))
     await recordExcess(context, order, briefing.budgets?.over);
@@ -198,9 +198,9 @@ async function notifyEmergency(
   if (entry === undefined) return new Map();
   const people = new Set([...emergencyRecipients(entry), ...(await context.adminsToNotify())]);
   // The requester reads it in the thread.
-  for (const told of [entry.actor, order.requesterId]) people.delete(told);
+  for (const userId of [entry.actor, order.requesterId]) people.delete(userId);
   const about = { about: `${entry.version}:${entry.kind}`, since: entry.at };
-  const message = () => emergencyNotice(order, entry);
+  const message = () => emergencyDirectMessage(order, entry);
   return new Map([[entry.version, await sendOnce(context, planned, people, { ...about, message })]]);
 }
 

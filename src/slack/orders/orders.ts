@@ -14,10 +14,10 @@ import {
   isAdmin,
   toViewer,
 } from '../feature.ts';
-import { actions, facts, hasAction, lines, type Message, message } from '../kit/blocks.ts';
+import { actions, hasAction, lines, type Message, message, sectionFields } from '../kit/blocks.ts';
 import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
 import { answerButtons, answerSections } from './answer.view.ts';
-import { explainingFacts, orderCard, parseCardBlockId } from './card.view.ts';
+import { orderCard, orderFields, parseCardBlockId } from './card.view.ts';
 import { itemName, receiptButton } from './order.view.ts';
 import {
   buildNameList,
@@ -99,7 +99,7 @@ async function runOrder(call: CommandCall): Promise<void> {
   await call.respond(
     message(card.text, [
       ...shown,
-      ...facts(explainingFacts(order, briefing)),
+      ...sectionFields(orderFields(order, briefing)),
       // If there are thousands of rows, the answers are in the file in the thread.
       ...(order.bulk === undefined ? lines(answerSections(order, (name) => itemName(order, name))) : []),
       ...actions(

@@ -25,7 +25,7 @@ const menuFields = z.object({
   names: field(
     {
       label: 'Names in the message',
-      kind: 'picks',
+      kind: 'multi_select',
       hint: 'The form opens with the selected names.',
     },
     CHOICES,

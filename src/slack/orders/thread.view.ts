@@ -283,7 +283,7 @@ function resolvedReply(
   return outcomeReply(
     order,
     STATES[event.state].icon,
-    `${resolvedTitle(order, event)}: ${nameOfActor(event.actor)} marked this as ${found}${reasonSuffix(event)}.`,
+    `${resolvedTitle(order, event)}: ${actorName(event.actor)} marked this as ${found}${reasonSuffix(event)}.`,
     approvers,
     now,
   );
@@ -362,7 +362,7 @@ function lateReply(
   return message(lead, [
     section(`:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: ${lead}`),
     section(
-      `${capitalized(nameOfActor(resolvedBy))} marked it as ${wasDone ? 'failed' : 'done'}. The service says that it ${wasDone ? 'was' : 'wasn’t'} carried out.`,
+      `${capitalized(actorName(resolvedBy))} marked it as ${wasDone ? 'failed' : 'done'}. The service says that it ${wasDone ? 'was' : 'wasn’t'} carried out.`,
     ),
     section(itemLine(order, item)),
     section(
@@ -393,7 +393,7 @@ function lostReply(
   ]);
 }
 
-function nameOfActor(actor: string): string {
+function actorName(actor: string): string {
   return actor === EVIDENCE ? 'the registry’s public record' : mention(actor);
 }
 
@@ -466,7 +466,7 @@ function outcomeReply(
       ? []
       : answerButtons(order)),
   ]);
-  const replyLines = [`${icon} ${mention(order.requesterId)}: ${about}`, ...keyFacts(order, approvers)];
+  const replyLines = [`${icon} ${mention(order.requesterId)}: ${about}`, ...summaryLines(order, approvers)];
   const blockId = `result_${order.id}`;
   if (phoneLines(replyLines.join('\n')) <= MAX_LINES.reply - ROW_OF_BUTTONS) {
     const buttons = [...(secret ? [revealButton(order)] : []), ...others];
@@ -503,7 +503,7 @@ function registrantNote({ task, items }: Order): string | false {
 }
 
 /** The key facts of a result, most important first. */
-function keyFacts(order: Order, approvers: readonly string[]): string[] {
+function summaryLines(order: Order, approvers: readonly string[]): string[] {
   const [item, ...others] = order.items;
   if (item === undefined || others.length > 0) {
     const file = order.bulk === undefined ? [] : [`${tallyText(order)}. The file shows each row.`];
@@ -660,7 +660,7 @@ function outcomeTexts(
 }
 
 function historyLine(task: Order['task'], entry: OrderLogEntry): string {
-  const who = entry.actor === SYSTEM ? '' : ` by ${nameOfActor(entry.actor)}`;
+  const who = entry.actor === SYSTEM ? '' : ` by ${actorName(entry.actor)}`;
   const { ctid, question, reason, reasons, seen, hint, why }: AnyOrderLogEntry = entry;
   const quotedText =
     reason ?? (seen && recordFindingText(seen)) ?? question ?? (hint && recordFindingText(hint));

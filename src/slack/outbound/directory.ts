@@ -118,7 +118,7 @@ const NO_SUCH_PERSON: ReadonlySet<string> = new Set(['user_not_found', 'user_not
 
 /** Whether the person is a full member of the home workspace, or of its organization if that is allowed. */
 export function isFullMember(user: SlackUser, { teamId, orgId }: HomeWorkspace): boolean {
-  const isOfOrg = orgId !== undefined && user.enterprise_user?.enterprise_id === orgId;
+  const isOrgMember = orgId !== undefined && user.enterprise_user?.enterprise_id === orgId;
   const excluded = [
     user.deleted,
     user.is_restricted,
@@ -126,7 +126,7 @@ export function isFullMember(user: SlackUser, { teamId, orgId }: HomeWorkspace):
     user.is_stranger,
     user.is_bot,
   ];
-  return (isOfOrg || isHomeTeam(user.team_id, teamId)) && !excluded.includes(true);
+  return (isOrgMember || isHomeTeam(user.team_id, teamId)) && !excluded.includes(true);
 }
 
 /** Admins of other workspaces in the organization have no rights here. */

@@ -45,7 +45,7 @@ export interface WantedNotification {
   /** @param place index of the place */
   readonly message: (place: number) => Message | Promise<Message>;
   readonly metadata?: MessageMetadata;
-  readonly post?: (at: MessagePlace) => Promise<PostedMessage>;
+  readonly post?: (place: MessagePlace) => Promise<PostedMessage>;
   /** When the message may be posted. Called only until it is posted. */
   readonly findDelayEnd?: () => Promise<Date | undefined>;
   /** Retried until a place accepts it. */
@@ -68,7 +68,7 @@ export interface SentNotification {
    * - `refused`: no place accepts it.
    */
   readonly state: 'current' | 'pending' | 'refused';
-  readonly at?: PostedMessage | undefined;
+  readonly message?: PostedMessage | undefined;
 }
 
 export type SendNotification = (wanted: WantedNotification) => Promise<SentNotification>;
@@ -153,12 +153,12 @@ function toPassOutcome(pass: Pass, planned: PlanOutcome | undefined): PassOutcom
 
 async function syncMessage(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
   const posted = pass.known.get(wanted.purpose);
-  const at = posted?.message;
+  const postedMessage = posted?.message;
   if (posted?.shows === storedVersion(wanted))
-    return posted.refused === undefined ? { state: 'current', at } : { state: 'refused' };
+    return posted.refused === undefined ? { state: 'current', message: postedMessage } : { state: 'refused' };
   if (posted?.dueAt !== undefined && !hasPassed(posted.dueAt, pass.now()))
-    return reportPending(pass, posted.dueAt, at);
-  if (posted !== undefined && at !== undefined) return update(pass, wanted, at, posted);
+    return reportPending(pass, posted.dueAt, postedMessage);
+  if (posted !== undefined && postedMessage !== undefined) return update(pass, wanted, postedMessage, posted);
   const delayEnd = await wanted.findDelayEnd?.();
   if (delayEnd === undefined) return post(pass, wanted);
   scheduleRepeat(pass, delayEnd);
@@ -168,7 +168,7 @@ async function syncMessage(pass: Pass, wanted: WantedNotification): Promise<Sent
 async function update(
   pass: Pass,
   wanted: WantedNotification,
-  at: PostedMessage,
+  postedMessage: PostedMessage,
   { shows, contentHash }: Notification,
 ): Promise<SentNotification> {
   const { claim, notifications, web, now, log } = pass;
@@ -178,14 +178,14 @@ async function update(
     const message = await wanted.message(0);
     const hash = hashContent(message, metadata);
     const urgency = claim.isBackground ? 'background' : 'urgent';
-    if (hash !== contentHash) await updateMessage(web, at, message, metadata, urgency);
+    if (hash !== contentHash) await updateMessage(web, postedMessage, message, metadata, urgency);
     shown = hash;
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     // A rate limit slows down all updates, but must not delay this message after a person acted.
     if (error.kind === 'rate_limited')
-      return reportPending(pass, new Date(now().getTime() + computeRetryDelay(error, 0)), at);
-    if (!cannotUpdate(error, since, now())) return postponeMessage(pass, purpose, error, at);
+      return reportPending(pass, new Date(now().getTime() + computeRetryDelay(error, 0)), postedMessage);
+    if (!cannotUpdate(error, since, now())) return postponeMessage(pass, purpose, error, postedMessage);
     log.warn({ err: error, ...subjectField(claim), purpose }, 'a message can no longer be updated');
     const isMessageGone = error.code !== undefined && GONE.has(error.code);
     if (isMessageGone || wanted.repostKey === undefined || parseRepostKey(shows) !== wanted.repostKey) {
@@ -195,7 +195,7 @@ async function update(
     }
   }
   pass.updated.push({ purpose, shows: storedVersion(wanted), contentHash: shown });
-  return { state: 'current', at };
+  return { state: 'current', message: postedMessage };
 }
 
 /** Posts the message in the first place that accepts it. */
@@ -211,7 +211,7 @@ async function post(pass: Pass, wanted: WantedNotification): Promise<SentNotific
       channelId = to?.channelId;
       if (to === undefined || tried.has(to.channelId)) continue;
       tried.add(to.channelId);
-      return { state: 'current', at: await deliver(pass, wanted, to, number) };
+      return { state: 'current', message: await deliver(pass, wanted, to, number) };
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
       if (!cannotPost(error, since, now())) return postponeMessage(pass, purpose, error, undefined);
@@ -233,29 +233,29 @@ async function post(pass: Pass, wanted: WantedNotification): Promise<SentNotific
 async function deliver(pass: Pass, wanted: WantedNotification, to: MessagePlace, number: number) {
   if (wanted.post !== undefined) return record(pass, wanted, await wanted.post(to), undefined);
   const message = await wanted.message(number);
-  const at = await postMessage(pass.web, to, message, wanted.metadata);
-  return record(pass, wanted, at, hashContent(message, wanted.metadata));
+  const postedMessage = await postMessage(pass.web, to, message, wanted.metadata);
+  return record(pass, wanted, postedMessage, hashContent(message, wanted.metadata));
 }
 
 /** If another process has posted the message too, the duplicate gets its own purpose. */
 async function record(
   { claim, notifications }: Pass,
   wanted: WantedNotification,
-  at: PostedMessage,
+  postedMessage: PostedMessage,
   contentHash: string | undefined,
 ): Promise<PostedMessage> {
   const { purpose } = wanted;
-  const posted = { shows: storedVersion(wanted), contentHash, ...at };
+  const posted = { shows: storedVersion(wanted), contentHash, ...postedMessage };
   if (!(await notifications.record(claim, { purpose, ...posted })))
-    await notifications.record(claim, { purpose: `${purpose}:${at.ts}`, ...posted });
-  return at;
+    await notifications.record(claim, { purpose: `${purpose}:${postedMessage.ts}`, ...posted });
+  return postedMessage;
 }
 
 async function postponeMessage(
   pass: Pass,
   purpose: string,
   error: unknown,
-  at: PostedMessage | undefined,
+  postedMessage: PostedMessage | undefined,
 ): Promise<SentNotification> {
   const { claim, known, notifications, now, log } = pass;
   const until = new Date(now().getTime() + computeRetryDelay(error, known.get(purpose)?.attempts ?? 0));
@@ -264,13 +264,13 @@ async function postponeMessage(
     'notifying people failed, will retry',
   );
   await notifications.postponeMessage(claim, purpose, until);
-  return reportPending(pass, until, at);
+  return reportPending(pass, until, postedMessage);
 }
 
-function reportPending(pass: Pass, until: Date, at: PostedMessage | undefined): SentNotification {
+function reportPending(pass: Pass, until: Date, postedMessage: PostedMessage | undefined): SentNotification {
   pass.isComplete = false;
   scheduleRepeat(pass, until);
-  return { state: 'pending', at };
+  return { state: 'pending', message: postedMessage };
 }
 
 /** Repeats the pass at this time, or at an earlier one that is already scheduled. */

@@ -68,8 +68,8 @@ export async function loadPermalink(
   { channelId, ts }: PostedMessage,
 ): Promise<string | undefined> {
   try {
-    const asked = { channel: channelId, message_ts: ts };
-    return (await web.call('chat.getPermalink', asked, permalinkResponse)).permalink;
+    const message = { channel: channelId, message_ts: ts };
+    return (await web.call('chat.getPermalink', message, permalinkResponse)).permalink;
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     return undefined;

@@ -54,7 +54,7 @@ const ruleSchema = z.object({
       ...Object.fromEntries(ORDER_TASK_NAMES.map((name) => [name, `${name}: ${findTask(name).words.title}`])),
     },
     ITEMS,
-    { kind: 'picks', isRequired: true },
+    { kind: 'multi_select', isRequired: true },
   ),
   names: textField(
     'Names',

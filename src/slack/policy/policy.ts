@@ -18,8 +18,8 @@ import {
   unknownWordText,
 } from './policy.view.ts';
 import { getRuleSubject, plainRuleForm, plainValues, ruleForm, startForm, yamlForm } from './policy-forms.ts';
+import { runPolicyTest, runReplay } from './policy-preview.ts';
 import { buildPolicyMessage, editDraft, getPageOffset, loadDraftRules } from './policy-shown.ts';
-import { runReplay, runTrial } from './policy-trial.ts';
 
 /* The policy. Everyone can see it. Admins can edit a draft, and two admins are needed to publish it. */
 
@@ -29,7 +29,7 @@ async function runPolicy(call: CommandCall): Promise<void> {
     case undefined:
       return call.respond(await buildPolicyMessage(call));
     case 'test':
-      return runTrial(call, rest);
+      return runPolicyTest(call, rest);
     case 'replay':
       return runReplay(call, rest);
     default:
@@ -124,7 +124,7 @@ async function download(call: ActionCall): Promise<void> {
     await sendFile(call, {
       text: formatPolicyYaml(rules, currency),
       filename: `domain-steward-policy-${isDraft ? 'draft' : `version-${current.version}`}.yaml`,
-      what: isDraft ? 'The draft of the policy' : `Version ${current.version} of the policy`,
+      description: isDraft ? 'The draft of the policy' : `Version ${current.version} of the policy`,
     }),
   );
 }

@@ -143,14 +143,14 @@ function ruleRows(rules: readonly PolicyRule[], shown: ShownPolicy): AnyBlock[] 
 
 function draftBlocks(draft: PolicyDraft, shown: ShownPolicy): AnyBlock[] {
   const { rules, changedBy, changedAt, proposal } = draft;
-  const waits =
+  const effectText =
     proposal === undefined
       ? 'It takes effect when it’s published and another admin confirms it.'
       : `Published by ${mention(proposal.proposer)} (${moment(proposal.proposedAt)}). It takes effect when *another admin* clicks Confirm.`;
   return [
     divider,
     section(
-      `*The draft*, last changed by ${mention(changedBy)} (${moment(changedAt)}).\n${waits}${rules.length === 0 ? '\n_It has no rules._' : ''}`,
+      `*The draft*, last changed by ${mention(changedBy)} (${moment(changedAt)}).\n${effectText}${rules.length === 0 ? '\n_It has no rules._' : ''}`,
     ),
     ...ruleRows(rules, shown),
   ];
@@ -262,12 +262,12 @@ export function policyProposalView(proposal: ProposalOf<'policy'>): ProposalView
 export function publishedMessage(
   { before, rules }: ProposalOf<'policy'>['payload'],
   locale: string,
-  asked: readonly string[],
+  confirmers: readonly string[],
 ): Message {
   return message('Published, another admin has to confirm', [
     section(':outbox_tray: *Published.* The policy takes effect when another admin confirms it. Changes:'),
     ...differenceLines(before, rules, locale),
-    section(confirmersText(asked, '/domain policy')),
+    section(confirmersText(confirmers, '/domain policy')),
   ]);
 }
 

@@ -367,7 +367,7 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
       hint: 'No other direction is documented.',
     }),
     children: choiceField('Owners', { true: 'Include sub-users' }, UNCHECKED_LINES, {
-      kind: 'choices',
+      kind: 'checkboxes',
     }),
     limit: field(
       { label: 'Records per page', kind: 'number', hint: `1 to ${MAX_LIMIT}. The default is ${PAGE}.` },
@@ -387,7 +387,7 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
         ...(xml ? { ownerc: 'Owner contact', zonec: 'Zone contact' } : {}),
       },
       CHOICES,
-      { kind: 'choices' },
+      { kind: 'checkboxes' },
     ),
     key: field(
       {

@@ -15,13 +15,13 @@ import {
   day,
   divider,
   escapeText,
-  facts,
   LIMITS,
   type Message,
   menu,
   message,
   quote,
   section,
+  sectionFields,
   table,
   textMessage,
 } from '../kit/blocks.ts';
@@ -358,7 +358,7 @@ function recordBlocks(record: Preregistration, now: Date) {
   ].filter(([, value]) => value !== '');
   return dropMissing([
     phases.length > 0 && section(...phases),
-    ...facts(pairs.map(([label, value]) => [escapeText(label), quote(value, 1_000)] as const)),
+    ...sectionFields(pairs.map(([label, value]) => [escapeText(label), quote(value, 1_000)] as const)),
   ]);
 }
 

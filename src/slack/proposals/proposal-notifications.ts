@@ -81,9 +81,9 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
         await show(reader);
       return undefined;
     }
-    const { state, at } = await show(CHANNEL);
+    const { state, message } = await show(CHANNEL);
     if (state === 'refused') for (const userId of audience.people) await show(userId);
-    if (at?.channelId !== reminderChannel) await announce();
+    if (message?.channelId !== reminderChannel) await announce();
     return (
       expiresAt && { repeatAt: new Date(Math.min(expiresAt.getTime(), now().getTime() + MAX_PLAN_AHEAD_MS)) }
     );

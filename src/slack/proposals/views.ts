@@ -6,7 +6,7 @@ import type { SlackContext } from '../context.ts';
 import { type LapseDetails, lapseView } from '../expiry/lapse.view.ts';
 import type { Message } from '../kit/blocks.ts';
 import { quoteText, waitingText } from '../money/price.view.ts';
-import { factsView, limitText } from '../names/fact-changes.view.ts';
+import { limitText, nameChangesView } from '../names/name-changes.view.ts';
 import { impactLines } from '../orders/impact.view.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import { NOT_PUBLISHED, NOTES, policyProposalView } from '../policy/policy.view.ts';
@@ -26,7 +26,7 @@ export async function buildProposalView(
     case 'policy':
       return policyProposalView(proposal);
     case 'facts':
-      return factsView(proposal);
+      return nameChangesView(proposal);
     case 'lapse': {
       if (proposal.state !== 'proposed') return lapseView(proposal, { impact: [], waiting: '', keep: '' });
       const { subject: name = '' } = proposal;

@@ -99,7 +99,7 @@ const LIST = ITEMS.transform((items) => items.join(','));
  * out optional fields that are empty; other missing fields stay unchanged.
  */
 function createSettingSchema(name: SettingName, { kind }: FieldDisplay): z.ZodType<string | undefined> {
-  if (kind === 'people' || kind === 'picks') return LIST;
+  if (kind === 'people' || kind === 'multi_select') return LIST;
   if (kind === 'channel') return z.string().default('').transform(stripMarkup);
   return z
     .string()
@@ -245,10 +245,10 @@ async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
     if (error !== undefined) return { errors: { approvals_required: `${error} ${SETTINGS.apart}` } };
   }
   if (immediate.length > 0) await saveImmediately(call, immediate);
-  const waits =
+  const proposed =
     waiting.length === 0 ? [] : await proposeToAdmins(call, { kind: 'settings', payload: waiting });
   const saved = immediate.length === 0 ? [] : [SETTINGS.saved, ...settingLines(immediate)];
-  return { say: textMessage([...saved, ...waits].join('\n')) };
+  return { say: textMessage([...saved, ...proposed].join('\n')) };
 }
 
 async function saveImmediately(

@@ -40,7 +40,7 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
   },
   approval_tasks: {
     label: 'Tasks that need approval',
-    kind: 'picks',
+    kind: 'multi_select',
     options: ORDER_TASK_NAMES.map((name) => ({
       value: name,
       text: `${name}: ${findTask(name).words.title}`,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Order } from '../../../src/orders/order.ts';
 import {
-  emergencyNotice,
+  emergencyDirectMessage,
   emergencyRecipients,
   emergencyReply,
   signedOffReply,
@@ -32,8 +32,8 @@ test('the reason is quoted without mentions, and unknown facts are named', () =>
   const said = emergencyReply(order, event({ isImpactUnknown: true }), NOBODY_NOTIFIED).text;
   expect(said).toContain('“The &lt;shop&gt; is down”');
   expect(said).toContain('The impact wasn’t known yet');
-  expect(emergencyNotice(order, event()).text).toContain('“The &lt;shop&gt; is down”');
-  expect(emergencyNotice(order, event()).text).toContain('Another admin has to sign it off');
+  expect(emergencyDirectMessage(order, event()).text).toContain('“The &lt;shop&gt; is down”');
+  expect(emergencyDirectMessage(order, event()).text).toContain('Another admin has to sign it off');
 });
 
 test('the review is closed by the admin who signs it off', () => {

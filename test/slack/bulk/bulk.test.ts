@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { OrderCost } from '../../../src/money/prices.ts';
 import type { BulkPlan } from '../../../src/orders/bulk/bulk.ts';
 import { planMessage, tallyText } from '../../../src/slack/bulk/bulk.view.ts';
-import { costFact } from '../../../src/slack/money/price.view.ts';
+import { formatCost } from '../../../src/slack/money/price.view.ts';
 import { groupLines, orderReply } from '../../../src/slack/orders/thread.view.ts';
 import { newBulk } from '../../orders/sample.ts';
 import { orderEvent } from '../../support/log.ts';
@@ -43,9 +43,9 @@ test('prices of several periods are not shown as the price of one', () => {
     days: ['2026-11-01'],
     sources: [],
   });
-  expect(costFact(cost(1, 1), undefined)).not.toContain('times');
-  expect(costFact(cost(2, 2), undefined)).toContain('This is 2 times the 1-year price');
-  expect(costFact(cost(1, 2, 3), undefined)).toContain(
+  expect(formatCost(cost(1, 1), undefined)).not.toContain('times');
+  expect(formatCost(cost(2, 2), undefined)).toContain('This is 2 times the 1-year price');
+  expect(formatCost(cost(1, 2, 3), undefined)).toContain(
     'I multiplied the 1-year price by the number of years',
   );
 });

@@ -71,7 +71,7 @@ async function isRefused(needs: Needs, hasService: boolean): Promise<boolean> {
     expiry: { find: async () => undefined },
   });
   const admission = await authorize(context, delivery, { needs });
-  return 'refused' in admission && admission.refused === NO_SERVICE;
+  return 'refusal' in admission && admission.refusal === NO_SERVICE;
 }
 
 test.each([

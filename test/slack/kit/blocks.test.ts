@@ -4,18 +4,18 @@ import {
   button,
   context,
   dropNewBlocks,
-  facts,
   hasNewBlocks,
   header,
   lines,
   message,
   monthChart,
   section,
+  sectionFields,
   table,
   textMessage,
-  watchCuts,
+  watchTruncation,
 } from '../../../src/slack/kit/blocks.ts';
-import { failOnCut } from '../../setup.ts';
+import { failOnTruncation } from '../../setup.ts';
 import fc from '../../support/properties.ts';
 import { expectBlocks, expectMessage, pinged } from './limits.ts';
 
@@ -23,8 +23,8 @@ const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 4_000 });
 
 describe('blocks', () => {
   it('stay within the limits, whatever their content', () => {
-    watchCuts(() => undefined);
-    onTestFinished(() => watchCuts(failOnCut));
+    watchTruncation(() => undefined);
+    onTestFinished(() => watchTruncation(failOnTruncation));
     fc.assert(
       fc.property(words, fc.integer({ min: 1, max: 60 }), (text, many) => {
         const list = Array.from({ length: many }, () => text);
@@ -33,7 +33,7 @@ describe('blocks', () => {
           message(`Renewal: ${text}`, [
             header(text),
             section(text),
-            ...facts(list.slice(0, 12).map((each) => ['Label', each])),
+            ...sectionFields(list.slice(0, 12).map((each) => ['Label', each])),
             table({ caption: text, columns: ['A', 'B'], rows: list.map((each) => [each, each]) }),
             ...actions('row', buttons),
             context(...list),
@@ -47,7 +47,7 @@ describe('blocks', () => {
 
   it('of facts show a long one completely, across the width', () => {
     const long = Array.from({ length: 100 }, (_, n) => `ns${n}.example.net`).join('\n');
-    const blocks = facts([
+    const blocks = sectionFields([
       ['Period', '2 years'],
       ['Nameservers', long],
     ]);
@@ -56,7 +56,7 @@ describe('blocks', () => {
   });
 
   it('of facts leave out one without a value', () => {
-    const [block, ...others] = facts([
+    const [block, ...others] = sectionFields([
       ['Period', undefined],
       ['Note', ''],
     ]);

@@ -5,7 +5,7 @@ import {
   REQUIRED_TEXT,
   readForm,
   reasonField,
-  requiredReason,
+  requiredReasonField,
   toFields,
 } from '../../../src/slack/kit/form.ts';
 
@@ -52,7 +52,7 @@ test('a reason is on one line, and required if needed', () => {
   const free = z.object({ reason: reasonField('Shown in the thread.') });
   expect(readForm(free, { reason: 'one\ntwo' })).toEqual({ value: { reason: 'one two' } });
   expect(readForm(free, {})).toEqual({ value: {} });
-  const needed = z.object({ reason: requiredReason('Shown in the thread.') });
+  const needed = z.object({ reason: requiredReasonField('Shown in the thread.') });
   expect(readForm(needed, { reason: ' \n ' })).toEqual({ errors: { reason: 'Enter a reason.' } });
   expect(toFields(needed)).toMatchObject([{ name: 'reason', label: 'Reason', kind: 'text' }]);
   expect(toFields(needed)[0]).not.toHaveProperty('optional');

@@ -12,7 +12,7 @@ import type { IncidentStore, NameRecordStore } from '../../../src/names/ports.ts
 import type { OrderStore } from '../../../src/orders/ports.ts';
 import type { NotificationStore, Subject } from '../../../src/outbox/notifications.ts';
 import { Secret } from '../../../src/service/secret.ts';
-import { createPlacePlanner } from '../../../src/slack/admins/admins.ts';
+import { createChannelPlanner } from '../../../src/slack/admins/admins.ts';
 import { createIncidentPlanner } from '../../../src/slack/names/incident-notifications.ts';
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
@@ -100,7 +100,7 @@ function deps(changes: Changes = {}) {
   });
   return notifierDeps(
     { notifications: store, web, now },
-    { incident: createIncidentPlanner(planning), place: createPlacePlanner(planning) },
+    { incident: createIncidentPlanner(planning), place: createChannelPlanner(planning) },
   );
 }
 const subjectOf = ({ id }: Incident): Subject => ({ kind: 'incident', id });

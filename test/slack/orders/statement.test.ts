@@ -8,7 +8,7 @@ import { planCells } from '../../../src/slack/bulk/bulk.view.ts';
 import { type HomeData, homeBlocks } from '../../../src/slack/home/home.view.ts';
 import type { AnyBlock } from '../../../src/slack/kit/blocks.ts';
 import { orderDetailsView } from '../../../src/slack/orders/order-details.view.ts';
-import { commonFacts, statementPages } from '../../../src/slack/orders/statement.view.ts';
+import { commonFields, statementPages } from '../../../src/slack/orders/statement.view.ts';
 import { newBulk } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
 import { buttonsOf, textOf } from '../../support/demo.ts';
@@ -248,7 +248,7 @@ test('a field without a label is shown under its own name, and a secret one by i
   if (item === undefined) throw new Error('it has an item');
   const body = { later: { added: ['one', 'two'] }, key: { secret: SECRET_HASH }, name: 'other.rest' };
   const statement = { ...statedBy(order), items: [{ ...item, request: { ...item.request, body } as const }] };
-  expect(commonFacts(statement, order)).toEqual([
+  expect(commonFields(statement, order)).toEqual([
     ['later.added', 'one\ntwo'],
     ['key', 'provided, stored encrypted'],
     ['Name', 'other.rest'],

@@ -327,7 +327,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
     await planner({ ...claim, notifications: [], refused: undefined }, async (each) => {
       sent.push(each);
       // The card is in a direct message, so approvers get copies of it.
-      return { state: 'current', at: { channelId: 'D0ALICE', ts: '1.0' } };
+      return { state: 'current', message: { channelId: 'D0ALICE', ts: '1.0' } };
     });
     return sent.filter(({ purpose }) => purpose.startsWith('card'));
   };

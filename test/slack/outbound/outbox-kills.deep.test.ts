@@ -191,13 +191,13 @@ const planner: NotificationPlanner = async ({ id, version }, send) => {
     message: shown('copy'),
   });
   for (let n = 1; n <= version; n += 1) {
-    const { at } = card;
-    if (at === undefined) break;
+    const { message } = card;
+    if (message === undefined) break;
     await send({
       purpose: `reply:${n}`,
       version: 'once',
       since,
-      places: [async () => ({ channelId: at.channelId, threadTs: at.ts })],
+      places: [async () => ({ channelId: message.channelId, threadTs: message.ts })],
       message: () => textMessage(`${id} reply:${n}`),
     });
   }

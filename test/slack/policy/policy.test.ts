@@ -9,8 +9,8 @@ import {
   policyProposalView,
   publishedMessage,
 } from '../../../src/slack/policy/policy.view.ts';
+import { policyTestMessage, replayMessage } from '../../../src/slack/policy/policy-preview.view.ts';
 import { implicitSentences, ruleSentence } from '../../../src/slack/policy/policy-rule.view.ts';
-import { replayMessage, trialMessage } from '../../../src/slack/policy/policy-trial.view.ts';
 import { rule } from '../../policy/sample.ts';
 import { expectMessage } from '../kit/limits.ts';
 
@@ -172,7 +172,7 @@ test('Confirm is offered to admins who didn’t publish it, and Publish to nobod
   expect(buttons('U0BOB')).not.toContain('policy_publish');
 });
 
-test('a replay and a trial of 50 names stay within the limits', () => {
+test('a replay and a policy test of 50 names stay within the limits', () => {
   const names = Array.from({ length: 50 }, (_, n) => `${'x'.repeat(60)}${n}.rest`);
   const reference = { kind: 'rule', version: 1, index: 0, name: 'x'.repeat(80) } as const;
   const requirements = {
@@ -199,7 +199,7 @@ test('a replay and a trial of 50 names stay within the limits', () => {
       unknowns,
     })),
   }));
-  const tried = {
+  const tested = {
     task: 'renew' as const,
     names,
     requester: 'U0ANNA',
@@ -207,16 +207,16 @@ test('a replay and a trial of 50 names stay within the limits', () => {
     version: 2,
     cost: undefined,
   };
-  const trial = trialMessage(tried, { requirements, names: evaluated, unknowns });
-  expectMessage(trial);
-  expect(said(trial.blocks).match(/Decided by rule 1/g)).toHaveLength(5);
+  const result = policyTestMessage(tested, { requirements, names: evaluated, unknowns });
+  expectMessage(result);
+  expect(said(result.blocks).match(/Decided by rule 1/g)).toHaveLength(5);
   const changed = Array.from({ length: 40 }, (_, n) => ({
     changed: { orderId: `o${n}`, before: requirements, after: requirements, change: 'other' as const },
     title: 'Renew 50 names for 2 years',
     requester: 'U0ANNA',
-    askedAt: AT,
+    requestedAt: AT,
   }));
   const counts = { stricter: 0, looser: 0, other: 40 };
   const replay = { total: 40, unchanged: 0, counts, outcomes: {}, changed: [] };
-  expectMessage(replayMessage({ days: 90, replay, changed, isCut: true }));
+  expectMessage(replayMessage({ days: 90, replay, changed, isTruncated: true }));
 });

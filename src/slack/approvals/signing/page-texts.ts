@@ -1,11 +1,11 @@
 import { loadBriefing } from '../../../approvals/briefing.ts';
-import type { FactsChange } from '../../../names/portfolio.ts';
+import type { ProposedNameChanges } from '../../../names/portfolio.ts';
 import type { Order } from '../../../orders/order.ts';
 import type { PolicyRule } from '../../../policy/policy.ts';
 import { formatPolicyYaml } from '../../../policy/yaml.ts';
 import { findingLines } from '../../bulk/bulk.view.ts';
 import type { SlackContext } from '../../context.ts';
-import { changeLine } from '../../names/fact-changes.view.ts';
+import { changeLine } from '../../names/name-changes.view.ts';
 import { itemName, orderTitle } from '../../orders/order.view.ts';
 import { refusalText } from '../../orders/refusal.view.ts';
 import { readableFields } from '../../orders/statement.view.ts';
@@ -24,7 +24,8 @@ export function createPageTexts(context: SlackContext) {
       fields: readableFields,
       itemName,
       findings: ({ bulk }: Order) => (bulk === undefined ? [] : findingLines(bulk).map(toPlainText)),
-      changes: ({ names: changed }: FactsChange) => changed.map((change) => toPlainText(changeLine(change))),
+      changes: ({ names: changed }: ProposedNameChanges) =>
+        changed.map((change) => toPlainText(changeLine(change))),
     },
     refusalText: (refusal: Parameters<typeof refusalText>[0]) => toBrowserText(refusalText(refusal)),
     /** Falls back to the id. */

@@ -2,7 +2,7 @@ import type { Briefing } from '../../../approvals/briefing.ts';
 import type { Order } from '../../../orders/order.ts';
 import { blocksToText, count, mention, plain } from '../../kit/blocks.ts';
 import { coveredNamesText, previewLines } from '../../mandates/mandate.view.ts';
-import { impactBlocks, moneyFacts, type UnusualFact, unusualLines } from '../../orders/card.view.ts';
+import { costFields, impactBlocks, type UnusualFact, unusualLines } from '../../orders/card.view.ts';
 import { formatAccount, type HistoryEvent } from '../../orders/order.view.ts';
 import { findLoggedApprovers } from '../decision.view.ts';
 
@@ -16,7 +16,7 @@ export function signingFacts(order: Order, briefing: Briefing) {
   const impact = blocksToText(impactBlocks(briefing)).flatMap((text) => text.split('\n'));
   return {
     account: formatAccount(order),
-    facts: moneyFacts(order, briefing).flatMap(([label, value]) =>
+    facts: costFields(order, briefing).flatMap(([label, value]) =>
       value === undefined || (label === 'Costs money' && briefing.cost) ? [] : [{ label, value }],
     ),
     unusual: isWaiting ? unusualLines(order, briefing, SHOWN) : [],

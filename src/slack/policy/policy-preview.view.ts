@@ -18,7 +18,6 @@ import {
   context,
   count,
   escapeText,
-  facts,
   joinFirst,
   lines,
   type Message,
@@ -26,8 +25,9 @@ import {
   mentionApprover,
   message,
   section,
+  sectionFields,
 } from '../kit/blocks.ts';
-import { costFact } from '../money/price.view.ts';
+import { formatCost } from '../money/price.view.ts';
 import { itemName } from '../orders/order.view.ts';
 import { neededText, referenceText, taskNoun } from './policy-rule.view.ts';
 
@@ -117,22 +117,22 @@ function requestTitle({ task, names }: TestedRequest): string {
 }
 
 /** Shows which rule decides a request, and why earlier rules don't apply. */
-export function trialMessage(
-  tried: TestedRequest,
+export function policyTestMessage(
+  tested: TestedRequest,
   { requirements, names, unknowns }: PolicyEvaluation,
 ): Message {
-  const by = tried.isDraft
+  const by = tested.isDraft
     ? 'Under the *draft*, which isn’t in force'
-    : tried.version === 0
+    : tested.version === 0
       ? 'Under the settings, because there are no rules yet'
-      : `Under version ${tried.version}, which is in force`;
+      : `Under version ${tested.version}, which is in force`;
   const shown = names.slice(0, SHOWN_NAMES);
   return message('Requirements for this request', [
-    tried.notice !== undefined && section(tried.notice),
+    tested.notice !== undefined && section(tested.notice),
     section(
-      `:mag: ${by}:\n*${requestTitle(tried)}*, requested by ${mention(tried.requester)}, ${requirementsText(requirements)}.`,
+      `:mag: ${by}:\n*${requestTitle(tested)}*, requested by ${mention(tested.requester)}, ${requirementsText(requirements)}.`,
     ),
-    ...facts([['Price', tried.cost && costFact(tried.cost, undefined)]]),
+    ...sectionFields([['Price', tested.cost && formatCost(tested.cost, undefined)]]),
     ...lines(shown.flatMap((name) => nameLines(name, names.length === 1))),
     names.length > shown.length && context(`${count(names.length - shown.length, 'more name')}.`),
     unknowns.length > 0 &&
@@ -148,7 +148,7 @@ export interface ReplayRow {
   /** Plain text. */
   readonly title: string;
   readonly requester: string;
-  readonly askedAt: Date;
+  readonly requestedAt: Date;
 }
 
 const CHANGES: Readonly<Record<ReplayChange, string>> = {
@@ -157,17 +157,17 @@ const CHANGES: Readonly<Record<ReplayChange, string>> = {
   other: 'other approvers',
 };
 
-export interface ShownReplay {
+export interface ReplayView {
   readonly days: number;
   readonly replay: Replay;
   readonly changed: readonly ReplayRow[];
   /** Only the newest orders were replayed. */
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
   readonly notice?: string | undefined;
 }
 
 /** Shows the requirements of the draft for past orders. */
-export function replayMessage({ days, replay, changed, isCut, notice }: ShownReplay): Message {
+export function replayMessage({ days, replay, changed, isTruncated, notice }: ReplayView): Message {
   const { total, unchanged, counts } = replay;
   const parts = dropMissing([
     `${counts.stricter} *stricter*`,
@@ -193,7 +193,7 @@ export function replayMessage({ days, replay, changed, isCut, notice }: ShownRep
     changed.length > shown.length &&
       context(`The file has ${count(changed.length - shown.length, 'more order')}.`),
     context(
-      `I used each order’s price at the time, and today’s groups, tags and settings.${isCut ? ' There are too many orders, so I compared only the newest.' : ''}`,
+      `I used each order’s price at the time, and today’s groups, tags and settings.${isTruncated ? ' There are too many orders, so I compared only the newest.' : ''}`,
     ),
   ]);
 }
@@ -214,10 +214,10 @@ export const REPLAY_COLUMNS = [
 ] as const;
 
 /** In the order of {@link REPLAY_COLUMNS}. */
-export function replayCells({ changed, title, requester, askedAt }: ReplayRow): string[] {
+export function replayCells({ changed, title, requester, requestedAt }: ReplayRow): string[] {
   return [
     changed.orderId,
-    askedAt.toISOString(),
+    requestedAt.toISOString(),
     requester,
     title,
     changed.change,
@@ -234,24 +234,24 @@ function requirementsCell({ outcome, list }: Requirements): string {
 
 const EXAMPLE = 'such as `/domain policy test renew cafe.rest 2 by @anna`';
 
-export const TRIAL = {
-  noTask: (given: string, near: string | undefined) => {
+export const POLICY_TEST = {
+  unknownTask: (given: string, near: string | undefined) => {
     const meant = near === undefined ? '' : ` Did you mean ${code(near)}?`;
     return given === ''
       ? `Enter a request to test, ${EXAMPLE}.`
       : `${code(given)} isn’t a task.${meant} Enter a request ${EXAMPLE}.`;
   },
-  noPerson: (given: string) =>
+  unknownPerson: (given: string) =>
     `${code(given)} isn’t a person. End the request with ${code('by')} and a mention or member ID, ${EXAMPLE}.`,
   unreadable: (given: string) => `I can’t read ${code(given)}. Write it as in the form, ${EXAMPLE}.`,
-  noName: `The name is missing. Enter a request ${EXAMPLE}.`,
+  missingName: `The name is missing. Enter a request ${EXAMPLE}.`,
 } as const;
 
 export const REPLAY = {
-  forAdmins:
+  adminsOnly:
     'A replay lists other people’s orders, so only admins can see it. Ask a workspace admin or owner.',
-  noDays: (given: string, most: number) =>
+  invalidDays: (given: string, most: number) =>
     `${code(given)} isn’t a number of days. Use 1 to ${most}, such as \`/domain policy replay 90\`.`,
   noDraft: 'There’s no draft to test. Change a rule with `/domain policy` first.',
-  going: 'I’m checking the orders of that period. I’ll post the result here.',
+  inProgress: 'I’m checking the orders of that period. I’ll post the result here.',
 } as const;

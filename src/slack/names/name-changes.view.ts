@@ -30,7 +30,7 @@ export const SHOWN_CHANGES = 20;
 
 const NO_DETAILS = 'no details';
 
-type Proposed = ProposalOf<'facts'>;
+type NameChangesProposal = ProposalOf<'facts'>;
 
 export function changeLine({ name, before, after, date, decision }: ChangedName): string {
   const words = (details: typeof before) =>
@@ -53,14 +53,14 @@ export function changeLine({ name, before, after, date, decision }: ChangedName)
   return `${title} ${[...details, ...dates].join('; ')}`;
 }
 
-function namesText({ payload: { names } }: Proposed): string {
+function namesText({ payload: { names } }: NameChangesProposal): string {
   const [only, ...others] = names;
   return only === undefined || others.length > 0
     ? count(names.length, 'name')
     : escapeText(displayName(only.name));
 }
 
-function changeLines({ payload: { names } }: Proposed): ReturnType<typeof lines> {
+function changeLines({ payload: { names } }: NameChangesProposal): ReturnType<typeof lines> {
   const left = names.length - SHOWN_CHANGES;
   return lines([
     ...names.slice(0, SHOWN_CHANGES).map(changeLine),
@@ -68,7 +68,7 @@ function changeLines({ payload: { names } }: Proposed): ReturnType<typeof lines>
   ]);
 }
 
-export function factsView(proposal: Proposed): ProposalView {
+export function nameChangesView(proposal: NameChangesProposal): ProposalView {
   return {
     question: (reader) => question(proposal, reader),
     outcome: () => ended(proposal),
@@ -81,7 +81,7 @@ export function factsView(proposal: Proposed): ProposalView {
 }
 
 /** Asks for confirmation. People who confirm see every change, here or in the file behind the button. */
-function question(proposal: Proposed, { progress, hasSeenAll = false }: ProposalReader): Message {
+function question(proposal: NameChangesProposal, { progress, hasSeenAll = false }: ProposalReader): Message {
   const { id, proposer, payload } = proposal;
   const { names } = payload;
   const isShown = hasSeenAll || names.length <= SHOWN_CHANGES;
@@ -105,7 +105,7 @@ function question(proposal: Proposed, { progress, hasSeenAll = false }: Proposal
   return { ...shown, textOnlyHint: buttonsHint(`/domain name ${names[0]?.name ?? ''}`) };
 }
 
-function expiryText({ expiresAt }: Proposed): string {
+function expiryText({ expiresAt }: NameChangesProposal): string {
   return expiresAt === undefined ? '' : ` The request expires ${moment(expiresAt)}.`;
 }
 
@@ -123,7 +123,7 @@ function requirementLine({ requirement, slots }: RequirementProgress): string {
 
 const TOO_MANY_GUARDED = `Nothing changed, because at most ${MAX_GUARDED.toLocaleString('en')} names can be tagged \`guarded\`. Remove the tag from other names first. To list them, use \`/domain names tag:guarded\`.`;
 
-function ended(proposal: Proposed): Message {
+function ended(proposal: NameChangesProposal): Message {
   const { state, proposer, endedBy = '' } = proposal;
   const change = `a change of ${namesText(proposal)} that ${mention(proposer)} requested`;
   const title =
@@ -140,7 +140,7 @@ function ended(proposal: Proposed): Message {
  * @param where the channel, or the people who were asked
  */
 export function confirmationRequestedText(
-  waiting: Proposed,
+  waiting: NameChangesProposal,
   where: { readonly channelId: string } | readonly string[],
 ): string {
   const need = `Another person must confirm this change of ${namesText(waiting)}, because it weakens protection.`;

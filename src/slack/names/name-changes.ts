@@ -1,7 +1,7 @@
 import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
 import type { Gate } from '../../expiry/watch-list.ts';
 import { iterateSlices } from '../../lib/collections.ts';
-import type { FactsChange, NameLimit } from '../../names/portfolio.ts';
+import type { NameLimit, ProposedNameChanges } from '../../names/portfolio.ts';
 import { DETAIL_COLUMNS, formatDetailCells, GUARDED_TAG } from '../../names/portfolio.ts';
 import type { EditResult } from '../../names/protected-changes.ts';
 import { type ActionCall, type Feature, type Interaction, toFormOrigin } from '../feature.ts';
@@ -11,7 +11,7 @@ import { loadAudience } from '../proposals/proposal-notifications.ts';
 import { confirmProposal, withdrawProposal } from '../proposals/proposals.ts';
 import { proposalMessage, proposalRefusalText } from '../proposals/views.ts';
 import { deliverFile, type TextFile } from '../send-file.ts';
-import { confirmationRequestedText, limitText } from './fact-changes.view.ts';
+import { confirmationRequestedText, limitText } from './name-changes.view.ts';
 import { savedText } from './portfolio.view.ts';
 
 /*
@@ -55,7 +55,7 @@ export async function requestConfirmation(
   proposal: ProposalOf<'facts'>,
 ): Promise<string> {
   const { id, proposer } = proposal;
-  context.log.info({ by: proposer, changeId: id }, 'a change of names needs confirmation');
+  context.log.info({ by: proposer, changeId: id }, 'a name change needs confirmation');
   context.notifyDue();
   const { channels, people } = await loadAudience(context, proposal);
   return confirmationRequestedText(proposal, channels[0] ?? people);
@@ -70,7 +70,7 @@ async function showAllChanges(call: ActionCall): Promise<void> {
   await call.respond(problem ?? (await proposalMessage(context, proposal, person.id, true)));
 }
 
-export const factChanges = {
+export const nameChanges = {
   actions: [
     { id: 'facts_confirm', run: (call) => confirmProposal(call, ['facts']) },
     { id: 'facts_dismiss', run: (call) => withdrawProposal(call, ['facts']) },
@@ -78,8 +78,8 @@ export const factChanges = {
   ],
 } as const satisfies Feature;
 
-export async function createChangesFile(changes: FactsChange['names']): Promise<TextFile> {
-  const cells = (details: FactsChange['names'][number]['after']) =>
+export async function createChangesFile(changes: ProposedNameChanges['names']): Promise<TextFile> {
+  const cells = (details: ProposedNameChanges['names'][number]['after']) =>
     details === undefined ? DETAIL_COLUMNS.map(() => '') : formatDetailCells(details);
   const header = [
     'name',
@@ -101,6 +101,6 @@ export async function createChangesFile(changes: FactsChange['names']): Promise<
   return {
     text: await csvFile([header, ...rows]),
     filename: 'domain-steward-names-plan.csv',
-    what: `The plan with ${count(changes.length, 'change')}`,
+    description: `The plan with ${count(changes.length, 'change')}`,
   };
 }

@@ -21,15 +21,15 @@ import { runWithProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
 import {
   needsFile,
+  POLICY_TEST,
+  policyTestMessage,
   REPLAY,
   REPLAY_COLUMNS,
   type ReplayRow,
+  type ReplayView,
   replayCells,
   replayMessage,
-  type ShownReplay,
-  TRIAL,
-  trialMessage,
-} from './policy-trial.view.ts';
+} from './policy-preview.view.ts';
 
 /* Tests an unpublished policy with a request or with past orders. */
 
@@ -48,40 +48,40 @@ function parseRequest(words: readonly string[], requesterId: string): ParsedRequ
   const [first = '', ...rest] = words[0] === '/domain' ? words.slice(1) : words;
   const task = ORDER_TASK_NAMES.find((name) => name === first.toLowerCase());
   if (task === undefined) {
-    return { problem: TRIAL.noTask(first, findNearest(first.toLowerCase(), ORDER_TASK_NAMES)) };
+    return { problem: POLICY_TEST.unknownTask(first, findNearest(first.toLowerCase(), ORDER_TASK_NAMES)) };
   }
   const at = rest.findIndex((word) => word.toLowerCase() === 'by');
   const [, person] = at === -1 ? [] : (PERSON.exec(rest[at + 1] ?? '') ?? []);
   if (at !== -1 && (person === undefined || rest.length > at + 2)) {
-    return { problem: TRIAL.noPerson(rest.slice(at + 1).join(' ')) };
+    return { problem: POLICY_TEST.unknownPerson(rest.slice(at + 1).join(' ')) };
   }
   const given = at === -1 ? rest : rest.slice(0, at);
   const names = given.flatMap((word) => word.split(/[,;]+/)).filter((name) => name !== '');
-  return readNames(task, names, person ?? requesterId);
+  return parseNames(task, names, person ?? requesterId);
 }
 
-function readNames(task: OrderTaskName, words: readonly string[], requesterId: string): ParsedRequest {
+function parseNames(task: OrderTaskName, words: readonly string[], requesterId: string): ParsedRequest {
   const last = words.at(-1);
   const hasPeriod = task === 'renew' && last !== undefined && /^\d{1,2}$/.test(last);
   const given = hasPeriod ? words.slice(0, -1) : task === 'renew' ? words : words.slice(0, 1);
   const input = task === 'renew' ? { period: hasPeriod ? Number(last) : 1 } : {};
   // The text doesn't name an account.
-  const asked = { task, input, requesterId, usesTeamAccount: false };
+  const request = { task, input, requesterId, usesTeamAccount: false };
   const { zoneTask, nameField, findNames } = findTask(task);
   if (zoneTask === undefined) {
     const names = given.flatMap((word) => findNames({ [nameField]: word }));
     return names.length < given.length
-      ? { problem: TRIAL.unreadable(given.join(' ')) }
-      : { order: toFactOrder({ ...asked, names }) };
+      ? { problem: POLICY_TEST.unreadable(given.join(' ')) }
+      : { order: toFactOrder({ ...request, names }) };
   }
-  if (given.length === 0) return { problem: TRIAL.noName };
+  if (given.length === 0) return { problem: POLICY_TEST.missingName };
   const names: string[] = [];
   for (const word of given) {
     const name = parseDomainName(word);
     if (!name.ok) return { problem: escapeText(zoneIssueText(name.issue)) };
     names.push(name.value.ascii);
   }
-  return { order: toFactOrder({ ...asked, names: [...new Set(names)] }) };
+  return { order: toFactOrder({ ...request, names: [...new Set(names)] }) };
 }
 
 /** The policy in force, but with the rules of the draft. */
@@ -90,18 +90,18 @@ function replaceRules(inForce: EffectivePolicy, published: Policy, rules: Policy
 }
 
 /** `policy test LINE` */
-export async function runTrial(call: CommandCall, words: readonly string[]): Promise<void> {
+export async function runPolicyTest(call: CommandCall, words: readonly string[]): Promise<void> {
   const { context, person } = call;
-  const read = parseRequest(words, person.id);
-  if ('problem' in read) return call.respond(read.problem);
+  const parsed = parseRequest(words, person.id);
+  if ('problem' in parsed) return call.respond(parsed.problem);
   const [settings, inForce, published, draft, account] = await Promise.all([
     context.savedSettings(),
     context.orders.policy.current(),
     context.policies.current(),
     context.policies.findDraft(),
-    context.accounts.findDefault(read.order.requester),
+    context.accounts.findDefault(parsed.order.requester),
   ]);
-  const order = { ...read.order, usesTeamAccount: account !== undefined && isTeamAccount(account) };
+  const order = { ...parsed.order, usesTeamAccount: account !== undefined && isTeamAccount(account) };
   const policy = draft === undefined ? inForce : replaceRules(inForce, published, draft.rules);
   const [facts, cost] = await Promise.all([
     loadRuleFacts(context.orders, policy.rules, order),
@@ -109,7 +109,7 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
   ]);
   const { task, names, requester } = order;
   await call.respond(
-    trialMessage(
+    policyTestMessage(
       {
         ...{ task, names, requester, isDraft: draft !== undefined, version: policy.version, cost },
         notice: charterNotice(policy),
@@ -122,15 +122,15 @@ export async function runTrial(call: CommandCall, words: readonly string[]): Pro
 /** `policy replay [DAYS]` */
 export async function runReplay(call: CommandCall, words: readonly string[]): Promise<void> {
   const { context, person } = call;
-  if (!isAdmin(context, person)) return call.respond(REPLAY.forAdmins);
+  if (!isAdmin(context, person)) return call.respond(REPLAY.adminsOnly);
   const [word = String(DEFAULT_DAYS), ...more] = words;
   const days = /^\d{1,4}$/.test(word) && more.length === 0 ? Number(word) : 0;
-  if (days < 1 || days > MAX_DAYS) return call.respond(REPLAY.noDays(words.join(' '), MAX_DAYS));
+  if (days < 1 || days > MAX_DAYS) return call.respond(REPLAY.invalidDays(words.join(' '), MAX_DAYS));
   const draft = await context.policies.findDraft();
   if (draft === undefined) return call.respond(REPLAY.noDraft);
   const shown = await runWithProgress(
     call.respond,
-    () => textMessage(REPLAY.going),
+    () => textMessage(REPLAY.inProgress),
     () => replayOrders(context, days, draft.rules),
   );
   await call.respond(replayMessage(shown));
@@ -139,7 +139,7 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
     await sendFile(call, {
       text: await csvFile([REPLAY_COLUMNS, ...shown.changed.map(replayCells)]),
       filename: `domain-steward-policy-replay-${days}-days.csv`,
-      what: `The list of ${count(shown.changed.length, 'order')} with different requirements under the draft`,
+      description: `The list of ${count(shown.changed.length, 'order')} with different requirements under the draft`,
     }),
   );
 }
@@ -148,15 +148,15 @@ async function replayOrders(
   context: SlackContext,
   days: number,
   rules: Policy['rules'],
-): Promise<ShownReplay> {
+): Promise<ReplayView> {
   const to = context.now();
   const from = new Date(to.getTime() - days * DAY_MS);
-  const [settings, current, inForce] = await Promise.all([
+  const [settings, published, inForce] = await Promise.all([
     context.savedSettings(),
     context.policies.current(),
     context.orders.policy.current(),
   ]);
-  const draft = replaceRules(inForce, current, rules);
+  const draft = replaceRules(inForce, published, rules);
   const { directory, ruleFacts } = context.orders;
   const groups = new Map<string, ReturnType<typeof directory.listGroupMembers>>();
   const listGroupMembers = (groupId: string) => {
@@ -165,22 +165,22 @@ async function replayOrders(
     return members;
   };
   const past: PastOrder<FactOrder<OrderTaskName>>[] = [];
-  const seen = new Map<string, Omit<ReplayRow, 'changed'>>();
-  let isCut = false;
+  const rowsById = new Map<string, Omit<ReplayRow, 'changed'>>();
+  let isTruncated = false;
   for await (const logged of context.events.read(from, new Date(to.getTime() + 1))) {
     if ('event' in logged || logged.entry.kind !== 'requested') continue;
     const { order, entry } = logged;
     const { id, requesterId } = order;
-    const asked = toFactOrder(toEvaluationInput(order));
+    const request = toFactOrder(toEvaluationInput(order));
     const loadPrices = async () => mapAmountsByName(entry.price);
     const sources = { directory: { listGroupMembers }, ruleFacts: { ...ruleFacts, loadPrices } };
-    const facts = await loadRuleFacts(sources, [...current.rules, ...rules], asked);
-    past.push({ orderId: id, order: asked, facts, requirements: order.requirements });
-    seen.set(id, { title: orderTitle(order), requester: requesterId, askedAt: order.createdAt });
+    const facts = await loadRuleFacts(sources, [...published.rules, ...rules], request);
+    past.push({ orderId: id, order: request, facts, requirements: order.requirements });
+    rowsById.set(id, { title: orderTitle(order), requester: requesterId, requestedAt: order.createdAt });
     if (past.length > MAX_PAST_ORDERS) {
       const dropped = past.shift();
-      if (dropped !== undefined) seen.delete(dropped.orderId);
-      isCut = true;
+      if (dropped !== undefined) rowsById.delete(dropped.orderId);
+      isTruncated = true;
     }
   }
   const result = replay(
@@ -188,8 +188,8 @@ async function replayOrders(
     past,
   );
   const changed = result.changed.flatMap((each): ReplayRow[] => {
-    const line = seen.get(each.orderId);
-    return line === undefined ? [] : [{ changed: each, ...line }];
+    const row = rowsById.get(each.orderId);
+    return row === undefined ? [] : [{ changed: each, ...row }];
   });
-  return { days, replay: result, changed: changed.reverse(), isCut, notice: charterNotice(draft) };
+  return { days, replay: result, changed: changed.reverse(), isTruncated, notice: charterNotice(draft) };
 }
