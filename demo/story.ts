@@ -44,7 +44,7 @@ const AGAIN_MS = HOUR_MS / 3;
 
 /** The status of mandates: whether an act was announced, and whether one can still be stopped. */
 function mandatesToday({ messages }: Pick<Workspace, 'messages'>) {
-  const told = messages('C0EXPIRY').filter(({ text }) => text.includes('by mandate'));
+  const told = messages('C0EXPIRY').filter(({ text }) => /^Mandates (?:will|can’t) renew /.test(text));
   return {
     isTold: told.length > 0,
     isWaiting: told.some(({ blocks }) => JSON.stringify(blocks).includes('order_stop')),

@@ -94,7 +94,9 @@ test('a two-factor account is linked by the shared secret, and shows what it can
   await alice.type('/domain link');
   const { dialog } = alice;
   await dialog.getByLabel('User name').fill('tina');
-  await dialog.getByLabel('Sign-in method').selectOption({ label: 'User, password and two-factor token' });
+  await dialog
+    .getByLabel('Sign-in method')
+    .selectOption({ label: 'User name, password and two-factor token' });
   await dialog.getByLabel(/^Shared secret/).waitFor();
   expect(await dialog.getByLabel('User name').inputValue(), 'what was typed stays').toBe('tina');
 
@@ -169,7 +171,7 @@ test('an outage of the service is shown as an unknown outcome, and settled by an
   await bob.page.getByText('no answer', { exact: true }).waitFor();
   await card.getByRole('button', { name: /^Mark as done: / }).click();
   await bob.dialog.getByLabel('Reason').fill('The service lists it');
-  await bob.dialog.getByRole('button', { name: 'Settle' }).click();
+  await bob.dialog.getByRole('button', { name: 'Mark as done' }).click();
 
   const renewed = alice.message(/Renewed cafe\.rest/);
   await renewed.first().waitFor();
@@ -194,7 +196,7 @@ test('an admin picks approvers, their groups and the channel of the reminders by
   const shown = await dialog.innerText();
   expect(shown, 'no id is shown').not.toMatch(/\b[UCS]0[A-Z]{2,}/);
   await dialog.getByRole('button', { name: 'Save' }).click();
-  await ada.message(/Saved/).waitFor();
+  await ada.message(/I saved these settings/).waitFor();
   await ada.goTo('general');
   await ada.message('Expiry reminders will now be posted here').waitFor();
 });

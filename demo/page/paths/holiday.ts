@@ -27,7 +27,7 @@ const day = ({ snapshot }: Situation) =>
   newest(
     messagesOf(snapshot).filter(
       ({ channel, text, thread_ts }) =>
-        channel === 'C0EXPIRY' && thread_ts === undefined && text.includes('by mandate'),
+        channel === 'C0EXPIRY' && thread_ts === undefined && /^Mandates (?:will|can’t) renew /.test(text),
     ),
   );
 
