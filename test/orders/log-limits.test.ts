@@ -10,7 +10,7 @@ import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
 import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import { WITNESS } from '../support/witness.ts';
-import { newOrder } from './sample.ts';
+import { newBulk, newOrder } from './sample.ts';
 
 const NOW = new Date('2026-03-01T09:00:00Z');
 const DONE = { summary: { code: 'done' } } as const;
@@ -84,6 +84,17 @@ describe('an item in the log', () => {
     expect(readLoggedItem(log, item, isWitnessed(order.id))).toEqual({ state, done });
   });
 
+  test.each<[kind: OrderLogEntry['kind'], state: Order['state'], logged: string]>([
+    ['approved', 'EXECUTING', 'unsent'],
+    ['approved', 'UNKNOWN', 'ended'],
+    ['approved', 'CANCELLED', 'ended'],
+    ['invalidated', 'EXECUTING', 'ended'],
+  ])('after an order’s event %s to %s', (kind, state, expected) => {
+    const { order, item, log } = logged({ ...SENDING, n: 2 });
+    const history = log.map((entry) => ({ ...entry, kind, state }) as OrderLogEntry);
+    expect(readLoggedItem(history, item, isWitnessed(order.id)).state).toBe(expected);
+  });
+
   test('limits its row, and accepts the product’s own rows', () => {
     const waiting = logged().item;
     const limit = (log: OrderLogEntry[], item: OrderItem) =>
@@ -150,6 +161,17 @@ describe('an order differs from its log', () => {
     expect(findLogDifference({ ...order, items }, log, isWitnessed)).toBe('ended');
   });
 
+  test.each<[what: string, changes: Partial<Order>, sent: number, expected: string | undefined]>([
+    ['a row hides an answer', {}, 2, 'ended'],
+    ['a row names a request that the log doesn’t', {}, 1, 'missing'],
+    ['a row of many hides an answer', { bulk: newBulk(2) }, 2, 'ended'],
+    ['only events of a row of many are missing', { bulk: newBulk(2) }, 1, undefined],
+  ])('when %s', (_what, changes, sent, expected) => {
+    const { order, log } = loggedOf(changes, { ...SENDING, n: 2 }, { ...ANSWERED, n: 2 });
+    const items = order.items.map((item) => (item.n === sent ? { ...item, state: 'SENT' as const } : item));
+    expect(findLogDifference({ ...order, items }, log, isWitnessed)).toBe(expected);
+  });
+
   const [requested] = logged(SENDING).log;
   const entry = (more: object) => ({ ...requested, kind: 'mandate_ended', ...more }) as OrderLogEntry;
   const mandate = (more: object = {}) =>
@@ -162,6 +184,8 @@ describe('an order differs from its log', () => {
     ['its log has another state', mandate(), [entry({ version: 3, state: 'PENDING' })], 'older'],
     ['its mandate is in force', mandate(), [inForce], undefined],
     ['its mandate has ended', mandate(), [inForce, ended], 'ended'],
+    ['its mandate was stopped', mandate(), [inForce, { ...ended, kind: 'cancelled' }], 'ended'],
+    ['its mandate’s order has finished', mandate(), [inForce, { ...ended, kind: 'finished' }], undefined],
     [
       'its mandate never came into force',
       mandate(),
@@ -170,5 +194,6 @@ describe('an order differs from its log', () => {
     ],
   ])('when %s', (_what, order, history, expected) => {
     expect(findLogDifference(order, history, isWitnessed)).toBe(expected);
+    expect(findLogDifference(order, history.toReversed(), isWitnessed)).toBe(expected);
   });
 });
