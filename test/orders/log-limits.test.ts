@@ -51,6 +51,9 @@ function loggedOf(overrides: Partial<Order>, ...events: readonly OrderEvent[]) {
   return { order, item, log };
 }
 
+const [requested] = logged(SENDING).log;
+const entry = (more: object) => ({ ...requested, kind: 'mandate_ended', ...more }) as OrderLogEntry;
+
 describe('an item in the log', () => {
   test.each<[what: string, state: string, done: string | undefined, ...events: OrderEvent[]]>([
     ['nothing was sent', 'unsent', undefined],
@@ -84,15 +87,14 @@ describe('an item in the log', () => {
     expect(readLoggedItem(log, item, isWitnessed(order.id))).toEqual({ state, done });
   });
 
-  test.each<[kind: OrderLogEntry['kind'], state: Order['state'], logged: string]>([
+  test.each<[kind: OrderLogEntry['kind'], state: Order['state'], item: string]>([
     ['approved', 'EXECUTING', 'unsent'],
     ['approved', 'UNKNOWN', 'ended'],
     ['approved', 'CANCELLED', 'ended'],
     ['invalidated', 'EXECUTING', 'ended'],
-  ])('after an order’s event %s to %s', (kind, state, expected) => {
-    const { order, item, log } = logged({ ...SENDING, n: 2 });
-    const history = log.map((entry) => ({ ...entry, kind, state }) as OrderLogEntry);
-    expect(readLoggedItem(history, item, isWitnessed(order.id)).state).toBe(expected);
+  ])('after an order’s event %s to %s: %s', (kind, state, expected) => {
+    const { order, item } = logged();
+    expect(readLoggedItem([entry({ kind, state })], item, isWitnessed(order.id)).state).toBe(expected);
   });
 
   test('limits its row, and accepts the product’s own rows', () => {
@@ -172,20 +174,18 @@ describe('an order differs from its log', () => {
     expect(findLogDifference({ ...order, items }, log, isWitnessed)).toBe(expected);
   });
 
-  const [requested] = logged(SENDING).log;
-  const entry = (more: object) => ({ ...requested, kind: 'mandate_ended', ...more }) as OrderLogEntry;
   const mandate = (more: object = {}) =>
     newOrder(['a.rest'], { task: 'mandate', state: 'SUCCEEDED', version: 3, ...more });
-  const inForce = entry({ kind: 'in_force', version: 3, state: 'SUCCEEDED' });
-  const ended = entry({ version: 3, state: 'SUCCEEDED' });
+  const inState = (kind: OrderLogEntry['kind']) => entry({ kind, version: 3, state: 'SUCCEEDED' });
+  const [inForce, ended] = [inState('in_force'), inState('mandate_ended')];
   test.each<[string, Order, readonly OrderLogEntry[], string | undefined]>([
     ['it has no log', mandate(), [], 'missing'],
     ['its log is newer', mandate(), [inForce, entry({ version: 4, state: 'SUCCEEDED' })], 'older'],
     ['its log has another state', mandate(), [entry({ version: 3, state: 'PENDING' })], 'older'],
     ['its mandate is in force', mandate(), [inForce], undefined],
     ['its mandate has ended', mandate(), [inForce, ended], 'ended'],
-    ['its mandate was stopped', mandate(), [inForce, { ...ended, kind: 'cancelled' }], 'ended'],
-    ['its mandate’s order has finished', mandate(), [inForce, { ...ended, kind: 'finished' }], undefined],
+    ['its mandate was stopped', mandate(), [inForce, inState('cancelled')], 'ended'],
+    ['its mandate’s order has finished', mandate(), [inForce, inState('finished')], undefined],
     [
       'its mandate never came into force',
       mandate(),
