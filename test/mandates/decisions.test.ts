@@ -1,8 +1,13 @@
-import { expect, test } from 'vitest';
-import { decideActivation, findDueStep } from '../../src/mandates/life.ts';
-import { isMandateRenewal } from '../../src/mandates/sending.ts';
+import { describe, expect, test } from 'vitest';
+import { activateMandate, decideActivation, findDueStep } from '../../src/mandates/life.ts';
+import { checkClearance, isMandateRenewal } from '../../src/mandates/sending.ts';
 import type { Order } from '../../src/orders/order.ts';
-import { hoursLater, newOrder } from '../orders/sample.ts';
+import { buildStatement, hashStatement } from '../../src/orders/statement.ts';
+import { ALICE } from '../orders/rig.ts';
+import { ENDPOINTS, hoursLater, newOrder, START } from '../orders/sample.ts';
+import { contextWith } from '../support/context.ts';
+import { NO_POLICY } from '../support/nothing-known.ts';
+import { newTeamSettings } from '../support/settings.ts';
 
 const MANDATE = newOrder(['*.rest'], {
   task: 'mandate',
@@ -53,4 +58,49 @@ test.each<[what: string, changes: Partial<Order>, isRenewal: boolean]>([
   ['more years', { input: { names: ['cafe.rest'], period: 2 } }, false],
 ])('a mandate sends only its own renewal: %s', (_, changes, isRenewal) => {
   expect(isMandateRenewal(MANDATE, { ...renewal, ...changes }, 'cafe.rest')).toBe(isRenewal);
+});
+
+describe('while Slack can’t look up people', () => {
+  const directory = { findMembership: async () => 'unknown' as const };
+  const findAccount = async () => ALICE;
+
+  test.each<[state: Order['state'], isDone: boolean]>([
+    ['APPROVED', false],
+    ['PENDING', true],
+  ])('starting a mandate that is %s is finished: %s', async (state, isDone) => {
+    const unstated = { ...MANDATE, state };
+    const order = { ...unstated, statementHash: hashStatement(buildStatement(unstated, ENDPOINTS)) };
+    const store = { load: async () => order };
+    const context = contextWith({
+      store,
+      directory,
+      findAccount,
+      now: () => START,
+      serviceEndpoints: ENDPOINTS,
+    });
+    expect(await activateMandate(context, order.id)).toBe(isDone);
+  });
+
+  test('a renewal is checked again 5 minutes later', async () => {
+    const [name, expiresAt] = ['cafe.rest', hoursLater(200)];
+    const listed = { name, expiresAt, isDateCertain: true, lastLookupAt: START, owner: 'U0CAROL' };
+    const act = {
+      ...{ id: 'a1', name, expiresAt, mandateId: MANDATE.id, at: START, amount: undefined },
+      ...{ held: undefined, orderId: renewal.id, announcedAt: START },
+    };
+    const context = contextWith({
+      ...{ ...NO_POLICY, directory, findAccount, now: () => START },
+      loadSettings: async () => newTeamSettings({ approvalTasks: [] }),
+      priceOrder: async () => undefined,
+      hasOpenIncident: async () => false,
+      store: { load: async () => MANDATE, findOpenOrders: async () => new Map() },
+      mandates: {
+        findByOrder: async () => act,
+        find: async () => ({ ...listed, isLapsing: false, deletedAt: undefined }),
+        findLatestAccount: async () => undefined,
+      },
+    });
+    const order = { ...renewal, mandate: { id: MANDATE.id } };
+    expect(await checkClearance(context, order)).toEqual({ kind: 'later', until: hoursLater(5 / 60) });
+  });
 });

@@ -1,11 +1,15 @@
 import { expect, test } from 'vitest';
-import { checkConfirmation } from '../../src/orders/confirm-draft.ts';
+import { DEMO_CONTEXT } from '../../src/accounts/account.ts';
+import { checkConfirmation, confirmOrder, discardDraft } from '../../src/orders/confirm-draft.ts';
 import { decideReport } from '../../src/orders/delegation.ts';
 import { type Order, UNDO_HOURS } from '../../src/orders/order.ts';
 import type { EarlierFinding } from '../../src/orders/refusal.ts';
 import { decideNames, isSameInput } from '../../src/orders/retry-button.ts';
+import { contextWith } from '../support/context.ts';
+import { NO_POLICY } from '../support/nothing-known.ts';
+import { newTeamSettings } from '../support/settings.ts';
 import { ALICE } from './rig.ts';
-import { hoursLater, newOrder } from './sample.ts';
+import { hoursLater, newOrder, START } from './sample.ts';
 
 /* Decisions of buttons and checks, without a database. */
 
@@ -21,6 +25,37 @@ test.each<[what: string, changes: Partial<Order>, refusal: string | undefined]>(
 ])('a draft is confirmed %s', (_, changes, refusal) => {
   const order = newOrder(['cafe.rest'], { ...DRAFT, ...changes });
   expect(checkConfirmation(order, 'U0ALICE', hoursLater(0.5))?.code).toBe(refusal);
+});
+
+test.each([
+  ['is sent at once', [], 1],
+  ['needs approval', ['renew'], 0],
+] as const)(
+  'a confirmed draft that %s is compared with budgets (%j, %i)',
+  async (_, approvalTasks, times) => {
+    const order = newOrder(['cafe.rest'], DRAFT);
+    const account = { ...order.account, context: DEMO_CONTEXT };
+    let priced = 0;
+    const context = contextWith({
+      ...{ ...NO_POLICY, directory: {}, now: () => START, advance: () => undefined },
+      loadSettings: async () => newTeamSettings({ approvalTasks }),
+      findFirstExpiry: async () => undefined,
+      priceOrder: async () => {
+        priced += 1;
+        return undefined;
+      },
+      store: { load: async () => ({ ...order, account }), commit: async () => ({ ok: true }) },
+    });
+    expect(await confirmOrder(context, order.id, 'U0ALICE')).toMatchObject({ kind: 'confirmed' });
+    expect(priced).toBe(times);
+  },
+);
+
+test('a draft is deleted by its requester alone', async () => {
+  const store = { load: async () => newOrder(['cafe.rest'], DRAFT), deleteDraft: async () => true };
+  const discard = (userId: string) => discardDraft(contextWith({ store }), 'o1', userId);
+  expect(await discard('U0ALICE')).toBeUndefined();
+  expect(await discard('U0BOB')).toMatchObject({ code: 'not_the_requester' });
 });
 
 test('new nameservers are reported at once if they answer, else after an hour', () => {
