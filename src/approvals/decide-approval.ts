@@ -37,7 +37,7 @@ export function decideApproval(loaded: ApprovalContext): ClickDecision {
   // A paused order is resumed with another button.
   if (isPaused(order)) return { refusal: { code: 'wrong_state', wanted: 'approved', state: order.state } };
   const approvals = dropStaleApproval(loaded, dropUnwarnedApprovals(loaded, order.approvals));
-  const refusal = checkCanDecide(order, userId, 'approve', evaluateRightsAfterClick(loaded, approvals));
+  const refusal = checkCanDecide(order, userId, 'approve', evaluateRights(loaded, [userId]));
   const counted = countClick(loaded, approvals, refusal);
   if (!('approval' in counted)) return counted;
   const { approval, reservation } = counted;
@@ -62,7 +62,7 @@ export function decideResumption(loaded: ApprovalContext): ClickDecision {
   const { userId } = click;
   if (!isPaused(order)) return { refusal: { code: 'not_paused' } };
   const approvals = dropStaleApproval(loaded, order.approvals);
-  const rights = evaluateRightsAfterClick(loaded, approvals);
+  const rights = evaluateRights(loaded, [userId]);
   const refusal = order.requesterId === userId ? undefined : checkApprover(rights, userId, 'resume');
   const counted = countClick(loaded, approvals, refusal);
   if (!('approval' in counted)) return counted;
@@ -129,11 +129,6 @@ export function checkEmergencyApproval(
   if (isRequester(order, userId)) return { code: 'own_emergency' };
   if (outcome === 'refuse') return { code: 'policy_refuses', rules: refusedBy };
   return breakGlass ? undefined : { code: 'break_glass_not_allowed' };
-}
-
-function evaluateRightsAfterClick(loaded: ApprovalContext, approvals: Order['approvals']) {
-  const others = approvals.map(({ userId }) => userId).filter((userId) => userId !== loaded.click.userId);
-  return evaluateRights(loaded, [...others, loaded.click.userId]);
 }
 
 function hasApproved(approvals: Order['approvals'], userId: string): boolean {

@@ -229,7 +229,6 @@ function restoreUntil(life: Lifecycle): Day | undefined {
 export function compareUrgency(a: DueReminder, b: DueReminder): number {
   return (
     URGENCY[a.phase] - URGENCY[b.phase] ||
-    (a.phase === 'registered' ? a.daysLeft - b.daysLeft : 0) ||
     compare(a.lastSafeDay ?? '', b.lastSafeDay ?? '') ||
     compare(a.name, b.name)
   );

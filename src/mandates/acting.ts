@@ -69,9 +69,13 @@ export interface NameExpiry {
   readonly renewableUntil: Date;
 }
 
-/** Whether a mandate's notice period for a name has begun. */
-export function isRenewalDue({ terms }: Mandate, { expiresAt }: NameExpiry, now: Date): boolean {
-  return expiresAt.getTime() - now.getTime() <= terms.notice * DAY_MS;
+/** Whether a mandate's notice period for a name has begun, and the name can still be renewed. */
+export function isRenewalDue(
+  { terms }: Mandate,
+  { expiresAt, renewableUntil }: NameExpiry,
+  now: Date,
+): boolean {
+  return expiresAt.getTime() - now.getTime() <= terms.notice * DAY_MS && now < renewableUntil;
 }
 
 export function actsInTime(

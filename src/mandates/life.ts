@@ -52,7 +52,7 @@ async function loadActivation(deps: OrdersContext, order: Order): Promise<Activa
   };
 }
 
-function decideActivation(context: ActivationContext): ChangeDecision {
+export function decideActivation(context: ActivationContext): ChangeDecision {
   const { order, members, now } = context;
   const stop = (summary: PlainSummary): ChangeDecision => ({ event: { type: 'stopped', summary } });
   if (order.state !== 'APPROVED' || order.task !== 'mandate') return { refusal: { code: 'not_due' } };
@@ -70,12 +70,18 @@ function decideActivation(context: ActivationContext): ChangeDecision {
 
 /** Announces that a mandate ends soon, and ends it when it is over. */
 export async function advanceMandate(deps: OrdersContext, order: Order): Promise<void> {
-  const now = deps.now();
-  if (order.mandateEnd !== undefined) return;
-  if (order.expiresAt !== undefined && order.expiresAt <= now)
-    await endWithReason(deps, order.id, { because: 'over' });
-  else if (order.remindAt !== undefined && order.remindAt <= now)
-    await changeOrder(deps, order.id, () => ({ event: { type: 'mandate_ending' } }));
+  const step = findDueStep(order, deps.now());
+  if (step === 'end') await endWithReason(deps, order.id, { because: 'over' });
+  if (step === 'announce') await changeOrder(deps, order.id, () => ({ event: { type: 'mandate_ending' } }));
+}
+
+export function findDueStep(
+  { mandateEnd, expiresAt, remindAt }: Order,
+  now: Date,
+): 'end' | 'announce' | undefined {
+  if (mandateEnd !== undefined) return undefined;
+  if (expiresAt !== undefined && expiresAt <= now) return 'end';
+  return remindAt !== undefined && remindAt <= now ? 'announce' : undefined;
 }
 
 /** The requester or an approver ends a mandate immediately. Its unsent orders are stopped. */

@@ -84,8 +84,7 @@ async function renewDueNames(deps: OrdersContext, activeMandates: readonly Activ
     for (const name of page) {
       const mandate = findApplicableMandate(mandates, name.name, affectedTags.get(name.name) ?? [], now);
       const chosen = activeMandates.find((each) => each.mandate === mandate);
-      const isDue = chosen !== undefined && isRenewalDue(chosen.mandate, toNameExpiry(name), now);
-      if (!isDue || toNameExpiry(name).renewableUntil <= now) continue;
+      if (chosen === undefined || !isRenewalDue(chosen.mandate, toNameExpiry(name), now)) continue;
       await renewName(deps, chosen, name).catch((err: unknown) => {
         errors.push(err);
         deps.log.error(
@@ -94,8 +93,8 @@ async function renewDueNames(deps: OrdersContext, activeMandates: readonly Activ
         );
       });
     }
+    if (page.length < PAGE_SIZE) return { errors };
     after = page.at(-1);
-    if (page.length < PAGE_SIZE || after === undefined) return { errors };
   }
 }
 

@@ -73,7 +73,7 @@ async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
  * Whether an order is exactly what its mandate creates for a name. The mandate's approvals don't apply to any other
  * order that claims to belong to it.
  */
-function isMandateRenewal(mandate: Order, order: Order, name: string): boolean {
+export function isMandateRenewal(mandate: Order, order: Order, name: string): boolean {
   const { task, input, requesterId } = buildRenewal(mandate, name);
   return (
     order.task === task &&

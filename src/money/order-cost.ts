@@ -39,8 +39,8 @@ export function createOrderPricer({
     if (!isPricedTask(task)) return undefined;
     const { period, periods } = periodFields.parse(input);
     const list = await prices.listForZones([...new Set(names.map(getZone))]);
-    const order = { task, names, period, ...(periods === undefined ? {} : { periods }) };
-    const cost = calculateCost(list, order, getSendingDay({ sendAfter }, now()));
+    const day = getSendingDay({ sendAfter }, now());
+    const cost = calculateCost(list, { task, names, period, periods }, day);
     return isCharged(task) || cost.sums.length > 0 ? cost : undefined;
   };
 }

@@ -180,7 +180,7 @@ export function calculateCost(
     readonly names: readonly string[];
     readonly period?: number | undefined;
     /** By name, for orders with a period per name. */
-    readonly periods?: Readonly<Record<string, number>>;
+    readonly periods?: Readonly<Record<string, number>> | undefined;
   },
   day: string,
 ): OrderCost {

@@ -47,7 +47,7 @@ async function loadConfirmation(context: OrdersContext, order: Order): Promise<C
 }
 
 /** Why a person can't confirm an order. */
-function checkConfirmation(order: Order, userId: string, now: Date): Refusal | undefined {
+export function checkConfirmation(order: Order, userId: string, now: Date): Refusal | undefined {
   if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now) return DRAFT_GONE;
   if (order.requesterId !== userId) return { code: 'not_the_requester', wanted: 'confirm' };
   const time = getChosenTime(order);

@@ -27,16 +27,20 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
       log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking the new nameservers failed');
       return { kind: 'unknown' };
     });
-    const ageMs = now().getTime() - (until.getTime() - UNDO_HOURS * HOUR_MS);
-    const isEarly = found.kind === 'not_answering' && ageMs < PROPAGATION_MS;
-    if (found.kind === 'unknown' || isEarly) continue;
-    const hosts = found.kind === 'not_answering' ? found.hosts : [];
-    const hours = Math.floor(ageMs / HOUR_MS);
+    const report = decideReport(found, until, now());
+    if (report === undefined) continue;
     // The state machine refuses a repeated report, so nothing is written.
-    await changeOrder(deps, order.id, () => ({
-      event: { type: 'delegation_seen', n: item.n, delegation: found.kind, hosts, hours },
-    }));
+    await changeOrder(deps, order.id, () => ({ event: { type: 'delegation_seen', n: item.n, ...report } }));
   }
+}
+
+/** @param until the end of the checks @returns undefined if nothing is known, or it is too early to report */
+export function decideReport(found: DelegationLookup, until: Date, now: Date) {
+  const ageMs = now.getTime() - (until.getTime() - UNDO_HOURS * HOUR_MS);
+  const isEarly = found.kind === 'not_answering' && ageMs < PROPAGATION_MS;
+  if (found.kind === 'unknown' || isEarly) return undefined;
+  const hosts = found.kind === 'not_answering' ? found.hosts : [];
+  return { delegation: found.kind, hosts, hours: Math.floor(ageMs / HOUR_MS) };
 }
 
 /** Whether a later order, such as an undo, has set other nameservers. If so, these no longer matter. */
@@ -49,5 +53,5 @@ async function wasReplaced(store: OrderStore, order: Order, { name }: OrderItem)
     isLive: true,
     limit: 1,
   });
-  return latest !== undefined && latest.id !== order.id && latest.createdAt > order.createdAt;
+  return latest !== undefined && latest.createdAt > order.createdAt;
 }

@@ -13,7 +13,7 @@ import {
   type Order,
   RETRY_DAYS,
 } from './order.ts';
-import type { Refusal } from './refusal.ts';
+import type { EarlierFinding, Refusal } from './refusal.ts';
 import type { OrderRequest } from './request-context.ts';
 import { type RequestOutcome, requestOrder } from './request-order.ts';
 import { findTask } from './tasks.ts';
@@ -45,7 +45,8 @@ export async function retryOrder(
   if (order === undefined) return { kind: 'refused', refusal: { code: 'no_such_order' } };
   const refusal = (await checkPerson(deps, order, userId)) ?? (await checkRetryable(deps, order));
   if (refusal !== undefined) return { kind: 'refused', refusal };
-  const names = await findNamesToRetry(deps, order);
+  const earlier = await loadEarlierFindings(deps.store.load, order, findRetryableItems(order));
+  const names = decideNames(order, earlier);
   if ('refusal' in names) return { kind: 'refused', refusal: names.refusal };
   if (retryInput === undefined) {
     if (order.bulk !== undefined) return { kind: 'needs_plan', order, rows: findRows(order, names.failed) };
@@ -100,15 +101,14 @@ async function checkRetryable(deps: OrdersContext, order: Order): Promise<Refusa
 }
 
 /** The names that failed, except those that an earlier order turned out to have carried out. */
-async function findNamesToRetry(
-  deps: OrdersContext,
+export function decideNames(
   order: Order,
-): Promise<{ readonly failed: readonly string[] } | { readonly refusal: Refusal }> {
-  const items = findRetryableItems(order);
-  const findings = await loadEarlierFindings(deps.store.load, order, items);
+  findings: readonly EarlierFinding[],
+): { readonly failed: readonly string[] } | { readonly refusal: Refusal } {
   const open = findings.find(({ found }) => found === 'open');
   if (open !== undefined) return { refusal: { code: 'earlier_order', finding: open } };
-  const failed = items.map(({ name }) => name).filter((name) => findings.every((each) => each.name !== name));
+  const done = new Set(findings.map(({ name }) => name));
+  const failed = findRetryableItems(order).flatMap(({ name }) => (done.has(name) ? [] : [name]));
   return failed.length > 0 ? { failed } : { refusal: explainNothingToRetry(order) };
 }
 
@@ -127,7 +127,7 @@ function findRows(order: Order, names: readonly string[]): BulkRow[] {
 }
 
 /** Whether the typed input requests the same as the order. */
-function isSameInput(order: Order, typed: RetryInput, failed: readonly string[]): boolean {
+export function isSameInput(order: Order, typed: RetryInput, failed: readonly string[]): boolean {
   const checked = findTask(order.task).check(typed.input);
   return (
     checked.ok &&

@@ -76,7 +76,11 @@ function needed<T>(value: T | undefined): T {
 
 describe('an approval', () => {
   test.each<[what: string, given: Given, decision: object]>([
-    ['of an approver counts', {}, event('approved', { by: 'U0BOB', validApprovers: ['U0BOB'] })],
+    [
+      'of an approver counts',
+      {},
+      event('approved', { by: 'U0BOB', validApprovers: ['U0BOB'], isRenewed: false }),
+    ],
     ['of a paused order has another button', { order: PAUSED }, refused('wrong_state')],
     ['of another person', { click: { userId: 'U0NINA' } }, refused('not_an_approver')],
     ['of the requester', { click: { userId: 'U0ALICE' } }, refused('own_order', { isApprover: false })],
@@ -355,10 +359,14 @@ describe('a resumption', () => {
     [
       'by the requester, after an approver',
       { click: { userId: 'U0ALICE' }, order: { approvals: [approvedBy('U0BOB')] } },
-      event('resumed', { by: 'U0ALICE' }),
+      event('resumed', { by: 'U0ALICE', validApprovers: ['U0BOB'] }),
     ],
     ['by the requester alone', { click: { userId: 'U0ALICE' } }, refused('approvals_missing')],
-    ['by the first of two approvers', { order: { requirements: TWO_APPROVERS } }, event('approved')],
+    [
+      'by the first of two approvers',
+      { order: { requirements: TWO_APPROVERS } },
+      event('approved', { isRenewed: false }),
+    ],
     [
       'over a budget',
       { ...OVER_BUDGET, order: { approvals: [approvedBy('U0BOB')] } },
@@ -404,7 +412,11 @@ describe('an approval with break glass', () => {
     );
 
   test.each<[what: string, given: Given, decision: object]>([
-    ['by an admin', {}, event('emergency_approved', { by: 'U0ADA', approvers: ['U0BOB'] })],
+    [
+      'by an admin',
+      {},
+      event('emergency_approved', { by: 'U0ADA', approvers: ['U0BOB'], isImpactUnknown: false }),
+    ],
     ['by nobody else', { emergency: { ...EMERGENCY, isAdmin: false } }, refused('not_an_admin')],
     ['without what was read of the admin', { emergency: undefined }, refused('not_an_admin')],
     ['of an order that waits for nobody', { order: { state: 'DENIED' } }, refused('wrong_state')],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decideRecheck, type RecheckContext } from '../../src/approvals/decide-scheduled.ts';
+import { computeMinimumApprovals } from '../../src/approvals/requirements.ts';
 import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { hoursLater, newDemand, START } from '../orders/sample.ts';
 import { approvedBy, type Given, newApproval, OVER, requiring, ruled } from './decision-sample.ts';
@@ -57,6 +58,10 @@ describe('it is sent', () => {
     [
       'when its unknown price is still unknown',
       { history: [approved(undefined)], budgets: { price: undefined, over: [], reservation: undefined } },
+    ],
+    [
+      'at the price of its last approval, whatever was logged later',
+      { history: [approved(calculateCost(1_800)), { ...approved(undefined), kind: 'reminded' }] },
     ],
     ['when what couldn’t be seen is unchanged', { impact: 'unknown' }],
     [
@@ -143,9 +148,14 @@ describe('it needs approval again', () => {
     ['for several reasons', { now: hoursLater(12), impact: 'changed' }, ['late', 'impact']],
   ])('%s', (_what, given, reasons) => {
     const loaded = recheck(given);
+    const { requirements, settings } = loaded.evaluation;
+    const needed = computeMinimumApprovals(requirements, settings);
     expect(decideRecheck(loaded)).toMatchObject({
       kind: 'changed',
-      event: { type: 'reopened', reasons, expiresAt: new Date(loaded.now.getTime() + 72 * 3_600_000) },
+      event: {
+        ...{ type: 'reopened', reasons, expiresAt: new Date(loaded.now.getTime() + 72 * 3_600_000) },
+        decision: { approvalsRequired: reasons.includes('budget') ? 0 : needed },
+      },
     });
   });
 });
@@ -164,6 +174,9 @@ test.each([
   ['a group', { unreadableGroups: ['S0LEADS'] }],
 ])('it waits while Slack cannot look up %s, but not for an hour', (_what, unclear) => {
   const people = { ...GONE.people, people: { ...GONE.people.people, membership: new Map() }, ...unclear };
-  expect(decideRecheck(recheck({ people }))).toMatchObject({ kind: 'unclear' });
+  expect(decideRecheck(recheck({ people }))).toEqual({
+    kind: 'unclear',
+    until: new Date(TIME.getTime() + 20_000),
+  });
   expect(decideRecheck(recheck({ people, now: hoursLater(12) }))).toMatchObject({ kind: 'changed' });
 });

@@ -169,7 +169,9 @@ describe('after the expiry', () => {
       threshold: -4,
       lastSafeDay: '2026-06-18',
     });
+    expect(planned(200, { deletedAt: options.now })).toBe(-4);
     expect(planned(200, { deletedAt: new Date('2026-06-02') })).toBeUndefined();
+    expect(planned(200, { deletedAt, renewedUntil: new Date('2028-06-07') })).toBeUndefined();
   });
 });
 

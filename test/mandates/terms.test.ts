@@ -235,6 +235,8 @@ test('a renewal is due in its notice, and in time if it is sent before the manda
   const mandate = given('a', ['*.rest'], { notice: 14 });
   const end = { name: 'cafe.rest', expiresAt: later(14 * DAY_MS), renewableUntil: later(14 * DAY_MS) };
   expect([isRenewalDue(mandate, end, NOW), isRenewalDue(mandate, end, later(-1))]).toEqual([true, false]);
+  expect(isRenewalDue(mandate, { ...end, renewableUntil: later(1) }, NOW)).toBe(true);
+  expect(isRenewalDue(mandate, { ...end, renewableUntil: NOW }, NOW)).toBe(false);
   const inTime = (endsAt: Date, now: Date) => actsInTime({ ...mandate, endsAt }, end, now);
   const sentAt = later(DAY_MS + spread);
   for (const now of [NOW, later(-5 * DAY_MS)])

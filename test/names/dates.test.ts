@@ -53,6 +53,16 @@ describe('after a registry lookup', () => {
     expect(afterLookup(UNKNOWN_DATES, inDays(9)).expiry).toEqual({ at: inDays(9), source: 'rdap' });
   });
 
+  test('a record’s unreadable date is kept, and a missing one is reported', () => {
+    const record = lookThatShows('cafe.rest', NOW, { ...registrationUntil(NOW), expiresAt: undefined });
+    const facts = { expires_at: { state: 'unseen', reason: 'unreadable', text: '03/04/27' } } as const;
+    const problemOf = (look: RegistryLookup) => updateDatesAfterLookup(known, look).doubt;
+    expect(problemOf(record)).toMatchObject({ problem: { code: 'no_expiration' } });
+    expect(problemOf({ ...record, facts })).toMatchObject({
+      problem: { code: 'unreadable_expiration', detail: '03/04/27' },
+    });
+  });
+
   test('a year later is a new expiry, a day later a better date for the same one', () => {
     expect(hasNewExpiry(known, afterLookup(known, inDays(385)))).toBe(true);
     expect(hasNewExpiry(known, afterLookup(known, inDays(22)))).toBe(false);
@@ -275,6 +285,29 @@ describe('after WHOIS', () => {
     const asked = { ...failed, whois: { at: NOW, registeredAt: undefined, registrar: undefined } };
     const next = { ...asked, doubt: undated.doubt };
     expect(updateDatesAfterWhois(asked, next, undefined, NOW).doubt, 'not asked again').toEqual(failed.doubt);
+  });
+
+  test('an earlier problem of WHOIS stays only while WHOIS isn’t asked', () => {
+    const problem = (code: 'timeout' | 'no_public_record' | 'no_expiration' | 'unreachable') =>
+      ({ code: 'undated', problem: { code } }) as const;
+    const whois = { at: NOW, registeredAt: undefined, registrar: undefined };
+    const codeAfter = (
+      before: Partial<NameDates>,
+      looked: Partial<NameDates>,
+      answer?: Parameters<typeof updateDatesAfterWhois>[2],
+    ) => {
+      const [from, to] = [before, looked].map((dates) => ({ ...UNKNOWN_DATES, ...dates }));
+      const { doubt } = updateDatesAfterWhois(from ?? UNKNOWN_DATES, to ?? UNKNOWN_DATES, answer, NOW);
+      return doubt?.code === 'undated' ? doubt.problem.code : undefined;
+    };
+    const next = { whois, doubt: problem('no_public_record') };
+    expect(codeAfter({ whois, doubt: problem('timeout') }, next)).toBe('timeout');
+    expect(codeAfter({ whois, doubt: problem('timeout') }, next, { kind: 'unreachable' })).toBe(
+      'unreachable',
+    );
+    const undatedNext = { whois, doubt: problem('no_expiration') };
+    expect(codeAfter({ doubt: problem('timeout') }, undatedNext), 'RDAP’s problem').toBe('no_expiration');
+    expect(codeAfter({ whois, doubt: problem('no_public_record') }, undatedNext)).toBe('no_expiration');
   });
 
   test.each([{ kind: 'no_server' }, { kind: 'not_found' }, { ...RECORD, expiry: undefined }] as const)(

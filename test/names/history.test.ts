@@ -3,9 +3,11 @@ import { createFact, createUnseenFact, type FactName, type FactValue } from '../
 import {
   collectRecentFacts,
   type FactChange,
+  findNewValues,
   hasUnconfirmedChange,
   mergeObservation,
   type NameHistory,
+  wasLookedUp,
 } from '../../src/names/history.ts';
 import fc from '../support/properties.ts';
 
@@ -89,6 +91,8 @@ describe('a value', () => {
 
   test('that comes back after a week needs two lookups again', () => {
     expect(look(['a', 'b', 'b', 'a', 'a'], 'mx', {}, 9 * 24 * HOUR).told).toEqual(['a→b', 'b→a']);
+    expect(look(['a', 'b', 'b', 'a', 'a'], 'mx', {}, 42 * HOUR).told).toEqual(['a→b', 'b→a']);
+    expect(look(['a', 'b', 'b', 'a', 'a'], 'mx', {}, 41 * HOUR).told).toEqual(['a→b']);
   });
 
   test('that hides fields of the owner is no change, and another owner is', () => {
@@ -185,6 +189,9 @@ describe('the facts at a time', () => {
       mx: createFact(['a']),
       caa: { state: 'absent' },
     });
+    expect(collectRecentFacts(known, new Date(START + 24 * HOUR), 24 * HOUR)).toMatchObject({
+      mx: createFact(['a']),
+    });
     expect(collectRecentFacts(known, new Date(START + 25 * HOUR), 24 * HOUR)).toEqual({
       mx: { state: 'unseen', reason: 'timeout' },
       caa: { state: 'unseen', reason: 'stale' },
@@ -200,6 +207,18 @@ describe('the facts at a time', () => {
     expect(collectRecentFacts(look(['?']).history, now, HOUR)).toEqual({
       mx: { state: 'unseen', reason: 'timeout' },
     });
+  });
+
+  test('are new if they differ from the previous lookup, except for signatures', () => {
+    const { history } = look(['a']);
+    const found = (value: string) =>
+      findNewValues(history, {
+        name: 'cafe.rest',
+        at: new Date(START + HOUR),
+        facts: { mx: createFact([value]), signatures: createFact([value]), spf: createUnseenFact('timeout') },
+      });
+    expect([found('a'), found('b')]).toEqual([{}, { mx: ['b'] }]);
+    expect([wasLookedUp(history, ['spf', 'mx']), wasLookedUp(history, ['spf'])]).toEqual([true, false]);
   });
 
   test('are unsettled while a value waits for its second lookup', () => {

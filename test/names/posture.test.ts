@@ -185,6 +185,21 @@ describe('a name', () => {
     expect(missing.map(({ part }) => part)).toEqual(parts);
   });
 
+  test.each(['certificate', 'www_certificate'] as const)('is named with its expired %s', (fact) => {
+    const name = nameWith({ facts: { [fact]: createFact([at(1).toISOString()]) } });
+    const host = fact === 'certificate' ? 'cafe.rest' : 'www.cafe.rest';
+    expect(judgeName(name, at(1)).findings).toMatchObject([{ code: 'certificate_expired', about: [host] }]);
+  });
+
+  test('lists its silent servers, if there are any', () => {
+    const silent = HOSTS.slice(1);
+    const aboutOf = (facts: Facts) =>
+      posed(historyOf([0, { ...SOUND, ...facts }]), START).unseen.flatMap((part) => part.about ?? []);
+    expect(aboutOf({ silent_nameservers: createFact(silent) })).toEqual(silent);
+    expect(aboutOf({})).toEqual([]);
+    expect(posed(historyOf([0, SOUND]), START).unseen.filter((part) => 'about' in part)).toEqual([]);
+  });
+
   test('is not known to be fine once its lookups are old', () => {
     const partsAt = (days: number) => judgeName(nameWith(), at(days)).unseen.map(({ part }) => part);
     expect(partsAt(1.9)).toEqual([]);
@@ -215,12 +230,14 @@ test('names are listed worst first, and only what was seen is fine', () => {
       named('warned.rest', { hasOwner: false }),
       named('both.rest', { expiresAt: at(-1), hasOwner: false }),
       named('gone.rest', { expiresAt: at(-1) }),
+      named('also-gone.rest', { expiresAt: at(-1) }),
     ],
     at(1),
   );
-  const order = ['both.rest', 'gone.rest', 'warned.rest', 'dark.rest', 'note.rest', 'fine.rest'];
+  const gone = ['both.rest', 'also-gone.rest', 'gone.rest'];
+  const order = [...gone, 'warned.rest', 'dark.rest', 'note.rest', 'fine.rest'];
   expect(names.map(({ name }) => name)).toEqual(order);
-  expect(counts).toEqual({ danger: 2, warning: 1, unchecked: 1, fine: 2 });
+  expect(counts).toEqual({ danger: 3, warning: 1, unchecked: 1, fine: 2 });
 });
 
 describe('a filter', () => {

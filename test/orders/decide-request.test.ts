@@ -90,8 +90,35 @@ test.each<[what: string, given: Given, decision: object]>([
         state: 'PENDING',
         reason: 'client paid',
         decidedBy: [RULE],
+        names: ['cafe.rest'],
+        input: { names: ['cafe.rest'], period: 2 },
       },
     },
+  ],
+  [
+    'has an item for each name',
+    {
+      request: { input: { names: ['cafe.rest', 'bar.rest'], period: '2' } },
+      secrets: { ...NO_SECRETS, rowHashes: new Map([1, 2].map((n) => [n, `sha256:${n}`])) },
+    },
+    {
+      order: {
+        items: [
+          { n: 1, name: 'cafe.rest', ctid: '7k2m9qx4h1ab.1', secretHash: 'sha256:1' },
+          { n: 2, name: 'bar.rest', ctid: '7k2m9qx4h1ab.2', secretHash: 'sha256:2' },
+        ],
+      },
+    },
+  ],
+  [
+    'is sent later, while its name is registered',
+    { schedule: { at: hoursLater(30), occursTwice: false }, firstExpiry: hoursLater(31) },
+    { order: { sendAfter: hoursLater(30) } },
+  ],
+  [
+    'is not sent at the moment its name expires',
+    { schedule: { at: hoursLater(30), occursTwice: false }, firstExpiry: hoursLater(30) },
+    { kind: 'refused', refusal: { code: 'send_at_after_expiry', expiresAt: hoursLater(30) } },
   ],
   [
     'is reminded of sooner when its name expires soon',
@@ -167,4 +194,5 @@ test('an order has the hash of the statement at the start of its log', () => {
     statement: decision.order.statementHash,
     service: ENDPOINTS.jsonUrl,
   });
+  expect(decision.entry).not.toHaveProperty('replyTo');
 });

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { VaultError } from '../../src/accounts/vault.ts';
-import { buildErrorResult, buildResult, RetryRefusedError } from '../../src/orders/item-result.ts';
+import {
+  buildErrorResult,
+  buildResult,
+  getFailedResponse,
+  RetryRefusedError,
+} from '../../src/orders/item-result.ts';
 import { decideResend, type ResendDecision } from '../../src/orders/resend.ts';
 import type { Envelope } from '../../src/service/envelope.ts';
 import {
@@ -217,12 +222,26 @@ describe('the saved part of a response', () => {
     const long = kept({ ...envelope, data: [{ much: 'x'.repeat(4_000) }] });
     expect(long).not.toHaveProperty('data');
     expect(long.hasAnswer).toBe(true);
+    // With the brackets and quotes of its JSON.
+    const { object: _, ...bare } = envelope;
+    expect(kept({ ...bare, data: ['x'.repeat(3_996)] })).toHaveProperty('data');
+    expect(kept({ ...bare, data: ['x'.repeat(3_997)] })).not.toHaveProperty('data');
+  });
+
+  it('of a failure is what was received, read or not', () => {
+    const unread = { why: 'it is no JSON' };
+    expect(getFailedResponse(failure('refused', { envelope }))).toEqual(envelope);
+    expect(getFailedResponse(failure('unknown_outcome', { unread }))).toEqual({ unread });
+    expect(getFailedResponse(failure('not_sent'))).toBeUndefined();
   });
 
   it('refers to nothing more if there is only a status', () => {
     const { status } = envelope;
     const bare = { status, messages: [], data: [], received: { stid: 's', status } };
     expect(kept(bare)).not.toHaveProperty('hasAnswer');
+    expect(kept(bare)).not.toHaveProperty('data');
+    for (const more of [{ object: {} }, { messages: [{ objects: [] }] }, { data: [1] }])
+      expect(kept({ ...bare, ...more })).toHaveProperty('hasAnswer', true);
     expect(kept({ ...bare, received: { status, more: 1 } })).toHaveProperty('hasAnswer', true);
   });
 

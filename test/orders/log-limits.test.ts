@@ -10,7 +10,7 @@ import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
 import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { transition } from '../../src/orders/state-machine.ts';
 import { WITNESS } from '../support/witness.ts';
-import { newOrder } from './sample.ts';
+import { newBulk, newOrder } from './sample.ts';
 
 const NOW = new Date('2026-03-01T09:00:00Z');
 const DONE = { summary: { code: 'done' } } as const;
@@ -51,6 +51,9 @@ function loggedOf(overrides: Partial<Order>, ...events: readonly OrderEvent[]) {
   return { order, item, log };
 }
 
+const [requested] = logged(SENDING).log;
+const entry = (more: object) => ({ ...requested, kind: 'mandate_ended', ...more }) as OrderLogEntry;
+
 describe('an item in the log', () => {
   test.each<[what: string, state: string, done: string | undefined, ...events: OrderEvent[]]>([
     ['nothing was sent', 'unsent', undefined],
@@ -82,6 +85,16 @@ describe('an item in the log', () => {
   ])('%s', (_what, state, done, ...events) => {
     const { order, item, log } = logged(...events);
     expect(readLoggedItem(log, item, isWitnessed(order.id))).toEqual({ state, done });
+  });
+
+  test.each<[kind: OrderLogEntry['kind'], state: Order['state'], item: string]>([
+    ['approved', 'EXECUTING', 'unsent'],
+    ['approved', 'UNKNOWN', 'ended'],
+    ['approved', 'CANCELLED', 'ended'],
+    ['invalidated', 'EXECUTING', 'ended'],
+  ])('after an order’s event %s to %s: %s', (kind, state, expected) => {
+    const { order, item } = logged();
+    expect(readLoggedItem([entry({ kind, state })], item, isWitnessed(order.id)).state).toBe(expected);
   });
 
   test('limits its row, and accepts the product’s own rows', () => {
@@ -150,18 +163,29 @@ describe('an order differs from its log', () => {
     expect(findLogDifference({ ...order, items }, log, isWitnessed)).toBe('ended');
   });
 
-  const [requested] = logged(SENDING).log;
-  const entry = (more: object) => ({ ...requested, kind: 'mandate_ended', ...more }) as OrderLogEntry;
+  test.each<[what: string, changes: Partial<Order>, sent: number, expected: string | undefined]>([
+    ['a row hides an answer', {}, 2, 'ended'],
+    ['a row names a request that the log doesn’t', {}, 1, 'missing'],
+    ['a row of many hides an answer', { bulk: newBulk(2) }, 2, 'ended'],
+    ['only events of a row of many are missing', { bulk: newBulk(2) }, 1, undefined],
+  ])('when %s', (_what, changes, sent, expected) => {
+    const { order, log } = loggedOf(changes, { ...SENDING, n: 2 }, { ...ANSWERED, n: 2 });
+    const items = order.items.map((item) => (item.n === sent ? { ...item, state: 'SENT' as const } : item));
+    expect(findLogDifference({ ...order, items }, log, isWitnessed)).toBe(expected);
+  });
+
   const mandate = (more: object = {}) =>
     newOrder(['a.rest'], { task: 'mandate', state: 'SUCCEEDED', version: 3, ...more });
-  const inForce = entry({ kind: 'in_force', version: 3, state: 'SUCCEEDED' });
-  const ended = entry({ version: 3, state: 'SUCCEEDED' });
+  const inState = (kind: OrderLogEntry['kind']) => entry({ kind, version: 3, state: 'SUCCEEDED' });
+  const [inForce, ended] = [inState('in_force'), inState('mandate_ended')];
   test.each<[string, Order, readonly OrderLogEntry[], string | undefined]>([
     ['it has no log', mandate(), [], 'missing'],
     ['its log is newer', mandate(), [inForce, entry({ version: 4, state: 'SUCCEEDED' })], 'older'],
     ['its log has another state', mandate(), [entry({ version: 3, state: 'PENDING' })], 'older'],
     ['its mandate is in force', mandate(), [inForce], undefined],
     ['its mandate has ended', mandate(), [inForce, ended], 'ended'],
+    ['its mandate was stopped', mandate(), [inForce, inState('cancelled')], 'ended'],
+    ['its mandate’s order has finished', mandate(), [inForce, inState('finished')], undefined],
     [
       'its mandate never came into force',
       mandate(),
@@ -170,5 +194,6 @@ describe('an order differs from its log', () => {
     ],
   ])('when %s', (_what, order, history, expected) => {
     expect(findLogDifference(order, history, isWitnessed)).toBe(expected);
+    expect(findLogDifference(order, history.toReversed(), isWitnessed)).toBe(expected);
   });
 });

@@ -340,6 +340,39 @@ describe('what is recorded', () => {
     expect(apply(sent, bare).items.map(({ result }) => result)).toEqual([undefined, { summary }]);
   });
 
+  it('of a settlement is what proves it', () => {
+    const seen = { code: 'registered' } as const;
+    expect(logOf(IN_STATE.UNKNOWN, { ...settled('SUCCEEDED'), seen })).toMatchObject({ seen });
+    expect(logOf(IN_STATE.UNKNOWN, settled('SUCCEEDED'))).not.toHaveProperty('seen');
+  });
+
+  it('of a second answer is one that differs from the first', () => {
+    const answer = (outcome: 'FAILED' | 'UNKNOWN', result: Omit<ItemResult, 'summary'>) => ({
+      ...answered(outcome),
+      result: { summary: { code: 'refused' as const }, ...result },
+    });
+    const isAccepted = (first: Omit<ItemResult, 'summary'>, second: Omit<ItemResult, 'summary'>) =>
+      transition(apply(IN_STATE.SENT, answer('UNKNOWN', first)), answer('FAILED', second), START).ok;
+    expect(isAccepted({ code: 'E1' }, { code: 'E1' })).toBe(false);
+    expect(isAccepted({ code: 'E1' }, { code: 'E2' })).toBe(true);
+    expect(isAccepted({}, {})).toBe(true);
+  });
+
+  it.each([
+    ['provably wasn’t carried out', undefined, undefined, 'FAILED'],
+    ['may have been carried out', undefined, { code: 'sent_again' } as const, 'UNKNOWN'],
+    ['may have been carried out before', { code: 'sent_again' } as const, undefined, 'UNKNOWN'],
+  ])('of a stopped request that %s', (_, before, doubt, state) => {
+    const held = (seen: typeof doubt) => ({
+      ...heldBack('worker-1'),
+      notBefore: START,
+      ...(seen && { doubt: seen }),
+    });
+    const stop = { type: 'stopped', summary, by: 'U0BOB' } as const;
+    const order = apply(sent, held(before), sending(1), stop, held(doubt));
+    expect(order.items[0]?.state).toBe(state);
+  });
+
   it('of a renewed approval is its new time', () => {
     const three = newOrder(['cafe.rest'], { approvalsRequired: 3 });
     const both = apply(three, approved('U0BOB', 'U0BOB'), approved('U0CAROL', 'U0BOB', 'U0CAROL'));
@@ -374,7 +407,9 @@ describe('an approval by the same person again', () => {
     expect(later(agreed.order, { budget, agreedExcess: over })).toMatchObject({
       refusal: { code: 'approved_already' },
     });
-    expect(later(one, { budget: { over, admins: ['U0ADA'] } }).ok, 'another admin agrees').toBe(false);
+    expect(later(one, { budget: { over, admins: ['U0ADA'] } }), 'another admin agrees').toMatchObject({
+      refusal: { code: 'approved_already' },
+    });
   });
 });
 

@@ -448,6 +448,37 @@ describe('notes for approvers', () => {
   });
 });
 
+describe('an input that only one interface documents', () => {
+  const BOTH = { json: true, xml: true };
+
+  it.each<[input: object, interfaces: typeof BOTH, codes: readonly string[]]>([
+    [{}, BOTH, []],
+    [{ mode: 'HTTP' }, BOTH, []],
+    [{ mode: 'HTTP' }, { json: false, xml: true }, ['interface_out_of_reach']],
+    [{ title: 'Café' }, BOTH, []],
+    [{ title: 'Café' }, { json: true, xml: false }, ['interface_out_of_reach']],
+    [{ mode: 'HTTP', title: 'Café' }, BOTH, ['interfaces_conflict']],
+  ])('%j, with %j: %j', (input, interfaces, codes) => {
+    expect(
+      findTask('redirect')
+        .findInterfaceIssues(interfaces, input)
+        .map(({ code }) => code),
+    ).toEqual(codes);
+  });
+
+  it('decides the interface; others use JSON if possible', () => {
+    const over = (name: SentTaskName, change: object, interfaces = BOTH) => {
+      const { input, names } = checked(name, { ...SAMPLES[name].typed, ...change });
+      const requested = { input, name: names[0] ?? '', secret: undefined };
+      return findTask(name).describeRequest(requested, interfaces).interface;
+    };
+    expect(over('renew', {})).toBe('json');
+    expect(over('ssl-contact', { fname: '' }, { json: false, xml: true })).toBe('xml');
+    expect(over('redirect', { title: 'Café', mode: 'frame' })).toBe('xml');
+    expect(over('redirect', { mode: 'HTTP' })).toBe('json');
+  });
+});
+
 describe('a retry', () => {
   it('requests only the failed names', () => {
     const { input } = checked('renew', { names: ['a.rest', 'b.rest', 'c.rest'], period: 3 });

@@ -199,14 +199,13 @@ async function findProvenRevocations(
   return revoked;
 }
 
-/** Whether a signature claims that one key vouches for another. Doesn't verify the signature. */
+/** Whether a signature by a key claims that it vouches for another. Doesn't verify the signature. */
 function isVouchSignature(
-  { challenge, key, publicKey, credential }: Assertion<VouchChallenge>,
+  { challenge, publicKey, credential }: Assertion<VouchChallenge>,
   voucher: AddedKey,
   vouched: AddedKey,
 ): boolean {
   return (
-    key === voucher.fingerprint &&
     publicKey === voucher.publicKey &&
     credential === voucher.credential &&
     challenge.by === voucher.owner &&

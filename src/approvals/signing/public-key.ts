@@ -58,7 +58,7 @@ export function spkiToCose(spki: string): Uint8Array<ArrayBuffer> {
 function toCoseMap(key: KeyObject): Map<number, number | Uint8Array> {
   const { kty, crv, x, y, n, e } = key.export({ format: 'jwk' });
   const bytes = (text: string | undefined) => new Uint8Array(Buffer.from(text ?? '', 'base64url'));
-  if (kty === 'EC' && crv === 'P-256')
+  if (crv === 'P-256')
     return new Map<number, number | Uint8Array>([
       [COSE.kty, COSE.ec.kty],
       [COSE.alg, COSE.ec.alg],
@@ -66,7 +66,7 @@ function toCoseMap(key: KeyObject): Map<number, number | Uint8Array> {
       [-2, bytes(x)],
       [-3, bytes(y)],
     ]);
-  if (kty === 'OKP' && crv === 'Ed25519')
+  if (crv === 'Ed25519')
     return new Map<number, number | Uint8Array>([
       [COSE.kty, COSE.okp.kty],
       [COSE.alg, COSE.okp.alg],

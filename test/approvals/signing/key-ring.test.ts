@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { buildKeyRing, type KeyLog, type Trust } from '../../../src/approvals/signing/key-ring.ts';
+import {
+  buildKeyRing,
+  isAtKeyLimit,
+  type KeyLog,
+  MAX_KEYS,
+  type Trust,
+} from '../../../src/approvals/signing/key-ring.ts';
 import { addedKey, newLog, newSigner, revoking, rootsOf, VERIFIER, vouching } from './sample.ts';
 
 const [anna, bob, carol, mallory] = ['U0ANNA', 'U0BOB', 'U0CAROL', 'U0MALLORY'].map((id) =>
@@ -97,6 +103,21 @@ test('a key that was added twice counts for nobody', async () => {
   const log = newLog([anna, bob], [[anna, bob]]);
   const twice = { ...log, added: [...log.added, { ...addedKey(bob), owner: 'U0MALLORY' }] };
   expect(await counting(twice)).toEqual(['U0ANNA']);
+  expect(await counting({ ...log, added: [...log.added, addedKey(anna)] })).toEqual([]);
+});
+
+test('a key under another’s fingerprint counts for nobody', async () => {
+  const { publicKey } = addedKey(mallory);
+  expect(await counting(newLog([], [], { added: [{ ...addedKey(anna), publicKey }] }))).toEqual([]);
+});
+
+test('a person’s keys are limited without those of others and revoked ones', () => {
+  const more = (owner: string, count: number) =>
+    Array.from({ length: count }, () => ({ ...addedKey(anna), owner }));
+  const limited = (changes: Partial<KeyLog>) => isAtKeyLimit(newLog([bob], [], changes), 'U0ANNA');
+  expect(limited({ added: more('U0ANNA', MAX_KEYS) })).toBe(true);
+  expect(limited({ added: more('U0ANNA', MAX_KEYS), revoked: [revoked(anna, anna)] })).toBe(false);
+  expect(limited({ added: [addedKey(bob), ...more('U0ANNA', MAX_KEYS - 1)] })).toBe(false);
 });
 
 test('a voucher for one person doesn’t make the key another’s', async () => {
@@ -138,6 +159,8 @@ test('a revocation needs the signature of the owner, the voucher or a root', asy
     expect(await counting({ ...log, revoked: [each] }), what).toEqual(all);
   for (const by of [anna, bob])
     expect(await counting({ ...log, revoked: [revoked(bob, by)] })).toEqual(['U0ANNA']);
+  for (const by of [anna, bob])
+    expect(await counting({ ...log, revoked: [revoked(carol, by)] })).toEqual(['U0ANNA', 'U0BOB']);
   expect(await counting({ ...log, revoked: [{ ...bare, left: true }] }), 'the bot’s record').toEqual([
     'U0ANNA',
   ]);

@@ -1,3 +1,4 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { expect, test } from 'vitest';
 import {
   type ApprovalSignature,
@@ -154,6 +155,15 @@ test('public keys survive the conversion from COSE', () => {
   const { publicKey, fingerprint } = anna.authenticator;
   expect(coseToSpki(spkiToCose(publicKey))).toBe(publicKey);
   expect(computeFingerprint(publicKey)).toBe(fingerprint);
+});
+
+test('only keys of accepted algorithms are converted', () => {
+  const spki = ({ publicKey }: { readonly publicKey: KeyObject }) =>
+    publicKey.export({ format: 'der', type: 'spki' }).toString('base64url');
+  for (const key of [generateKeyPairSync('ed25519'), generateKeyPairSync('rsa', { modulusLength: 1024 })])
+    expect(coseToSpki(spkiToCose(spki(key)))).toBe(spki(key));
+  for (const key of [generateKeyPairSync('ec', { namedCurve: 'P-384' }), generateKeyPairSync('ed448')])
+    expect(() => spkiToCose(spki(key))).toThrow('unsupported');
 });
 
 test.each([

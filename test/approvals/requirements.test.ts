@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import {
+  buildEnvironmentRequirement,
+  evaluateOrder,
+  getTaskSettings,
+  loadCurrentEvaluation,
+} from '../../src/approvals/requirements.ts';
+import type { TeamSettings } from '../../src/config/environment.ts';
+import type { OrderTaskName } from '../../src/orders/order.ts';
+import type { EffectivePolicy } from '../../src/policy/policy.ts';
+import { newOrder } from '../orders/sample.ts';
+import { rule } from '../policy/sample.ts';
+import { NO_POLICY } from '../support/nothing-known.ts';
+import { newTeamSettings } from '../support/settings.ts';
+
+const names = ['cafe.rest'];
+const POLICY = await NO_POLICY.policy.current();
+const SIGNED = { rules: [rule({ signed: true })] };
+
+/** The policy while no charter is valid. */
+const lapsed = (needed: number, ...tasks: readonly string[]) => ({
+  charterProblem: {
+    problem: 'rows_differ' as const,
+    environment: { approvers: ['U0ENV'], silent: [], needed, tasks },
+  },
+});
+
+const sourcesOf = (policy: Partial<EffectivePolicy>, settings: Partial<TeamSettings> = {}) => ({
+  ...NO_POLICY,
+  loadSettings: async () => newTeamSettings({ approvalTasks: [], ...settings }),
+  policy: { current: async () => ({ ...POLICY, ...policy }) },
+  ruleFacts: { ...NO_POLICY.ruleFacts, findMatchingNames: async () => names },
+  directory: {
+    listGroupMembers: async () => [],
+    findMembership: async () => 'member' as const,
+  },
+});
+const evaluate = (
+  task: OrderTaskName,
+  policy: Partial<EffectivePolicy>,
+  settings: Partial<TeamSettings> = {},
+  isHeld = false,
+) => {
+  const order = { task, names, requesterId: 'U0ALICE', input: {}, usesTeamAccount: false, isHeld };
+  return evaluateOrder(sourcesOf(policy, settings), order);
+};
+
+test.each<[OrderTaskName, isHeld: boolean, rules: readonly string[]]>([
+  ['renew', false, []],
+  ['renew', true, ['mandate']],
+  ['mandate', false, ['mandate']],
+])('where nothing else needs approval, a %s (held: %s) needs %j', async (task, isHeld, rules) => {
+  const { requirements } = await evaluate(task, {}, {}, isHeld);
+  expect(requirements.list.map((each) => each.rule.kind)).toEqual(rules);
+});
+
+test.each([
+  [[], true],
+  [['U0CHEF'], false],
+])('a mandate is escalated to %j, or else to admins', async (escalateTo, escalateToAdmins) => {
+  const { requirements } = await evaluate('mandate', {}, { approvalEscalateTo: escalateTo });
+  expect(requirements).toMatchObject({ escalateTo, escalateToAdmins });
+});
+
+test('only a mandate is never approved by its requester', () => {
+  const settings = newTeamSettings({ allowSelfApproval: true });
+  expect(getTaskSettings({ task: 'mandate' }, settings).allowSelfApproval).toBe(false);
+  expect(getTaskSettings({ task: 'renew' }, settings).allowSelfApproval).toBe(true);
+});
+
+describe('while no charter is valid', () => {
+  test.each<[what: string, tasks: readonly string[], Partial<EffectivePolicy>, needs: readonly string[]]>([
+    ['a listed task that a signature covers', ['renew'], SIGNED, ['1 of U0CFO', '2 of U0ENV']],
+    ['another task that a signature covers', [], SIGNED, ['1 of U0CFO']],
+    ['another task', [], {}, ['1 of U0ENV']],
+  ])('%s needs its rule and the environment’s approvers', async (_, tasks, policy, needs) => {
+    const { requirements } = await evaluate('renew', { ...policy, ...lapsed(2, ...tasks) });
+    expect(requirements.list.every(({ signed }) => signed)).toBe(true);
+    expect(requirements.list.map(({ needed, approvers }) => `${needed} of ${approvers}`)).toEqual(needs);
+  });
+
+  test.each([
+    [['renew'], 2],
+    [[], 1],
+  ])('and %j need approval, a protected change needs %i', (tasks, needed) => {
+    const policy = { ...POLICY, ...lapsed(2, ...tasks) };
+    expect(buildEnvironmentRequirement(policy, names)?.needed).toBe(needed);
+  });
+});
+
+test.each<[what: string, Partial<EffectivePolicy>, isStricter: boolean]>([
+  ['the same', {}, false],
+  ['a signature', SIGNED, true],
+  ['a refusal', { rules: [rule({ decision: 'refuse' })] }, true],
+])('an order is evaluated again: %s', async (_, policy, isStricter) => {
+  const sources = sourcesOf(policy, { approvalTasks: ['renew'] });
+  expect(await loadCurrentEvaluation(sources, newOrder(names))).toMatchObject({ isStricter });
+});

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { type PresetKind, parsePreset } from '../../src/names/presets.ts';
+
+const hosts = (count: number) => Array.from({ length: count }, (_, n) => `ns${n}.example.net`).join('\n');
+
+test.each<[name: string, PresetKind, fields: Readonly<Record<string, string>>, expected: object]>([
+  ['a', 'contacts', { ownerc: ' 1 ', techc: '22' }, { fields: { ownerc: '1', techc: '22' } }],
+  [' a \n b ', 'contacts', { ownerc: '1' }, { name: 'a b', fields: { ownerc: '1' } }],
+  ['a'.repeat(60), 'nameservers', { nameServers: hosts(13) }, { fields: { nameServers: hosts(13) } }],
+  [
+    'a',
+    'nameservers',
+    { nameServers: ' NS1.café.net,; ' },
+    { fields: { nameServers: 'ns1.xn--caf-dma.net' } },
+  ],
+])('a preset is read: %j, %s, %j', (name, kind, fields, preset) => {
+  expect(parsePreset({ name, kind, fields })).toMatchObject({ ok: true, preset });
+});
+
+test.each<[name: string, PresetKind, fields: Readonly<Record<string, string>>, issues: object]>([
+  [' ', 'contacts', { ownerc: '1' }, { preset_name: 'no_name' }],
+  ['a'.repeat(61), 'contacts', { ownerc: '1' }, { preset_name: 'long_name' }],
+  ['a', 'contacts', { ownerc: ' ' }, { ownerc: 'nothing_given' }],
+  ['a', 'contacts', { ownerc: '1', techc: '01' }, { techc: 'not_an_id' }],
+  ['a', 'nameservers', {}, { nameServers: 'nothing_given' }],
+  ['a', 'nameservers', { nameServers: hosts(14) }, { nameServers: 'too_many' }],
+  ['a', 'nameservers', { nameServers: 'ns1' }, { nameServers: { host: expect.anything() } }],
+])('a preset has issues: %j, %s, %j', (name, kind, fields, issues) => {
+  expect(parsePreset({ name, kind, fields })).toEqual({ ok: false, issues });
+});

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import { DEMO_CONTEXT } from '../../src/accounts/account.ts';
+import { checkConfirmation, confirmOrder, discardDraft } from '../../src/orders/confirm-draft.ts';
+import { decideReport } from '../../src/orders/delegation.ts';
+import { type Order, UNDO_HOURS } from '../../src/orders/order.ts';
+import type { EarlierFinding } from '../../src/orders/refusal.ts';
+import { decideNames, isSameInput } from '../../src/orders/retry-button.ts';
+import { contextWith } from '../support/context.ts';
+import { NO_POLICY } from '../support/nothing-known.ts';
+import { newTeamSettings } from '../support/settings.ts';
+import { ALICE } from './rig.ts';
+import { hoursLater, newOrder, START } from './sample.ts';
+
+/* Decisions of buttons and checks, without a database. */
+
+const DRAFT: Partial<Order> = { state: 'DRAFT', expiresAt: hoursLater(1) };
+
+test.each<[what: string, changes: Partial<Order>, refusal: string | undefined]>([
+  ['in time', {}, undefined],
+  ['at the moment it is deleted', { expiresAt: hoursLater(0.5) }, 'draft_forgotten'],
+  ['before its chosen time', { sendAfter: hoursLater(0.6) }, undefined],
+  ['at its chosen time', { sendAfter: hoursLater(0.5) }, 'send_at'],
+  ['of another person', { requesterId: 'U0BOB' }, 'not_the_requester'],
+  ['that was confirmed and has expired', { state: 'PENDING', expiresAt: hoursLater(0.5) }, 'wrong_state'],
+])('a draft is confirmed %s', (_, changes, refusal) => {
+  const order = newOrder(['cafe.rest'], { ...DRAFT, ...changes });
+  expect(checkConfirmation(order, 'U0ALICE', hoursLater(0.5))?.code).toBe(refusal);
+});
+
+test.each([
+  ['is sent at once', [], 1],
+  ['needs approval', ['renew'], 0],
+] as const)(
+  'a confirmed draft that %s is compared with budgets (%j, %i)',
+  async (_, approvalTasks, times) => {
+    const order = newOrder(['cafe.rest'], DRAFT);
+    const account = { ...order.account, context: DEMO_CONTEXT };
+    let priced = 0;
+    const context = contextWith({
+      ...{ ...NO_POLICY, directory: {}, now: () => START, advance: () => undefined },
+      loadSettings: async () => newTeamSettings({ approvalTasks }),
+      findFirstExpiry: async () => undefined,
+      priceOrder: async () => {
+        priced += 1;
+        return undefined;
+      },
+      store: { load: async () => ({ ...order, account }), commit: async () => ({ ok: true }) },
+    });
+    expect(await confirmOrder(context, order.id, 'U0ALICE')).toMatchObject({ kind: 'confirmed' });
+    expect(priced).toBe(times);
+  },
+);
+
+test('a draft is deleted by its requester alone', async () => {
+  const store = { load: async () => newOrder(['cafe.rest'], DRAFT), deleteDraft: async () => true };
+  const discard = (userId: string) => discardDraft(contextWith({ store }), 'o1', userId);
+  expect(await discard('U0ALICE')).toBeUndefined();
+  expect(await discard('U0BOB')).toMatchObject({ code: 'not_the_requester' });
+});
+
+test('new nameservers are reported at once if they answer, else after an hour', () => {
+  const hosts = ['ns1.example'];
+  const after = (kind: 'answering' | 'not_answering' | 'unknown', hours: number) =>
+    decideReport({ kind, hosts }, hoursLater(UNDO_HOURS), hoursLater(hours));
+  expect(after('answering', 0.5)).toEqual({ delegation: 'answering', hosts: [], hours: 0 });
+  expect(after('not_answering', 0.99)).toBeUndefined();
+  expect(after('not_answering', 1)).toEqual({ delegation: 'not_answering', hosts, hours: 1 });
+  expect(after('unknown', 30)).toBeUndefined();
+});
+
+const { items } = newOrder(['a.rest', 'b.rest']);
+const failed = newOrder(['a.rest', 'b.rest'], {
+  state: 'FAILED',
+  items: items.map((item) => ({ ...item, state: 'FAILED' })),
+});
+const earlier = (name: string, found: EarlierFinding['found']) => ({ orderId: 'o1', name, found });
+
+test('names that an earlier order has done aren’t retried, and none while one may still do it', () => {
+  expect(decideNames(failed, [])).toEqual({ failed: ['a.rest', 'b.rest'] });
+  expect(decideNames(failed, [earlier('a.rest', 'done')])).toEqual({ failed: ['b.rest'] });
+  const open = [earlier('a.rest', 'done'), earlier('b.rest', 'open')];
+  expect(decideNames(failed, open)).toMatchObject({
+    refusal: { code: 'earlier_order', finding: { name: 'b.rest' } },
+  });
+});
+
+test.each<[what: string, names: readonly string[], accountId: string, isSame: boolean]>([
+  ['the same', ['b.rest', 'a.rest'], 'account', true],
+  ['fewer names', ['a.rest'], 'account', false],
+  ['another name', ['a.rest', 'c.rest'], 'account', false],
+  ['another account', ['a.rest', 'b.rest'], 'other', false],
+])('a retry asks for %s', (_, names, id, isSame) => {
+  const typed = {
+    ...{ input: { names, period: '1' }, secret: undefined, reason: undefined, deliveryId: 'form:1' },
+    account: { ...ALICE, id },
+  };
+  expect(isSameInput(failed, typed, ['a.rest', 'b.rest'])).toBe(isSame);
+});
