@@ -7,7 +7,7 @@ import type { Refusal } from '../../src/orders/refusal.ts';
 import { ENDPOINTS, newOrder, START } from '../orders/sample.ts';
 import { contextWith } from '../support/context.ts';
 
-/* What is read for a click, and what it records, without a database. */
+/* Reads for a click and its records, without a database. */
 
 test.each<[refusal: Refusal, recorded: readonly string[]]>([
   [{ code: 'impact_changed' }, ['impact']],

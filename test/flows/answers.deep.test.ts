@@ -133,7 +133,8 @@ describe('everything in a response', () => {
     await approveWhereItStands(t.workspace, t.bob, order.card);
     const reply = await order.ends('SUCCEEDED', 20_000);
     const before = t.workspace.messages('D0BOB').length;
-    await t.bob.click(reply, 'order_data');
+    const sent = await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_data'));
+    expect(sent).toMatch(/is too long to show here\. I sent you a file/);
     const file = await t.workspace.waitFor(
       () =>
         t.workspace

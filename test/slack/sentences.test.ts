@@ -6,11 +6,11 @@ import { CALLS_FOR_THE_LOG, type Exempt, filesIn, findIn, textsOf } from '../sup
  * errors of their schemas.
  */
 
-/** Texts of commands, forms and fields; `what` names something for the log, `consequence` is for `doctor`'s scopes. */
+/** Texts of commands, forms and fields; `description` names a file that is sent, `consequence` is for `doctor`'s scopes. */
 const DECLARED: Exempt = {
   calls: new RegExp(`${CALLS_FOR_THE_LOG.source}|^(?:z\\s*\\.[^]*|\\w*(?:[fF]ields?|Schema)|\\w*Reason)$`),
   properties:
-    /^(?:usage|summary|example|title|submit|label|hint|placeholder|options|choice|xmlFeatures|what|consequence)$/,
+    /^(?:usage|summary|example|title|submit|label|hint|placeholder|options|choice|xmlFeatures|description|consequence)$/,
 };
 
 function sentencesIn(source: string): string[] {
