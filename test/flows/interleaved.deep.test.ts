@@ -35,7 +35,7 @@ describe.each([
     );
     await t.workspace.waitFor(() => (ended().size === count ? true : undefined), {
       what: `${count} results`,
-      timeoutMs: 30_000,
+      timeoutMs: 50_000,
     });
 
     expect([...ended().values()].filter((state) => state !== 'SUCCEEDED')).toEqual([]);

@@ -78,6 +78,7 @@ test('webhooks report the beginning and the end of a danger', async () => {
   const opened = async (type: string) =>
     until(`a webhook ${type}`, async () => {
       await t.demo.moveTime(DAY_MS);
+      await t.demo.bot.catchUp();
       return findings().some((body) => body.type === type);
     });
   t.service.registry.show(OPEN, { expires: now - DAY_MS });
