@@ -1,5 +1,11 @@
-import { type SandboxDns, type SandboxService, type Scene, theft } from '@domain-steward/sandbox-service';
+import {
+  type SandboxDns,
+  type SandboxService,
+  type StoryContext,
+  theft,
+} from '@domain-steward/sandbox-service';
 import type { Workspace } from '@domain-steward/slack-workspace';
+import { isMandateDay } from './mandate-day.ts';
 import { showRecord } from './records.ts';
 
 /* Events for the guided paths: a guarded name is stolen, and the bot reports it within minutes; and days pass. */
@@ -31,7 +37,7 @@ export async function playTheft({ service, dns, name, moveTime, told }: StoryPar
   await dns.addNameserver('ns1.thief.example');
   showRecord(service, name);
   for (let looks = 0; looks < 3; looks += 1) await moveTime(BETWEEN_LOOKS_MS);
-  for (const step of theft({ service, dns, name } satisfies Scene)) step.run();
+  for (const step of theft({ service, dns, name } satisfies StoryContext)) step.run();
   const isTold = () => TOLD.every((kind) => told().includes(kind));
   for (let minute = 0; minute < MAX_MINUTES && !isTold(); minute += 1) await moveTime(MINUTE_MS);
   if (!isTold()) throw new Error(`the theft of ${name} was not reported: ${told().join() || 'no incident'}`);
@@ -44,7 +50,7 @@ const AGAIN_MS = HOUR_MS / 3;
 
 /** The status of mandates: whether an act was announced, and whether one can still be stopped. */
 function mandatesToday({ messages }: Pick<Workspace, 'messages'>) {
-  const told = messages('C0EXPIRY').filter(({ text }) => /^Mandates (?:will|can’t) renew /.test(text));
+  const told = messages('C0EXPIRY').filter(({ text }) => isMandateDay(text));
   return {
     isTold: told.length > 0,
     isWaiting: told.some(({ blocks }) => JSON.stringify(blocks).includes('order_stop')),

@@ -7,6 +7,7 @@ import { checkMembers, findParties, type MemberCheck } from '../orders/parties.t
 import type { ImpactCheck, KnownIncidents } from '../orders/ports.ts';
 import type { EarlierFinding } from '../orders/refusal.ts';
 import type { ServiceEndpoints } from '../orders/statement.ts';
+import { findTask } from '../orders/tasks.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import {
   type DecisionContext,
@@ -85,7 +86,9 @@ export async function loadApproval(
     loadBudgets(context, order, userIds),
     isWaiting(order) ? loadPreconditions(context, order) : undefined,
     context.incidents.loadKnown(order),
-    order.approvals.length === 0 ? undefined : context.findLastImpactWarning(order),
+    order.approvals.length === 0 || findTask(order.task).risk === 'none'
+      ? undefined
+      : context.findLastImpactWarning(order),
     clicks.some(({ signed }) => signed !== undefined) ? context.signing.loadKeys() : undefined,
   ]);
   const [signatures, emergency] = await Promise.all([

@@ -123,6 +123,7 @@ export async function loadDraftBriefing(
 }
 
 async function loadMandatePreview(orders: OrdersContext, order: Order): Promise<MandatePreview | undefined> {
+  if (order.task !== 'mandate') return undefined;
   const terms = mandateTerms.safeParse(order.input).data;
   return terms && loadPreview(orders, order, terms);
 }

@@ -239,7 +239,7 @@ function compareRescuability(a: CandidateRange, b: CandidateRange): number {
 
 function urgency({ threshold }: CandidateRange): number {
   const phase = AFTER_EXPIRY.find((mark) => mark.threshold === threshold)?.phase;
-  if (phase === 'pending_delete' || phase === 'released') return Number.POSITIVE_INFINITY;
+  if (phase === 'pending_delete' || phase === 'released') return Number.MAX_SAFE_INTEGER;
   return phase === 'redemption' ? threshold - 1_000 : threshold;
 }
 

@@ -99,8 +99,9 @@ async function tryToClaim(
     return NOT_CLAIMED;
   }
   if (decision.kind === 'held') await recordMandateHold(context, order.id, decision.because);
-  const extra = { leaseMs: context.leaseMs };
-  const saved = await commitDecision(context, order, { event: decision.event, extra }, isFresh);
+  // Only a claim has a lease: the store ignores it for other events.
+  const change = { event: decision.event, extra: { leaseMs: context.leaseMs } };
+  const saved = await commitDecision(context, order, change, isFresh);
   if (saved === undefined) return undefined;
   // The thread notifies the approvers of the impact, so their next click is accepted.
   if (saved.ok && decision.event.type === 'reopened' && decision.event.reasons.includes('impact'))

@@ -46,7 +46,7 @@ export async function retryOrder(
   const refusal = (await checkPerson(deps, order, userId)) ?? (await checkRetryable(deps, order));
   if (refusal !== undefined) return { kind: 'refused', refusal };
   const earlier = await loadEarlierFindings(deps.store.load, order, findRetryableItems(order));
-  const names = decideNames(order, earlier);
+  const names = decideNamesToRetry(order, earlier);
   if ('refusal' in names) return { kind: 'refused', refusal: names.refusal };
   if (retryInput === undefined) {
     if (order.bulk !== undefined) return { kind: 'needs_plan', order, rows: findRows(order, names.failed) };
@@ -101,7 +101,7 @@ async function checkRetryable(deps: OrdersContext, order: Order): Promise<Refusa
 }
 
 /** The names that failed, except those that an earlier order turned out to have carried out. */
-export function decideNames(
+export function decideNamesToRetry(
   order: Order,
   findings: readonly EarlierFinding[],
 ): { readonly failed: readonly string[] } | { readonly refusal: Refusal } {

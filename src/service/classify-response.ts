@@ -62,7 +62,7 @@ export function classifyResponse(
   }
   if (status === 503 && effect === 'read')
     return { kind: 'busy', what: `the service is busy (HTTP 503)${statusText}`, ...retry };
-  const answer = Math.floor(status / 100) === 3 ? 'a redirect, which is never followed' : 'no clear answer';
+  const answer = status >= 300 && status < 400 ? 'a redirect, which is never followed' : 'no clear answer';
   return { kind: unclearKind, what: `the service sent ${answer} (HTTP ${status})${statusText}` };
 }
 

@@ -5,8 +5,9 @@ import { formatSlackError } from './outbound/slack-error.view.ts';
 import { uploadFile, uploadText } from './outbound/upload.ts';
 import { SlackApiError } from './outbound/web.ts';
 
-interface FileForPerson extends Omit<FileDescription, 'reply'> {
+interface FileForPerson {
   readonly filename: string;
+  readonly description: string;
 }
 
 export interface TextFile extends FileForPerson {

@@ -182,12 +182,12 @@ describe('silent approvers and stand-ins', () => {
   });
 
   test.each<[string, away: string, standIn: string, isNotified: boolean]>([
-    ['of an approver', 'U0CAROL', 'U0DORA', true],
-    ['of another person', 'U0EVE', 'U0DORA', false],
-    ['of a silent approver', 'U0SAM', 'U0DORA', false],
-    ['who is an approver', 'U0CAROL', 'U0BOB', false],
-    ['of the requester', 'U0ALICE', 'U0DORA', false],
-    ['who is the requester', 'U0CAROL', 'U0ALICE', false],
+    ['for an approver', 'U0CAROL', 'U0DORA', true],
+    ['for another person', 'U0EVE', 'U0DORA', false],
+    ['for a silent approver', 'U0SAM', 'U0DORA', false],
+    ['that is an approver', 'U0CAROL', 'U0BOB', false],
+    ['for the requester', 'U0ALICE', 'U0DORA', false],
+    ['that is the requester', 'U0CAROL', 'U0ALICE', false],
   ])('the stand-in %s is notified only if they may approve', async (_, away, userId, isNotified) => {
     const standIns = new Map([[away, { userId, until: new Date() }]]);
     const context = contextWith({

@@ -1,4 +1,4 @@
-import { setScene } from '@domain-steward/sandbox-service';
+import { setUpStory } from '@domain-steward/sandbox-service';
 import type { Message } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { answerTo, textOf, until, useTestDemo } from '../support/demo.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
   const expires = t.service.clock.registry() + 300 * DAY_MS;
   for (const name of [NAME, HEALTHY]) {
     t.service.state.addDomain({ name, context: 4, expires, nameServers: HOSTS });
-    await setScene({ service: t.service, dns: dns(), name });
+    await setUpStory({ service: t.service, dns: dns(), name });
     await answerTo(t.workspace, t.alice, `/domain watch ${name}`);
   }
   await daysUntil(
@@ -100,7 +100,7 @@ test('once no server knows it, it is an incident with webhooks from its beginnin
   const incident_id = opened !== undefined && 'incident_id' in opened.data ? opened.data.incident_id : '';
   expect(incidents()[1]).toMatchObject({ type: 'incident.changed', data: { incident_id } });
   dns().world.serve(NAME, HOSTS, ['@ A 198.51.100.7']);
-  await setScene({ service: t.service, dns: dns(), name: NAME });
+  await setUpStory({ service: t.service, dns: dns(), name: NAME });
   await daysUntil('a webhook for its end', () => incidents().at(-1)?.type === 'incident.closed');
   expect(incidents().at(-1)?.data).toMatchObject({ incident_id, code: 'over', name: NAME });
   expect(new Set(receiver.received.map(({ id }) => id)).size, 'each once').toBe(receiver.received.length);

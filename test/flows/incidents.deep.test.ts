@@ -1,8 +1,8 @@
 import {
   SANDBOX_ACCOUNTS,
-  type Scene,
+  type StoryContext,
   type StoryStep,
-  setScene,
+  setUpStory,
   theft,
 } from '@domain-steward/sandbox-service';
 import type { Message } from '@domain-steward/slack-workspace';
@@ -45,8 +45,8 @@ beforeAll(async () => {
     expires,
     nameServers: ['ns1.host.example', 'ns2.host.example'],
   });
-  const scene: Scene = { service: t.service, dns: sandbox, name: NAME };
-  await setScene(scene);
+  const scene: StoryContext = { service: t.service, dns: sandbox, name: NAME };
+  await setUpStory(scene);
   steps = theft(scene);
   await answerTo(t.workspace, t.alice, `/domain watch ${NAME}`);
   await until(

@@ -1,4 +1,4 @@
-import { setScene } from '@domain-steward/sandbox-service';
+import { setUpStory } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { answerTo, openedAfter, textOf, toldAfter, until, useTestDemo } from '../support/demo.ts';
 import { closed } from '../support/people.ts';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const expires = t.service.clock.registry() + 300 * DAY_MS;
   for (const name of [SOUND, OPEN]) {
     t.service.state.addDomain({ name, context: 4, expires, nameServers: HOSTS });
-    await setScene({ service: t.service, dns, name });
+    await setUpStory({ service: t.service, dns, name });
     if (name === OPEN) t.service.registry.show(name, { statuses: ['active'] });
     await told(`watch ${name}`);
   }

@@ -1,4 +1,4 @@
-import { SANDBOX_ACCOUNTS, setScene } from '@domain-steward/sandbox-service';
+import { SANDBOX_ACCOUNTS, setUpStory } from '@domain-steward/sandbox-service';
 import type { Actor, Message } from '@domain-steward/slack-workspace';
 import { beforeAll, expect, test } from 'vitest';
 import {
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const expires = t.service.clock.registry() + 40 * 24 * HOUR_MS;
   const nameServers = ['ns1.host.example', 'ns2.host.example'];
   t.service.state.addDomain({ name: NAME, context: 4, expires, nameServers });
-  await setScene({ service: t.service, dns: sandbox, name: NAME });
+  await setUpStory({ service: t.service, dns: sandbox, name: NAME });
   await answerTo(t.workspace, t.alice, `/domain watch ${NAME}`);
   await lookUntil('a lookup', async () => (await screen(t.alice)).includes('No changes since'));
 }, 60_000);

@@ -1,4 +1,4 @@
-import { SANDBOX_ACCOUNTS, setScene } from '@domain-steward/sandbox-service';
+import { SANDBOX_ACCOUNTS, setUpStory } from '@domain-steward/sandbox-service';
 import { expect, test } from 'vitest';
 import { answerTo, link, openForm, textOf, useTestDemo } from '../support/demo.ts';
 import { approvedBy, ask, orderAfter, requestsOf } from '../support/orders.ts';
@@ -24,7 +24,7 @@ test.each(SEEDS)('seed %d', async (seed) => {
   if (dns.sandbox !== undefined) dns.sandbox.rude.seed = seed;
   const expires = t.service.clock.registry() + 40 * DAY_MS;
   t.service.state.addDomain({ name, context: SANDBOX_ACCOUNTS.alice.context, expires, nameServers: HOSTS });
-  if (dns.sandbox !== undefined) await setScene({ service: t.service, dns: dns.sandbox, name });
+  if (dns.sandbox !== undefined) await setUpStory({ service: t.service, dns: dns.sandbox, name });
 
   await link(t.workspace, t.alice);
   expect(await answerTo(t.workspace, t.alice, `/domain watch ${name}`)).toContain(name);

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { type Scene, setScene, startSandboxService, theft } from '@domain-steward/sandbox-service';
+import { type StoryContext, setUpStory, startSandboxService, theft } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newlyWatched } from '../../src/expiry/newly-watched.ts';
 import { createLog } from '../../src/lib/log.ts';
@@ -210,8 +210,8 @@ async function arrange(
   const service = await startSandboxService({ now: () => nowMs });
   const dns = await startDns();
   const client = clientFor(dns, { timeoutMs: 500 });
-  const scene: Scene = { service, dns, name: NAME };
-  await setScene(scene);
+  const scene: StoryContext = { service, dns, name: NAME };
+  await setUpStory(scene);
   service.registry.show(NAME, { expires: nowMs + (options.endsInDays ?? 300) * DAY_MS });
   await watch(NAME);
   const rdap: RdapClient = createRdapClient({

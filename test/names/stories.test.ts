@@ -1,9 +1,9 @@
 import {
-  botchedMove,
+  failedMove,
   lapsedDelegation,
-  type Scene,
+  type StoryContext,
   type StoryStep,
-  setScene,
+  setUpStory,
   startSandboxService,
   theft,
 } from '@domain-steward/sandbox-service';
@@ -48,8 +48,8 @@ async function arrange(orders: readonly NameOrder[] = []) {
     () => Promise.resolve(createUnseenFact('no_tls')),
     () => new Date(now),
   );
-  const scene: Scene = { service, dns, name: NAME };
-  await setScene(scene);
+  const scene: StoryContext = { service, dns, name: NAME };
+  await setUpStory(scene);
   let history: NameHistory = {};
   let knownChanges: readonly KnownChange[] = [];
   let halfDays = 0;
@@ -140,7 +140,7 @@ describe('a botched move', () => {
 
   test('is explained by its order, although the name’s use can’t be seen', async () => {
     const { scene, raised, explained, history, play } = await arrange([order]);
-    await play(botchedMove(scene).slice(0, 1), 3);
+    await play(failedMove(scene).slice(0, 1), 3);
     expect(raised).toEqual([]);
     expect([...explained]).toEqual(['nameservers O1']);
     expect(history().mx?.unseen?.reason).toBe('server_failure');

@@ -4,7 +4,7 @@ import { checkConfirmation, confirmOrder, discardDraft } from '../../src/orders/
 import { decideReport } from '../../src/orders/delegation.ts';
 import { type Order, UNDO_HOURS } from '../../src/orders/order.ts';
 import type { EarlierFinding } from '../../src/orders/refusal.ts';
-import { decideNames, isSameInput } from '../../src/orders/retry-button.ts';
+import { decideNamesToRetry, isSameInput } from '../../src/orders/retry-button.ts';
 import { contextWith } from '../support/context.ts';
 import { NO_POLICY } from '../support/nothing-known.ts';
 import { newTeamSettings } from '../support/settings.ts';
@@ -76,10 +76,10 @@ const failed = newOrder(['a.rest', 'b.rest'], {
 const earlier = (name: string, found: EarlierFinding['found']) => ({ orderId: 'o1', name, found });
 
 test('names that an earlier order has done aren’t retried, and none while one may still do it', () => {
-  expect(decideNames(failed, [])).toEqual({ failed: ['a.rest', 'b.rest'] });
-  expect(decideNames(failed, [earlier('a.rest', 'done')])).toEqual({ failed: ['b.rest'] });
+  expect(decideNamesToRetry(failed, [])).toEqual({ failed: ['a.rest', 'b.rest'] });
+  expect(decideNamesToRetry(failed, [earlier('a.rest', 'done')])).toEqual({ failed: ['b.rest'] });
   const open = [earlier('a.rest', 'done'), earlier('b.rest', 'open')];
-  expect(decideNames(failed, open)).toMatchObject({
+  expect(decideNamesToRetry(failed, open)).toMatchObject({
     refusal: { code: 'earlier_order', finding: { name: 'b.rest' } },
   });
 });

@@ -377,7 +377,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'what a mandate has not sent': () => mandates().listUnsentIds('order-7'),
   'incidents of a name': () => incidents().listForName('name77.rest', 10),
   'incidents that are open': () => incidents().listAllOpen(100),
-  'what was deleted': () =>
+  'deleted names that are due': () =>
     all(createReminderStore(database, 'T0STEWARD').streamDeletedCandidates(ago(80 * 24))),
   'what a digest said in one place': () =>
     createReminderStore(database, 'T0STEWARD').listReminderKeys('digest-7', ''),

@@ -1,5 +1,6 @@
 import { isObject, textOf } from '@domain-steward/slack-workspace/page/json';
 import type { Message } from '@domain-steward/slack-workspace/protocol';
+import { isMandateDay } from '../../mandate-day.ts';
 import {
   as,
   at,
@@ -27,7 +28,7 @@ const day = ({ snapshot }: Situation) =>
   newest(
     messagesOf(snapshot).filter(
       ({ channel, text, thread_ts }) =>
-        channel === 'C0EXPIRY' && thread_ts === undefined && /^Mandates (?:will|can’t) renew /.test(text),
+        channel === 'C0EXPIRY' && thread_ts === undefined && isMandateDay(text),
     ),
   );
 

@@ -11,11 +11,11 @@ export type { RecordedRequest } from './recorder.ts';
 export type { RegistryPatch } from './registry-script.ts';
 export { type SandboxService, type SandboxServiceOptions, startSandboxService } from './server.ts';
 export {
-  failedMove as botchedMove,
+  failedMove,
   lapsedDelegation,
-  type StoryContext as Scene,
+  type StoryContext,
   type StoryStep,
-  setUpStory as setScene,
+  setUpStory,
   theft,
 } from './stories.ts';
 export type { SandboxTask, ServiceTask } from './tasks.ts';

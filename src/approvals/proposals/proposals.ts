@@ -203,6 +203,7 @@ async function countConfirmations(
   proposal: Proposal,
   unsigned = false,
 ): Promise<readonly RequirementProgress[]> {
+  if (requirements.length === 0) return [];
   const at = orders.now();
   const { proposer, confirmations } = proposal;
   const approvals = confirmations.map(({ userId }) => userId);

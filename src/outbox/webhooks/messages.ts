@@ -132,10 +132,10 @@ const FINDING_TEXTS: Readonly<Record<DangerCode, string>> = {
 const RESOLVED_TEXTS: Readonly<Record<DangerCode, string>> = {
   expired: 'it is registered again',
   all_lame: 'its nameservers answer for it again',
-  nameserver_registrable: 'none of its nameservers’ domains can be registered by anyone',
+  nameserver_registrable: 'all its nameservers’ domains are registered',
   dnssec_broken: 'its DNSSEC is no longer broken',
   certificate_expired: 'its certificate is valid again',
-  incident: 'it has no unexplained change any more',
+  incident: 'its unexplained change is resolved',
 };
 
 const REMINDER_TEXTS: Readonly<Record<LifePhase, (expires: string) => string>> = {

@@ -149,8 +149,8 @@ export function isWaitingOnlyForAdmin(history: readonly HistoryEvent[]): boolean
 }
 
 /** Number of missing approvals, without the admin's. */
-function missingApprovals({ validCount: standing, required }: HistoryEventOf<'approved'>): number {
-  return Math.max(0, required - standing);
+function missingApprovals({ validCount, required }: HistoryEventOf<'approved'>): number {
+  return Math.max(0, required - validCount);
 }
 
 export interface BudgetReader {

@@ -171,6 +171,10 @@ export function formatChange(fact: FactName, before: FactValue, after: FactValue
     ]);
     return `${FACT_LABELS[fact]}: ${changes.join(', ')}`;
   }
-  const [old, now] = [formatValue(fact, before), formatValue(fact, after)];
-  return `${FACT_LABELS[fact]}: ${old === now ? `changed (${now})` : `${old} → ${now}`}`;
+  return `${FACT_LABELS[fact]}: ${formatBeforeAfter(formatValue(fact, before), formatValue(fact, after))}`;
+}
+
+/** Different values can have the same text, such as two DS records. */
+export function formatBeforeAfter(before: string, after: string): string {
+  return before === after ? `changed (${after})` : `${before} → ${after}`;
 }

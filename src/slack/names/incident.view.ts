@@ -39,7 +39,7 @@ import {
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { type Page, pageControls } from '../kit/pages.ts';
 import { fitLines, MAX_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.ts';
-import { formatList, formatShortList, formatValue } from './facts.view.ts';
+import { formatBeforeAfter, formatList, formatShortList, formatValue } from './facts.view.ts';
 import { type RunbookName, runbookLines } from './runbook.view.ts';
 
 /* Texts about unexpected changes of a name. */
@@ -306,8 +306,8 @@ function factLines(changes: readonly IncidentChange[], list = formatList): strin
 }
 
 function factLine({ kind, fact, before, after }: IncidentChange, list: typeof formatList): string {
-  const [old, now] = [formatValue(fact, before, list), formatValue(fact, after, list)];
-  const values = old === now ? `changed (${now})` : `${old} → ${now}`;
+  const now = formatValue(fact, after, list);
+  const values = formatBeforeAfter(formatValue(fact, before, list), now);
   switch (kind) {
     case 'registrar':
       return `*Registrar* ${values}`;

@@ -1,8 +1,13 @@
 import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
 import type { Gate } from '../../expiry/watch-list.ts';
 import { iterateSlices } from '../../lib/collections.ts';
-import type { NameLimit, ProposedNameChanges } from '../../names/portfolio.ts';
-import { DETAIL_COLUMNS, formatDetailCells, GUARDED_TAG } from '../../names/portfolio.ts';
+import {
+  DETAIL_COLUMNS,
+  formatDetailCells,
+  GUARDED_TAG,
+  type NameLimit,
+  type ProposedNameChanges,
+} from '../../names/portfolio.ts';
 import type { EditResult } from '../../names/protected-changes.ts';
 import { type ActionCall, type Feature, type Interaction, toFormOrigin } from '../feature.ts';
 import { count } from '../kit/blocks.ts';

@@ -1,8 +1,12 @@
 import type { RequirementProgress } from '../../approvals/progress.ts';
 import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
-import type { NameLimit } from '../../names/portfolio.ts';
-import { type ChangedName, isSameDetails, MAX_GUARDED, MAX_WATCHED } from '../../names/portfolio.ts';
-
+import {
+  type ChangedName,
+  isSameDetails,
+  MAX_GUARDED,
+  MAX_WATCHED,
+  type NameLimit,
+} from '../../names/portfolio.ts';
 import { displayName } from '../../zones/names.ts';
 import { selectNotifiedApprovers } from '../approvals/decision.view.ts';
 import { formatWatchRefusal } from '../expiry/watch-list.view.ts';

@@ -65,7 +65,7 @@ const LABELS: Readonly<Record<string, string>> = {
   'owner.context': 'Parent user’s context',
   max_price: 'Max per name/year',
   max_total: 'Max total',
-  span: 'Resets',
+  span: 'Per',
   until: 'Until',
   notice: 'Renews',
 };
@@ -148,7 +148,7 @@ function itemFields(item: StatementItem): (readonly [string, string])[] {
 const WORDS: Readonly<Record<string, (value: string) => string>> = {
   period: (years) => count(Number(years), 'year'),
   confirmOrder: (isConfirmed) => (isConfirmed === 'true' ? 'yes' : 'no'),
-  span: (span) => (span === 'year' ? 'each year' : 'each month'),
+  span: (span) => `calendar ${span}`,
   until: (day) => formatDay(day),
   notice: (days) => `${days} days early`,
 };
