@@ -1,3 +1,4 @@
+import { readFileSync, statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 
@@ -5,6 +6,25 @@ import { configDefaults, defineConfig } from 'vitest/config';
 const resolve = { conditions: ['source', 'module', 'node', 'development|production'] };
 /** Tests, and the global setup, find the packages by their sources. */
 const environments = { ssr: { resolve }, __vitest__: { resolve } };
+
+const MEMORY = '/dev/shm';
+const MIN_MEMORY_BYTES = 4 * 2 ** 30;
+
+/** Whether there is room in memory for temporary files, and programs can run from there. */
+function canUseMemory(): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY);
+    const mount = readFileSync('/proc/mounts', 'utf8')
+      .split('\n')
+      .find((line) => line.split(' ')[1] === MEMORY);
+    return mount !== undefined && !mount.includes('noexec') && bavail * bsize >= MIN_MEMORY_BYTES;
+  } catch {
+    return false;
+  }
+}
+
+// A test database has about 900 files. Creating one took 430 ms on a disk and takes 10 ms in memory.
+if (process.env['TMPDIR'] === undefined && canUseMemory()) process.env['TMPDIR'] = MEMORY;
 
 /** Tests that may use the run's PostgreSQL. */
 const withDatabase = {

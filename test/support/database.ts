@@ -20,7 +20,7 @@ export async function createTestDatabase(template: 'migrated' | 'empty' = 'migra
   const adminUrl = inject('postgresUrl');
   const name = `test_${randomBytes(6).toString('hex')}`;
   const source = template === 'migrated' ? TEMPLATE_DATABASE : 'template0';
-  await asAdmin(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${source}`);
+  await asAdmin(adminUrl, `CREATE DATABASE ${name} TEMPLATE ${source} STRATEGY FILE_COPY`);
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
   return {
