@@ -62,8 +62,8 @@ const DATABASE_PARAMETERS: ReadonlySet<string> = new Set([
   'application_name',
   ...['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat'],
 ]);
-/** Error messages name only these parameters, because any other one may be part of an unescaped password. */
-const UNSUPPORTED_PARAMETERS = [
+/** Error messages name only these unsupported parameters: any other may be part of an unescaped password. */
+const NAMEABLE_PARAMETERS = [
   'options',
   'pgbouncer',
   'connection_limit',
@@ -76,18 +76,18 @@ const UNSUPPORTED_PARAMETERS = [
 
 const databaseUrl = secret(/^postgres(ql)?:\/\/\S+$/, 'must be a PostgreSQL address').superRefine(
   (url, { addIssue }) => {
-    const problem = (message: string) => addIssue({ code: 'custom', message });
+    const reject = (message: string) => addIssue({ code: 'custom', message });
     const [, query = ''] = url.reveal().split('?', 2);
-    if (url.reveal().includes('#')) return problem('must not have a fragment (#…); write %23 in a password');
-    const unused = [...new URLSearchParams(query).keys()].filter((name) => !DATABASE_PARAMETERS.has(name));
-    if (unused.includes('schema'))
-      return problem(
+    if (url.reveal().includes('#')) return reject('must not have a fragment (#…); write %23 in a password');
+    const extra = [...new URLSearchParams(query).keys()].filter((name) => !DATABASE_PARAMETERS.has(name));
+    if (extra.includes('schema'))
+      return reject(
         'must not have a schema: the tables are always in “public”; give the bot its own database',
       );
-    const known = unused.filter((name) => UNSUPPORTED_PARAMETERS.includes(name));
-    if (known.length > 0) problem(`must not have unsupported parameters: ${known.join(', ')}`);
-    else if (unused.length > 0)
-      problem('must not have an unsupported parameter; if the ? belongs to the password, write %3F');
+    const nameable = extra.filter((name) => NAMEABLE_PARAMETERS.includes(name));
+    if (nameable.length > 0) reject(`must not have unsupported parameters: ${nameable.join(', ')}`);
+    else if (extra.length > 0)
+      reject('must not have an unsupported parameter; if the ? belongs to the password, write %3F');
   },
 );
 
@@ -190,7 +190,7 @@ export function buildTeamSettings(
     /** Every pending order's card is also posted here. */
     approvalChannel: getSetting('approval_channel'),
     approvalEscalateAfterMs: getSetting('approval_escalate_after'),
-    /** Empty: the admins. */
+    /** If empty, the admins are notified. */
     approvalEscalateTo: getSetting('approval_escalate_to'),
     alertChannel: getSetting('alert_channel'),
     reportChannel: getSetting('report_channel'),
@@ -238,7 +238,7 @@ const whoisServers = z.string().transform((text, context) => {
 });
 
 const vaultKeys = z.string().transform((text, context) => {
-  const problem = (message: string) => {
+  const reject = (message: string) => {
     context.addIssue({ code: 'custom', message });
     return z.NEVER;
   };
@@ -250,17 +250,17 @@ const vaultKeys = z.string().transform((text, context) => {
     const encoded = item.slice(colon + 1);
     // The id isn't quoted either, because it may be the key if the two were swapped.
     if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id))
-      return problem(
+      return reject(
         `must be id:base64 for each key, with an id of letters and digits, but ${keyLabel} isn’t`,
       );
-    if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return problem(`has invalid base64 in ${keyLabel}`);
+    if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return reject(`has invalid base64 in ${keyLabel}`);
     const key = Buffer.from(encoded, 'base64');
-    if (key.length !== 32) return problem(`must have keys of 32 bytes, but ${keyLabel} has ${key.length}`);
-    if (keys.some((other) => other.id === id)) return problem(`has a duplicate id in ${keyLabel}`);
+    if (key.length !== 32) return reject(`must have keys of 32 bytes, but ${keyLabel} has ${key.length}`);
+    if (keys.some((other) => other.id === id)) return reject(`has a duplicate id in ${keyLabel}`);
     keys.push({ id, key });
   }
   const [first, ...rest] = keys;
-  if (first === undefined) return problem('must have at least one key');
+  if (first === undefined) return reject('must have at least one key');
   return [first, ...rest] satisfies VaultKeys;
 });
 
@@ -314,7 +314,7 @@ const environment = z.object({
     .default([]),
   SERVICE_JSON_URL: baseUrl.transform((text) => text.replace(/\/+$/, '')).optional(),
   SERVICE_XML_URL: httpUrl.optional(),
-  // A token (RFC 9110, section 5.6.2).
+  // Header names are tokens (RFC 9110, section 5.6.2).
   SERVICE_HEADER_PREFIX: z
     .string()
     .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/, 'must be the first part of a header name')
@@ -480,10 +480,10 @@ const PLACEHOLDER = '…';
 
 /** Unknown variables that look like typos. */
 function findTypos(env: Environment): readonly (readonly [name: string, suggestion: string])[] {
-  const known = VARIABLE_NAMES.flatMap((name) => [name, `${name}${FILE_SUFFIX}`]);
-  const unknown = Object.keys(env).filter((name) => env[name] !== '' && !known.includes(name));
+  const knownNames = VARIABLE_NAMES.flatMap((name) => [name, `${name}${FILE_SUFFIX}`]);
+  const unknown = Object.keys(env).filter((name) => env[name] !== '' && !knownNames.includes(name));
   return unknown.flatMap((name) => {
-    const suggestion = known.find((other) => isSimilar(name.toUpperCase(), other));
+    const suggestion = knownNames.find((known) => isSimilar(name.toUpperCase(), known));
     return suggestion === undefined ? [] : [[name, suggestion] as const];
   });
 }
@@ -491,8 +491,8 @@ function findTypos(env: Environment): readonly (readonly [name: string, suggesti
 /** One letter in six may differ, or words may be missing, as in `SLACK_TOKEN`. */
 function isSimilar(name: string, known: string): boolean {
   const words = name.split('_');
-  const lacksWords = words.length > 1 && words.every((word) => known.split('_').includes(word));
-  return lacksWords || editDistance(name, known) <= Math.max(1, Math.floor(known.length / 6));
+  const isMissingWords = words.length > 1 && words.every((word) => known.split('_').includes(word));
+  return isMissingWords || editDistance(name, known) <= Math.max(1, Math.floor(known.length / 6));
 }
 
 function collectProblems(values: VariableValues, issues: readonly z.core.$ZodIssue[]): Problems {
@@ -534,20 +534,20 @@ const SETUP_HINTS: Readonly<Record<string, string>> = {
   SERVICE_JSON_URL: 'From your domain service: the address of its JSON interface with the version segment.',
   CREDENTIALS_KEYS: 'Make one: echo "$(date +%Y-%m):$(openssl rand -base64 32)"',
 };
-const CREATE_APP = 'No Slack app yet? npm run manifest -- --socket prints the link that creates it.';
+const CREATE_APP_HINT = 'No Slack app yet? npm run manifest -- --socket prints the link that creates it.';
 
 function formatProblems(problems: Problems): string {
   const examples = new Map<string, string>(Object.entries(VARIABLE_EXAMPLES));
-  const order = Object.keys(SETUP_HINTS);
-  const getPosition = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  const ranking = Object.keys(SETUP_HINTS);
+  const getPosition = (name: string) => (ranking.includes(name) ? ranking.indexOf(name) : ranking.length);
   const lines = [...problems]
     .sort(([a], [b]) => getPosition(a) - getPosition(b))
     .flatMap(([name, problem]) => [
       `  ${name} ${problem} (example: ${examples.get(name)})`,
       ...(name in SETUP_HINTS ? [`      ${SETUP_HINTS[name]}`] : []),
     ]);
-  const app = problems.has('SLACK_BOT_TOKEN') ? `  ${CREATE_APP}\n` : '';
-  return `Invalid settings, ${problems.size} to fix:\n${app}${lines.join('\n')}\nSet them in the environment or in a .env file. Every step: docs/install.md`;
+  const createAppHint = problems.has('SLACK_BOT_TOKEN') ? `  ${CREATE_APP_HINT}\n` : '';
+  return `Invalid settings, ${problems.size} to fix:\n${createAppHint}${lines.join('\n')}\nSet them in the environment or in a .env file. Every step: docs/install.md`;
 }
 
 /** By default, only the embedded database is backed up. */
@@ -578,7 +578,7 @@ function buildConfig(
     webhooks: { urls: e.WEBHOOK_URLS, secret: e.WEBHOOK_SECRET },
     /** Without a trailing slash. */
     publicUrl: e.PUBLIC_URL,
-    /** Fingerprints of the passkeys at the root of trust. Empty: signing is off. */
+    /** Fingerprints of the passkeys at the root of trust. If empty, nothing can be signed. */
     signingRoots: e.SIGNING_ROOTS,
     service: {
       /** If undefined, the bot only watches names. */
@@ -593,7 +593,7 @@ function buildConfig(
       replyTo: e.SERVICE_REPLY_TO,
       defaultContext: e.SERVICE_DEFAULT_CONTEXT,
     },
-    /** If undefined, a key file in `dataDir`, with the embedded database. */
+    /** If undefined, a file in `dataDir` has the key. Only the embedded database allows this. */
     credentialsKeys: e.CREDENTIALS_KEYS,
     /** Signs seals. If undefined, the bot creates a key. */
     ledgerKey: e.LEDGER_KEY,
@@ -623,19 +623,21 @@ export interface DatabaseSettings {
 
 /** For commands that don't need the bot's other settings. */
 export function readDatabaseSettings(env: Environment): DatabaseSettings {
-  const shape = environment.pick({ DATABASE_URL: true, DATA_DIR: true });
-  const { values, problems } = readVariables(env, Object.keys(shape.shape));
-  const parsed = shape.safeParse(values);
-  const all = new Map([
+  const schema = environment.pick({ DATABASE_URL: true, DATA_DIR: true });
+  const { values, problems } = readVariables(env, Object.keys(schema.shape));
+  const parsed = schema.safeParse(values);
+  const allProblems = new Map([
     ...(parsed.error?.issues ?? []).map(({ path, message }) => [String(path[0]), message] as const),
     ...problems,
   ]);
-  if (!parsed.success || all.size > 0) throw new ConfigError(formatProblems(all));
+  if (!parsed.success || allProblems.size > 0) throw new ConfigError(formatProblems(allProblems));
   return { databaseUrl: parsed.data.DATABASE_URL, dataDir: parsed.data.DATA_DIR };
 }
 
+/** Skips variables that can't be read. */
 export function findVariablesWithPerson(env: Environment, person: string): readonly string[] {
-  return VARIABLE_NAMES.filter((name) => splitList(env[name] ?? '').includes(person));
+  const { values } = readVariables(env, VARIABLE_NAMES);
+  return VARIABLE_NAMES.filter((name) => splitList(values[name] ?? '').includes(person));
 }
 
 /** The environment overrides `.env`. @throws {ConfigError} if the file can't be read */

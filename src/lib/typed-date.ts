@@ -92,9 +92,7 @@ function buildDate(
     return rejectDate('unlikely_year', text);
   }
   const offset = /^(?:Z|UTC|GMT)$/i.test(zone) ? 'Z' : zone.replace(/^(.\d{2}):?/, '$1:');
-  const value = new Date(
-    `${year}-${month}-${day}T${time.padStart(/:.*:/.test(time) ? time.length : 5, '0')}${offset}`,
-  );
+  const value = new Date(`${year}-${month}-${day}T${time.replace(/^\d:/, '0$&')}${offset}`);
   if (Number.isNaN(value.getTime())) {
     return rejectDate('no_such_time', text);
   }

@@ -67,11 +67,11 @@ async function checkNameserver(
   if ('state' in found) {
     return { host, state: found.state, differences: [], unseen: [...COMPARED_FACTS], ds: 'unknown' };
   }
-  const ask = <Type extends RecordType>(name: string, type: Type) =>
+  const queryHost = <Type extends RecordType>(name: string, type: Type) =>
     dns.queryNameserver(found.address, name, type, signal);
   const [records, ds] = await Promise.all([
-    queryRecords(dns, ask, checked.name, signal),
-    checkDs(dns, ask, checked.name, signal),
+    queryRecords(dns, queryHost, checked.name, signal),
+    checkDs(dns, queryHost, checked.name, signal),
   ]);
   const current = await checked.current;
   const compared = COMPARED_FACTS.map((fact) => ({
@@ -106,9 +106,9 @@ export async function checkServer(
 ): Promise<Pick<NameserverCheck, 'host' | 'state' | 'ds'>> {
   const found = await findAddress(dns, name, host, signal);
   if ('state' in found) return { host, state: found.state, ds: 'unknown' };
-  const ask = <Type extends RecordType>(queryName: string, type: Type) =>
+  const queryHost = <Type extends RecordType>(queryName: string, type: Type) =>
     dns.queryNameserver(found.address, queryName, type, signal);
-  return { host, state: 'authoritative', ds: await checkDs(dns, ask, name, signal) };
+  return { host, state: 'authoritative', ds: await checkDs(dns, queryHost, name, signal) };
 }
 
 type Query = <Type extends RecordType>(
@@ -127,8 +127,9 @@ async function findAddress(
 > {
   const addresses = (await findAddresses(dns, [host], signal)).slice(0, MAX_ADDRESSES);
   if (addresses.length === 0) {
-    const addresses = await dns.query(host, 'A', signal);
-    return { state: addresses.kind === 'unanswered' ? 'unseen' : 'no_address' };
+    const answers = await Promise.all([dns.query(host, 'A', signal), dns.query(host, 'AAAA', signal)]);
+    const hasNoAddress = answers.every(({ kind }) => kind === 'no_data' || kind === 'no_such_name');
+    return { state: hasNoAddress ? 'no_address' : 'unseen' };
   }
   let state: 'not_authoritative' | 'no_answer' | 'unseen' = 'no_answer';
   for (const address of addresses) {
@@ -144,7 +145,7 @@ const NEGATIVE_ANSWERS: ReadonlySet<DnsFailure> = new Set(['refused', 'server_fa
 
 async function queryRecords(
   dns: QueryClient,
-  ask: Query,
+  queryHost: Query,
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<Record<ComparedFact, Fact>> {
@@ -156,7 +157,7 @@ async function queryRecords(
     let current = host;
     for (let aliases = 0; aliases <= MAX_ALIASES; aliases += 1) {
       const isOwnHost = current === name || current.endsWith(`.${name}`);
-      const answer = isOwnHost ? await ask(current, type) : await dns.query(current, type, signal);
+      const answer = isOwnHost ? await queryHost(current, type) : await dns.query(current, type, signal);
       if (answer.kind === 'referral') return createUnseenFact('referral');
       if (answer.kind !== 'alias') return toFact(answer, toTexts);
       current = answer.target;
@@ -169,16 +170,16 @@ async function queryRecords(
 /** Without a matching key, validating resolvers can't resolve the name. */
 async function checkDs(
   dns: QueryClient,
-  ask: Query,
+  queryHost: Query,
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<NameserverCheck['ds']> {
   const ds = await dns.query(name, 'DS', signal);
   if (ds.kind === 'unanswered') return 'unknown';
   if (ds.kind !== 'records') return 'unsigned';
-  const keys = await ask(name, 'DNSKEY');
-  if (keys.kind === 'unanswered' || keys.kind === 'referral') return 'unknown';
-  const there = keys.kind === 'records' ? keys.records : [];
-  const matches = ds.records.map((record) => matchDs(name, record, there));
+  const answer = await queryHost(name, 'DNSKEY');
+  if (answer.kind === 'unanswered' || answer.kind === 'referral') return 'unknown';
+  const keys = answer.kind === 'records' ? answer.records : [];
+  const matches = ds.records.map((record) => matchDs(name, record, keys));
   return (['match', 'unknown'] as const).find((match) => matches.includes(match)) ?? 'mismatch';
 }

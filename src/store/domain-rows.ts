@@ -117,6 +117,15 @@ export function toDates(row: z.output<z.ZodObject<typeof datesShape>>): NameDate
   };
 }
 
+export const CLEARED_LAPSE = {
+  lapseReason: null,
+  lapseRequestedBy: null,
+  lapseConfirmedBy: null,
+  lapseConfirmedAt: null,
+};
+
+export const CLEARED_SNOOZE = { snoozedBy: null, snoozeReason: null, snoozedUntil: null };
+
 export function toLapse(row: z.output<z.ZodObject<typeof lapseShape>>): Lapse | undefined {
   const {
     lapseReason: reason,

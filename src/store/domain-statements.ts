@@ -5,7 +5,7 @@ import type { WatchDecision } from '../ledger/events.ts';
 import { isSameExpiry, type NameDates } from '../names/dates.ts';
 import type { NameObservation } from '../names/ports.ts';
 import { utcDay } from '../zones/calendar-day.ts';
-import { assignColumns, columnName, recordset } from './columns.ts';
+import { assignColumns, columnName, recordset, toStorableJson } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 import { domainRow, toDomain, toDomainColumns } from './domain-rows.ts';
 
@@ -61,7 +61,7 @@ export function insertObservations(name: string, observations: readonly NameObse
   return Prisma.sql`
     INSERT INTO observations (name, at, origin, data)
     SELECT ${name}, o.at, o.origin, o.data
-    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS o (at timestamptz, origin text, data jsonb)
+    FROM jsonb_to_recordset(${toStorableJson(rows)}::jsonb) AS o (at timestamptz, origin text, data jsonb)
     WHERE (o.origin NOT IN ('registry', 'dns') OR ${MAX_OBSERVATIONS_PER_DAY} > (
       SELECT count(*) FROM (
         SELECT k.at FROM observations k WHERE k.name = ${name} AND k.origin IN ('registry', 'dns')
@@ -101,9 +101,9 @@ export function claimSuccess(orderId: string, n: number, now: Date): Statement {
 }
 
 /**
- * Records which reminder was posted for a name's new expiry. Due reminders are found by this column alone. Must follow
- * the change in the same transaction, which has locked the row, so that the reminders for the former date can be read.
- * @param from the former date of the same expiry; its reminders count
+ * Sets `reminded_threshold` for a name's new expiry, because due reminders are found by this column alone. Must follow
+ * the change in the same transaction, which has locked the row.
+ * @param from the former date of the same expiry, whose reminders count for the new date
  */
 function recordReminder(name: string, expiresAt: Date, from: Date | undefined): Statement {
   const day = new Date(utcDay(expiresAt));
@@ -144,14 +144,14 @@ export function buildReminderUpdates(
   before: NameDates,
   after: NameDates,
 ): readonly Statement[] {
-  const isBack = before.deletedAt !== undefined && after.deletedAt === undefined;
+  const isRegisteredAgain = before.deletedAt !== undefined && after.deletedAt === undefined;
   const from = before.expiry?.at;
   const to = after.expiry?.at;
-  const hasMoved = to !== undefined && (from === undefined || utcDay(from) !== utcDay(to));
-  const hasSameEnd = hasMoved && from !== undefined && isSameExpiry(from, to);
+  const hasNewDay = to !== undefined && (from === undefined || utcDay(from) !== utcDay(to));
+  const keepsReminders = hasNewDay && from !== undefined && isSameExpiry(from, to);
   return [
-    ...(isBack ? [forgetReminders(name)] : []),
-    ...(hasMoved ? [recordReminder(name, to, hasSameEnd ? from : undefined)] : []),
+    ...(isRegisteredAgain ? [forgetReminders(name)] : []),
+    ...(hasNewDay ? [recordReminder(name, to, keepsReminders ? from : undefined)] : []),
   ];
 }
 

@@ -11,9 +11,9 @@ import { DANGERS, DELEGATION_FINDINGS, FINDING_CODES, type FindingCode } from '.
 import { storedHistory, storedImpact, storedValues } from '../names/stored.ts';
 import type { OrderTaskName } from '../orders/order.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { assignColumns, optional, row } from './columns.ts';
+import { assignColumns, optional, row, toStorableJson } from './columns.ts';
 import { type Database, Prisma, type Statement, wrapStore } from './database.ts';
-import { recordRow, toDateColumns, toDates, toLapse } from './domain-rows.ts';
+import { CLEARED_LAPSE, CLEARED_SNOOZE, recordRow, toDateColumns, toDates, toLapse } from './domain-rows.ts';
 import { buildReminderUpdates, insertObservations } from './domain-statements.ts';
 import { saveIncident } from './incidents.ts';
 import { isLeaseExpired, leaseEnd } from './leases.ts';
@@ -22,7 +22,7 @@ import { queueWebhooks } from './webhooks.ts';
 /** The most dependent names that a search returns. */
 const MAX_DEPENDENTS = 2_000;
 
-const names = z.array(z.object({ name: z.string() }));
+const nameRows = z.array(z.object({ name: z.string() }));
 
 function readRecords(rows: unknown): NameRecord[] {
   return recordRow.read(rows).map((record) => {
@@ -41,30 +41,30 @@ function readRecords(rows: unknown): NameRecord[] {
 
 const faultyRows = z.array(z.object({ name: z.string(), faults: z.array(z.enum(FINDING_CODES)) }));
 /** More than a digest shows. */
-const MAX_FAULTY = 200;
+const MAX_DIGEST_NAMES = 200;
 const unrecordedRows = z.array(z.object({ zone: z.string(), count: z.number(), names: z.array(z.string()) }));
-const endingRows = z.array(z.object({ host: z.string(), endsAt: z.date(), seenAt: z.date() }));
+const expiringRows = z.array(z.object({ host: z.string(), endsAt: z.date(), seenAt: z.date() }));
 const renewedRows = z.array(z.object({ name: z.string(), expiresAt: z.date() }));
 /** Tasks that change the expiry. */
 const RENEWING_TASKS: string[] = ['create', 'renew', 'transfer', 'restore'] satisfies OrderTaskName[];
-const WITHOUT_RECORD: UnseenReason = 'delegated_without_record';
+const DELEGATED_WITHOUT_RECORD: UnseenReason = 'delegated_without_record';
 /** The most names of one registry that a digest shows. */
 const MAX_LISTED_NAMES = 5;
 const guardedRows = z.array(z.object({ name: z.string(), history: storedHistory }));
-const seenRows = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValues }) }));
+const sightingRows = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValues }) }));
 
-/** More than a registry can make while one response is missing. */
+/** More changes than a registry can make between two successful lookups. */
 const MAX_REGISTRY_CHANGES = 200;
-const DUE = Prisma.raw('LEAST(next_dns_at, next_registry_at)');
+const DUE_AT = Prisma.raw('LEAST(next_dns_at, next_registry_at)');
 
 /** @throws {StoreError} from every method if the database fails */
 export function createNameRecordStore(
   { run, prisma, transaction }: Database,
   teamId: string,
 ): NameRecordStore {
-  const findMany = async (wanted: readonly string[]) =>
+  const findMany = async (names: readonly string[]) =>
     readRecords(
-      await run(Prisma.sql`SELECT ${recordRow.columns} FROM domains WHERE name = ANY(${[...wanted]})`),
+      await run(Prisma.sql`SELECT ${recordRow.columns} FROM domains WHERE name = ANY(${[...names]})`),
     );
 
   return wrapStore('names', {
@@ -78,7 +78,7 @@ export function createNameRecordStore(
         orderBy: { seq: 'desc' },
         take: MAX_REGISTRY_CHANGES,
       });
-      return seenRows.parse(found).map(({ at, data }) => ({ at, seen: data.seen }));
+      return sightingRows.parse(found).map(({ at, data }) => ({ at, seen: data.seen }));
     },
 
     requestLookup: async (name, now) => {
@@ -101,11 +101,11 @@ export function createNameRecordStore(
           FROM domains d, jsonb_to_recordset(d.posture -> 'findings') AS f (code text, since float8)
           WHERE f.code = ANY (${[...DELEGATION_FINDINGS]}::text[])
             AND f.since > ${from.getTime()} AND f.since <= ${to.getTime()}
-          GROUP BY d.name ORDER BY d.name LIMIT ${MAX_FAULTY}`),
+          GROUP BY d.name ORDER BY d.name LIMIT ${MAX_DIGEST_NAMES}`),
       ),
 
     listExpiringCertificates: async (now) =>
-      endingRows.parse(
+      expiringRows.parse(
         await run(Prisma.sql`
           SELECT f.about ->> 0 AS host, to_timestamp(f.until / 1000) AS "endsAt", to_timestamp(f."seenAt" / 1000) AS "seenAt"
           FROM domains d, jsonb_to_recordset(d.posture -> 'findings')
@@ -123,7 +123,7 @@ export function createNameRecordStore(
               SELECT FROM order_items i JOIN orders o ON o.id = i.order_id
               WHERE i.name = d.name AND o.task = ANY (${RENEWING_TASKS}::text[])
                 AND i.sent_at > d.moved_at - interval '60 days')
-          ORDER BY d.name LIMIT ${MAX_FAULTY}`),
+          ORDER BY d.name LIMIT ${MAX_DIGEST_NAMES}`),
       ),
 
     listNewlyUnrecorded: async (from, to) =>
@@ -132,7 +132,7 @@ export function createNameRecordStore(
           SELECT substring(name from '[^.]+$') AS zone, count(*)::int AS count,
             (array_agg(name ORDER BY name))[1:${MAX_LISTED_NAMES}::int] AS names
           FROM domains
-          WHERE doubt #>> '{problem,code}' = ${WITHOUT_RECORD}
+          WHERE doubt #>> '{problem,code}' = ${DELEGATED_WITHOUT_RECORD}
             AND (history #>> '{registrar,unseen,since}')::timestamptz > ${from}::timestamptz
             AND (history #>> '{registrar,unseen,since}')::timestamptz <= ${to}::timestamptz
           GROUP BY 1 ORDER BY 1`),
@@ -141,31 +141,30 @@ export function createNameRecordStore(
     claimDue: async (now, leaseMs, limit) => {
       const claimed = await run(Prisma.sql`
         WITH due AS (
-          SELECT name AS due_name, urgent AS was_urgent, ${DUE} AS due_at FROM domains
-          WHERE ${DUE} <= ${now}::timestamptz AND ${isLeaseExpired(Prisma.sql`lease_until`)}
-          ORDER BY urgent DESC, ${DUE} LIMIT ${limit} FOR UPDATE SKIP LOCKED
+          SELECT name AS due_name, urgent AS was_urgent, ${DUE_AT} AS due_at FROM domains
+          WHERE ${DUE_AT} <= ${now}::timestamptz AND ${isLeaseExpired(Prisma.sql`lease_until`)}
+          ORDER BY urgent DESC, ${DUE_AT} LIMIT ${limit} FOR UPDATE SKIP LOCKED
         ), claimed AS (
           UPDATE domains SET lease_until = ${leaseEnd(leaseMs)} FROM due WHERE name = due_name
           RETURNING name, was_urgent, due_at
         )
         SELECT name FROM claimed ORDER BY was_urgent DESC, due_at`);
-      return names.parse(claimed).map(({ name }) => name);
+      return nameRows.parse(claimed).map(({ name }) => name);
     },
 
     save: (before, result) =>
-      transaction(async (runInside) => {
+      transaction(async (tx) => {
         const { after, observations, incident } = result;
-        const saved = names.parse(await runInside(swapRecord(before, after)));
+        const saved = nameRows.parse(await tx(swapRecord(before, after)));
         if (saved.length === 0) return false;
-        if (incident !== undefined && !(await saveIncident(runInside, teamId, incident)))
-          throw new ConflictError();
-        if (observations.length > 0) await runInside(insertObservations(before.name, observations));
+        if (incident !== undefined && !(await saveIncident(tx, teamId, incident))) throw new ConflictError();
+        if (observations.length > 0) await tx(insertObservations(before.name, observations));
         await queueWebhooks(
-          runInside,
+          tx,
           observations.flatMap((each) => buildWebhooks(before.name, each)),
           teamId,
         );
-        for (const statement of buildReminderUpdates(before.name, before, after)) await runInside(statement);
+        for (const statement of buildReminderUpdates(before.name, before, after)) await tx(statement);
         return true;
       }).catch((error: unknown) => {
         if (error instanceof ConflictError) return false;
@@ -212,12 +211,9 @@ class ConflictError extends Error {}
 
 /** Saves the result of a lookup by compare-and-swap. Returns the name. */
 function swapRecord(before: NameRecord, after: NameRecord): Statement {
-  const cleared = hasNewExpiry(before, after)
-    ? { snoozedUntil: null, lapseReason: null, lapseConfirmedBy: null, lapseConfirmedAt: null }
-    : {};
   const fields = {
     ...toDateColumns(after),
-    ...cleared,
+    ...(hasNewExpiry(before, after) ? { ...CLEARED_LAPSE, ...CLEARED_SNOOZE } : {}),
     registrar: getRegistrarName(after.history.registrar?.current?.value ?? []) ?? after.whois?.registrar,
     inUse: isInUse(after.history),
     posture: after.posture,
@@ -239,8 +235,8 @@ const redirectRows = z.array(
 );
 
 /**
- * For each redirect, the latest live order that set it, if it may lead to the name. Code that parses the host checks
- * targets in other letter cases or with escapes.
+ * For each redirect, the latest live order that set it, if it may lead to the name. Also returns all targets with
+ * escapes or non-ASCII characters, so the caller must parse and compare the hosts.
  */
 function selectRedirects(name: string): Prisma.Sql {
   return Prisma.sql`
@@ -268,9 +264,9 @@ function toRedirectSource({
 /** Includes all targets that the name ever had, because a target that is missing now may still exist. */
 function toDependentName({ name, history }: NameRecord): DependentName {
   const { nameservers, registry_nameservers, parent_nameservers, mx, cname, www_cname } = history;
-  const listValues = (known: typeof mx) => [
-    ...(known?.current?.value ?? []),
-    ...(known?.candidate?.value ?? []),
+  const listValues = (fact: typeof mx) => [
+    ...(fact?.current?.value ?? []),
+    ...(fact?.candidate?.value ?? []),
   ];
   return {
     name,
@@ -302,7 +298,7 @@ export function createImpactStore({ run, prisma }: Database, teamId: string): Im
     impact: Impact,
     { warning, isShown }: { readonly warning: readonly string[] | undefined; readonly isShown: boolean },
   ) => {
-    const json = JSON.stringify(impact);
+    const json = toStorableJson(impact);
     return Prisma.sql`
       WITH kept AS (
         INSERT INTO order_impacts (order_id, team_id, at_request, latest, last_warning, warned_findings, thorough)

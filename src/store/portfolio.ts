@@ -24,6 +24,7 @@ import type { ImportPlan, PortfolioStore, ReportProgress } from '../names/ports.
 import { messagePlace } from '../outbox/notifications.ts';
 import { assignColumns, insertRows, optional, optionalText } from './columns.ts';
 import { type Database, Prisma, type RunStatement, wrapStore } from './database.ts';
+import { CLEARED_LAPSE, CLEARED_SNOOZE } from './domain-rows.ts';
 import { type Changer, importNames, NO_REMINDER, removeDomain } from './domain-statements.ts';
 import { announceEvents, insertEvents } from './events.ts';
 import { upsertPlans } from './notifications.ts';
@@ -70,7 +71,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
           return written;
         });
       } catch (error) {
-        if (error instanceof RollbackError) return error.why;
+        if (error instanceof RollbackError) return error.reason;
         throw error;
       }
     },
@@ -125,13 +126,13 @@ const OWN_REGISTRARS = Prisma.sql`
   WHERE registered_by IS NOT NULL AND trusted ->> 'registrar' IS NOT NULL`;
 
 class RollbackError extends Error {
-  readonly why: NotWritten;
-  constructor(why: NotWritten) {
-    super(why);
-    this.why = why;
+  readonly reason: WriteFailure;
+  constructor(reason: WriteFailure) {
+    super(reason);
+    this.reason = reason;
   }
 }
-type NotWritten = 'changed' | NameLimit;
+type WriteFailure = 'changed' | NameLimit;
 
 const SLACK_IDS = /[UW][A-Z0-9]{2,}/g;
 const compress = promisify(gzip);
@@ -145,7 +146,7 @@ const changedDate = z.object({
   before: z.object({ at: z.coerce.date(), by: z.string().optional() }).optional(),
   after: z.coerce.date(),
 });
-const changedFacts = z.array(
+const changedNames = z.array(
   z
     .object({
       name: z.string(),
@@ -181,7 +182,7 @@ export const proposedNameChanges: z.ZodType<ProposedNameChanges> = z.object({
     const text = (await decompress(Buffer.from(zipped, 'base64'))).toString();
     const names: ChangedName[] = [];
     for await (const slice of iterateSlices(text.split('\n')))
-      names.push(...changedFacts.parse(slice.map((line): unknown => JSON.parse(line))));
+      names.push(...changedNames.parse(slice.map((line): unknown => JSON.parse(line))));
     return names;
   }),
 });
@@ -204,7 +205,7 @@ export async function applyFacts(
   teamId: string,
   { names }: ProposedNameChanges,
   changer: Changer,
-): Promise<'applied' | NotWritten> {
+): Promise<'applied' | WriteFailure> {
   const written = await writeChanges(tx, teamId, names, changer);
   return written === 'written' ? 'applied' : written;
 }
@@ -220,19 +221,19 @@ export async function rebaseFacts(
   );
   const remaining: ChangedName[] = [];
   for (const each of names) {
-    const next = rebaseChange(each, found.get(each.name));
-    const isOver =
-      next?.decision !== undefined &&
-      (await countNames(tx, decisionCondition(next.name, next.decision))) === 0;
-    if (next !== undefined && !isOver) remaining.push(next);
+    const rebased = rebaseChange(each, found.get(each.name));
+    const isObsolete =
+      rebased?.decision !== undefined &&
+      (await countNames(tx, decisionCondition(rebased.name, rebased.decision))) === 0;
+    if (rebased !== undefined && !isObsolete) remaining.push(rebased);
   }
   return remaining.length === 0 ? undefined : { names: remaining };
 }
 
 /** Plans that aren't applied are deleted after this time. */
-const PLAN_MS = DAY_MS;
+const PLAN_LIFETIME_MS = DAY_MS;
 const importRows = z.array(z.object({ row: importRow }));
-const ROWS_READ = 1_000;
+const ROWS_PER_READ = 1_000;
 
 /** @returns undefined if the rows were deleted */
 async function readImportRows(
@@ -240,27 +241,27 @@ async function readImportRows(
   teamId: string,
   hash: string,
 ): Promise<readonly ImportRow[] | undefined> {
-  const of = Prisma.sql`FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash}`;
+  const fromPlan = Prisma.sql`FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash}`;
   const [found] = z
     .array(z.object({ count: z.number() }))
-    .parse(await tx(Prisma.sql`SELECT jsonb_array_length(rows) AS count ${of} FOR UPDATE`));
+    .parse(await tx(Prisma.sql`SELECT jsonb_array_length(rows) AS count ${fromPlan} FOR UPDATE`));
   if (found === undefined) return undefined;
   const rows: ImportRow[] = [];
-  for (let start = 0; start < found.count; start += ROWS_READ) {
-    const some = await tx(Prisma.sql`
-      SELECT value AS row FROM (SELECT rows ${of}) kept, jsonb_array_elements(kept.rows) WITH ORDINALITY AS each (value, n)
-      WHERE n > ${start}::int AND n <= ${start + ROWS_READ}::int ORDER BY n`);
-    rows.push(...importRows.parse(some).map(({ row }) => row));
+  for (let start = 0; start < found.count; start += ROWS_PER_READ) {
+    const page = await tx(Prisma.sql`
+      SELECT value AS row FROM (SELECT rows ${fromPlan}) kept, jsonb_array_elements(kept.rows) WITH ORDINALITY AS each (value, n)
+      WHERE n > ${start}::int AND n <= ${start + ROWS_PER_READ}::int ORDER BY n`);
+    rows.push(...importRows.parse(page).map(({ row }) => row));
   }
   return rows;
 }
 
 /** Deletes a plan, so that it is applied only once. */
 async function consumePlan(tx: RunStatement, teamId: string, hash: string): Promise<boolean> {
-  const used = await tx(
+  const deleted = await tx(
     Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash} RETURNING hash`,
   );
-  return z.array(z.unknown()).parse(used).length > 0;
+  return z.array(z.unknown()).parse(deleted).length > 0;
 }
 
 /** Locks the names and plans their changes. */
@@ -275,10 +276,10 @@ async function buildPlan(
   const changed: EditedName[] = [];
   let done = 0;
   for await (const slice of iterateSlices(names)) {
-    const some = listEditedNames(await readDetails(tx, slice), changes);
-    for (const { name, before, after } of some)
+    const edited = listEditedNames(await readDetails(tx, slice), changes);
+    for (const { name, before, after } of edited)
       hash.update(JSON.stringify([name, toLoggedDetails(before), toLoggedDetails(after)]));
-    changed.push(...some);
+    changed.push(...edited);
     done += slice.length;
     progress(done, names.length);
   }
@@ -301,7 +302,7 @@ async function savePlan(
 ): Promise<ImportPlan> {
   const plan = await buildPlan(tx, rows, progress);
   await tx(
-    Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND created_at < ${new Date(at.getTime() - PLAN_MS)}`,
+    Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND created_at < ${new Date(at.getTime() - PLAN_LIFETIME_MS)}`,
   );
   if (plan.changed.length > 0) {
     await tx(Prisma.sql`
@@ -341,7 +342,7 @@ async function writeChanges(
   changes: readonly ChangedName[],
   changer: Changer,
   progress: ReportProgress = () => undefined,
-): Promise<'written' | NotWritten> {
+): Promise<'written' | WriteFailure> {
   const guardedCount = changes.filter(({ before, after }) => isGuarded(after) && !isGuarded(before)).length;
   const addedCount = changes.filter(({ isNew }) => isNew).length;
   // Additions run one at a time, so that each counts the names and tags that earlier ones added.
@@ -368,10 +369,10 @@ async function writeChanges(
       const subject = { kind: 'name', id: name } as const;
       await announceEvents(tx, [{ kind: 'name_unwatched', subject, ...changer }]);
     }
-    const given = slice.flatMap(({ name, isNew, date }) =>
+    const dated = slice.flatMap(({ name, isNew, date }) =>
       date === undefined ? (isNew ? { name } : []) : { name, expiresAt: date.after },
     );
-    if (given.length > 0) await tx(importNames(given, changer));
+    if (dated.length > 0) await tx(importNames(dated, changer));
     for (const { name, decision } of slice)
       if (decision !== undefined) await writeDecision(tx, teamId, { name, decision }, changer);
     done += slice.length;
@@ -402,8 +403,8 @@ async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): P
   const names = changes.map(({ name }) => name);
   const found = await readDetails(tx, names);
   const isSame = ({ name, before, isNew }: ChangedName) => {
-    const now = found.get(name);
-    return isNew ? now === undefined : now !== undefined && isSameDetails(now, before);
+    const current = found.get(name);
+    return isNew ? current === undefined : current !== undefined && isSameDetails(current, before);
   };
   if (!changes.every(isSame)) return false;
   for (const { name, decision } of changes)
@@ -416,30 +417,22 @@ async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): P
       SELECT name, expires_at AS at, expiry_given_by AS by FROM domains
       WHERE name = ANY (${names}::text[]) AND (expiry_source IS NULL OR expiry_source IN ('person', 'whois'))`),
   );
-  const known = new Map(rows.map((row) => [row.name, row]));
+  const byName = new Map(rows.map((row) => [row.name, row]));
   return dated.every(({ name, date }) => {
-    const now = known.get(name);
-    return (
-      now !== undefined && now.at?.getTime() === date?.before?.at.getTime() && now.by === date?.before?.by
-    );
+    const current = byName.get(name);
+    const isSameDate = current?.at?.getTime() === date?.before?.at.getTime();
+    return current !== undefined && isSameDate && current.by === date?.before?.by;
   });
 }
 
 /** The condition for writing a decision: a lapse is confirmed once, and only as it was requested. */
 function decisionCondition(name: string, decision: ReminderDecision): Prisma.Sql {
-  const named = Prisma.sql`name = ${name}`;
-  if (decision.kind === 'lapse_requested') return Prisma.sql`${named} AND lapse_confirmed_at IS NULL`;
-  if (decision.kind !== 'lapse_confirmed') return named;
-  return Prisma.sql`${named} AND lapse_confirmed_at IS NULL AND lapse_requested_by = ${decision.askedBy}
+  const hasName = Prisma.sql`name = ${name}`;
+  if (decision.kind === 'lapse_requested') return Prisma.sql`${hasName} AND lapse_confirmed_at IS NULL`;
+  if (decision.kind !== 'lapse_confirmed') return hasName;
+  return Prisma.sql`${hasName} AND lapse_confirmed_at IS NULL AND lapse_requested_by = ${decision.askedBy}
     AND lapse_reason = ${decision.reason}`;
 }
-
-const CLEARED_LAPSE = {
-  lapseReason: null,
-  lapseRequestedBy: null,
-  lapseConfirmedBy: null,
-  lapseConfirmedAt: null,
-};
 
 /** Requests an update of the messages that ask the owner about a name. */
 function refreshQuestion(teamId: string, name: string, at: Date): Prisma.Sql {
@@ -447,8 +440,6 @@ function refreshQuestion(teamId: string, name: string, at: Date): Prisma.Sql {
     SELECT ${teamId} AS team_id, 'owner_question' AS subject_kind, question ->> 'subject' AS subject_id, ${at}::timestamptz AS due_at
     FROM domains WHERE name = ${name} AND question IS NOT NULL`);
 }
-
-const CLEARED_SNOOZE = { snoozedBy: null, snoozeReason: null, snoozedUntil: null };
 
 /** Writes a decision about reminders, and its event. */
 async function writeDecision(
@@ -461,29 +452,21 @@ async function writeDecision(
   const { staleUntil, subject, ...logged } = { staleUntil: undefined, subject: undefined, ...decision };
   const until = 'until' in decision ? decision.until : null;
   const reason = 'reason' in decision ? (decision.reason ?? null) : null;
-  const given =
+  const answer =
     'to' in decision
       ? { owner: decision.to, at, subject: decision.subject, from: by, note: decision.reason }
       : { kept: { by, at } };
-  const replaced = 'to' in decision ? ['kept', 'note'] : ['kept'];
-  const question = Prisma.sql`(question - ${replaced}::text[]) || ${JSON.stringify(given)}::jsonb`;
+  const clearedFields = 'to' in decision ? ['kept', 'note'] : ['kept'];
+  const question = Prisma.sql`(question - ${clearedFields}::text[]) || ${JSON.stringify(answer)}::jsonb`;
   await tx(refreshQuestion(teamId, name, at));
   const fields = {
     name_watched: CLEARED_LAPSE,
     name_kept: { ...CLEARED_LAPSE, question },
     name_handed_over: { question },
-    name_snoozed: {
-      ...{ snoozedBy: by, snoozeReason: reason },
-      snoozedUntil: until,
-    },
+    name_snoozed: { snoozedBy: by, snoozeReason: reason, snoozedUntil: until },
     name_renewed: {
-      ...{
-        ...CLEARED_LAPSE,
-        ...CLEARED_SNOOZE,
-        doubt: null,
-        remindedThreshold: NO_REMINDER,
-        nextRegistryAt: at,
-      },
+      ...{ ...CLEARED_LAPSE, ...CLEARED_SNOOZE },
+      ...{ doubt: null, remindedThreshold: NO_REMINDER, nextRegistryAt: at },
       ...{ expiresAt: until, expirySource: 'person', expiryGivenBy: askedBy },
       ...{ renewedUntil: staleUntil ?? null, renewedAt: staleUntil === undefined ? null : at },
     },
@@ -554,19 +537,20 @@ function toLoggedDetails({ owner, tags, channel, note }: NameDetails): Readonly<
   };
 }
 
-/** Announces new owners and channels. */
+/** The event that announces new owners and channels. */
 function buildNotice(changes: readonly ChangedName[], changer: Changer): TeamEvent | undefined {
-  const moved = changes.flatMap(({ name, before, after }) => {
-    const isMoved = after !== undefined && (before.owner !== after.owner || before.channel !== after.channel);
-    return isMoved ? [{ name, before: toRouting(before), after: toRouting(after) }] : [];
+  const rerouted = changes.flatMap(({ name, before, after }) => {
+    const isRerouted =
+      after !== undefined && (before.owner !== after.owner || before.channel !== after.channel);
+    return isRerouted ? [{ name, before: toRouting(before), after: toRouting(after) }] : [];
   });
-  const [first] = moved;
+  const [first] = rerouted;
   if (first === undefined) return undefined;
   return {
     kind: 'notices_rerouted',
     subject: { kind: 'name', id: first.name },
-    count: moved.length,
-    names: moved.slice(0, MAX_ANNOUNCED),
+    count: rerouted.length,
+    names: rerouted.slice(0, MAX_ANNOUNCED),
     ...changer,
   };
 }

@@ -7,6 +7,7 @@ import { inspect, parseEnv } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   ConfigError,
+  findVariablesWithPerson,
   loadConfig,
   readConfig,
   readDatabaseSettings,
@@ -419,6 +420,19 @@ describe('the settings', () => {
     expect(Object.keys(defaults).length).toBeGreaterThan(10);
     expect(readConfig({ ...least, ...defaults })).toEqual(readConfig(least));
   });
+});
+
+it('finds a person in variables and in their files', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'domain-steward-env-'));
+  await writeFile(join(folder, 'admins'), 'U0BOB,U0ALICE\n');
+  const env = {
+    APPROVERS: 'U0ALICE',
+    ADMINS_FILE: join(folder, 'admins'),
+    LEDGER_KEY_FILE: join(folder, 'missing'),
+  };
+  expect(findVariablesWithPerson(env, 'U0BOB')).toEqual(['ADMINS']);
+  expect(findVariablesWithPerson(env, 'U0ALICE').toSorted()).toEqual(['ADMINS', 'APPROVERS']);
+  await rm(folder, { recursive: true });
 });
 
 describe('a .env file', () => {

@@ -88,6 +88,8 @@ describe('new nameservers', () => {
       { host: 'ns2.new.example', state: 'no_address' },
       { host: 'ns3.new.example', state: 'unseen' },
     ]);
+    dns.faults.set({ kind: 'servfail', match: { name: 'ns2.new.example', type: 'AAAA' } });
+    expect(await check(dns, ['ns2.new.example'])).toMatchObject([{ state: 'unseen' }]);
   });
 
   test('are compared only with seen records', async () => {

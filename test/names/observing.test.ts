@@ -19,6 +19,7 @@ import { type Database, openDatabase } from '../../src/store/database.ts';
 import { removeDomain } from '../../src/store/domain-statements.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
+import { createReminderStore } from '../../src/store/reminders.ts';
 import { newOrder } from '../orders/sample.ts';
 import { clientFor, startDns } from '../registry/dns/sandbox-dns.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -114,6 +115,41 @@ describe('the names to look up', () => {
     expect(await store.findMentions('cafe.rest')).toMatchObject([
       { name: 'bar.rest', mailServers: ['mail.cafe.rest'] },
     ]);
+  });
+});
+
+test('a new expiry clears decisions about the old one, so that the owner is asked again', async () => {
+  await watch('cafe.rest');
+  const decided = { snoozedUntil: now(), snoozedBy: 'U0BOB', lapseReason: 'old', lapseRequestedBy: 'U0BOB' };
+  await db.prisma.domain.updateMany({
+    data: { ...decided, expiresAt: now(), expirySource: 'rdap', ownerId: 'U0BOB' },
+  });
+  const known = await store.find('cafe.rest');
+  if (known === undefined) throw new Error('it is not there');
+  const at = new Date(now().getTime() + 365 * DAY_MS);
+  await store.save(known, kept({ ...known, expiry: { at, source: 'rdap' } }));
+  expect(await db.prisma.domain.findFirst()).toMatchObject({
+    snoozedUntil: null,
+    snoozedBy: null,
+    lapseReason: null,
+    lapseRequestedBy: null,
+  });
+  const reminders = createReminderStore(db, 'T0TEAM');
+  expect(await reminders.listUnasked('2030-01-01', now(), new Date(at.getTime() + 1))).toMatchObject([
+    { name: 'cafe.rest', lapse: undefined },
+  ]);
+});
+
+test('characters that PostgreSQL can’t store are replaced in stored facts', async () => {
+  await watch('cafe.rest');
+  const known = await store.find('cafe.rest');
+  if (known === undefined) throw new Error('it is not there');
+  const seen = { registrar: ['name:A\0B\ud800'] };
+  expect(
+    await store.save(known, { ...kept(known), observations: [{ origin: 'registry', at: now(), seen }] }),
+  ).toBe(true);
+  expect((await store.listRegistrySightings('cafe.rest'))[0]?.seen).toEqual({
+    registrar: ['name:A\ufffdB\ufffd'],
   });
 });
 
