@@ -6,7 +6,7 @@ import { ConfigError, loadEnvironment, readConfig } from './config/environment.t
 import { createLog, prettyOutput } from './lib/log.ts';
 import { MigrationError } from './store/migrate.ts';
 
-/* The process: settings, signals, exit codes. */
+/* The entry point: reads the settings, handles signals, and sets the exit code. */
 
 /** Docker kills the process 10 s after the signal. */
 const STOP_TIMEOUT_MS = 9_500;

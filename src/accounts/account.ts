@@ -43,7 +43,7 @@ export interface AccountStore {
   /** @returns false if the person has no account in the slot */
   activate(teamId: string, userId: string, slot: string): Promise<boolean>;
   remove(ids: readonly string[]): Promise<void>;
-  /** @param profile the user's record; default: keep the stored one */
+  /** @param profile the user's record; undefined keeps the stored one */
   markVerified(id: string, at: Date, profile?: AccountProfile): Promise<void>;
   /** Up to `limit` accounts encrypted with a key other than `keyId`, sorted by id, starting after `afterId`. */
   listSealedWithOtherKey(

@@ -61,15 +61,12 @@ export interface Accounts {
   lookUp(accountId: string): Promise<LookupOutcome | undefined>;
   /** Records that the service accepted the account's credential. */
   recordAccepted(accountId: string): Promise<void>;
-  /**
-   * Re-encrypts credentials with the current key.
-   * @returns how many
-   */
+  /** Re-encrypts credentials with the current key, and returns their number. */
   reseal(): Promise<number>;
   close(): Promise<void>;
 }
 
-const RESEAL_BATCH = 100;
+const RESEAL_BATCH_SIZE = 100;
 
 export function canDecryptAccount(vault: Vault, account: Account, sealed: Sealed): boolean {
   try {
@@ -106,7 +103,7 @@ export function createAccounts(context: AccountsContext): Accounts {
     activate: async (userId, slot) =>
       (await store.activate(teamId, userId, slot)) ? findActive(userId) : undefined,
     loadClient: clients.open,
-    lookUp: (accountId) => lookUp(scope, accountId),
+    lookUp: (accountId) => readUser(scope, accountId),
     recordAccepted: clients.markAccepted,
     reseal: () => reseal(scope),
     close: clients.closeAll,
@@ -144,9 +141,9 @@ async function linkTeam(scope: Scope, by: string, credential: TeamCredential): P
 }
 
 async function unlinkTeam({ teamId, store, now, clients }: Scope, by: string): Promise<Account | undefined> {
-  const gone = await store.team.remove(teamId, by, now());
-  if (gone !== undefined) await clients.close(gone.id, 'all');
-  return gone;
+  const removed = await store.team.remove(teamId, by, now());
+  if (removed !== undefined) await clients.close(removed.id, 'all');
+  return removed;
 }
 
 async function linkPerson(scope: Scope, userId: string, credential: Credential): Promise<LinkOutcome> {
@@ -193,19 +190,22 @@ async function unlinkPerson(
   userId: string,
   slot: string | undefined,
 ): Promise<readonly Account[]> {
-  const gone = (await store.list(teamId, userId)).filter(
+  const removed = (await store.list(teamId, userId)).filter(
     (account) => slot === undefined || account.slot === slot,
   );
-  for (const account of gone) {
+  for (const account of removed) {
     // A client is needed to end a stored session.
     if (account.method === 'two_factor') await clients.open(account.id).catch(() => undefined);
   }
-  await store.remove(gone.map((account) => account.id));
-  await Promise.all(gone.map((account) => clients.close(account.id, 'all')));
-  return gone;
+  await store.remove(removed.map((account) => account.id));
+  await Promise.all(removed.map((account) => clients.close(account.id, 'all')));
+  return removed;
 }
 
-async function lookUp({ store, now, clients }: Scope, accountId: string): Promise<LookupOutcome | undefined> {
+async function readUser(
+  { store, now, clients }: Scope,
+  accountId: string,
+): Promise<LookupOutcome | undefined> {
   const client = await clients.open(accountId);
   if (client === undefined) return undefined;
   try {
@@ -223,11 +223,11 @@ async function reseal({ store, vault, log }: Scope): Promise<number> {
   let count = 0;
   // One at a time, so that an account that can't be decrypted doesn't block the others.
   for (let afterId: string | undefined; ; ) {
-    const batch = await store.listSealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH, afterId);
+    const batch = await store.listSealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH_SIZE, afterId);
     for (const { account, sealed } of batch) {
       try {
-        const holder = buildSecretOwner(account);
-        const resealed = vault.seal(vault.open(sealed, holder), holder);
+        const owner = buildSecretOwner(account);
+        const resealed = vault.seal(vault.open(sealed, owner), owner);
         if (await store.reseal(account.id, sealed, resealed)) count += 1;
       } catch (err) {
         // The vault has already logged the missing key.

@@ -36,8 +36,8 @@ export type LinkRefusal = CredentialRefusal | CheckRefusal;
 
 /** The service's own explanation of a refusal. */
 export interface ServiceStatement {
-  readonly words: string;
   /** The service's code and text. */
+  readonly words: string;
   readonly stid: string | undefined;
 }
 
@@ -79,8 +79,8 @@ function replaceTokenBySession(
   sessionHash: Secret,
   sessionEndsAt: number | undefined,
 ): Credential {
-  const { token: _spent, ...rest } = credential;
-  return { ...rest, sessionHash, sessionEndsAt };
+  const { token: _token, ...others } = credential;
+  return { ...others, sessionHash, sessionEndsAt };
 }
 
 export type LinkFailure = Exclude<LinkOutcome, { readonly kind: 'linked' }>;

@@ -11,7 +11,7 @@ interface CachedClient {
   readonly sealed: Sealed;
   readonly client: ServiceClient;
   /** The service has accepted it, and the account's row is up to date. */
-  readonly verified: boolean;
+  readonly isVerified: boolean;
 }
 
 /** Above this number, the least recently used client is closed, because each may hold a session at the service. */
@@ -34,9 +34,9 @@ export function createClientCache(context: AccountsContext) {
     }
   }
 
-  function replace(previous: CachedClient | undefined, account: Account, sealed: Sealed): ServiceClient {
+  function addClient(previous: CachedClient | undefined, account: Account, sealed: Sealed): ServiceClient {
     const client = context.createClient(parseCredential(vault.open(sealed, buildSecretOwner(account))));
-    clients.set(account.id, { sealed, client, verified: account.verifiedAt !== undefined });
+    clients.set(account.id, { sealed, client, isVerified: account.verifiedAt !== undefined });
     if (previous !== undefined) void previous.client.close().catch(() => undefined);
     const oldest = clients.keys().next();
     if (clients.size > MAX_CLIENTS && oldest.done !== true) void close(oldest.value, 'own');
@@ -57,29 +57,29 @@ export function createClientCache(context: AccountsContext) {
         await close(accountId, 'own');
         return undefined;
       }
-      const held = clients.get(accountId);
-      if (held === undefined || !isSame(held.sealed, found.sealed))
-        return replace(held, found.account, found.sealed);
+      const cached = clients.get(accountId);
+      if (cached === undefined || !isSameCredential(cached.sealed, found.sealed))
+        return addClient(cached, found.account, found.sealed);
       clients.delete(accountId);
-      clients.set(accountId, held);
-      return held.client;
+      clients.set(accountId, cached);
+      return cached.client;
     },
 
     async markAccepted(accountId: string): Promise<void> {
-      const held = clients.get(accountId);
-      if (held === undefined || held.verified) return;
-      clients.set(accountId, { ...held, verified: true });
+      const cached = clients.get(accountId);
+      if (cached === undefined || cached.isVerified) return;
+      clients.set(accountId, { ...cached, isVerified: true });
       try {
         await store.markVerified(accountId, now());
       } catch (err) {
-        // Saved at the next use.
-        if (clients.get(accountId)?.client === held.client) clients.set(accountId, held);
+        // It is saved at the next use.
+        if (clients.get(accountId)?.client === cached.client) clients.set(accountId, cached);
         log.warn({ err, accountId }, 'noting that an account was accepted failed');
       }
     },
   };
 }
 
-function isSame(one: Sealed, other: Sealed): boolean {
+function isSameCredential(one: Sealed, other: Sealed): boolean {
   return one.keyId === other.keyId && Buffer.from(one.bytes).equals(other.bytes);
 }

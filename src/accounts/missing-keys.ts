@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
 
-/** Values with a missing key are read again and again, so each key is logged at most once in this time. */
+/** Values with a missing key are read repeatedly, so each key is logged at most once in this time. */
 const LOG_INTERVAL_MS = MINUTE_MS;
 
 export function createMissingKeyLog(log: Log, now: () => Date): (keyId: string) => void {

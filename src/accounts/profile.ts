@@ -2,21 +2,21 @@ import { z } from 'zod';
 
 const text = z.string().optional().catch(undefined);
 /** Rejects an empty text, which `Number` would turn into 0. */
-const typed = z.string().trim().min(1).transform(Number).pipe(z.int());
-const whole = z.union([z.int(), typed]).optional().catch(undefined);
+const numericText = z.string().trim().min(1).transform(Number).pipe(z.int());
+const wholeNumber = z.union([z.int(), numericText]).optional().catch(undefined);
 
 /** The part of a user's record that is stored. Fields of the wrong type are dropped. */
-const record = z.object({
+const userRecord = z.object({
   defaultEmail: text,
-  status: whole,
-  substatus: whole,
+  status: wholeNumber,
+  substatus: wholeNumber,
   language: text,
-  owner: z.object({ user: text, context: whole }).optional().catch(undefined),
+  owner: z.object({ user: text, context: wholeNumber }).optional().catch(undefined),
 });
 
 /** The user's record in a login response (service API, User). */
-export type AccountProfile = Readonly<z.output<typeof record>>;
+export type AccountProfile = Readonly<z.output<typeof userRecord>>;
 
 export function readProfile(value: unknown): AccountProfile | undefined {
-  return record.safeParse(value).data;
+  return userRecord.safeParse(value).data;
 }

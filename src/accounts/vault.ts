@@ -53,7 +53,7 @@ export function createVault(
 ): Vault {
   const [current] = keys;
   const byId = new Map(keys.map(({ id, key }) => [id, key]));
-  const associatedData = (keyId: string, owner: readonly string[]) =>
+  const buildAssociatedData = (keyId: string, owner: readonly string[]) =>
     Buffer.from(JSON.stringify([keyId, ...owner]));
 
   return {
@@ -62,7 +62,7 @@ export function createVault(
     seal(secret, owner) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, current.key, nonce, { authTagLength: TAG_BYTES });
-      cipher.setAAD(associatedData(current.id, owner));
+      cipher.setAAD(buildAssociatedData(current.id, owner));
       const ciphertext = [cipher.update(secret.reveal(), 'utf8'), cipher.final()];
       return {
         keyId: current.id,
@@ -83,7 +83,7 @@ export function createVault(
       const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
         authTagLength: TAG_BYTES,
       });
-      decipher.setAAD(associatedData(sealed.keyId, owner));
+      decipher.setAAD(buildAssociatedData(sealed.keyId, owner));
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       try {
         const plaintext = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];

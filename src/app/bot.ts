@@ -52,42 +52,41 @@ export async function startBot(
   const { log = createLog(config.logLevel), signal = new AbortController().signal, seams = {} } = options;
   const { now = () => new Date(), pace = PACE } = seams;
   const shutdown = createShutdown(log);
-  const parts = { metrics: createMetrics(), readiness: createReadiness(['database', 'slack']) };
-  const process = { processId: randomUUID(), shutdown, ...parts };
+  const parts = { metrics: createMetrics(), readiness: createReadiness(['database', 'slack']), shutdown };
   try {
-    return await start({ config, log, signal, seams, pace, now, ...process });
+    return await start({ config, log, signal, seams, pace, now, processId: randomUUID(), ...parts });
   } catch (error) {
     await shutdown.closeAll();
     throw error;
   }
 }
 
-async function start(site: Site): Promise<Bot> {
-  const { config, log, readiness, shutdown } = site;
-  const connected = await connect(site);
-  const { server, metricsServer, slack, stores } = connected;
-  const contexts = compose(site, connected);
+async function start(appContext: Site): Promise<Bot> {
+  const { config, log, readiness, shutdown } = appContext;
+  const connections = await connect(appContext);
+  const { server, metricsServer, slack, stores } = connections;
+  const contexts = compose(appContext, connections);
   const { accounts, expiry, savedSettings, facts, proposals } = contexts.slack;
   // Must run before any work is claimed.
-  const heartbeat = await guardUnsent(site, connected, contexts.slack.orders);
-  await retryAtStart('the database', log, site.signal, contexts.slack.webhooks.serve);
-  const work = startWork(site, connected, contexts);
+  const heartbeat = await startCheckedHeartbeat(appContext, connections, contexts.slack.orders);
+  await retryAtStart('the database', log, appContext.signal, contexts.slack.webhooks.serve);
+  const work = startWork(appContext, connections, contexts);
   shutdown.onClose(work.stop);
   accounts.reseal().then(
     (count) => count > 0 && log.info({ count }, 'encrypted credentials with the current key'),
     (err: unknown) => log.error({ err }, 'encrypting credentials with the current key failed'),
   );
-  const app = await startApp(site, slack, contexts.slack);
+  const app = await startApp(appContext, slack, contexts.slack);
   const { signingSecret } = config.slack;
   server.serve({
     calendar: (token) => expiry.openFeed(token),
-    page: openPages(site, connected, contexts.slack),
+    page: openPages(appContext, connections, contexts.slack),
     isSigned: (headers, body) => signingSecret !== undefined && isSignedBySlack(signingSecret, headers, body),
     slack: () => (app.isConnected() ? app.requestListener : undefined),
   });
-  logMissingFeatures(site, savedSettings);
-  shutdown.onClose(checkSettingsLater(site, slack, savedSettings));
-  warnAboutMovedKeys(site, connected);
+  logMissingFeatures(appContext, savedSettings);
+  shutdown.onClose(checkSettingsLater(appContext, slack, savedSettings));
+  warnAboutMovedKeys(appContext, connections);
   const ports = { port: server.port, metricsPort: metricsServer.port };
   log.info({ ...ports, mode: slackMode(config).kind }, 'ready');
   let stopped: Promise<void> | undefined;
@@ -106,14 +105,14 @@ async function start(site: Site): Promise<Bot> {
   };
 }
 
-async function guardUnsent(
+async function startCheckedHeartbeat(
   { processId, log, signal, shutdown }: Site,
   { stores }: Connected,
   orders: OrdersContext,
 ): Promise<RunningHeartbeat> {
   const guard = { ...orders, heartbeat: stores.heartbeat, processId };
-  const known = await retryAtStart('the database', log, signal, () => markUnsentUnknown(guard));
-  const heartbeat = startHeartbeat(guard, known);
+  const database = await retryAtStart('the database', log, signal, () => markUnsentUnknown(guard));
+  const heartbeat = startHeartbeat(guard, database);
   shutdown.onClose(() => heartbeat.stop());
   return heartbeat;
 }

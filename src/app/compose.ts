@@ -51,12 +51,12 @@ import type { Connected, Contexts, Site } from './site.ts';
 
 /** Builds the contexts from top to bottom. Nothing runs yet. */
 
-/** Names observed in parallel. Each can read up to two certificates. */
-const OBSERVED_AT_ONCE = 8;
+/** Each lookup can read up to two certificates. */
+const MAX_PARALLEL_LOOKUPS = 8;
 const USER_AGENT = 'domain-steward (expiry watch list)';
 
-/** Parts of the features' context other than stores. */
-interface Built
+/** Parts of the features' context, without the stores. */
+interface FeatureParts
   extends Pick<
     SlackContext,
     | 'accounts'
@@ -73,9 +73,9 @@ interface Built
     | 'notifyDue'
   > {}
 
-export function compose(site: Site, connected: Connected): Contexts {
-  const { config, pace, metrics, now, log, shutdown } = site;
-  const { slack, stores, vault, relyingParty, publicUrl, teamDefaults } = connected;
+export function compose(appContext: Site, connections: Connected): Contexts {
+  const { config, pace, metrics, now, log, shutdown } = appContext;
+  const { slack, stores, vault, relyingParty, publicUrl, teamDefaults } = connections;
   const { teamId } = slack.bot;
   const hasService = config.service.jsonUrl !== undefined;
   const accounts = createAccounts({
@@ -88,7 +88,7 @@ export function compose(site: Site, connected: Connected): Contexts {
   });
   shutdown.onClose(() => accounts.close());
   const anchorFile = createAnchorFile(config.dataDir, teamId, log);
-  const ledger = createLedger({ store: stores.ledger, key: connected.ledgerKey, anchorFile, now, log });
+  const ledger = createLedger({ store: stores.ledger, key: connections.ledgerKey, anchorFile, now, log });
   const savedSettings = async () =>
     applySavedSettings(teamDefaults.current(), await stores.savedSettings.loadAll());
   const reconciler = createReconciler({
@@ -102,10 +102,10 @@ export function compose(site: Site, connected: Connected): Contexts {
     now,
     log,
   });
-  const namesContext = composeNames(site, stores, reconciler);
+  const namesContext = composeNames(appContext, stores, reconciler);
   const names = createNames(namesContext);
-  const observing = createObservingLoop(site, names);
-  const orders = composeOrders(site, connected, { accounts, names, ledger, reconciler });
+  const observing = createObservationLoop(appContext, names);
+  const orders = composeOrders(appContext, connections, { accounts, names, ledger, reconciler });
   const expiry = createExpiry({
     ...namesContext,
     watchList: stores.watchList,
@@ -131,9 +131,9 @@ export function compose(site: Site, connected: Connected): Contexts {
     signal: shutdown.stopBackgroundWork,
   });
   const links = createLinks({ store: stores.links, publicUrl, relyingParty, now });
-  const offboarding = composeOffboarding(site, connected, accounts, orders);
+  const offboarding = composeOffboarding(appContext, connections, accounts, orders);
   const facts = createProtectedChanges({ ...orders, names: namesContext });
-  const slackContext = composeSlack(site, connected, {
+  const slackContext = composeSlack(appContext, connections, {
     ...{ accounts, ledger, names, orders, expiry, webhooks, links, savedSettings },
     facts,
     proposals: createProposals({ orders, store: stores.proposals, findNameConfirmers: facts.findConfirmers }),
@@ -141,7 +141,7 @@ export function compose(site: Site, connected: Connected): Contexts {
     notifyDue: reconciler.notifyDue,
   });
   const notifySubject = createNotifier(slackContext);
-  const sending = composeSending(site, orders, { accounts, names, expiry });
+  const sending = composeSending(appContext, orders, { accounts, names, expiry });
   return { slack: slackContext, sending, offboarding, reconciler, observing };
 }
 
@@ -167,10 +167,10 @@ function composeSending(
   };
 }
 
-function createObservingLoop({ pace, metrics, log }: Site, names: Names): Loop {
+function createObservationLoop({ pace, metrics, log }: Site, names: Names): Loop {
   return createLoop({
-    name: 'looking at names',
-    concurrency: OBSERVED_AT_ONCE,
+    name: 'looking up names',
+    concurrency: MAX_PARALLEL_LOOKUPS,
     periodMs: pace.periodMs,
     claim: names.claimDue,
     work: names.lookUp,
@@ -228,13 +228,13 @@ interface OrderParts {
 
 function composeOrders(
   { config, seams, log, now }: Site,
-  connected: Connected,
+  connections: Connected,
   { accounts, names, ledger, reconciler }: OrderParts,
 ): OrdersContext {
-  const { slack, stores, vault } = connected;
+  const { slack, stores, vault } = connections;
   const { bot, directory } = slack;
   const { prices, budgets, portfolio } = stores;
-  const tagsOf = createTagReader(portfolio.findTags);
+  const readTags = createTagReader(portfolio.findTags);
   const priceOrder = createOrderPricer({ prices, now });
   const ruleFacts: OrdersContext['ruleFacts'] = {
     currency: config.currency,
@@ -242,7 +242,7 @@ function composeOrders(
     loadTags: portfolio.findTags,
     findMatchingNames: stores.mandates.findMatchingNames,
   };
-  const trust = buildKeyUse(config.signingRoots, connected);
+  const trust = buildKeyTrust(config.signingRoots, connections);
   const areSigningEventsSealed = trust && shareRead(ledger.areSigningEventsSealed);
   const readRows = () => stores.keys.readRows(areSigningEventsSealed);
   const { policy } = seams;
@@ -253,8 +253,8 @@ function composeOrders(
         ? readRows
         : async () => ({ ...(await readRows()), policy: await policy.current() }),
     directory,
-    applySaved: (saved) => applySavedSettings(connected.teamDefaults.current(), saved),
-    environmentSettings: applySavedSettings(connected.teamDefaults.current(), {}),
+    applySaved: (saved) => applySavedSettings(connections.teamDefaults.current(), saved),
+    environmentSettings: applySavedSettings(connections.teamDefaults.current(), {}),
     ruleFacts,
     now,
   });
@@ -290,7 +290,7 @@ function composeOrders(
     incidents: names.orderIncidents,
     hasOpenIncident: async (name) => (await stores.incidents.listOpen([name])).length > 0,
     mandates: stores.mandates,
-    loadAffectedTags: tagsOf,
+    loadAffectedTags: readTags,
     findAccount: accounts.find,
     findDefaultAccount: accounts.findDefault,
     listInterfaces: ({ method }) => listCredentialInterfaces(method, config.service.xmlUrl !== undefined),
@@ -304,15 +304,15 @@ function composeOrders(
 function composeSlack(
   { config, pace, log, now, shutdown }: Site,
   { slack, stores, vault, databaseUrl }: Connected,
-  built: Built,
+  features: FeatureParts,
 ): SlackContext {
-  const { savedSettings } = built;
+  const { savedSettings } = features;
   const { web, bot, orgId, directory } = slack;
   const { apiUrl, botToken } = config.slack;
   const cards = { orders: stores.orders, notifications: stores.notifications, now };
   return {
     ...stores,
-    ...built,
+    ...features,
     web,
     directory,
     hasService: config.service.jsonUrl !== undefined,
@@ -337,8 +337,8 @@ function composeSlack(
     settingsStore: stores.savedSettings,
     examine: async function* () {
       const database = { url: databaseUrl, accounts: stores.accounts };
-      const site = { config, database, vault, web, now: () => new Date() };
-      yield* examine({ ...site, settings: await savedSettings() });
+      const options = { config, database, vault, web, now: () => new Date() };
+      yield* examine({ ...options, settings: await savedSettings() });
     },
     linkTries: createLinkLimiter(),
     defaultContext: config.service.defaultContext,
@@ -403,7 +403,10 @@ export function openPages(
  * The roots of trust for keys; undefined without `SIGNING_ROOTS`. If passkeys don't work at `PUBLIC_URL`, no signature
  * is valid: a wrong setting must not turn signing off.
  */
-function buildKeyUse(roots: readonly string[], { relyingParty, ledgerKey }: Connected): KeyTrust | undefined {
+function buildKeyTrust(
+  roots: readonly string[],
+  { relyingParty, ledgerKey }: Connected,
+): KeyTrust | undefined {
   if (roots.length === 0) return undefined;
   return { roots: new Set(roots), verifier: createVerifier(relyingParty), botSigner: ledgerKey };
 }

@@ -22,10 +22,10 @@ export interface Metrics {
 }
 
 /** Values that the source doesn't know are undefined. */
-export type Condition = Readonly<Partial<Record<keyof typeof CONDITION, number | undefined>>>;
+export type Condition = Readonly<Partial<Record<keyof typeof GAUGES, number | undefined>>>;
 
 /** Name and help of each gauge. Times are in seconds since 1970. */
-const CONDITION = {
+const GAUGES = {
   databaseBytes: ['domain_steward_database_bytes', 'Size of the database'],
   databaseDiskFreeBytes: [
     'domain_steward_database_disk_free_bytes',
@@ -36,24 +36,18 @@ const CONDITION = {
   lastDigestAt: ['domain_steward_last_digest_timestamp_seconds', 'Time of the last digest'],
   lastSealAt: ['domain_steward_last_seal_timestamp_seconds', 'Time of the last seal'],
   lastAnchorAt: ['domain_steward_last_anchor_timestamp_seconds', 'Time of the last published seal'],
-  lastWebhookAt: [
-    'domain_steward_last_webhook_timestamp_seconds',
-    'Time of the last delivered webhook, by endpoint',
-  ],
-  webhookWaitingSeconds: [
-    'domain_steward_webhook_waiting_seconds',
-    'Age of the oldest undelivered webhook, by endpoint',
-  ],
+  lastWebhookAt: ['domain_steward_last_webhook_timestamp_seconds', 'Time of the last delivered webhook'],
+  webhookWaitingSeconds: ['domain_steward_webhook_waiting_seconds', 'Age of the oldest undelivered webhook'],
   names: ['domain_steward_names', 'Watched names'],
   overdueLookups: ['domain_steward_names_overdue', 'Names whose lookup is more than an hour overdue'],
 } as const satisfies Record<string, readonly [name: string, help: string]>;
 
 /** Timeout for all sources together. Prometheus waits 10 s for a scrape. */
-const SOURCES_MS = 2_000;
+const SOURCES_TIMEOUT_MS = 2_000;
 
-function createConditionGauges(registry: Registry): ReadonlyMap<string, Gauge> {
+function createGauges(registry: Registry): ReadonlyMap<string, Gauge> {
   return new Map(
-    Object.entries(CONDITION).map(([key, [name, help]]) => [
+    Object.entries(GAUGES).map(([key, [name, help]]) => [
       key,
       new Gauge({ name, help, registers: [registry] }),
     ]),
@@ -126,17 +120,17 @@ function createInstruments(registry: Registry) {
 }
 
 export function createMetrics(): Metrics {
-  let figuresOfOrders: () => Promise<OrderFigures | undefined> = async () => undefined;
+  let loadOrderFigures: () => Promise<OrderFigures | undefined> = async () => undefined;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const { service, slack, acks, unknownKeys, jobFailures, states, age, unsealed, database } =
     createInstruments(registry);
-  const gauges = createConditionGauges(registry);
-  const conditions: (() => Promise<Condition>)[] = [];
+  const gauges = createGauges(registry);
+  const gaugeSources: (() => Promise<Condition>)[] = [];
   /** Unknown values are omitted from a scrape. */
-  const setConditions = async () => {
-    const known = await Promise.all(conditions.map((source) => source().catch((): Condition => ({}))));
-    const values = new Map(known.flatMap((condition) => Object.entries(condition)));
+  const setGauges = async () => {
+    const loaded = await Promise.all(gaugeSources.map((source) => source().catch((): Condition => ({}))));
+    const values = new Map(loaded.flatMap((condition) => Object.entries(condition)));
     for (const [key, gauge] of gauges) {
       const value = values.get(key);
       if (value === undefined) gauge.remove();
@@ -148,10 +142,10 @@ export function createMetrics(): Metrics {
     async text() {
       // Without the database, other metrics are still served. These figures are omitted, because outdated ones would
       // mislead.
-      const late = sleep(SOURCES_MS, undefined, { ref: false });
+      const timeout = sleep(SOURCES_TIMEOUT_MS, undefined, { ref: false });
       const [figures] = await Promise.all([
-        Promise.race([figuresOfOrders().catch(() => undefined), late]),
-        Promise.race([setConditions(), late]),
+        Promise.race([loadOrderFigures().catch(() => undefined), timeout]),
+        Promise.race([setGauges(), timeout]),
       ]);
       database.set(figures === undefined ? 0 : 1);
       states.reset();
@@ -170,8 +164,8 @@ export function createMetrics(): Metrics {
     jobFailed: (job, times = 1) => jobFailures.inc({ name: job }, times),
     acknowledged: (kind, seconds) => acks.observe({ kind }, seconds),
     watchOrders(figures) {
-      figuresOfOrders = figures;
+      loadOrderFigures = figures;
     },
-    watchCondition: (source) => void conditions.push(source),
+    watchCondition: (source) => void gaugeSources.push(source),
   };
 }

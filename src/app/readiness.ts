@@ -38,7 +38,7 @@ async function runChecks(
   checks: ReadonlyMap<string, () => Promise<string | undefined>>,
 ): Promise<PartProblems> {
   const found = await Promise.all([...checks].map(async ([part, check]) => [part, await check()] as const));
-  return Object.fromEntries(found.flatMap(([part, why]) => (why === undefined ? [] : [[part, why]])));
+  return Object.fromEntries(found.flatMap(([part, issue]) => (issue === undefined ? [] : [[part, issue]])));
 }
 
 const NOT_YET = 'not connected yet';

@@ -45,7 +45,7 @@ export interface Loop {
 
 export function createLoop({ name, concurrency, periodMs, claim, work, onFailed, log }: LoopOptions): Loop {
   const running = new Map<string, Promise<void>>();
-  const waiting = new Map<string, boolean>();
+  const queue = new Map<string, boolean>();
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let isPolling = false;
@@ -60,24 +60,24 @@ export function createLoop({ name, concurrency, periodMs, claim, work, onFailed,
       log.error({ err, id }, name);
     }
     running.delete(id);
-    next();
+    startQueued();
     // Processes a backlog without waiting for the next interval.
-    if (hasMore && !isPolling && running.size + waiting.size <= concurrency / 2) await poll();
+    if (hasMore && !isPolling && running.size + queue.size <= concurrency / 2) await poll();
   }
 
-  function next(): void {
-    for (const [id, isClaimed] of waiting) {
+  function startQueued(): void {
+    for (const [id, isClaimed] of queue) {
       if (running.size >= concurrency) return;
       if (running.has(id)) continue;
-      waiting.delete(id);
+      queue.delete(id);
       running.set(id, run(id, isClaimed));
     }
   }
 
   function enqueue(id: string, isClaimed: boolean): void {
     if (isStopped) return;
-    waiting.set(id, isClaimed || waiting.get(id) === true);
-    next();
+    queue.set(id, isClaimed || queue.get(id) === true);
+    startQueued();
   }
 
   async function pollNow(claimDue: LoopOptions['claim']): Promise<void> {
@@ -85,7 +85,7 @@ export function createLoop({ name, concurrency, periodMs, claim, work, onFailed,
     isPolling = true;
     try {
       // Claims at least one, so that a process that is busy with its own changes also takes other work.
-      const limit = Math.max(1, concurrency - running.size - waiting.size);
+      const limit = Math.max(1, concurrency - running.size - queue.size);
       const ids = await claimDue(limit);
       hasMore = ids.length === limit;
       for (const id of ids) enqueue(id, true);
@@ -106,7 +106,7 @@ export function createLoop({ name, concurrency, periodMs, claim, work, onFailed,
     start() {
       void poll();
       timer = setInterval(() => {
-        // Doesn't send a slow database the same query again while it runs.
+        // A slow database must not get the same query again while it runs.
         if (!isPolling) void poll();
       }, periodMs);
     },
@@ -115,7 +115,7 @@ export function createLoop({ name, concurrency, periodMs, claim, work, onFailed,
     stop() {
       isStopped = true;
       clearInterval(timer);
-      waiting.clear();
+      queue.clear();
     },
     async idle() {
       while (running.size > 0) await Promise.all(running.values());
@@ -267,9 +267,9 @@ function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
 function createOrderTimers(now: () => Date, notify: (orderId: string) => void) {
   const timers = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
   return (id: string, due: Date | undefined) => {
-    const known = timers.get(id);
-    if (due !== undefined && known !== undefined && known.due <= due) return;
-    clearTimeout(known?.timer);
+    const scheduled = timers.get(id);
+    if (due !== undefined && scheduled !== undefined && scheduled.due <= due) return;
+    clearTimeout(scheduled?.timer);
     timers.delete(id);
     if (due === undefined) return;
     const fire = () => {
@@ -282,7 +282,6 @@ function createOrderTimers(now: () => Date, notify: (orderId: string) => void) {
   };
 }
 
-/** A task that runs at an interval. */
 export interface PeriodicTask {
   /** Runs the work now. If it is already running, runs it once more afterwards. Never throws. */
   runNow(): Promise<void>;

@@ -27,7 +27,6 @@ export interface ServedMetrics {
 
 export interface ServerOptions extends ListenOptions {
   readonly missing: () => Promise<PartProblems>;
-  /** Problems that don't affect readiness. */
   readonly details: () => Promise<PartProblems>;
   /** Undefined if the metrics have their own port. */
   readonly metrics: ServedMetrics | undefined;
@@ -107,7 +106,7 @@ export function startMetricsServer(
   options: ListenOptions & { readonly metrics: ServedMetrics },
 ): Promise<ListeningServer> {
   return listen(options, async (request, response) =>
-    readPath(request) === '/metrics' && isRead(request)
+    readPath(request) === '/metrics' && isGetOrHead(request)
       ? sendMetrics(options.metrics, response)
       : sendJson(response, 404, { error: 'not found' }),
   );
@@ -169,7 +168,7 @@ function limitWaitingConnections(server: Server): void {
     const stopWaiting = () => {
       if (!response.writableFinished) waiting.delete(socket);
     };
-    if (isRead(request)) stopWaiting();
+    if (isGetOrHead(request)) stopWaiting();
     else request.once('end', stopWaiting);
     response.once('finish', () => {
       if (!socket.destroyed) wait(socket);
@@ -189,7 +188,7 @@ function readPath(request: IncomingMessage): string | undefined {
   return request.url?.split('?')[0];
 }
 
-function isRead(request: IncomingMessage): boolean {
+function isGetOrHead(request: IncomingMessage): boolean {
   return request.method === 'GET' || request.method === 'HEAD';
 }
 
@@ -200,7 +199,7 @@ async function route(
   response: ServerResponse,
 ): Promise<void> {
   const path = readPath(request);
-  const isReadRequest = isRead(request);
+  const isReadRequest = isGetOrHead(request);
   if (path === '/slack/events') return handleSlackRequest(routes, request, response);
   if (path === '/healthz' && isReadRequest) return sendJson(response, 200, { status: 'alive' });
   if (path === '/readyz' && isReadRequest) {

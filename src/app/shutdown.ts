@@ -29,9 +29,9 @@ export interface Stoppable {
 
 export function createShutdown(log: Log): Shutdown {
   const closers: (() => Promise<void> | void)[] = [];
-  const [stopSending, lookupsAbort] = [new AbortController(), new AbortController()];
+  const [sendingAbort, backgroundAbort] = [new AbortController(), new AbortController()];
   // Lifts the limit, because every running request listens to these signals.
-  setMaxListeners(0, stopSending.signal, lookupsAbort.signal);
+  setMaxListeners(0, sendingAbort.signal, backgroundAbort.signal);
   const closeAll = async () => {
     for (const close of closers.splice(0).reverse()) {
       try {
@@ -42,20 +42,20 @@ export function createShutdown(log: Log): Shutdown {
     }
   };
   return {
-    sending: stopSending.signal,
-    stopBackgroundWork: lookupsAbort.signal,
+    sending: sendingAbort.signal,
+    stopBackgroundWork: backgroundAbort.signal,
     onClose: (close) => void closers.push(close),
     closeAll,
     async stop({ heartbeat, work, app }) {
       work.stop();
-      lookupsAbort.abort();
+      backgroundAbort.abort();
       const idle = work.idle().then(() => true);
       const drained = await Promise.all([
         app.stop(DRAIN_MS),
         Promise.race([idle, sleep(DRAIN_MS, false, { ref: false })]),
       ]);
       // Aborts running requests. Sent items become `UNKNOWN`, and a person settles them.
-      stopSending.abort();
+      sendingAbort.abort();
       // Without a clean stop, the next start treats orders that may have been sent as unknown.
       if (!drained.includes(false) || (await Promise.race([idle, sleep(FINAL_NOTIFICATIONS_MS, false)]))) {
         const lastBeat = heartbeat

@@ -49,10 +49,11 @@ export class StartError extends Error {
 const MAX_START_WAIT_MS = 120_000;
 
 /**
- * Returns the URL of the configured database, or starts the embedded one.
+ * Starts the embedded database, unless a database is configured.
  * @param onClose receives a function that stops the embedded database
+ * @returns the URL of the database
  */
-async function findDatabase(
+async function startDatabase(
   config: Config,
   log: Log,
   onClose: (close: () => Promise<void>) => void,
@@ -94,7 +95,7 @@ export function slackMode(config: Config): SlackMode {
  * don't count towards the limit.
  */
 export async function retryAtStart<T>(
-  what: string,
+  part: string,
   log: Log,
   signal: AbortSignal,
   attempt: () => Promise<T>,
@@ -117,13 +118,13 @@ export async function retryAtStart<T>(
       if (!isUnreachable) throw error;
       if (Date.now() > deadline)
         throw new StartError(
-          `Starting: ${what} did not answer for ${MAX_START_WAIT_MS / 1_000} seconds. See the log for details; start again when it answers.`,
+          `Starting: ${part} did not answer for ${MAX_START_WAIT_MS / 1_000} seconds. See the log for details; start again when it answers.`,
           { cause: error },
         );
       const requestedPause = findRetryAfter(error);
       deadline += requestedPause ?? 0;
       const waitMs = requestedPause ?? wait;
-      log.warn({ err: error, waitMs }, `waiting for ${what}`);
+      log.warn({ err: error, waitMs }, `waiting for ${part}`);
       await sleep(waitMs, undefined, { signal });
     }
   }
@@ -167,9 +168,9 @@ async function startServers({ config, log, seams, metrics, readiness, shutdown }
 }
 
 /** Starts the embedded database, if used, and migrates the schema. */
-async function connectDatabase(site: Site) {
-  const { config, log, signal, now, metrics, readiness, shutdown } = site;
-  const url = await findDatabase(config, log, shutdown.onClose);
+async function connectDatabase(appContext: Site) {
+  const { config, log, signal, now, metrics, readiness, shutdown } = appContext;
+  const url = await startDatabase(config, log, shutdown.onClose);
   await retryAtStart('the database', log, signal, async () => migrateDatabase(url, log));
   const database = openDatabase({ url, log });
   shutdown.onClose(() => database.close());
@@ -177,7 +178,7 @@ async function connectDatabase(site: Site) {
   shutdown.onClose(() => probe.close());
   metrics.watchOrders(() => probe.figures(now()));
   metrics.watchCondition(() => probe.condition(now()));
-  metrics.watchCondition(() => readDiskCondition(config));
+  metrics.watchCondition(() => readDiskGauges(config));
   readiness.watch('database', async () => ((await probe.ping()) ? undefined : 'does not answer'));
   readiness.watchDetail('ledger', async () => {
     const seconds = await probe.unsealedSeconds().catch(() => 0);
@@ -185,10 +186,10 @@ async function connectDatabase(site: Site) {
       ? `events have been waiting for a seal for ${Math.round(seconds)} s`
       : undefined;
   });
-  return { database, databaseUrl: url, takeBackup: createDailyBackup(site, url) };
+  return { database, databaseUrl: url, takeBackup: createDailyBackup(appContext, url) };
 }
 
-async function readDiskCondition({ databaseUrl, dataDir, backupDir }: Config): Promise<Condition> {
+async function readDiskGauges({ databaseUrl, dataDir, backupDir }: Config): Promise<Condition> {
   const lastBackup = backupDir === undefined ? undefined : await lastBackupAt(backupDir);
   return {
     databaseDiskFreeBytes: databaseUrl === undefined ? await freeBytes(dataDir) : undefined,
@@ -243,8 +244,8 @@ function createTeamDefaults(
 }
 
 /** Asks Slack for the bot's identity, and opens the stores of its team. */
-async function connectSlack(site: Site, database: Database, vault: Vault, canSign: boolean) {
-  const { config, log, signal, now, seams, metrics, readiness } = site;
+async function connectSlack(appContext: Site, database: Database, vault: Vault, canSign: boolean) {
+  const { config, log, signal, now, seams, metrics, readiness } = appContext;
   const token = createTokenHealth(() => identify(web), log);
   const outage = createOutageWatch(now);
   const pacer = createPacer(() => now().getTime());
@@ -255,15 +256,15 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
   };
   const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl, observe, pacer);
   const bot = await retryAtStart('Slack', log, signal, () => identify(web));
-  readiness.watch('slack', async () => refusedToken(await token.check()) ?? 'not connected yet');
-  const opened = createInstallationStores(database);
+  readiness.watch('slack', async () => describeRefusal(await token.check()) ?? 'not connected yet');
+  const installationStores = createInstallationStores(database);
   // Runs before any work is claimed. From here on, new rows belong to the team.
-  await retryAtStart('the database', log, signal, () => opened.installation.serve(bot.teamId));
-  const ledgerKey = await openKey(site, database, vault, bot.teamId);
+  await retryAtStart('the database', log, signal, () => installationStores.installation.serve(bot.teamId));
+  const ledgerKey = await openKey(appContext, database, vault, bot.teamId);
   const teamDefaults = createTeamDefaults(config.team, () => directory.workspaceAdmins());
   const formatSaved = (saved: Readonly<Record<string, unknown>>) =>
     formatSettings(applySavedSettings(teamDefaults.current(), saved));
-  const teamStores = createStores(database, opened, {
+  const teamStores = createStores(database, installationStores, {
     ...{ teamId: bot.teamId, settingTexts: formatSaved, canSign },
     witness: ledgerKey,
   });
@@ -293,16 +294,16 @@ async function connectSlack(site: Site, database: Database, vault: Vault, canSig
 }
 
 /** Opens the ports, then connects to the database, then to Slack. */
-export async function connect(site: Site): Promise<Connected> {
-  const { config } = site;
-  const servers = await startServers(site);
-  const { database, ...opened } = await connectDatabase(site);
+export async function connect(appContext: Site): Promise<Connected> {
+  const { config } = appContext;
+  const servers = await startServers(appContext);
+  const { database, ...opened } = await connectDatabase(appContext);
   const publicUrl = config.publicUrl ?? `http://localhost:${servers.server.port}`;
   const relyingParty = parseRelyingParty(publicUrl);
-  const vault = openVault(site);
+  const vault = openVault(appContext);
   const canSign = config.signingRoots.length > 0 && relyingParty !== undefined;
-  const connected = await connectSlack(site, database, vault, canSign);
-  return { ...servers, ...opened, ...connected, publicUrl, relyingParty, vault };
+  const connections = await connectSlack(appContext, database, vault, canSign);
+  return { ...servers, ...opened, ...connections, publicUrl, relyingParty, vault };
 }
 
 function openVault({ config, log, now, metrics }: Site): Vault {
@@ -346,12 +347,12 @@ export async function startApp(
   signal.throwIfAborted();
   readiness.watch(
     'slack',
-    async () => refusedToken(await token.check()) ?? (app.isConnected() ? undefined : 'not connected'),
+    async () => describeRefusal(await token.check()) ?? (app.isConnected() ? undefined : 'not connected'),
   );
   return app;
 }
 
-function refusedToken(code: string | undefined): string | undefined {
+function describeRefusal(code: string | undefined): string | undefined {
   return code === undefined ? undefined : `refuses SLACK_BOT_TOKEN (${code})`;
 }
 
@@ -400,8 +401,8 @@ export function logMissingFeatures({ config, log }: Site, settings: SlackContext
 export function warnAboutMovedKeys({ log }: Site, { stores, relyingParty }: Connected): void {
   const host = relyingParty?.id;
   stores.keys.readRows().then(
-    ({ log: known }) => {
-      const moved = listActiveKeys(known.keys).filter((key) => key.host !== host);
+    ({ log: keyLog }) => {
+      const moved = listActiveKeys(keyLog.keys).filter((key) => key.host !== host);
       if (moved.length === 0) return;
       const listed = moved.map(({ owner, label, fingerprint, host: keyHost }) => ({
         owner,

@@ -11,7 +11,6 @@ import type { Connected, Contexts, Site } from './site.ts';
 
 /** Runs due work. Due times are stored in rows that all replicas share. */
 export interface Work {
-  /** Finds and does all due work. */
   catchUp(): Promise<void>;
   stop(): void;
   /** Resolves when nothing is running. */
@@ -32,15 +31,15 @@ export interface Job {
 
 /** After a clock jump, lookups get this long before due work starts. */
 const CATCH_UP_MS = 10_000;
-/** Webhooks that one process sends to one endpoint in parallel. */
-const WEBHOOKS_AT_ONCE = 4;
+/** Per process and endpoint. */
+const MAX_PARALLEL_WEBHOOKS = 4;
 
 /** One loop per endpoint, so that a slow one doesn't block the others. */
 function createWebhookLoops({ pace, metrics, log }: Site, { slack }: Contexts) {
   return slack.webhooks.endpoints.map(({ host, claimDue, deliver }) =>
     createLoop({
       name: `webhooks to ${host}`,
-      concurrency: WEBHOOKS_AT_ONCE,
+      concurrency: MAX_PARALLEL_WEBHOOKS,
       periodMs: pace.periodMs,
       claim: claimDue,
       work: deliver,
@@ -51,11 +50,11 @@ function createWebhookLoops({ pace, metrics, log }: Site, { slack }: Contexts) {
 }
 
 /** Longer than a year, so that a name's history includes its last renewal. */
-const OBSERVATIONS_KEPT_MS = 400 * DAY_MS;
+const OBSERVATION_RETENTION_MS = 400 * DAY_MS;
 
-function listJobs(site: Site, connected: Connected, contexts: Contexts): readonly Job[] {
-  const { now, log, pace, shutdown } = site;
-  const { stores, slack, takeBackup } = connected;
+function listJobs(appContext: Site, connections: Connected, contexts: Contexts): readonly Job[] {
+  const { now, log, pace, shutdown } = appContext;
+  const { stores, slack, takeBackup } = connections;
   const { slack: deps, offboarding } = contexts;
   const { savedSettings: settings, reminders, names, webhooks, ledger } = deps;
   const { purgeMs, periodMs, spacingMs } = pace;
@@ -73,7 +72,7 @@ function listJobs(site: Site, connected: Connected, contexts: Contexts): readonl
     },
   });
   return [
-    { name: 'approvers', everyMs: HOUR_MS, run: connected.teamDefaults.refresh },
+    { name: 'approvers', everyMs: HOUR_MS, run: connections.teamDefaults.refresh },
     { name: 'mandates', everyMs: 10 * MINUTE_MS, run: () => runMandates(deps.orders) },
     {
       name: 'digest',
@@ -115,21 +114,21 @@ function listJobs(site: Site, connected: Connected, contexts: Contexts): readonl
     {
       name: 'old_observations',
       everyMs: HOUR_MS,
-      run: () => stores.names.purgeObservations(new Date(now().getTime() - OBSERVATIONS_KEPT_MS)),
+      run: () => stores.names.purgeObservations(new Date(now().getTime() - OBSERVATION_RETENTION_MS)),
     },
     { name: 'backup', everyMs: 10 * MINUTE_MS, run: takeBackup, isCutOffAtStop: true },
     { name: 'seals', everyMs: periodMs, run: ledger.sealAndAnchor, whenBehind: 'early' },
     { name: 'seal_alert', everyMs: periodMs, run: ledger.alertIfStalled },
     { name: 'ledger_check', everyMs: MINUTE_MS, run: ledger.checkIfDue },
-    // People are notified within a minute.
+    // Admins must be notified within a minute.
     { name: 'charter', everyMs: 10_000, run: watchCharter },
   ];
 }
 
 /** Starts with everything that is due. */
-export function startWork(site: Site, connected: Connected, contexts: Contexts): Work {
-  const { metrics, readiness, now, log } = site;
-  const { stores } = connected;
+export function startWork(appContext: Site, connections: Connected, contexts: Contexts): Work {
+  const { metrics, readiness, now, log } = appContext;
+  const { stores } = connections;
   const { reconciler, observing } = contexts;
   const health = createJobHealth(now, metrics.jobFailed);
   readiness.watchDetail('jobs', async () => health.lastingFailures());
@@ -138,13 +137,13 @@ export function startWork(site: Site, connected: Connected, contexts: Contexts):
     if (refused.length === 0) return undefined;
     return refused.map(({ channelId, code }) => `${channelId}: ${code}`).join(', ');
   });
-  const table = listJobs(site, connected, contexts);
-  for (const { name } of table) metrics.jobFailed(name, 0);
-  const webhooks = createWebhookLoops(site, contexts);
+  const definitions = listJobs(appContext, connections, contexts);
+  for (const { name } of definitions) metrics.jobFailed(name, 0);
+  const webhooks = createWebhookLoops(appContext, contexts);
   reconciler.start();
   observing.start();
   for (const loop of webhooks) loop.start();
-  const jobs = table.map((job) => {
+  const jobs = definitions.map((job) => {
     const { name, everyMs, run } = job;
     const onEnded = (outcome: 'succeeded' | 'failed') => health.ended(name, outcome);
     return { job, running: startPeriodicTask({ name: `job ${name}`, everyMs, work: run, onEnded, log }) };
@@ -152,7 +151,7 @@ export function startWork(site: Site, connected: Connected, contexts: Contexts):
   const runJobs = (whenBehind: Job['whenBehind']) =>
     Promise.all(jobs.flatMap(({ job, running }) => (job.whenBehind === whenBehind ? running.runNow() : [])));
   const loops = [reconciler, observing, ...webhooks];
-  const atMost = (work: Promise<unknown>) =>
+  const waitAtMost = (work: Promise<unknown>) =>
     Promise.race([work, sleep(CATCH_UP_MS, undefined, { ref: false })]);
   return {
     async catchUp() {
@@ -160,11 +159,11 @@ export function startWork(site: Site, connected: Connected, contexts: Contexts):
         await observing.poll();
         await observing.idle();
       };
-      await atMost(Promise.all([reconciler.catchUp(), lookUpNames(), runJobs('early')]));
-      await atMost(runJobs(undefined));
+      await waitAtMost(Promise.all([reconciler.catchUp(), lookUpNames(), runJobs('early')]));
+      await waitAtMost(runJobs(undefined));
       await reconciler.notifyDue();
       await Promise.all(webhooks.map((loop) => loop.poll()));
-      await atMost(Promise.all([reconciler, ...webhooks].map((loop) => loop.idle())));
+      await waitAtMost(Promise.all([reconciler, ...webhooks].map((loop) => loop.idle())));
     },
     stop() {
       for (const loop of loops) loop.stop();
@@ -186,13 +185,12 @@ export interface JobHealth {
   lastingFailures(): string | undefined;
 }
 
-/** @param failed counts a failure */
-export function createJobHealth(now: () => Date, failed: (job: string) => void): JobHealth {
+export function createJobHealth(now: () => Date, countFailure: (job: string) => void): JobHealth {
   const failing = new Map<string, { readonly since: Date; readonly times: number }>();
   return {
     ended(job, outcome) {
       if (outcome === 'succeeded') return void failing.delete(job);
-      failed(job);
+      countFailure(job);
       const { since = now(), times = 0 } = failing.get(job) ?? {};
       failing.set(job, { since, times: times + 1 });
     },

@@ -46,7 +46,7 @@ export interface ApprovalContext extends DecisionContext {
   readonly budgets: BudgetUse;
   /** The admins among the approvers. Loaded only if a budget is exceeded. */
   readonly admins: ReadonlySet<string>;
-  /** When a lookup had a new finding. Approvals from before are dropped. */
+  /** When an approver was last warned of a new finding. Earlier approvals are dropped. */
   readonly warnedAt: Date | undefined;
   readonly incidents: KnownIncidents | undefined;
   /** Undefined for an order that isn't pending. */
@@ -111,8 +111,8 @@ export async function loadApproval(
 async function loadBudgets(context: OrdersContext, order: Order, userIds: readonly string[]) {
   const budgets = await loadBudgetUse(context, order);
   const candidates = budgets.over.length === 0 ? [] : userIds;
-  const found = await Promise.all(candidates.map((userId) => context.isAdmin(userId)));
-  return { budgets, admins: new Set(candidates.filter((_, index) => found[index])) };
+  const areAdmins = await Promise.all(candidates.map((userId) => context.isAdmin(userId)));
+  return { budgets, admins: new Set(candidates.filter((_, index) => areAdmins[index])) };
 }
 
 async function loadPreconditions(context: OrdersContext, order: Order): Promise<Preconditions> {
@@ -138,8 +138,8 @@ async function loadSignatures(
     buildSignedSubject(order, policyVersion),
     ring,
   );
-  const earlier = order.approvals.filter((approval) => valid.has(approval));
-  return { signers: new Set(earlier.map((approval) => approval.userId)), isSigned: valid.has(click) };
+  const validApprovals = order.approvals.filter((approval) => valid.has(approval));
+  return { signers: new Set(validApprovals.map((approval) => approval.userId)), isSigned: valid.has(click) };
 }
 
 async function loadEmergency(

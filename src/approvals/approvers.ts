@@ -5,7 +5,6 @@ import type { Directory } from '../orders/ports.ts';
 import type { ApproverRight, Refusal } from '../orders/refusal.ts';
 import type { Requirement, Requirements } from '../policy/evaluate.ts';
 import { findNotifiedIds, findSilentIds, isGroup, type RequirementPeople } from '../policy/policy.ts';
-
 import { findValidSlots, type People, type StandIn } from './progress.ts';
 import {
   buildDefaultRequirement,
@@ -40,13 +39,13 @@ export function checkCanDecide(
   order: Order,
   userId: string,
   decision: 'approve' | 'deny',
-  policy: ApproverRights,
+  rights: ApproverRights,
 ): Refusal | undefined {
   // A person who retries an order is also one of its requesters.
-  if (isRequester(order, userId) && !policy.allowSelfApproval && decision === 'approve') {
-    return { code: 'own_order', isApprover: policy.approvers.has(userId) };
+  if (isRequester(order, userId) && !rights.allowSelfApproval && decision === 'approve') {
+    return { code: 'own_order', isApprover: rights.approvers.has(userId) };
   }
-  return checkApprover(policy, userId, decision);
+  return checkApprover(rights, userId, decision);
 }
 
 /** @param wanted an action reserved for approvers */
@@ -144,7 +143,7 @@ export async function loadPeople(
       allGroups || userIds.some((userId) => !approvers.includes(userId)) ? approvers.filter(isGroup) : [],
     ),
   );
-  const read = await Promise.all(
+  const groupLookups = await Promise.all(
     [...needed].map(async (id) => ({ id, members: await directory.listGroupMembers(id) })),
   );
   const groups = new Map<string, ReadonlySet<string>>();
@@ -154,34 +153,34 @@ export async function loadPeople(
     // All of these people are listed individually, so the group's members don't matter.
     else if (!needed.has(id)) groups.set(id, new Set());
   }
-  for (const { id, members } of read) {
+  for (const { id, members } of groupLookups) {
     if (members === undefined) continue;
     groups.set(id, new Set(members));
     for (const member of members) listed.add(member);
   }
-  const active = [...standIns].filter(
+  const activeStandIns = [...standIns].filter(
     ([userId, standIn]) => listed.has(userId) && userIds.includes(standIn.userId),
   );
   const involved = [
     ...new Set([
       ...userIds.filter((userId) => listed.has(userId)),
-      ...active.flatMap(([userId, standIn]) => [userId, standIn.userId]),
+      ...activeStandIns.flatMap(([userId, standIn]) => [userId, standIn.userId]),
     ]),
   ];
   const memberships = await Promise.all(involved.map((userId) => directory.findMembership(userId)));
   const membership = new Map<string, 'member' | 'left'>();
   const unknown = new Set<string>();
   for (const [index, userId] of involved.entries()) {
-    const known = memberships[index];
-    if (known === 'member' || known === 'left') membership.set(userId, known);
+    const result = memberships[index];
+    if (result === 'member' || result === 'left') membership.set(userId, result);
     else unknown.add(userId);
   }
   const unconfirmed = new Set([...unknown].filter((userId) => userIds.includes(userId)));
   // If Slack can't look up the absent approver, the stand-in also has to try again.
-  for (const [userId, standIn] of active) if (unknown.has(userId)) unconfirmed.add(standIn.userId);
+  for (const [userId, standIn] of activeStandIns) if (unknown.has(userId)) unconfirmed.add(standIn.userId);
   return {
-    people: { groups, membership, standIns: standIns },
-    unreadableGroups: read.filter(({ members }) => members === undefined).map(({ id }) => id),
+    people: { groups, membership, standIns },
+    unreadableGroups: groupLookups.filter(({ members }) => members === undefined).map(({ id }) => id),
     unconfirmed,
   };
 }
@@ -206,13 +205,13 @@ export function buildApproverRights(
     return requirements.some((requirement) => findValidSlots(requirement, context).length > 0);
   };
   const approvers = new Set(userIds.filter(isApprover));
-  const isRuled = requirements.some(({ rule }) => rule.kind === 'rule');
+  const hasRule = requirements.some(({ rule }) => rule.kind === 'rule');
   return {
     approvers,
     unconfirmed: new Set([...unconfirmed].filter((userId) => !approvers.has(userId))),
     unreadableGroups,
     allowSelfApproval: settings.allowSelfApproval,
-    ...(isRuled ? { namedApprovers: [...new Set(requirements.flatMap((each) => each.approvers))] } : {}),
+    ...(hasRule ? { namedApprovers: [...new Set(requirements.flatMap((each) => each.approvers))] } : {}),
   };
 }
 
@@ -243,8 +242,8 @@ export async function loadDecisionContext(
   ]);
   const deciding = findCurrentDeciders(evaluation, order, extraDeciders);
   const areListed = deciding.every(({ approvers }) => userIds.every((userId) => approvers.includes(userId)));
-  const away = areListed ? new Map() : standIns;
-  const people = await loadPeople({ directory: context.directory, standIns: away }, deciding, userIds);
+  const source = { directory: context.directory, standIns: areListed ? new Map() : standIns };
+  const people = await loadPeople(source, deciding, userIds);
   return { now, order, evaluation, people };
 }
 
@@ -253,12 +252,12 @@ export function evaluateRights(
   userIds: readonly string[],
   extraDeciders?: 'general',
 ): ApproverRights {
-  const question = {
+  const query = {
     requirements: findCurrentDeciders(evaluation, order, extraDeciders),
     requesters: listRequesters(order),
     userIds,
   };
-  return buildApproverRights(question, people, evaluation.settings, now);
+  return buildApproverRights(query, people, evaluation.settings, now);
 }
 
 /**
@@ -280,7 +279,6 @@ export interface PendingDecision extends Omit<CurrentEvaluation, 'settings' | 'r
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
-/** Loads a pending order's requirements and its approvers' stand-ins. */
 export async function loadPendingDecision(context: OrdersContext, order: Order): Promise<PendingDecision> {
   const current = await loadCurrentEvaluation(context, order);
   return { ...current, standIns: await loadStandIns(context, order, current.requirements) };
@@ -292,8 +290,8 @@ export async function loadStandIns(
   order: Order,
   { list }: Requirements,
 ): Promise<ReadonlyMap<string, StandIn>> {
-  const away = await standIns.current(now());
-  if (away.size === 0) return away;
+  const activeStandIns = await standIns.current(now());
+  if (activeStandIns.size === 0) return activeStandIns;
   const { people } = await resolvePeople(
     directory,
     list.flatMap(({ approvers }) => approvers),
@@ -302,7 +300,7 @@ export async function loadStandIns(
   const silent = await findSilentPeople(directory, list);
   const requesters = listRequesters(order);
   return new Map(
-    [...away].filter(
+    [...activeStandIns].filter(
       ([userId, standIn]) =>
         listed.has(userId) &&
         !silent.has(userId) &&
@@ -346,24 +344,24 @@ export async function loadDecisionQueue(
     };
   });
   const all = [...general, ...queries.flatMap(({ requirements }) => requirements)];
-  const known = await loadPeople({ directory: deps.directory, standIns }, all, [userId], options);
+  const people = await loadPeople({ directory: deps.directory, standIns }, all, [userId], options);
   const canDecide = (requirements: readonly Requirement[], requesters: ReadonlySet<string>) =>
-    buildApproverRights({ requirements, requesters, userIds: [userId] }, known, settings, at).approvers.has(
+    buildApproverRights({ requirements, requesters, userIds: [userId] }, people, settings, at).approvers.has(
       userId,
     );
-  const found = queries
+  const decidable = queries
     .filter(({ order, requirements }) => canDecide(requirements, listRequesters(order)))
     .map(({ order }) => order);
-  const toDecide = found.filter(
+  const toDecide = decidable.filter(
     (order) =>
       order.state === 'PENDING' &&
       (getTaskSettings(order, settings).allowSelfApproval || !isRequester(order, userId)) &&
       order.approvals.every((approval) => approval.userId !== userId),
   );
   return {
-    isApprover: found.length > 0 || canDecide(general, new Set()),
+    isApprover: decidable.length > 0 || canDecide(general, new Set()),
     toDecide,
-    toResolve: found.filter(({ state }) => state === 'UNKNOWN'),
-    unreadableGroups: known.unreadableGroups,
+    toResolve: decidable.filter(({ state }) => state === 'UNKNOWN'),
+    unreadableGroups: people.unreadableGroups,
   };
 }

@@ -63,20 +63,20 @@ export async function loadBriefing(
   order: Order,
   history?: readonly OrderLogEntry[],
 ): Promise<Briefing> {
-  const isWaiting = order.state === 'PENDING';
-  const pricing = isWaiting || isPaused(order) ? computeCost(orders, order) : undefined;
+  const isPending = order.state === 'PENDING';
+  const costPromise = isPending || isPaused(order) ? computeCost(orders, order) : undefined;
   const [log, decision, cost, budgets, term, impact, incidents, draft, preview] = await Promise.all([
     history ?? orders.store.loadHistory(order.id, 'system'),
-    isWaiting ? loadPendingDecision(orders, order) : undefined,
-    isWaiting ? pricing : undefined,
-    pricing && !isDemoContext(order.account.context)
-      ? budgetsOnSendDay(orders, order)(pickBudgetedItems(order), pricing)
+    isPending ? loadPendingDecision(orders, order) : undefined,
+    isPending ? costPromise : undefined,
+    costPromise && !isDemoContext(order.account.context)
+      ? budgetsOnSendDay(orders, order)(pickBudgetedItems(order), costPromise)
       : undefined,
     readTerm(expiry.findListed, order),
-    isWaiting ? names.impacts.loadForCard(order) : ('none' as const),
-    isWaiting ? names.orderIncidents.listOpen(order) : [],
+    isPending ? names.impacts.loadForCard(order) : ('none' as const),
+    isPending ? names.orderIncidents.listOpen(order) : [],
     loadDraftBriefing(orders, order),
-    isWaiting ? loadMandatePreview(orders, order) : undefined,
+    isPending ? loadMandatePreview(orders, order) : undefined,
   ]);
   return {
     ...draft,
@@ -106,8 +106,9 @@ export async function loadDraftBriefing(
   const [item, ...others] = order.items;
   const draft = { now: now(), statement: tryBuildStatement(order, serviceEndpoints), last: undefined };
   const isUndecided = state === 'PENDING' || state === 'DRAFT';
-  const isShown = isUndecided && WATCH_LIST_TASKS.includes(task) && !isDemoContext(account.context);
-  if (!isShown || item === undefined || others.length > 0) return { ...draft, restoreCost: undefined };
+  const needsLastChange = isUndecided && WATCH_LIST_TASKS.includes(task) && !isDemoContext(account.context);
+  if (!needsLastChange || item === undefined || others.length > 0)
+    return { ...draft, restoreCost: undefined };
   const [[last], restoreCost] = await Promise.all([
     store.list({
       ...{ viewer: 'system', name: item.name, tasks: WATCH_LIST_TASKS },

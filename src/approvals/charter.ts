@@ -89,18 +89,18 @@ export interface SigningLog {
 
 /**
  * Compares the rows with the newest charter, and checks whether it is valid.
- * @param signed the result of {@link findLastValidCharter}
+ * @param lastValid the result of {@link findLastValidCharter}
  */
 export function evaluateCharter(
   { keys, charters }: SigningLog,
   rows: Rules,
-  signed: LoggedCharter | undefined,
+  lastValid: LoggedCharter | undefined,
 ): CharterStatus {
   const newest = charters.at(-1);
   if (newest === undefined && keys.isComplete) return { kind: 'none' };
-  const last = signed?.rules ?? newest?.rules ?? rows;
+  const last = lastValid?.rules ?? newest?.rules ?? rows;
   if (!keys.isComplete) return { kind: 'invalid', problem: 'events_missing', last };
-  if (signed !== newest) return { kind: 'invalid', problem: 'not_signed', last };
+  if (lastValid !== newest) return { kind: 'invalid', problem: 'not_signed', last };
   const isSame = hashJson(buildCharter(last, undefined)) === hashJson(buildCharter(rows, undefined));
   return isSame ? { kind: 'valid' } : { kind: 'invalid', problem: 'rows_differ', last };
 }
@@ -110,12 +110,12 @@ export async function findLastValidCharter(
   { keys, charters }: SigningLog,
   { botSigner, ...trust }: Omit<Trust, 'left'> & { readonly botSigner: BotSigner | undefined },
 ): Promise<LoggedCharter | undefined> {
-  for (let at = charters.length - 1; at >= 0; at -= 1) {
-    const charter = charters[at];
+  for (let index = charters.length - 1; index >= 0; index -= 1) {
+    const charter = charters[index];
     if (charter === undefined || charter.rules === undefined) continue;
     const { challenge } = charter.signature;
     if (challenge.charter !== charter.hash || challenge.by === charter.publisher) continue;
-    if (challenge.previous !== hashCharter(charters[at - 1]).previous) continue;
+    if (challenge.previous !== hashCharter(charters[index - 1]).previous) continue;
     if (
       charter.botSignature === undefined ||
       botSigner?.verify(formatWitnessText(challenge), charter.botSignature) !== true
@@ -130,7 +130,6 @@ export async function findLastValidCharter(
   return undefined;
 }
 
-/** The policy and settings that apply. */
 export interface EffectiveRules {
   readonly settings: TeamSettings;
   readonly policy: EffectivePolicy;
@@ -143,24 +142,23 @@ export function buildRulesWithoutKeys(policy: Policy, settings: TeamSettings): E
   };
 }
 
-/** The rules that apply while keys are used. @param start the settings from the environment */
 export function buildRulesWithKeys(
   { policy, settings }: { readonly policy: Policy; readonly settings: TeamSettings },
-  start: ProtectedSettings,
+  environmentSettings: ProtectedSettings,
   status: CharterStatus,
 ): EffectiveRules {
   if (status.kind === 'valid') return buildRulesWithoutKeys(policy, settings);
   if (status.kind === 'none') {
     const tags = findRuleTags(policy);
     return {
-      settings: { ...settings, ...pickProtectedSettings(start) },
+      settings: { ...settings, ...pickProtectedSettings(environmentSettings) },
       policy: { version: 0, rules: [], isCharterMissing: true, tags, charterProblem: undefined },
     };
   }
   const { last, problem } = status;
-  const allowSelfApproval = last.settings.allowSelfApproval && start.allowSelfApproval;
-  const { approvalsRequired: needed, approvalTasks: tasks } = start;
-  const people = mergeApprovers(start.approvers, start.silentApprovers);
+  const allowSelfApproval = last.settings.allowSelfApproval && environmentSettings.allowSelfApproval;
+  const { approvalsRequired: needed, approvalTasks: tasks } = environmentSettings;
+  const people = mergeApprovers(environmentSettings.approvers, environmentSettings.silentApprovers);
   return {
     settings: { ...settings, ...pickProtectedSettings(last.settings), allowSelfApproval },
     policy: {

@@ -40,16 +40,16 @@ export function countClick(
   if (unaware.includes(userId) && (refusal !== undefined || isRepeated))
     return { refusal: { code: 'excess_unseen', over } };
   if (refusal !== undefined && !admins.includes(userId)) return { refusal };
-  const counted = countApprovals(loaded, allApprovals, userId, addSigner(loaded));
+  const counted = countApprovals(loaded, allApprovals, userId, collectSigners(loaded));
   // A click is enough if no signature is needed. It never replaces a signature.
-  const isMissing = !('refusal' in counted || counted.validApprovers.includes(userId));
-  if (signed === undefined && needsSignatures(evaluation.requirements) && isMissing)
+  const isCounted = 'refusal' in counted || counted.validApprovers.includes(userId);
+  if (signed === undefined && needsSignatures(evaluation.requirements) && !isCounted)
     return { refusal: { code: 'signature_needed' } };
   const obstacle = findSendingObstacle(loaded);
   if (obstacle !== undefined) return obstacle;
   if ('refusal' in counted) return counted;
   const approval = { ...counted, by: userId, signed, agreedExcess, price, budget: { over, admins } };
-  return { approval: approval, reservation, isRepeated };
+  return { approval, reservation, isRepeated };
 }
 
 /** Whether an approval would log a rule that appears only in the order's row. */
@@ -60,7 +60,7 @@ function hasUnloggedRules({ order, history, evaluation }: ApprovalContext): bool
   return order.state === 'PENDING' && known.length < rules.length;
 }
 
-function addSigner({ click: { userId }, signers, isSigned }: ApprovalContext): ReadonlySet<string> {
+function collectSigners({ click: { userId }, signers, isSigned }: ApprovalContext): ReadonlySet<string> {
   const others = [...signers].filter((signer) => signer !== userId);
   return new Set(isSigned ? [...others, userId] : others);
 }
@@ -71,8 +71,8 @@ export function dropUnwarnedApprovals(
   approvals: readonly Approval[],
 ): readonly Approval[] {
   return approvals.filter(({ userId, at }) => {
-    const knowsSince = incidents?.informedSince.get(userId);
-    const isInformed = incidents === undefined || (knowsSince !== undefined && at >= knowsSince);
+    const informedAt = incidents?.informedSince.get(userId);
+    const isInformed = incidents === undefined || (informedAt !== undefined && at >= informedAt);
     return isInformed && (warnedAt === undefined || at >= warnedAt);
   });
 }
@@ -117,7 +117,7 @@ export function countApprovals(
     now: loaded.now,
   });
   // While Slack can't look up an earlier approver, no approval is dropped or counted.
-  const unconfirmedId = approverIds.find((giver) => giver !== userId && unconfirmed.has(giver));
+  const unconfirmedId = approverIds.find((id) => id !== userId && unconfirmed.has(id));
   if (unconfirmedId !== undefined && !isApproved)
     return { refusal: { code: 'membership_unknown', userId: unconfirmedId } };
   const counted = progress.flatMap((each) => each.slots.map((slot) => slot.userId));
@@ -147,8 +147,8 @@ export function findSendingObstacle(loaded: ApprovalContext): ChangeDecision | u
     const parts = [...findChangedParts(order, history, serviceEndpoints)];
     return { event: { type: 'stopped', summary: { code: 'statement_changed', parts } } };
   }
-  const noLongerAllowed = isLinked ? findRuleChange(order) : summarizeMissingAccount(order);
-  const summary = members.kind === 'left' ? members.summary : noLongerAllowed;
+  const obstacle = isLinked ? findRuleChange(order) : summarizeMissingAccount(order);
+  const summary = members.kind === 'left' ? members.summary : obstacle;
   if (summary !== undefined) return { event: { type: 'stopped', summary } };
   if (members.kind === 'unknown') return { refusal: { code: 'membership_unknown', userId: members.userId } };
   const open = earlier.find(({ found }) => found === 'open');

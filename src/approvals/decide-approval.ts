@@ -80,8 +80,8 @@ export function decideResumption(loaded: ApprovalContext): ClickDecision {
     } as const;
     return findUnseenIncidents(loaded) ?? resumed;
   }
-  const isMissing = validApprovers.includes(userId) && !counted.isRepeated;
-  if (isMissing || admins.includes(userId))
+  const isNewApproval = validApprovers.includes(userId) && !counted.isRepeated;
+  if (isNewApproval || admins.includes(userId))
     return { event: { type: 'approved', ...approval, isRenewed: approvals !== order.approvals } };
   return {
     refusal: isApproved ? { code: 'over_budget', over } : { code: 'approvals_missing', requirements },
@@ -93,15 +93,15 @@ export function decideEmergencyApproval(loaded: ApprovalContext): ClickDecision 
   const { click, order, evaluation, budgets, emergency } = loaded;
   const { userId, agreedExcess, reason } = click;
   const refusal = checkEmergencyApproval(order, userId, emergency?.isAdmin === true, evaluation.requirements);
-  if (refusal !== undefined) return { refusal: refusal };
+  if (refusal !== undefined) return { refusal };
   if (reason === undefined || reason.trim() === '') return { refusal: { code: 'reason_missing' } };
   const { over, price } = budgets;
   const { unaware, reservation } = findExcessConsent(order, budgets, loaded.admins, [
     { userId, agreedExcess },
   ]);
   if (unaware.length > 0) return { refusal: { code: 'excess_unseen', over } };
-  const unseen = findSendingObstacle(loaded) ?? findUnseenFinding(loaded);
-  if (unseen !== undefined) return unseen;
+  const obstacle = findSendingObstacle(loaded) ?? findUnseenFinding(loaded);
+  if (obstacle !== undefined) return obstacle;
   const requesters = listRequesters(order);
   const { people = [], unreadableGroups = [] } = emergency?.approvers ?? {};
   const approvers = people.filter((id) => id !== userId && !requesters.has(id));
@@ -147,7 +147,7 @@ function findUnseenFinding(loaded: ApprovalContext): ClickDecision | undefined {
 
 /** Each open incident is shown once to each person before their click is accepted. */
 function findUnseenIncidents({ click, incidents }: ApprovalContext): ChangeDecision | undefined {
-  const knowsSince = incidents?.informedSince.get(click.userId);
-  if (incidents === undefined || (knowsSince !== undefined && knowsSince <= click.at)) return undefined;
+  const informedAt = incidents?.informedSince.get(click.userId);
+  if (incidents === undefined || (informedAt !== undefined && informedAt <= click.at)) return undefined;
   return { refusal: { code: 'incident_open', shown: incidents.shown } };
 }

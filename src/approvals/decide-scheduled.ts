@@ -77,22 +77,25 @@ function findChanges(loaded: RecheckContext): ReopenReason[] {
   // Without approvals, no one has approved another price or impact.
   if (approvals.length === 0) return [...late, ...budget];
   const last = history.findLast(({ kind }) => kind === 'approved' || kind === 'emergency_approved');
-  const shown = last !== undefined && 'price' in last ? last.price : undefined;
-  const isSamePrice = shown === undefined || price === undefined ? shown === price : isSameCost(shown, price);
-  const informed = (known: Pick<RecheckContext, 'incidents' | 'warnedAt'>) =>
-    dropUnwarnedApprovals(known, approvals).length === approvals.length;
+  const approvedPrice = last !== undefined && 'price' in last ? last.price : undefined;
+  const isSamePrice =
+    approvedPrice === undefined || price === undefined
+      ? approvedPrice === price
+      : isSameCost(approvedPrice, price);
+  const areInformed = (warnings: Pick<RecheckContext, 'incidents' | 'warnedAt'>) =>
+    dropUnwarnedApprovals(warnings, approvals).length === approvals.length;
   return [
     ...late,
     ...(isSamePrice ? [] : (['price'] as const)),
     ...budget,
-    ...(impact !== 'changed' && informed({ incidents: undefined, warnedAt }) ? [] : (['impact'] as const)),
-    ...(informed({ incidents, warnedAt: undefined }) ? [] : (['incident'] as const)),
+    ...(impact !== 'changed' && areInformed({ incidents: undefined, warnedAt }) ? [] : (['impact'] as const)),
+    ...(areInformed({ incidents, warnedAt: undefined }) ? [] : (['incident'] as const)),
   ];
 }
 
 /**
- * Whether the order's approvals are still sufficient. An emergency approval is, unless the rules or the admin's rights
- * have changed.
+ * Whether the order's approvals are still sufficient. An emergency approval stays sufficient unless the rules or the
+ * admin's rights have changed.
  */
 function checkApprovals(loaded: RecheckContext): boolean | 'unclear' {
   const { order, evaluation, signers, admins, people } = loaded;

@@ -16,7 +16,7 @@ export function denyOrder(
   );
 }
 
-/** Pure. Logs the slots and rules, like an approval. */
+/** Pure. The event has the slots and rules, like an approval's. */
 export function decideDenial(
   loaded: DecisionContext,
   userId: string,
@@ -25,8 +25,8 @@ export function decideDenial(
   const { order, now } = loaded;
   const refusal = checkCanDecide(order, userId, 'deny', evaluateRights(loaded, [userId]));
   if (refusal !== undefined) return { refusal };
-  const own = { userId, at: now, agreedExcess: [] };
-  const counted = countApprovals(loaded, [own], userId, new Set());
+  const denial = { userId, at: now, agreedExcess: [] };
+  const counted = countApprovals(loaded, [denial], userId, new Set());
   const progress = 'refusal' in counted ? undefined : counted.progress;
   return { event: { type: 'denied', by: userId, reason, progress } };
 }

@@ -70,11 +70,11 @@ export function buildSignedSubject(order: Order, policyVersion: number): SignedS
 /** The log is the same object until the database changes, so results are cached by it. */
 interface SigningContext extends OrderSigningDeps {
   readonly rings: WeakMap<KeyLog, Map<string, Promise<KeyRing>>>;
-  readonly signed: WeakMap<SigningLog, Promise<LoggedCharter | undefined>>;
+  readonly validCharters: WeakMap<SigningLog, Promise<LoggedCharter | undefined>>;
 }
 
 export function createOrderSigning(deps: OrderSigningDeps): OrderSigning {
-  const context: SigningContext = { ...deps, rings: new WeakMap(), signed: new WeakMap() };
+  const context: SigningContext = { ...deps, rings: new WeakMap(), validCharters: new WeakMap() };
   const { trust } = deps;
   const filterValid: OrderSigning['filterValid'] = async (approvals, subject, ring) =>
     trust === undefined
@@ -110,17 +110,17 @@ function loadRing(
   log: KeyLog,
   left: ReadonlySet<string>,
 ): Promise<KeyRing> {
-  const known = rings.get(log) ?? new Map<string, Promise<KeyRing>>();
-  const leftKey = [...left].sort().join();
+  const cached = rings.get(log) ?? new Map<string, Promise<KeyRing>>();
+  const cacheKey = [...left].sort().join();
   const ring =
-    known.get(leftKey) ??
+    cached.get(cacheKey) ??
     (trust === undefined
       ? Promise.resolve({
           validKeys: new Map(),
           keys: log.added.map((key) => ({ ...key, validity: 'not_vouched' as const })),
         })
       : buildKeyRing(log, { ...trust, left }));
-  rings.set(log, known.set(leftKey, ring));
+  rings.set(log, cached.set(cacheKey, ring));
   return ring;
 }
 
@@ -133,28 +133,27 @@ async function readKeys(context: SigningContext) {
 async function readEffectiveRules(context: SigningContext) {
   const rows = await context.readRows();
   if (context.trust !== undefined) return computeEffectiveRules(context, context.trust, rows);
-  const deciding = buildRulesWithoutKeys(rows.policy, context.applySaved(rows.saved));
-  return { mark: '', status: undefined, ...deciding };
+  const rules = buildRulesWithoutKeys(rows.policy, context.applySaved(rows.saved));
+  return { rulesHash: '', status: undefined, ...rules };
 }
 
-/** `mark` changes whenever the current settings or policy change. */
 async function computeEffectiveRules(
-  { signed, applySaved, environmentSettings }: SigningContext,
-  use: KeyTrust,
+  { validCharters, applySaved, environmentSettings }: SigningContext,
+  trust: KeyTrust,
   { log, policy, saved }: SigningRows,
 ) {
   const settings = applySaved(saved);
-  const last = signed.get(log) ?? findLastValidCharter(log, use);
-  signed.set(log, last);
+  const last = validCharters.get(log) ?? findLastValidCharter(log, trust);
+  validCharters.set(log, last);
   const status = evaluateCharter(log, { policy, settings }, await last);
-  const mark = hashJson({ status, rows: buildCharter({ policy, settings }, undefined) });
-  return { mark, status, ...buildRulesWithKeys({ policy, settings }, environmentSettings, status) };
+  const rulesHash = hashJson({ status, rows: buildCharter({ policy, settings }, undefined) });
+  return { rulesHash, status, ...buildRulesWithKeys({ policy, settings }, environmentSettings, status) };
 }
 
 /** Facts loaded before an order's rows are locked for sending. */
 interface SigningFacts {
   readonly order: Order;
-  readonly use: KeyTrust;
+  readonly trust: KeyTrust;
   readonly rules: Awaited<ReturnType<typeof readEffectiveRules>>;
   readonly requirements: Awaited<ReturnType<typeof loadCurrentEvaluation>>['requirements'];
   readonly signedRequirements: SigningFacts['requirements']['list'];
@@ -171,12 +170,12 @@ async function loadGuard(context: SigningContext, order: Order): Promise<Sending
     if (!needsSignatures(order.requirements)) return 'no_signatures';
     return { verify: async () => ({ kind: 'not_signed', differs: ['no_keys'] }) };
   }
-  const [deciding, { left, unknown }] = await Promise.all([readEffectiveRules(context), readKeys(context)]);
-  const fixed = {
-    loadSettings: async () => deciding.settings,
-    policy: { current: async () => deciding.policy },
+  const [rules, { left, unknown }] = await Promise.all([readEffectiveRules(context), readKeys(context)]);
+  const fixedRules = {
+    loadSettings: async () => rules.settings,
+    policy: { current: async () => rules.policy },
   };
-  const { requirements } = await loadCurrentEvaluation({ ...context, ...fixed }, order);
+  const { requirements } = await loadCurrentEvaluation({ ...context, ...fixedRules }, order);
   const signedRequirements = requirements.list.filter(({ signed }) => signed);
   const approverIds = order.approvals.map(({ userId }) => userId);
   const at = context.now();
@@ -184,8 +183,8 @@ async function loadGuard(context: SigningContext, order: Order): Promise<Sending
   if (unknown.size > 0 || known.unconfirmed.size > 0 || known.unreadableGroups.length > 0) return undefined;
   const facts = {
     order,
-    use: trust,
-    rules: deciding,
+    trust,
+    rules,
     requirements,
     signedRequirements,
     people: known.people,
@@ -198,17 +197,18 @@ async function loadGuard(context: SigningContext, order: Order): Promise<Sending
 /** Compares an order's locked rows with the facts loaded before, and verifies the signatures. */
 async function verifySignatures(
   context: SigningContext,
-  { order, use, rules, requirements, signedRequirements: list, people, left, at }: SigningFacts,
+  { order, trust, rules, requirements, signedRequirements: list, people, left, at }: SigningFacts,
   rows: SendingRows,
 ): Promise<SendingObstacle | undefined> {
   if (!isSameRequest(rows.order, order)) return { kind: 'not_signed', differs: ['statement'] };
-  if ((await computeEffectiveRules(context, use, rows)).mark !== rules.mark) return { kind: 'changed' };
+  const { rulesHash } = await computeEffectiveRules(context, trust, rows);
+  if (rulesHash !== rules.rulesHash) return { kind: 'changed' };
   const ring = await loadRing(context, rows.log.keys, left);
   if (requirements.outcome === 'refuse') return { kind: 'not_signed', differs: ['refused'] };
   if (list.length === 0) return undefined;
   const { approvals } = rows.order;
   const subject = buildSignedSubject(rows.order, getSignedVersion(rules.policy));
-  const { valid, differs } = await verifySignedApprovals(approvals, subject, ring, use.verifier);
+  const { valid, differs } = await verifySignedApprovals(approvals, subject, ring, trust.verifier);
   const { isApproved } = evaluateProgress(
     { ...requirements, list },
     {
@@ -227,11 +227,11 @@ async function verifySignatures(
 /** Looks up in Slack whether key owners are still members. */
 async function loadKeyOwners(directory: Directory, log: KeyLog) {
   const owners = removeDuplicates(listActiveKeys(log).map(({ owner }) => owner));
-  const known = await Promise.all(
+  const memberships = await Promise.all(
     owners.map(async (id) => [id, await directory.findMembership(id)] as const),
   );
-  const filterByMembership = (what: string): ReadonlySet<string> =>
-    new Set(known.flatMap(([id, membership]) => (membership === what ? [id] : [])));
+  const filterByMembership = (expected: string): ReadonlySet<string> =>
+    new Set(memberships.flatMap(([id, membership]) => (membership === expected ? [id] : [])));
   return { left: filterByMembership('left'), unknown: filterByMembership('unknown') };
 }
 

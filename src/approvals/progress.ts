@@ -26,7 +26,7 @@ export interface People {
 export interface ProgressContext {
   /** All requesters of the order and of the orders that it retries. */
   readonly requesters: ReadonlySet<string>;
-  /** Approvers' user IDs, in any order. */
+  /** Approvers' user ids, in any order. */
   readonly approvals: readonly string[];
   /** Approvers with a valid signature. Only they can meet signed requirements. */
   readonly signers: ReadonlySet<string>;
@@ -93,10 +93,10 @@ export function findValidSlots(requirement: Requirement, context: Omit<ProgressC
   const slots: Slot[] = own.map((userId) => ({ userId, standsInFor: undefined }));
   if (requirement.signed) return slots;
   for (const userId of approverIds) {
-    const away = findFreeSlot(approvers, filled, userId, context);
-    if (away === undefined) continue;
-    filled.add(away);
-    slots.push({ userId, standsInFor: away });
+    const absentId = findAbsentApprover(approvers, filled, userId, context);
+    if (absentId === undefined) continue;
+    filled.add(absentId);
+    slots.push({ userId, standsInFor: absentId });
   }
   return slots;
 }
@@ -106,7 +106,7 @@ function isMember({ membership }: People, userId: string): boolean {
 }
 
 /** An absent approver whose slot a stand-in can still fill. */
-function findFreeSlot(
+function findAbsentApprover(
   approvers: ReadonlySet<string>,
   filled: ReadonlySet<string>,
   userId: string,
@@ -114,16 +114,16 @@ function findFreeSlot(
 ): string | undefined {
   // An approver of the requirement never acts as a stand-in.
   if (approvers.has(userId) || !isMember(context.people, userId)) return undefined;
-  return [...approvers].find((away) => !filled.has(away) && isStandInFor(userId, away, context));
+  return [...approvers].find((absentId) => !filled.has(absentId) && isStandInFor(userId, absentId, context));
 }
 
 function isStandInFor(
   userId: string,
-  away: string,
+  absentId: string,
   { people, requesters, now }: Omit<ProgressContext, 'signers'>,
 ): boolean {
-  const standIn = people.standIns.get(away);
+  const standIn = people.standIns.get(absentId);
   if (standIn?.userId !== userId || standIn.until <= now) return false;
   // A requester can't be a stand-in, even if people may approve their own orders.
-  return !requesters.has(userId) && !requesters.has(away);
+  return !requesters.has(userId) && !requesters.has(absentId);
 }

@@ -82,20 +82,15 @@ export async function evaluateOrder(
   deps: RequirementSources,
   order: EvaluationInput,
 ): Promise<EvaluatedOrder> {
-  const [queries, saved, policy] = await Promise.all([
+  const [queries, teamSettings, policy] = await Promise.all([
     buildPolicyQueries(deps, order),
     deps.loadSettings(),
     deps.policy.current(),
   ]);
-  const settings = getTaskSettings(order, saved);
+  const settings = getTaskSettings(order, teamSettings);
   const evaluations = await Promise.all(
-    queries.map(async (requested) =>
-      evaluateWithEnvironment(
-        policy,
-        settings,
-        requested,
-        await loadRuleFacts(deps, policy.rules, requested),
-      ),
+    queries.map(async (query) =>
+      evaluateWithEnvironment(policy, settings, query, await loadRuleFacts(deps, policy.rules, query)),
     ),
   );
   const byRules = evaluations.map(({ requirements }) => requirements).reduce(mergeStricter);
@@ -141,7 +136,7 @@ function requireOtherApprover(
 ): Requirements {
   if (requirements.outcome === 'refuse') return requirements;
   const isMandate = task === 'mandate';
-  const needed =
+  const stricter =
     requirements.outcome === 'approve'
       ? requirements
       : addRequirement(settings, requirements, {
@@ -151,11 +146,11 @@ function requireOtherApprover(
         });
   return isMandate
     ? {
-        ...needed,
+        ...stricter,
         breakGlass: false,
-        list: needed.list.map((requirement) => ({ ...requirement, names })),
+        list: stricter.list.map((requirement) => ({ ...requirement, names })),
       }
-    : needed;
+    : stricter;
 }
 
 /** An order's requirements under a policy and, while no charter is valid, also under the environment's settings. */
@@ -177,13 +172,13 @@ function addEnvironment(
   { charterProblem }: EffectivePolicy,
 ): Requirements {
   if (charterProblem === undefined) return requirements;
-  const { tasks, needed, ...requested } = charterProblem.environment;
+  const { tasks, needed, ...people } = charterProblem.environment;
   const isListed = tasks.includes(task);
   if (!isListed && needsSignatures(requirements)) return requirements;
   return mergeStricter(requirements, {
     ...addRequirement(settings, requirements, {
       rule: { kind: 'environment' },
-      ...{ names, ...requested, signed: true },
+      ...{ names, ...people, signed: true },
       needed: isListed ? needed : 1,
     }),
     refusedBy: [],
@@ -200,9 +195,9 @@ export function buildEnvironmentRequirement(
   names: readonly string[],
 ): Requirement | undefined {
   if (charterProblem === undefined) return undefined;
-  const { tasks, needed, ...requested } = charterProblem.environment;
+  const { tasks, needed, ...people } = charterProblem.environment;
   const rule = { kind: 'environment' } as const;
-  return { rule, names, ...requested, needed: tasks.length > 0 ? needed : 1, signed: true };
+  return { rule, names, ...people, needed: tasks.length > 0 ? needed : 1, signed: true };
 }
 
 function addRequirement(
@@ -225,9 +220,9 @@ export async function findRefusedNames(
   order: EvaluationInput,
 ): Promise<ReadonlyMap<string, readonly RuleReference[]>> {
   const [settings, policy] = await Promise.all([deps.loadSettings(), deps.policy.current()]);
-  const requested = toFactOrder(order);
-  const facts = await loadRuleFacts(deps, policy.rules, requested);
-  const { requirements, names } = evaluateWithEnvironment(policy, settings, requested, facts);
+  const factOrder = toFactOrder(order);
+  const facts = await loadRuleFacts(deps, policy.rules, factOrder);
+  const { requirements, names } = evaluateWithEnvironment(policy, settings, factOrder, facts);
   const refusing = new Set(requirements.refusedBy.map((rule) => JSON.stringify(rule)));
   return new Map(
     names.flatMap(({ name, decidedBy }) => {
@@ -276,11 +271,11 @@ export function buildDefaultRequirement(settings: TeamSettings, names: readonly 
 
 /** An order's requirements when it was requested. If they come from the settings, the current approvers apply. */
 export function getRequestedRequirements({ requirements }: Order, settings: TeamSettings): Requirements {
-  const requested = mergeApprovers(settings.approvers, settings.silentApprovers);
+  const currentApprovers = mergeApprovers(settings.approvers, settings.silentApprovers);
   const list = requirements.list.map((requirement) =>
     requirement.rule.kind === 'rule' || requirement.rule.kind === 'environment'
       ? requirement
-      : { ...requirement, ...requested },
+      : { ...requirement, ...currentApprovers },
   );
   return { ...requirements, list: mergeRequirements(list) };
 }
@@ -296,19 +291,18 @@ export interface CurrentEvaluation {
   readonly isStricter: boolean;
 }
 
-/** Combines a pending order's original requirements with the current ones. */
 export async function loadCurrentEvaluation(
   deps: RequirementSources,
   order: Order,
 ): Promise<CurrentEvaluation> {
-  const now = await evaluateOrder(deps, toEvaluationInput(order));
-  const { settings, policyVersion, decidedBy } = now;
+  const current = await evaluateOrder(deps, toEvaluationInput(order));
+  const { settings, policyVersion, decidedBy } = current;
   const requested = getRequestedRequirements(order, settings);
-  const requirements = mergeStricter(requested, now.requirements);
-  const before = new Set(requested.list.map(formatRequirementKey));
+  const requirements = mergeStricter(requested, current.requirements);
+  const requestedKeys = new Set(requested.list.map(formatRequirementKey));
   const isStricter =
     requirements.outcome !== requested.outcome ||
-    requirements.list.some((requirement) => !before.has(formatRequirementKey(requirement)));
+    requirements.list.some((requirement) => !requestedKeys.has(formatRequirementKey(requirement)));
   return { settings, requirements, requested, policyVersion, decidedBy, isStricter };
 }
 
@@ -331,9 +325,9 @@ export function findDeciders(
   { list }: Requirements,
   settings: TeamSettings,
   order: Order,
-  also?: 'general',
+  extraDeciders?: 'general',
 ): readonly Requirement[] {
-  if (list.length > 0 && also === undefined) return list;
+  if (list.length > 0 && extraDeciders === undefined) return list;
   const names = order.items.map(({ name }) => name);
   return [...list, buildDefaultRequirement(settings, names)];
 }
@@ -342,9 +336,10 @@ export function findDeciders(
 export function findCurrentDeciders(
   { requirements, requested, settings }: CurrentEvaluation,
   order: Order,
-  also?: 'general',
+  extraDeciders?: 'general',
 ): readonly Requirement[] {
-  return findDeciders(requirements.list.length > 0 ? requirements : requested, settings, order, also);
+  const deciding = requirements.list.length > 0 ? requirements : requested;
+  return findDeciders(deciding, settings, order, extraDeciders);
 }
 
 export function computeMinimumApprovals(requirements: Requirements, settings: TeamSettings): number {

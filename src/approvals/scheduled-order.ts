@@ -11,23 +11,22 @@ export const UNCHANGED: RecheckDecision = { kind: 'unchanged' };
 export async function recheckScheduledOrder(context: OrdersContext, order: Order): Promise<RecheckDecision> {
   const { approvals, items, task } = order;
   const userIds = approvals.map(({ userId }) => userId);
-  const isWarned = approvals.length > 0 && findTask(task).risk !== 'none';
+  const needsImpactCheck = approvals.length > 0 && findTask(task).risk !== 'none';
   const [decision, history, budgets, incidents, impact, firstExpiry, areAdmins] = await Promise.all([
     loadDecisionContext(context, order, userIds),
     context.store.loadHistory(order.id, 'system'),
     loadBudgetUse(context, order),
     context.incidents.loadKnown(order),
-    isWarned ? context.checkImpact(order, context.now()) : ('none' as const),
+    needsImpactCheck ? context.checkImpact(order, context.now()) : ('none' as const),
     context.findFirstExpiry(items.map(({ name }) => name)),
     Promise.all(userIds.map((userId) => context.isAdmin(userId))),
   ]);
   const { requirements, policyVersion } = decision.evaluation;
   const [warnedAt, signers] = await Promise.all([
-    isWarned ? context.findLastImpactWarning(order) : undefined,
+    needsImpactCheck ? context.findLastImpactWarning(order) : undefined,
     needsSignatures(requirements) ? context.signing.loadSigners(order, policyVersion) : new Set<string>(),
   ]);
   const admins = new Set(userIds.filter((_, index) => areAdmins[index]));
-  return decideRecheck({
-    ...{ ...decision, history, budgets, incidents, impact, firstExpiry, warnedAt, signers, admins },
-  });
+  const facts = { history, budgets, incidents, impact, firstExpiry, warnedAt, signers, admins };
+  return decideRecheck({ ...decision, ...facts });
 }

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, ConfigError, parseVaultKeys, type VaultKeys } from './environment.ts';
 
-/** The file is in no backup, because backups contain only the database. */
+/** Backups contain only the database, so they never include this file. */
 export function getCredentialsKeyFile({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(dataDir, 'credentials.key');
 }
@@ -21,18 +21,18 @@ export function loadCredentialsKeys(config: Pick<Config, 'credentialsKeys' | 'da
     mkdirSync(config.dataDir, { recursive: true });
     writeFileSync(file, newKey, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    if (errorCode(error) !== 'EEXIST')
-      throw new ConfigError(`${file} can’t be written (${errorCode(error)}).`);
+    if (getErrorCode(error) !== 'EEXIST')
+      throw new ConfigError(`${file} can’t be written (${getErrorCode(error)}).`);
   }
   try {
     const keys = parseVaultKeys(readFileSync(file, 'utf8').trim());
     if (keys !== undefined) return keys;
   } catch (error) {
-    throw new ConfigError(`${file} can’t be read (${errorCode(error)}).`);
+    throw new ConfigError(`${file} can’t be read (${getErrorCode(error)}).`);
   }
   throw new ConfigError(`${file} has no valid key. Restore it from your copy, or set CREDENTIALS_KEYS.`);
 }
 
-function errorCode(error: unknown): string {
+function getErrorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : String(error);
 }

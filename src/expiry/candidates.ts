@@ -29,30 +29,30 @@ const MAX_OFFSET_HOURS = 16;
  */
 export function candidateRanges(options: ReminderSchedule): CandidateRange[] {
   const thresholds = options.thresholds.toSorted((a, b) => a - b);
-  const at = (days: number) => new Date(options.now.getTime() + days * DAY_MS);
+  const addDays = (days: number) => new Date(options.now.getTime() + days * DAY_MS);
   const today = calendarDay(options.now, options.timeZone);
-  const before = thresholds.map((threshold, index) => ({
+  const beforeExpiry = thresholds.map((threshold, index) => ({
     threshold,
-    from: at((thresholds[index - 1] ?? -1) - PAD_DAYS),
-    until: latestExpiry(shiftDay(today, threshold), options.timeZone),
+    from: addDays((thresholds[index - 1] ?? -1) - PAD_DAYS),
+    until: computeExpiryLimit(shiftDay(today, threshold), options.timeZone),
   }));
-  const expired = latestExpiry(shiftDay(today, -1), options.timeZone);
-  const after = AFTER_EXPIRY.flatMap((mark) => {
+  const expiredLimit = computeExpiryLimit(shiftDay(today, -1), options.timeZone);
+  const afterExpiry = AFTER_EXPIRY.flatMap((mark) => {
     const spans = markSpans(mark);
     if (spans.length === 0) return [];
     const first = Math.min(...spans.map(({ begin }) => begin));
     const last = Math.max(...spans.map(({ end }) => end));
-    const until = Math.min(at(-first + PAD_DAYS).getTime(), expired.getTime());
-    return [{ threshold: mark.threshold, from: at(-last - PAD_DAYS), until: new Date(until) }];
+    const until = Math.min(addDays(-first + PAD_DAYS).getTime(), expiredLimit.getTime());
+    return [{ threshold: mark.threshold, from: addDays(-last - PAD_DAYS), until: new Date(until) }];
   });
-  return [...before, ...after];
+  return [...beforeExpiry, ...afterExpiry];
 }
 
 /**
- * The earliest expiry that is shown as a later day. It must be exact: a day too many adds many names of a long list to
- * every read.
+ * The end, exclusive, of the expiries that are shown as this day. It must be exact, because one day more adds
+ * many names to each read of a long list.
  */
-function latestExpiry(day: Day, timeZone: string): Date {
+function computeExpiryLimit(day: Day, timeZone: string): Date {
   const next = shiftDay(day, 1);
   const midnightUtc = Date.parse(next);
   let early = midnightUtc - MAX_OFFSET_HOURS * HOUR_MS;

@@ -37,8 +37,8 @@ export function renewalsByMonth(
 ): MonthCount[] {
   const months = new Map(nextTwelveMonths(now, timeZone).map((month) => [month, 0]));
   for (const [month, count] of counts) {
-    const before = months.get(month);
-    if (before !== undefined) months.set(month, before + count);
+    const previous = months.get(month);
+    if (previous !== undefined) months.set(month, previous + count);
   }
   return [...months].map(([month, count]) => ({
     month,

@@ -14,8 +14,9 @@ export interface ExpiryContext extends NamesContext {
   /** The public URL of the bot's HTTP server, without a trailing slash. */
   readonly publicUrl: string;
   readonly formatEvent: CalendarFormat['formatEvent'];
-  /** Finds whether a mandate renews a name at its expiry. */
+  /** Loads a check whether a mandate will renew a name at its expiry. */
   readonly loadMandateCheck: () => Promise<(name: CalendarName) => boolean>;
   readonly settings: () => Promise<TeamSettings>;
+  /** Starts the lookups of added names in the background. */
   readonly lookUpAdded: () => void;
 }

@@ -56,9 +56,9 @@ export async function openDigest({
   await reminders.openDigest(scheduledFor.toISOString(), now());
 }
 
-/** @property day of the messages to owners */
 export interface DigestSchedule extends ReminderSchedule {
   readonly collectMs: number;
+  /** The day of the messages to owners. */
   readonly day: Day;
 }
 
@@ -70,7 +70,7 @@ export interface DigestBatch {
 }
 
 /** A digest accepts more names for this long after `collectMs` has passed. */
-const LATE_MS = 10 * MINUTE_MS;
+const MAX_LATE_MS = 10 * MINUTE_MS;
 
 /**
  * Returns the claimed but unsent reminders; if there are none, claims more. Names that become due after a claim wait
@@ -85,7 +85,7 @@ export async function nextBatch(
 ): Promise<DigestBatch | Date | undefined> {
   const { now } = options;
   const before = new Date(now.getTime() - RENEWAL_DISPUTE_DAYS * DAY_MS);
-  const [left, claimedAt, { due, more }, disputed] = await Promise.all([
+  const [left, claimedAt, { due, hasMore }, disputed] = await Promise.all([
     reminders.listPlanned(digestId),
     reminders.findLastClaimTime(digestId),
     collectDue(reminders, options),
@@ -106,10 +106,10 @@ export async function nextBatch(
   if ((await reminders.claim(digestId, claims, now)) > 0)
     return {
       planned: await reminders.listPlanned(digestId),
-      hasMoreNames: more,
+      hasMoreNames: hasMore,
       hasMoreDisputed: disputed.length === MAX_DISPUTED,
     };
-  // The other claims are for names that now lapse or aren't watched any more.
+  // Nothing was claimed, because the names now lapse or aren't watched anymore.
   await reminders.releaseClaims(digestId);
   return undefined;
 }
@@ -123,7 +123,7 @@ export function nextClaimAt(
   if (claimedAt === undefined || claimedAt > now) return now;
   const collectedAt = new Date(claimedAt.getTime() + collectMs);
   // After a longer pause, such as a restart, the next digest includes the due names: nobody reads yesterday's thread.
-  return now.getTime() - collectedAt.getTime() > LATE_MS ? undefined : collectedAt;
+  return now.getTime() - collectedAt.getTime() > MAX_LATE_MS ? undefined : collectedAt;
 }
 
 export interface DueReminders {
@@ -141,10 +141,10 @@ export async function dropOutdated(
   options: ReminderSchedule,
 ): Promise<DueReminders> {
   const disputed = planned.filter(({ key }) => isDisputeCode(key.threshold));
-  const rest = planned.filter(({ key }) => !isDisputeCode(key.threshold));
-  const due = filterStillDue(rest, options);
+  const expiring = planned.filter(({ key }) => !isDisputeCode(key.threshold));
+  const due = filterStillDue(expiring, options);
   const stillPlanned = new Set(due.map(({ watched }) => watched));
-  const outdated = rest.filter((each) => !stillPlanned.has(each)).map(({ key }) => key);
+  const outdated = expiring.filter((each) => !stillPlanned.has(each)).map(({ key }) => key);
   if (outdated.length > 0) await reminders.releaseClaims(digestId, outdated);
   return { due, disputed };
 }
@@ -168,12 +168,12 @@ export interface DigestMessage {
 /** Assigns one destination's reminders to messages. Existing messages come first. */
 export function assignMessages(
   { due, disputed }: DueReminders,
-  partOf: (purpose: string) => number,
+  parsePart: (purpose: string) => number,
 ): DigestMessage[] {
   const all = [...disputed, ...due.map(({ watched }) => watched)];
-  const begun = [...groupBy(all, ({ purpose }) => purpose)]
+  const assigned = [...groupBy(all, ({ purpose }) => purpose)]
     .filter(([purpose]) => purpose !== '')
-    .map(([purpose, reminders]) => ({ part: partOf(purpose), reminders }))
+    .map(([purpose, reminders]) => ({ part: parsePart(purpose), reminders }))
     .sort((a, b) => a.part - b.part);
   const [first = [], ...later] = splitIntoChunks(
     due.map(({ watched }) => watched).filter(({ purpose }) => purpose === ''),
@@ -181,7 +181,7 @@ export function assignMessages(
   );
   const chunks = [[...disputed.filter(({ purpose }) => purpose === ''), ...first], ...later];
   return [
-    ...begun,
+    ...assigned,
     ...chunks.filter(({ length }) => length > 0).map((reminders) => ({ part: undefined, reminders })),
   ];
 }
@@ -194,8 +194,8 @@ export function toClaim(
   const { name, expiry, threshold, watched, lastThreshold, phase } = due;
   const isLast = lastThreshold || phase !== 'registered';
   const owner = watched.ownerLeftAt === undefined ? watched.owner : undefined;
-  const own = watched.channel ?? owner ?? DEFAULT_DESTINATION;
-  const destination = own === reminderChannel ? DEFAULT_DESTINATION : own;
+  const ownDestination = watched.channel ?? owner ?? DEFAULT_DESTINATION;
+  const destination = ownDestination === reminderChannel ? DEFAULT_DESTINATION : ownDestination;
   const end = reminderEnd(watched);
   return {
     name,
@@ -214,26 +214,27 @@ export function toClaim(
 export async function collectDue(
   reminders: ReminderStore,
   options: ReminderSchedule,
-): Promise<{ readonly due: readonly Due[]; readonly more: boolean }> {
+): Promise<{ readonly due: readonly Due[]; readonly hasMore: boolean }> {
   const found = new Map<string, Due>();
-  const take = (batch: readonly WatchedReminder[]) => {
+  const addBatch = (batch: readonly WatchedReminder[]) => {
     for (const reminder of dueReminders(batch, options)) found.set(reminder.name, reminder);
     return found.size > MAX_NAMES;
   };
-  const finish = (more: boolean) => ({
+  const finish = (hasMore: boolean) => ({
     due: [...found.values()].sort(compareUrgency).slice(0, MAX_NAMES),
-    more,
+    hasMore,
   });
 
   const since = new Date(options.now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS);
-  for await (const batch of reminders.streamDeletedCandidates(since)) if (take(batch)) return finish(true);
-  const ranges = candidateRanges(options).toSorted(compareRescuability);
-  for await (const batch of reminders.streamCandidates(ranges)) if (take(batch)) return finish(true);
+  for await (const batch of reminders.streamDeletedCandidates(since))
+    if (addBatch(batch)) return finish(true);
+  const ranges = candidateRanges(options).toSorted(compareRanges);
+  for await (const batch of reminders.streamCandidates(ranges)) if (addBatch(batch)) return finish(true);
   return finish(false);
 }
 
 /** Names that can still be saved come first. */
-function compareRescuability(a: CandidateRange, b: CandidateRange): number {
+function compareRanges(a: CandidateRange, b: CandidateRange): number {
   return urgency(a) - urgency(b);
 }
 

@@ -44,14 +44,14 @@ const SHOWN_AFTER_DELETION_DAYS = 35;
 /** A limit that no team reaches: names that expired or were deleted recently and can still be saved. */
 const MAX_ENDED = 500;
 /** Names read per query when many may be filtered out. */
-const PAGE = 100;
+const PAGE_SIZE = 100;
 
 export type Expiry = ReturnType<typeof createExpiry>;
 
 export function createExpiry(context: ExpiryContext) {
   const { watchList } = context;
   return {
-    add: (...given: Tail<typeof list.addName>) => list.addName(context, ...given),
+    add: (...args: Tail<typeof list.addName>) => list.addName(context, ...args),
     async lookUp(added: list.AddedName, timeoutMs: number): Promise<list.WatchedOutcome> {
       await Promise.all([
         lookUpWatched(context, added.name, timeoutMs),
@@ -62,36 +62,35 @@ export function createExpiry(context: ExpiryContext) {
     /** @param names the parsed list, or text that is known to be valid */
     async importNames(
       names: ImportReport | string,
-      gate: list.Gate,
+      saveChanges: list.Gate,
       progress: (done: number, total: number) => Promise<void>,
     ): Promise<list.ImportSummary> {
-      const summary = await list.importNames(context, names, gate, progress);
+      const summary = await list.importNames(context, names, saveChanges, progress);
       context.lookUpAdded();
       return summary;
     },
-    snooze: (request: list.ReminderRequest, days: number, gate: list.Gate) =>
-      list.snoozeName(context, request, days, gate),
-    answerQuestion: (...given: Tail<typeof list.answerQuestion>) => list.answerQuestion(context, ...given),
+    snooze: (...args: Tail<typeof list.snoozeName>) => list.snoozeName(context, ...args),
+    answerQuestion: (...args: Tail<typeof list.answerQuestion>) => list.answerQuestion(context, ...args),
     /** The names of one message to their owner, most urgent first. */
     async loadQuestions(subject: string): Promise<readonly ListedName[]> {
-      const [domains, zone] = await Promise.all([
+      const [domains, timeZone] = await Promise.all([
         context.reminders.loadQuestions(subject),
-        timeZone(context),
+        loadTimeZone(context),
       ]);
-      return domains.map((domain) => listed(domain, context.now(), zone));
+      return domains.map((domain) => toListedName(domain, context.now(), timeZone));
     },
-    recordRenewal: (...given: Tail<typeof list.recordRenewal>) => list.recordRenewal(context, ...given),
-    requestLapse: (...given: Tail<typeof list.requestLapse>) => list.requestLapse(context, ...given),
+    recordRenewal: (...args: Tail<typeof list.recordRenewal>) => list.recordRenewal(context, ...args),
+    requestLapse: (...args: Tail<typeof list.requestLapse>) => list.requestLapse(context, ...args),
     /** @param name in ASCII */
     find: (name: string) => watchList.find(name),
     findMany: (names: readonly string[]) => watchList.findMany(names),
     async findListed(name: string): Promise<ListedName | undefined> {
-      const [domain, zone] = await Promise.all([watchList.find(name), timeZone(context)]);
-      return domain && listed(domain, context.now(), zone);
+      const [domain, timeZone] = await Promise.all([watchList.find(name), loadTimeZone(context)]);
+      return domain && toListedName(domain, context.now(), timeZone);
     },
     list: (days: number, offset: number, limit: number) => listPage(context, days, offset, limit),
     renewable: (digestId: string, destination: Destination = DEFAULT_DESTINATION) =>
-      renewable(context, digestId, destination),
+      listRenewable(context, digestId, destination),
     /** Names that can be renewed and have no decision yet, most urgent first. */
     filterRenewable: (names: readonly string[]) => filterRenewable(context, names),
     loadMessageNames: (digestId: string, destination: Destination = DEFAULT_DESTINATION) =>
@@ -99,8 +98,8 @@ export function createExpiry(context: ExpiryContext) {
     loadNextExpiring: (limit: number) => loadNextExpiring(context, limit),
     /** Renewals in the current month and the next eleven. */
     async countsByMonth(): Promise<readonly MonthCount[]> {
-      const [zone, now] = [await timeZone(context), context.now()];
-      return renewalsByMonth(await watchList.countByMonth(now, daysAfter(now, 366), zone), now, zone);
+      const [timeZone, now] = [await loadTimeZone(context), context.now()];
+      return renewalsByMonth(await watchList.countByMonth(now, daysAfter(now, 366), timeZone), now, timeZone);
     },
     feedAddress: (userId: string, reset: boolean) => feedAddress(context, userId, reset),
     /** @returns undefined for an unknown token */
@@ -114,10 +113,10 @@ export function createExpiry(context: ExpiryContext) {
   };
 }
 
-type Tail<Use extends (...given: never) => unknown> =
-  Parameters<Use> extends readonly [unknown, ...infer Rest] ? Rest : never;
+type Tail<Fn extends (...args: never) => unknown> =
+  Parameters<Fn> extends readonly [unknown, ...infer Rest] ? Rest : never;
 
-async function timeZone({ settings }: ExpiryContext): Promise<string> {
+async function loadTimeZone({ settings }: ExpiryContext): Promise<string> {
   return (await settings()).reminderTimezone;
 }
 
@@ -129,21 +128,21 @@ async function lookUpWatched(
   context: ExpiryContext,
   name: string,
   timeoutMs?: number,
-  lookUp: (...given: Parameters<typeof lookUpAtRegistry>) => Promise<unknown> = lookUpAtRegistry,
+  lookUp: (...args: Parameters<typeof lookUpAtRegistry>) => Promise<unknown> = lookUpAtRegistry,
 ): Promise<void> {
   const { signal, log } = context;
-  const until = timeoutMs === undefined ? signal : createTimeLimit(signal, timeoutMs);
-  await lookUp(context, name, until).catch((err: unknown) => {
-    if (!until.aborted) log.error({ err, name }, 'looking up a watched name failed');
+  const limit = timeoutMs === undefined ? signal : createTimeLimit(signal, timeoutMs);
+  await lookUp(context, name, limit).catch((err: unknown) => {
+    if (!limit.aborted) log.error({ err, name }, 'looking up a watched name failed');
   });
 }
 
-function listed(domain: WatchedDomain, now: Date, zone: string): ListedName {
+function toListedName(domain: WatchedDomain, now: Date, timeZone: string): ListedName {
   const dates = toLifeDates(domain);
   if (dates === undefined) return { domain, day: undefined, daysLeft: undefined, deadline: undefined };
-  const day = expiryDay(dates.expiresAt, domain.expiry?.source ?? 'rdap', zone);
-  const daysLeft = daysBetween(calendarDay(now, zone), day);
-  const life = lifecycleAt(zoneFor(domain.name), dates, now, zone);
+  const day = expiryDay(dates.expiresAt, domain.expiry?.source ?? 'rdap', timeZone);
+  const daysLeft = daysBetween(calendarDay(now, timeZone), day);
+  const life = lifecycleAt(zoneFor(domain.name), dates, now, timeZone);
   const { phase, lastSafeDay } = life.current;
   const facts = { phase, isDeletionAssumed: isDeletionAssumed(life), lastSafeDay };
   return {
@@ -153,9 +152,9 @@ function listed(domain: WatchedDomain, now: Date, zone: string): ListedName {
   };
 }
 
-function sortByUrgency(domains: readonly WatchedDomain[], now: Date, zone: string): ListedName[] {
+function sortByUrgency(domains: readonly WatchedDomain[], now: Date, timeZone: string): ListedName[] {
   return domains
-    .map((domain) => listed(domain, now, zone))
+    .map((domain) => toListedName(domain, now, timeZone))
     .sort((a, b) => compareDeadlines(a.deadline, b.deadline));
 }
 
@@ -183,17 +182,17 @@ async function listPage(
 ): Promise<ListPage> {
   const now = context.now();
   const range = listRange(now, daysAfter(now, days + 1));
-  const [domains, counts, zone] = await Promise.all([
+  const [domains, counts, timeZone] = await Promise.all([
     context.watchList.listPage(range, offset, limit),
     context.watchList.count(range),
-    timeZone(context),
+    loadTimeZone(context),
   ]);
   // Pages are sorted by expiry day, but the deadline of a deleted name is a different day.
-  return { names: sortByUrgency(domains, now, zone), ...counts };
+  return { names: sortByUrgency(domains, now, timeZone), ...counts };
 }
 
 /** A digest's names at one destination that can be renewed and have no decision yet. */
-async function renewable(
+async function listRenewable(
   context: ExpiryContext,
   digestId: string,
   destination: Destination,
@@ -202,20 +201,20 @@ async function renewable(
   // A renewal that the registry doesn't show yet must not be paid twice.
   const due = claimed.filter(({ threshold }) => !isDisputeCode(threshold));
   const days = new Map(due.map(({ name, expiry }) => [name, expiry]));
-  const renewable = await filterRenewable(context, [...days.keys()]);
-  return renewable.filter(({ domain }) => hasSameExpiry(domain, days.get(domain.name)));
+  const candidates = await filterRenewable(context, [...days.keys()]);
+  return candidates.filter(({ domain }) => hasSameExpiry(domain, days.get(domain.name)));
 }
 
 async function filterRenewable(
   context: ExpiryContext,
   names: readonly string[],
 ): Promise<readonly ListedName[]> {
-  const [domains, zone] = await Promise.all([context.watchList.findMany(names), timeZone(context)]);
+  const [domains, timeZone] = await Promise.all([context.watchList.findMany(names), loadTimeZone(context)]);
   const now = context.now();
   return domains
     .filter((domain) => canBeRenewed(domain, now))
     .sort((a, b) => (a.expiry?.at.getTime() ?? 0) - (b.expiry?.at.getTime() ?? 0))
-    .map((domain) => listed(domain, now, zone));
+    .map((domain) => toListedName(domain, now, timeZone));
 }
 
 /** The current state of the names of one digest message, most urgent first. */
@@ -225,23 +224,23 @@ async function loadMessageNames(
   destination: Destination,
 ): Promise<readonly ListedName[]> {
   const claimed = await context.reminders.listReminderKeys(digestId, destination);
-  const [domains, zone] = await Promise.all([
+  const [domains, timeZone] = await Promise.all([
     context.watchList.findMany([...new Set(claimed.map(({ name }) => name))]),
-    timeZone(context),
+    loadTimeZone(context),
   ]);
-  return sortByUrgency(domains, context.now(), zone);
+  return sortByUrgency(domains, context.now(), timeZone);
 }
 
 /** Names that will be lost next but can still be saved: they expire within a year, have expired or were deleted. */
 async function loadNextExpiring(context: ExpiryContext, limit: number): Promise<readonly ListedName[]> {
   const now = context.now();
-  const zone = await timeZone(context);
+  const timeZone = await loadTimeZone(context);
   const [ended, coming] = await Promise.all([
     context.watchList.listPage(listRange(now, now), 0, MAX_ENDED),
     loadUndecided(context, limit),
   ]);
   const names = new Map([...ended, ...coming].map((domain) => [domain.name, domain]));
-  return sortByUrgency([...names.values()].filter(isUndecided), now, zone)
+  return sortByUrgency([...names.values()].filter(isUndecided), now, timeZone)
     .filter(({ deadline }) => deadline !== undefined && canBeSaved(deadline))
     .slice(0, limit);
 }
@@ -254,10 +253,10 @@ async function loadUndecided(
   const now = clock();
   const range = { ...listRange(now, daysAfter(now, 366)), from: now };
   const found: WatchedDomain[] = [];
-  for (let offset = 0; found.length < limit; offset += PAGE) {
-    const page = await watchList.listPage(range, offset, PAGE);
+  for (let offset = 0; found.length < limit; offset += PAGE_SIZE) {
+    const page = await watchList.listPage(range, offset, PAGE_SIZE);
     found.push(...page.filter(isUndecided));
-    if (page.length < PAGE) break;
+    if (page.length < PAGE_SIZE) break;
   }
   return found;
 }

@@ -15,20 +15,20 @@ const TOKEN_BYTES = 32;
  * @throws {UnknownKeyError} if this process lacks the key that decrypts the URL; the URL keeps working
  */
 export async function feedAddress(context: ExpiryContext, userId: string, reset: boolean): Promise<Secret> {
-  const fresh = () => newRecord(context, userId);
   if (!reset) {
     const record =
-      (await context.feeds.find(userId)) ?? (await context.feeds.saveIfAbsent(fresh().record, context.now()));
+      (await context.feeds.find(userId)) ??
+      (await context.feeds.saveIfAbsent(createRecord(context, userId).record, context.now()));
     try {
-      return feedUrl(context, context.vault.open(record.sealed, owner(context, userId)));
+      return buildFeedUrl(context, context.vault.open(record.sealed, getSealOwner(context, userId)));
     } catch (error) {
       // Processes that have the key can still decrypt the URL.
       if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;
     }
   }
-  const { record, token } = fresh();
+  const { record, token } = createRecord(context, userId);
   await context.feeds.save(record, context.now());
-  return feedUrl(context, token);
+  return buildFeedUrl(context, token);
 }
 
 /** @returns the feed in chunks; undefined for an unknown token */
@@ -36,7 +36,7 @@ export async function openFeed(
   context: ExpiryContext,
   token: string,
 ): Promise<AsyncIterable<string> | undefined> {
-  if (!(await context.feeds.hasToken(hashOf(token)))) return undefined;
+  if (!(await context.feeds.hasToken(hashToken(token)))) return undefined;
   const now = context.now();
   const [{ reminderTimezone: timeZone }, isMandated] = await Promise.all([
     context.settings(),
@@ -45,17 +45,17 @@ export async function openFeed(
   const names = context.watchList.streamCalendarNames(
     new Date(now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS),
   );
-  return calendarFeed(marked(names, isMandated), { now, timeZone, formatEvent: context.formatEvent });
+  return calendarFeed(markMandated(names, isMandated), { now, timeZone, formatEvent: context.formatEvent });
 }
 
-async function* marked(
+async function* markMandated(
   names: AsyncIterable<CalendarName>,
   isMandated: (name: CalendarName) => boolean,
 ): AsyncGenerator<CalendarName> {
   for await (const each of names) yield isMandated(each) ? { ...each, isMandated: true } : each;
 }
 
-function newRecord(
+function createRecord(
   context: ExpiryContext,
   userId: string,
 ): { readonly record: FeedRecord; readonly token: Secret } {
@@ -63,20 +63,20 @@ function newRecord(
   const token = new Secret(text);
   const record = {
     userId,
-    tokenHash: hashOf(text),
-    sealed: context.vault.seal(token, owner(context, userId)),
+    tokenHash: hashToken(text),
+    sealed: context.vault.seal(token, getSealOwner(context, userId)),
   };
   return { record, token };
 }
 
-function owner({ teamId }: ExpiryContext, userId: string): readonly string[] {
+function getSealOwner({ teamId }: ExpiryContext, userId: string): readonly string[] {
   return ['calendar-feed', teamId, userId];
 }
 
-function feedUrl({ publicUrl }: ExpiryContext, token: Secret): Secret {
+function buildFeedUrl({ publicUrl }: ExpiryContext, token: Secret): Secret {
   return new Secret(`${publicUrl}/calendar/${token.reveal()}.ics`);
 }
 
-function hashOf(token: string): string {
+function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }

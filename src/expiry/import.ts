@@ -63,7 +63,7 @@ export interface ImportReport {
 export const MAX_IMPORT_LINES = 50_000;
 
 /** Headings are searched for in this many characters of a line. */
-const MAX_HEADER = 10_000;
+const MAX_HEADER_LENGTH = 10_000;
 
 interface ImportLine {
   readonly line: number;
@@ -80,19 +80,19 @@ interface ImportLine {
 export async function parseImport(text: string): Promise<ImportReport | { readonly issue: ListIssue }> {
   const lines = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
   const isSkipped = (line: string) => line.trim() === '' || line.trim().startsWith('#');
-  const at = lines.findIndex((line) => !isSkipped(line) && !SEPARATOR_LINE.test(line));
-  const cells = roughCells(lines[at] ?? '');
-  if (cells.some(isHeading)) {
-    const above = lines.slice(0, at).map((line) => (line.trim().startsWith('#') ? '' : line));
-    return readTable([...above, ...lines.slice(at)].join('\n'));
+  const start = lines.findIndex((line) => !isSkipped(line) && !SEPARATOR_LINE.test(line));
+  const firstCells = splitRoughly(lines[start] ?? '');
+  if (firstCells.some(isHeading)) {
+    const above = lines.slice(0, start).map((line) => (line.trim().startsWith('#') ? '' : line));
+    return readTable([...above, ...lines.slice(start)].join('\n'));
   }
-  if (cells.length > 1 && !cells.some(isNameOrDate))
-    return { issue: { line: at + 1, code: 'unknown_headings', headings: cells } };
+  if (firstCells.length > 1 && !firstCells.some(isNameOrDate))
+    return { issue: { line: start + 1, code: 'unknown_headings', headings: firstCells } };
   const read: ImportLine[] = [];
   for await (const [index, raw] of iterateYielding([...lines.slice(0, MAX_IMPORT_LINES).entries()])) {
-    if (isSkipped(raw) || index < at) continue;
-    const named = roughCells(raw);
-    if (named.length > 1 && named.every(isHeading))
+    if (isSkipped(raw) || index < start) continue;
+    const cells = splitRoughly(raw);
+    if (cells.length > 1 && cells.every(isHeading))
       return { issue: { line: index + 1, code: 'second_header' } };
     const content = cleanText(raw).trim();
     read.push({ line: index + 1, text: shortenText(content), read: readListLine(content) });
@@ -111,17 +111,17 @@ async function readTable(text: string): Promise<ImportReport | { readonly issue:
   const unknown = headings.filter((heading) => !isHeading(heading));
   if (unknown.length > 0) return { issue: { line, code: 'unknown_headings', headings: unknown } };
   const columns = headings.map(findColumn);
-  const [name, date] = [columns.indexOf('name'), columns.indexOf('expires')];
-  if (name === -1) return { issue: { line, code: 'no_name_column' } };
-  const cellsOf = ({ cells }: CsvRecord): ImportLine['read'] =>
+  const [nameAt, dateAt] = [columns.indexOf('name'), columns.indexOf('expires')];
+  if (nameAt === -1) return { issue: { line, code: 'no_name_column' } };
+  const readRecord = ({ cells }: CsvRecord): ImportLine['read'] =>
     hasExtraCells(cells, columns)
       ? { ok: false, issue: { code: 'too_many_cells' } }
-      : { ok: true, value: { name: cells[name] ?? '', date: cells[date] ?? '' } };
+      : { ok: true, value: { name: cells[nameAt] ?? '', date: cells[dateAt] ?? '' } };
   const read: ImportLine[] = [];
   for await (const row of iterateYielding(csv.rows))
-    read.push({ line: row.line, text: shortenText(row.cells.join(', ')), read: cellsOf(row) });
-  const unusedHeadings = headings.filter((_, at) => at !== name && at !== date);
-  return { ...buildReport(read), unusedHeadings, lacksExpiry: date === -1 && unusedHeadings.length > 0 };
+    read.push({ line: row.line, text: shortenText(row.cells.join(', ')), read: readRecord(row) });
+  const unusedHeadings = headings.filter((_, index) => index !== nameAt && index !== dateAt);
+  return { ...buildReport(read), unusedHeadings, lacksExpiry: dateAt === -1 && unusedHeadings.length > 0 };
 }
 
 /** Imports each name once and reports every line. */
@@ -136,20 +136,20 @@ function buildReport(lines: readonly ImportLine[]): ImportReport {
       continue;
     }
     const { name, expiresAt } = read.value;
-    const before = accepted.get(name);
-    if (before?.expiresAt && expiresAt && before.expiresAt.getTime() !== expiresAt.getTime()) {
+    const earlier = accepted.get(name);
+    if (earlier?.expiresAt && expiresAt && earlier.expiresAt.getTime() !== expiresAt.getTime()) {
       rejected.push({ line, text, issue: { code: 'other_date' } });
       continue;
     }
-    if (before !== undefined) duplicates.push({ line, name });
-    if (before?.expiresAt === undefined) accepted.set(name, read.value);
+    if (earlier !== undefined) duplicates.push({ line, name });
+    if (earlier?.expiresAt === undefined) accepted.set(name, read.value);
   }
   return { accepted: [...accepted.values()], rejected, duplicates, unusedHeadings: [], lacksExpiry: false };
 }
 
 /** Splits a line at any separator, to tell a header from a row. */
-function roughCells(line: string): string[] {
-  const cells = line.slice(0, MAX_HEADER).split(/[,;|\t]/);
+function splitRoughly(line: string): string[] {
+  const cells = line.slice(0, MAX_HEADER_LENGTH).split(/[,;|\t]/);
   return cells.map((cell) => cleanText(cell).replaceAll('"', '').trim()).filter((cell) => cell !== '');
 }
 
@@ -160,13 +160,13 @@ function isNameOrDate(cell: string): boolean {
 /** Splits a line of a list into name and date. */
 function readListLine(line: string): ImportLine['read'] {
   const [name = ''] = /^(?:"[^"]*"|[^\s,;"]*)/.exec(line) ?? [];
-  const rest = line.slice(name.length);
-  const [, quoted] = /^[\s,;]*"([^"]*)"[\s,;]*$/.exec(rest) ?? [];
-  if (quoted === undefined && rest.includes('"')) {
-    const isOpen = rest.split('"').length % 2 === 0;
+  const remainder = line.slice(name.length);
+  const [, quoted] = /^[\s,;]*"([^"]*)"[\s,;]*$/.exec(remainder) ?? [];
+  if (quoted === undefined && remainder.includes('"')) {
+    const isOpen = remainder.split('"').length % 2 === 0;
     return { ok: false, issue: { code: isOpen ? 'open_quote' : 'too_many_cells' } };
   }
-  const dates = quoted === undefined ? rest.split(/[,;\t]/) : [quoted];
+  const dates = quoted === undefined ? remainder.split(/[,;\t]/) : [quoted];
   const [date = '', ...more] = dates.map((cell) => cell.trim()).filter((cell) => cell !== '');
   return more.length > 0
     ? { ok: false, issue: { code: 'too_many_cells' } }
@@ -205,9 +205,9 @@ export function readWatchList(
 ): NamesToWatch | { readonly problem: NamesToWatchProblem } {
   const items = words.flatMap((word) => word.split(/[,;]+/)).filter((item) => item !== '');
   const [first, second] = items;
-  // A top-level domain has letters, so this isn't a name. A date has no letters after a dot.
-  const isNoName = (item: string) => !/\.[^.\d]/.test(item);
-  if (items.length === 2 && first !== undefined && second !== undefined && isNoName(second))
+  // A top-level domain doesn't start with a digit, and a date has only digits after a dot.
+  const isName = (item: string) => /\.[^.\d]/.test(item);
+  if (items.length === 2 && first !== undefined && second !== undefined && !isName(second))
     return { names: [first], date: second };
   const names = [
     ...new Set(items.filter((item) => !parseTypedDate(item).ok).map((name) => name.toLowerCase())),

@@ -73,22 +73,22 @@ export function isUnanswered(
 export async function askOwners(
   reminders: Pick<ReminderStore, 'listUnasked' | 'queueQuestions'>,
   settings: TeamSettings,
-  at: Date,
+  now: Date,
 ): Promise<void> {
   const { reminderDays: thresholds, reminderTimezone: timeZone } = settings;
-  const { scheduled, day } = dayOfMessages(settings, at);
-  const until = new Date(at.getTime() + (Math.max(0, ...thresholds) + 2) * DAY_MS);
+  const { scheduled, day } = dayOfMessages(settings, now);
+  const until = new Date(now.getTime() + (Math.max(0, ...thresholds) + 2) * DAY_MS);
   const found = await reminders.listUnasked(
     day,
-    new Date(at.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS),
+    new Date(now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS),
     until,
   );
   const due = found.filter((domain) => needsOwnerQuestion(domain, { now: scheduled, thresholds, timeZone }));
   const { errors } = await settleEach(
     groupBy(due, ({ owner = '' }) => owner),
     async ([owner, domains]) => {
-      const names = new Map(domains.map((domain) => [domain.name, utcDay(getExpiry(domain) ?? at)]));
-      await reminders.queueQuestions({ owner, subject: buildOwnerDay(owner, day), names, at });
+      const names = new Map(domains.map((domain) => [domain.name, utcDay(getExpiry(domain) ?? now)]));
+      await reminders.queueQuestions({ owner, subject: buildOwnerDay(owner, day), names, at: now });
     },
   );
   throwIfAny(errors);
@@ -104,11 +104,11 @@ export async function askBetweenDigests({
   readonly reminders: Pick<ReminderStore, 'listUnasked' | 'queueQuestions' | 'isComplete'>;
   readonly now: () => Date;
 }): Promise<void> {
-  const team = await settings();
+  const current = await settings();
   const at = now();
-  const { scheduled } = dayOfMessages(team, at);
-  if (team.reminderChannel !== undefined && !(await reminders.isComplete(scheduled.toISOString()))) return;
-  await askOwners(reminders, team, at);
+  const { scheduled } = dayOfMessages(current, at);
+  if (current.reminderChannel !== undefined && !(await reminders.isComplete(scheduled.toISOString()))) return;
+  await askOwners(reminders, current, at);
 }
 
 export type AnswerIssue = { readonly code: 'not_owner' | 'question_over' | 'kept_already' };
@@ -116,11 +116,11 @@ export type AnswerIssue = { readonly code: 'not_owner' | 'question_over' | 'kept
 /** Why a person can't answer the question about a name. A name can be handed over even after it was answered. */
 export function refuseAnswer(
   known: WatchedDomain,
-  by: string,
+  userId: string,
   kind: 'name_kept' | 'name_handed_over',
 ): AnswerIssue | { readonly code: 'lapse_decided' } | undefined {
   if (known.lapse?.confirmed !== undefined) return { code: 'lapse_decided' };
-  if (known.owner !== by) return { code: 'not_owner' };
+  if (known.owner !== userId) return { code: 'not_owner' };
   const question = findCurrentQuestion(known, getExpiry(known));
   if (question === undefined) return { code: 'question_over' };
   return kind === 'name_kept' && question.kept !== undefined ? { code: 'kept_already' } : undefined;

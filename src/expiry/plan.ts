@@ -121,17 +121,18 @@ function planReminder<Watched extends WatchedName>(
 ): DueReminder<Watched> | undefined {
   const { now, timeZone } = options;
   const expiresAt = reminderEnd(watched);
-  const renewed = expiresAt > watched.expiresAt;
-  const source = renewed ? 'order' : watched.source;
+  const isRenewed = expiresAt > watched.expiresAt;
+  const source = isRenewed ? 'order' : watched.source;
   const lastDay = expiryDay(expiresAt, source, timeZone);
   const daysLeft = daysBetween(today, lastDay);
-  const deletedAt = !renewed && watched.deletedAt && watched.deletedAt <= now ? watched.deletedAt : undefined;
+  const deletedAt =
+    !isRenewed && watched.deletedAt && watched.deletedAt <= now ? watched.deletedAt : undefined;
 
-  const when = { today, lastDay, daysLeft, expiresAt, deletedAt };
+  const dates = { today, lastDay, daysLeft, expiresAt, deletedAt };
   const due =
     daysLeft >= 0 && deletedAt === undefined
-      ? findDueBefore(watched, when, thresholds, options)
-      : findDueAfter(watched, when, options);
+      ? findDueBeforeExpiry(watched, dates, thresholds, options)
+      : findDueAfterExpiry(watched, dates, options);
   // For long lists, assigning fields is much faster than spreading.
   return (
     due && {
@@ -161,17 +162,17 @@ interface PlanDates {
   readonly deletedAt: Date | undefined;
 }
 
-type LastReminder = Pick<
+type ReachedThreshold = Pick<
   DueReminder,
   'threshold' | 'lastThreshold' | 'phase' | 'isDeletionAssumed' | 'lastSafeDay' | 'restoreUntil'
 >;
 
-function findDueBefore(
+function findDueBeforeExpiry(
   watched: WatchedName,
   { today, lastDay, daysLeft }: PlanDates,
   thresholds: readonly number[],
   { timeZone }: ReminderSchedule,
-): LastReminder | undefined {
+): ReachedThreshold | undefined {
   const threshold = thresholds.find((days) => days >= daysLeft);
   if (threshold === undefined || wasReminded(watched, threshold)) return undefined;
   const lastSafeDay = shiftDay(lastDay, -1);
@@ -181,11 +182,11 @@ function findDueBefore(
   return { threshold, lastThreshold, ...phase, lastSafeDay, restoreUntil: undefined };
 }
 
-function findDueAfter(
+function findDueAfterExpiry(
   watched: WatchedName,
   { today, daysLeft, expiresAt, deletedAt }: PlanDates,
   { now, timeZone }: ReminderSchedule,
-): LastReminder | undefined {
+): ReachedThreshold | undefined {
   if (daysLeft < -MAX_DAYS_AFTER_EXPIRY) return undefined;
   const dates = { expiresAt, deletedAt, deletionPhase: watched.deletionPhase };
   const life = lifecycleAt(zoneFor(watched.name), dates, now, timeZone);
@@ -198,11 +199,11 @@ function findDueAfter(
         (lastSafeDay !== undefined && daysBetween(today, lastSafeDay) <= daysToSafeDay)),
   );
   if (mark === undefined || wasReminded(watched, mark.threshold)) return undefined;
-  const beginsPhase = mark.daysToSafeDay === undefined && mark.daysAfterExpiry === undefined;
-  if (!beginsPhase && isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
+  const isPhaseStart = mark.daysToSafeDay === undefined && mark.daysAfterExpiry === undefined;
+  if (!isPhaseStart && isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
   const { threshold } = mark;
   const reached = { threshold, lastThreshold: false, phase, isDeletionAssumed: isDeletionAssumed(life) };
-  return { ...reached, lastSafeDay, restoreUntil: restoreUntil(life) };
+  return { ...reached, lastSafeDay, restoreUntil: findRestoreUntil(life) };
 }
 
 function wasReminded({ remindedThresholds }: WatchedName, threshold: number): boolean {
@@ -220,7 +221,7 @@ function isSnoozed(
   return lastSafeDay === undefined || today < lastSafeDay;
 }
 
-function restoreUntil(life: Lifecycle): Day | undefined {
+function findRestoreUntil(life: Lifecycle): Day | undefined {
   if (life.current.phase !== 'auto_renew_grace' && life.current.phase !== 'redemption') return undefined;
   return life.stages.find(({ phase }) => phase === 'redemption')?.lastSafeDay;
 }

@@ -35,7 +35,7 @@ export interface WatchListChange {
   readonly observation: NameObservation;
 }
 
-/** Which names to list. */
+/** The range of expiries to list. */
 export interface ListRange {
   readonly from: Date;
   /** Exclusive, except for deleted names. */
@@ -52,7 +52,7 @@ export interface ListCounts {
   readonly undated: number;
 }
 
-/** Without names that will lapse, which need no owner. */
+/** Names that will lapse aren't counted, because they need no owner. */
 export interface OwnerlessCounts {
   readonly none: number;
   /** Names whose owner has left. */
@@ -70,12 +70,12 @@ export interface WatchListStore {
    * purpose, so these don't come first.
    */
   listPage(range: ListRange, offset: number, limit: number): Promise<readonly WatchedDomain[]>;
-  /** Without names that will lapse. */
+  /** Omits names that will lapse. */
   countUndated(): Promise<number>;
   countOwnerless(): Promise<OwnerlessCounts>;
   /** Number of names in {@link WatchListStore.listPage}. */
   count(range: ListRange): Promise<ListCounts>;
-  /** By month (YYYY-MM) in the time zone, without names that will lapse. */
+  /** By month (YYYY-MM) in the time zone. Omits names that will lapse. */
   countByMonth(from: Date, until: Date, timeZone: string): Promise<readonly (readonly [string, number])[]>;
   /** Sorted by date; read in batches. */
   streamCalendarNames(from: Date): AsyncIterable<CalendarName>;
@@ -170,8 +170,8 @@ export interface ReminderStore {
   claim(digestId: string, claims: readonly ReminderClaim[], now: Date): Promise<number>;
   findLastClaimTime(digestId: string): Promise<Date | undefined>;
   /**
-   * Claimed but not sent.
-   * @param purpose only this message's reminders
+   * Lists claimed but unsent reminders.
+   * @param purpose limits them to one message
    */
   listPlanned(digestId: string, purpose?: string): Promise<readonly PlannedReminder[]>;
   assign(digestId: string, purpose: string, reminders: readonly PlannedReminder[]): Promise<void>;
@@ -192,8 +192,8 @@ export interface ReminderStore {
   findLatestWithChart(): Promise<string | undefined>;
   listReminderKeys(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
   /**
-   * Names that have an owner, end within a range and have no question yet. Leaves out owners who already have messages
-   * of that day.
+   * Names that have an owner, end within a range and have no question yet. Omits owners who already have
+   * messages of that day.
    */
   listUnasked(day: Day, from: Date, until: Date): Promise<readonly WatchedDomain[]>;
   /** Queues one message, unless the owner already has messages of that day. */

@@ -7,7 +7,7 @@ import { calendarDay, latestLocalTime, localTime, resolveLocalTime } from '../zo
  * local time occurs twice, only the first counts.
  * @param cron five fields
  * @param timeZone IANA name
- * @throws Error for an invalid line
+ * @throws Error for an invalid expression
  */
 export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
   // Fields are local times, but are passed as UTC, so that none is skipped or repeated: the library mishandles clock

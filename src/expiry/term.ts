@@ -15,7 +15,7 @@ export type Term =
     }
   | { readonly task: 'create' | 'restore'; readonly listed: ListedName };
 
-/** For a pending live order with one name; undefined if its card shows no dates. */
+/** The card of a pending live order for one name shows dates. Returns undefined for other orders. */
 export async function readTerm(
   findListed: (name: string) => Promise<ListedName | undefined>,
   { state, task, account, items, input }: Order,

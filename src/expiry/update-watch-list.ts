@@ -21,10 +21,10 @@ export async function updateWatchList(
   const item = order.items.find((each) => each.n === n);
   if (item?.state !== 'SUCCEEDED') return undefined;
   const now = clock();
-  const first = await watchList.updateAfterOrder(order.id, n, now, (known) =>
+  const isUpdated = await watchList.updateAfterOrder(order.id, n, now, (known) =>
     applySuccess(order, item, known, now),
   );
-  return first ? item.name : undefined;
+  return isUpdated ? item.name : undefined;
 }
 
 /**
@@ -57,13 +57,13 @@ export function applySuccess(
       ...(hasNewDecision && { snooze: undefined, lapse: undefined }),
       nextRegistryAt: now,
     },
-    details: newDetails(order),
+    details: buildDetailsChange(order),
     observation: { origin: 'order', at: now, orderId: order.id, done },
   };
 }
 
 /** A cleared owner field means no owner; an empty note changes nothing. */
-function newDetails({ task, ownership, requesterId }: Order): WatchListChange['details'] {
+function buildDetailsChange({ task, ownership, requesterId }: Order): WatchListChange['details'] {
   if (ownership === undefined || (task !== 'create' && task !== 'transfer')) return undefined;
   const { owner = null, note } = ownership;
   return { change: { owner, ...(note && { note }) }, by: requesterId };

@@ -1,10 +1,10 @@
-import { splitIntoChunks } from '../lib/collections.ts';
+import { dropMissing, splitIntoChunks } from '../lib/collections.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import { type DateIssue, parseTypedDate } from '../lib/typed-date.ts';
 import { computeStaleLimit } from '../names/dates.ts';
-import type { NameLimit } from '../names/portfolio.ts';
 import {
   MAX_WATCHED,
+  type NameLimit,
   type QuestionAnswer,
   type ReminderChange,
   type ReminderDecision,
@@ -65,13 +65,16 @@ export interface ImportSummary {
   readonly proposal: EditResult['proposal'];
 }
 
-/** Checks changes of protected fields on behalf of one person in one channel. `changed`: read again and retry. */
+/**
+ * Saves changes that one person makes in one channel, or proposes those that weaken protection. `changed`: a name
+ * has changed since it was read, so read it again and retry.
+ */
 export type Gate = (changes: readonly ReminderChange[]) => Promise<EditResult | 'changed' | NameLimit>;
 
 const IMPORT_BATCH = 1_000;
 export const MAX_SNOOZE_DAYS = 365;
 
-/** A name on the list that wasn't looked up yet. */
+/** A name that was added to the list but not looked up yet. */
 export interface AddedName {
   readonly ok: true;
   readonly name: string;
@@ -88,7 +91,7 @@ export interface AddedName {
 export async function addName(
   context: ExpiryContext,
   { text, date }: { readonly text: string; readonly date: string | undefined },
-  gate: Gate,
+  saveChanges: Gate,
 ): Promise<AddedName | Extract<WatchedOutcome, { readonly ok: false }>> {
   const read = registrableName(text);
   if (!read.ok) return { ok: false, refusal: read.issue };
@@ -99,21 +102,19 @@ export async function addName(
     return { ok: false, refusal: { code: 'date_too_far_ahead', text: date } };
   const name = read.value.ascii;
 
-  const added = await compareAndSwap(
+  const { known, written } = await compareAndSwap(
     `watching ${name}`,
     () => context.watchList.find(name),
     async (known) => {
-      const date = given && { after: given.value };
-      const dated = known && given && datedName(known, given.value);
-      const written = await gate(
+      const dateChange = known && given && datedName(known, given.value);
+      const written = await saveChanges(
         known === undefined
-          ? [{ name, isNew: true, ...(date && { date }) }]
-          : [{ name, decision: { kind: 'name_watched' } }, ...(dated === undefined ? [] : [dated])],
+          ? [{ name, isNew: true, ...(given && { date: { after: given.value } }) }]
+          : [{ name, decision: { kind: 'name_watched' } }, ...dropMissing([dateChange])],
       );
       return written === 'changed' ? undefined : { known, written };
     },
   );
-  const { known, written } = added;
   if (typeof written === 'string') return { ok: false, refusal: { code: 'list_full', limit: MAX_WATCHED } };
   const { proposal } = written;
   return { ok: true, name, known: known !== undefined, given: given?.value, proposal };
@@ -129,9 +130,9 @@ export async function readAdded(
 ): Promise<WatchedOutcome> {
   const domain = await watchList.find(name);
   if (domain === undefined) return { ok: false, refusal: { code: 'removed_meanwhile' } };
-  const isTaken =
+  const isUsed =
     given === undefined || proposal !== undefined || domain.expiry?.at.getTime() === given.getTime();
-  return { ok: true, domain, known, ignoredDate: isTaken ? undefined : given, proposal };
+  return { ok: true, domain, known, ignoredDate: isUsed ? undefined : given, proposal };
 }
 
 /** No registry registers names for longer. */
@@ -160,49 +161,49 @@ export function datedName({ name, expiry }: WatchedDomain, after: Date): Reminde
 export async function importNames(
   context: ExpiryContext,
   list: ImportReport | string,
-  gate: Gate,
+  saveChanges: Gate,
   progress: (done: number, total: number) => Promise<void>,
 ): Promise<ImportSummary> {
   const report = typeof list === 'string' ? await parseImport(list) : list;
   if ('issue' in report) throw new Error(`the list can’t be read: ${report.issue.code}`);
-  const { accepted: read, rejected, duplicates, ...rest } = report;
+  const { accepted: read, rejected, duplicates, ...headings } = report;
   const now = context.now();
   const accepted = read.filter(({ expiresAt }) => expiresAt === undefined || !isTooFarAhead(expiresAt, now));
   let [done, added, beyondLimit] = [0, 0, 0];
-  const dated: ReminderChange[] = [];
+  const dateChanges: ReminderChange[] = [];
   for (const batch of splitIntoChunks(accepted, IMPORT_BATCH)) {
     const imported = await compareAndSwap(
       'importing names',
       async () => ({
         known: await context.watchList.findMany(batch.map(({ name }) => name)),
-        room: Math.max(0, MAX_WATCHED - (await context.watchList.countWatched())),
+        capacity: Math.max(0, MAX_WATCHED - (await context.watchList.countWatched())),
       }),
-      async ({ known, room }) => {
-        const names = new Map(known.map((domain) => [domain.name, domain]));
-        const fresh = batch.filter(({ name }) => !names.has(name));
-        const fitting = fresh.slice(0, room).map(({ name, expiresAt: after }) => ({
+      async ({ known, capacity }) => {
+        const watched = new Map(known.map((domain) => [domain.name, domain]));
+        const newNames = batch.filter(({ name }) => !watched.has(name));
+        const fitting = newNames.slice(0, capacity).map(({ name, expiresAt: after }) => ({
           ...{ name, isNew: true as const },
           ...(after && { date: { after } }),
         }));
-        const written = fitting.length === 0 ? NOTHING : await gate(fitting);
+        const written = fitting.length === 0 ? NO_CHANGES : await saveChanges(fitting);
         if (typeof written === 'string') return undefined;
-        return { names, added: fitting.length, beyond: fresh.length - fitting.length };
+        return { watched, added: fitting.length, beyond: newNames.length - fitting.length };
       },
     );
     added += imported.added;
     beyondLimit += imported.beyond;
-    dated.push(
+    dateChanges.push(
       ...batch.flatMap(({ name, expiresAt }) => {
-        const domain = imported.names.get(name);
+        const domain = imported.watched.get(name);
         return (domain && expiresAt && datedName(domain, expiresAt)) ?? [];
       }),
     );
     done += batch.length;
     await progress(done, accepted.length);
   }
-  const written = dated.length === 0 ? NOTHING : await gate(dated);
+  const written = dateChanges.length === 0 ? NO_CHANGES : await saveChanges(dateChanges);
   // A name that was changed concurrently keeps its date.
-  const { changed, proposal } = typeof written === 'string' ? NOTHING : written;
+  const { changed, proposal } = typeof written === 'string' ? NO_CHANGES : written;
   const kept = accepted.length - added - beyondLimit - changed.length - (proposal?.payload.names.length ?? 0);
   const counts = {
     added,
@@ -211,26 +212,26 @@ export async function importNames(
     beyondLimit,
     tooFarAhead: read.length - accepted.length,
   };
-  return { ...rest, ...counts, duplicates: duplicates.length, rejected, proposal };
+  return { ...headings, ...counts, duplicates: duplicates.length, rejected, proposal };
 }
 
-const NOTHING: EditResult = { changed: [], proposal: undefined };
+const NO_CHANGES: EditResult = { changed: [], proposal: undefined };
 
 async function decide(
   { watchList }: ExpiryContext,
   name: string,
-  gate: Gate,
-  decision: (known: WatchedDomain) => ReminderDecision | WatchRefusal,
+  saveChanges: Gate,
+  decideFor: (known: WatchedDomain) => ReminderDecision | WatchRefusal,
 ): Promise<WatchOutcome> {
   return compareAndSwap(
     `changing ${name} on the watch list`,
     () => watchList.find(name),
     async (known) => {
-      if (known === undefined) return notWatched(name);
-      const decided = decision(known);
-      if ('code' in decided) return { ok: false, refusal: decided };
-      const owner = decided.kind === 'name_handed_over' ? { owner: decided.to } : {};
-      if (typeof (await gate([{ name, decision: decided, ...owner }])) === 'string') return undefined;
+      if (known === undefined) return refuseUnwatched(name);
+      const decision = decideFor(known);
+      if ('code' in decision) return { ok: false, refusal: decision };
+      const owner = decision.kind === 'name_handed_over' ? { owner: decision.to } : {};
+      if (typeof (await saveChanges([{ name, decision, ...owner }])) === 'string') return undefined;
       const domain = await watchList.find(name);
       return domain && { ok: true, domain };
     },
@@ -246,16 +247,16 @@ export interface ReminderRequest {
 /** Snoozes the name's reminders, until its expiry at the latest. */
 export async function snoozeName(
   context: ExpiryContext,
-  { name, ...notice }: ReminderRequest,
+  { name, ...details }: ReminderRequest,
   days: number,
-  gate: Gate,
+  saveChanges: Gate,
 ): Promise<WatchOutcome> {
   if (!Number.isInteger(days) || days < 1 || days > MAX_SNOOZE_DAYS) {
     return { ok: false, refusal: { code: 'invalid_snooze', maxDays: MAX_SNOOZE_DAYS } };
   }
-  return decide(context, name, gate, ({ expiry }) => ({
+  return decide(context, name, saveChanges, ({ expiry }) => ({
     ...{ kind: 'name_snoozed', until: snoozeUntil(expiry?.at, days, context.now()) },
-    ...notice,
+    ...details,
   }));
 }
 
@@ -265,9 +266,9 @@ export async function snoozeName(
  */
 export async function recordRenewal(
   context: ExpiryContext,
-  { name, ...notice }: ReminderRequest,
+  { name, ...details }: ReminderRequest,
   expires: string,
-  gate: Gate,
+  saveChanges: Gate,
 ): Promise<WatchOutcome & { readonly proposal?: EditResult['proposal'] }> {
   const read = parseTypedDate(expires);
   if (!read.ok) return { ok: false, refusal: read.issue };
@@ -278,17 +279,17 @@ export async function recordRenewal(
     `recording the renewal of ${name}`,
     () => context.watchList.find(name),
     async (known) => {
-      if (known === undefined) return notWatched(name);
+      if (known === undefined) return refuseUnwatched(name);
       if (until <= now || (known.expiry !== undefined && until <= known.expiry.at))
         return { ok: false, refusal: { code: 'not_renewed', text: expires } };
       const decision = {
         kind: 'name_renewed',
         until,
         staleUntil: computeStaleLimit(known),
-        ...notice,
+        ...details,
       } as const;
-      const dated = known.expiry && datedName(known, until);
-      const written = await gate([{ name, ...dated, decision }]);
+      const dateChange = known.expiry && datedName(known, until);
+      const written = await saveChanges([{ name, ...dateChange, decision }]);
       if (typeof written === 'string') return undefined;
       const domain = await context.watchList.find(name);
       return domain && { ok: true, domain, proposal: written.proposal };
@@ -299,11 +300,11 @@ export async function recordRenewal(
 /** Takes effect when another person confirms it. */
 export function requestLapse(
   context: ExpiryContext,
-  { name, ...notice }: ReminderRequest & { readonly reason: string },
-  gate: Gate,
+  { name, ...details }: ReminderRequest & { readonly reason: string },
+  saveChanges: Gate,
 ): Promise<WatchOutcome> {
-  return decide(context, name, gate, ({ lapse }) =>
-    lapse?.confirmed === undefined ? { kind: 'lapse_requested', ...notice } : { code: 'lapse_decided' },
+  return decide(context, name, saveChanges, ({ lapse }) =>
+    lapse?.confirmed === undefined ? { kind: 'lapse_requested', ...details } : { code: 'lapse_decided' },
   );
 }
 
@@ -312,14 +313,14 @@ export async function answerQuestion(
   context: ExpiryContext,
   { name, by }: { readonly name: string; readonly by: string },
   answer: QuestionAnswer,
-  gate: Gate,
+  saveChanges: Gate,
 ): Promise<WatchOutcome> {
   const { day } = dayOfMessages(await context.settings(), context.now());
   const decision =
     answer.kind === 'name_kept' ? answer : { ...answer, subject: buildOwnerDay(answer.to, day) };
-  return decide(context, name, gate, (known) => refuseAnswer(known, by, answer.kind) ?? decision);
+  return decide(context, name, saveChanges, (known) => refuseAnswer(known, by, answer.kind) ?? decision);
 }
 
-function notWatched(name: string): { readonly ok: false; readonly refusal: WatchRefusal } {
+function refuseUnwatched(name: string): { readonly ok: false; readonly refusal: WatchRefusal } {
   return { ok: false, refusal: { code: 'not_watched', name } };
 }

@@ -39,8 +39,8 @@ export function decodeContent(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   maxBytes: number,
 ): Buffer | undefined {
-  const named = [headers['content-encoding'] ?? []].flat().join(',').toLowerCase().split(',');
-  const codings = named.map((coding) => coding.trim()).filter((coding) => coding !== '');
+  const parts = [headers['content-encoding'] ?? []].flat().join(',').toLowerCase().split(',');
+  const codings = parts.map((coding) => coding.trim()).filter((coding) => coding !== '');
   // A response without a body can still have the header.
   if (codings.length === 0 || body.length === 0) return body;
   if (codings.length > MAX_CODINGS) return undefined;

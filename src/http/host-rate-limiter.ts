@@ -19,8 +19,8 @@ export interface HostRateLimiterOptions {
 /** Limits concurrency and rate per host, and pauses when the host asks for it. */
 export class HostRateLimiter {
   readonly #options: HostRateLimiterOptions;
-  readonly #waiting: (() => void)[] = [];
-  #running = 0;
+  readonly #queue: (() => void)[] = [];
+  #runningCount = 0;
   #nextStart = 0;
   #pausedUntil = 0;
 
@@ -50,14 +50,14 @@ export class HostRateLimiter {
   }
 
   #throwIfPaused(): void {
-    const left = this.#pausedUntil - this.#options.now().getTime();
-    if (left > 0) throw new HostBusyError(left);
+    const remainingMs = this.#pausedUntil - this.#options.now().getTime();
+    if (remainingMs > 0) throw new HostBusyError(remainingMs);
   }
 
   async #acquireSlot(signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
-    if (this.#running < this.#options.maxConcurrent) {
-      this.#running += 1;
+    if (this.#runningCount < this.#options.maxConcurrent) {
+      this.#runningCount += 1;
       return;
     }
     // The finished request hands over its slot, so the count stays the same.
@@ -67,18 +67,18 @@ export class HostRateLimiter {
         resolve();
       };
       const onAbort = () => {
-        this.#waiting.splice(this.#waiting.indexOf(takeSlot), 1);
+        this.#queue.splice(this.#queue.indexOf(takeSlot), 1);
         reject(signal?.reason);
       };
-      this.#waiting.push(takeSlot);
+      this.#queue.push(takeSlot);
       signal?.addEventListener('abort', onAbort, { once: true });
     });
   }
 
   #releaseSlot(): void {
-    const next = this.#waiting.shift();
+    const next = this.#queue.shift();
     if (next) next();
-    else this.#running -= 1;
+    else this.#runningCount -= 1;
   }
 
   async #waitForSpacing(signal: AbortSignal | undefined): Promise<void> {

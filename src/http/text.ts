@@ -8,8 +8,8 @@ import { TextDecoder } from 'node:util';
  */
 export function decodeXmlBody(body: Buffer, contentType: string | undefined): string | undefined {
   const head = body.toString('latin1', 0, 200);
-  const declared = /^<\?xml[^>]{0,100}?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(head)?.[1];
-  return decodeText(body, [readCharset(contentType), declared]);
+  const declaredEncoding = /^<\?xml[^>]{0,100}?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(head)?.[1];
+  return decodeText(body, [readCharset(contentType), declaredEncoding]);
 }
 
 /** JSON is UTF-8 (RFC 8259, section 8.1). A `charset` is used only if the bytes aren't valid UTF-8. */
@@ -24,11 +24,11 @@ function readCharset(contentType: string | undefined): string | undefined {
 function decodeText(body: Buffer, charsets: readonly (string | undefined)[]): string | undefined {
   const detected = detectByteOrderMark(body) ?? detectUtf16(body);
   // UTF-16 was already detected above, and a `charset` can't override that.
-  const named = charsets.filter((name) => name !== undefined && !/^utf-?16$/i.test(name));
-  const names = detected === undefined ? named : [detected];
-  if (names.length === 0) return decodeAs('utf-8', body);
-  for (const name of names) {
-    const text = decodeAs(name, body);
+  const usableCharsets = charsets.filter((name) => name !== undefined && !/^utf-?16$/i.test(name));
+  const encodings = detected === undefined ? usableCharsets : [detected];
+  if (encodings.length === 0) return decodeAs('utf-8', body);
+  for (const encoding of encodings) {
+    const text = decodeAs(encoding, body);
     if (text !== undefined) return text;
   }
   return undefined;

@@ -26,10 +26,10 @@ export interface LedgerSnapshot {
 const YIELD_EVENTS = 500;
 
 export async function checkLedger(snapshot: LedgerSnapshot): Promise<readonly LedgerDifference[]> {
-  const found = new Map<LedgerDifference['code'], LedgerDifference>();
+  const differences = new Map<LedgerDifference['code'], LedgerDifference>();
   const report = (code: LedgerDifference['code'], first?: number) => {
-    const known = found.get(code) ?? { code, count: 0, ...(first === undefined ? {} : { first }) };
-    found.set(code, { ...known, count: known.count + 1 });
+    const previous = differences.get(code) ?? { code, count: 0, ...(first === undefined ? {} : { first }) };
+    differences.set(code, { ...previous, count: previous.count + 1 });
   };
   const hashes = new Map<number, string>();
   const anchoredNumbers = new Set(
@@ -38,7 +38,7 @@ export async function checkLedger(snapshot: LedgerSnapshot): Promise<readonly Le
     ),
   );
   let last: Seal | undefined;
-  let unyielded = 0;
+  let eventsSinceYield = 0;
   for await (const { seal, events } of snapshot.blocks) {
     if (seal.n !== (last?.n ?? 0) + 1) report('seal_gone', (last?.n ?? 0) + 1);
     else if (seal.prev !== hashSeal(last) || seal.from !== (last?.to ?? 0) + 1)
@@ -46,9 +46,9 @@ export async function checkLedger(snapshot: LedgerSnapshot): Promise<readonly Le
     checkBlock({ seal, events }, snapshot, report);
     if (anchoredNumbers.has(seal.n)) hashes.set(seal.n, hashSeal(seal));
     last = seal;
-    unyielded += events.length;
-    if (unyielded >= YIELD_EVENTS) {
-      unyielded = 0;
+    eventsSinceYield += events.length;
+    if (eventsSinceYield >= YIELD_EVENTS) {
+      eventsSinceYield = 0;
       await setImmediate();
     }
   }
@@ -59,10 +59,10 @@ export async function checkLedger(snapshot: LedgerSnapshot): Promise<readonly Le
   const { savedAnchor } = snapshot;
   const savedDifference =
     savedAnchor && findHistoryDifference(savedAnchor, last?.n ?? 0, hashes.get(savedAnchor.n));
-  if (savedDifference !== undefined) found.set(savedDifference.code, savedDifference);
+  if (savedDifference !== undefined) differences.set(savedDifference.code, savedDifference);
   if (snapshot.strayEvents > 0)
-    found.set('event_unsealed', { code: 'event_unsealed', count: snapshot.strayEvents });
-  return [...found.values()];
+    differences.set('event_unsealed', { code: 'event_unsealed', count: snapshot.strayEvents });
+  return [...differences.values()];
 }
 
 type ReportDifference = (code: LedgerDifference['code'], first: number) => void;
@@ -74,8 +74,8 @@ function checkBlock(
   report: ReportDifference,
 ): void {
   if (!isSigned(seal, key)) report('seal_changed', seal.n);
-  const isWhole = events.length === seal.to - seal.from + 1;
-  if (!isWhole || toHex(computeTreeHead(events.map(({ leaf }) => leaf))) !== seal.root)
+  const isComplete = events.length === seal.to - seal.from + 1;
+  if (!isComplete || toHex(computeTreeHead(events.map(({ leaf }) => leaf))) !== seal.root)
     report('seal_changed', seal.n);
   for (const event of events) checkEvent(event, forgotten, report);
 }
@@ -86,23 +86,23 @@ function checkBlock(
  */
 export async function areSigningEventsSealed(
   { numbers, entries, isAnyGone, blocks }: SigningBlocks,
-  measures: BlockCheckContext,
+  context: BlockCheckContext,
 ): Promise<boolean> {
   const sealed = numbers.filter((number) => number !== null);
-  let fits = !isAnyGone && numbers.slice(0, sealed.length).every((number) => number !== null);
+  let isValid = !isAnyGone && numbers.slice(0, sealed.length).every((number) => number !== null);
   const newest = Math.max(0, ...sealed);
   const missing = new Set(sealed);
   let last: Seal | undefined;
   for await (const block of blocks) {
     const { seal, events } = block;
-    checkBlock(block, measures, () => {
-      fits = false;
+    checkBlock(block, context, () => {
+      isValid = false;
     });
-    if (last !== undefined && last.to >= newest) fits &&= seal.prev === hashSeal(last);
+    if (last !== undefined && last.to >= newest) isValid &&= seal.prev === hashSeal(last);
     for (const { seq } of events) missing.delete(seq);
     last = seal;
   }
-  return fits && missing.size === 0 && (last?.to ?? 0) >= entries;
+  return isValid && missing.size === 0 && (last?.to ?? 0) >= entries;
 }
 
 function checkEvent(

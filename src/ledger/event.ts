@@ -10,12 +10,12 @@ export const confirmedBy = z.string().optional();
 const values = z.record(z.string(), z.string()).optional();
 export const changedValues = { before: values, after: values, confirmedBy };
 
-/** The schema of an event without an order. */
+/** The schema of an event that isn't about an order. */
 export function event<Subject extends string, Kind extends string, Data extends z.ZodRawShape>(
   subject: Subject,
   kinds: readonly [Kind, ...Kind[]],
   data: Data,
 ) {
-  const about = z.object({ kind: z.literal(subject), id: z.string() });
-  return z.object({ subject: about, kind: z.enum(kinds), actor, at, ...data });
+  const subjectField = z.object({ kind: z.literal(subject), id: z.string() });
+  return z.object({ subject: subjectField, kind: z.enum(kinds), actor, at, ...data });
 }

@@ -71,6 +71,6 @@ export interface AuditedEvent {
 export interface EventLog {
   /** Events from `from` (inclusive) to `to` (exclusive), oldest first, without those of drafts. */
   read(from: Date, to: Date): AsyncIterable<AuditedEvent | { readonly event: TeamEvent }>;
-  /** Finds an event without an order. @param seq its number in the log */
+  /** Finds an event that isn't about an order. @param seq its number in the log */
   find(seq: string): Promise<TeamEvent | undefined>;
 }

@@ -29,7 +29,7 @@ export type Ledger = ReturnType<typeof createLedger>;
 
 /** Maximum number of events per seal. A receipt contains all leaf hashes of its seals. */
 const MAX_SEAL_EVENTS = 1_024;
-const CHECK_MS = HOUR_MS;
+const CHECK_INTERVAL_MS = HOUR_MS;
 /** Unsealed events older than this cause an alert. */
 export const OVERDUE_SECONDS = 60;
 
@@ -39,7 +39,7 @@ class OtherLedgerKeyError extends Error {
 }
 
 export function createLedger({ store, key, anchorFile, now, log }: LedgerContext) {
-  let isRefused = false;
+  let isOtherKeyReported = false;
   let isForkChecked = false;
   let checkedAt: Date | undefined;
 
@@ -57,12 +57,12 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
       const buildNext = (last: Seal | undefined, events: readonly UnsealedEvent[]) =>
         buildSeal(signer, last, events);
       while ((await store.seal(MAX_SEAL_EVENTS, buildNext)) === MAX_SEAL_EVENTS);
-      isRefused = false;
+      isOtherKeyReported = false;
     } catch (error) {
       if (!isOtherKey(error)) throw error;
-      if (!isRefused)
+      if (!isOtherKeyReported)
         log.error('nothing is sealed: another key signed the ledger. Set LEDGER_KEY to that key again');
-      isRefused = true;
+      isOtherKeyReported = true;
     }
   }
 
@@ -126,7 +126,7 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
     /** Runs at start, then hourly. Reports differences between the ledger, the events and the anchors. */
     async checkIfDue(): Promise<void> {
       const at = now();
-      if (checkedAt !== undefined && Math.abs(at.getTime() - checkedAt.getTime()) < CHECK_MS) return;
+      if (checkedAt !== undefined && Math.abs(at.getTime() - checkedAt.getTime()) < CHECK_INTERVAL_MS) return;
       await check();
       checkedAt = at;
     },
@@ -152,9 +152,9 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
       };
     },
 
-    /** @param sealed limits the seals by time. @returns undefined without a key */
-    file: (sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<FileLine> | undefined =>
-      key && generateFileLines(store, key, sealed),
+    /** @param period limits the seals by time. @returns undefined without a key */
+    file: (period?: { readonly from: Date; readonly to: Date }): AsyncIterable<FileLine> | undefined =>
+      key && generateFileLines(store, key, period),
 
     /** @param statement rebuilt from the order's current rows. @returns undefined without a key */
     receipt: async (order: ProvedOrder, statement: Statement | undefined) =>
@@ -165,10 +165,10 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
 async function* generateFileLines(
   store: LedgerStore,
   key: LedgerKey,
-  sealed: { readonly from: Date; readonly to: Date } | undefined,
+  period: { readonly from: Date; readonly to: Date } | undefined,
 ): AsyncGenerator<FileLine> {
   yield buildHeaderLine(key);
-  for await (const { seal, events } of store.read(sealed)) {
+  for await (const { seal, events } of store.read(period)) {
     for (const { line } of events) if (line !== undefined) yield line;
     yield seal;
   }

@@ -56,18 +56,18 @@ export interface ForgottenEvents {
 export interface LedgerStore {
   /**
    * Seals at most `limit` unsealed events, unless another process is sealing.
-   * @param make creates the seal that follows the last one
+   * @param buildSeal creates the seal that follows the last one
    * @returns the number of sealed events
    */
   seal(
     limit: number,
-    make: (last: Seal | undefined, events: readonly UnsealedEvent[]) => NewSeal,
+    buildSeal: (last: Seal | undefined, events: readonly UnsealedEvent[]) => NewSeal,
   ): Promise<number>;
   findNewestSeal(): Promise<Seal | undefined>;
   /** Age of the oldest unsealed event, by the database's clock. */
   loadWaitingSeconds(): Promise<number>;
-  /** Seals with their events, in order. @param sealed limits the seals by time */
-  read(sealed?: { readonly from: Date; readonly to: Date }): AsyncIterable<SealedBlock>;
+  /** Seals with their events, in order. @param period limits the seals by time */
+  read(period?: { readonly from: Date; readonly to: Date }): AsyncIterable<SealedBlock>;
   loadSigningBlocks(): Promise<SigningBlocks>;
   listOrderEvents(orderId: string): Promise<readonly SealedEvent[]>;
   /** Sealed events that revoked these keys, in ledger order. @param keys fingerprints */

@@ -2,7 +2,7 @@ import { canonicalJson } from '../lib/canonical-json.ts';
 import type { LedgerKey } from './key.ts';
 import { computeTreeHead, type Hash, hashLeaf, sha256, toHex } from './tree.ts';
 
-/** The lines of a ledger file: sealed events and their seals. Pure. */
+/** The lines of a ledger file: sealed events and their seals. */
 
 export interface LoggedEvent {
   readonly at: Date;

@@ -25,14 +25,14 @@ export function hashLeaf(entry: string): Hash {
 function computeTreeLevels(leaves: readonly Hash[]): readonly (readonly Hash[])[] {
   const levels: (readonly Hash[])[] = [leaves];
   for (let level = leaves; level.length > 1; ) {
-    const above: Hash[] = [];
-    for (let at = 0; at < level.length; at += 2) {
-      const left = level[at];
-      const right = level[at + 1];
-      if (left !== undefined) above.push(right === undefined ? left : sha256(NODE, left, right));
+    const parents: Hash[] = [];
+    for (let index = 0; index < level.length; index += 2) {
+      const left = level[index];
+      const right = level[index + 1];
+      if (left !== undefined) parents.push(right === undefined ? left : sha256(NODE, left, right));
     }
-    levels.push(above);
-    level = above;
+    levels.push(parents);
+    level = parents;
   }
   return levels;
 }

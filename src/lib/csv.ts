@@ -102,8 +102,8 @@ function createNotTextIssue(textBefore: string): UnreadableFile {
 /** Decodes the text before the first invalid UTF-8 byte. */
 function decodeValidStart(bytes: Uint8Array): string {
   const text = new TextDecoder('utf-8').decode(bytes);
-  const at = text.indexOf('\ufffd');
-  return at === -1 ? text : text.slice(0, at);
+  const end = text.indexOf('\ufffd');
+  return end === -1 ? text : text.slice(0, end);
 }
 
 /**
@@ -119,7 +119,7 @@ export async function readCsv(text: string, options: CsvOptions): Promise<CsvRes
   if (firstLine.split(delimiter, MAX_COLUMNS + 1).length > MAX_COLUMNS)
     return { ok: false, issue: { line: 1, code: 'too_many_columns', limit: MAX_COLUMNS } };
   const records: CsvRecord[] = [];
-  let parsed = 0;
+  let recordCount = 0;
   const parser = parse({
     delimiter,
     record_delimiter: '\n',
@@ -127,9 +127,9 @@ export async function readCsv(text: string, options: CsvOptions): Promise<CsvRes
     skip_empty_lines: true,
     trim: true,
     on_record: (raw: readonly string[], { lines }: { readonly lines: number }) => {
-      const issue = findLimitIssue(raw, lines, parsed, options.maxRows);
+      const issue = findLimitIssue(raw, lines, recordCount, options.maxRows);
       if (issue !== undefined) throw new CsvIssueError(issue);
-      parsed += 1;
+      recordCount += 1;
       const line = lines - raw.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0);
       const cells = raw.map((cell) => cleanText(cell.replace(FORMULA_GUARD, '')).trim());
       const filled = cells.filter((cell) => cell !== '');
@@ -175,7 +175,7 @@ function findRepeatedColumn(
   findColumn: CsvOptions['findColumn'],
 ): CsvIssue | undefined {
   const columns = cells.map(findColumn).filter((column) => column !== '');
-  const repeated = columns.find((column, at) => columns.indexOf(column) !== at);
+  const repeated = columns.find((column, index) => columns.indexOf(column) !== index);
   return repeated === undefined ? undefined : { line, code: 'repeated_column', column: repeated };
 }
 
@@ -201,9 +201,9 @@ function detectLayout(text: string): {
 const NON_BLANK_LINE = /^.*\S.*$/m;
 
 async function* iterateChunks(bytes: Buffer): AsyncGenerator<Buffer> {
-  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+  for (let start = 0; start < bytes.length; start += CHUNK_BYTES) {
     await yieldToEventLoop();
-    yield bytes.subarray(at, at + CHUNK_BYTES);
+    yield bytes.subarray(start, start + CHUNK_BYTES);
   }
 }
 

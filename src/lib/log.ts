@@ -29,7 +29,7 @@ export function prettyOutput(): DestinationStream {
   return pretty({ sync: true, ignore: 'pid,hostname', colorize: process.stdout.isTTY });
 }
 
-/** As libraries spell them. */
+/** Field names as libraries spell them. */
 const SECRET_NAMES: ReadonlySet<string> = new Set([
   'password',
   'token',

@@ -100,13 +100,13 @@ export interface SendPlan {
  */
 export function planSending(
   mandate: Mandate,
-  end: NameExpiry,
+  expiry: NameExpiry,
   amount: Amount | undefined,
   used: UsedAmounts,
   now: Date,
 ): SendPlan | HoldReason {
-  let sendAfter = computeEarliestSending(end.name, now);
-  if (sendAfter >= end.renewableUntil) return 'too_late';
+  let sendAfter = computeEarliestSending(expiry.name, now);
+  if (sendAfter >= expiry.renewableUntil) return 'too_late';
   for (;;) {
     const day = utcDay(sendAfter);
     const limit = findExceededLimit(mandate.terms, amount, day, used);
@@ -115,7 +115,7 @@ export function planSending(
       return sendAfter < mandate.endsAt ? { sendAfter, day, amount } : 'mandate_ended';
     sendAfter = new Date(sendAfter.getTime() + DAY_MS);
     // The last day is left for people to act.
-    if (sendAfter.getTime() + DAY_MS >= end.renewableUntil.getTime()) return 'day_full';
+    if (sendAfter.getTime() + DAY_MS >= expiry.renewableUntil.getTime()) return 'day_full';
   }
 }
 
@@ -124,7 +124,7 @@ export function computeEarliestSending(name: string, now: Date): Date {
   return new Date(now.getTime() + ANNOUNCEMENT_MS + computeSpreadDelayMs(name));
 }
 
-/** Always the same for one name, but different for different names. */
+/** Derived from the name's FNV-1a hash, so it is always the same for one name. */
 function computeSpreadDelayMs(name: string): number {
   let hash = 2_166_136_261;
   for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 16_777_619);
@@ -214,11 +214,12 @@ export type SendDecision =
   | { readonly kind: 'later'; readonly until: Date }
   | { readonly kind: 'held'; readonly code: HoldReason };
 
-/** Facts about a mandate's due order: those that an approval checks, and those that the mark as sent checks. */
+/** Facts that decide whether a mandate's due order is sent. */
 export interface DueFacts extends RenewalFacts, FinalCheckFacts {
   readonly fitsBudgets: boolean;
-  /** When the order was created, and when its name was last looked up at the registry. */
+  /** When the order was created. */
   readonly madeAt: Date;
+  /** When its name was last looked up at the registry. */
   readonly lastLookupAt: Date | undefined;
 }
 
@@ -258,8 +259,8 @@ export function decideSend(facts: DueFacts, now: Date): SendDecision {
   if (facts.lastLookupAt === undefined || facts.lastLookupAt.getTime() < requiredSince) {
     const until = new Date(now.getTime() + RECHECK_INTERVAL_MS);
     // Leaves people a day to check the registry.
-    const last = new Date(until.getTime() + DAY_MS);
-    return isTooLate(facts.end, last) ? held('date_in_doubt') : { kind: 'later', until };
+    const latest = new Date(until.getTime() + DAY_MS);
+    return isTooLate(facts.end, latest) ? held('date_in_doubt') : { kind: 'later', until };
   }
   return facts.end.renewableUntil <= now ? held('too_late') : { kind: 'clear' };
 }

@@ -38,18 +38,18 @@ export interface LoadedName {
 
 /**
  * @param mandate the mandate's order
- * @param without the order to be sent, so that it isn't counted as another renewal
+ * @param orderId the renewal's order, if any. It doesn't count as another renewal
  * @returns undefined while Slack can't look up a person that the renewal depends on
  */
 export async function loadName(
   deps: OrdersContext,
   mandate: Order,
   name: MandateName,
-  without?: string,
+  orderId?: string,
 ): Promise<LoadedName | undefined> {
   const renewal = buildRenewal(mandate, name.name);
-  const sendAfter = without === undefined ? computeEarliestSending(name.name, deps.now()) : undefined;
-  const [evaluated, cost, account, latest, incident, owner, open] = await Promise.all([
+  const sendAfter = orderId === undefined ? computeEarliestSending(name.name, deps.now()) : undefined;
+  const [evaluated, cost, account, latest, incident, owner, openOrders] = await Promise.all([
     evaluateOrder(deps, renewal),
     deps.priceOrder({ ...renewal, sendAfter }),
     deps.findAccount(mandate.account.id),
@@ -60,9 +60,9 @@ export async function loadName(
   ]);
   const policy = await checkPolicy(deps, mandate, evaluated);
   if (policy === 'unknown' || owner === 'unknown') return undefined;
-  const openId = open.get(name.name);
+  const openId = openOrders.get(name.name);
   const other =
-    openId === undefined || openId === without ? undefined : await deps.store.load(openId, 'system');
+    openId === undefined || openId === orderId ? undefined : await deps.store.load(openId, 'system');
   return {
     evaluated,
     cost,
@@ -95,19 +95,19 @@ async function checkPolicy(
   const at = deps.now();
   const approverIds = mandate.approvals.map(({ userId }) => userId);
   const standIns = await loadApprovalStandIns(deps, mandate);
-  const known = await loadPeople({ ...deps, standIns }, requirements.list, approverIds);
+  const loaded = await loadPeople({ ...deps, standIns }, requirements.list, approverIds);
   const { isApproved } = evaluateProgress(requirements, {
     requesters: listRequesters(mandate),
     approvals: approverIds,
     signers: needsSignatures(requirements)
       ? await deps.signing.loadSigners(mandate, policyVersion)
       : new Set(),
-    people: known.people,
+    people: loaded.people,
     allowSelfApproval: false,
     now: at,
   });
   if (isApproved) return 'satisfied';
-  return known.unreadableGroups.length > 0 || known.unconfirmed.size > 0 ? 'unknown' : 'asks_more';
+  return loaded.unreadableGroups.length > 0 || loaded.unconfirmed.size > 0 ? 'unknown' : 'asks_more';
 }
 
 /** The stand-ins when the mandate was approved. They stay valid for its renewals. */

@@ -6,13 +6,7 @@ import { decideContradiction, loadChangedParts } from '../orders/check-statement
 import type { OrdersContext } from '../orders/context.ts';
 import { findLogDifference } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
-import {
-  checkMembers,
-  findParties,
-  type MemberCheck,
-  type Party,
-  summarizeMissingAccount,
-} from '../orders/parties.ts';
+import { checkMembers, findParties, type MemberCheck, summarizeMissingAccount } from '../orders/parties.ts';
 import type { OrderStore, SystemViewer } from '../orders/ports.ts';
 import type { PlainSummary, StatementPart } from '../orders/summary.ts';
 import type { MandateEnd } from './codes.ts';
@@ -103,14 +97,10 @@ export async function endMandate(
 export async function endIfPersonLeft(deps: OrdersContext, order: Order): Promise<boolean> {
   const { people } = await findParties(deps.findAccount, order);
   const [requester, owner] = people;
-  const parties: (Party & { readonly because: MandateEnd['because'] })[] = [
+  const parties: { readonly userId: string; readonly because: MandateEnd['because'] }[] = [
     ...(requester === undefined ? [] : [{ ...requester, because: 'requester_left' as const }]),
     ...(owner === undefined ? [] : [{ ...owner, because: 'owner_left' as const }]),
-    ...order.approvals.map(({ userId }) => ({
-      userId,
-      because: 'approver_left' as const,
-      summary: { code: 'owner_left' as const },
-    })),
+    ...order.approvals.map(({ userId }) => ({ userId, because: 'approver_left' as const })),
   ];
   for (const { userId, because } of parties) {
     if ((await deps.directory.findMembership(userId)) !== 'left') continue;
@@ -170,9 +160,7 @@ async function endWithReason(
   return outcome;
 }
 
-/**
- * Stops an ended mandate's unsent orders, so that people are notified immediately. The mark as sent would fail anyway.
- */
+/** Stops an ended mandate's unsent orders, which couldn't be sent anyway, to notify people immediately. */
 export async function stopUnsentOrders(deps: OrdersContext, mandateId: string): Promise<void> {
   const stopped = await settleEach(await deps.mandates.listUnsentIds(mandateId), (orderId) =>
     changeOrder(deps, orderId, () => ({

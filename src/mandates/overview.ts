@@ -47,7 +47,7 @@ export async function loadMandateStatuses(
   const visibleMandates = all.filter(({ order }) => visible.has(order.id));
   const hidden = all.length - visibleMandates.length;
   if (visibleMandates.length === 0) return { shown: [], hidden };
-  const coming = await findUpcomingNames(
+  const upcoming = await findUpcomingNames(
     deps,
     all.map(({ mandate }) => mandate),
   );
@@ -59,7 +59,7 @@ export async function loadMandateStatuses(
         deps.mandates.listActs(mandate.id, new Date(now.getTime() - SHOWN_DAYS * DAY_MS)),
         deps.store.loadHistory(order.id, 'system'),
       ]);
-      return { order, mandate, history, period, ...spent, acts, upcoming: coming.get(mandate.id) ?? [] };
+      return { order, mandate, history, period, ...spent, acts, upcoming: upcoming.get(mandate.id) ?? [] };
     }),
   );
   return { shown, hidden };
@@ -97,8 +97,8 @@ export function groupUpcomingNames(
 ): ReadonlyMap<string, readonly MandateName[]> {
   const found = new Map<string, MandateName[]>();
   for (const name of names) {
-    const acting = mandates.filter((mandate) => actsInTime(mandate, name, now));
-    const mandate = findApplicableMandate(acting, name.name, affectedTags.get(name.name) ?? [], now);
+    const inTime = mandates.filter((mandate) => actsInTime(mandate, name, now));
+    const mandate = findApplicableMandate(inTime, name.name, affectedTags.get(name.name) ?? [], now);
     const actsAt = name.expiresAt.getTime() - (mandate?.terms.notice ?? 0) * DAY_MS;
     if (mandate === undefined || actsAt > now.getTime() + SHOWN_DAYS * DAY_MS) continue;
     found.set(mandate.id, [...(found.get(mandate.id) ?? []), name]);
@@ -131,10 +131,10 @@ async function findCoveringMandates(
   const affectedTags = await deps.loadAffectedTags(names.map(({ name }) => name));
   return new Map(
     names.flatMap(({ name, expiresAt }) => {
-      const acting = mandates
+      const inTime = mandates
         .map(({ mandate }) => mandate)
         .filter((mandate) => expiresAt === undefined || actsInTime(mandate, { name, expiresAt }, now));
-      const chosen = findApplicableMandate(acting, name, affectedTags.get(name) ?? [], now);
+      const chosen = findApplicableMandate(inTime, name, affectedTags.get(name) ?? [], now);
       const found = mandates.find(({ mandate }) => mandate === chosen);
       return found === undefined ? [] : [[name, found] as const];
     }),
@@ -171,8 +171,8 @@ export async function loadPreview(
       'system',
     ),
   ]);
+  const nothingUsed = { byDay: [], countOn: () => 0 };
   const known = new Map(watched.map((name) => [name.name, name]));
-  const unused = { byDay: [], countOn: () => 0 };
   return {
     names,
     lastYear,
@@ -180,7 +180,7 @@ export async function loadPreview(
     held: names.flatMap((name, index) => {
       const amount = nextYear.names[index]?.quote?.amount;
       const because =
-        findExceededLimit(terms, amount, utcDay(now), unused) ??
+        findExceededLimit(terms, amount, utcDay(now), nothingUsed) ??
         (known.get(name)?.isDateCertain ? undefined : 'date_in_doubt');
       return because === undefined ? [] : [{ name, because }];
     }),
@@ -216,11 +216,11 @@ export async function findMandate(
   viewer: PersonViewer,
 ): Promise<CoveringMandate | undefined> {
   const expiresAt = (await deps.mandates.find(name))?.expiresAt;
-  const acting = (await findCoveringMandates(deps, [{ name, expiresAt }], 'system')).get(name);
-  const covering = acting ?? (await findCoveringMandates(deps, [{ name }], 'system')).get(name);
+  const coveringInTime = (await findCoveringMandates(deps, [{ name, expiresAt }], 'system')).get(name);
+  const covering = coveringInTime ?? (await findCoveringMandates(deps, [{ name }], 'system')).get(name);
   if (covering === undefined) return undefined;
   const isVisible = await canSee(deps, covering.order, viewer);
-  return { mandate: isVisible ? covering : undefined, endsBeforeRenewal: acting === undefined };
+  return { mandate: isVisible ? covering : undefined, endsBeforeRenewal: coveringInTime === undefined };
 }
 
 /** Active mandates that a person requested or approved. */
@@ -248,12 +248,12 @@ export async function loadRenewalForecast(
   viewer: SystemViewer,
 ): Promise<RenewalForecast> {
   const names = watched.map(({ name }) => name);
-  const [open, covering] = await Promise.all([
+  const [openOrderIds, covering] = await Promise.all([
     deps.store.findOpenOrders('renew', names),
     findCoveringMandates(deps, watched, viewer),
   ]);
   const planned = new Map([
-    ...(await loadPendingRenewals(deps, open, viewer)),
+    ...(await loadPendingRenewals(deps, openOrderIds, viewer)),
     ...(await planRenewals(deps, covering)),
   ]);
   const renewals = new Map<string, Date>();
@@ -262,18 +262,18 @@ export async function loadRenewalForecast(
     if (at !== undefined && at < expiresAt) renewals.set(name, at);
   }
   const uncovered = watched.filter(
-    ({ name, owner }) => owner === undefined && !renewals.has(name) && !open.has(name),
+    ({ name, owner }) => owner === undefined && !renewals.has(name) && !openOrderIds.has(name),
   );
   return { renewals, uncovered: uncovered.map(({ name }) => name) };
 }
 
-/** When the existing orders of mandates are sent. @param open the open order of each name */
+/** When the existing orders of mandates are sent. @param openOrderIds by name */
 async function loadPendingRenewals(
   { store, now }: OrdersContext,
-  open: ReadonlyMap<string, string>,
+  openOrderIds: ReadonlyMap<string, string>,
   viewer: SystemViewer,
 ): Promise<readonly (readonly [string, Date])[]> {
-  const orders = await Promise.all([...new Set(open.values())].map((id) => store.load(id, viewer)));
+  const orders = await Promise.all([...new Set(openOrderIds.values())].map((id) => store.load(id, viewer)));
   return orders.flatMap((order) => {
     if (order?.mandate === undefined || !(order.state === 'APPROVED' || order.state === 'EXECUTING'))
       return [];
@@ -291,16 +291,16 @@ async function planRenewals(
   const usedByMandate = new Map<string, UsedAmounts>();
   const found: [string, Date][] = [];
   for (const name of await deps.mandates.filterUpcoming([...covering.keys()])) {
-    const given = covering.get(name.name);
-    const known = given && (await loadName(deps, given.order, name));
-    if (given === undefined || known === undefined || known.hasOpenOrder) continue;
-    const { mandate } = given;
-    const before = usedByMandate.get(mandate.id) ?? (await deps.mandates.loadUsedAmounts(mandate.id));
+    const chosen = covering.get(name.name);
+    const loaded = chosen && (await loadName(deps, chosen.order, name));
+    if (chosen === undefined || loaded === undefined || loaded.hasOpenOrder) continue;
+    const { mandate } = chosen;
+    const used = usedByMandate.get(mandate.id) ?? (await deps.mandates.loadUsedAmounts(mandate.id));
     const actsAt = Math.max(name.expiresAt.getTime() - mandate.terms.notice * DAY_MS, now);
-    const plan = decideRenewal(mandate, known.facts, before, new Date(actsAt));
+    const plan = decideRenewal(mandate, loaded.facts, used, new Date(actsAt));
     if (typeof plan === 'string') continue;
-    if ((await loadReservation(deps, name.name, known, plan.day)) === undefined) continue;
-    usedByMandate.set(mandate.id, addPlan(before, plan));
+    if ((await loadReservation(deps, name.name, loaded, plan.day)) === undefined) continue;
+    usedByMandate.set(mandate.id, addPlan(used, plan));
     found.push([name.name, plan.sendAfter]);
   }
   return found;

@@ -61,8 +61,8 @@ export interface MandateStore {
   findMany(names: readonly string[]): Promise<readonly MandateName[]>;
   /** Watched names that match some patterns and aren't marked to lapse, sorted. */
   findMatchingNames(patterns: readonly string[]): Promise<readonly string[]>;
-  /** Amounts used by a mandate's orders. @param without an order to omit */
-  loadUsedAmounts(mandateId: string, without?: string): Promise<UsedAmounts>;
+  /** Amounts used by a mandate's orders. @param omittedOrderId isn't counted */
+  loadUsedAmounts(mandateId: string, omittedOrderId?: string): Promise<UsedAmounts>;
   findLatestAccount(name: string): Promise<string | undefined>;
   /**
    * Saves a mandate's order, reserves its amount in the budgets and limits, and queues the notification. Checks

@@ -51,9 +51,9 @@ async function requestForHeldNames(deps: OrdersContext): Promise<readonly unknow
       throw err;
     }
   });
-  const failing = await deps.mandates.countDelayedOrders();
-  return failing > errors.length
-    ? [...errors, new Error(`${failing} names are waiting for their orders`)]
+  const delayedCount = await deps.mandates.countDelayedOrders();
+  return delayedCount > errors.length
+    ? [...errors, new Error(`${delayedCount} names are waiting for their orders`)]
     : errors;
 }
 
@@ -77,9 +77,9 @@ async function renewDueNames(deps: OrdersContext, activeMandates: readonly Activ
   const now = deps.now();
   const from = new Date(now.getTime() - MAX_GRACE_DAYS * DAY_MS);
   const until = new Date(now.getTime() + MAX_NOTICE_DAYS * DAY_MS);
-  let after: MandateName | undefined;
+  let lastRead: MandateName | undefined;
   for (;;) {
-    const page: readonly MandateName[] = await deps.mandates.listDue(from, until, after, PAGE_SIZE);
+    const page: readonly MandateName[] = await deps.mandates.listDue(from, until, lastRead, PAGE_SIZE);
     const affectedTags = await deps.loadAffectedTags(page.map(({ name }) => name));
     for (const name of page) {
       const mandate = findApplicableMandate(mandates, name.name, affectedTags.get(name.name) ?? [], now);
@@ -94,7 +94,7 @@ async function renewDueNames(deps: OrdersContext, activeMandates: readonly Activ
       });
     }
     if (page.length < PAGE_SIZE) return { errors };
-    after = page.at(-1);
+    lastRead = page.at(-1);
   }
 }
 
@@ -103,12 +103,12 @@ async function renewName(
   { order, mandate }: ActiveMandate,
   name: MandateName,
 ): Promise<void> {
-  const known = await loadName(deps, order, name);
+  const loaded = await loadName(deps, order, name);
   // There is nothing to decide while another order is open or Slack can't look up people.
-  if (known === undefined || known.hasOpenOrder) return;
+  if (loaded === undefined || loaded.hasOpenOrder) return;
   const now = deps.now();
   const used = await deps.mandates.loadUsedAmounts(mandate.id);
-  const plan = decideRenewal(mandate, known.facts, used, now);
+  const plan = decideRenewal(mandate, loaded.facts, used, now);
   // The mandate ends too soon to send anything. Another mandate may follow.
   if (plan === 'mandate_ended') return;
   const act = {
@@ -116,16 +116,17 @@ async function renewName(
     expiresAt: name.expiresAt,
     mandateId: mandate.id,
     at: now,
-    amount: known.facts.amount,
+    amount: loaded.facts.amount,
   };
-  const held = typeof plan === 'string' ? plan : await createRenewalOrder(deps, { order, name, known, plan });
+  const held =
+    typeof plan === 'string' ? plan : await createRenewalOrder(deps, { order, name, loaded, plan });
   if (held !== undefined) await deps.mandates.saveHeld(act, held);
 }
 
 interface PlannedRenewal {
   readonly order: Order;
   readonly name: MandateName;
-  readonly known: LoadedName;
+  readonly loaded: LoadedName;
   readonly plan: SendPlan;
 }
 
@@ -133,8 +134,8 @@ async function createRenewalOrder(
   deps: OrdersContext,
   planned: PlannedRenewal,
 ): Promise<HoldReason | undefined> {
-  const { order: mandate, name, known, plan } = planned;
-  const reservation = await loadReservation(deps, name.name, known, plan.day);
+  const { order: mandate, name, loaded, plan } = planned;
+  const reservation = await loadReservation(deps, name.name, loaded, plan.day);
   if (reservation === undefined) return 'budget_empty';
   const account = await deps.findAccount(mandate.account.id);
   if (account === undefined) return 'account_gone';
@@ -152,10 +153,10 @@ async function createRenewalOrder(
   const created = buildOrder(
     {
       ...{ now: at, id: newOrderId(), request, account, checked, schedule: undefined },
-      evaluated: known.evaluated,
-      price: known.cost,
+      evaluated: loaded.evaluated,
+      price: loaded.cost,
       firstExpiry: name.expiresAt,
-      budgets: { price: known.cost, over: [], reservation },
+      budgets: { price: loaded.cost, over: [], reservation },
       secrets: NO_SECRETS,
       serviceEndpoints: deps.serviceEndpoints,
     },

@@ -89,12 +89,12 @@ const MEMBERSHIP_RETRY_MS = 5 * MINUTE_MS;
 
 /** @param day the day whose total was checked and is reserved. After midnight, it is checked again */
 function createFinalCheck({ serviceEndpoints, now }: OrdersContext, day: string): MandatedSending['check'] {
-  return (kept: Order | undefined, read: FinalCheckRows) => {
-    const mandate = kept && readMandate(kept);
-    const isUnchanged = kept !== undefined && verifyStatement(kept, serviceEndpoints) !== undefined;
+  return (stored: Order | undefined, rows: FinalCheckRows) => {
+    const mandate = stored && readMandate(stored);
+    const isUnchanged = stored !== undefined && verifyStatement(stored, serviceEndpoints) !== undefined;
     const at = now();
     return (
-      findSendingRefusal({ ...read, mandate, isUnchanged }, at) ??
+      findSendingRefusal({ ...rows, mandate, isUnchanged }, at) ??
       (utcDay(at) === day ? undefined : 'day_full')
     );
   };

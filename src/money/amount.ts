@@ -92,8 +92,8 @@ const formats = new Map<string, Intl.NumberFormat>();
 /** Creating a formatter is slow, so formatters are cached. */
 function getCurrencyFormat(locale: string, currency: string, exponent: number): Intl.NumberFormat {
   const key = `${locale} ${currency}`;
-  const known = formats.get(key);
-  if (known !== undefined) return known;
+  const cached = formats.get(key);
+  if (cached !== undefined) return cached;
   const format = new Intl.NumberFormat(locale, {
     style: 'currency',
     currency,

@@ -98,14 +98,17 @@ export const storedMissingAmount = z.object({
 export type MissingAmount = Readonly<z.output<typeof storedMissingAmount>>;
 
 /** Whether an admin has approved at least this excess of the same budgets. */
-export function isExcessApproved(over: readonly MissingAmount[], agreed: readonly MissingAmount[]): boolean {
-  return over.every((excess) =>
+export function isExcessApproved(
+  exceeded: readonly MissingAmount[],
+  agreed: readonly MissingAmount[],
+): boolean {
+  return exceeded.every((missing) =>
     agreed.some(
-      (known) =>
-        known.tag === excess.tag &&
-        known.period === excess.period &&
-        known.currency === excess.currency &&
-        computeExcess(known) >= computeExcess(excess),
+      (approved) =>
+        approved.tag === missing.tag &&
+        approved.period === missing.period &&
+        approved.currency === missing.currency &&
+        computeExcess(approved) >= computeExcess(missing),
     ),
   );
 }

@@ -23,12 +23,12 @@ export interface BudgetStore {
   listStatuses(day: string): Promise<readonly BudgetStatus[]>;
   /**
    * Includes the tags of the names, read in the same statement.
-   * @param without an order whose reservations for unsent items are omitted
+   * @param omittedOrderId its reservations for unsent items aren't counted
    */
   loadStatusesForNames(
     names: readonly string[],
     day: string,
-    without?: string,
+    omittedOrderId?: string,
   ): Promise<{
     readonly statuses: readonly BudgetStatus[];
     readonly tags: ReadonlyMap<string, readonly string[]>;

@@ -107,7 +107,8 @@ export async function readPrices(text: string, currency: string): Promise<ReadPr
       issues.push({ line, kind: 'too_many_cells' });
       continue;
     }
-    const read = readPrice(Object.fromEntries(columns.map((column, at) => [column, cells[at]])), currency);
+    const texts = Object.fromEntries(columns.map((column, index) => [column, cells[index]]));
+    const read = readPrice(texts, currency);
     if (!read.ok) {
       for (const [field, issue] of Object.entries(read.issues))
         if (isColumn(field)) issues.push({ line, kind: 'price', field, issue });
@@ -131,7 +132,7 @@ function findHeaderIssues(columns: readonly string[], { line, cells }: CsvRecord
   return [
     ...missing.map((column): LineIssue => ({ line, kind: 'missing_column', column })),
     ...cells
-      .filter((_, at) => !isColumn(columns[at] ?? ''))
+      .filter((_, index) => !isColumn(columns[index] ?? ''))
       .map((column): LineIssue => ({ line, kind: 'unknown_column', column })),
   ];
 }

@@ -86,8 +86,8 @@ export function calculateSpend(
 }
 
 export function addSpend(a: Spend, b: Spend): Spend {
-  const addLines = (of: (spend: Spend) => readonly SpendLine[]): SpendLine[] =>
-    [...groupBy([...of(a), ...of(b)], ({ key }) => key)]
+  const addLines = (getLines: (spend: Spend) => readonly SpendLine[]): SpendLine[] =>
+    [...groupBy([...getLines(a), ...getLines(b)], ({ key }) => key)]
       .map(([key, group]) => ({ key, ...sumSpend(group) }))
       .sort(compareKeys);
   return {
@@ -181,7 +181,7 @@ export interface SpendSpan {
 export function readSpan(text: string): SpendSpan | undefined {
   const [matched, year = '', month] = /^(20\d\d)(?:-(0[1-9]|1[0-2]))?$/.exec(text) ?? [];
   if (matched === undefined) return undefined;
-  const at = (months: number) => new Date(Date.UTC(Number(year), months));
+  const monthStart = (months: number) => new Date(Date.UTC(Number(year), months));
   const first = month === undefined ? 0 : Number(month) - 1;
-  return { text, from: at(first), to: at(first + (month === undefined ? 12 : 1)) };
+  return { text, from: monthStart(first), to: monthStart(first + (month === undefined ? 12 : 1)) };
 }

@@ -103,21 +103,21 @@ export function updateDatesAfterLookup(
   before: NameDates,
   { name, at: now, facts, result }: RegistryLookup,
 ): NameDates {
-  const known = { ...before, lastLookupAt: now };
+  const dates = { ...before, lastLookupAt: now };
   if (result.kind === 'not_registered')
-    return { ...known, deletionPhase: undefined, doubt: { code: 'not_registered' } };
-  if (result.kind === 'unread') return { ...known, doubt: { code: 'undated', problem: result.problem } };
+    return { ...dates, deletionPhase: undefined, doubt: { code: 'not_registered' } };
+  if (result.kind === 'unread') return { ...dates, doubt: { code: 'undated', problem: result.problem } };
 
   const { registration } = result;
-  const distrust = findDistrust(known.trusted, registration, now);
+  const distrust = findDistrust(dates.trusted, registration, now);
   const updated = {
-    ...known,
-    trusted: distrust === undefined ? updateTrust(known.trusted, registration, now) : known.trusted,
+    ...dates,
+    trusted: distrust === undefined ? updateTrust(dates.trusted, registration, now) : dates.trusted,
     ...findDeletion(registration, before, zoneFor(name), now),
   };
   const { expiresAt } = registration;
   if (expiresAt === undefined) return { ...updated, doubt: explainMissingDate(facts) };
-  const { renewed } = known;
+  const { renewed } = dates;
   if (isStale(expiresAt, renewed)) return { ...updated, doubt: createStaleDoubt(expiresAt, renewed, now) };
   const at =
     renewed === undefined ? computePaidUntil(expiresAt, registration, zoneFor(name), now) : expiresAt;
@@ -127,11 +127,11 @@ export function updateDatesAfterLookup(
     renewed: undefined,
     doubt: undefined,
   };
-  if (known.expiry === undefined || !hasNewExpiry(known, after)) return after;
+  if (dates.expiry === undefined || !hasNewExpiry(dates, after)) return after;
   // The name keeps its old expiry, so that reminders continue.
   return distrust !== undefined
     ? { ...updated, doubt: { code: 'distrusted', distrust, movedTo: expiresAt } }
-    : { ...after, changed: { from: known.expiry.at, at: now } };
+    : { ...after, changed: { from: dates.expiry.at, at: now } };
 }
 
 /**
@@ -142,24 +142,24 @@ export function updateDatesAfterLookup(
  */
 export function updateDatesAfterWhois(
   before: NameDates,
-  known: NameDates,
+  dates: NameDates,
   answer: WhoisAnswer | undefined,
   now: Date,
 ): NameDates {
   // An earlier answer stays in use until the next one.
-  const isAnswered = known.expiry?.source === 'whois' || (answer === undefined && hasWhoisFailed(before));
-  const unchanged = isAnswered ? { ...known, doubt: before.doubt } : addWhoisProblem(known, answer);
+  const isAnswered = dates.expiry?.source === 'whois' || (answer === undefined && hasWhoisFailed(before));
+  const unchanged = isAnswered ? { ...dates, doubt: before.doubt } : addWhoisProblem(dates, answer);
   if (answer === undefined || answer.kind === 'waiting') return unchanged;
-  const { registeredAt, registrar } = known.whois ?? {};
+  const { registeredAt, registrar } = dates.whois ?? {};
   if (answer.kind !== 'record') return { ...unchanged, whois: { at: now, registeredAt, registrar } };
   const { expiry, created, registrar: seenRegistrar } = answer;
-  const updated = { ...known, whois: { at: now, registeredAt: created, registrar: seenRegistrar } };
+  const updated = { ...dates, whois: { at: now, registeredAt: created, registrar: seenRegistrar } };
   if (expiry === undefined) return updated;
   if (expiry.kind === 'unreadable') {
     const problem = { code: 'unreadable_expiration', detail: expiry.text } as const;
     return { ...updated, doubt: { code: 'undated', problem } };
   }
-  const { expiry: former, renewed } = known;
+  const { expiry: former, renewed } = dates;
   if (former?.source === 'rdap' || (former?.source === 'person' && former.at <= expiry.at)) return updated;
   if (isStale(expiry.at, renewed)) return { ...updated, doubt: createStaleDoubt(expiry.at, renewed, now) };
   const after: NameDates = {
@@ -168,7 +168,7 @@ export function updateDatesAfterWhois(
     renewed: undefined,
     doubt: undefined,
   };
-  return former !== undefined && hasNewExpiry(known, after)
+  return former !== undefined && hasNewExpiry(dates, after)
     ? { ...after, changed: { from: former.at, at: now } }
     : after;
 }
@@ -185,9 +185,9 @@ const WHOIS_PROBLEMS = {
 } as const satisfies Partial<Record<WhoisAnswer['kind'], RecordProblem['code']>>;
 
 /** Only WHOIS could show a date, but it couldn't be read: the registry may still publish one. */
-function addWhoisProblem(known: NameDates, answer: WhoisAnswer | undefined): NameDates {
-  if (answer === undefined || !isPublicRecordMissing(known) || !isWhoisProblem(answer.kind)) return known;
-  return { ...known, doubt: { code: 'undated', problem: { code: WHOIS_PROBLEMS[answer.kind] } } };
+function addWhoisProblem(dates: NameDates, answer: WhoisAnswer | undefined): NameDates {
+  if (answer === undefined || !isPublicRecordMissing(dates) || !isWhoisProblem(answer.kind)) return dates;
+  return { ...dates, doubt: { code: 'undated', problem: { code: WHOIS_PROBLEMS[answer.kind] } } };
 }
 
 function isWhoisProblem(kind: WhoisAnswer['kind']): kind is keyof typeof WHOIS_PROBLEMS {
@@ -227,8 +227,8 @@ function isStale(expiresAt: Date, renewed: NameDates['renewed']): renewed is Ren
 }
 
 function createStaleDoubt(shown: Date, renewed: Renewed, now: Date): DateDoubt | undefined {
-  const isLongAgo = now.getTime() - renewed.at.getTime() > RENEWAL_DISPUTE_DAYS * DAY_MS;
-  return isLongAgo ? { code: 'renewal_not_shown', shown } : undefined;
+  const isOverdue = now.getTime() - renewed.at.getTime() > RENEWAL_DISPUTE_DAYS * DAY_MS;
+  return isOverdue ? { code: 'renewal_not_shown', shown } : undefined;
 }
 
 /** Whether the registry publishes the date, so that no estimate is needed. */
@@ -237,7 +237,7 @@ function isPublished({ expiry }: Pick<NameDates, 'expiry'>): boolean {
 }
 
 export function updateDatesAfterOrder(
-  known: NameDates,
+  dates: NameDates,
   name: string,
   { task, years, sentAt, doneAt }: DatedOrder,
 ): NameDates {
@@ -245,34 +245,34 @@ export function updateDatesAfterOrder(
     case 'create':
       return {
         ...UNKNOWN_DATES,
-        lastLookupAt: known.lastLookupAt,
+        lastLookupAt: dates.lastLookupAt,
         expiry: { at: addYears(doneAt, years), source: 'order' },
         // A new registration: trust the first registrar seen.
         trusted: { registrar: undefined, at: doneAt, transferKnownAt: undefined },
       };
     case 'renew': {
-      if (isRenewalShown(known, years, sentAt)) return known;
-      const until = estimateExpiry(known, name, years, doneAt);
+      if (isRenewalShown(dates, years, sentAt)) return dates;
+      const until = estimateExpiry(dates, name, years, doneAt);
       const expiry = { at: until, source: 'order' } as const;
-      return { ...known, expiry, renewed: { until, at: doneAt }, doubt: undefined };
+      return { ...dates, expiry, renewed: { until, at: doneAt }, doubt: undefined };
     }
     case 'transfer': {
       // A transfer takes days and may be refused, so the registry's date stays in use until its record changes.
-      const expected = { ...markTransferKnown(known, doneAt), doubt: undefined };
-      if (isPublished(known)) return expected;
-      return { ...expected, expiry: { at: estimateExpiry(known, name, years, doneAt), source: 'order' } };
+      const expected = { ...markTransferKnown(dates, doneAt), doubt: undefined };
+      if (isPublished(dates)) return expected;
+      return { ...expected, expiry: { at: estimateExpiry(dates, name, years, doneAt), source: 'order' } };
     }
     case 'delete':
-      return { ...known, deletedAt: doneAt, deletionPhase: undefined };
+      return { ...dates, deletedAt: doneAt, deletionPhase: undefined };
     case 'restore':
       // The service has only accepted the order: the name counts as deleted until the registry shows otherwise.
-      return known;
+      return dates;
   }
 }
 
 /** Trusts the next registrar seen. */
-export function updateDatesAfterTransfer(known: NameDates, at: Date): NameDates {
-  return { ...known, trusted: { registrar: undefined, at, transferKnownAt: at } };
+export function updateDatesAfterTransfer(dates: NameDates, at: Date): NameDates {
+  return { ...dates, trusted: { registrar: undefined, at, transferKnownAt: at } };
 }
 
 /** After a renewal elsewhere, a registry's date up to this one is stale. Undefined without a registry's date. */
@@ -345,16 +345,16 @@ function keepRecentDeletion({ deletedAt }: NameDates, now: Date): Date | undefin
 }
 
 /** The current registrar is trusted until the requested transfer brings a new one. */
-function markTransferKnown(known: NameDates, at: Date): NameDates {
+function markTransferKnown(dates: NameDates, at: Date): NameDates {
   return {
-    ...known,
-    trusted: { registrar: known.trusted?.registrar, at: known.trusted?.at ?? at, transferKnownAt: at },
+    ...dates,
+    trusted: { registrar: dates.trusted?.registrar, at: dates.trusted?.at ?? at, transferKnownAt: at },
   };
 }
 
 /**
- * Whether the registry has shown a renewal since its request was sent. A lookup may come before the success is
- * processed. If the answer was lost, the lookup reveals the success.
+ * Whether the registry has already shown the renewal: a lookup can be faster than the order's result, and it can reveal
+ * the success of an order whose answer was lost.
  */
 function isRenewalShown({ expiry, changed }: NameDates, years: number, sentAt: Date): boolean {
   if (expiry === undefined || !isPublished({ expiry }) || changed === undefined || changed.at < sentAt)
@@ -378,8 +378,8 @@ function estimateExpiry({ expiry }: NameDates, name: string, years: number, done
  */
 function computePaidUntil(expiresAt: Date, { statuses }: Registration, zone: ZoneProfile, now: Date): Date {
   const before = addYears(expiresAt, -1);
-  const graceEnds = before.getTime() + (getGracePeriodDays(zone) + 1) * DAY_MS;
-  const isInGrace = before <= now && now.getTime() < graceEnds;
+  const graceEndsAt = before.getTime() + (getGracePeriodDays(zone) + 1) * DAY_MS;
+  const isInGrace = before <= now && now.getTime() < graceEndsAt;
   return statuses?.includes('auto renew period') && isInGrace ? before : expiresAt;
 }
 

@@ -67,7 +67,7 @@ export function findFaults(history: NameHistory): readonly DelegationFault[] {
 }
 
 /** Dangerous states with their incident kinds, and the fact that shows each. */
-const DANGERS = [
+const DANGER_FACTS = [
   ['nameserver_registrable', 'registrable_domains'],
   ['all_lame', 'lame_nameservers'],
 ] as const;
@@ -81,14 +81,14 @@ export function findDangers(
   history: NameHistory,
   knownChanges: readonly KnownChange[],
 ): { readonly found: readonly UnexplainedChange[]; readonly knownChanges: readonly KnownChange[] } {
-  const dangers = DANGERS.flatMap(([kind, fact]): NameChange[] => {
+  const dangers = DANGER_FACTS.flatMap(([kind, fact]): NameChange[] => {
     const { current } = history[fact] ?? {};
     if (current === undefined || current.value.length === 0) return [];
     if (kind === 'all_lame' && !isAllLame(history)) return [];
     const { value: after, firstSeen } = current;
     return [{ kind, fact, before: [], after, lastSeenBefore: firstSeen, firstSeenAfter: firstSeen }];
   });
-  const isDanger = ({ kind }: KnownChange) => DANGERS.some(([danger]) => danger === kind);
+  const isDanger = ({ kind }: KnownChange) => DANGER_FACTS.some(([danger]) => danger === kind);
   const lasting = knownChanges.filter(
     (known) => !isDanger(known) || dangers.some(({ kind }) => kind === known.kind),
   );

@@ -30,14 +30,14 @@ const MAX_NAMES = 10;
  * Names that stop working together with this one, because their nameservers, mail servers or redirect targets are in
  * it.
  */
-export function findDependents(name: string, watched: Iterable<DependentName>): Dependents {
+export function findDependents(name: string, candidates: Iterable<DependentName>): Dependents {
   // Keyed by name. True if only private orders mention it.
   const found: Record<Dependency, Map<string, boolean>> = {
     nameservers: new Map(),
     mail: new Map(),
     redirects: new Map(),
   };
-  for (const other of watched) {
+  for (const other of candidates) {
     if (other.name === name) continue;
     const hosts: Readonly<Record<Dependency, readonly string[]>> = {
       nameservers: other.nameServers,

@@ -25,7 +25,6 @@ export const importRow = z.object({
 });
 export type ImportRow = z.infer<typeof importRow>;
 
-/** A single issue rejects the whole file. */
 export type ImportIssue =
   | CsvIssue
   | {
@@ -43,14 +42,14 @@ export type ImportIssue =
   | { readonly line: number; readonly code: 'repeated'; readonly name: string }
   | { readonly line: number; readonly code: 'tags'; readonly issue: TagIssue };
 
-/** Columns of the export that can't be imported. */
-const READ_ONLY_COLUMNS: readonly string[] = ['expires', 'registrar', 'findings'];
+/** Columns of the export that an import ignores. */
+const IGNORED_COLUMNS: readonly string[] = ['expires', 'registrar', 'findings'];
 
 export type ImportResult =
   | { readonly ok: true; readonly rows: readonly ImportRow[] }
   | { readonly ok: false; readonly issues: readonly ImportIssue[] };
 
-/** A single bad line rejects the whole file. */
+/** A single issue rejects the whole file. */
 export async function parseImport(text: string): Promise<ImportResult> {
   const csv = await readCsv(text, { maxRows: MAX_IMPORTED_NAMES, findColumn });
   if (!csv.ok) return { ok: false, issues: [csv.issue] };
@@ -62,21 +61,21 @@ export async function parseImport(text: string): Promise<ImportResult> {
   if (issues.length > 0) return { ok: false, issues };
   const rows = new Map<string, ImportRow>();
   for await (const { line, cells } of iterateYielding(csv.rows)) {
-    const read = parseRow(new Map(columns.map((column, at) => [column, cells[at] ?? ''])), line);
+    const row = parseRow(new Map(columns.map((column, index) => [column, cells[index] ?? ''])), line);
     if (hasExtraCells(cells, columns)) issues.push({ line, code: 'too_many_cells' });
-    else if ('issues' in read) issues.push(...read.issues);
-    else if (rows.has(read.name)) issues.push({ line, code: 'repeated', name: read.name });
-    else rows.set(read.name, read);
+    else if ('issues' in row) issues.push(...row.issues);
+    else if (rows.has(row.name)) issues.push({ line, code: 'repeated', name: row.name });
+    else rows.set(row.name, row);
   }
   return issues.length > 0 ? { ok: false, issues } : { ok: true, rows: [...rows.values()] };
 }
 
 function findHeaderIssues(columns: readonly string[], { line, cells }: CsvRecord): ImportIssue[] {
-  const known: readonly string[] = ['name', ...DETAIL_COLUMNS, ...READ_ONLY_COLUMNS];
+  const knownColumns: readonly string[] = ['name', ...DETAIL_COLUMNS, ...IGNORED_COLUMNS];
   return [
     ...(columns.includes('name') ? [] : [{ line, code: 'no_name_column' } as const]),
     ...cells
-      .filter((_, at) => !known.includes(columns[at] ?? ''))
+      .filter((_, index) => !knownColumns.includes(columns[index] ?? ''))
       .map((column) => ({ line, code: 'unknown_column', column }) as const),
   ];
 }

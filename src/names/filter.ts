@@ -94,9 +94,9 @@ export function parseFilter(text: string): FilterResult {
   const issues: FilterIssue[] = [];
   let filter = NO_FILTER;
   for (const word of splitWords(text)) {
-    const read = parseWord(filter, word);
-    if ('issue' in read) issues.push(read.issue);
-    else filter = read.filter;
+    const parsed = parseWord(filter, word);
+    if ('issue' in parsed) issues.push(parsed.issue);
+    else filter = parsed.filter;
   }
   return issues.length > 0 ? { ok: false, issues } : { ok: true, filter };
 }
@@ -123,23 +123,23 @@ function parseWord(
   const certificate = /^cert(?:ificate)?\s*<=?\s*(\d{1,5})d?$/.exec(lower)?.[1];
   if (certificate !== undefined) return { filter: { ...filter, certificateWithinDays: Number(certificate) } };
   if (/^cert(?:ificate)?\s*[<>=:]/.test(lower)) return { issue: { code: 'not_days', word } };
-  const at = word.search(/[:=<>]/);
-  if (at < 0) return { filter: { ...filter, texts: [...filter.texts, lower] } };
-  const key = lower.slice(0, at);
-  const known = FILTER_KEYS.find((each) => each === key || `${each}s` === key);
-  if (known === undefined) return { issue: { code: 'unknown_filter', key, word } };
+  const separatorIndex = word.search(/[:=<>]/);
+  if (separatorIndex < 0) return { filter: { ...filter, texts: [...filter.texts, lower] } };
+  const key = lower.slice(0, separatorIndex);
+  const filterKey = FILTER_KEYS.find((each) => each === key || `${each}s` === key);
+  if (filterKey === undefined) return { issue: { code: 'unknown_filter', key, word } };
   const values = word
-    .slice(at + 1)
+    .slice(separatorIndex + 1)
     .split(',')
     .map((value) => value.trim())
     .filter((value) => value !== '');
   const [first] = values;
-  if (first === undefined) return { issue: { code: 'no_value', key: known } };
-  if (known === 'sort') return parseSort(filter, first);
-  if (known === 'finding') return parseFindings(filter, values);
-  const list = LIST_BY_KEY[known];
+  if (first === undefined) return { issue: { code: 'no_value', key: filterKey } };
+  if (filterKey === 'sort') return parseSort(filter, first);
+  if (filterKey === 'finding') return parseFindings(filter, values);
+  const list = LIST_BY_KEY[filterKey];
   return {
-    filter: { ...filter, [list]: [...filter[list], ...values.map((value) => cleanValue(known, value))] },
+    filter: { ...filter, [list]: [...filter[list], ...values.map((value) => cleanValue(filterKey, value))] },
   };
 }
 

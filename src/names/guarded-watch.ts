@@ -27,7 +27,7 @@ const MAX_PAUSE_MS = 15 * MINUTE_MS;
 const UNSEEN_AFTER_MS = 10 * MINUTE_MS;
 const REGISTRY_TIMEOUT_MS = 30_000;
 
-interface WatchedName {
+interface WatchState {
   readonly name: string;
   known: KnownDelegation;
   /** Time of the last query, by the bot's clock. */
@@ -47,7 +47,7 @@ interface ServerPause {
 /** @returns a function to call every second; it asks about the names that are due */
 export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   const { parents, now, log, signal } = context;
-  let watched = new Map<string, WatchedName>();
+  let states = new Map<string, WatchState>();
   let reloadedAt = Number.NEGATIVE_INFINITY;
   /** By this process's own clock, while the lease uses the database's. */
   let leaseRenewedAt = Number.NEGATIVE_INFINITY;
@@ -63,11 +63,11 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     }
     if (at - reloadedAt < RELOAD_INTERVAL_MS && at >= reloadedAt) return true;
     const names = await context.records.listGuarded();
-    watched = new Map(
+    states = new Map(
       names.map(({ name, history }) => {
-        const kept = watched.get(name) ?? createWatchedName(name);
-        kept.known = history;
-        return [name, kept];
+        const state = states.get(name) ?? createWatchState(name);
+        state.known = history;
+        return [name, state];
       }),
     );
     reloadedAt = at;
@@ -99,26 +99,26 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     return toDelegationFacts(answer);
   }
 
-  async function checkName(watched: WatchedName): Promise<void> {
-    const { name, known } = watched;
+  async function checkName(state: WatchState): Promise<void> {
+    const { name, known } = state;
     const all = await parents.findServers(name, signal);
     // A server without a recent response has no vote.
     const servers = all.filter((server) => !isPaused(server));
-    const [first, ...others] = rotate(servers, watched.serverIndex);
+    const [first, ...others] = rotate(servers, state.serverIndex);
     // Without capacity, it is tried again in the next second.
-    if (first !== undefined && !reserveQueries(watched.isInDoubt ? servers : [first])) return;
+    if (first !== undefined && !reserveQueries(state.isInDoubt ? servers : [first])) return;
     const at = now();
-    const queryAll = (some: readonly string[]) =>
-      Promise.all(some.map((server) => queryServer(server, name)));
+    const queryAll = (queried: readonly string[]) =>
+      Promise.all(queried.map((server) => queryServer(server, name)));
     const isNew = (answer: Facts) => isNewSighting(known, answer);
-    let answers = await queryAll(watched.isInDoubt ? servers : servers.filter((server) => server === first));
-    if (!watched.isInDoubt && answers.some(isNew)) {
-      watched.isInDoubt = !reserveQueries(others);
-      if (watched.isInDoubt) return;
+    let answers = await queryAll(state.isInDoubt ? servers : servers.filter((server) => server === first));
+    if (!state.isInDoubt && answers.some(isNew)) {
+      state.isInDoubt = !reserveQueries(others);
+      if (state.isInDoubt) return;
       answers = [...answers, ...(await queryAll(others))];
     }
-    Object.assign(watched, {
-      serverIndex: watched.serverIndex + 1,
+    Object.assign(state, {
+      serverIndex: state.serverIndex + 1,
       queriedAt: at.getTime(),
       isInDoubt: false,
     });
@@ -126,39 +126,39 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
       first === undefined
         ? createUnseenFacts(all.length === 0 ? 'no_parent' : 'unreachable')
         : findMajority(answers);
-    if (isNew(facts)) return saveObservation(watched, { name, at, facts });
-    if (facts.parent_nameservers?.state === 'unseen') return recordUnseen(watched, facts);
-    watched.unseenSince = undefined;
+    if (isNew(facts)) return saveObservation(state, { name, at, facts });
+    if (facts.parent_nameservers?.state === 'unseen') return recordUnseen(state, facts);
+    state.unseenSince = undefined;
     if (answers.some(isNew)) log.warn({ name }, 'a parent zone’s server disagrees with the others');
   }
 
-  async function saveObservation(watched: WatchedName, observation: Observation): Promise<void> {
+  async function saveObservation(state: WatchState, observation: Observation): Promise<void> {
     const isConfirmed = await saveParentLookup(context, observation);
     reloadedAt = Number.NEGATIVE_INFINITY;
     if (isConfirmed)
-      await lookUpAtRegistry(context, watched.name, createTimeLimit(signal, REGISTRY_TIMEOUT_MS));
+      await lookUpAtRegistry(context, state.name, createTimeLimit(signal, REGISTRY_TIMEOUT_MS));
   }
 
-  async function recordUnseen(watched: WatchedName, facts: Facts): Promise<void> {
+  async function recordUnseen(state: WatchState, facts: Facts): Promise<void> {
     const at = now();
-    watched.unseenSince ??= at.getTime();
-    const { current, unseen: lost } = watched.known.parent_nameservers ?? {};
-    const isLong = at.getTime() - watched.unseenSince >= UNSEEN_AFTER_MS;
-    if (isLong && current !== undefined && lost === undefined)
-      await saveObservation(watched, { name: watched.name, at, facts });
+    state.unseenSince ??= at.getTime();
+    const { current, unseen } = state.known.parent_nameservers ?? {};
+    const isOverdue = at.getTime() - state.unseenSince >= UNSEEN_AFTER_MS;
+    if (isOverdue && current !== undefined && unseen === undefined)
+      await saveObservation(state, { name: state.name, at, facts });
   }
 
   return async () => {
     const at = now().getTime();
     if (!(await leadWatch(at))) return;
     queries = new Map();
-    const due = [...watched.values()].filter(
+    const due = [...states.values()].filter(
       ({ queriedAt }) => at - queriedAt >= INTERVAL_MS || queriedAt > at,
     );
     await Promise.all(
-      due.map((one) =>
-        checkName(one).catch((err: unknown) => {
-          if (!signal.aborted) log.error({ err, name: one.name }, 'querying a parent zone failed');
+      due.map((state) =>
+        checkName(state).catch((err: unknown) => {
+          if (!signal.aborted) log.error({ err, name: state.name }, 'querying a parent zone failed');
         }),
       ),
     );
@@ -172,7 +172,7 @@ function rotate(servers: readonly string[], serverIndex: number): readonly strin
 }
 
 /** The names of a zone start at different servers. */
-function createWatchedName(name: string): WatchedName {
+function createWatchState(name: string): WatchState {
   const serverIndex = createHash('sha256').update(name).digest().readUInt16BE(0);
   return {
     name,

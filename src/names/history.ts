@@ -68,7 +68,7 @@ const MIN_BETWEEN_SIGHTINGS_MS = MINUTE_MS;
 /** A value that returns within this time is flapping. */
 const FLAP_WINDOW_MS = 7 * DAY_MS;
 
-const NOTHING_KNOWN: KnownFact = { current: undefined, candidate: undefined, past: [], unseen: undefined };
+const EMPTY_FACT: KnownFact = { current: undefined, candidate: undefined, past: [], unseen: undefined };
 
 /**
  * The first value is accepted immediately. A different value is accepted after two consecutive lookups, or more if the
@@ -91,12 +91,12 @@ function mergeFacts(
   const merged: { -readonly [Name in FactName]?: KnownFact } = { ...history };
   const changes: FactChange[] = [];
   for (const [fact, updated] of listFactEntries(observation.facts)) {
-    const known = merged[fact] ?? NOTHING_KNOWN;
+    const known = merged[fact] ?? EMPTY_FACT;
     if (observation.at.getTime() < getLastLookupTime(known)) continue;
     if (updated.state === 'unseen') {
-      const { state: _, ...reason } = updated;
-      const since = known.unseen?.reason === reason.reason ? known.unseen.since : observation.at;
-      merged[fact] = { ...known, unseen: { ...reason, since } };
+      const { state: _, ...unseen } = updated;
+      const since = known.unseen?.reason === unseen.reason ? known.unseen.since : observation.at;
+      merged[fact] = { ...known, unseen: { ...unseen, since } };
       continue;
     }
     const value = updated.state === 'seen' ? updated.value : [];
@@ -128,11 +128,11 @@ export function findNewValues(history: NameHistory, { facts }: Observation): See
  */
 export function collectRecentFacts(history: NameHistory, now: Date, maxAgeMs: number): Facts {
   return Object.fromEntries(
-    listFactEntries(history).map(([fact, { current, candidate, unseen: lost }]) => {
+    listFactEntries(history).map(([fact, { current, candidate, unseen }]) => {
       const fresh = [current, candidate].filter(
         (each) => each !== undefined && now.getTime() - each.lastSeen.getTime() <= maxAgeMs,
       );
-      const { since: _, ...reason } = lost ?? { reason: 'stale' as const, since: now };
+      const { since: _, ...reason } = unseen ?? { reason: 'stale' as const, since: now };
       const values = fresh.flatMap((each) => each?.value ?? []);
       return [fact, fresh.length === 0 ? { state: 'unseen', ...reason } : createFact(values)];
     }),
@@ -149,7 +149,7 @@ export function listValues(history: NameHistory, fact: FactName): readonly Known
   return current === undefined ? past : [current, ...past];
 }
 
-/** A possible incident needs another lookup. */
+/** Whether a possible incident needs another lookup. */
 export function hasUnconfirmedChange(history: NameHistory): boolean {
   return INCIDENT_FACTS.some((fact) => history[fact]?.candidate !== undefined);
 }
@@ -163,11 +163,11 @@ function mergeValue(
 ): { readonly after: KnownFact; readonly change?: FactChange } {
   const { current, past } = known;
   if (current === undefined) {
-    return { after: { ...NOTHING_KNOWN, current: { value, firstSeen: at, lastSeen: at } } };
+    return { after: { ...EMPTY_FACT, current: { value, firstSeen: at, lastSeen: at } } };
   }
   if (isSameValue(fact, current.value, value)) {
-    const seenAgain = { ...current, value: mergeSameValue(fact, current.value, value), lastSeen: at };
-    return { after: { current: seenAgain, candidate: undefined, past, unseen: undefined } };
+    const refreshed = { ...current, value: mergeSameValue(fact, current.value, value), lastSeen: at };
+    return { after: { current: refreshed, candidate: undefined, past, unseen: undefined } };
   }
   const candidate = addSighting(fact, known.candidate, value, at);
   if (candidate.sightings < requireSightings(fact, past, value, at)) {

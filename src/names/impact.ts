@@ -109,8 +109,8 @@ export interface ImpactInput {
   readonly checks?: readonly NameserverCheck[] | undefined;
 }
 
-const USE_FACTS: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa', 'mx'];
 export const WEB_FACTS: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa'];
+const USE_FACTS: readonly FactName[] = [...WEB_FACTS, 'mx'];
 /** Null MX (RFC 7505). */
 export const NO_MAIL = '0 .';
 /** Worst first, grouped by severity. */
@@ -183,10 +183,10 @@ export function compareImpacts(before: Impact, after: Impact): ImpactDifference 
     appeared: after.items.filter((item) => !itemsBefore.has(getItemKey(item))),
     gone: before.items.filter((item) => !itemsAfter.has(getItemKey(item))),
     changed: after.items.flatMap((item) => {
-      const earlier = itemsBefore.get(getItemKey(item));
-      return earlier === undefined || JSON.stringify(earlier) === JSON.stringify(item)
+      const previous = itemsBefore.get(getItemKey(item));
+      return previous === undefined || JSON.stringify(previous) === JSON.stringify(item)
         ? []
-        : { before: earlier, after: item };
+        : { before: previous, after: item };
     }),
   };
 }
@@ -228,8 +228,8 @@ export const MAX_CURRENT_AGE_MS = HOUR_MS;
 export function markStaleImpact(impact: Impact, now: Date): Impact {
   if (now.getTime() - impact.seenAt.getTime() <= MAX_CURRENT_AGE_MS) return impact;
   const others = impact.items.filter((item) => item.code !== 'unseen');
-  const unseenLater = impact.items.flatMap((item) => (item.code === 'unseen' ? item.facts : []));
-  const facts = [...new Set([...USE_FACTS, ...unseenLater])];
+  const unseenFacts = impact.items.flatMap((item) => (item.code === 'unseen' ? item.facts : []));
+  const facts = [...new Set([...USE_FACTS, ...unseenFacts])];
   const ready = impact.areNewNameserversReady;
   return {
     ...impact,
@@ -269,15 +269,15 @@ function getUseSeverity({ task, checks }: ImpactInput): Severity {
 
 function listUseItems(input: ImpactInput): ImpactItem[] {
   const severity = getUseSeverity(input);
-  const seen = (fact: FactName) => getFactValue(input.facts[fact]) ?? getFactValue(input.earlier[fact]) ?? [];
-  const servers = parseMailServers(seen('mx'));
-  const addresses = [...new Set(WEB_FACTS.flatMap(seen))].sort();
-  const hasAnyValue = (facts: readonly FactName[]) => facts.some((fact) => seen(fact).length > 0);
+  const find = (fact: FactName) => getFactValue(input.facts[fact]) ?? getFactValue(input.earlier[fact]) ?? [];
+  const servers = parseMailServers(find('mx'));
+  const addresses = [...new Set(WEB_FACTS.flatMap(find))].sort();
+  const hasAnyValue = (facts: readonly FactName[]) => facts.some((fact) => find(fact).length > 0);
   const hosts = [
-    ...(hasAnyValue(['a', 'aaaa']) ? [seen('cname')[0] ?? '@'] : []),
-    ...(hasAnyValue(['www_a', 'www_aaaa']) ? [seen('www_cname')[0] ?? 'www'] : []),
+    ...(hasAnyValue(['a', 'aaaa']) ? [find('cname')[0] ?? '@'] : []),
+    ...(hasAnyValue(['www_a', 'www_aaaa']) ? [find('www_cname')[0] ?? 'www'] : []),
   ];
-  const isSigned = seen('ds').length > 0;
+  const isSigned = find('ds').length > 0;
   return [
     ...(servers.length > 0 ? [{ code: 'mail' as const, severity, servers }] : []),
     ...(addresses.length > 0 ? [{ code: 'website' as const, severity, addresses, hosts }] : []),
@@ -299,13 +299,13 @@ function listDependentItems(input: ImpactInput): ImpactItem[] {
 }
 
 function listUnseenItems({ task, facts }: ImpactInput): ImpactItem[] {
-  const wanted = [
+  const neededFacts = [
     ...USE_FACTS,
     ...(task === 'nameservers' ? (['ds'] as const) : []),
     ...(task === 'authcode' || task === 'owner-change' ? (['statuses'] as const) : []),
   ];
   const byReason = new Map<UnseenReason, FactName[]>();
-  for (const name of wanted) {
+  for (const name of neededFacts) {
     const fact = facts[name] ?? { state: 'unseen', reason: 'stale' };
     if (fact.state !== 'unseen') continue;
     byReason.set(fact.reason, [...(byReason.get(fact.reason) ?? []), name]);

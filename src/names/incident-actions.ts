@@ -28,12 +28,12 @@ async function changeIncident(
     () => incidents.find(id),
     async (before) => {
       if (before === undefined) return { ok: false, refusal: NOT_FOUND };
-      const decided = decide(before);
-      if (!decided.ok) return decided;
-      if (!(await incidents.change(before, decided.incident, toDecision(decided.incident), now())))
+      const outcome = decide(before);
+      if (!outcome.ok) return outcome;
+      if (!(await incidents.change(before, outcome.incident, toDecision(outcome.incident), now())))
         return undefined;
       notifyDue();
-      return decided;
+      return outcome;
     },
   );
 }
@@ -74,7 +74,6 @@ export function raiseIncident(context: NamesContext, id: string, by: string): Pr
   );
 }
 
-/** Whether the name has the tag for names that must not be lost. */
 export async function isGuarded({ portfolio }: NamesContext, name: string): Promise<boolean> {
   return (await portfolio.findTags([name])).get(name)?.includes(GUARDED_TAG) ?? false;
 }

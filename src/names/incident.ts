@@ -107,7 +107,7 @@ export function updateIncidents(
   const open = incidents.filter(isOpen);
   const openChanges = open.flatMap(({ changes }) => changes);
   const added = toIncidentChanges(
-    lookup.unexplained.filter(({ change }) => !openChanges.some((of) => isReversal(change, of))),
+    lookup.unexplained.filter(({ change }) => !openChanges.some((original) => isReversal(change, original))),
     at,
   );
   if (added.length > 0) {
@@ -132,7 +132,7 @@ export function hashIncident({ id, changes, proposed }: Incident): string {
   return hashJson({ id, proposed, changes: hashedChanges });
 }
 
-/** `shown` is the {@link hashIncident} that the form had. */
+/** `shownHash` is the {@link hashIncident} of the incident that the form showed. */
 export interface IncidentConfirmation {
   readonly by: string;
   readonly reason: string;
@@ -145,8 +145,8 @@ export function confirmAsOurs(
   { shownHash, ...claim }: IncidentConfirmation,
   isGuarded: boolean,
 ): IncidentOutcome {
-  const ended = findEndedRefusal(incident);
-  if (ended !== undefined) return { ok: false, refusal: ended };
+  const refusal = findEndedRefusal(incident);
+  if (refusal !== undefined) return { ok: false, refusal };
   if (hashIncident(incident) !== shownHash) return { ok: false, refusal: { code: 'changed' } };
   if (isGuarded && incident.proposed === undefined) {
     return { ok: true, incident: { ...incident, proposed: claim } };
@@ -159,8 +159,8 @@ export function confirmAsOurs(
 
 /** Can be done once per incident. */
 export function markRaised(incident: Incident, by: string): IncidentOutcome {
-  const ended = findEndedRefusal(incident);
-  if (ended !== undefined) return { ok: false, refusal: ended };
+  const refusal = findEndedRefusal(incident);
+  if (refusal !== undefined) return { ok: false, refusal };
   if (incident.raisedBy !== undefined) {
     return { ok: false, refusal: { code: 'raised_already', by: incident.raisedBy } };
   }
@@ -261,7 +261,7 @@ function hasNewRecords(history: NameHistory, time: Date): boolean {
 }
 
 /** Whether the name is delegated to these servers, or to servers in these domains. */
-function isDelegatedTo({ parent_nameservers: known }: NameHistory, domains: readonly string[]): boolean {
-  const hosts = known?.current?.value ?? [];
+function isDelegatedTo({ parent_nameservers: delegation }: NameHistory, domains: readonly string[]): boolean {
+  const hosts = delegation?.current?.value ?? [];
   return hosts.some((host) => domains.some((domain) => `.${host}`.endsWith(`.${domain}`)));
 }

@@ -11,16 +11,16 @@ export async function lookUpNow(
   context: NamesContext,
   name: string,
   dns: DnsClient,
-  ms: number,
+  timeoutMs: number,
 ): Promise<Observation> {
   const at = context.now();
-  const limit = createTimeLimit(context.signal, ms);
-  const [records, registry] = await Promise.all([
+  const limit = createTimeLimit(context.signal, timeoutMs);
+  const [dnsFacts, registry] = await Promise.all([
     observeImpact(dns, name, limit),
     fetchRegistryLookup(context, context.quickObserver, name, limit).catch((error: unknown) => {
       if (!limit.aborted) throw error;
-      return createEmptyLookup(name, at, { code: 'timeout', detail: String(ms / 1_000) });
+      return createEmptyLookup(name, at, { code: 'timeout', detail: String(timeoutMs / 1_000) });
     }),
   ]);
-  return { name, at, facts: { ...registry.facts, ...records } };
+  return { name, at, facts: { ...registry.facts, ...dnsFacts } };
 }

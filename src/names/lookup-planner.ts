@@ -44,12 +44,12 @@ export function scheduleNextLookup(kind: LookupKind, name: ScheduledName, now: D
   }
   if (isUrgent(name, now)) return addSpreadTime(now, URGENT_INTERVAL_MS, random);
   const next = addSpreadTime(now, ROUTINE_INTERVAL_MS[kind], random);
-  const nearFrom =
+  const nearExpiryFrom =
     name.expiresAt === undefined ? Number.POSITIVE_INFINITY : name.expiresAt.getTime() - BEFORE_EXPIRY_MS;
-  return nearFrom > now.getTime() && nearFrom < next.getTime() ? new Date(nearFrom) : next;
+  return nearExpiryFrom > now.getTime() && nearExpiryFrom < next.getTime() ? new Date(nearExpiryFrom) : next;
 }
 
-/** A status or an unconfirmed value that shows a pending change. */
+/** Whether a status or an unconfirmed value shows a pending change. */
 export function findPendingStatus(history: NameHistory) {
   const { current, candidate } = history.statuses ?? {};
   const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
@@ -61,8 +61,8 @@ export function findPendingStatus(history: NameHistory) {
 
 function isNearExpiry({ expiresAt }: ScheduledName, now: Date): boolean {
   if (expiresAt === undefined) return false;
-  const left = expiresAt.getTime() - now.getTime();
-  return left <= BEFORE_EXPIRY_MS && left > -AFTER_EXPIRY_MS;
+  const leftMs = expiresAt.getTime() - now.getTime();
+  return leftMs <= BEFORE_EXPIRY_MS && leftMs > -AFTER_EXPIRY_MS;
 }
 
 function addSpreadTime(now: Date, ms: number, random: number): Date {
@@ -71,10 +71,10 @@ function addSpreadTime(now: Date, ms: number, random: number): Date {
 
 export interface LookupPlanner {
   /**
-   * @param host the registry's server, or the resolvers
-   * @returns now, or the earliest time within the host's budget
+   * @param registry the key of the registry's budget
+   * @returns now, or the earliest time within the budget
    */
-  reserve(host: string, urgent: boolean, now: Date): Date;
+  reserve(registry: string, isUrgentName: boolean, now: Date): Date;
 }
 
 /** Share of the budget that is reserved for urgent lookups. */
@@ -83,20 +83,20 @@ const URGENT_SHARE = 0.5;
 const BURST_MS = 30_000;
 
 /**
- * Keeps two times per host and nothing per name. Lookups must be reserved in the order in which they are due.
- * @param perHour lookups per host, of all kinds
+ * Keeps two times per registry and nothing per name. Lookups must be reserved in the order in which they are due.
+ * @param perHour lookups per registry
  */
 export function createLookupPlanner(perHour: number): LookupPlanner {
   const lanes = new Map<string, { urgent: number; routine: number }>();
   return {
-    reserve(host, urgent, now) {
-      const lane = lanes.get(host) ?? { urgent: 0, routine: 0 };
-      const laneKind = urgent ? 'urgent' : 'routine';
-      const share = urgent ? URGENT_SHARE : 1 - URGENT_SHARE;
+    reserve(registry, isUrgentName, now) {
+      const lane = lanes.get(registry) ?? { urgent: 0, routine: 0 };
+      const laneKind = isUrgentName ? 'urgent' : 'routine';
+      const share = isUrgentName ? URGENT_SHARE : 1 - URGENT_SHARE;
       const intervalMs = HOUR_MS / (perHour * share);
       const availableFrom = Math.max(now.getTime(), lane[laneKind]);
       lane[laneKind] = availableFrom + intervalMs;
-      lanes.set(host, lane);
+      lanes.set(registry, lane);
       return new Date(Math.max(now.getTime(), availableFrom - BURST_MS));
     },
   };

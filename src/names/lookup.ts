@@ -48,22 +48,22 @@ const NO_RESULTS: LookupResults = {
 };
 
 /** Includes waiting until the server may be asked. */
-const WHOIS_LIMIT_MS = 20 * SECOND_MS;
+const WHOIS_TIMEOUT_MS = 20 * SECOND_MS;
 
 /**
  * Runs when a lookup is due. All names of a registry share its budget; if none is left, a later time is reserved.
  * @throws the signal's reason and the store's errors; the name is due again when its claim ends
  */
 export async function lookUpName(context: NamesContext, name: string, signal: AbortSignal): Promise<void> {
-  const known = await context.records.find(name);
-  if (known === undefined) return;
+  const record = await context.records.find(name);
+  if (record === undefined) return;
   const now = context.now();
-  const registryAt = reserveRegistryLookup(context.planner, known, now);
+  const registryAt = reserveRegistryLookup(context.planner, record, now);
   const [dns, registry] = await Promise.all([
-    known.nextDnsAt <= now ? lookUpDns(context, known, now, signal) : undefined,
-    registryAt <= now ? lookUpRegistryAndWhois(context, known, signal) : undefined,
+    record.nextDnsAt <= now ? lookUpDns(context, record, now, signal) : undefined,
+    registryAt <= now ? lookUpRegistryAndWhois(context, record, signal) : undefined,
   ]);
-  await saveLookups(context, known, { ...NO_RESULTS, dns, ...registry, registryAt });
+  await saveLookups(context, record, { ...NO_RESULTS, dns, ...registry, registryAt });
 }
 
 /** Looks up the DNS facts, and once a day the health of the delegation. */
@@ -83,10 +83,10 @@ async function lookUpDns(
 
 /** @returns whether the lookup confirmed a change */
 export async function saveParentLookup(context: NamesContext, parent: Observation): Promise<boolean> {
-  const known = await context.records.find(parent.name);
-  if (known === undefined) return false;
-  const saved = await saveLookups(context, known, { ...NO_RESULTS, parent });
-  return saved !== undefined && hasNewDelegation(known.history, saved.after.history);
+  const record = await context.records.find(parent.name);
+  if (record === undefined) return false;
+  const saved = await saveLookups(context, record, { ...NO_RESULTS, parent });
+  return saved !== undefined && hasNewDelegation(record.history, saved.after.history);
 }
 
 /**
@@ -98,10 +98,10 @@ export async function lookUpAtRegistry(
   name: string,
   signal: AbortSignal,
 ): Promise<RegistryLookup> {
-  const known = await context.records.find(name);
-  if (known === undefined) return fetchRegistryLookup(context, context.observer, name, signal);
-  const results = await lookUpRegistryAndWhois(context, known, signal);
-  await saveLookups(context, known, { ...NO_RESULTS, ...results });
+  const record = await context.records.find(name);
+  if (record === undefined) return fetchRegistryLookup(context, context.observer, name, signal);
+  const results = await lookUpRegistryAndWhois(context, record, signal);
+  await saveLookups(context, record, { ...NO_RESULTS, ...results });
   return results.registry;
 }
 
@@ -114,22 +114,22 @@ export async function lookUpMissingDns(
   name: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const known = await context.records.find(name);
-  if (known === undefined || known.history.a !== undefined) return;
-  const dns = await lookUpDns(context, known, context.now(), signal);
-  await saveLookups(context, known, { ...NO_RESULTS, dns });
+  const record = await context.records.find(name);
+  if (record === undefined || record.history.a !== undefined) return;
+  const dns = await lookUpDns(context, record, context.now(), signal);
+  await saveLookups(context, record, { ...NO_RESULTS, dns });
 }
 
 async function lookUpRegistryAndWhois(
   context: NamesContext,
-  known: NameRecord,
+  record: NameRecord,
   signal: AbortSignal,
 ): Promise<Pick<LookupResults, 'whois'> & { readonly registry: RegistryLookup }> {
-  const registry = await fetchRegistryLookup(context, context.observer, known.name, signal);
-  if (!isWhoisDue(known, registry)) return { registry, whois: undefined };
+  const registry = await fetchRegistryLookup(context, context.observer, record.name, signal);
+  if (!isWhoisDue(record, registry)) return { registry, whois: undefined };
   // The registry's answer is kept even if WHOIS fails.
   const whois = await context.whois
-    ?.fetchRecord(known.name, createTimeLimit(signal, WHOIS_LIMIT_MS))
+    ?.fetchRecord(record.name, createTimeLimit(signal, WHOIS_TIMEOUT_MS))
     .catch((): WhoisAnswer => ({ kind: 'waiting' }));
   signal.throwIfAborted();
   return { registry, whois };
@@ -151,8 +151,8 @@ export async function fetchRegistryLookup(
 /** Trusts the registrar in the next record. */
 export async function confirmTransfer({ records, now }: NamesContext, name: string): Promise<void> {
   const at = now();
-  await updateRecord(records, name, await records.find(name), async (known) => ({
-    after: { ...known, ...updateDatesAfterTransfer(known, at), nextRegistryAt: at },
+  await updateRecord(records, name, await records.find(name), async (record) => ({
+    after: { ...record, ...updateDatesAfterTransfer(record, at), nextRegistryAt: at },
     observations: [{ origin: 'person', at, expiresAt: undefined }],
     incident: undefined,
   }));
@@ -160,20 +160,20 @@ export async function confirmTransfer({ records, now }: NamesContext, name: stri
 
 async function saveLookups(
   context: NamesContext,
-  found: NameRecord,
+  original: NameRecord,
   results: LookupResults,
 ): Promise<LookupResult | undefined> {
-  const saved = await updateRecord(context.records, found.name, found, async (known) =>
+  const saved = await updateRecord(context.records, original.name, original, async (latest) =>
     keepNewRequests(
-      found,
-      known,
-      mergeLookups(known, results, await context.loadActivity(known), getLookupContext(context)),
+      original,
+      latest,
+      mergeLookups(latest, results, await context.loadActivity(latest), getLookupContext(context)),
     ),
   );
   const { after, added = [] } = saved?.incident ?? {};
   for (const { kind, fact } of added) {
     context.log.warn(
-      { name: found.name, kind, fact, incidentId: after?.id },
+      { name: original.name, kind, fact, incidentId: after?.id },
       'a name changed, and no order explains it',
     );
   }
@@ -187,32 +187,32 @@ function getLookupContext({ now, random = Math.random, certificateDays }: NamesC
 async function updateRecord(
   records: NameRecordStore,
   name: string,
-  found: NameRecord | undefined,
-  change: (known: NameRecord) => Promise<LookupResult>,
+  record: NameRecord | undefined,
+  change: (latest: NameRecord) => Promise<LookupResult>,
 ): Promise<LookupResult | undefined> {
-  const { kept } = await compareAndSwap(
-    `saving what was seen of ${name}`,
-    async (tries) => (tries === 0 ? found : records.find(name)),
-    async (known) => {
-      if (known === undefined) return { kept: undefined };
-      const result = await change(known);
-      return (await records.save(known, result)) ? { kept: result } : undefined;
+  const { update } = await compareAndSwap(
+    `updating the record of ${name}`,
+    async (tries) => (tries === 0 ? record : records.find(name)),
+    async (latest) => {
+      if (latest === undefined) return { update: undefined };
+      const result = await change(latest);
+      return (await records.save(latest, result)) ? { update: result } : undefined;
     },
   );
-  return kept;
+  return update;
 }
 
 export function mergeLookups(
-  known: NameRecord,
+  record: NameRecord,
   results: LookupResults,
   activity: NameActivity,
   { now, random, certificateDays }: ReturnType<typeof getLookupContext>,
 ): LookupResult {
   const { dns, parent, registry, registryAt } = results;
-  const { name } = known;
-  let { history } = known;
+  const { name } = record;
+  let { history } = record;
   const observations: NameObservation[] = [];
-  // Stored so that another process asks the registry if this one dies now.
+  // Stored, so that the registry is asked even if this process stops now.
   let needsRegistryLookup = false;
   const changes = (
     [
@@ -233,45 +233,45 @@ export function mergeLookups(
     changes,
     history,
     orders: activity.orders,
-    knownChanges: known.knownChanges,
+    knownChanges: record.knownChanges,
   });
   const { found, knownChanges } = findDangers(history, explained.knownChanges);
   const unexplained = [...explained.unexplained, ...found];
   const incident = updateIncidents(activity.incidents, { name, unexplained, history, at: now });
-  const dates = updateDates(known, results);
-  const posture = assessPosture({ name, history, at: now, certificateDays }, known.posture);
-  const record = { ...known, ...dates, history, knownChanges, posture };
+  const dates = updateDates(record, results);
+  const posture = assessPosture({ name, history, at: now, certificateDays }, record.posture);
+  const updated = { ...record, ...dates, history, knownChanges, posture };
   const findings = listFindingCodes(
-    judgeName(toJudgedName(record, [incident?.after, ...activity.incidents]), now),
+    judgeName(toJudgedName(updated, [incident?.after, ...activity.incidents]), now),
   );
-  const opened = findings.filter((code) => !known.findings.includes(code));
-  const closed = known.findings.filter((code) => !findings.includes(code));
+  const opened = findings.filter((code) => !record.findings.includes(code));
+  const closed = record.findings.filter((code) => !findings.includes(code));
   if (opened.length + closed.length > 0) observations.push({ origin: 'finding', at: now, opened, closed });
-  const scheduled = toScheduledName(record, activity, incident?.after ?? activity.incidents[0], now);
-  const next = (kind: 'dns' | 'registry') => scheduleNextLookup(kind, scheduled, now, random());
-  const isDeferred = registry === undefined && registryAt !== undefined && registryAt > known.nextRegistryAt;
+  const scheduled = toScheduledName(updated, activity, incident?.after ?? activity.incidents[0], now);
+  const getNext = (kind: 'dns' | 'registry') => scheduleNextLookup(kind, scheduled, now, random());
+  const isDeferred = registry === undefined && registryAt !== undefined && registryAt > record.nextRegistryAt;
   const after = {
-    ...record,
+    ...updated,
     findings,
-    nextDnsAt: dns === undefined ? pickEarlier(known.nextDnsAt, next('dns')) : next('dns'),
+    nextDnsAt: dns === undefined ? pickEarlier(record.nextDnsAt, getNext('dns')) : getNext('dns'),
     nextRegistryAt:
       registry !== undefined
-        ? scheduleAfterRegistry(registry, next('registry'), now)
+        ? scheduleAfterRegistry(registry, getNext('registry'), now)
         : needsRegistryLookup
           ? now
           : isDeferred
             ? registryAt
-            : pickEarlier(known.nextRegistryAt, next('registry')),
+            : pickEarlier(record.nextRegistryAt, getNext('registry')),
     isRegistryReserved: isDeferred,
     isUrgent: isUrgent(scheduled, now),
   };
   return { after, observations, incident };
 }
 
-function updateDates(known: NameRecord, { registry, whois }: LookupResults): NameDates {
-  if (registry === undefined) return known;
-  const dates = updateDatesAfterLookup(known, registry);
-  return lacksDate(registry.result) ? updateDatesAfterWhois(known, dates, whois, registry.at) : dates;
+function updateDates(record: NameRecord, { registry, whois }: LookupResults): NameDates {
+  if (registry === undefined) return record;
+  const dates = updateDatesAfterLookup(record, registry);
+  return lacksDate(registry.result) ? updateDatesAfterWhois(record, dates, whois, registry.at) : dates;
 }
 
 /** @param incidents of the name; only the first version of each counts */
@@ -294,21 +294,21 @@ function toJudgedName(record: NameRecord, incidents: readonly (Incident | undefi
 
 /**
  * A request made during a lookup stays open, because the lookup may have started before the change.
- * @param found the name when the lookup began
+ * @param original the name when the lookup began
  */
-function keepNewRequests(found: NameRecord, known: NameRecord, result: LookupResult): LookupResult {
+function keepNewRequests(original: NameRecord, latest: NameRecord, result: LookupResult): LookupResult {
   const { after } = result;
-  const isDnsRequested = known.nextDnsAt.getTime() !== found.nextDnsAt.getTime();
-  const isRegistryRequested = known.nextRegistryAt.getTime() !== found.nextRegistryAt.getTime();
+  const isDnsRequested = latest.nextDnsAt.getTime() !== original.nextDnsAt.getTime();
+  const isRegistryRequested = latest.nextRegistryAt.getTime() !== original.nextRegistryAt.getTime();
   return {
     ...result,
     after: {
       ...after,
-      ...(isDnsRequested && { nextDnsAt: pickEarlier(known.nextDnsAt, after.nextDnsAt) }),
+      ...(isDnsRequested && { nextDnsAt: pickEarlier(latest.nextDnsAt, after.nextDnsAt) }),
       ...(isRegistryRequested &&
-        known.nextRegistryAt < after.nextRegistryAt && {
-          nextRegistryAt: known.nextRegistryAt,
-          isRegistryReserved: known.isRegistryReserved,
+        latest.nextRegistryAt < after.nextRegistryAt && {
+          nextRegistryAt: latest.nextRegistryAt,
+          isRegistryReserved: latest.isRegistryReserved,
         }),
     },
   };
@@ -338,12 +338,12 @@ function mayContinue(incident: Incident | undefined, now: Date): boolean {
 }
 
 /** @returns a future time if the name isn't due or others come first */
-function reserveRegistryLookup(planner: LookupPlanner, known: NameRecord, now: Date): Date {
-  if (known.nextRegistryAt > now || known.isRegistryReserved) return known.nextRegistryAt;
-  return planner.reserve(getRegistry(known.name), known.isUrgent, now);
+function reserveRegistryLookup(planner: LookupPlanner, record: NameRecord, now: Date): Date {
+  if (record.nextRegistryAt > now || record.isRegistryReserved) return record.nextRegistryAt;
+  return planner.reserve(getRegistry(record.name), record.isUrgent, now);
 }
 
-/** After an hour, or when the registry allows it. */
+/** A failed lookup is retried after an hour, or later if the registry asks for it. */
 function scheduleAfterRegistry({ result }: RegistryLookup, next: Date, now: Date): Date {
   if (result.kind !== 'unread' || !isUnanswered(result.problem)) return next;
   return new Date(now.getTime() + Math.max(result.retryAfterMs ?? 0, HOUR_MS));

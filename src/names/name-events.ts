@@ -27,14 +27,14 @@ export const nameEvents = [
       origin: messagePlace.optional(),
     },
   ),
-  /** joined: added to an open incident. */
+  /** `incident_joined`: the change was added to an open incident. */
   event('name', ['incident_opened', 'incident_joined'], {
     incident,
     fact: z.enum(FACT_NAMES),
     before: texts,
     after: texts,
   }),
-  /** proposed: by the first of two people. over: back to normal. */
+  /** `incident_proposed`: by the first of two people. `incident_over`: the name is back to normal. */
   event('name', ['incident_proposed', 'incident_ours', 'incident_raised', 'incident_over'], {
     incidents: z.array(incident).readonly(),
     reason: z.string().optional(),

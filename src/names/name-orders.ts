@@ -42,10 +42,10 @@ export function findExplanations(
       },
     ];
   });
-  const decided = lapse?.confirmed;
-  return decided === undefined
+  const confirmed = lapse?.confirmed;
+  return confirmed === undefined
     ? sent
-    : [...sent, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: decided.at }];
+    : [...sent, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: confirmed.at }];
 }
 
 /** Transfers without an order that the team confirmed. Later transfers aren't covered. */

@@ -164,13 +164,13 @@ async function findConfirmation(
   order: Order,
   item: OrderItem,
 ): ReturnType<LookUpAtRegistry> {
-  const since = item.sentAt ?? item.answeredAt;
-  const isShown = order.task === 'restore' || order.task === 'transfer';
-  if (since === undefined || !isShown) return 'unknown';
+  const sentAt = item.sentAt ?? item.answeredAt;
+  const canBeShown = order.task === 'restore' || order.task === 'transfer';
+  if (sentAt === undefined || !canBeShown) return 'unknown';
   const lookup = await lookUpAtRegistry(
     context,
     item.name,
     createTimeLimit(context.signal, EVIDENCE_TIMEOUT_MS),
   );
-  return checkConfirmation(order, since, lookup);
+  return checkConfirmation(order, sentAt, lookup);
 }

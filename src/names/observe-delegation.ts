@@ -70,13 +70,15 @@ export function createDelegationObserver(
   }
 
   return async (name, hosts, signal) => {
-    const queried = hosts.slice(0, MAX_HOSTS);
-    const names = [...new Set(queried.flatMap((host) => getDomain(host) ?? []))].filter(
+    const queriedHosts = hosts.slice(0, MAX_HOSTS);
+    const hostDomains = [...new Set(queriedHosts.flatMap((host) => getDomain(host) ?? []))].filter(
       (each) => each !== name,
     );
     const [servers, states] = await Promise.all([
-      Promise.all(queried.map((host) => checkServer(dns, name, host, signal))),
-      Promise.all(names.map(async (domain) => ({ domain, state: await getDomainState(domain, signal) }))),
+      Promise.all(queriedHosts.map((host) => checkServer(dns, name, host, signal))),
+      Promise.all(
+        hostDomains.map(async (domain) => ({ domain, state: await getDomainState(domain, signal) })),
+      ),
     ]);
     return assessDelegationHealth(servers, states, now());
   };
@@ -91,8 +93,8 @@ function assessDelegationHealth(
   const listHosts = (...wanted: readonly (typeof servers)[number]['state'][]): Fact =>
     createFact(servers.filter(({ state }) => wanted.includes(state)).map(({ host }) => host));
   // A registry's data may be incomplete. A domain whose hosts have addresses is registered.
-  const withAddress = servers.filter(({ state }) => state !== 'no_address' && state !== 'unseen');
-  const isUsed = (domain: string) => withAddress.some(({ host }) => getDomain(host) === domain);
+  const serversWithAddress = servers.filter(({ state }) => state !== 'no_address' && state !== 'unseen');
+  const isUsed = (domain: string) => serversWithAddress.some(({ host }) => getDomain(host) === domain);
   // A domain that wasn't looked up may be unregistered.
   const areDomainsSeen = states.every(({ state }) => state.kind !== 'unseen');
   const filterDomains = (matches: (state: DomainState, domain: string) => boolean): Fact => {
@@ -100,7 +102,7 @@ function assessDelegationHealth(
     return found.length > 0 || areDomainsSeen ? createFact(found) : createUnseenFact('registry_unavailable');
   };
   const answering = servers.filter(({ state }) => state === 'authoritative');
-  const endsBefore = now.getTime() + EXPIRING_MS;
+  const expiresBefore = now.getTime() + EXPIRING_MS;
   return {
     lame_nameservers: listHosts('not_authoritative'),
     silent_nameservers: listHosts('no_answer', 'unseen'),
@@ -110,7 +112,7 @@ function assessDelegationHealth(
       (state) =>
         state.kind === 'registered' &&
         state.expiresAt !== undefined &&
-        state.expiresAt.getTime() < endsBefore,
+        state.expiresAt.getTime() < expiresBefore,
     ),
     unfit_ds:
       answering.length === 0 || answering.some(({ ds }) => ds === 'unknown')

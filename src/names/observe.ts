@@ -56,13 +56,13 @@ export function createDnsObserver(
       ]);
       const facts = { ...records, parent_nameservers: parentNameservers };
       if (!isDaily) return { name, at, facts };
-      const [certificate, www, signatures] = await Promise.all([
+      const [certificate, wwwCertificate, signatures] = await Promise.all([
         observeCertificate(name, records.a, records.aaaa, signal),
         observeCertificate(`www.${name}`, records.www_a, records.www_aaaa, signal),
         records.ds?.state === 'seen' ? observeSignatures(dns, name, at, signal) : undefined,
       ]);
-      const signed = signatures && { signatures };
-      return { name, at, facts: { ...facts, ...signed, certificate, www_certificate: www } };
+      const daily = { certificate, www_certificate: wwwCertificate, ...(signatures && { signatures }) };
+      return { name, at, facts: { ...facts, ...daily } };
     },
     observeParent,
   };
@@ -109,7 +109,7 @@ async function observeSignatures(
   return toSignaturesFact([keys, soa], at);
 }
 
-/** IPv4 addresses first. Leaves out hosts without addresses. */
+/** IPv4 addresses, or else IPv6 addresses. Leaves out hosts without addresses. */
 export async function findAddresses(
   dns: QueryClient,
   hosts: readonly string[],
@@ -146,8 +146,8 @@ async function observeRecords(
     lookUp(name, 'CDNSKEY', (records) => records.flatMap((key) => listRequestedDs(name, key))),
   ]);
   const texts = requested.flatMap((fact) => getFactValue(fact) ?? []);
-  const lost = requested.find(({ state }) => state === 'unseen');
-  return { ...facts, requested_ds: texts.length === 0 && lost !== undefined ? lost : createFact(texts) };
+  const unseen = requested.find(({ state }) => state === 'unseen');
+  return { ...facts, requested_ds: texts.length === 0 && unseen !== undefined ? unseen : createFact(texts) };
 }
 
 /** Algorithm 0 requests removal (RFC 8078, section 4). */
@@ -156,12 +156,12 @@ function listRequestedDs(name: string, key: DnskeyRecord): string[] {
 }
 
 async function lookUpImpact(name: string, lookUp: LookUp): Promise<Facts> {
-  const [nameservers, used, ds] = await Promise.all([
+  const [nameservers, usage, ds] = await Promise.all([
     lookUp(name, 'NS', (records) => records),
     lookUpUsage(name, lookUp),
     lookUp(name, 'DS', (records) => records.map(formatDs)),
   ]);
-  return { nameservers, ...used, ds };
+  return { nameservers, ...usage, ds };
 }
 
 /**
@@ -179,7 +179,7 @@ export function observeImpact(dns: QueryClient, name: string, signal: AbortSigna
   });
 }
 
-/** Records of a host, formatted as text. */
+/** Looks up records of a host and formats them as texts. */
 export type LookUp = <Type extends RecordType>(
   host: string,
   type: Type,

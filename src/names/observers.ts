@@ -9,7 +9,7 @@ import { createReachability, isSandbox } from './reachability.ts';
 export interface Observers {
   readonly dns: DnsClient;
   readonly quickDns: DnsClient;
-  /** For parent zones. Doesn't retry questions. */
+  /** Queries parent zones, without retries. */
   readonly parentDns: DnsClient;
   readonly parents: ParentZones;
   readonly observer: DnsObserver;
@@ -21,19 +21,19 @@ const QUICK_TIMEOUT_MS = 500;
 const PARENT_TIMEOUT_MS = 1_500;
 
 /**
- * @param configured default: the operating system's resolvers
- * @param read default: connects to the website
+ * @param configuredServers default: the operating system's resolvers
+ * @param reader default: connects to the website
  * @param isPrivateAllowed whether certificates may be read from private and loopback addresses
  */
 export function createObservers(
-  configured: readonly DnsServer[] | undefined,
+  configuredServers: readonly DnsServer[] | undefined,
   now: () => Date,
-  read?: ReadCertificate,
+  reader?: ReadCertificate,
   isPrivateAllowed = false,
 ): Observers {
-  const mayConnect = createReachability(configured !== undefined && isSandbox(configured));
+  const mayConnect = createReachability(configuredServers !== undefined && isSandbox(configuredServers));
   const certificateOptions = { mayConnect: isPrivateAllowed ? () => true : createReachability(false) };
-  const options = { servers: configured ?? systemDnsServers(), mayConnect };
+  const options = { servers: configuredServers ?? systemDnsServers(), mayConnect };
   const dns = createDnsClient(options);
   const quickDns = createDnsClient({ ...options, timeoutMs: QUICK_TIMEOUT_MS, rounds: 1 });
   const parents = createParentZones(dns, now);
@@ -45,7 +45,7 @@ export function createObservers(
     observer: createDnsObserver(
       dns,
       parents,
-      read ?? ((name, addresses, signal) => readCertificate(name, addresses, certificateOptions, signal)),
+      reader ?? ((name, addresses, signal) => readCertificate(name, addresses, certificateOptions, signal)),
       now,
     ),
     quickObserver: createDnsObserver(

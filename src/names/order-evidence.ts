@@ -47,10 +47,10 @@ export function findProofOrHint(lost: LostAnswer, { result }: RegistryLookup): E
   const proof =
     registration.isSecure && registration.hasExactDates ? findProof(lost, registration) : undefined;
   if (proof !== undefined) return { kind: 'done', seen: { code: proof } };
-  const finding = toFinding(registration, lost);
-  if (finding === undefined) return NOTHING;
-  if ('done' in finding) return { kind: 'done', seen: finding.done };
-  const seen = registration.isSecure ? finding.hint : { ...finding.hint, overHttp: true };
+  const assessment = assessRecord(registration, lost);
+  if (assessment === undefined) return NOTHING;
+  if ('done' in assessment) return { kind: 'done', seen: assessment.done };
+  const seen = registration.isSecure ? assessment.hint : { ...assessment.hint, overHttp: true };
   return { kind: 'hint', source: server, seen };
 }
 
@@ -84,37 +84,37 @@ function findProof(
   { order, sentAt, history, orders }: LostAnswer,
   record: Registration,
 ): RecordProofCode | undefined {
-  const before = (fact: FactName) => findValueBefore(history, fact, sentAt);
+  const findOldValue = (fact: FactName) => findValueBefore(history, fact, sentAt);
   const hasOtherCause = (since: Date) =>
     orders.some(({ id, state, sentAt: other }) => id !== order.id && state !== 'refused' && other >= since);
   switch (order.task) {
     case 'nameservers': {
-      const was = before('registry_nameservers');
+      const old = findOldValue('registry_nameservers');
       const wantedServers = getRequestedNameServers(order) ?? [];
-      if (was === undefined || wantedServers.length === 0 || hasOtherCause(was.lastSeen)) return undefined;
-      return !isSameSet(was.value, wantedServers) && isSameSet(record.nameServers, wantedServers)
+      if (old === undefined || wantedServers.length === 0 || hasOtherCause(old.lastSeen)) return undefined;
+      return !isSameSet(old.value, wantedServers) && isSameSet(record.nameServers, wantedServers)
         ? 'nameservers_set'
         : undefined;
     }
     case 'transfer':
-      return isOwnTransfer(order, sentAt, record, before('registrar')) ? 'transferred' : undefined;
+      return isOwnTransfer(order, sentAt, record, findOldValue('registrar')) ? 'transferred' : undefined;
     case 'delete': {
-      const was = before('statuses');
-      const at = record.deletedAt?.getTime() ?? Number.NaN;
+      const old = findOldValue('statuses');
+      const time = record.deletedAt?.getTime() ?? Number.NaN;
       // A name past its expiry is deleted automatically.
-      const isInWindow = at >= sentAt.getTime() - CLOCK_SKEW_MS && at <= sentAt.getTime() + HOUR_MS;
+      const isInWindow = time >= sentAt.getTime() - CLOCK_SKEW_MS && time <= sentAt.getTime() + HOUR_MS;
       const isEarly = (record.expiresAt?.getTime() ?? Number.NaN) > sentAt.getTime() + HOUR_MS;
-      if (was === undefined || isDeleted(was.value) || hasOtherCause(was.lastSeen)) return undefined;
+      if (old === undefined || isDeleted(old.value) || hasOtherCause(old.lastSeen)) return undefined;
       return isInWindow && isEarly && isDeleted(record.statuses) ? 'deleted' : undefined;
     }
     case 'restore': {
-      const was = before('statuses');
-      const registrar = before('registrar')?.value;
-      if (was === undefined || !isDeleted(was.value) || hasOtherCause(was.lastSeen)) return undefined;
+      const old = findOldValue('statuses');
+      const registrar = findOldValue('registrar')?.value;
+      if (old === undefined || !isDeleted(old.value) || hasOtherCause(old.lastSeen)) return undefined;
       // A name that was released and registered again isn't deleted.
       const isSameName =
         record.registeredAt !== undefined &&
-        record.registeredAt < was.firstSeen &&
+        record.registeredAt < old.firstSeen &&
         isSameOrUnknownRegistrar(registrar, record);
       return isSameName && record.statuses !== undefined && !isDeleted(record.statuses)
         ? 'restored'
@@ -154,17 +154,13 @@ function findValueBefore(history: NameHistory, fact: FactName, moment: Date): Kn
 }
 
 /** Also true if one has no name, because then nothing shows a difference. */
-function isSameOrUnknownRegistrar(
-  registrar: FactValue | undefined,
-  { registrar: now }: Registration,
-): boolean {
-  const was = registrar && getRegistrarName(registrar);
-  return mayBeSameRegistrar(was, now);
+function isSameOrUnknownRegistrar(registrar: FactValue | undefined, record: Registration): boolean {
+  return mayBeSameRegistrar(registrar && getRegistrarName(registrar), record.registrar);
 }
 
-type Finding = { readonly done: RecordProof } | { readonly hint: RecordHint } | undefined;
+type RecordAssessment = { readonly done: RecordProof } | { readonly hint: RecordHint } | undefined;
 
-function toFinding(record: Registration, lost: LostAnswer): Finding {
+function assessRecord(record: Registration, lost: LostAnswer): RecordAssessment {
   switch (lost.order.task) {
     case 'create':
       return assessCreation(record, lost);
@@ -183,18 +179,18 @@ function toFinding(record: Registration, lost: LostAnswer): Finding {
 }
 
 /** A registration alone proves nothing, because someone else may have been faster. Its nameservers show who made it. */
-function assessCreation(record: Registration, { order, sentAt }: LostAnswer): Finding {
+function assessCreation(record: Registration, { order, sentAt }: LostAnswer): RecordAssessment {
   const { registeredAt } = record;
   const after = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
   const isInWindow = after >= -CLOCK_SKEW_MS && after <= HOUR_MS;
-  const shown = compareNameServers(record, order);
-  if (record.isSecure && record.hasExactDates && isInWindow && shown.areRequested)
+  const nameServers = compareNameServers(record, order);
+  if (record.isSecure && record.hasExactDates && isInWindow && nameServers.areRequested)
     return { done: { code: 'registered' } };
   return {
     hint: {
       code: 'registration_seen',
       ...(registeredAt === undefined ? {} : { registeredAt: registeredAt.toISOString() }),
-      ...shown,
+      ...nameServers,
     },
   };
 }
@@ -203,31 +199,32 @@ function assessCreation(record: Registration, { order, sentAt }: LostAnswer): Fi
  * The date also changes automatically after the old date, with a transfer, or by someone else's renewal. Proof is an
  * increase by exactly the requested years, in time, at the same registrar.
  */
-function assessRenewal(record: Registration, { order, sentAt, seen, now }: LostAnswer): Finding {
+function assessRenewal(record: Registration, { order, sentAt, seen, now }: LostAnswer): RecordAssessment {
   if (record.expiresAt === undefined) return undefined;
   const years = readPeriod(order.input);
-  const before = findShownBefore(seen, 'expires_at', sentAt)?.[0];
+  const before = findSightingBefore(seen, 'expires_at', sentAt)?.[0];
   const expiresAt = record.expiresAt.toISOString();
   if (before === undefined) return { hint: { code: 'expiry_seen', expiresAt } };
-  const end = new Date(before);
-  if (isSameDay(record.expiresAt, end)) return { hint: { code: 'expiry_unmoved', expiresAt } };
+  const oldExpiry = new Date(before);
+  if (isSameDay(record.expiresAt, oldExpiry)) return { hint: { code: 'expiry_unmoved', expiresAt } };
   const dates = { expiresAt, before };
-  const moved = { code: 'expiry_moved', ...dates } as const;
-  const isMovedByPeriod = years !== undefined && isSameDay(record.expiresAt, addYears(end, years));
-  if (!isMovedByPeriod) return { hint: moved };
+  const hint = { code: 'expiry_moved', ...dates } as const;
+  const isPeriodAdded = years !== undefined && isSameDay(record.expiresAt, addYears(oldExpiry, years));
+  if (!isPeriodAdded) return { hint };
   // Registries change the date automatically after that day.
-  if (findFirstShown(seen, expiresAt, now) >= end) return { hint: { ...moved, otherCause: 'expiry_passed' } };
-  const registrar = getRegistrarName(findShownBefore(seen, 'registrar', sentAt) ?? []);
+  if (findFirstSeen(seen, expiresAt, now) >= oldExpiry)
+    return { hint: { ...hint, otherCause: 'expiry_passed' } };
+  const registrar = getRegistrarName(findSightingBefore(seen, 'registrar', sentAt) ?? []);
   if (record.registrar !== registrar || (record.transferredAt ?? sentAt) > sentAt)
-    return { hint: { ...moved, otherCause: 'transfer' } };
+    return { hint: { ...hint, otherCause: 'transfer' } };
   const isSecure =
     record.isSecure &&
     record.hasExactDates &&
-    (findShownBefore(seen, 'transport', sentAt) ?? []).includes('https');
-  return isSecure ? { done: { code: 'renewed', ...dates } } : { hint: moved };
+    (findSightingBefore(seen, 'transport', sentAt) ?? []).includes('https');
+  return isSecure ? { done: { code: 'renewed', ...dates } } : { hint };
 }
 
-function findShownBefore(
+function findSightingBefore(
   seen: readonly RegistrySighting[],
   fact: FactName,
   moment: Date,
@@ -239,12 +236,12 @@ function findShownBefore(
 }
 
 /** When the current date was first seen. */
-function findFirstShown(seen: readonly RegistrySighting[], expiresAt: string, now: Date): Date {
+function findFirstSeen(seen: readonly RegistrySighting[], expiresAt: string, now: Date): Date {
   const latest = seen.find((sighting) => (sighting.seen.expires_at?.length ?? 0) > 0);
   return latest?.seen.expires_at?.[0] === expiresAt ? latest.at : now;
 }
 
-function assessTransfer(record: Registration, { sentAt }: LostAnswer): Finding {
+function assessTransfer(record: Registration, { sentAt }: LostAnswer): RecordAssessment {
   const { registrar, statuses = [], transferredAt } = record;
   return {
     hint: {

@@ -117,22 +117,22 @@ async function assessWithHistory(
   dns: DnsClient,
   timeoutMs: number,
 ): Promise<{ readonly impact: Impact; readonly history: NameHistory }> {
-  const pending = context.lookUpNow(name, dns, timeoutMs);
-  const current = pending.then(({ facts }) => facts);
-  const [lookup, known, dependents, checks] = await Promise.all([
-    pending,
+  const currentLookup = context.lookUpNow(name, dns, timeoutMs);
+  const current = currentLookup.then(({ facts }) => facts);
+  const [lookup, history, dependents, checks] = await Promise.all([
+    currentLookup,
     findHistory(context, name),
     loadDependents(context, name),
     newNameServers &&
-      limitTime(context, timeoutMs + COMPARISON_TIMEOUT_MS, (signal) =>
+      checkWithTimeout(context, timeoutMs + COMPARISON_TIMEOUT_MS, (signal) =>
         checkNameservers(dns, { name, current }, newNameServers, signal),
       ),
   ]);
   const { at: seenAt, facts } = lookup;
-  const earlier = collectRecentFacts(known ?? {}, seenAt, MAX_WARNING_AGE_MS);
+  const earlier = collectRecentFacts(history ?? {}, seenAt, MAX_WARNING_AGE_MS);
   return {
     impact: assessImpact({ task, seenAt, facts, earlier, dependents, checks }),
-    history: mergeObservation(known ?? {}, lookup).history,
+    history: mergeObservation(history ?? {}, lookup).history,
   };
 }
 
@@ -150,13 +150,13 @@ async function loadDependents({ records, log }: NamesContext, name: string): Pro
 }
 
 /** @returns undefined on timeout */
-async function limitTime(
+async function checkWithTimeout(
   { signal, log }: NamesContext,
   timeoutMs: number,
-  lookUp: (signal: AbortSignal) => Promise<readonly NameserverCheck[]>,
+  check: (signal: AbortSignal) => Promise<readonly NameserverCheck[]>,
 ): Promise<readonly NameserverCheck[] | undefined> {
   const limit = createTimeLimit(signal, timeoutMs);
-  return lookUp(limit).catch((err: unknown) => {
+  return check(limit).catch((err: unknown) => {
     if (!limit.aborted) log.warn({ err }, 'querying nameservers failed');
     return undefined;
   });
@@ -195,7 +195,7 @@ async function checkDelegation(
   const hosts = getRequestedNameServers(order);
   // Demo names aren't in DNS.
   if (hosts === undefined || isDemoContext(order.account.context)) return { kind: 'unknown' };
-  const checks = await limitTime(context, THOROUGH_TIMEOUT_MS, (signal) =>
+  const checks = await checkWithTimeout(context, THOROUGH_TIMEOUT_MS, (signal) =>
     checkNameservers(context.dns, { name, current: {} }, hosts, signal),
   );
   return toDelegationLookup(checks);
@@ -228,9 +228,9 @@ async function assessUse(
   { records, now }: NamesContext,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, Certainty>> {
-  const [observed, dependents] = [await records.findMany(names), findDependents('', [])];
+  const dependents = findDependents('', []);
   return new Map(
-    observed.map(({ name, history }) => [
+    (await records.findMany(names)).map(({ name, history }) => [
       name,
       assessImpact({ task: 'delete', dependents, ...toStoredFacts(history, now()) }).isInUse,
     ]),

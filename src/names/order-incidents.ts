@@ -28,15 +28,15 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
     const people = new Set(warnings.map(({ userId }) => userId));
     return new Map(
       [...people].flatMap((person) => {
-        const moments = open.map(({ id, changes }) =>
+        const times = open.map(({ id, changes }) =>
           warnings
             .find(
-              (warned) =>
-                warned.userId === person && warned.incidentId === id && warned.changes >= changes.length,
+              (warning) =>
+                warning.userId === person && warning.incidentId === id && warning.changes >= changes.length,
             )
             ?.at.getTime(),
         );
-        const known = moments.filter((moment) => moment !== undefined);
+        const known = times.filter((time) => time !== undefined);
         return known.length < open.length ? [] : [[person, new Date(Math.max(...known))] as const];
       }),
     );

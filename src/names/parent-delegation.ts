@@ -37,18 +37,18 @@ export function toDelegationFacts(answer: DelegationAnswer): Pick<Facts, ParentF
 }
 
 /**
- * Whether the facts differ from the known value, or settle an open question: a single sighting, or a time without
+ * Whether the facts are new: they differ from the known value, settle an unconfirmed one, or end a time without
  * answers.
  */
 export function isNewSighting(known: KnownDelegation, facts: Facts): boolean {
   return PARENT_FACTS.some((fact) => {
     const value = getFactValue(facts[fact]);
     if (value === undefined) return false;
-    const { current, candidate, unseen: lost } = known[fact] ?? {};
+    const { current, candidate, unseen } = known[fact] ?? {};
     return (
       current === undefined ||
       candidate !== undefined ||
-      lost !== undefined ||
+      unseen !== undefined ||
       !isSameValue(fact, current.value, value)
     );
   });
@@ -57,8 +57,10 @@ export function isNewSighting(known: KnownDelegation, facts: Facts): boolean {
 /** Whether the lookup confirmed a different delegation. */
 export function hasNewDelegation(before: KnownDelegation, after: KnownDelegation): boolean {
   return PARENT_FACTS.some((fact) => {
-    const [was, is] = [before[fact]?.current, after[fact]?.current];
-    return was !== undefined && is !== undefined && was.firstSeen.getTime() !== is.firstSeen.getTime();
+    const [old, current] = [before[fact]?.current, after[fact]?.current];
+    return (
+      old !== undefined && current !== undefined && old.firstSeen.getTime() !== current.firstSeen.getTime()
+    );
   });
 }
 

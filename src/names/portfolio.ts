@@ -33,7 +33,7 @@ export interface DetailsChange {
 
 /** Names with this tag are checked every minute, and “It was us” needs two people. */
 export const GUARDED_TAG = 'guarded';
-/** The filter value for names without the field, so a tag can't be called this. */
+/** The filter value for names without the field, so a tag can't have this name. */
 export const NONE = 'none';
 
 export const MAX_TAGS = 20;
@@ -158,26 +158,28 @@ export interface EditedName extends ChangedName {
  */
 export function rebaseChange(
   { name, before, after, decision }: ChangedName,
-  now: NameDetails | undefined,
+  current: NameDetails | undefined,
 ): ChangedName | undefined {
-  if (now === undefined) return undefined;
-  if (after === undefined) return { name, before: now, after };
-  if (decision !== undefined) return { name, before: now, after: now, decision };
-  const changed = <Field extends 'owner' | 'channel' | 'note'>(field: Field) =>
+  if (current === undefined) return undefined;
+  if (after === undefined) return { name, before: current, after };
+  if (decision !== undefined) return { name, before: current, after: current, decision };
+  const pickChanged = <Field extends 'owner' | 'channel' | 'note'>(field: Field) =>
     before[field] === after[field] ? {} : { [field]: after[field] ?? null };
-  const next = applyDetailsChange(now, {
-    ...{ ...changed('owner'), ...changed('channel'), ...changed('note') },
+  const rebased = applyDetailsChange(current, {
+    ...pickChanged('owner'),
+    ...pickChanged('channel'),
+    ...pickChanged('note'),
     addTags: after.tags.filter((tag) => !before.tags.includes(tag)),
     removeTags: before.tags.filter((tag) => !after.tags.includes(tag)),
   });
-  return isSameDetails(now, next) ? undefined : { name, before: now, after: next };
+  return isSameDetails(current, rebased) ? undefined : { name, before: current, after: rebased };
 }
 
 export function listEditedNames(
-  found: ReadonlyMap<string, NameDetails>,
+  details: ReadonlyMap<string, NameDetails>,
   edits: ReadonlyMap<string, DetailsChange>,
 ): readonly EditedName[] {
-  return [...found].flatMap(([name, before]) => {
+  return [...details].flatMap(([name, before]) => {
     const after = applyDetailsChange(before, edits.get(name) ?? {});
     return isSameDetails(before, after) ? [] : [{ name, before, after }];
   });
@@ -232,19 +234,19 @@ export function getExpiry({ expiry, renewed, deletedAt }: NameDates): Date | und
 /** The question to the owner for this expiry; undefined until it is asked. */
 export function findCurrentQuestion(
   { question }: OwnedName,
-  end: Date | undefined,
+  expiry: Date | undefined,
 ): OwnerQuestion | undefined {
-  const isAbout = question !== undefined && end !== undefined && isSameExpiry(new Date(question.expiry), end);
-  return isAbout ? question : undefined;
+  if (question === undefined || expiry === undefined) return undefined;
+  return isSameExpiry(new Date(question.expiry), expiry) ? question : undefined;
 }
 
-export function getOwnerAnswer(name: OwnedName, end: Date | undefined): OwnerAnswer | undefined {
+export function getOwnerAnswer(name: OwnedName, expiry: Date | undefined): OwnerAnswer | undefined {
   const { owner, ownerLeftAt, lapse } = name;
   if (owner === undefined) return undefined;
   if (ownerLeftAt !== undefined) return { code: 'left', by: owner };
   if (lapse?.confirmed !== undefined || lapse?.requestedBy === owner)
     return { code: 'lapse', by: lapse.requestedBy };
-  const question = findCurrentQuestion(name, end);
+  const question = findCurrentQuestion(name, expiry);
   if (question?.kept !== undefined) return { code: 'keep', by: question.kept.by };
   return { code: question?.owner === owner ? 'open' : 'unasked', by: owner };
 }

@@ -150,7 +150,7 @@ export interface OrderImpact {
   readonly warningNotifiedAt: Date | undefined;
   /** Findings of all refused approvals. */
   readonly warnedFindings: readonly string[];
-  /** Whether the card shows this lookup. After the quick one at the request, the card starts its own. */
+  /** Whether `latest` is from the card's own lookup, not from the quick one at the request. */
   readonly isThorough: boolean;
 }
 

@@ -144,8 +144,8 @@ export function getLevel(code: FindingCode): FindingLevel {
 
 export function judgeName(name: JudgedName, now: Date): Judgement {
   const at = now.getTime();
-  const { findings: seen = [], unseen = NEVER_SEEN } = name.posture ?? {};
-  const findings = [...listRecordFindings(name), ...seen]
+  const { findings: lookupFindings = [], unseen = NEVER_SEEN } = name.posture ?? {};
+  const findings = [...listRecordFindings(name), ...lookupFindings]
     .filter(({ since, until }) => (since === undefined || since <= at) && (until === undefined || at < until))
     .sort((a, b) => getRank(a) - getRank(b))
     .reduce<Finding[]>(addFinding, []);
@@ -210,7 +210,7 @@ function getStatus({ findings: [worst], unseen }: Judgement): NameStatus {
   return unseen.length > 0 ? 'unchecked' : 'fine';
 }
 
-/** Findings that began or ended in a period, by name. */
+/** Findings that began or ended in a period, and the number of names with exactly these. */
 export interface FindingsChange {
   readonly began: readonly FindingCode[];
   readonly ended: readonly FindingCode[];
@@ -270,7 +270,7 @@ interface LookedUpName {
   readonly certificateDays: readonly number[];
 }
 
-/** @param former findings that continue keep their start from it */
+/** @param former findings that continue keep their start */
 export function assessPosture(lookup: LookedUpName, former: Posture | undefined): Posture {
   const { history, at } = lookup;
   const found = [
@@ -279,8 +279,8 @@ export function assessPosture(lookup: LookedUpName, former: Posture | undefined)
     ...listDnsFindings(history),
   ];
   const findings = found.map((finding) => {
-    const known = former?.findings.find(({ code }) => code === finding.code);
-    return { ...finding, since: known?.since ?? at.getTime() };
+    const previous = former?.findings.find(({ code }) => code === finding.code);
+    return { ...finding, since: previous?.since ?? at.getTime() };
   });
   return {
     findings: [...findings, ...listSignatureFindings(history), ...listCertificateFindings(lookup)],
@@ -297,7 +297,7 @@ function listDelegationFindings(history: NameHistory): UndatedFinding[] {
     const code = FINDING_BY_FAULT[fault];
     found.set(code, [...(found.get(code) ?? []), ...about]);
   }
-  // `all_lame` implies it.
+  // `all_lame` implies `lame`.
   if (found.has('all_lame')) found.delete('lame');
   return [...found].map(([code, about]) => ({ code, about }));
 }
@@ -332,26 +332,26 @@ function listDnsFindings(history: NameHistory): UndatedFinding[] {
 /** Uses the latest sighting, because the next one may already show a new certificate. */
 function listCertificateFindings({ name, history, certificateDays }: LookedUpName): Posture['findings'] {
   return CERTIFICATES.flatMap((fact) => {
-    const known = history[fact]?.candidate ?? history[fact]?.current;
-    const [end] = known?.value ?? [];
-    if (known === undefined || end === undefined) return [];
-    const until = Date.parse(end);
-    const seenAt = known.firstSeen.getTime();
+    const sighting = history[fact]?.candidate ?? history[fact]?.current;
+    const [expiry] = sighting?.value ?? [];
+    if (sighting === undefined || expiry === undefined) return [];
+    const until = Date.parse(expiry);
+    const seenAt = sighting.firstSeen.getTime();
     const about = [fact === 'certificate' ? name : `www.${name}`];
     const since = until - Math.max(0, ...certificateDays) * DAY_MS;
-    const isOther = findPart(known.value, 'mismatch') !== undefined;
+    const isMismatch = findPart(sighting.value, 'mismatch') !== undefined;
     return [
       { code: 'certificate_expiring' as const, since, until, seenAt, about },
       { code: 'certificate_expired' as const, since: until, about },
-      ...(isOther ? [{ code: 'certificate_mismatch' as const, since: seenAt, about }] : []),
+      ...(isMismatch ? [{ code: 'certificate_mismatch' as const, since: seenAt, about }] : []),
     ];
   });
 }
 
 /** Uses the latest sighting, because zones are re-signed before signatures end. */
 function listSignatureFindings(history: NameHistory): Posture['findings'] {
-  const known = history.signatures?.candidate ?? history.signatures?.current;
-  const since = known && getSignatureWarning(known);
+  const sighting = history.signatures?.candidate ?? history.signatures?.current;
+  const since = sighting && getSignatureWarning(sighting);
   return since === undefined || isUnsigned(history) ? [] : [{ code: 'dnssec_expiring', since }];
 }
 
@@ -379,14 +379,14 @@ function listUnseenParts(history: NameHistory): Posture['unseen'] {
     const facts = isUnsigned(history) ? all.filter((fact) => fact !== 'signatures') : all;
     const silent = part === 'delegation' ? history.silent_nameservers?.current : undefined;
     const about = silent?.value ?? [];
-    const sinces = facts.map((fact) => getUnseenSince(history[fact], MAX_AGE_MS[part]));
-    if (silent !== undefined && about.length > 0) sinces.push(silent.firstSeen.getTime());
-    return { part, since: Math.min(...sinces), ...(about.length > 0 && { about }) };
+    const times = facts.map((fact) => getUnseenSince(history[fact], MAX_AGE_MS[part]));
+    if (silent !== undefined && about.length > 0) times.push(silent.firstSeen.getTime());
+    return { part, since: Math.min(...times), ...(about.length > 0 && { about }) };
   });
 }
 
-function getUnseenSince(known: KnownFact | undefined, staleMs: number): number {
-  const { current, candidate, unseen } = known ?? {};
+function getUnseenSince(fact: KnownFact | undefined, staleMs: number): number {
+  const { current, candidate, unseen } = fact ?? {};
   if (current === undefined) return 0;
   if (unseen !== undefined) return unseen.since.getTime();
   return Math.max(current.lastSeen.getTime(), candidate?.lastSeen.getTime() ?? 0) + staleMs;

@@ -28,7 +28,7 @@ export interface Preset extends PresetContent {
 const MAX_NAME_LENGTH = 60;
 const MAX_NAMESERVERS = 13;
 
-/** By field: a code, or the issue of a host name. */
+/** A code, or the issue of a host name. */
 export type PresetIssue =
   | 'no_name'
   | 'long_name'
@@ -59,9 +59,9 @@ export function parsePreset(typed: {
   if (filled.length === 0) issues[first] = 'nothing_given';
   const fields: Record<string, string> = {};
   for (const [field, text] of filled) {
-    const read = typed.kind === 'contacts' ? parseId(text) : parseHosts(text);
-    if (typeof read === 'string') fields[field] = read;
-    else issues[field] = read.issue;
+    const parsed = typed.kind === 'contacts' ? parseId(text) : parseHosts(text);
+    if (typeof parsed === 'string') fields[field] = parsed;
+    else issues[field] = parsed.issue;
   }
   return Object.keys(issues).length > 0
     ? { ok: false, issues }
@@ -75,8 +75,8 @@ function parseId(text: string): string | { readonly issue: PresetIssue } {
 function parseHosts(text: string): string | { readonly issue: PresetIssue } {
   const hosts = text.split(/[\s,;]+/).filter((host) => host !== '');
   if (hosts.length > MAX_NAMESERVERS) return { issue: 'too_many' };
-  const read = hosts.map((host) => parseDomainName(host));
-  const wrong = read.find((each) => !each.ok);
-  if (wrong !== undefined && !wrong.ok) return { issue: { host: wrong.issue } };
-  return read.flatMap((each) => (each.ok ? [each.value.ascii] : [])).join('\n');
+  const parsed = hosts.map((host) => parseDomainName(host));
+  const invalid = parsed.find((each) => !each.ok);
+  if (invalid !== undefined && !invalid.ok) return { issue: { host: invalid.issue } };
+  return parsed.flatMap((each) => (each.ok ? [each.value.ascii] : [])).join('\n');
 }

@@ -6,12 +6,13 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import { toSubject } from '../policy/subject.ts';
 import type { NamesContext } from './context.ts';
-import type { NameLimit, ProposedNameChanges } from './portfolio.ts';
 import {
   type ChangedName,
   type DetailsChange,
   listEditedNames,
+  type NameLimit,
   NO_DETAILS,
+  type ProposedNameChanges,
   type ReminderChange,
 } from './portfolio.ts';
 import type { ReportProgress } from './ports.ts';
@@ -94,8 +95,8 @@ async function propose(
   const proposedAt = now();
   const { approvalTtlMs } = await loadSettings();
   const expiresAt = new Date(proposedAt.getTime() + approvalTtlMs);
-  const given = { kind: 'facts', payload: { names }, proposer, proposedAt, expiresAt, origin } as const;
-  const proposal = await proposals.propose(given);
+  const input = { kind: 'facts', payload: { names }, proposer, proposedAt, expiresAt, origin } as const;
+  const proposal = await proposals.propose(input);
   if (proposal.kind !== 'facts') throw new Error('a proposal of another kind');
   return proposal;
 }
@@ -179,8 +180,8 @@ async function changeReminders(
   reminderChanges: readonly ReminderChange[],
   request: ChangeRequest,
 ): Promise<EditResult | 'changed' | NameLimit> {
-  const known = reminderChanges.flatMap(({ name, isNew }) => (isNew ? [] : [name]));
-  const found = await context.names.portfolio.findMany(known);
+  const watchedNames = reminderChanges.flatMap(({ name, isNew }) => (isNew ? [] : [name]));
+  const found = await context.names.portfolio.findMany(watchedNames);
   const changes = reminderChanges.flatMap((each) => {
     const before = each.isNew ? NO_DETAILS : found.get(each.name);
     if (before === undefined) return [];
@@ -196,7 +197,7 @@ async function loadProtection(
   context: ProtectionContext,
   changes: readonly ChangedName[],
 ): Promise<Protection> {
-  const parents = changes.flatMap(({ name }) =>
+  const parentNames = changes.flatMap(({ name }) =>
     toSubject(name, 'host').hosts.filter((host) => host !== name),
   );
   const unwatched = changes.flatMap(({ name, after }) => (after === undefined ? [name] : []));
@@ -205,20 +206,20 @@ async function loadProtection(
     context.policy.current(),
     context.names.budgets.list(),
     loadActiveMandates(context, 'system'),
-    parents.length === 0
+    parentNames.length === 0
       ? new Map<string, readonly string[]>()
-      : context.names.portfolio.findTags([...new Set(parents)]),
+      : context.names.portfolio.findTags([...new Set(parentNames)]),
     unwatched.length === 0 ? [] : context.names.incidents.listOpen(unwatched),
     ...unwatched.map((name) => context.store.list({ name, states: OPEN_STATES, viewer: 'system', limit: 1 })),
   ]);
-  const ordered = unwatched.filter((_, index) => (orders[index]?.length ?? 0) > 0);
+  const namesWithOrders = unwatched.filter((_, index) => (orders[index]?.length ?? 0) > 0);
   return {
     settings,
     policy,
     budgetTags: new Set(budgets.flatMap(({ tag }) => tag ?? [])),
     mandates,
     parentTags,
-    busyNames: new Set([...incidents.map(({ name }) => name), ...ordered]),
+    busyNames: new Set([...incidents.map(({ name }) => name), ...namesWithOrders]),
   };
 }
 
@@ -228,7 +229,7 @@ async function findConfirmers(
 ): Promise<Confirmers> {
   const protection = await loadProtection(context, names);
   if (kind === 'facts') return mergeAllRequirements(names, proposer, protection);
-  // If the lapse doesn't weaken anything, no protection has to be loaded.
+  // If the lapse doesn't weaken anything, any other person can confirm it.
   const [lapse] = names;
   return (lapse && createChangeClassifier(protection)(lapse, proposer)) ?? 'another_person';
 }

@@ -1,6 +1,5 @@
 import { createAddressGuard, PrivateAddressError } from '../http/public-address.ts';
-import type { DnsServer } from '../registry/dns/servers.ts';
-import { DNS_PORT, isLoopback } from '../registry/dns/servers.ts';
+import { DNS_PORT, type DnsServer, isLoopback } from '../registry/dns/servers.ts';
 
 /**
  * Allows public addresses only, because anyone may point a name at the bot's own network.

@@ -186,7 +186,7 @@ function readRegistration(facts: Facts, hasExactDates: boolean, now: Date): Regi
   const getDate = (fact: FactName) => getTexts(fact).map((text) => new Date(text))[0];
   const statuses = getFactValue(facts.statuses);
   // A date in the future is when the name will be released.
-  const deletions = [getDate('deleted_at'), getDate('updated_at')].filter(
+  const pastDates = [getDate('deleted_at'), getDate('updated_at')].filter(
     (at) => at !== undefined && at <= now,
   );
   return {
@@ -194,7 +194,7 @@ function readRegistration(facts: Facts, hasExactDates: boolean, now: Date): Regi
     registeredAt: getDate('registered_at'),
     transferredAt: getDate('transferred_at'),
     // Registries show a deletion as a status. It was then the last change of the record.
-    deletedAt: isDeleted(statuses) ? deletions[0] : undefined,
+    deletedAt: isDeleted(statuses) ? pastDates[0] : undefined,
     hasExactDates,
     registrar: getRegistrarName(getTexts('registrar')),
     nameServers: getTexts('registry_nameservers'),
@@ -245,7 +245,7 @@ function readSecureDns(member: unknown): Fact {
 
 type Event = z.output<typeof event>;
 
-/** The earlier of two readable expiry dates is the safe one. A second text marks a date without a time zone. */
+/** By default, picks the earliest date, which is safe for an expiry. A second text marks a missing time zone. */
 function readDate(events: readonly Event[], action: string, pick = Math.min): Fact {
   const matching = events.filter(({ eventAction }) => normalizeWord(eventAction) === normalizeWord(action));
   if (matching.length === 0) return ABSENT;
@@ -270,7 +270,7 @@ function toSingleLine(text: string): string {
 
 const HIDDEN_VALUE = /redacted|withheld|not disclosed|privacy|data protected|gdpr|masked|statutory/i;
 /** Contact fields by their names in RFC 9537. */
-const FIELD_WORDS: readonly (readonly [field: string, pattern: RegExp])[] = [
+const FIELD_PATTERNS: readonly (readonly [field: string, pattern: RegExp])[] = [
   ['fn', /name/i],
   ['org', /organi[sz]ation/i],
   ['email', /e-?mail/i],
@@ -284,23 +284,23 @@ function readOwner(entities: readonly unknown[] | undefined, redacted: readonly 
     .map(({ name }) => name)
     .filter((name) => /registrant/i.test(name));
   const isHidden = (field: string) =>
-    FIELD_WORDS.some(([word, pattern]) => word === field && hidden.some((name) => pattern.test(name)));
+    FIELD_PATTERNS.some(([each, pattern]) => each === field && hidden.some((name) => pattern.test(name)));
   const fields = new Map<string, string[]>();
-  const add = (field: string, value: unknown) => {
-    const normal = [value].flat(2).filter(isString).map(normalizeText).filter(isNotEmpty).join(' ');
-    if (normal === '' || HIDDEN_VALUE.test(normal) || isHidden(field)) return;
-    fields.set(field, [...(fields.get(field) ?? []), normal]);
+  const addField = (field: string, value: unknown) => {
+    const normalized = [value].flat(2).filter(isString).map(normalizeText).filter(isNotEmpty).join(' ');
+    if (normalized === '' || HIDDEN_VALUE.test(normalized) || isHidden(field)) return;
+    fields.set(field, [...(fields.get(field) ?? []), normalized]);
   };
   for (const registrant of filterByRole(entities, 'registrant')) {
     for (const field of ['fn', 'org', 'email', 'tel']) {
-      for (const value of listPropertyValues(registrant.vcardArray, field)) add(field, value);
+      for (const value of listPropertyValues(registrant.vcardArray, field)) addField(field, value);
     }
     for (const value of listPropertyValues(registrant.vcardArray, 'adr')) {
       if (!Array.isArray(value)) continue;
       // RFC 6350, section 6.3.1: box, extension, street, locality, region, code, country.
-      add('street', [...value.slice(0, 4), value[5]]);
-      add('region', value[4]);
-      add('country', value[6]);
+      addField('street', [...value.slice(0, 4), value[5]]);
+      addField('region', value[4]);
+      addField('country', value[6]);
     }
   }
   if (fields.size === 0) return createUnseenFact('not_published');
@@ -321,7 +321,7 @@ function filterByRole(entities: readonly unknown[] | undefined, role: string): z
 
 function listPropertyValues(card: unknown, name: string): unknown[] {
   const properties = parseMembers(property, jCard.safeParse(card).data?.[1]);
-  return properties.flatMap(([called, , , ...values]) => (called.toLowerCase() === name ? values : []));
+  return properties.flatMap(([key, , , ...values]) => (key.toLowerCase() === name ? values : []));
 }
 
 /** Reads a limited number of members. */

@@ -21,11 +21,10 @@ interface Lifetime {
 /**
  * A resolver needs one valid signature of each RRset, so the one that ends last counts. The result is for the RRset
  * that needs the earliest warning.
- * @param found by RRset
  */
-export function toSignaturesFact(found: readonly (readonly SignatureRecord[])[], at: Date): Fact {
+export function toSignaturesFact(signaturesByRrset: readonly (readonly SignatureRecord[])[], at: Date): Fact {
   const lifetimes: Lifetime[] = [];
-  for (const signatures of found) {
+  for (const signatures of signaturesByRrset) {
     const [latest] = signatures
       .map((signature) => toLifetime(signature, at.getTime()))
       .filter(({ begin, end }) => begin < end && begin <= at.getTime() + CLOCK_ERROR_MS)
@@ -55,8 +54,8 @@ export function getSignatureWarning({ value, firstSeen, lastSeen }: KnownValue):
 /** Times are 32-bit serial numbers (RFC 4034, section 3.1.5; RFC 1982), so the nearest possible time is meant. */
 function toLifetime({ inception, expiration }: SignatureRecord, at: number): Lifetime {
   const now = Math.floor(at / SECOND_MS);
-  const nearest = (serial: number) => (now + ((serial - now) | 0)) * SECOND_MS;
-  return { begin: nearest(inception), end: nearest(expiration) };
+  const toNearestTime = (serial: number) => (now + ((serial - now) | 0)) * SECOND_MS;
+  return { begin: toNearestTime(inception), end: toNearestTime(expiration) };
 }
 
 function isShort({ begin, end }: Lifetime): boolean {

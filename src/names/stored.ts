@@ -8,7 +8,7 @@ import { RECORD_PROBLEMS } from './registry-record.ts';
 import type { TrustedRecord } from './trust.ts';
 import { INCIDENT_KINDS, type KnownChange } from './unexplained-changes.ts';
 
-/** JSON columns of a name. Dates are text. */
+/** JSON columns. Dates are stored as text. */
 
 const date = z.iso.datetime().transform((text) => new Date(text));
 const value = z.array(z.string());

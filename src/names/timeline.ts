@@ -59,15 +59,15 @@ function findCause(
   firstSeen: Date,
   knownChanges: readonly KnownChange[],
 ): PastChange['cause'] {
-  const fitting = knownChanges.filter(
+  const matching = knownChanges.filter(
     (known) =>
       known.facts.includes(fact) &&
       Math.abs(known.firstSeen.getTime() - firstSeen.getTime()) <= SAME_CHANGE_MS,
   );
-  const exact = fitting.find((known) => known.firstSeen.getTime() === firstSeen.getTime());
-  const known = exact ?? fitting[0];
-  if (known === undefined) return undefined;
-  return known.orderId === undefined ? 'none' : { orderId: known.orderId };
+  const exact = matching.find((known) => known.firstSeen.getTime() === firstSeen.getTime());
+  const cause = exact ?? matching[0];
+  if (cause === undefined) return undefined;
+  return cause.orderId === undefined ? 'none' : { orderId: cause.orderId };
 }
 
 function isRepeated(change: PastChange, all: readonly PastChange[]): boolean {

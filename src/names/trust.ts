@@ -36,14 +36,14 @@ export function findDistrust(
   now: Date,
 ): Distrust | undefined {
   if (trusted === undefined) return undefined;
-  const { registrar: before, at } = trusted;
-  const { registrar: shown, transferredAt } = record;
+  const { registrar: before } = trusted;
+  const { registrar, transferredAt } = record;
   if (isTransferKnown(trusted, now)) return undefined;
-  if (before !== undefined && shown === undefined) return { code: 'registrar_unseen', before };
-  if (before !== undefined && shown !== undefined && !isSameRegistrarName(before, shown)) {
-    return { code: 'another_registrar', before, now: shown };
+  if (before !== undefined && registrar === undefined) return { code: 'registrar_unseen', before };
+  if (before !== undefined && registrar !== undefined && !isSameRegistrarName(before, registrar)) {
+    return { code: 'another_registrar', before, now: registrar };
   }
-  return transferredAt !== undefined && transferredAt > at
+  return transferredAt !== undefined && transferredAt > trusted.at
     ? { code: 'transferred', at: transferredAt }
     : undefined;
 }
@@ -61,9 +61,9 @@ export function hasUnknownTransfer(
   { trusted, history }: { readonly trusted: TrustedRecord | undefined; readonly history: NameHistory },
   now: Date,
 ): boolean {
-  const shown = getRegistrarName(history.registrar?.current?.value ?? []);
+  const registrar = getRegistrarName(history.registrar?.current?.value ?? []);
   if (trusted === undefined || isTransferKnown(trusted, now)) return false;
-  return !mayBeSameRegistrar(trusted.registrar, shown);
+  return !mayBeSameRegistrar(trusted.registrar, registrar);
 }
 
 export function updateTrust(
@@ -72,15 +72,15 @@ export function updateTrust(
   now: Date,
 ): TrustedRecord {
   const { registrar = trusted?.registrar } = record;
-  const known = trusted?.transferKnownAt;
+  const knownAt = trusted?.transferKnownAt;
   const isSame = mayBeSameRegistrar(trusted?.registrar, registrar);
   const hasTransferCompleted =
-    !isSame || (known !== undefined && (record.transferredAt?.getTime() ?? 0) >= known.getTime());
-  const hasTransferExpired = known !== undefined && now.getTime() - known.getTime() > MAX_TRANSFER_MS;
+    !isSame || (knownAt !== undefined && (record.transferredAt?.getTime() ?? 0) >= knownAt.getTime());
+  const hasTransferExpired = knownAt !== undefined && now.getTime() - knownAt.getTime() > MAX_TRANSFER_MS;
   return {
     registrar,
     at: now,
-    transferKnownAt: hasTransferCompleted || hasTransferExpired ? undefined : known,
+    transferKnownAt: hasTransferCompleted || hasTransferExpired ? undefined : knownAt,
   };
 }
 

@@ -61,7 +61,7 @@ export interface NameOrder {
 
 const INCIDENT_PREFIX = 'incident:';
 
-/** Explains further changes of a transfer that was confirmed as the team's own. */
+/** The order id of a transfer that was confirmed as the team's own. It explains further changes of the transfer. */
 export function incidentOrderId(incidentId: string): string {
   return `${INCIDENT_PREFIX}${incidentId}`;
 }
@@ -71,7 +71,7 @@ export function isIncidentOrderId(orderId: string): boolean {
   return orderId.startsWith(INCIDENT_PREFIX);
 }
 
-/** The CDS or CDNSKEY records of the zone explain the change, not an order. */
+/** The order id of changes that the zone's CDS or CDNSKEY records explain. */
 export const REQUESTED_BY_ZONE = 'zone';
 
 /** A change with its explanation and the facts that showed it. */
@@ -179,10 +179,10 @@ export function explainChanges({ changes, history, orders, knownChanges }: Chang
   const unexplained: UnexplainedChange[] = [];
   let known = [...knownChanges];
   for (const change of listNotableChanges(changes, history)) {
-    const same = known.find((former) => isSameChange(change, former, orders, history));
-    if (same !== undefined) {
+    const existing = known.find((former) => isSameChange(change, former, orders, history));
+    if (existing !== undefined) {
       known = known.map((former) =>
-        former === same ? { ...former, facts: [...former.facts, change.fact] } : former,
+        former === existing ? { ...former, facts: [...former.facts, change.fact] } : former,
       );
       continue;
     }
@@ -265,14 +265,14 @@ function findExpiryChange(changes: readonly FactChange[]) {
 
 function listStatusChanges(change: FactChange, history: NameHistory): NameChange[] {
   const { before, after } = change;
-  const gone = before
+  const removedLocks = before
     .filter((status) => isLock(status) && !isStillLocked(status, after))
     .filter((lock) => !endsAutomatically(lock, change, history))
     .sort((a, b) => Number(isTransferLock(b)) - Number(isTransferLock(a)));
   const holds = after.filter((status) => isHold(status) && !before.includes(status));
   const isAdded = (status: string) => after.includes(status) && !before.includes(status);
   return [
-    ...gone.map((lock) => toNameChange('lock', change, [lock])),
+    ...removedLocks.map((lock) => toNameChange('lock', change, [lock])),
     ...(isAdded('pending transfer') ? [toNameChange('pending_transfer', change, ['pending transfer'])] : []),
     ...(isDeleted(after) && !isDeleted(before)
       ? [

@@ -43,7 +43,7 @@ export interface Protection {
 }
 
 /** Changes that may be written. Only this module creates it. */
-class Allowed {
+class AllowedChanges {
   readonly #changes: readonly ChangedName[];
   constructor(changes: readonly ChangedName[]) {
     this.#changes = changes;
@@ -53,20 +53,20 @@ class Allowed {
   }
 }
 
-export type { Allowed as AllowedChanges };
+export type { AllowedChanges };
 
 /** Separates changes that take effect immediately from those that need confirmation. */
 export async function separateChanges(
   changes: readonly ChangedName[],
   by: string,
   protection: Protection,
-): Promise<{ readonly allowed: Allowed; readonly waiting: readonly ChangedName[] }> {
+): Promise<{ readonly allowed: AllowedChanges; readonly waiting: readonly ChangedName[] }> {
   const findRequirements = createChangeClassifier(protection);
   const [immediate, waiting]: [ChangedName[], ChangedName[]] = [[], []];
   for await (const slice of iterateSlices(changes))
     for (const change of slice)
       (findRequirements(change, by) === undefined ? immediate : waiting).push(change);
-  return { allowed: new Allowed(immediate), waiting };
+  return { allowed: new AllowedChanges(immediate), waiting };
 }
 
 /** The requirements of several changes together. */
@@ -96,7 +96,7 @@ export type FindRequirements = (change: ChangedName, by: string) => readonly Req
 export function createChangeClassifier(protection: Protection): FindRequirements {
   const { policy, budgetTags, mandates } = protection;
   const ruleTags = new Set(policy.tags);
-  const evaluateEffect = createEffectEvaluator(protection, ruleTags);
+  const evaluateChange = createEffectEvaluator(protection, ruleTags);
 
   return (requested, by) => {
     // A lapsing name gets no reminders, like a name that isn't watched.
@@ -109,7 +109,7 @@ export function createChangeClassifier(protection: Protection): FindRequirements
     const changed = [...removed, ...added];
     const effect =
       after === undefined || changed.some((tag) => ruleTags.has(tag))
-        ? evaluateEffect(change)
+        ? evaluateChange(change)
         : { isWeaker: false, isCovered: false, requirements: [] };
     const tagsBefore = listTagsBefore(change, protection);
     const affected = mandates.filter(
@@ -117,17 +117,17 @@ export function createChangeClassifier(protection: Protection): FindRequirements
         changed.some((tag) => mandate.patterns.tags.includes(tag)) ||
         (after === undefined && coversName(mandate, name, tagsBefore)),
     );
-    const weakens =
+    const isWeakening =
       affected.length > 0 ||
       (!isLapse && changed.some((tag) => budgetTags.has(tag))) ||
       removed.some((tag) => tag === GUARDED_TAG || ruleTags.has(tag)) ||
       (added.length > 0 && effect.isWeaker) ||
       (after === undefined && (effect.isCovered || protection.busyNames.has(name))) ||
       isLaterDate(date, by);
-    if (!weakens) return undefined;
+    if (!isWeakening) return undefined;
     const needed = mergeRequirements([
       ...effect.requirements,
-      ...affected.map((each) => mandateRequirement(each, protection, name)),
+      ...affected.map((each) => requireMandateApprover(each, protection, name)),
     ]);
     return addEnvironmentRequirement(needed, protection, [name]);
   };
@@ -140,19 +140,19 @@ function addEnvironmentRequirement(
   names: readonly string[],
 ): readonly Requirement[] {
   const environment = buildEnvironmentRequirement(protection.policy, names);
-  if (requirements.length === 0) return [environment ?? anyApproverRequirement(protection, names)];
+  if (requirements.length === 0) return [environment ?? requireAnyApprover(protection, names)];
   return environment === undefined ? requirements : mergeRequirements([...requirements, environment]);
 }
 
 /** Requires one other person who may approve. */
-function anyApproverRequirement({ settings, policy }: Protection, names: readonly string[]): Requirement {
+function requireAnyApprover({ settings, policy }: Protection, names: readonly string[]): Requirement {
   return { ...buildDefaultRequirement(settings, names), needed: 1, signed: policy.isCharterMissing };
 }
 
 /** Requires one person who could approve the mandate. */
-function mandateRequirement({ order }: ActiveMandate, protection: Protection, name: string): Requirement {
+function requireMandateApprover({ order }: ActiveMandate, protection: Protection, name: string): Requirement {
   const [first, ...others] = order.requirements.list.filter(({ rule }) => rule.kind === 'rule');
-  if (first === undefined) return anyApproverRequirement(protection, [name]);
+  if (first === undefined) return requireAnyApprover(protection, [name]);
   const all = [first, ...others];
   const signed = all.every((each) => each.signed);
   return {
@@ -188,7 +188,7 @@ function createEffectEvaluator(
   protection: Protection,
   ruleTags: ReadonlySet<string>,
 ): (change: ChangedName) => Effect {
-  const known = new Map<string, Effect>();
+  const cache = new Map<string, Effect>();
   const { rules } = protection.policy;
   const patterns = rules.map(({ names }) => splitPatterns(names));
   return (change) => {
@@ -204,7 +204,7 @@ function createEffectEvaluator(
     const [matchedBefore, matchedAfter] = [matchRules(relevantBefore), matchRules(relevantAfter)];
     const key = JSON.stringify([matchedBefore, matchedAfter, after === undefined]);
     const effect =
-      known.get(key) ??
+      cache.get(key) ??
       evaluateEffect(protection, {
         name,
         tagsBefore: relevantBefore,
@@ -213,7 +213,7 @@ function createEffectEvaluator(
         matchedAfter,
         isUnwatched: after === undefined,
       });
-    known.set(key, effect);
+    cache.set(key, effect);
     return { ...effect, requirements: effect.requirements.map((each) => ({ ...each, names: [name] })) };
   };
 }
@@ -298,13 +298,14 @@ const STRICTNESS = { free: 0, approve: 1, refuse: 2 } as const;
 /** Whether something that was required before is no longer required. */
 function needsLess(before: Requirements, after: Requirements): boolean {
   if (before.outcome !== after.outcome) return STRICTNESS[after.outcome] < STRICTNESS[before.outcome];
-  const isKept = (was: Requirement) =>
-    after.list.some((is) => {
-      if (is.needed < was.needed || (was.signed && !is.signed)) return false;
-      const isStricter = is.needed > was.needed || (is.signed && !was.signed);
+  const isKept = (old: Requirement) =>
+    after.list.some((current) => {
+      if (current.needed < old.needed || (old.signed && !current.signed)) return false;
+      const isStricter = current.needed > old.needed || (current.signed && !old.signed);
       // A rule with its own approvers is narrower than the settings. Between two such rules, a different group of
       // people counts as weaker.
-      return isStricter || was.rule.kind !== 'rule' || is.approvers.every((id) => was.approvers.includes(id));
+      if (isStricter || old.rule.kind !== 'rule') return true;
+      return current.approvers.every((id) => old.approvers.includes(id));
     });
   return !before.list.every(isKept);
 }

@@ -2,7 +2,7 @@ import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DAY_MS } from '../lib/duration.ts';
 
-const KEPT_DAYS = 14;
+const RETENTION_DAYS = 14;
 
 const DAILY = /^domain-steward-(\d{4}-\d\d-\d\d)\.sql\.gz$/;
 /** Files left by a process that died during a backup. */
@@ -15,8 +15,8 @@ export interface DailyBackups {
 }
 
 /**
- * Takes the daily backup (by UTC day) unless it exists, and deletes backups older than {@link KEPT_DAYS} days. If two
- * replicas that share the folder take one at the same time, the later one replaces the other.
+ * Takes the daily backup (by UTC day) unless it exists, and deletes backups older than {@link RETENTION_DAYS} days. If
+ * two replicas that share the folder take one at the same time, the later one replaces the other.
  * @returns the backup's path; undefined if it already existed
  */
 export async function takeDailyBackup(
@@ -28,12 +28,12 @@ export async function takeDailyBackup(
   const files = await readdir(folder);
   if (files.some((file) => join(folder, file) === path)) return undefined;
   await take(path);
-  const oldest = now.getTime() - KEPT_DAYS * DAY_MS;
+  const oldest = now.getTime() - RETENTION_DAYS * DAY_MS;
   for (const file of files) {
     const day = DAILY.exec(file)?.[1];
     // A backup may have been taken at the end of its day.
     const isOld = day !== undefined && Date.parse(day) + DAY_MS <= oldest;
-    if (isOld || (PARTIAL.test(file) && (await modifiedAt(join(folder, file))) < now.getTime() - DAY_MS))
+    if (isOld || (PARTIAL.test(file) && (await readMtime(join(folder, file))) < now.getTime() - DAY_MS))
       await rm(join(folder, file), { force: true });
   }
   return path;
@@ -43,11 +43,11 @@ export async function takeDailyBackup(
 export async function lastBackupAt(folder: string): Promise<Date | undefined> {
   const files = await readdir(folder).catch(() => []);
   const times = await Promise.all(
-    files.filter((file) => file.endsWith('.sql.gz')).map((file) => modifiedAt(join(folder, file))),
+    files.filter((file) => file.endsWith('.sql.gz')).map((file) => readMtime(join(folder, file))),
   );
   return times.length === 0 ? undefined : new Date(Math.max(...times));
 }
 
-async function modifiedAt(path: string): Promise<number> {
+async function readMtime(path: string): Promise<number> {
   return (await stat(path).catch(() => undefined))?.mtimeMs ?? 0;
 }

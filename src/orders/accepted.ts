@@ -10,7 +10,7 @@ import { findTask } from './tasks.ts';
 const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
   // A transfer completes five days after its request.
   transfer_period: 7,
-  // A tenth of the restore period.
+  // A tenth of the usual 30-day redemption period.
   manual_processing: 3,
   no_public_record: Number.POSITIVE_INFINITY,
 };

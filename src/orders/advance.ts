@@ -60,16 +60,16 @@ async function releaseAbandonedOrder(deps: SendingContext, orderId: string): Pro
 
 async function followUpOrder(deps: SendingContext, order: Order): Promise<void> {
   if (order.task === 'mandate') await advanceMandate(deps, order);
-  const followed = new Set(findUnwatchedItems(order).map(({ n }) => n));
-  for (const n of followed) await deps.updateWatchList(order, n);
-  if (followed.size === 0) {
+  const updatedNumbers = new Set(findUnwatchedItems(order).map(({ n }) => n));
+  for (const n of updatedNumbers) await deps.updateWatchList(order, n);
+  if (updatedNumbers.size === 0) {
     await resolveByEvidence(deps, order);
     await recordRegistryConfirmations(deps, order);
     await recordDelegations(deps, order);
     if (deps.stopLookups.aborted) return;
   }
   const items = order.items.map((item) =>
-    followed.has(item.n) ? { ...item, isWatchListUpdated: true } : item,
+    updatedNumbers.has(item.n) ? { ...item, isWatchListUpdated: true } : item,
   );
   await deps.store.reschedule(order, computeDueTime({ ...order, items }, deps.now()));
 }

@@ -85,7 +85,7 @@ async function tryToClaim(
     order,
     now: context.now(),
     pauseEndsAt: order.bulk === undefined ? context.now() : await computePauseEnd(context),
-    changedParts: statement === undefined ? await findChanges(context, order) : undefined,
+    changedParts: statement === undefined ? await loadChanges(context, order) : undefined,
   });
   const loaded =
     rowDecision === undefined && statement !== undefined
@@ -144,7 +144,7 @@ export async function computePauseEnd({ loadSettings, now }: SendingContext): Pr
   return new Date(now().getTime() + (await loadSettings()).approvalTtlMs);
 }
 
-async function findChanges({ store, serviceEndpoints }: SendingContext, order: Order) {
+async function loadChanges({ store, serviceEndpoints }: SendingContext, order: Order) {
   return findChangedParts(order, await store.loadHistory(order.id, 'system'), serviceEndpoints);
 }
 
@@ -185,8 +185,8 @@ async function prepareRequests(
   try {
     const client = await context.loadClient(order.account.id);
     if (client === undefined) return { kind: 'account_gone' };
-    const { method, login, context: customer } = order.account;
-    if (!isDeepStrictEqual(client.account, { method, login, context: customer }))
+    const { method, login, context: contextNumber } = order.account;
+    if (!isDeepStrictEqual(client.account, { method, login, context: contextNumber }))
       throw new StatementChangedError(['account']);
     return { kind: 'ready', client, statement, secrets: await decryptSecrets(context, order) };
   } catch (error) {

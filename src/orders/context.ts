@@ -82,7 +82,8 @@ export interface SendingContext extends OrdersContext {
   /** How long a request may wait between its mark as sent and its first byte, in milliseconds. */
   readonly maxSendDelayMs: number;
   /**
-   * Milliseconds since 1970. Measures that wait, because a monotonic clock stops while a virtual machine is suspended.
+   * Milliseconds since 1970. Measures {@link maxSendDelayMs}, because a monotonic clock stops while a virtual machine
+   * is suspended.
    */
   readonly wallClock: () => number;
   /** Reports a request's duration to the metrics. */

@@ -46,6 +46,6 @@ export function computeDeadlines(
 export function shortenWait(waitMs: number, now: Date, expiry: Date | undefined): number {
   if (expiry === undefined) return waitMs;
   const leftMs = expiry.getTime() - now.getTime();
-  const share = leftMs <= VERY_SOON_MS ? 4 : leftMs <= SOON_MS ? 2 : 1;
-  return Math.max(waitMs / share, Math.min(waitMs, MIN_WAIT_MS));
+  const divisor = leftMs <= VERY_SOON_MS ? 4 : leftMs <= SOON_MS ? 2 : 1;
+  return Math.max(waitMs / divisor, Math.min(waitMs, MIN_WAIT_MS));
 }

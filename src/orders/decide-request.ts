@@ -80,20 +80,20 @@ function decideInitialState(context: RequestContext): InitialState {
 /** @returns the order, or the issue if the request can't be sent */
 export function buildOrder(
   context: RequestContext,
-  start: InitialState,
+  initial: InitialState,
 ): BuiltOrder | { readonly issue: RequestIssue } {
   const { request, account, price, serviceEndpoints, budgets } = context;
   const { retries } = request;
   const decision = toPolicyDecision(context.evaluated);
-  const unstated = buildUnhashedOrder(context, start, decision);
+  const unhashed = buildUnhashedOrder(context, initial, decision);
   let statement: Statement;
   try {
-    statement = buildStatement(unstated, serviceEndpoints);
+    statement = buildStatement(unhashed, serviceEndpoints);
   } catch (error) {
     if (!(error instanceof InvalidInputError)) throw error;
     return { issue: error.issue };
   }
-  const order = { ...unstated, statementHash: hashStatement(statement) };
+  const order = { ...unhashed, statementHash: hashStatement(statement) };
   const { service, replyTo } = statement;
   const entry: OrderLogEntry = {
     kind: 'requested',

@@ -92,7 +92,6 @@ export function decideWave(
   return changed && { kind: 'end', event: buildStop(changed) };
 }
 
-/** Decides about an order whose row allows sending. */
 export function decideSending(facts: SendingPrerequisites): SendingDecision {
   const { workerId, clearance, members, recheck, isKeyUnknown } = facts;
   if (clearance?.kind === 'held') return buildMandateHold(clearance.code);

@@ -1,4 +1,4 @@
-import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import { findNextItems, isPaused } from './bulk/waves.ts';
 import {
   findUndoDeadline,
@@ -25,9 +25,9 @@ export const DUE_LANES: Readonly<Record<DueLane, readonly OrderState[]>> = {
 };
 
 /** Public records are checked every 5 minutes for this long, while people wait, and hourly afterwards. */
-const FREQUENT_LOOKUPS_MS = 60 * MINUTE_MS;
+const FREQUENT_LOOKUPS_MS = HOUR_MS;
 const FREQUENT_INTERVAL_MS = 5 * MINUTE_MS;
-const LATER_INTERVAL_MS = 60 * MINUTE_MS;
+const LATER_INTERVAL_MS = HOUR_MS;
 /** After this, public records are no longer checked for an unknown outcome, and a person settles it. */
 const MAX_EVIDENCE_AGE_MS = 3 * DAY_MS;
 /** After this, the completion of an accepted task is no longer checked. */
@@ -129,17 +129,17 @@ export function findDelegationItems(order: Order): readonly OrderItem[] {
 /** The last check is at the end, when the undo button is removed. */
 function computeNextDelegationCheck(until: Date | undefined, at: Date): Date | undefined {
   if (until === undefined || until <= at) return undefined;
-  const forMs = UNDO_HOURS * 60 * MINUTE_MS;
-  return findEarliest([computeNextLookup(new Date(until.getTime() - forMs), forMs, at), until]);
+  const durationMs = UNDO_HOURS * HOUR_MS;
+  return findEarliest([computeNextLookup(new Date(until.getTime() - durationMs), durationMs, at), until]);
 }
 
-function computeNextLookup(since: Date | undefined, forMs: number, at: Date): Date | undefined {
-  if (since === undefined) return undefined;
-  const ageMs = at.getTime() - since.getTime();
-  if (ageMs > forMs) return undefined;
+function computeNextLookup(startedAt: Date | undefined, durationMs: number, at: Date): Date | undefined {
+  if (startedAt === undefined) return undefined;
+  const ageMs = at.getTime() - startedAt.getTime();
+  if (ageMs > durationMs) return undefined;
   return new Date(at.getTime() + (ageMs < FREQUENT_LOOKUPS_MS ? FREQUENT_INTERVAL_MS : LATER_INTERVAL_MS));
 }
 
 function findEarliest(times: readonly (Date | undefined)[]): Date | undefined {
-  return times.filter((moment) => moment !== undefined).sort((a, b) => a.getTime() - b.getTime())[0];
+  return times.filter((time) => time !== undefined).sort((a, b) => a.getTime() - b.getTime())[0];
 }

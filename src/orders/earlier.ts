@@ -23,17 +23,17 @@ export function findEarlierOutcomes(
     state === 'SENT' || state === 'UNKNOWN' || late === 'UNKNOWN';
   const byName = groupBy(items, ({ name }) => name);
   return names.flatMap((name): EarlierFinding[] => {
-    const same = byName.get(name) ?? [];
-    const done = same.find(isDone);
+    const sameName = byName.get(name) ?? [];
+    const done = sameName.find(isDone);
     if (done !== undefined) return [{ orderId: done.orderId, name, found: 'done' }];
-    const open = same.find(isOpen);
+    const open = sameName.find(isOpen);
     return open === undefined ? [] : [{ orderId: open.orderId, name, found: 'open' }];
   });
 }
 
 /**
  * Finds items of a retry that an earlier order has carried out, or may still carry out.
- * @param asked the items to check; default: those that aren't sent yet
+ * @param checkedItems default: the items that aren't sent yet
  */
 export async function loadEarlierFindings(
   load: OrderStore['load'],
@@ -42,11 +42,11 @@ export async function loadEarlierFindings(
 ): Promise<EarlierFinding[]> {
   const items: EarlierItem[] = [];
   for (let id = order.retryOf; id !== undefined; ) {
-    const earlier: Order | undefined = await load(id, 'system');
-    for (const { name, state, result } of earlier?.items ?? []) {
+    const earlierOrder: Order | undefined = await load(id, 'system');
+    for (const { name, state, result } of earlierOrder?.items ?? []) {
       items.push({ orderId: id, name, state, late: result?.late });
     }
-    id = earlier?.retryOf;
+    id = earlierOrder?.retryOf;
   }
   return findEarlierOutcomes(
     items,

@@ -23,7 +23,7 @@ export class RetryRefusedError extends Error {
 /** Longer responses aren't stored with the order (characters of JSON). */
 const MAX_DATA_LENGTH = 4_000;
 
-function readEnvelope(envelope: Envelope): Omit<ItemResult, 'summary'> {
+function toStoredFields(envelope: Envelope): Omit<ItemResult, 'summary'> {
   const { status, stid, messages, object, data } = envelope;
   const details = [object?.data, ...data].filter((detail) => detail !== undefined && detail !== null);
   const isShort = JSON.stringify(details).length <= MAX_DATA_LENGTH;
@@ -55,7 +55,7 @@ function toResultObject({ type, value, summary }: DescribedObject): ResultObject
 /** Whether the response has more than the status and the transaction id. */
 function hasMoreThanStatus({ object, messages, data, received }: Envelope): boolean {
   const keys = typeof received === 'object' && received !== null ? Object.keys(received) : [];
-  const hasUndocumentedKey = keys.some((place) => !['stid', 'status', 'result'].includes(place));
+  const hasUndocumentedKey = keys.some((key) => !['stid', 'status', 'result'].includes(key));
   return object !== undefined || messages.length > 0 || data.length > 0 || hasUndocumentedKey;
 }
 
@@ -75,7 +75,7 @@ export function buildResult(
   { hasSecretResult }: { readonly hasSecretResult: boolean },
 ): ItemResult & { readonly summary: PlainSummary } {
   return {
-    ...readEnvelope(answer.envelope),
+    ...toStoredFields(answer.envelope),
     httpStatus: answer.httpStatus,
     summary: { code: 'done' },
     ...(hasSecretResult && answer.output !== undefined ? { hasSecret: true } : {}),
@@ -99,7 +99,7 @@ export function buildErrorResult(
     return { summary: { code: outcome === 'FAILED' ? 'not_prepared' : 'failed_under_way' } };
   }
   return {
-    ...(error.envelope === undefined ? {} : readEnvelope(error.envelope)),
+    ...(error.envelope === undefined ? {} : toStoredFields(error.envelope)),
     ...(error.unread === undefined ? {} : { hasAnswer: true }),
     ...(error.code === undefined ? {} : { code: error.code }),
     ...(error.text === undefined ? {} : { text: error.text }),

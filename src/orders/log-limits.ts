@@ -1,6 +1,6 @@
 import type { BotSigner } from '../approvals/charter.ts';
 import { hashJson } from '../lib/canonical-json.ts';
-import { isFinal, type Order, type OrderItem } from './order.ts';
+import { isFinal, type Order, type OrderEvent, type OrderItem } from './order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from './order-events.ts';
 import type { LogDifference } from './summary.ts';
 
@@ -19,7 +19,7 @@ function allowsRepeat({ kind, outcome }: AnyOrderLogEntry): boolean {
 }
 
 /** Includes the version, so that a copied event allows no further repeat. */
-function witnessText(orderId: string, entry: AnyOrderLogEntry): string {
+function formatWitnessText(orderId: string, entry: AnyOrderLogEntry): string {
   const { kind, n, ctids, outcome, worker, version } = entry;
   return `event ${hashJson({ order: orderId, kind, n, ctids, outcome, worker, version })}`;
 }
@@ -31,13 +31,16 @@ export function signLog(
   log: readonly OrderLogEntry[],
 ): readonly OrderLogEntry[] {
   if (botSigner === undefined) return log;
-  const sign = (entry: OrderLogEntry) => ({ ...entry, witness: botSigner.sign(witnessText(orderId, entry)) });
+  const sign = (entry: OrderLogEntry) => ({
+    ...entry,
+    witness: botSigner.sign(formatWitnessText(orderId, entry)),
+  });
   return log.map((entry) => (allowsRepeat(entry) ? sign(entry) : entry));
 }
 
-export function createWitnessCheck(witness: BotSigner | undefined): IsWitnessed {
+export function createWitnessCheck(signer: BotSigner | undefined): IsWitnessed {
   return (orderId) => (entry) =>
-    entry.witness !== undefined && witness?.verify(witnessText(orderId, entry), entry.witness) === true;
+    entry.witness !== undefined && signer?.verify(formatWitnessText(orderId, entry), entry.witness) === true;
 }
 
 /** Kinds of events that limit what an item may still send. Indexed. */
@@ -189,12 +192,12 @@ export function buildContradiction(
   order: Order,
   history: readonly OrderLogEntry[],
   isWitnessed: IsWitnessed,
-) {
+): Extract<OrderEvent, { readonly type: 'contradicted' }> | undefined {
   const found = findLogDifference(order, history, isWitnessed);
   if (found === undefined) return undefined;
   const done = new Map(
     order.items.map((item) => [item.n, readLoggedItem(history, item, isWitnessed(order.id)).done]),
   );
   const version = Math.max(order.version, ...history.map((entry) => entry.version));
-  return { type: 'contradicted', found, version, done } as const;
+  return { type: 'contradicted', found, version, done };
 }

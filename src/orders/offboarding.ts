@@ -118,10 +118,10 @@ async function offboardDeparted(deps: DepartureCheckContext): Promise<boolean> {
  * which is harmless.
  */
 export function createDepartureCheck(deps: DepartureCheckContext): () => Promise<void> {
-  let lastComplete: Date | undefined;
+  let lastCompletedAt: Date | undefined;
   return async () => {
     const startedAt = deps.now();
-    if (lastComplete !== undefined && startedAt.getTime() - lastComplete.getTime() < DAY_MS) return;
-    if (await offboardDeparted(deps)) lastComplete = startedAt;
+    if (lastCompletedAt !== undefined && startedAt.getTime() - lastCompletedAt.getTime() < DAY_MS) return;
+    if (await offboardDeparted(deps)) lastCompletedAt = startedAt;
   };
 }

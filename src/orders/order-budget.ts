@@ -54,7 +54,7 @@ export function budgetsOnSendDay(context: OrdersContext, order: BudgetedOrder): 
   return day === utcDay(now) ? context.compareBudgets : context.budgetsOn(day);
 }
 
-/** Demo orders cost nothing. @param cost of these items. Budgets are loaded in parallel */
+/** Demo orders cost nothing. @param cost of these items, awaited while the budgets are loaded */
 export async function checkBudgets(
   context: OrdersContext,
   order: BudgetedOrder,
@@ -76,14 +76,14 @@ export function findExcessConsent(
   approvals: readonly Pick<Approval, 'userId' | 'agreedExcess'>[],
 ) {
   const adminApprovals = approvals.filter(({ userId }) => admins.has(userId) && !isRequester(order, userId));
-  const agreeing =
+  const consents =
     over.length === 0
       ? []
       : adminApprovals.filter(({ agreedExcess }) => isExcessApproved(over, agreedExcess));
-  const unaware = over.length === 0 ? [] : adminApprovals.filter((approval) => !agreeing.includes(approval));
-  const agreedExcess = agreeing[0]?.agreedExcess ?? [];
+  const unaware = over.length === 0 ? [] : adminApprovals.filter((approval) => !consents.includes(approval));
+  const agreedExcess = consents[0]?.agreedExcess ?? [];
   return {
-    admins: agreeing.map(({ userId }) => userId),
+    admins: consents.map(({ userId }) => userId),
     /** Admins who approved before the card showed the whole excess. They may approve again. */
     unaware: unaware.map(({ userId }) => userId),
     reservation: reservation && { ...reservation, agreedExcess },

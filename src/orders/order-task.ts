@@ -151,13 +151,14 @@ interface Definition<Name extends string, Input, Wire, Output> extends DeclaredT
   /** Field with the names; default `name`. */
   readonly nameField?: string;
   /**
-   * Issues beyond the shape of single fields. Called even if some fields couldn't be parsed.
+   * Issues beyond the shape of single fields.
    * @param zones of the given names, including invalid ones; the general rules if there are no names
+   * @param isComplete whether all fields could be parsed
    */
   readonly findIssues?: (
     input: Partial<Input>,
     zones: readonly ZoneProfile[],
-    complete: boolean,
+    isComplete: boolean,
   ) => readonly InputIssue[];
   readonly toWire: (input: Input, name: string, secret: SecretCommitment | undefined) => Wire;
   readonly restrictInput?: (input: Input, names: readonly string[]) => Input;
@@ -175,32 +176,31 @@ function findInterfaceIssues(
   { json, xml }: InterfaceConstraints,
   interfaces: AvailableInterfaces,
 ): readonly InputIssue[] {
-  const [tiedToXml] = xml;
-  if (tiedToXml !== undefined && json.length > 0) {
+  const [xmlConstraint] = xml;
+  if (xmlConstraint !== undefined && json.length > 0) {
     return json.map(({ field, kind }) => ({
       field,
       code: 'interfaces_conflict',
       overJson: kind,
-      overXml: tiedToXml.kind,
+      overXml: xmlConstraint.kind,
     }));
   }
-  const issuesOf = (needs: Interface, tied: readonly InterfaceConstraint[]): InputIssue[] =>
-    tied.length === 0 || listTaskInterfaces(service, interfaces)[needs]
+  const findMissing = (needs: Interface, parts: readonly InterfaceConstraint[]): InputIssue[] =>
+    parts.length === 0 || listTaskInterfaces(service, interfaces)[needs]
       ? []
-      : tied.map(({ field, kind }) => ({ field, code: 'interface_out_of_reach', needs, because: kind }));
-  return [...issuesOf('xml', xml), ...issuesOf('json', json)];
+      : parts.map(({ field, kind }) => ({ field, code: 'interface_out_of_reach', needs, because: kind }));
+  return [...findMissing('xml', xml), ...findMissing('json', json)];
 }
 
 /** The interface that an input needs; undefined if any will do. */
-function requiredInterface({ json, xml }: InterfaceConstraints): Interface | undefined {
+function findRequiredInterface({ json, xml }: InterfaceConstraints): Interface | undefined {
   return xml.length > 0 ? 'xml' : json.length > 0 ? 'json' : undefined;
 }
 
-/** An input without the fields that have issues. */
 function omitInvalidFields(raw: unknown, issues: readonly z.core.$ZodIssue[]): object {
-  const bad = new Set(issues.map(({ path }) => path[0]));
+  const invalid = new Set(issues.map(({ path }) => path[0]));
   return Object.fromEntries(
-    Object.entries(typeof raw === 'object' && raw !== null ? raw : {}).filter(([name]) => !bad.has(name)),
+    Object.entries(typeof raw === 'object' && raw !== null ? raw : {}).filter(([name]) => !invalid.has(name)),
   );
 }
 
@@ -226,8 +226,8 @@ const UNREADABLE: PlainIssueCode = 'unreadable';
 function readInputIssue(issue: z.core.$ZodIssue): InputIssue {
   // `names` for any of its lines, `parent_user` for a field of an object.
   const field = issue.path.filter((part) => typeof part === 'string').join('_');
-  const ofZone = zoneIssue.safeParse(issue.code === 'custom' ? issue.params?.['issue'] : undefined);
-  if (ofZone.success) return { field, code: 'zone_issue', issue: ofZone.data };
+  const parsedZoneIssue = zoneIssue.safeParse(issue.code === 'custom' ? issue.params?.['issue'] : undefined);
+  if (parsedZoneIssue.success) return { field, code: 'zone_issue', issue: parsedZoneIssue.data };
   const limit = limitIssueCode.safeParse(issue.message);
   if (issue.code === 'too_big' && limit.success)
     return { field, code: limit.data, max: Number(issue.maximum) };
@@ -273,23 +273,23 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       if (parsed.success) return checkInput(definition, parsed.data);
       const { issues } = parsed.error;
       // The cast is safe: each remaining field was parsed by its own schema.
-      const readable = (partialInput.safeParse(omitInvalidFields(raw, issues)).data ?? {}) as Partial<Input>;
-      const further = own.findIssues?.(readable, findZones(raw, nameField), false) ?? [];
-      return { ok: false, issues: [...issues.map(readInputIssue), ...removeDuplicates(further)] };
+      const partial = (partialInput.safeParse(omitInvalidFields(raw, issues)).data ?? {}) as Partial<Input>;
+      const otherIssues = own.findIssues?.(partial, findZones(raw, nameField), false) ?? [];
+      return { ok: false, issues: [...issues.map(readInputIssue), ...removeDuplicates(otherIssues)] };
     },
     findNames(raw) {
       const parsed = partialInput.safeParse(raw);
-      const readable = parsed.success
+      const partial = parsed.success
         ? parsed
         : partialInput.safeParse(omitInvalidFields(raw, parsed.error.issues));
-      return readTexts(readable.data, nameField);
+      return readTexts(partial.data, nameField);
     },
     restrictInput(raw, names) {
       const input = own.input.parse(raw);
       return own.restrictInput?.(input, names) ?? input;
     },
     describeRequest: (requested, interfaces) =>
-      describe(definition, requested, interfaces, findConstraints(requested.input)),
+      describeItemRequest(definition, requested, interfaces, findConstraints(requested.input)),
     beginCall: beginCall(service, own.extractSecret),
   };
 }
@@ -307,11 +307,11 @@ function checkInput<Input>(
   const inputNames = findNames?.(input) ?? readTexts(input, field);
   const zones = inputNames.map(zoneFor);
   const zoneIssues = zoneTask === undefined ? [] : zones.flatMap((zone) => checkTask(zone, zoneTask));
-  const found = removeDuplicates<InputIssue>([
+  const issues = removeDuplicates<InputIssue>([
     ...zoneIssues.map((issue) => ({ field, code: 'zone_issue' as const, issue })),
     ...(findIssues?.(input, zones, true) ?? []),
   ]);
-  return found.length > 0 ? { ok: false, issues: found } : { ok: true, input, names: inputNames };
+  return issues.length > 0 ? { ok: false, issues } : { ok: true, input, names: inputNames };
 }
 
 function buildZoneMethods(
@@ -333,7 +333,7 @@ function buildZoneMethods(
   };
 }
 
-function describe<Input, Wire, Output>(
+function describeItemRequest<Input, Wire, Output>(
   {
     input: schema,
     service,
@@ -345,7 +345,7 @@ function describe<Input, Wire, Output>(
 ): RequestDescription {
   const parsed = schema.safeParse(input);
   if (!parsed.success) throw new InvalidInputError('the order’s input can’t be read');
-  const choice = chooseInterface(service, interfaces, requiredInterface(constraints));
+  const choice = chooseInterface(service, interfaces, findRequiredInterface(constraints));
   if ('unsupported' in choice) throw new InvalidInputError(choice.unsupported.code, choice.unsupported);
   return describeRequest(service, toWire(parsed.data, name, secret), choice.interface);
 }
@@ -354,7 +354,7 @@ function beginCall<Output>(
   service: SendableTask<Output>,
   extractSecret: ((output: Output) => Secret | undefined) | undefined,
 ): OrderTask['beginCall'] {
-  const withSecretOutput: SendableTask<Secret | undefined> = {
+  const secretService: SendableTask<Secret | undefined> = {
     ...service,
     output(response) {
       const reading = service.output(response);
@@ -363,7 +363,7 @@ function beginCall<Output>(
   };
   return (client, { item: { name, ctid, request }, secrets, ...call }) => {
     if (request.interface === 'none') throw new InvalidInputError('this task sends no request');
-    return client.begin(withSecretOutput, {
+    return client.begin(secretService, {
       ...call,
       ...{ ctid, about: name, description: insertSecrets(request, secrets) },
     });

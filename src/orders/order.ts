@@ -119,7 +119,7 @@ export type ResultMessage = Readonly<z.output<typeof resultMessage>>;
 const resultObject = z.object({ type: text, value: text, summary: z.number().exactOptional() });
 export type ResultObject = Readonly<z.output<typeof resultObject>>;
 
-/** A finding in public records. */
+/** Public records seen while the outcome was unknown. */
 const hint = z.object({
   seen: recordFinding,
   /** The server that answered. */
@@ -166,7 +166,7 @@ export const storedItemResult = z.object({
   isOverdue: flag,
   /** The last reported state of its new nameservers. */
   delegation: z.enum(DELEGATIONS).exactOptional(),
-  /** Public records while the outcome was unknown: a hint, not proof. */
+  /** Proves nothing. */
   hint: hint.exactOptional(),
 });
 export type ItemResult = Readonly<z.output<typeof storedItemResult>>;
@@ -364,7 +364,6 @@ export type OrderEvent =
       readonly price?: OrderCost | undefined;
       /** The impact on the name wasn't looked up yet. */
       readonly isImpactUnknown?: boolean;
-      /** The budgets it exceeds. */
       readonly over: readonly MissingAmount[];
     }
   /** Another admin has reviewed an emergency approval. */
@@ -563,9 +562,9 @@ export function findUndoDeadline(
 ): Date | undefined {
   // The names of a bulk order can have had different nameservers before. To undo it, use a new file.
   if (bulk !== undefined) return undefined;
-  const since = answeredAt ?? closedAt;
-  if (task !== 'nameservers' || state !== 'SUCCEEDED' || since === undefined) return undefined;
-  return new Date(since.getTime() + UNDO_HOURS * HOUR_MS);
+  const changedAt = answeredAt ?? closedAt;
+  if (task !== 'nameservers' || state !== 'SUCCEEDED' || changedAt === undefined) return undefined;
+  return new Date(changedAt.getTime() + UNDO_HOURS * HOUR_MS);
 }
 
 /** Whether a person requested this order or one that it retries. */
@@ -623,7 +622,6 @@ export function sortScheduledFirst(orders: readonly Order[]): readonly Order[] {
   return orders.toSorted((a, b) => getTime(a) - getTime(b));
 }
 
-/** Items waiting to be sent or resent. */
 export function findWaitingItems(order: Order): readonly OrderItem[] {
   return order.items.filter((item) => item.state === 'WAITING');
 }

@@ -20,7 +20,7 @@ export interface SendOutcome {
   readonly event: AnsweredEvent | RetryScheduledEvent;
   /** The item as marked before its request was sent; undefined if nothing was sent. */
   readonly sent: OrderItem | undefined;
-  /** For a request that may be retried: the outcome to record if the item was abandoned meanwhile. */
+  /** For a request that may be retried: the outcome to record if the item has been abandoned. */
   readonly end?: AnsweredEvent;
 }
 
@@ -87,13 +87,13 @@ export function buildOutcomeEvent(current: Order, outcome: SendOutcome): Unguard
     return event;
   const answer = event.type === 'answered' ? event : (end ?? event);
   if (answer.type === 'retry_scheduled') return answer;
-  const { n, outcome: became, result } = answer;
+  const { n, outcome: answerOutcome, result } = answer;
   // The connection was refused after the mark, so nothing was sent. The refusal matters only if the item was treated as
   // sent.
   const wasTreatedAsSent = item.state === 'UNKNOWN' || item.result?.resolvedBy !== undefined;
   if (result.errorKind === 'not_sent' && !wasTreatedAsSent) return event;
   if (isFinal(current.state) || item.state === 'SUCCEEDED' || item.state === 'FAILED')
-    return { type: 'answered_late', n, outcome: became, result };
+    return { type: 'answered_late', n, outcome: answerOutcome, result };
   return item.state === 'WAITING' ? buildLostRequest(answer, sent) : answer;
 }
 

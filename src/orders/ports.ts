@@ -51,7 +51,7 @@ export interface MandatedSending {
    * Why the order may not be sent, from rows read under the transaction's locks. Pure.
    * @param mandate the mandate's order
    */
-  readonly check: (mandate: Order | undefined, read: FinalCheckRows) => HoldReason | undefined;
+  readonly check: (mandate: Order | undefined, rows: FinalCheckRows) => HoldReason | undefined;
 }
 
 /** Facts about a name, read in the transaction that sends it. */
@@ -203,7 +203,7 @@ export interface OrderStore {
   deleteDraft(id: string): Promise<boolean>;
   /** Deletes expired drafts and secrets. @returns how many of each */
   purgeExpired(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
-  /** Returns and deletes a secret. */
+  /** Returns and deletes a secret. @returns `gone` if it was shown or has expired; undefined if there was none */
   takeRevealable(orderId: string, n: number, now: Date): Promise<Sealed | 'gone' | undefined>;
   /** Puts back a secret that couldn't be shown. Its expiry stays the same. */
   returnRevealable(orderId: string, n: number, sealed: Sealed): Promise<void>;
@@ -305,7 +305,6 @@ export interface OrderSigning {
     subject: SignedSubject,
     ring: KeyRing,
   ): Promise<ReadonlySet<Each>>;
-  /** The people with a valid signature. */
   findSigners(approvals: readonly SignedBy[], subject: SignedSubject): Promise<ReadonlySet<string>>;
   /**
    * Preconditions of sending a request of an order.
@@ -317,10 +316,10 @@ export interface OrderSigning {
 
 export type FindAccount = (accountId: string) => Promise<Account | undefined>;
 
-/** Looks up an item in public records. Implemented by expiry. */
+/** Looks up an item in public records. Implemented by names. */
 export type FindEvidence = (order: Order, item: OrderItem) => Promise<Evidence>;
 
-/** Looks up whether an accepted task is done. Implemented by expiry. */
+/** Looks up whether an accepted task is done. Implemented by names. */
 export type LookUpAtRegistry = (order: Order, item: OrderItem) => Promise<RegistryLookup>;
 
 /** Answers of an order's new nameservers for its name. Implemented by names. */

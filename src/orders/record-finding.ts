@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
 /**
- * Codes for findings in public records about a request. They are stored with orders, so don't remove or rename released
+ * Codes for evidence in public records about a request. They are stored with orders, so don't remove or rename released
  * codes.
  */
 
-const moment = z.iso.datetime();
+const timestamp = z.iso.datetime();
 const texts = z.array(z.string()).readonly();
 /** The record came over plain HTTP, so it could be forged in transit. */
 const overHttp = z.boolean().exactOptional();
@@ -19,7 +19,7 @@ const HINTS = [
   z.object({ code: z.literal('not_registered'), overHttp }),
   z.object({
     code: z.literal('registration_seen'),
-    registeredAt: moment.exactOptional(),
+    registeredAt: timestamp.exactOptional(),
     ...shownNameServers,
     overHttp,
   }),
@@ -30,17 +30,17 @@ const HINTS = [
     registrar: z.string().exactOptional(),
     statuses: texts,
     /** Date of a transfer since the request was sent. */
-    transferredAt: moment.exactOptional(),
+    transferredAt: timestamp.exactOptional(),
     overHttp,
   }),
-  /** The earlier date is unknown. */
-  z.object({ code: z.literal('expiry_seen'), expiresAt: moment, overHttp }),
-  z.object({ code: z.literal('expiry_unmoved'), expiresAt: moment, overHttp }),
+  /** The date before the request is unknown. */
+  z.object({ code: z.literal('expiry_seen'), expiresAt: timestamp, overHttp }),
+  z.object({ code: z.literal('expiry_unmoved'), expiresAt: timestamp, overHttp }),
   z.object({
     code: z.literal('expiry_moved'),
-    expiresAt: moment,
-    before: moment,
-    /** Another possible cause of the change by the requested years. */
+    expiresAt: timestamp,
+    before: timestamp,
+    /** Something else that can have moved the date by the requested years. */
     otherCause: z.enum(['expiry_passed', 'transfer']).exactOptional(),
     overHttp,
   }),
@@ -51,7 +51,7 @@ const PROOF_CODES = ['registered', 'nameservers_set', 'transferred', 'deleted', 
 
 const PROOFS = [
   z.object({ code: z.enum(PROOF_CODES) }),
-  z.object({ code: z.literal('renewed'), expiresAt: moment, before: moment }),
+  z.object({ code: z.literal('renewed'), expiresAt: timestamp, before: timestamp }),
 ] as const;
 const recordProof = z.discriminatedUnion('code', PROOFS);
 

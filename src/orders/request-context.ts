@@ -96,10 +96,10 @@ export async function loadRequest(
     // Fails now, not after the approval, if the account's credential can't be decrypted.
     context.loadClient(account.id),
   ]);
-  const isSentAtOnce = evaluated.requirements.outcome === 'free' && !startsAsDraft(checked, request);
+  const isSentImmediately = evaluated.requirements.outcome === 'free' && !startsAsDraft(checked, request);
   const items = names.map((name, index) => ({ n: index + 1, name }));
   const budgeted = { items, resumedOrderId: undefined };
-  const cost = isSentAtOnce ? price : undefined;
+  const cost = isSentImmediately ? price : undefined;
   const budgets = await checkBudgets(context, { account, sendAfter }, budgeted, cost);
   const id = newOrderId();
   return {
@@ -121,9 +121,9 @@ export function checkRequest(
   const checked = bulk === undefined ? task.check(request.input) : checkRows(task, bulk.rows);
   if (!checked.ok) return { kind: 'invalid', issues: checked.issues };
   const { input, names } = checked;
-  const unreachable = task.findInterfaceIssues(interfaces, input);
-  return unreachable.length > 0
-    ? { kind: 'invalid', issues: unreachable }
+  const interfaceIssues = task.findInterfaceIssues(interfaces, input);
+  return interfaceIssues.length > 0
+    ? { kind: 'invalid', issues: interfaceIssues }
     : { kind: 'checked', task, input, names };
 }
 

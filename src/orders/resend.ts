@@ -26,33 +26,33 @@ export type ResendDecision =
  * Whether an item's request is retried automatically after an error. A paid task is retried only if the service
  * provably didn't carry it out. Pure. (For retries by a person, see `retry-button.ts`.)
  * @param attempts attempts so far, including this one
- * @param sent the request may have been sent, and nothing proves that it wasn't carried out
+ * @param mayBeDone the request may have been sent, and nothing proves that it wasn't carried out
  */
 export function decideResend(
   error: unknown,
   task: { readonly effect: Effect; readonly idempotent: boolean },
   attempts: number,
-  sent: boolean,
+  mayBeDone: boolean,
 ): ResendDecision {
   // A value that can't be decrypted now can't be decrypted later either.
-  if (error instanceof VaultError && !sent) return FAILED;
+  if (error instanceof VaultError && !mayBeDone) return FAILED;
   if (error instanceof SuspendedError) return UNKNOWN;
   if (error instanceof StatementChangedError || error instanceof RetryRefusedError) return FAILED;
   // Unknown cause. If the request may have been sent, the outcome is unknown too.
-  if (!(error instanceof ServiceError)) return sent ? UNKNOWN : resendUnsent(attempts, 'not_sendable');
+  if (!(error instanceof ServiceError)) return mayBeDone ? UNKNOWN : resendUnsent(attempts, 'not_sendable');
   switch (error.kind) {
     case 'busy':
     case 'token_used': {
       if (attempts > MAX_BUSY_RETRIES) return FAILED;
       const afterMs = Math.max(error.retryAfterMs ?? backoff(attempts), 1_000);
-      const mostMs = error.kind === 'busy' ? MAX_RETRY_AFTER_MS : Number.POSITIVE_INFINITY;
-      return { kind: 'resend', afterMs: Math.min(afterMs, mostMs), why: error.kind };
+      const maxMs = error.kind === 'busy' ? MAX_RETRY_AFTER_MS : Number.POSITIVE_INFINITY;
+      return { kind: 'resend', afterMs: Math.min(afterMs, maxMs), why: error.kind };
     }
     case 'not_sent':
       return resendUnsent(attempts, 'not_reached');
     case 'unknown_outcome':
     case 'invalid_response':
-      if (!sent) return resendUnsent(attempts, 'no_answer');
+      if (!mayBeDone) return resendUnsent(attempts, 'no_answer');
       // The service received it. Its next answer would be just as unreadable.
       if (error.unread !== undefined) return UNKNOWN;
       return task.effect !== 'charge' && task.idempotent && attempts <= MAX_RETRIES

@@ -34,14 +34,14 @@ export function resolveOrder(
 export function decideSettlement(
   order: Order,
   rights: ApproverRights,
-  settled: {
+  settlement: {
     readonly by: string;
     readonly outcome: 'SUCCEEDED' | 'FAILED';
     readonly reason: string | undefined;
   },
 ): ChangeDecision {
-  const refusal = checkSettlement(order, rights, settled.by);
-  return refusal === undefined ? { event: { type: 'resolved', ...settled } } : { refusal };
+  const refusal = checkSettlement(order, rights, settlement.by);
+  return refusal === undefined ? { event: { type: 'resolved', ...settlement } } : { refusal };
 }
 
 function checkSettlement(order: Order, rights: ApproverRights, userId: string): Refusal | undefined {

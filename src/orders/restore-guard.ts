@@ -56,7 +56,7 @@ export interface Heartbeat {
     readonly isLast: boolean;
   }): Promise<number>;
   /** Allows orders to be claimed and sent on this server. @throws if connections now lead to another server */
-  verify(seen: HeartbeatReading): Promise<void>;
+  verify(reading: HeartbeatReading): Promise<void>;
   /** Blocks claims and sending until the server is verified. */
   suspend(): void;
   /** @param listener called when a connection leads to another server, which is suspended until verified */
@@ -99,10 +99,10 @@ export interface KnownDatabase {
  * @returns what is known about the database, for {@link startHeartbeat}
  */
 export async function markUnsentUnknown(deps: GuardContext): Promise<KnownDatabase> {
-  const seen = await deps.heartbeat.read();
-  const sign = findRestoreSign(seen, deps.now());
-  if (sign !== undefined) await invalidateUnsent(deps, sign, seen.last?.seenAt);
-  return verify(deps, seen, false);
+  const reading = await deps.heartbeat.read();
+  const sign = findRestoreSign(reading, deps.now());
+  if (sign !== undefined) await invalidateUnsent(deps, sign, reading.last?.seenAt);
+  return verify(deps, reading, false);
 }
 
 /** A sign that a database may have lost commits. */
@@ -142,11 +142,15 @@ export function findRewindSign(
 }
 
 /** Must run after the orders are marked, so that a process that starts in between comes to the same conclusion. */
-async function verify(deps: GuardContext, seen: HeartbeatReading, isLast: boolean): Promise<KnownDatabase> {
+async function verify(
+  deps: GuardContext,
+  reading: HeartbeatReading,
+  isLast: boolean,
+): Promise<KnownDatabase> {
   const { heartbeat, now, processId } = deps;
-  const count = await heartbeat.write({ at: now(), seen, processId, isLast });
-  await heartbeat.verify(seen);
-  return { database: seen.database, server: seen.server, count };
+  const count = await heartbeat.write({ at: now(), seen: reading, processId, isLast });
+  await heartbeat.verify(reading);
+  return { database: reading.database, server: reading.server, count };
 }
 
 /** @param lastSeen until when the database is known to be complete; undefined: unknown */
@@ -217,7 +221,7 @@ export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): Runn
   const { heartbeat, log, processId, beatMs = BEAT_MS, otherProcessesMs = OTHER_PROCESSES_MS } = deps;
   let known = initial;
   let isStopped = false;
-  let isRequested = false;
+  let isBeatRequested = false;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   let restart = { server: initial.server, seenAt: 0 };
@@ -229,29 +233,29 @@ export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): Runn
   };
 
   const beat = async (isLast: boolean) => {
-    const seen = await heartbeat.read();
-    const why = findRewindSign(known, seen);
+    const reading = await heartbeat.read();
+    const why = findRewindSign(known, reading);
     if (why !== undefined) {
       heartbeat.suspend();
       log.error({ why }, 'the database went back: orders shown as unsent become unknown');
-      await invalidateUnsent(deps, { why, isCopy: true }, seen.last?.seenAt);
-    } else if (seen.server !== known.server) requireOtherChecks(seen);
-    known = await verify(deps, seen, isLast);
+      await invalidateUnsent(deps, { why, isCopy: true }, reading.last?.seenAt);
+    } else if (reading.server !== known.server) requireOtherChecks(reading);
+    known = await verify(deps, reading, isLast);
   };
 
   const beatAndContinue = async () => {
     let waitMs = beatMs;
-    isRequested = false;
+    isBeatRequested = false;
     await beat(false).catch((err: unknown) => {
       waitMs = RETRY_MS;
       log.warn({ err }, 'saving the heartbeat failed');
     });
     running = undefined;
-    if (!isStopped) timer = setTimeout(begin, isRequested ? 0 : waitMs);
+    if (!isStopped) timer = setTimeout(begin, isBeatRequested ? 0 : waitMs);
   };
   const begin = () => {
     clearTimeout(timer);
-    isRequested = true;
+    isBeatRequested = true;
     running ??= beatAndContinue();
   };
 

@@ -46,10 +46,11 @@ export async function retryOrder(
   const refusal = (await checkPerson(deps, order, userId)) ?? (await checkRetryable(deps, order));
   if (refusal !== undefined) return { kind: 'refused', refusal };
   const earlier = await loadEarlierFindings(deps.store.load, order, findRetryableItems(order));
-  const names = decideNamesToRetry(order, earlier);
-  if ('refusal' in names) return { kind: 'refused', refusal: names.refusal };
+  const decision = decideNamesToRetry(order, earlier);
+  if ('refusal' in decision) return { kind: 'refused', refusal: decision.refusal };
+  const { failed } = decision;
   if (retryInput === undefined) {
-    if (order.bulk !== undefined) return { kind: 'needs_plan', order, rows: findRows(order, names.failed) };
+    if (order.bulk !== undefined) return { kind: 'needs_plan', order, rows: findRows(order, failed) };
     if (hasSecretInput(order)) return { kind: 'needs_secret', order };
   }
   const account = await deps.findAccount(order.account.id);
@@ -61,11 +62,11 @@ export async function retryOrder(
     threadTs: order.threadTs,
     isPrivate: order.isPrivate,
   };
-  if (retryInput !== undefined && order.bulk === undefined && !isSameInput(order, retryInput, names.failed)) {
+  if (retryInput !== undefined && order.bulk === undefined && !isSameInput(order, retryInput, failed)) {
     return requestOrder(deps, { ...request, ...retryInput });
   }
   const content = retryInput ?? {
-    input: findTask(order.task).restrictInput(order.input, names.failed),
+    input: findTask(order.task).restrictInput(order.input, failed),
     secret: undefined,
     reason: order.reason,
     ownership: order.ownership,
@@ -118,7 +119,6 @@ function explainNothingToRetry({ items }: Order): Refusal {
   return { code: isUnanswered ? 'retry_unanswered' : 'retry_done_since' };
 }
 
-/** The rows of some names, as requested. */
 function findRows(order: Order, names: readonly string[]): BulkRow[] {
   const wanted = new Set(names);
   return order.items

@@ -26,14 +26,14 @@ export async function revealSecret(
   orderId: string,
   userId: string,
 ): Promise<RevealOutcome> {
-  const refused = (refusal: Refusal): RevealOutcome => ({ kind: 'refused', refusal });
+  const refuse = (refusal: Refusal): RevealOutcome => ({ kind: 'refused', refusal });
   const order = await deps.store.load(orderId, 'system');
-  if (order === undefined) return refused({ code: 'no_such_order' });
-  if (order.requesterId !== userId) return refused({ code: 'not_the_requester', wanted: 'reveal' });
+  if (order === undefined) return refuse({ code: 'no_such_order' });
+  if (order.requesterId !== userId) return refuse({ code: 'not_the_requester', wanted: 'reveal' });
   const item = order.items.find((candidate) => candidate.result?.hasSecret === true);
   const sealed = item && (await deps.store.takeRevealable(orderId, item.n, deps.now()));
-  if (item === undefined || sealed === undefined) return refused({ code: 'nothing_to_reveal' });
-  if (sealed === 'gone') return refused({ code: 'reveal_over' });
+  if (item === undefined || sealed === undefined) return refuse({ code: 'nothing_to_reveal' });
+  if (sealed === 'gone') return refuse({ code: 'reveal_over' });
   const restore = () => deps.store.returnRevealable(orderId, item.n, sealed);
   try {
     return {

@@ -50,14 +50,14 @@ export function sealSecrets(
   order: OrderIdentity & { readonly items: readonly SealableItem[] },
   { secret, bulk }: { readonly secret: Secret | undefined; readonly bulk?: BulkRequest },
 ): SealedSecrets {
-  const own = secret && saltSecret(secret);
+  const input = secret && saltSecret(secret);
   const rows = order.items.flatMap((item, index) => {
-    const typed = bulk?.rows[index]?.secret;
-    return typed === undefined ? [] : [{ item, ...saltSecret(typed) }];
+    const rowSecret = bulk?.rows[index]?.secret;
+    return rowSecret === undefined ? [] : [{ item, ...saltSecret(rowSecret) }];
   });
   return {
-    hash: own?.hash,
-    sealedInput: own && vault.seal(own.salted, buildInputOwner(order)),
+    hash: input?.hash,
+    sealedInput: input && vault.seal(input.salted, buildInputOwner(order)),
     rowHashes: new Map(rows.map(({ item, hash }) => [item.n, hash])),
     sealedItems: new Map(
       rows.map(({ item, salted }) => [item.n, vault.seal(salted, buildItemInputOwner(order, item))]),

@@ -32,7 +32,13 @@ import { buildMandateHold, decideWave, isDue } from './decide-sending.ts';
 import { buildResult, getFailedResponse, getFullResponse, RetryRefusedError } from './item-result.ts';
 import { findWaitingItems, type ItemResult, type Order, type OrderItem } from './order.ts';
 import type { OrderCall, OrderTask } from './order-task.ts';
-import { buildErrorOutcome, buildLostRequest, buildOutcomeEvent, type SendOutcome } from './outcome-event.ts';
+import {
+  buildErrorOutcome,
+  buildLostRequest,
+  buildOutcomeEvent,
+  type RequestProgress,
+  type SendOutcome,
+} from './outcome-event.ts';
 import { checkMembers, summarizeMissingAccount } from './parties.ts';
 import type { Refusal } from './refusal.ts';
 import { buildResultOwner } from './salted-secret.ts';
@@ -91,6 +97,7 @@ export async function sendOrder(context: SendingContext, snapshot: Order): Promi
 
 async function sendItems(sending: Sending): Promise<void> {
   const { order, prepared, context } = sending;
+  const { account } = order;
   const due = findDueItems(sending, order);
   switch (prepared.kind) {
     case 'failed':
@@ -99,7 +106,7 @@ async function sendItems(sending: Sending): Promise<void> {
         'preparing the requests of an order failed',
       );
       for (const item of due) {
-        const progress = { ...sending, account: order.account, item, sent: undefined, mayBeDone: false };
+        const progress: RequestProgress = { ...sending, account, item, sent: undefined, mayBeDone: false };
         await commitOutcome(sending, item, buildErrorOutcome(prepared.error, progress, context.now()));
       }
       return;
@@ -124,7 +131,7 @@ async function sendInParallel(
   const sendInTurn = async () => {
     for (const item of next) {
       if (sending.context.stopSending.aborted || findPauseReason(sending.latest) !== undefined) return;
-      if (!(await areMembersPresent(sending))) return;
+      if (!(await areStillMembers(sending))) return;
       await sendItem(sending, item, prepared);
     }
   };
@@ -182,7 +189,7 @@ async function loadChangesSinceClaim({
  * Whether an order's people are still members. Checked before each item, because an order with many names takes long.
  * If a person has left, unsent items are stopped. While Slack can't look up a person, they are left for another claim.
  */
-async function areMembersPresent(sending: Sending): Promise<boolean> {
+async function areStillMembers(sending: Sending): Promise<boolean> {
   const { context, order, people } = sending;
   const members = await checkMembers(context.directory, people);
   if (members.kind === 'unknown') warnUnknownMembership(context.log, order.id, members.userId);
@@ -218,9 +225,9 @@ async function requestItem(
   item: OrderItem,
   { client, statement, secrets }: ReadyRequests,
 ): Promise<Outcome | undefined> {
-  const { context, task, order, workerId } = sending;
+  const { context, task, order } = sending;
   let call: OrderCall | undefined;
-  let sent: OrderItem | undefined;
+  let sentItem: OrderItem | undefined;
   let mayBeDone = false;
   try {
     const { replyTo } = statement;
@@ -230,7 +237,7 @@ async function requestItem(
     await call.sign();
     const first = await markSending(sending, item);
     if (first === undefined) return undefined;
-    ({ sent } = first);
+    ({ sentItem } = first);
     mayBeDone = true;
     let answer = await call.send(first.sendDeadline);
     if (answer.kind === 'session_ended') {
@@ -239,7 +246,7 @@ async function requestItem(
       mayBeDone = false;
       const second = await markSending(sending, item, 'session_ended');
       if (second === undefined) throw new RetryRefusedError(answer.refusal);
-      ({ sent } = second);
+      ({ sentItem } = second);
       mayBeDone = true;
       answer = await call.send(second.sendDeadline);
       if (answer.kind === 'session_ended') throw answer.refusal;
@@ -248,17 +255,17 @@ async function requestItem(
     const event = { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result } as const;
     return {
       event,
-      sent,
+      sent: sentItem,
       isAccepted: true,
       secret: answer.output,
       response: getFullResponse(answer.envelope),
     };
   } catch (error) {
     if (!(error instanceof ServiceError)) {
-      const about = { orderId: order.id, ctid: item.ctid, sent: sent !== undefined, mayBeDone };
-      context.log.error({ err: error, ...about }, 'executing an order failed');
+      const details = { orderId: order.id, ctid: item.ctid, sent: sentItem !== undefined, mayBeDone };
+      context.log.error({ err: error, ...details }, 'executing an order failed');
     }
-    const progress = { task, account: order.account, item, workerId, sent, mayBeDone };
+    const progress: RequestProgress = { ...sending, account: order.account, item, sent: sentItem, mayBeDone };
     const response = error instanceof ServiceError ? getFailedResponse(error) : undefined;
     return { ...buildErrorOutcome(error, progress, context.now()), response };
   } finally {
@@ -273,20 +280,20 @@ function findStatementItem({ items }: Statement, { n }: OrderItem): StatementIte
 }
 
 interface Mark {
-  readonly sent: OrderItem | undefined;
+  readonly sentItem: OrderItem | undefined;
   readonly sendDeadline: SendDeadline;
 }
 
 /**
  * Commits that a request is about to be sent.
- * @param again why it may be sent once more within one claim
+ * @param reason why it may be sent once more within one claim
  * @returns undefined if it may not
  * @throws {StatementChangedError} if the rows no longer match the statement
  */
 async function markSending(
   sending: Sending,
   item: OrderItem,
-  again?: RetryReason,
+  reason?: RetryReason,
 ): Promise<Mark | undefined> {
   const { context, order } = sending;
   const { wallClock, maxSendDelayMs } = context;
@@ -296,15 +303,15 @@ async function markSending(
   // The clock is read before the commit, because the process may be suspended during it.
   const sendDeadline = { at: wallClock() + maxSendDelayMs, clock: wallClock };
   const marked = await runInTurn(sending, () =>
-    changeOrder(context, order.id, () => decideMark(sending, item, again), sending.latest),
+    changeOrder(context, order.id, () => decideMark(sending, item, reason), sending.latest),
   );
-  if (marked.ok) return { sendDeadline, sent: marked.order.items.find(({ n }) => n === item.n) };
+  if (marked.ok) return { sendDeadline, sentItem: marked.order.items.find(({ n }) => n === item.n) };
   await handleMarkRefusal(sending, marked.refusal);
   return undefined;
 }
 
 /** The mark with its guard, which the commit checks against the rows it has locked. */
-async function decideMark(sending: Sending, { n }: OrderItem, again?: RetryReason): Promise<ChangeDecision> {
+async function decideMark(sending: Sending, { n }: OrderItem, reason?: RetryReason): Promise<ChangeDecision> {
   const { context, order, workerId, mandatedSending } = sending;
   // A mandate's order is sent with the mandate's approvals.
   const guard = await context.signing.loadGuard(mandatedSending?.signedBy ?? order);
@@ -315,10 +322,10 @@ async function decideMark(sending: Sending, { n }: OrderItem, again?: RetryReaso
     event: {
       type: 'sending',
       ...{ workerId, n },
-      ...(again === undefined ? {} : { again }),
+      ...(reason === undefined ? {} : { again: reason }),
       ...(amount === undefined ? {} : { amount }),
     },
-    extra: { ...fullLease(context), ...(mandatedSending === undefined ? {} : { mandatedSending }) },
+    extra: { leaseMs: context.leaseMs, ...(mandatedSending === undefined ? {} : { mandatedSending }) },
   };
 }
 
@@ -399,7 +406,7 @@ async function restoreLostOrder({ context, latest }: Sending, outcome: SendOutco
       ? first
       : await context.store.create({ order: { ...order, deliveryId: `lost:${id}` }, log });
   if (second !== undefined)
-    throw new Error(`writing order ${id} again: ${second.conflictingOrderId} is there`);
+    throw new Error(`recreating order ${id}: it conflicts with ${second.conflictingOrderId}`);
   context.advance(order);
 }
 
@@ -414,16 +421,14 @@ async function releaseClaim(sending: Sending): Promise<void> {
 
 const NOT_DUE: ChangeDecision = { refusal: { code: 'not_due' } };
 
-/** Every change renews the lease, so a marked item has the full lease for its answer. */
-function fullLease({ leaseMs }: SendingContext) {
-  return { leaseMs };
-}
-
 /** An event, or a function of the current order; undefined changes nothing. */
 type OptionalEvent = UnguardedEvent | undefined;
 type EventSource = UnguardedEvent | ((current: Order) => OptionalEvent | Promise<OptionalEvent>);
 
-/** Commits an event. The order is read again only after a conflict. */
+/**
+ * Commits an event. The order is read again only after a conflict. Every change renews the lease, so a marked item has
+ * the full lease for its answer.
+ */
 function commitChange(
   sending: Sending,
   source: EventSource,
@@ -432,15 +437,15 @@ function commitChange(
   const { context } = sending;
   const decide = async (current: Order): Promise<ChangeDecision> => {
     const event = typeof source === 'function' ? await source(current) : source;
-    return event === undefined ? NOT_DUE : { event, extra: { ...extra, ...fullLease(context) } };
+    return event === undefined ? NOT_DUE : { event, extra: { ...extra, leaseMs: context.leaseMs } };
   };
   return runInTurn(sending, () => changeOrder(context, sending.order.id, decide, sending.latest));
 }
 
 async function runInTurn(sending: Sending, commit: () => Promise<ChangeOutcome>): Promise<ChangeOutcome> {
-  const changing = sending.lastChange.then(commit);
-  sending.lastChange = changing.catch(() => undefined);
-  const outcome = await changing;
+  const change = sending.lastChange.then(commit);
+  sending.lastChange = change.catch(() => undefined);
+  const outcome = await change;
   if (outcome.order !== undefined && outcome.order.version > sending.latest.version)
     sending.latest = outcome.order;
   return outcome;

@@ -27,14 +27,14 @@ import type { ItemSummary } from './summary.ts';
  * table's order, then shared helpers.
  */
 
-interface Changed {
+interface Success {
   readonly ok: true;
   readonly order: Order;
   readonly log: readonly OrderLogEntry[];
 }
 
 export type Transition =
-  | Changed
+  | Success
   /** The event isn't possible in this state: nothing changes. */
   | { readonly ok: false; readonly refusal: Refusal };
 
@@ -98,15 +98,15 @@ function applyRule<Type extends OrderEvent['type']>(
 
 function applyConfirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transition {
   const { needsApproval, expiresAt, remindAt, escalateAt, decision } = event;
-  const { decidedBy, ...needs } = decision ?? {};
-  const decided = decision && { policyVersion: decision.policyVersion, decidedBy: decision.decidedBy };
+  const { decidedBy, ...orderFields } = decision ?? {};
+  const loggedDecision = decision && { policyVersion: decision.policyVersion, decidedBy: decision.decidedBy };
   return applyChanges(
     order,
     now,
-    { kind: event.type, actor: order.requesterId, ...decided },
+    { kind: event.type, actor: order.requesterId, ...loggedDecision },
     needsApproval
-      ? { state: 'PENDING', expiresAt, remindAt, escalateAt, ...needs }
-      : { state: 'APPROVED', ...NO_DEADLINES, ...needs },
+      ? { state: 'PENDING', expiresAt, remindAt, escalateAt, ...orderFields }
+      : { state: 'APPROVED', ...NO_DEADLINES, ...orderFields },
   );
 }
 
@@ -119,12 +119,12 @@ function applyApproved(order: Order, event: EventOf<'approved'>, now: Date): Tra
   const approvals = addApproval(order, event, now);
   const { over, admins } = event.budget;
   const validCount = approvals.filter(({ userId }) => event.validApprovers.includes(userId)).length;
-  const isAgreed = validCount >= order.approvalsRequired && event.progress.isApproved;
-  const isEnough = isAgreed && (over.length === 0 || admins.length > 0);
+  const hasEnoughApprovals = validCount >= order.approvalsRequired && event.progress.isApproved;
+  const isEnough = hasEnoughApprovals && (over.length === 0 || admins.length > 0);
   // An admin who clicks again may agree to a new excess.
-  const agrees = admins.includes(event.by) && !isExcessApproved(over, previous?.agreedExcess ?? []);
-  if (previous !== undefined && !isEnough && !agrees && event.isRenewed !== true) {
-    return refuse(isAgreed ? { code: 'over_budget', over } : { code: 'approved_already' });
+  const agreesToExcess = admins.includes(event.by) && !isExcessApproved(over, previous?.agreedExcess ?? []);
+  if (previous !== undefined && !isEnough && !agreesToExcess && event.isRenewed !== true) {
+    return refuse(hasEnoughApprovals ? { code: 'over_budget', over } : { code: 'approved_already' });
   }
   if (isPaused(order) && isEnough) return undefined;
   const detail = {
@@ -272,12 +272,12 @@ function applyAsked(order: Order, event: EventOf<'asked'>, now: Date): Transitio
 function applyReopened(order: Order, event: EventOf<'reopened'>, now: Date): Transition | undefined {
   const { type, reasons, price, decision, ...deadlines } = event;
   if (!isWaitingForChosenTime(order)) return undefined;
-  const { decidedBy, ...needs } = decision;
+  const { decidedBy, ...orderFields } = decision;
   const { policyVersion } = decision;
   const entry = { kind: type, reasons, policyVersion, decidedBy, ...(price === undefined ? {} : { price }) };
   return applyChanges(order, now, entry, {
     ...deadlines,
-    ...needs,
+    ...orderFields,
     state: 'PENDING',
     approvals: [],
     emergencyApprovedBy: undefined,
@@ -360,8 +360,9 @@ function cancelRetry(
   const by = item.result?.stoppedBy;
   const inDoubt = doubt !== undefined || item.result?.inDoubt === true;
   const summary = { code: 'stopped' } as const;
-  const open = { ...item, result: { summary, inDoubt }, attempts: countAttempts(item) };
-  const items = replaceItem(order, item.n, stopItem(open, { summary, ...(by === undefined ? {} : { by }) }));
+  const unsent = { ...item, result: { summary, inDoubt }, attempts: countAttempts(item) };
+  const stop = { summary, ...(by === undefined ? {} : { by }) };
+  const items = replaceItem(order, item.n, stopItem(unsent, stop));
   return applyAndSettle(order, now, entry, { items });
 }
 
@@ -385,16 +386,16 @@ function applyReleased(order: Order, event: EventOf<'released'>, now: Date): Tra
 /** Stops an order's unsent items, or some of them. */
 function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition | undefined {
   const { by, only, doneIn } = event;
-  const isStopped = (item: OrderItem) =>
+  const isAffected = (item: OrderItem) =>
     item.state === 'WAITING' && (only === undefined || only.includes(item.n));
   // Items are sent in parallel, and each detects by itself that a person has left. The first one stops all.
-  if (!order.items.some(isStopped)) return undefined;
+  if (!order.items.some(isAffected)) return undefined;
   // A person can stop only approved orders. A pending one is cancelled instead.
   if (order.state === 'PENDING' && by !== undefined) return undefined;
   const entry = {
     kind: event.type,
     summary: event.summary,
-    names: order.items.filter(isStopped).map(({ name }) => name),
+    names: order.items.filter(isAffected).map(({ name }) => name),
     ...(doneIn === undefined ? {} : { doneIn }),
     ...(by === undefined ? {} : { actor: by }),
   };
@@ -403,7 +404,7 @@ function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Trans
     return applyChanges(order, now, entry, buildClosing('CANCELLED', now));
   }
   const items = order.items.map((item) => {
-    if (isStopped(item)) return stopItem(item, event);
+    if (isAffected(item)) return stopItem(item, event);
     // This item isn't resent either, even if the service turns out not to have carried it out.
     return by !== undefined && item.state === 'SENT'
       ? { ...item, result: { ...(item.result ?? { summary: { code: 'stopped_under_way' } }), stoppedBy: by } }
@@ -418,8 +419,8 @@ function applyPaused(order: Order, event: EventOf<'paused'>, now: Date): Transit
   const isOwnWorker =
     order.state === 'APPROVED' ? event.workerId === undefined : isClaimedBy(order, event.workerId);
   if (!isOwnWorker || bulk === undefined || bulk.pause !== undefined) return undefined;
-  const hasNoneRunning = order.items.every(({ state }) => state !== 'SENT');
-  if (!hasNoneRunning || findWaitingItems(order).length === 0) return undefined;
+  const isRunning = order.items.some(({ state }) => state === 'SENT');
+  if (isRunning || findWaitingItems(order).length === 0) return undefined;
   const { reason, expiresAt } = event;
   return applyChanges(
     order,
@@ -536,11 +537,11 @@ function applyContradicted(order: Order, event: EventOf<'contradicted'>, now: Da
   const entry = { kind, found };
   const items = order.items.map((item): OrderItem => {
     if (hasOutcome(item)) return item;
-    const late = done.get(item.n);
+    const loggedOutcome = done.get(item.n);
     const result: ItemResult = {
       ...item.result,
       summary: { code: 'log_differs' },
-      ...(late === undefined ? {} : { late }),
+      ...(loggedOutcome === undefined ? {} : { late: loggedOutcome }),
     };
     return { ...item, state: 'FAILED', result };
   });
@@ -564,8 +565,8 @@ function markUnknown(item: OrderItem, summary: ItemSummary): OrderItem {
 function applyHinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition | undefined {
   const { n, hint } = event;
   const item = findItem(order, n);
-  const known = item?.result?.hint;
-  const isSame = isDeepStrictEqual(known?.seen, hint.seen) && known?.source === hint.source;
+  const previous = item?.result?.hint;
+  const isSame = isDeepStrictEqual(previous?.seen, hint.seen) && previous?.source === hint.source;
   if (item?.state !== 'UNKNOWN' || isSame) return undefined;
   return applyChanges(
     order,
@@ -577,16 +578,16 @@ function applyHinted(order: Order, event: EventOf<'hinted'>, now: Date): Transit
 
 /** A person, or public records, settle items with an unknown outcome. */
 function applyResolved(order: Order, event: EventOf<'resolved'>, now: Date): Transition | undefined {
-  const unknown = order.items.filter(
+  const unknownItems = order.items.filter(
     (item) => item.state === 'UNKNOWN' && (event.n === undefined || item.n === event.n),
   );
-  if (unknown.length === 0) return undefined;
+  if (unknownItems.length === 0) return undefined;
   const summary: ItemSummary = { code: 'settled', outcome: event.outcome };
   const detail = {
     outcome: event.outcome,
     reason: event.reason ?? null,
     ...(event.seen === undefined ? {} : { seen: event.seen }),
-    ctids: unknown.map((item) => item.ctid),
+    ctids: unknownItems.map((item) => item.ctid),
   };
   return applyAndSettle(
     order,
@@ -594,7 +595,7 @@ function applyResolved(order: Order, event: EventOf<'resolved'>, now: Date): Tra
     { kind: event.type, actor: event.by, ...detail },
     {
       items: order.items.map((item) =>
-        unknown.includes(item)
+        unknownItems.includes(item)
           ? { ...item, state: event.outcome, result: { ...item.result, summary, resolvedBy: event.by } }
           : item,
       ),
@@ -689,7 +690,7 @@ function applySignedOff(order: Order, { type, by }: EventOf<'signed_off'>, now: 
 /** A mandate sends nothing: it has succeeded when it starts. */
 function applyInForce(
   order: Order,
-  { type, ...moments }: EventOf<'in_force'>,
+  { type, ...deadlines }: EventOf<'in_force'>,
   now: Date,
 ): Transition | undefined {
   if (order.task !== 'mandate') return undefined;
@@ -700,10 +701,10 @@ function applyInForce(
   const { log, order: after } = applyAndSettle(
     order,
     now,
-    { kind: type, until: moments.expiresAt },
+    { kind: type, until: deadlines.expiresAt },
     { items },
   );
-  return { ok: true, log, order: { ...after, ...moments } };
+  return { ok: true, log, order: { ...after, ...deadlines } };
 }
 
 function applyMandateEnding(
@@ -777,9 +778,9 @@ function hasOutcome({ state }: OrderItem): boolean {
 
 /** Whether an item already has this answer: a commit can succeed although its confirmation is lost. */
 function hasSameAnswer(item: OrderItem, result: ItemResult): boolean {
-  const known = pickServiceFields(item.result);
-  const isAnswer = item.answeredAt !== undefined && Object.values(known).some((word) => word !== undefined);
-  return isAnswer && isDeepStrictEqual(known, pickServiceFields(result));
+  const fields = pickServiceFields(item.result);
+  const isAnswer = item.answeredAt !== undefined && Object.values(fields).some((each) => each !== undefined);
+  return isAnswer && isDeepStrictEqual(fields, pickServiceFields(result));
 }
 
 /** The part of a result that came from the service. The bot's own summary may change later. */
@@ -800,12 +801,12 @@ function buildClosing(state: OrderState, now: Date): Partial<Order> {
   return { state, closedAt: now, ...NO_DEADLINES, claim: undefined };
 }
 
-/** The log entry of a change. Default actor: the bot. */
+/** The log entry of a change. The actor defaults to the bot. */
 type Entry<Logged = OrderLogEntry> = Logged extends unknown
   ? Omit<Logged, 'actor' | 'at' | 'state' | 'version'> & { readonly actor?: string }
   : never;
 
-function applyChanges(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Changed {
+function applyChanges(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Success {
   const next: Order = { ...order, ...changes, version: order.version + 1 };
   return {
     ok: true,
@@ -814,7 +815,7 @@ function applyChanges(order: Order, now: Date, entry: Entry, changes: Partial<Or
   };
 }
 
-function applyAndSettle(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Changed {
+function applyAndSettle(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Success {
   const result = applyChanges(order, now, entry, changes);
   const outcome = computeOutcome(result.order.items);
   if (outcome === undefined || outcome === result.order.state) return result;

@@ -1,6 +1,7 @@
 import type { SecretCommitment } from '../service/secret.ts';
 import type { RequestDescription } from '../service/task.ts';
 import type { OrderTaskName } from './order.ts';
+
 /** A value of a request; a secret is a {@link SecretCommitment}. */
 export type StatementValue = string | number | boolean | readonly StatementValue[] | StatementObject;
 

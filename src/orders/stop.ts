@@ -16,7 +16,7 @@ export function stopOrder(context: OrdersContext, orderId: string, userId: strin
 function decideStop(order: Order, rights: ApproverRights | undefined, userId: string): ChangeDecision {
   const { state } = order;
   const refusal = rights && checkApprover(rights, userId, 'stop');
-  if (refusal !== undefined) return { refusal: refusal };
+  if (refusal !== undefined) return { refusal };
   if (state === 'DRAFT' || state === 'PENDING') return { refusal: { code: 'stop_unapproved' } };
   if (isFinal(state) || state === 'UNKNOWN') return { refusal: { code: 'nothing_waits', state } };
   if (findWaitingItems(order).length === 0) return { refusal: { code: 'sent_already' } };

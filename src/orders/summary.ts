@@ -130,7 +130,6 @@ const RETRY_REASONS = [
   'token_used',
 ] as const;
 
-/** Why a request is sent again. */
 export type RetryReason = (typeof RETRY_REASONS)[number];
 
 export const retryReason = z.object({ code: z.enum(RETRY_REASONS) });

@@ -51,7 +51,7 @@ import type { PlainSummary } from './summary.ts';
 export const MAX_NAMES = 50;
 const TOO_MANY_NAMES: z.output<typeof limitIssueCode> = 'too_many_names';
 
-const delegation = {
+const registrationFields = {
   name: domainName,
   ownerc: contactId,
   adminc: contactId,
@@ -73,7 +73,7 @@ function findNameServerIssues(
   }));
 }
 
-function toDelegationWire(input: z.infer<z.ZodObject<typeof delegation>>) {
+function toRegistrationWire(input: z.infer<z.ZodObject<typeof registrationFields>>) {
   return {
     name: input.name,
     ownerc: { id: input.ownerc },
@@ -109,10 +109,10 @@ const create = defineOrderTask({
     premium: true,
     notes: (zone) => [contactsNote(zone), daysNote('locks_transfers', zone.transfer.lockDays)],
   },
-  input: z.object({ ...delegation, confirmOrder: z.boolean().default(true) }),
+  input: z.object({ ...registrationFields, confirmOrder: z.boolean().default(true) }),
   findIssues: findNameServerIssues,
   remarks: [{ code: 'sent_as_confirmed' }],
-  toWire: (input) => ({ ...toDelegationWire(input), confirmOrder: input.confirmOrder }),
+  toWire: (input) => ({ ...toRegistrationWire(input), confirmOrder: input.confirmOrder }),
 });
 
 const transfer = defineOrderTask({
@@ -141,9 +141,9 @@ const transfer = defineOrderTask({
     ],
   },
   secretField: 'auth',
-  input: z.object(delegation),
+  input: z.object(registrationFields),
   findIssues: findNameServerIssues,
-  toWire: (input, _name, secret) => ({ ...toDelegationWire(input), auth: requireSecret(secret) }),
+  toWire: (input, _name, secret) => ({ ...toRegistrationWire(input), auth: requireSecret(secret) }),
 });
 
 const renew = defineOrderTask({
@@ -326,8 +326,8 @@ function findTargetIssues(
   type: string | undefined,
 ): InputIssue[] {
   if (target === undefined || type === undefined) return [];
-  const fits = type === 'email' ? email.safeParse(target).success : isWebAddress(target);
-  return fits ? [] : [{ field, code: type === 'email' ? 'target_no_email' : 'target_no_web_address' }];
+  const isValid = type === 'email' ? email.safeParse(target).success : isWebAddress(target);
+  return isValid ? [] : [{ field, code: type === 'email' ? 'target_no_email' : 'target_no_web_address' }];
 }
 
 function toConstraints(
@@ -341,8 +341,8 @@ function toConstraints(
 /** The interface that a person chose, if no field requires one. */
 const chosenInterface = z.enum(['json', 'xml'], 'interface_unknown' satisfies PlainIssueCode).optional();
 
-function toChoiceConstraint(chosen: unknown, via: Interface): InterfaceConstraint[] {
-  return chosen === via ? [{ field: 'interface', kind: `choice_${via}` }] : [];
+function toChoiceConstraint(chosen: unknown, choice: Interface): InterfaceConstraint[] {
+  return chosen === choice ? [{ field: 'interface', kind: `choice_${choice}` }] : [];
 }
 
 const redirect = defineOrderTask({
@@ -432,11 +432,11 @@ const sslContact = defineOrderTask({
     email: z.union([email, z.literal('').transform(() => undefined)]).optional(),
   }),
   findNames: (input) => [input.id],
-  findIssues: ({ id: _id, interface: _via, ...fields }, _zones, complete) =>
-    complete && Object.values(fields).every((value) => value === undefined)
+  findIssues: ({ id: _id, interface: _interface, ...fields }, _zones, isComplete) =>
+    isComplete && Object.values(fields).every((value) => value === undefined)
       ? [{ field: 'organization', code: 'no_field_to_change' }]
       : [],
-  toWire: ({ interface: _via, ...input }) => input,
+  toWire: ({ interface: _interface, ...input }) => input,
 });
 
 const user = defineOrderTask({
@@ -454,13 +454,13 @@ const user = defineOrderTask({
   },
   secretField: 'password',
   findConstraints: ({ parent, user_mail_key: mailKey, interface: chosen }) => {
-    const superior: Readonly<Record<string, unknown>> =
+    const parentFields: Readonly<Record<string, unknown>> =
       typeof parent === 'object' && parent !== null ? { ...parent } : {};
     return {
       json: [
-        ...toConstraints(superior['defaultEmail'], 'parent_defaultEmail', 'superior_email'),
-        ...toConstraints(superior['status'], 'parent_status', 'superior_status'),
-        ...toConstraints(superior['substatus'], 'parent_substatus', 'superior_substatus'),
+        ...toConstraints(parentFields['defaultEmail'], 'parent_defaultEmail', 'superior_email'),
+        ...toConstraints(parentFields['status'], 'parent_status', 'superior_status'),
+        ...toConstraints(parentFields['substatus'], 'parent_substatus', 'superior_substatus'),
         ...toChoiceConstraint(chosen, 'json'),
       ],
       xml: [...toConstraints(mailKey, 'user_mail_key', 'mail_key'), ...toChoiceConstraint(chosen, 'xml')],
@@ -489,7 +489,7 @@ const user = defineOrderTask({
     interface: chosenInterface,
   }),
   findNames: (input) => [input.user],
-  toWire: ({ user_mail_key: userMailKey, interface: _via, ...input }, _name, password) => ({
+  toWire: ({ user_mail_key: userMailKey, interface: _interface, ...input }, _name, password) => ({
     ...input,
     password,
     userMailKey,
@@ -577,6 +577,6 @@ export function findRuleChange(
 ): PlainSummary | undefined {
   const task = findTask(order.task);
   const inputs = order.bulk === undefined ? [order.input] : items.map((item) => getItemInput(order, item));
-  const issues = inputs.map((input) => task.check(input)).find(({ ok }) => !ok);
-  return issues?.ok === false ? { code: 'rules_changed', issues: [...issues.issues] } : undefined;
+  const failed = inputs.map((input) => task.check(input)).find(({ ok }) => !ok);
+  return failed?.ok === false ? { code: 'rules_changed', issues: [...failed.issues] } : undefined;
 }

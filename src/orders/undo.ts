@@ -25,26 +25,26 @@ export interface UndoRequest {
  */
 export async function undoOrder(deps: OrdersContext, request: UndoRequest): Promise<RequestOutcome> {
   const { orderId, userId } = request;
-  const refused = (refusal: Refusal): RequestOutcome => ({ kind: 'refused', refusal });
+  const refuse = (refusal: Refusal): RequestOutcome => ({ kind: 'refused', refusal });
   const order = await deps.store.load(orderId, 'system');
-  if (order === undefined) return refused({ code: 'no_such_order' });
+  if (order === undefined) return refuse({ code: 'no_such_order' });
   if (!isRequester(order, userId)) {
     const refusal = checkApprover(await findApprovers(deps, order, [userId]), userId, 'undo');
-    if (refusal !== undefined) return refused(refusal);
+    if (refusal !== undefined) return refuse(refusal);
   }
   const [item] = order.items;
-  const until = item && findUndoDeadline(order, item);
-  if (item === undefined || until === undefined) return refused({ code: 'nothing_to_undo' });
-  if (until <= deps.now()) {
+  const deadline = item && findUndoDeadline(order, item);
+  if (item === undefined || deadline === undefined) return refuse({ code: 'nothing_to_undo' });
+  if (deadline <= deps.now()) {
     // The card's button has expired; an update removes it.
     await deps.store.requestNotification(order.id, deps.now());
-    return refused({ code: 'undo_over', hours: UNDO_HOURS });
+    return refuse({ code: 'undo_over', hours: UNDO_HOURS });
   }
   const previous = await request.findPreviousNameServers(order);
-  if (previous.kind === 'same') return refused({ code: 'nothing_to_undo' });
-  if (previous.kind === 'unknown') return refused({ code: 'undo_unknown' });
+  if (previous.kind === 'same') return refuse({ code: 'nothing_to_undo' });
+  if (previous.kind === 'unknown') return refuse({ code: 'undo_unknown' });
   const account = await deps.findAccount(order.account.id);
-  if (account === undefined) return refused({ code: 'retry_account_gone' });
+  if (account === undefined) return refuse({ code: 'retry_account_gone' });
   return requestOrder(deps, {
     task: 'nameservers',
     input: { name: item.name, nameServers: previous.nameServers },

@@ -78,6 +78,6 @@ export async function filterPrivateIds(
 export async function findPeopleToNotify(deps: OrdersContext, order: Order): Promise<readonly string[]> {
   const { requirements, standIns } = await loadPendingDecision(deps, order);
   const { people } = await findNotifiedPeople(deps.directory, requirements.list, standIns);
-  const policy = await findApprovers(deps, order, people);
-  return people.filter((userId) => checkCanDecide(order, userId, 'approve', policy) === undefined);
+  const rights = await findApprovers(deps, order, people);
+  return people.filter((userId) => checkCanDecide(order, userId, 'approve', rights) === undefined);
 }

@@ -33,24 +33,24 @@ export function diffPolicies(
   const removed = before.flatMap((rule, index): PolicyChange[] =>
     kept.has(rule.name) ? [] : [{ kind: 'removed', rule, from: index + 1 }],
   );
-  const inPlace = findUnmoved(after.flatMap(({ name }) => old.get(name)?.index ?? []));
-  const rest = after.flatMap((rule, index): PolicyChange[] => {
-    const was = old.get(rule.name);
+  const unmoved = findUnmoved(after.flatMap(({ name }) => old.get(name)?.index ?? []));
+  const others = after.flatMap((rule, index): PolicyChange[] => {
+    const former = old.get(rule.name);
     const to = index + 1;
-    if (was === undefined) return [{ kind: 'added', rule, to }];
-    const fields = diffFields(was.rule, rule, currency);
+    if (former === undefined) return [{ kind: 'added', rule, to }];
+    const fields = diffFields(former.rule, rule, currency);
     return [
-      ...(inPlace.has(was.index) ? [] : [{ kind: 'moved' as const, rule, from: was.index + 1, to }]),
+      ...(unmoved.has(former.index) ? [] : [{ kind: 'moved' as const, rule, from: former.index + 1, to }]),
       ...(fields.length === 0 ? [] : [{ kind: 'changed' as const, rule, to, fields }]),
     ];
   });
-  return [...removed, ...rest];
+  return [...removed, ...others];
 }
 
 function diffFields(before: PolicyRule, after: PolicyRule, currency: string): FieldChange[] {
-  const [was, is] = [ruleToText(before, currency), ruleToText(after, currency)];
+  const [oldText, newText] = [ruleToText(before, currency), ruleToText(after, currency)];
   return RULE_FIELDS.flatMap((field) => {
-    const change = { field, before: [was[field] ?? []].flat(), after: [is[field] ?? []].flat() };
+    const change = { field, before: [oldText[field] ?? []].flat(), after: [newText[field] ?? []].flat() };
     return JSON.stringify(change.before) === JSON.stringify(change.after) ? [] : [change];
   });
 }

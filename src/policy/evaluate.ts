@@ -115,10 +115,9 @@ interface Candidate {
   readonly over: Match;
   readonly names: NamePatterns;
   /** Shared by all names that the rule doesn't match. */
-  readonly otherName: SkippedRule;
+  readonly nameMismatch: SkippedRule;
 }
 
-/** A name of the order with its facts. */
 interface NameWithTags extends AffectedName {
   readonly tags: readonly string[] | undefined;
 }
@@ -160,7 +159,7 @@ export function evaluatePolicy(
       over: matchesAmount(rule, getTotal),
     });
   });
-  const implicit = {
+  const settingsRule = {
     ...toSettingsRequirement(settings),
     silent: settings.silentApprovers,
     ...{ ttlMs: undefined, remindAfterMs: undefined, escalateAfterMs: undefined },
@@ -168,20 +167,20 @@ export function evaluatePolicy(
   };
   const collected: RequirementCollector = { approvals: new Map(), refusals: new Map(), isCertain: false };
   const evaluated = names.map((name) => {
-    const subject = toSubject(name, facts.task.nameKind);
-    const nameWithTags = { ...subject, tags: findAffectedTags(subject, facts.tags) };
-    const { decidedBy, skipped, isOpen } = decideName(candidates, nameWithTags, collected);
-    if (!isOpen) return { name, decidedBy, skipped };
+    const affected = toSubject(name, facts.task.nameKind);
+    const nameWithTags = { ...affected, tags: findAffectedTags(affected, facts.tags) };
+    const { decidedBy, skipped, isUndecided } = decideName(candidates, nameWithTags, collected);
+    if (!isUndecided) return { name, decidedBy, skipped };
     const isListed = settings.approvalTasks.includes(order.task);
     const reference: RuleReference = { kind: isListed ? 'approval_tasks' : 'rest' };
     if (isListed) {
-      addApproval(collected, implicit, reference, name);
+      addApproval(collected, settingsRule, reference, name);
       collected.isCertain ||= !couldBeFree(skipped);
     }
     return { name, decidedBy: [...decidedBy, { rule: reference, unknowns: [] }], skipped };
   });
   if (order.usesTeamAccount && !collected.isCertain) {
-    for (const name of names) addApproval(collected, implicit, { kind: 'team_account' }, name);
+    for (const name of names) addApproval(collected, settingsRule, { kind: 'team_account' }, name);
   }
   return {
     requirements: buildRequirements(collected, settings),
@@ -198,10 +197,9 @@ export function evaluatePolicy(
   };
 }
 
-/** The decision about a name after all rules were evaluated. */
 interface NameDecision extends Omit<NameEvaluation, 'name'> {
   /** No rule decided for certain. */
-  readonly isOpen: boolean;
+  readonly isUndecided: boolean;
 }
 
 function decideName(
@@ -219,10 +217,10 @@ function decideName(
     }
     const names = matchesName(candidate, name);
     if (names === 'no') {
-      skipped.push(candidate.otherName);
+      skipped.push(candidate.nameMismatch);
       continue;
     }
-    const doubts = [names, candidate.by].flatMap((fit) => (typeof fit === 'string' ? [] : fit));
+    const doubts = [names, candidate.by].flatMap((match) => (typeof match === 'string' ? [] : match));
     const missingPrices = typeof candidate.over === 'string' ? [] : candidate.over;
     const unknowns = [...doubts, ...missingPrices];
     if (rule.decision === 'free' && unknowns.length > 0) {
@@ -233,12 +231,12 @@ function decideName(
     if (rule.decision === 'approve') addApproval(collected, rule, reference, name.name);
     if (rule.decision === 'refuse') collected.refusals.set(rule, reference);
     // A refusal overrides the rules below it.
-    if (rule.decision === 'refuse') return { decidedBy, skipped, isOpen: false };
+    if (rule.decision === 'refuse') return { decidedBy, skipped, isUndecided: false };
     if (doubts.length > 0) continue;
     if (rule.decision === 'approve') collected.isCertain ||= !couldBeFree(skipped);
-    return { decidedBy, skipped, isOpen: false };
+    return { decidedBy, skipped, isUndecided: false };
   }
-  return { decidedBy, skipped, isOpen: true };
+  return { decidedBy, skipped, isUndecided: true };
 }
 
 /** Whether a rule that may match would make the name free. */
@@ -249,17 +247,17 @@ function couldBeFree(skipped: readonly SkippedRule[]): boolean {
 /** Conditions shared by all names of an order. */
 type OrderMatch = Readonly<Record<'tasks' | 'by' | 'over', Match>>;
 
-function toCandidate(rule: PolicyRule, reference: RuleReference, fit: OrderMatch): Candidate {
-  const skippedFor = (because: Condition): SkippedRule => ({ rule: reference, because, unknowns: [] });
-  const failed = (['tasks', 'by', 'over'] as const).find((condition) => fit[condition] === 'no');
+function toCandidate(rule: PolicyRule, reference: RuleReference, match: OrderMatch): Candidate {
+  const skip = (failed: Condition): SkippedRule => ({ rule: reference, because: failed, unknowns: [] });
+  const failed = (['tasks', 'by', 'over'] as const).find((condition) => match[condition] === 'no');
   return {
     rule,
     reference,
-    mismatch: failed && skippedFor(failed),
-    by: fit.by,
-    over: fit.over,
+    mismatch: failed && skip(failed),
+    by: match.by,
+    over: match.over,
     names: splitPatterns(rule.names),
-    otherName: skippedFor('names'),
+    nameMismatch: skip('names'),
   };
 }
 
@@ -277,8 +275,8 @@ export function matchesTask(rule: PolicyRule, task: string, { effect, risk }: Ta
 }
 
 function matchesName({ names }: Candidate, name: NameWithTags): Match {
-  const fit = matchesPatterns(names, name, name.tags);
-  return fit === 'unknown' ? [{ kind: 'tags', name: name.name }] : fit;
+  const match = matchesPatterns(names, name, name.tags);
+  return match === 'unknown' ? [{ kind: 'tags', name: name.name }] : match;
 }
 
 function matchesRequester(rule: PolicyRule, requester: string, groups: PolicyFacts['groups']): Match {
@@ -294,27 +292,27 @@ function matchesRequester(rule: PolicyRule, requester: string, groups: PolicyFac
 
 function matchesAmount({ over }: PolicyRule, getTotal: (currency: string) => Total): Match {
   if (over === undefined) return 'yes';
-  const { known, unknowns } = getTotal(over.currency);
-  if (known > over.minor) return 'yes';
+  const { minor, unknowns } = getTotal(over.currency);
+  if (minor > over.minor) return 'yes';
   return unknowns.length === 0 ? 'no' : unknowns;
 }
 
 /** An order's known cost in one currency. */
 interface Total {
-  readonly known: number;
+  readonly minor: number;
   readonly unknowns: readonly UnknownFact[];
 }
 
 function computeTotal(names: readonly string[], prices: PolicyFacts['prices'], currency: string): Total {
   const unknowns: UnknownFact[] = [];
-  let known = 0;
+  let minor = 0;
   for (const name of new Set(names)) {
     const price = prices.get(name);
     if (price?.currency === currency && Number.isSafeInteger(price.minor) && price.minor >= 0) {
-      known += price.minor;
+      minor += price.minor;
     } else unknowns.push({ kind: 'price', name });
   }
-  return { known, unknowns };
+  return { minor, unknowns };
 }
 
 /** `APPROVERS` and `APPROVALS_REQUIRED` apply if no rule does. */
@@ -342,7 +340,7 @@ function buildRequirements(
   { approvals, refusals }: RequirementCollector,
   settings: PolicySettings,
 ): Requirements {
-  const requiring = [...approvals.values()].map(({ reference, rule, names }) => {
+  const ruleRequirements = [...approvals.values()].map(({ reference, rule, names }) => {
     const escalateTo = rule.escalateTo.length > 0 ? rule.escalateTo : settings.escalateTo;
     const { signed } = rule;
     const people = mergeApprovers(rule.approvers, rule.silent);
@@ -357,7 +355,7 @@ function buildRequirements(
       breakGlass: rule.breakGlass && !signed,
     };
   });
-  return combineRules([...refusals.values()], requiring, [settings]);
+  return combineRules([...refusals.values()], ruleRequirements, [settings]);
 }
 
 /**
@@ -365,8 +363,8 @@ function buildRequirements(
  * another.
  */
 export function mergeStricter(a: Requirements, b: Requirements): Requirements {
-  const requiring = [a, b].filter(({ outcome }) => outcome === 'approve');
-  const both = combineRules([...a.refusedBy, ...b.refusedBy], requiring, [a, b]);
+  const approvals = [a, b].filter(({ outcome }) => outcome === 'approve');
+  const both = combineRules([...a.refusedBy, ...b.refusedBy], approvals, [a, b]);
   return { ...both, list: mergeRequirements(both.list) };
 }
 
@@ -399,23 +397,23 @@ function combineRules(
   defaults: readonly ApprovalDurations[],
 ): Requirements {
   const isRefused = refusedBy.length > 0;
-  const requiring = isRefused ? [] : all;
-  const findShortest = (of: keyof ApprovalDurations) =>
-    Math.min(...(requiring.length > 0 ? requiring : defaults).map((each) => each[of]));
+  const combined = isRefused ? [] : all;
+  const findShortest = (duration: keyof ApprovalDurations) =>
+    Math.min(...(combined.length > 0 ? combined : defaults).map((each) => each[duration]));
   return {
-    outcome: isRefused ? 'refuse' : requiring.length > 0 ? 'approve' : 'free',
-    list: requiring.flatMap(({ list }) => list),
+    outcome: isRefused ? 'refuse' : combined.length > 0 ? 'approve' : 'free',
+    list: combined.flatMap(({ list }) => list),
     refusedBy,
     ttlMs: findShortest('ttlMs'),
     remindAfterMs: findShortest('remindAfterMs'),
     escalateAfterMs: findShortest('escalateAfterMs'),
-    escalateTo: [...new Set(requiring.flatMap(({ escalateTo }) => escalateTo))],
-    escalateToAdmins: requiring.some(({ escalateToAdmins }) => escalateToAdmins),
-    breakGlass: requiring.length > 0 && requiring.every(({ breakGlass }) => breakGlass),
+    escalateTo: [...new Set(combined.flatMap(({ escalateTo }) => escalateTo))],
+    escalateToAdmins: combined.some(({ escalateToAdmins }) => escalateToAdmins),
+    breakGlass: combined.length > 0 && combined.every(({ breakGlass }) => breakGlass),
   };
 }
 
-/** Equal for requirements that need the same number of approvals from the same people, signed or not. */
+/** Equal if the number of approvals, the people, and whether approvals must be signed are equal. */
 export function formatRequirementKey({
   needed,
   approvers,

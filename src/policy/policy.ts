@@ -103,6 +103,7 @@ export function findLoggedRules(history: readonly EntryWithRules[]): readonly Ru
   const decided = history.findLast(({ decidedBy }) => decidedBy !== undefined);
   return decided?.decidedBy ?? [];
 }
+
 interface EntryWithRules {
   readonly kind: string;
   readonly decidedBy?: readonly RuleReference[] | undefined;

@@ -129,8 +129,8 @@ class RuleReader {
     this.#isReadable = shape.success;
     for (const issue of shape.error?.issues ?? []) {
       const [field] = issue.path;
-      if (field === undefined) this.#add([], undefined, 'not_a_rule', undefined, ['rule_name: …']);
-      else this.#add([String(field)], String(field), 'not_text', undefined, []);
+      if (field === undefined) this.#addIssue([], undefined, 'not_a_rule', undefined, ['rule_name: …']);
+      else this.#addIssue([String(field)], String(field), 'not_text', undefined, []);
     }
   }
 
@@ -142,55 +142,55 @@ class RuleReader {
   read(): PolicyRule | undefined {
     // Otherwise, every field would also be reported as missing.
     if (!this.#isReadable) return undefined;
-    this.#unknownFields();
-    const decision = this.#decision();
+    this.#reportUnknownFields();
+    const decision = this.#readDecision();
     const rule: PolicyRule = {
-      name: this.#name(),
-      tasks: this.#needs('tasks', 'all', (text) => this.#task(text)),
-      names: this.#needs('names', '*', (text) => readPattern(text) ?? 'unreadable_pattern'),
-      by: this.#list('by', readId),
-      over: this.#over(),
+      name: this.#readName(),
+      tasks: this.#require('tasks', 'all', (text) => this.#readTask(text)),
+      names: this.#require('names', '*', (text) => readPattern(text) ?? 'unreadable_pattern'),
+      by: this.#readList('by', readId),
+      over: this.#readOver(),
       decision: decision ?? 'refuse',
-      approvers: decision === 'approve' ? this.#needs('approvers', 'S0MANAGERS', readId) : [],
-      silent: this.#list('silent', readId),
-      needed: this.#needed(),
-      ttlMs: this.#duration('ttl'),
-      remindAfterMs: this.#duration('remind_after'),
-      escalateAfterMs: this.#duration('escalate_after'),
-      escalateTo: this.#list('escalate_to', readId),
-      breakGlass: this.#flag('break_glass'),
-      signed: this.#flag('signed'),
+      approvers: decision === 'approve' ? this.#require('approvers', 'S0MANAGERS', readId) : [],
+      silent: this.#readList('silent', readId),
+      needed: this.#readNeeded(),
+      ttlMs: this.#readDuration('ttl'),
+      remindAfterMs: this.#readDuration('remind_after'),
+      escalateAfterMs: this.#readDuration('escalate_after'),
+      escalateTo: this.#readList('escalate_to', readId),
+      breakGlass: this.#readFlag('break_glass'),
+      signed: this.#readFlag('signed'),
     };
     if (decision === 'approve') this.#checkApprovalFields(rule);
     else if (decision !== undefined) this.#rejectApprovalFields(decision);
     return rule;
   }
 
-  report(field: RuleField, code: PolicyIssueCode, given: string | undefined, instead: readonly string[]) {
-    this.#add([field], field, code, given, instead);
+  report(field: RuleField, code: PolicyIssueCode, given: string | undefined, suggestions: readonly string[]) {
+    this.#addIssue([field], field, code, given, suggestions);
   }
 
-  #add(
+  #addIssue(
     path: readonly (string | number)[],
     field: string | undefined,
     code: PolicyIssueCode,
     given: string | undefined,
-    instead: readonly string[],
+    suggestions: readonly string[],
   ) {
     const name = this.#fields['rule_name'];
     const ruleName = typeof name === 'string' && name.trim() !== '' ? name.trim() : undefined;
-    this.#issues.push({ code, path: [this.#index, ...path], ruleName, field, given, instead });
+    this.#issues.push({ code, path: [this.#index, ...path], ruleName, field, given, instead: suggestions });
   }
 
-  #unknownFields() {
+  #reportUnknownFields() {
     for (const field of Object.keys(this.#fields)) {
       if (RULE_FIELDS.some((known) => known === field)) continue;
-      this.#add([field], field, 'unknown_field', field, RULE_FIELDS);
+      this.#addIssue([field], field, 'unknown_field', field, RULE_FIELDS);
     }
   }
 
   /** Undefined if absent or empty. */
-  #text(field: RuleField): string | undefined {
+  #readText(field: RuleField): string | undefined {
     const value = this.#fields[field];
     const [first, ...more] = value === undefined || typeof value === 'string' ? [value] : value;
     if (more.length > 0) this.report(field, 'one_value_only', [first, ...more].join(', '), [first ?? '']);
@@ -199,7 +199,7 @@ class RuleReader {
   }
 
   /** A list, or a text whose items are separated by commas or spaces. */
-  #list(field: RuleField, read: (text: string) => string | PolicyIssueCode): string[] {
+  #readList(field: RuleField, read: (text: string) => string | PolicyIssueCode): string[] {
     const value = this.#fields[field] ?? [];
     const isText = typeof value === 'string';
     const items = isText ? value.split(/[\s,]+/).filter((item) => item !== '') : value;
@@ -211,28 +211,28 @@ class RuleReader {
       const result = read(item.trim());
       if (!isItemIssue(result)) return [result];
       const path = isText ? [field] : [field, position];
-      this.#add(path, field, result, item.trim(), this.#insteadOf(result));
+      this.#addIssue(path, field, result, item.trim(), this.#suggest(result));
       return [];
     });
     return [...new Set(found)];
   }
 
-  #needs(field: RuleField, example: string, read: (text: string) => string | PolicyIssueCode): string[] {
+  #require(field: RuleField, example: string, read: (text: string) => string | PolicyIssueCode): string[] {
     const before = this.#issues.length;
-    const items = this.#list(field, read);
+    const items = this.#readList(field, read);
     if (items.length === 0 && this.#issues.length === before) {
       this.report(field, 'missing', undefined, [example]);
     }
     return items;
   }
 
-  #insteadOf(code: PolicyIssueCode): readonly string[] {
+  #suggest(code: PolicyIssueCode): readonly string[] {
     if (code === 'unknown_task') return this.#tasks;
     return code === 'unreadable_pattern' ? ['*', '*.rest', 'cafe.rest', 'tag:brand'] : ['U…', 'S…'];
   }
 
-  #name(): string {
-    const name = this.#text('rule_name');
+  #readName(): string {
+    const name = this.#readText('rule_name');
     if (name === undefined) this.report('rule_name', 'missing', undefined, ['transfers of the brand']);
     else if (/[\p{C}\p{Zl}\p{Zp}]/u.test(name)) this.report('rule_name', 'unreadable_name', undefined, []);
     else if ([...name].length > MAX_NAME_LENGTH) {
@@ -241,21 +241,21 @@ class RuleReader {
     return name ?? '';
   }
 
-  #task(text: string): string | PolicyIssueCode {
+  #readTask(text: string): string | PolicyIssueCode {
     const task = text.toLowerCase();
     return this.#tasks.includes(task) ? task : 'unknown_task';
   }
 
-  #decision(): RuleDecision | undefined {
-    const text = this.#text('decision');
+  #readDecision(): RuleDecision | undefined {
+    const text = this.#readText('decision');
     const decision = RULE_DECISIONS.find((each) => each === text?.toLowerCase());
     if (text === undefined) this.report('decision', 'missing', undefined, RULE_DECISIONS);
     else if (decision === undefined) this.report('decision', 'unknown_decision', text, RULE_DECISIONS);
     return decision;
   }
 
-  #over(): Amount | undefined {
-    const text = this.#text('over');
+  #readOver(): Amount | undefined {
+    const text = this.#readText('over');
     if (text === undefined) return undefined;
     const [, number = text, code] = /^(\S+)\s+([A-Za-z]{3})$/.exec(text) ?? [];
     const currency = code?.toUpperCase() ?? this.#vocabulary.currency;
@@ -267,8 +267,8 @@ class RuleReader {
     return undefined;
   }
 
-  #needed(): number {
-    const text = this.#text('needed');
+  #readNeeded(): number {
+    const text = this.#readText('needed');
     if (text === undefined) return 1;
     const needed = /^\d{1,3}$/.test(text) ? Number(text) : 0;
     if (needed >= 1 && needed <= MAX_NEEDED) return needed;
@@ -276,16 +276,16 @@ class RuleReader {
     return 1;
   }
 
-  #duration(field: RuleField): number | undefined {
-    const text = this.#text(field);
+  #readDuration(field: RuleField): number | undefined {
+    const text = this.#readText(field);
     if (text === undefined) return undefined;
     const ms = parseDuration(text);
     if (ms === undefined) this.report(field, 'not_a_duration', text, ['90s', '15m', '48h', '7d']);
     return ms;
   }
 
-  #flag(field: 'break_glass' | 'signed'): boolean {
-    const text = this.#text(field)?.toLowerCase();
+  #readFlag(field: 'break_glass' | 'signed'): boolean {
+    const text = this.#readText(field)?.toLowerCase();
     if (text !== undefined && text !== 'true' && text !== 'false') {
       this.report(field, 'not_true_or_false', text, ['true', 'false']);
     }

@@ -36,11 +36,11 @@ export function createTagReader(
   loadTags: (hosts: readonly string[]) => Promise<TagsByHost>,
 ): (hosts: readonly string[]) => Promise<TagsByHost> {
   return async (names) => {
-    const subjects = names.map((name) => toSubject(name, 'host'));
-    return mapTagsByName(subjects, await loadTags([...new Set(subjects.flatMap(({ hosts }) => hosts))]));
+    const affected = names.map((name) => toSubject(name, 'host'));
+    return mapTagsByName(affected, await loadTags([...new Set(affected.flatMap(({ hosts }) => hosts))]));
   };
 }
 
-export function mapTagsByName(subjects: readonly AffectedName[], tags: TagsByHost): TagsByHost {
-  return new Map(subjects.map((subject) => [subject.name, findAffectedTags(subject, tags) ?? []]));
+export function mapTagsByName(names: readonly AffectedName[], tags: TagsByHost): TagsByHost {
+  return new Map(names.map((affected) => [affected.name, findAffectedTags(affected, tags) ?? []]));
 }

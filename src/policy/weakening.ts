@@ -14,7 +14,6 @@ import { toSubject } from './subject.ts';
 
 /** Changes that weaken approval wait for a second person. All other changes apply immediately. */
 
-/** Keyed by the names under which the settings are saved. */
 interface ProtectedSettings {
   readonly approvers: readonly string[];
   readonly silentApprovers: readonly string[];
@@ -23,6 +22,7 @@ interface ProtectedSettings {
   readonly allowSelfApproval: boolean;
 }
 
+/** Keyed by the names under which the settings are saved. */
 const WEAKENS = {
   // Any added approver weakens approval, even if others are removed.
   approvers: (before, after) => after.approvers.some((id) => !listAllApprovers(before).includes(id)),
@@ -62,7 +62,6 @@ export interface PriceConditions {
   /** The maximum price per name and year of each active mandate. */
   readonly mandates: readonly { readonly names: readonly string[]; readonly maxPrice: Amount }[];
   readonly budgets: readonly { readonly amount: Amount }[];
-  /** Task properties that rules use. */
   readonly getTaskRisk: (task: Price['task']) => TaskRisk;
   /** YYYY-MM-DD. Prices of earlier days don't matter. */
   readonly today: string;
@@ -77,11 +76,11 @@ export function findWeakenedPrices(
   edits: readonly PriceEdit[],
   conditions: PriceConditions,
 ): readonly PriceEdit[] {
-  const listed = groupBy(list, formatTaskKey);
+  const pricesByTask = groupBy(list, formatTaskKey);
   const weakens = (edit: PriceEdit, product: Price): boolean => {
     const { totals, ceilings } = findApplicableLimits(product, conditions);
     if (totals.length + ceilings.length === 0) return false;
-    const before = listed.get(formatTaskKey(product)) ?? [];
+    const before = pricesByTask.get(formatTaskKey(product)) ?? [];
     const after = [
       ...before.filter((price) => !isReplaced(price, edit)),
       ...(formatTaskKey(edit.after) === formatTaskKey(product) ? [edit.after] : []),
@@ -128,13 +127,13 @@ function findApplicableLimits(
   { rules, mandates, budgets, getTaskRisk }: PriceConditions,
 ) {
   const canMatch = (names: readonly string[]) => names.some((pattern) => canMatchZone(pattern, zone));
-  const overs = rules
+  const ruleLimits = rules
     .filter((rule) => matchesTask(rule, task, getTaskRisk(task)) && canMatch(rule.names))
     .flatMap(({ over }) => over ?? []);
   const isMandated = task === 'renew' && period === 1;
   const ceilings = isMandated ? mandates.filter(({ names }) => canMatch(names)) : [];
   return {
-    totals: [...overs, ...budgets.map(({ amount }) => amount)],
+    totals: [...ruleLimits, ...budgets.map(({ amount }) => amount)],
     ceilings: ceilings.map(({ maxPrice }) => maxPrice),
   };
 }

@@ -39,7 +39,7 @@ export type ReadYaml =
 /** Every issue has its line number. */
 export function parsePolicyYaml(text: string, vocabulary: PolicyVocabulary): ReadYaml {
   const source = text.replace(/^\uFEFF/, '');
-  const forbidden = findForbidden(source);
+  const forbidden = findForbiddenSyntax(source);
   if (forbidden !== undefined) return { ok: false, issues: [forbidden] };
 
   const lineCounter = new LineCounter();
@@ -68,7 +68,7 @@ export function parsePolicyYaml(text: string, vocabulary: PolicyVocabulary): Rea
 }
 
 /** The first harmful construct. No policy needs these. */
-function findForbidden(source: string): YamlIssue | undefined {
+function findForbiddenSyntax(source: string): YamlIssue | undefined {
   if (source.length > MAX_YAML_LENGTH)
     return { line: 1, code: 'file_too_large', given: String(source.length) };
   let line = 1;

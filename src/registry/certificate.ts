@@ -35,10 +35,10 @@ export async function readCertificate(
   const address = addresses.find(options.mayConnect);
   return address === undefined
     ? { state: 'unseen', reason: 'private_address' }
-    : readFrom(name, address, options, signal);
+    : readCertificateAt(name, address, options, signal);
 }
 
-function readFrom(
+function readCertificateAt(
   name: string,
   address: string,
   { port = HTTPS_PORT, timeoutMs = DEFAULT_TIMEOUT_MS }: CertificateOptions,
@@ -59,8 +59,8 @@ function readFrom(
     socket.on('error', () => end(() => resolve({ state: 'unseen', reason: 'no_tls' })));
     socket.on('close', () => end(() => resolve({ state: 'unseen', reason: 'no_tls' })));
     socket.on('secureConnect', () => {
-      const read = toReading(name, socket.getPeerCertificate());
-      end(() => resolve(read));
+      const reading = toReading(name, socket.getPeerCertificate());
+      end(() => resolve(reading));
     });
   });
 }

@@ -59,7 +59,7 @@ export interface CallOptions {
 
 export interface DescribedCall extends Omit<CallOptions, 'keys' | 'interface'> {
   readonly description: RequestDescription;
-  /** The name, for error messages. */
+  /** The item's name, for error messages. */
   readonly about: string;
 }
 
@@ -147,7 +147,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   return {
     account: describeAccount(credential),
     run: (task, input, call = {}) => runTask(parts, task, input, call),
-    begin: (task, call) => beginDescribed(parts, task, call),
+    begin: (task, call) => beginDescribedCall(parts, task, call),
     verify: (call = {}) => verify(parts, call),
     async close(sessions = 'own') {
       if (parts.calls.isClosed) return;
@@ -220,26 +220,22 @@ function beginTask<I, O>(
 ): ServiceCall<O> {
   parts.calls.throwIfClosed(task.name);
   const { ctid, keys, replyTo = parts.options.replyTo } = call;
-  const support = chooseInterface(task, parts.interfaces, call.interface);
-  if ('unsupported' in support) throw createUnsupportedError(task.name, support.unsupported, ctid);
+  const choice = chooseInterface(task, parts.interfaces, call.interface);
+  if ('unsupported' in choice) throw createUnsupportedError(task.name, choice.unsupported, ctid);
   const general = { replyTo, ctid, keys };
-  return createCall(
-    parts,
-    prepareTask(parts.context, task, input, { via: support.interface, general }),
-    call,
-  );
+  return createCall(parts, prepareTask(parts.context, task, input, { via: choice.interface, general }), call);
 }
 
-function beginDescribed<O>(
+function beginDescribedCall<O>(
   parts: ClientParts,
   task: SendableTask<O>,
-  { description, about, ...call }: DescribedCall,
+  { description, about: itemName, ...call }: DescribedCall,
 ): ServiceCall<O> {
   parts.calls.throwIfClosed(task.name);
   const { ctid, replyTo } = call;
   if (!parts.interfaces[description.interface])
     throw createUnsupportedError(task.name, { code: 'other_interface_needed' }, ctid);
-  const activity = { task: task.name, name: `${task.name} ${about}`, ctid };
+  const activity = { task: task.name, name: `${task.name} ${itemName}`, ctid };
   const prepared = prepareDescribed(parts.context, {
     task,
     activity,

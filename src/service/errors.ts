@@ -41,7 +41,6 @@ export interface ServiceErrorDetails {
   readonly retryAfterMs?: number | undefined;
   /** With secrets masked. */
   readonly envelope?: Envelope | undefined;
-  /** A 2xx response that can't be parsed. */
   readonly unread?: UnreadResponse | undefined;
   /** Set for `unsupported` and `invalid_input`. */
   readonly issue?: RequestIssue | undefined;

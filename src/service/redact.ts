@@ -14,7 +14,7 @@ const MIN_LENGTH_ANYWHERE = 6;
 /** Secrets of at least this length with a digit or symbol are masked as whole words. */
 const MIN_WORD_LENGTH = 4;
 
-/** May be a common word. Services require longer passwords. */
+/** Short words are too common to mask everywhere. Services require longer passwords. */
 const SHORT_WORD = /^\p{L}{1,5}$/u;
 
 /** Longer words that are common in responses. */
@@ -59,8 +59,8 @@ export function createMask(secrets: readonly string[]): Mask {
 /** Matches a secret within longer text. */
 function buildPattern(secret: string): RegExp {
   const literal = secret.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
-  const common = SHORT_WORD.test(secret) || COMMON_RESPONSE_WORDS.has(secret.toLowerCase());
-  if (common || secret.length < MIN_WORD_LENGTH) {
+  const isCommon = SHORT_WORD.test(secret) || COMMON_RESPONSE_WORDS.has(secret.toLowerCase());
+  if (isCommon || secret.length < MIN_WORD_LENGTH) {
     return new RegExp(`(?<=[=:"'\`“”„‘’«»])${literal}(?![\\p{L}\\p{N}])`, 'gu');
   }
   return secret.length < MIN_LENGTH_ANYWHERE
@@ -113,15 +113,15 @@ export function assertDepth(value: unknown, depth = 0): boolean {
     throw new InvalidResponseError(`the response is nested deeper than ${MAX_DEPTH} levels`);
   let found = false;
   if (Array.isArray(value)) {
-    for (const inside of value) {
-      if (typeof inside === 'object' && inside !== null && assertDepth(inside, depth + 1)) found = true;
+    for (const child of value) {
+      if (typeof child === 'object' && child !== null && assertDepth(child, depth + 1)) found = true;
     }
   } else if (isRecord(value)) {
     // Runs for every response, and `for…in` is much faster here than listing the keys.
     for (const key in value) {
       if (key === '__proto__') found = true;
-      const inside = value[key];
-      if (typeof inside === 'object' && inside !== null && assertDepth(inside, depth + 1)) found = true;
+      const child = value[key];
+      if (typeof child === 'object' && child !== null && assertDepth(child, depth + 1)) found = true;
     }
   }
   return found;
@@ -140,9 +140,9 @@ export function findText(
   if (Array.isArray(value)) return findFirstDefined(value, (item) => findText(item, names, insideNames));
   if (!isRecord(value)) return undefined;
   return findFirstDefined(Object.keys(value), (key) => {
-    const inside = value[key];
-    if (!names.has(key.toLowerCase().replace(/[^a-z]/g, ''))) return findText(inside, names, insideNames);
-    return getSoleText(inside) ?? findText(inside, names, insideNames) ?? findText(inside, insideNames);
+    const child = value[key];
+    if (!names.has(key.toLowerCase().replace(/[^a-z]/g, ''))) return findText(child, names, insideNames);
+    return getSoleText(child) ?? findText(child, names, insideNames) ?? findText(child, insideNames);
   });
 }
 
@@ -151,8 +151,8 @@ function getSoleText(value: unknown): string | undefined {
   if (typeof value === 'string') return value.trim() === '' ? undefined : value;
   if (typeof value === 'number') return String(value);
   if (!isRecord(value)) return undefined;
-  const inside = Object.values(value);
-  return inside.length === 1 ? getSoleText(inside[0]) : undefined;
+  const children = Object.values(value);
+  return children.length === 1 ? getSoleText(children[0]) : undefined;
 }
 
 function findFirstDefined<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {

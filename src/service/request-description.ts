@@ -5,7 +5,6 @@ import { Secret, secretCommitment } from './secret.ts';
 import type { Interface, RequestDescription, ServiceTask } from './task.ts';
 
 /**
- * Pure.
  * @param keys the call's extra record keys
  * @throws {InvalidInputError} if the interface can't transmit the input
  */
@@ -20,8 +19,8 @@ export function describeRequest<I, O>(
     const { issues } = checked.error;
     // Issues of the whole input have an empty path.
     const fields = [...new Set(issues.map(({ path }) => path.join('.')))].filter((field) => field !== '');
-    const what = issues.map(({ path, message }) => `"${path.join('.')}" ${message}`).join('; ');
-    throw new InvalidInputError(what, { code: 'fields_invalid', fields });
+    const problems = issues.map(({ path, message }) => `"${path.join('.')}" ${message}`).join('; ');
+    throw new InvalidInputError(problems, { code: 'fields_invalid', fields });
   }
   return via === 'json' ? describeJson(task, input) : describeXml(task, input, keys);
 }

@@ -111,11 +111,11 @@ export interface SignedTask {
 export function createServiceError(
   kind: ServiceErrorKind,
   activity: Activity,
-  what: string,
+  problem: string,
   details: Partial<ServiceErrorDetails> = {},
 ): ServiceError {
   const { task, name, ctid } = activity;
-  return new ServiceError(kind, `${name}: ${what}`, { ctid, ...details, task });
+  return new ServiceError(kind, `${name}: ${problem}`, { ctid, ...details, task });
 }
 
 /** Converts encoding errors to `invalid_input` and rethrows others. */
@@ -164,11 +164,11 @@ export function prepareDescribed<O>(
   return { ...plan, unsigned };
 }
 
-type DescriptionOver<Via extends Interface> = Extract<RequestDescription, { interface: Via }>;
+type DescriptionFor<Type extends Interface> = Extract<RequestDescription, { interface: Type }>;
 
 function prepareJson(
   context: ClientContext,
-  description: DescriptionOver<'json'>,
+  description: DescriptionFor<'json'>,
   general: GeneralQuery,
 ): UnsignedRequest {
   const request = encodeJson(description, context.jsonAddress, general);
@@ -181,7 +181,7 @@ function prepareJson(
 
 function prepareXml(
   { xmlAddress: address }: ClientContext,
-  { code, element }: DescriptionOver<'xml'>,
+  { code, element }: DescriptionFor<'xml'>,
 ): UnsignedRequest {
   if (address === undefined) throw new InvalidInputError('the XML interface doesn’t support it');
   const elements = writeXml(element);
@@ -227,8 +227,8 @@ function parseResponse<O>(
           isSecret ? undefined : createMask(secrets.flatMap(listWrittenForms)),
         )
       : undefined;
-  const failure = (kind: ServiceErrorKind, what: string, retryAfterMs?: number): ServiceError =>
-    createServiceError(kind, activity, what, {
+  const failure = (kind: ServiceErrorKind, problem: string, retryAfterMs?: number): ServiceError =>
+    createServiceError(kind, activity, problem, {
       httpStatus: status,
       code: envelope?.status.code,
       text: envelope?.status.text,
@@ -240,55 +240,52 @@ function parseResponse<O>(
 
   const retryAfterMs = parseRetryAfter(headers['retry-after'], context.now());
   const verdict = classifyResponse(task, { status, envelope, unreadable, retryAfterMs });
-  const read = (): TaskResult<O> => {
+  const readOutput = (): TaskResult<O> => {
     if (decoded === undefined || envelope === undefined) throw new InvalidResponseError(unreadable);
-    const answered = task.readsSecrets === true ? decoded.envelope : envelope;
-    return task.output({ envelope: answered, setCookie: toHeaderList(headers['set-cookie']) });
+    const readable = task.readsSecrets === true ? decoded.envelope : envelope;
+    return task.output({ envelope: readable, setCookie: toHeaderList(headers['set-cookie']) });
   };
   if (verdict.kind !== 'done') {
     if (task.readsSecrets === true && envelope !== undefined)
-      envelope = maskReadSecrets(read, envelope, secrets);
+      envelope = maskReadSecrets(readOutput, envelope, secrets);
     throw failure(verdict.kind, verdict.what, verdict.retryAfterMs);
   }
   if (decoded === undefined || envelope === undefined) throw failure(getUnclearKind(task), unreadable);
 
-  let reading: TaskResult<O>;
+  let result: TaskResult<O>;
   try {
-    reading = read();
+    result = readOutput();
   } catch (error) {
     throw failure(
       getUnclearKind(task),
       error instanceof InvalidResponseError ? error.message : 'the response could not be read',
     );
   }
-  const { output, secrets: found = [], envelope: shown } = reading;
-  const nothingMore = found.length === 0 && shown === undefined;
+  const { output, secrets: found = [], envelope: taskEnvelope = envelope } = result;
+  const needsMask = found.length > 0 || taskEnvelope !== envelope;
   return {
     output,
-    envelope: nothingMore ? envelope : maskEnvelope(shown ?? envelope, createMask([...secrets, ...found])),
+    envelope: needsMask ? maskEnvelope(taskEnvelope, createMask([...secrets, ...found])) : envelope,
     interface: via,
     httpStatus: status,
   };
 }
 
-/**
- * For a failed task whose responses contain secrets. Masks values that the task would read as secrets, and omits
- * undocumented parts.
- */
+/** Masks the secrets that a failed task would have read, and omits undocumented parts. */
 function maskReadSecrets<O>(
-  read: () => TaskResult<O>,
+  readOutput: () => TaskResult<O>,
   envelope: Envelope,
   secrets: readonly string[],
 ): Envelope {
   let found: readonly string[];
   try {
-    found = read().secrets ?? [];
+    found = readOutput().secrets ?? [];
   } catch {
     found = [];
   }
-  const { received: _unexplained, object, data, ...words } = envelope;
-  const bare = { ...words, object: object && { ...object, data: undefined }, data: data.map(() => MASK) };
-  return maskEnvelope(bare, createMask([...secrets, ...found]));
+  const { received: _received, object, data, ...texts } = envelope;
+  const trimmed = { ...texts, object: object && { ...object, data: undefined }, data: data.map(() => MASK) };
+  return maskEnvelope(trimmed, createMask([...secrets, ...found]));
 }
 
 async function sendAndReceive<O>(
@@ -313,9 +310,11 @@ async function sendAndReceive<O>(
       throw createServiceError(getUnclearKind(task), activity, 'the request failed', { cause: error });
     }
     const kind = error.wasSent ? getUnclearKind(task) : 'not_sent';
-    const { status, message: unreadable } = error;
-    const tooLarge = isSuccess(status) ? { httpStatus: status, unread: { why: unreadable } } : {};
-    throw createServiceError(kind, activity, unreadable, { cause: error.cause ?? error, ...tooLarge });
+    const { status, message } = error;
+    const details: Partial<ServiceErrorDetails> = isSuccess(status)
+      ? { httpStatus: status, unread: { why: message } }
+      : {};
+    throw createServiceError(kind, activity, message, { cause: error.cause ?? error, ...details });
   }
 }
 
@@ -332,12 +331,12 @@ const MAX_UNREAD_BYTES = 4_000;
 /** @param mask if undefined, the body isn't kept */
 function describeUnreadResponse(
   { rawBody, headers }: HttpResponse,
-  why: string,
+  reason: string,
   mask: Mask | undefined,
 ): UnreadResponse {
   const text = isUtf8(rawBody) ? rawBody.toString() : rawBody.toString('latin1');
   return {
-    why,
+    why: reason,
     contentType: toHeaderList(headers['content-type'])[0],
     contentEncoding: toHeaderList(headers['content-encoding']).join(', ') || undefined,
     body: mask && escapeBytes(mask(text), isUtf8(rawBody)).slice(0, MAX_UNREAD_BYTES),
@@ -346,8 +345,8 @@ function describeUnreadResponse(
 
 /** The secret itself, as HTML and JSON escape it, and as its bytes look in another encoding. */
 function listWrittenForms(secret: string): readonly string[] {
-  const inPage = secret.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;' })[sign] ?? '&gt;');
-  return [secret, inPage, JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('latin1')];
+  const inHtml = secret.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;' })[sign] ?? '&gt;');
+  return [secret, inHtml, JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('latin1')];
 }
 
 /** Replaces unprintable bytes with `\\x80`. */
@@ -376,14 +375,17 @@ function decode(
   }
 }
 
-function maskDecoded({ envelope, text, opaque }: DecodedResponse, secrets: readonly string[]): Envelope {
-  const mayEcho = opaque || secrets.some((secret) => text.includes(secret));
+function maskDecoded(
+  { envelope, text, opaque: isOpaque }: DecodedResponse,
+  secrets: readonly string[],
+): Envelope {
+  const mayEcho = isOpaque || secrets.some((secret) => text.includes(secret));
   return mayEcho ? maskEnvelope(envelope, createMask(secrets)) : envelope;
 }
 
 function findSecrets(value: unknown, found: string[] = []): string[] {
   if (value instanceof Secret) found.push(value.reveal());
-  else if (Array.isArray(value)) for (const inside of value) findSecrets(inside, found);
+  else if (Array.isArray(value)) for (const item of value) findSecrets(item, found);
   else if (isRecord(value)) for (const name in value) findSecrets(value[name], found);
   return found;
 }

@@ -18,18 +18,18 @@ const FILE = 'file';
 const ROWS = 'rows';
 
 export function createTextFields<Name extends string>(
-  display: { readonly label: string; readonly fileTypes: readonly string[]; readonly hint: string },
+  fileDisplay: { readonly label: string; readonly fileTypes: readonly string[]; readonly hint: string },
   name: Name,
-  pasted: Omit<FieldDisplay, 'kind'>,
+  pasteDisplay: Omit<FieldDisplay, 'kind'>,
 ) {
   return {
-    [FILE]: field({ ...display, kind: 'file' }, z.string().optional()),
-    [name]: field({ ...pasted, kind: 'lines' }, z.array(z.string()).optional()),
+    [FILE]: field({ ...fileDisplay, kind: 'file' }, z.string().optional()),
+    [name]: field({ ...pasteDisplay, kind: 'lines' }, z.array(z.string()).optional()),
   };
 }
 
-export function createCsvFields(hint: string, pasted: Omit<FieldDisplay, 'kind'>) {
-  return createTextFields({ label: 'CSV file', fileTypes: ['csv', 'txt', 'tsv'], hint }, ROWS, pasted);
+export function createCsvFields(hint: string, pasteDisplay: Omit<FieldDisplay, 'kind'>) {
+  return createTextFields({ label: 'CSV file', fileTypes: ['csv', 'txt', 'tsv'], hint }, ROWS, pasteDisplay);
 }
 
 export type TextInput = { readonly text: string; readonly field: string } | { readonly errors: FieldErrors };
@@ -54,13 +54,13 @@ export async function readTextInput(
 ): Promise<TextInput> {
   const { context, values } = call;
   // Whitespace within the text is kept, because it matters in YAML.
-  const pasted = [values[field] ?? []].flat().join('\n').trimEnd();
-  const [address] = splitLines(values[FILE]);
-  if (address !== undefined && pasted !== '' && !isPrefilled) return { errors: { [field]: FILE_AND_TEXT } };
-  if (address === undefined)
-    return pasted === '' ? { errors: { [field]: missing } } : { text: pasted, field };
+  const pastedText = [values[field] ?? []].flat().join('\n').trimEnd();
+  const [url] = splitLines(values[FILE]);
+  if (url !== undefined && pastedText !== '' && !isPrefilled) return { errors: { [field]: FILE_AND_TEXT } };
+  if (url === undefined)
+    return pastedText === '' ? { errors: { [field]: missing } } : { text: pastedText, field };
   try {
-    const decoded = decodeFile(await context.readFile(address));
+    const decoded = decodeFile(await context.readFile(url));
     return decoded.ok
       ? { text: decoded.text, field: FILE }
       : { errors: { [FILE]: unreadableFileText(decoded.issue) } };

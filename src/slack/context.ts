@@ -32,11 +32,10 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly accounts: Accounts;
   /** Features read orders from its `store`. */
   readonly orders: OrdersContext;
-  /** Undefined if the order's rows are invalid. */
+  /** Returns undefined if the order's rows are invalid. */
   readonly buildStatement: (order: Order) => Statement | undefined;
   readonly notifyDue: () => void;
   readonly notifications: NotificationStore;
-  /** Lease of a process on a subject's messages, in ms. */
   readonly notificationLeaseMs: number;
   /** Pause between two messages of a digest in the same place, in ms. */
   readonly pauseMs?: number;
@@ -49,7 +48,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly names: Names;
   readonly portfolio: PortfolioStore;
   readonly presets: PresetStore;
-  /** Changes of names. Changes that weaken protection need confirmation. */
+  /** Changes names. Changes that weaken protection need confirmation. */
   readonly facts: ProtectedChanges;
   readonly events: EventLog;
   readonly ledger: Ledger;
@@ -57,10 +56,8 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly prices: PriceStore;
   readonly standIns: StandInStore;
   readonly policies: PolicyStore;
-  /** Changes that another person must confirm. */
   readonly proposals: Proposals;
   readonly budgets: BudgetStore;
-  /** Past spending and upcoming renewals. */
   readonly spending: SpendStore;
   readonly moneyReports: MoneyReportStore;
   readonly currency: string;
@@ -79,7 +76,6 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly readFile: ReadFile;
   /** Whether the bot may call a delivery's `response_url`. */
   readonly isSlackAddress: (address: string) => boolean;
-  /** Notifications outside Slack. */
   readonly webhooks: Webhooks;
   /** The saved settings, for notifications. Decisions use `orders.settings` instead, which a charter may restrict. */
   readonly savedSettings: () => Promise<TeamSettings>;

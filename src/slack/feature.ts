@@ -15,7 +15,7 @@ export interface Interaction {
   readonly channelId: string | undefined;
   /** Set for actions in a thread, and on messages whose thread gets the answer. */
   readonly threadTs: string | undefined;
-  /** The same if Slack redelivers. */
+  /** Stays the same if Slack redelivers. */
   readonly deliveryId: string;
   /** In ms, from `performance.now`. */
   readonly arrivedAt: number;
@@ -38,13 +38,15 @@ export interface Interaction {
   /**
    * Opens a modal, on top of the clicked one if there is one. Slack allows this within 3 seconds of the action; after
    * that, the person is notified.
-   * @param options.done runs once the modal is open; may replace its view
-   * @param options.undo runs if opening failed, before the notification
    */
-  open(
-    view: ModalView,
-    options?: { readonly done?: (viewId: string) => Promise<void>; readonly undo?: () => Promise<void> },
-  ): Promise<void>;
+  open(view: ModalView, options?: OpenOptions): Promise<void>;
+}
+
+interface OpenOptions {
+  /** Runs once the modal is open. May replace its view. */
+  readonly done?: (viewId: string) => Promise<void>;
+  /** Runs if opening failed, before the person is notified. */
+  readonly undo?: () => Promise<void>;
 }
 
 export interface CommandCall extends Interaction {
@@ -77,7 +79,7 @@ export interface SubmissionCall extends Interaction {
   readonly origin: FormOrigin;
 }
 
-/** Replaces the form. Long work is done in `meanwhile`, which may update the view again. */
+/** Replaces the form. Long work runs in the background and may update the view again. */
 export interface NextView {
   readonly view: ModalView;
   readonly meanwhile?: (show: (view: ModalView) => Promise<void>) => Promise<void>;
@@ -85,7 +87,7 @@ export interface NextView {
 
 export type SubmissionResult =
   | { readonly errors: FieldErrors }
-  /** Closes the form. `say` is shown to this person only. */
+  /** Closes the form. The reply is shown to this person only. */
   | { readonly say: Message | undefined }
   | NextView;
 
@@ -108,15 +110,15 @@ export interface FormFeature<Name extends string = string> {
    * Refuses a form before it opens, because the person's account lacks the rights or the policy refuses the initial
    * values.
    */
-  refusal?(call: Interaction, values?: FormValues): Promise<Message | undefined>;
-  /** Overrides declared and typed content, because fields may depend on values. */
+  refusal?(interaction: Interaction, values?: FormValues): Promise<Message | undefined>;
+  /** Overrides the declared form and the typed values, because fields may depend on values. */
   render?(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormOverrides> | FormOverrides;
   issuesOf?(values: FormValues): FieldErrors;
   submit(call: SubmissionCall): Promise<SubmissionResult>;
 }
 
 export interface Action<Id extends string = string> {
-  /** `action_id`. */
+  /** Slack's `action_id`. */
   readonly id: Id;
   run(call: ActionCall): Promise<void>;
 }
@@ -127,7 +129,7 @@ export interface Feature {
   readonly actions?: readonly Action[];
 }
 
-export type WithNeeds<Thing> = Thing & { readonly needs: Needs };
+export type WithNeeds<Declaration> = Declaration & { readonly needs: Needs };
 
 export type NamedCommand = WithNeeds<Command> & { readonly name: string };
 

@@ -11,7 +11,7 @@ export const FILE_UNREADABLE =
   'I can’t read the file right now. Try again in a minute, or paste the text instead.';
 
 export interface FileDescription {
-  /** For example “The plan with 46 changes”. Starts with a capital, because it starts a sentence elsewhere. */
+  /** For example “The plan with 46 changes”. Starts with a capital, because it can start a sentence. */
   readonly description: string;
   /** Default: “I sent you … as a direct message.” */
   readonly reply?: string;
@@ -20,6 +20,5 @@ export interface FileDescription {
 export const fileSentText = (description: string) =>
   `I sent you ${uncapitalized(description)} as a direct message.`;
 
-/** @param error Slack's error */
 export const fileNotSentText = ({ cause, remedy }: { readonly cause: string; readonly remedy: string }) =>
   `I can’t send you the file. ${cause} ${remedy}`;

@@ -39,8 +39,8 @@ import { presets } from './presets/presets.ts';
 import { settings } from './settings/settings.ts';
 
 /*
- * All features by topic, with their preconditions. Every new command, form or button needs a row here. Permissions that
- * depend on an order, name or preset are checked where it is handled.
+ * All features by topic, with their preconditions. Every new command, form or button needs an entry here. Permissions
+ * that depend on an order, name or preset are checked where it is handled.
  */
 
 type NameOf<Each> = Each extends Command
@@ -50,28 +50,34 @@ type NameOf<Each> = Each extends Command
     : never;
 type CommandName<Usage extends string> = Usage extends `${infer Name} ${string}` ? Name : Usage;
 
-/** Preconditions by name. Generated tasks share one row. */
-type Row<Name extends string> = string extends Name ? Needs : { readonly [Each in Name]: Needs };
+/** Preconditions by name. Generated tasks share one precondition. */
+type NeedsByName<Name extends string> = string extends Name ? Needs : { readonly [Each in Name]: Needs };
 
-type Rows<Declared extends Feature> = {
+type FeatureNeeds<Declared extends Feature> = {
   readonly [Part in keyof Declared]: Declared[Part] extends readonly (infer Each)[]
-    ? Row<NameOf<Each>>
+    ? NeedsByName<NameOf<Each>>
     : never;
 };
 
-interface Topic {
+interface RegisteredFeature {
   readonly commands: readonly NamedCommand[];
   readonly forms: readonly WithNeeds<FormFeature>[];
   readonly actions: readonly WithNeeds<Action>[];
 }
 
-type LooseRows = { readonly [Part in keyof Feature]?: Needs | Readonly<Record<string, Needs>> };
+type UntypedFeatureNeeds = { readonly [Part in keyof Feature]?: Needs | Readonly<Record<string, Needs>> };
 
-function addNeeds<const Declared extends Feature>(feature: Declared, rows: Rows<Declared>): Topic;
-function addNeeds({ commands = [], forms = [], actions = [] }: Feature, rows: LooseRows): Topic {
+function addNeeds<const Declared extends Feature>(
+  feature: Declared,
+  featureNeeds: FeatureNeeds<Declared>,
+): RegisteredFeature;
+function addNeeds(
+  { commands = [], forms = [], actions = [] }: Feature,
+  featureNeeds: UntypedFeatureNeeds,
+): RegisteredFeature {
   const getNeeds = (part: keyof Feature, name: string): Needs => {
-    const row = rows[part];
-    const needs = typeof row === 'object' ? row[name] : row;
+    const partNeeds = featureNeeds[part];
+    const needs = typeof partNeeds === 'object' ? partNeeds[name] : partNeeds;
     if (needs === undefined) throw new Error(`no precondition is declared for ${name}`);
     return needs;
   };
@@ -92,7 +98,7 @@ const TASK_FORMS: readonly FormFeature[] = [domains, redirects, sslContacts, use
 
 export const TASK_MENU: WithNeeds<FormFeature> = { ...createTaskMenu(TASK_FORMS), needs: 'account' };
 
-const TOPICS: readonly Topic[] = [
+const FEATURES: readonly RegisteredFeature[] = [
   addNeeds(
     createHelp(() => [...COMMANDS.values()]),
     { commands: { help: 'nothing' }, actions: { help_all: 'nothing' } },
@@ -102,7 +108,6 @@ const TOPICS: readonly Topic[] = [
     forms: { link: 'service' },
     actions: { method: 'service', home_link: 'service', whoami_details: 'service' },
   }),
-  // All domain tasks.
   addNeeds(domains, { commands: 'account', forms: 'account' }),
   addNeeds(redirects, {
     commands: { redirect: 'account' },
@@ -323,27 +328,27 @@ const TOPICS: readonly Topic[] = [
   }),
 ];
 
-function indexByName<Thing>(
-  list: readonly Thing[],
-  nameOf: (thing: Thing) => string,
-): ReadonlyMap<string, Thing> {
-  const map = new Map(list.map((thing) => [nameOf(thing), thing]));
-  if (map.size !== list.length) throw new Error('two features share a name');
+function indexByName<Item>(
+  items: readonly Item[],
+  getName: (item: Item) => string,
+): ReadonlyMap<string, Item> {
+  const map = new Map(items.map((item) => [getName(item), item]));
+  if (map.size !== items.length) throw new Error('two features share a name');
   return map;
 }
 
 export const COMMANDS = indexByName(
-  TOPICS.flatMap(({ commands }) => commands),
+  FEATURES.flatMap(({ commands }) => commands),
   ({ name }) => name,
 );
 
 export const FORMS = indexByName(
-  [TASK_MENU, ...TOPICS.flatMap(({ forms }) => forms)],
+  [TASK_MENU, ...FEATURES.flatMap(({ forms }) => forms)],
   ({ form }) => form.name,
 );
 
 /** Buttons and menus by `action_id`. */
 export const ACTIONS = indexByName(
-  TOPICS.flatMap(({ actions }) => actions),
+  FEATURES.flatMap(({ actions }) => actions),
   ({ id }) => id,
 );

@@ -15,46 +15,46 @@ import { SlackApiError } from './outbound/web.ts';
 
 export async function renderForm(
   feature: FormFeature,
-  call: Interaction,
+  interaction: Interaction,
   origin: FormOrigin,
   values: FormValues,
 ): Promise<FormView> {
-  return { form: feature.form, origin, values, ...(await feature.render?.(call, origin, values)) };
+  return { form: feature.form, origin, values, ...(await feature.render?.(interaction, origin, values)) };
 }
 
 /** Opens a form, or says why it would be refused. If Slack doesn't support file inputs, the form has no file input. */
 export async function openForm(
-  call: Interaction,
+  interaction: Interaction,
   feature: FormFeature,
   origin: FormOrigin,
   values: FormValues = {},
 ): Promise<void> {
-  const refusal = await feature.refusal?.(call, values);
-  if (refusal !== undefined) return call.respond(refusal);
-  const view = await renderForm(feature, call, origin, values);
+  const refusal = await feature.refusal?.(interaction, values);
+  if (refusal !== undefined) return interaction.respond(refusal);
+  const view = await renderForm(feature, interaction, origin, values);
   const { fields } = view.form;
-  const others = fields.filter(({ kind }) => kind !== 'file');
+  const fieldsWithoutFiles = fields.filter(({ kind }) => kind !== 'file');
   try {
-    await call.open(formView(view));
+    await interaction.open(formView(view));
   } catch (error) {
     const isRefused = error instanceof SlackApiError && error.kind === 'refused';
-    if (!isRefused || others.length === fields.length) throw error;
-    await call.open(formView({ ...view, form: { ...view.form, fields: others } }));
+    if (!isRefused || fieldsWithoutFiles.length === fields.length) throw error;
+    await interaction.open(formView({ ...view, form: { ...view.form, fields: fieldsWithoutFiles } }));
   }
 }
 
 /**
  * A button that opens a form.
- * @param subjectOf returns what the form is about
+ * @param getSubject returns what the form is about
  */
 export function createOpenAction<const Id extends string>(
   id: Id,
   feature: FormFeature,
-  subjectOf: (call: ActionCall) => string | undefined = () => undefined,
+  getSubject: (call: ActionCall) => string | undefined = () => undefined,
 ): Action<Id> {
   return {
     id,
-    run: (call) => openForm(call, feature, toFormOrigin(call, subjectOf(call))),
+    run: (call) => openForm(call, feature, toFormOrigin(call, getSubject(call))),
   };
 }
 
@@ -76,15 +76,15 @@ export async function openFormFromCommand(
 ): Promise<void> {
   const refusal = await feature.refusal?.(call, values);
   if (refusal !== undefined) return call.respond(refusal);
-  const given = {
+  const initialValues = {
     ...values,
     ...(call.reason === undefined ? {} : { reason: call.reason }),
     ...(call.sendAt === undefined ? {} : { send_at: call.sendAt }),
   };
-  const view = await renderForm(feature, call, { channelId: call.channelId }, given);
+  const view = await renderForm(feature, call, { channelId: call.channelId }, initialValues);
   if (call.sendAt !== undefined && view.form.fields.every(({ name }) => name !== 'send_at'))
     return call.respond(refusalText({ code: 'send_at', issue: 'not_for_task' }));
   // The subcommand is the first word.
   const problems = words.length > used ? [unusedWordsText(used + 2, words.length + 1)] : [];
-  await call.open(formView({ ...view, problems, fieldIssues: feature.issuesOf?.(given) ?? {} }));
+  await call.open(formView({ ...view, problems, fieldIssues: feature.issuesOf?.(initialValues) ?? {} }));
 }

@@ -7,16 +7,16 @@ import { okResponse, SlackApiError, type SlackWeb } from './outbound/web.ts';
 /* Menus that change the fields of their form. */
 
 /**
- * Updates an open view any number of times. Doesn't send a hash, because an earlier choice may have changed it. The
- * caller must make sure that the last choice wins.
+ * Updates an open view, once per given view. Sends no hash, because an earlier choice may have changed it. The caller
+ * must make sure that the last choice wins.
  */
 export async function updateOpenView(
   web: SlackWeb,
-  id: string,
+  viewId: string,
   ...views: readonly ModalView[]
 ): Promise<void> {
   try {
-    for (const view of views) await web.call('views.update', { view_id: id, view }, okResponse);
+    for (const view of views) await web.call('views.update', { view_id: viewId, view }, okResponse);
   } catch (error) {
     // The person has closed the view.
     if (!(error instanceof SlackApiError) || error.code !== 'not_found') throw error;
@@ -37,7 +37,7 @@ export function updateInClickOrder(
 }
 
 /**
- * The action of a menu that {@link Field.dispatches}. Rerenders the open form for the choice and keeps its input.
+ * The action of a menu that updates its form. Rerenders the open form for the choice and keeps its input.
  * @param features the forms that have such a menu
  */
 export function createRefreshAction<const Name extends string>(
@@ -51,8 +51,8 @@ export function createRefreshAction<const Name extends string>(
       const feature = features.find(({ form }) => form.name === view?.form);
       if (view === undefined || feature === undefined) return;
       await updateInClickOrder(call, view.id, async () => {
-        const shown = await renderForm(feature, call, view.origin, { ...view.values, [field]: value });
-        return [formView(shown)];
+        const values = { ...view.values, [field]: value };
+        return [formView(await renderForm(feature, call, view.origin, values))];
       });
     },
   };

@@ -5,12 +5,12 @@ import { formatSlackError } from './outbound/slack-error.view.ts';
 import { uploadFile, uploadText } from './outbound/upload.ts';
 import { SlackApiError } from './outbound/web.ts';
 
-interface FileForPerson {
+interface FileInfo {
   readonly filename: string;
   readonly description: string;
 }
 
-export interface TextFile extends FileForPerson {
+export interface TextFile extends FileInfo {
   readonly text: string;
 }
 
@@ -18,9 +18,9 @@ export interface TextFile extends FileForPerson {
  * Sends the file by direct message.
  * @returns the reply
  */
-export async function sendFile(call: Interaction, file: TextFile & FileDescription): Promise<Message> {
+export async function sendFile(interaction: Interaction, file: TextFile & FileDescription): Promise<Message> {
   const { description, reply = fileSentText(description) } = file;
-  return (await deliverFile(call, file)) ?? textMessage(reply);
+  return (await deliverFile(interaction, file)) ?? textMessage(reply);
 }
 
 /**
@@ -29,7 +29,7 @@ export async function sendFile(call: Interaction, file: TextFile & FileDescripti
  */
 export async function deliverFile(
   { context, person }: Interaction,
-  { filename, description, ...file }: TextFile | (FileForPerson & { readonly path: string }),
+  { filename, description, ...file }: TextFile | (FileInfo & { readonly path: string }),
 ): Promise<Message | undefined> {
   try {
     const channelId = await context.directory.directMessage(person.id);

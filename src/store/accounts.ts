@@ -67,8 +67,11 @@ export function createAccountStore(database: Database): AccountStore {
             profile: toStoredProfile(account.profile),
             updatedAt: now,
           };
-          const kept = await tx.account.updateMany({ where: { teamId, userId, slot, method, login }, data });
-          if (kept.count > 0) return;
+          const updated = await tx.account.updateMany({
+            where: { teamId, userId, slot, method, login },
+            data,
+          });
+          if (updated.count > 0) return;
           await tx.account.deleteMany({ where: { teamId, userId, slot } });
           await tx.account.create({
             data: { id: account.id, teamId, userId, slot, createdAt: now, ...data },

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
 /*
- * A backup is an SQL script in the format of `pg_dump --data-only`, compressed with gzip: `zcat FILE
- * psql` loads it into a database that has the schema. The first line has the format and the required schema. The last
- * line has the number of rows and a hash of everything before it. A restore never runs SQL from the file. It reads only
- * names and rows.
+ * A backup is an SQL script in the format of `pg_dump --data-only`, compressed with gzip. `zcat FILE | psql` loads it
+ * into a database that has the schema. The first line contains the format and the required schema. The last line
+ * contains the number of rows and a hash of everything before it. A restore reads only names and rows from the file,
+ * and never runs its SQL.
  */
 
 const BEGIN = '-- domain-steward backup ';
@@ -82,8 +82,8 @@ export class BackupReader {
   readonly #hash = createHash('sha256');
   readonly #rows: Record<string, number> = {};
 
-  constructor(pieces: AsyncIterable<Buffer>) {
-    this.#lines = splitLines(pieces);
+  constructor(chunks: AsyncIterable<Buffer>) {
+    this.#lines = splitLines(chunks);
   }
 
   /** @throws {BackupFileError} if the file isn't a backup or has a newer format */
@@ -117,12 +117,12 @@ export class BackupReader {
    */
   async end(): Promise<void> {
     for (;;) {
-      const before = this.#hash.copy().digest('hex');
+      const digest = this.#hash.copy().digest('hex');
       const line = (await this.#next()).toString();
       if (!line.startsWith(END)) continue;
       const end = trailer.safeParse(parseJson(line.slice(END.length)));
       const rows = JSON.stringify(this.#rows);
-      if (!end.success || end.data.sha256 !== before || JSON.stringify(end.data.rows) !== rows)
+      if (!end.success || end.data.sha256 !== digest || JSON.stringify(end.data.rows) !== rows)
         throw createDamagedError();
       return;
     }
@@ -144,16 +144,16 @@ function createDamagedError(): BackupFileError {
   );
 }
 
-async function* splitLines(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let partial: Buffer[] = [];
-  for await (const hashBytes of pieces) {
-    let from = 0;
-    for (let at = hashBytes.indexOf(LINE_FEED); at !== -1; at = hashBytes.indexOf(LINE_FEED, from)) {
-      yield Buffer.concat([...partial, hashBytes.subarray(from, at + 1)]);
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+      yield Buffer.concat([...partial, chunk.subarray(start, end + 1)]);
       partial = [];
-      from = at + 1;
+      start = end + 1;
     }
-    if (from < hashBytes.length) partial.push(hashBytes.subarray(from));
+    if (start < chunk.length) partial.push(chunk.subarray(start));
   }
   if (partial.length > 0) yield Buffer.concat(partial);
 }

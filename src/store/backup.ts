@@ -20,10 +20,10 @@ export async function takeBackup(url: string, path: string): Promise<Manifest> {
   // Only the owner may read it: it has personal data and encrypted secrets.
   const file = await open(partial, 'wx', 0o600);
   try {
-    const taken = await backupTo(url, file.createWriteStream({ flush: true }));
+    const manifest = await backupTo(url, file.createWriteStream({ flush: true }));
     await rename(partial, path);
     await syncFolder(dirname(path));
-    return taken;
+    return manifest;
   } catch (error) {
     await file.close().catch(() => undefined);
     await rm(partial, { force: true });
@@ -34,11 +34,11 @@ export async function takeBackup(url: string, path: string): Promise<Manifest> {
 export function backupTo(url: string, output: Writable): Promise<Manifest> {
   return withSession(url, async (client) => {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
-    const head = await readManifest(client);
+    const manifest = await readManifest(client);
     const readRows = (table: Table) => client.query(copyTo(buildCopy(table, 'TO STDOUT')));
-    await pipeline(writeBackup(head, readRows), createGzip(), output);
+    await pipeline(writeBackup(manifest, readRows), createGzip(), output);
     await client.query('COMMIT');
-    return head;
+    return manifest;
   });
 }
 
@@ -55,7 +55,7 @@ async function syncFolder(folder: string): Promise<void> {
 /** Prisma's record of migrations. A restore creates it by applying them. */
 const MIGRATIONS_TABLE = '_prisma_migrations';
 
-const headRows = z.tuple([
+const manifestRows = z.tuple([
   z.object({
     takenAt: z.date(),
     migrations: z.array(z.string()),
@@ -68,7 +68,7 @@ const headRows = z.tuple([
 /**
  * The `transaction_timestamp` of the snapshot's transaction can be slightly before the snapshot, but never after it.
  */
-const SELECT_HEAD = `
+const SELECT_MANIFEST = `
   SELECT transaction_timestamp() AS "takenAt",
     ARRAY(SELECT migration_name::text FROM ${MIGRATIONS_TABLE} WHERE rolled_back_at IS NULL AND finished_at IS NOT NULL
       ORDER BY migration_name) AS migrations,
@@ -78,7 +78,7 @@ const SELECT_HEAD = `
     (SELECT count(*)::int FROM orders WHERE state = 'PENDING') AS waiting`;
 
 async function readManifest(client: pg.Client): Promise<Manifest> {
-  const [{ underWay, waiting, ...head }] = headRows.parse((await client.query(SELECT_HEAD)).rows);
+  const [{ underWay, waiting, ...head }] = manifestRows.parse((await client.query(SELECT_MANIFEST)).rows);
   const keys = (await findSealedKeys(client)).map(({ keyId }) => keyId);
   return {
     format: 1,
@@ -90,7 +90,7 @@ async function readManifest(client: pg.Client): Promise<Manifest> {
 }
 
 const tables = z.array(
-  z.object({ name: z.string(), columns: z.array(z.string()), needs: z.array(z.string()) }),
+  z.object({ name: z.string(), columns: z.array(z.string()), dependencies: z.array(z.string()) }),
 );
 
 const SELECT_TABLES = `
@@ -98,7 +98,7 @@ const SELECT_TABLES = `
     ARRAY(SELECT a.attname::text FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
       AND a.attgenerated = '' ORDER BY a.attnum) AS columns,
     ARRAY(SELECT f.relname::text FROM pg_constraint k JOIN pg_class f ON f.oid = k.confrelid
-      WHERE k.conrelid = c.oid AND k.contype = 'f' AND f.oid <> c.oid) AS needs
+      WHERE k.conrelid = c.oid AND k.contype = 'f' AND f.oid <> c.oid) AS dependencies
   FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> '${MIGRATIONS_TABLE}'
   ORDER BY c.relname`;
 
@@ -107,10 +107,12 @@ export async function readTables(client: pg.ClientBase): Promise<Table[]> {
   let remaining = tables.parse((await client.query(SELECT_TABLES)).rows);
   const sorted: Table[] = [];
   while (remaining.length > 0) {
-    const waiting = new Set(remaining.map(({ name }) => name));
-    const ready = remaining.filter(({ needs }) => !needs.some((name) => waiting.has(name)));
+    const remainingNames = new Set(remaining.map(({ name }) => name));
+    const ready = remaining.filter(
+      ({ dependencies }) => !dependencies.some((name) => remainingNames.has(name)),
+    );
     if (ready.length === 0)
-      throw new Error(`tables refer to each other in a circle: ${[...waiting].join(', ')}`);
+      throw new Error(`tables refer to each other in a circle: ${[...remainingNames].join(', ')}`);
     sorted.push(...ready.map(({ name, columns }) => ({ name, columns })));
     remaining = remaining.filter((table) => !ready.includes(table));
   }

@@ -32,14 +32,14 @@ export function batch<Request, Result>(
   function takeBatch(): Pending<Request, Result>[] {
     const keys = new Set<string>();
     const next: Pending<Request, Result>[] = [];
-    const rest: Pending<Request, Result>[] = [];
+    const remaining: Pending<Request, Result>[] = [];
     for (const pending of queue) {
       const key = getKey?.(pending.request);
-      if (next.length === MAX_BATCH_SIZE || (key !== undefined && keys.has(key))) rest.push(pending);
+      if (next.length === MAX_BATCH_SIZE || (key !== undefined && keys.has(key))) remaining.push(pending);
       else next.push(pending);
       if (key !== undefined) keys.add(key);
     }
-    queue = rest;
+    queue = remaining;
     return next;
   }
 

@@ -36,28 +36,28 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
   /** Changes run one at a time, so that the log has the value before each change. */
   const exclusively = exclusiveChanges(prisma, `budgets ${teamId}`);
 
-  const read = async (tx: Transaction, id: string): Promise<Budget | undefined> => {
+  const readBudget = async (tx: Transaction, id: string): Promise<Budget | undefined> => {
     const row = await tx.budget.findUnique({ where: { id, teamId } });
     return row === null ? undefined : storedBudget.parse(row);
   };
 
   const readStatuses = batch(
     async (requests: readonly { readonly day: string; readonly hosts: readonly string[] }[]) => {
-      const days = [...groupBy(requests, ({ day }) => day)].map(async ([day, same]) => {
-        const hosts = removeDuplicates(same.flatMap((each) => each.hosts));
+      const days = [...groupBy(requests, ({ day }) => day)].map(async ([day, sameDay]) => {
+        const hosts = removeDuplicates(sameDay.flatMap((each) => each.hosts));
         return [day, await readBudgetStatuses(run, teamId, { day, hosts })] as const;
       });
-      const read = new Map(await Promise.all(days));
-      return requests.flatMap(({ day }) => read.get(day) ?? []);
+      const statusesByDay = new Map(await Promise.all(days));
+      return requests.flatMap(({ day }) => statusesByDay.get(day) ?? []);
     },
   );
-  const loadStatusesForNames: BudgetStore['loadStatusesForNames'] = async (names, day, without) => {
+  const loadStatusesForNames: BudgetStore['loadStatusesForNames'] = async (names, day, exceptOrderId) => {
     const subjects = names.map((name) => toSubject(name, 'host'));
     const hosts = subjects.flatMap((subject) => subject.hosts);
     const { statuses, tags } =
-      without === undefined
+      exceptOrderId === undefined
         ? await readStatuses({ day, hosts })
-        : await readBudgetStatuses(run, teamId, { day, hosts, exceptOrderId: without });
+        : await readBudgetStatuses(run, teamId, { day, hosts, exceptOrderId });
     return { statuses, tags: mapTagsByName(subjects, tags) };
   };
 
@@ -100,7 +100,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
 
     setAmount: (id, minor, by, at) =>
       exclusively(async (tx) => {
-        const before = await read(tx, id);
+        const before = await readBudget(tx, id);
         if (before === undefined) return 'gone';
         if (before.amount.minor === minor) return 'same';
         const after = { ...before, amount: { ...before.amount, minor } };
@@ -114,7 +114,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
 
     remove: (id, by, at) =>
       exclusively(async (tx) => {
-        const before = await read(tx, id);
+        const before = await readBudget(tx, id);
         if (before === undefined) return 'gone';
         await tx.budget.delete({ where: { id } });
         await log(tx, { id, before, actor: by, at });

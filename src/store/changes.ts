@@ -14,6 +14,13 @@ export function exclusiveChanges(prisma: Database['prisma'], lock: string) {
     });
 }
 
+/** The author of a change, and who confirmed it if it was protected. */
+export interface ChangeAuthor {
+  readonly by: string;
+  readonly confirmedBy?: string;
+  readonly at: Date;
+}
+
 /** Runs SQL in a Prisma transaction. */
 export function createRunStatement(tx: Transaction): RunStatement {
   return ({ text, values }) => tx.$queryRawUnsafe(text, ...values);

@@ -9,8 +9,8 @@ import { Prisma, type RunStatement } from './database.ts';
 const columnNames = new Map<string, string>();
 
 export function columnName(field: string): string {
-  const known = columnNames.get(field);
-  if (known !== undefined) return known;
+  const cached = columnNames.get(field);
+  if (cached !== undefined) return cached;
   const name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   columnNames.set(field, name);
   return name;
@@ -104,19 +104,19 @@ export function recordset(table: string, rows: readonly Readonly<Record<string, 
 
 /**
  * Inserts rows in the given order. All rows must have the same fields.
- * @param rest `ON CONFLICT …`, `RETURNING …`
+ * @param suffix `ON CONFLICT …`, `RETURNING …`
  */
 export async function insertRows(
   run: RunStatement,
   table: string,
   rows: readonly Readonly<Record<string, unknown>>[],
-  rest: Prisma.Sql = Prisma.empty,
+  suffix: Prisma.Sql = Prisma.empty,
 ): Promise<unknown> {
   const [first] = rows;
   if (first === undefined) return [];
   const columns = Prisma.raw(Object.keys(first).map(columnName).join(', '));
   return run(Prisma.sql`
-    INSERT INTO ${Prisma.raw(table)} (${columns}) SELECT ${columns} FROM ${recordset(table, rows)} ${rest}`);
+    INSERT INTO ${Prisma.raw(table)} (${columns}) SELECT ${columns} FROM ${recordset(table, rows)} ${suffix}`);
 }
 
 /**

@@ -90,7 +90,7 @@ export function openDatabase({
   checkAfterMs = CHECK_AFTER_MS,
 }: DatabaseOptions): Database {
   let isClosing = false;
-  const broken = (err: Error) => {
+  const logBrokenConnection = (err: Error) => {
     // When an embedded server stops, it breaks connections that are already closing.
     if (!isClosing) log?.warn({ err }, 'a connection to the database broke');
   };
@@ -112,10 +112,10 @@ export function openDatabase({
   const pool = new LivePool(options, checkAfterMs, server);
   // The running query already fails with the error. Without a listener, the error would also end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  pool.on('error', broken);
+  pool.on('error', logBrokenConnection);
   const nameStatement = createStatementNames();
   const adapter = new PrismaPg(pool, {
-    onConnectionError: broken,
+    onConnectionError: logBrokenConnection,
     statementNameGenerator: ({ sql }) => nameStatement(sql),
   });
   const prisma = new PrismaClient({
@@ -163,22 +163,22 @@ export function openDatabase({
 
     async transaction(work, trust = 'any') {
       const client = await connect(trust);
-      let broken = true;
+      let isBroken = true;
       try {
         await client.query('BEGIN');
         const result = await work((statement) => runOn(client, statement));
         await client.query('COMMIT');
-        broken = false;
+        isBroken = false;
         return result;
       } catch (error) {
         if (error instanceof pg.DatabaseError) {
           await client.query('ROLLBACK');
-          broken = false;
+          isBroken = false;
         }
         throw error;
       } finally {
         // If the connection is closed, the server rolls back its transaction.
-        client.release(broken);
+        client.release(isBroken);
       }
     },
 
@@ -241,7 +241,7 @@ export function isUniqueViolation(error: unknown): boolean {
 /** SQLSTATE (PostgreSQL, appendix A). */
 const UNIQUE_VIOLATION = '23505';
 
-const AdapterMeta = z.object({
+const adapterMeta = z.object({
   driverAdapterError: z.object({
     cause: z.object({ originalCode: z.string().optional(), kind: z.string() }),
   }),
@@ -249,7 +249,7 @@ const AdapterMeta = z.object({
 
 function findErrorCode(error: unknown): string | undefined {
   if (error instanceof Prisma.PrismaClientKnownRequestError) {
-    const meta = AdapterMeta.safeParse(error.meta);
+    const meta = adapterMeta.safeParse(error.meta);
     return meta.success
       ? (meta.data.driverAdapterError.cause.originalCode ?? meta.data.driverAdapterError.cause.kind)
       : error.code;

@@ -1,11 +1,5 @@
 import type { WatchedDomain, WatchListStore } from '../expiry/ports.ts';
-import {
-  type Database,
-  isUniqueViolation,
-  type RunStatement,
-  type Statement,
-  wrapStore,
-} from './database.ts';
+import { type Database, isUniqueViolation, type RunStatement, wrapStore } from './database.ts';
 import { readDomains } from './domain-rows.ts';
 import {
   buildReminderUpdates,
@@ -50,22 +44,22 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
 
       updateAfterOrder: (orderId, n, now, change) => {
         const attempt = () =>
-          transaction(async (runInside) => {
-            const claimed = claimedSuccessRows.parse(await runInside(claimSuccess(orderId, n, now)));
+          transaction(async (tx) => {
+            const claimed = claimedSuccessRows.parse(await tx(claimSuccess(orderId, n, now)));
             if (claimed.length === 0) return false;
             const [before] = claimed;
             const changed = change(before);
             if (changed === undefined) return true;
             const { after, observation, details } = changed;
-            if (before === undefined) await runInside(insertDomain(after));
-            else await swapDomain(runInside, before, after, buildReminderUpdates(after.name, before, after));
-            await runInside(insertObservations(after.name, [observation]));
+            if (before === undefined) await tx(insertDomain(after));
+            else await replaceDomain(tx, before, after);
+            await tx(insertObservations(after.name, [observation]));
             if (details === undefined) return true;
             const changer = { actor: details.by, at: now };
-            await setDetails(runInside, after.name, details.change, changer, before === undefined);
+            await setDetails(tx, after.name, details.change, changer, before === undefined);
             return true;
           });
-        // The name was added concurrently, so it can be read now.
+        // If the name was added concurrently, it can be read now.
         return attempt().catch((error: unknown) => {
           if (isUniqueViolation(error)) return attempt();
           throw error;
@@ -75,18 +69,9 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
   };
 }
 
-/**
- * @param run of a transaction, if more statements follow
- * @returns false if the name was changed concurrently
- */
-async function swapDomain(
-  run: RunStatement,
-  before: WatchedDomain,
-  after: WatchedDomain,
-  statements: readonly Statement[],
-): Promise<boolean> {
-  const changed = changedNames.parse(await run(updateDomain(before, after)));
-  if (changed.length === 0) return false;
-  for (const statement of statements) await run(statement);
-  return true;
+/** Does nothing if the name was changed concurrently. */
+async function replaceDomain(tx: RunStatement, before: WatchedDomain, after: WatchedDomain): Promise<void> {
+  const changed = changedNames.parse(await tx(updateDomain(before, after)));
+  if (changed.length === 0) return;
+  for (const statement of buildReminderUpdates(after.name, before, after)) await tx(statement);
 }

@@ -7,8 +7,7 @@ import { type Database, Prisma, type RunStatement, type Statement, withStoreErro
 import { orderRow, readOrders, selectOrders, toOrder } from './order-rows.ts';
 
 /*
- * The log. An event is written in the transaction of the change that it records, and never changed: a trigger prevents
- * it. Only this file reads rows, with the schemas of `events.ts`.
+ * The log. An event is written in the transaction of the change that it records. A trigger prevents later changes.
  */
 
 class UnreadableEventError extends Error {
@@ -92,9 +91,9 @@ export async function publishDraftEvents(run: RunStatement, orderId: string): Pr
 const compiledOrderLogEntry = z.compile(orderLogEntry);
 
 function parseEvent<Schema extends z.ZodType>(schema: Schema, seq: string, event: unknown): z.output<Schema> {
-  const read = schema.safeParse(event);
-  if (!read.success) throw new UnreadableEventError(seq, read.error);
-  return read.data;
+  const parsed = schema.safeParse(event);
+  if (!parsed.success) throw new UnreadableEventError(seq, parsed.error);
+  return parsed.data;
 }
 
 /** The events of an order, as returned by {@link historyColumn}. */
@@ -173,8 +172,8 @@ export const orderWithHistory = z.compile(
 
 /** An order with its events, oldest first. Leaves out the per-item events of bulk orders. */
 export function selectWithHistory(id: string): Statement {
-  const shown = Prisma.sql`(o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))`;
-  return Prisma.sql`SELECT ${orderRow.columns}, ${historyColumn(shown)} FROM orders o WHERE o.id = ${id}`;
+  const isIncluded = Prisma.sql`(o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))`;
+  return Prisma.sql`SELECT ${orderRow.columns}, ${historyColumn(isIncluded)} FROM orders o WHERE o.id = ${id}`;
 }
 
 /** Events per read. Limits the memory that an export needs. */
@@ -184,12 +183,12 @@ const PAGE_SIZE = 500;
 export function createEventLog({ run }: Database, teamId: string, pageSize = PAGE_SIZE): EventLog {
   const readPage = (from: Date, to: Date, last: { readonly at: Date; readonly seq: string } | undefined) =>
     withStoreError('reading the log', async () => {
-      const rest =
+      const isAfterLast =
         last === undefined ? Prisma.empty : Prisma.sql`AND (at, seq) > (${last.at}, ${last.seq}::bigint)`;
       const rows = eventRow.read(
         await run(Prisma.sql`
           SELECT ${eventRow.columns} FROM events e
-          WHERE team_id = ${teamId} AND subject_kind <> 'forgotten' AND at >= ${last?.at ?? from} AND at < ${to} ${rest}
+          WHERE team_id = ${teamId} AND subject_kind <> 'forgotten' AND at >= ${last?.at ?? from} AND at < ${to} ${isAfterLast}
           ORDER BY e.at, e.seq LIMIT ${pageSize}`),
       );
       const ids = [

@@ -53,7 +53,7 @@ const APPEND_ONLY = ['events', 'observations', 'ledger_entries', 'seals', 'ancho
 const columnRows = z.array(z.object({ table: z.string(), columns: z.array(z.string()) }));
 
 /** One statement per table, which replaces `$1` by `former` in every text column. */
-async function replaceEverywhere(client: pg.Client): Promise<readonly (readonly [string, string])[]> {
+async function buildReplacements(client: pg.Client): Promise<readonly (readonly [string, string])[]> {
   const { rows } = await client.query(
     `SELECT c.table_name AS table, array_agg(format('%1$I = without_person(%1$I::text, $1)::%2$s', c.column_name,
          CASE c.data_type WHEN 'ARRAY' THEN 'text[]' ELSE c.data_type END)) AS columns
@@ -76,7 +76,7 @@ export type StillNeeded =
   | { readonly kind: 'setting'; readonly name: string }
   | { readonly kind: 'policy' | 'policy_draft' };
 
-const stillNeededRows = z.array(
+const obstacleRows = z.array(
   z.discriminatedUnion('kind', [
     z
       .object({ kind: z.literal('open_order'), id: z.string() })
@@ -88,7 +88,7 @@ const stillNeededRows = z.array(
   ]),
 );
 
-const SELECT_NEEDED = `
+const SELECT_OBSTACLES = `
   SELECT 'open_order' AS kind, id FROM orders o WHERE closed_at IS NULL AND (names_person(to_jsonb(o)::text, $1)
     OR EXISTS (SELECT FROM order_items i WHERE i.order_id = o.id AND names_person(to_jsonb(i)::text, $1))
     OR EXISTS (SELECT FROM approvals a WHERE a.order_id = o.id AND names_person(to_jsonb(a)::text, $1)))
@@ -98,7 +98,7 @@ const SELECT_NEEDED = `
   UNION ALL SELECT 'policy_draft', NULL FROM policy_drafts WHERE names_person(rules::text, $1)
   ORDER BY 1, 2`;
 
-/** The changes that were made, or that a dry run would make. None if the person is still needed. */
+/** The changes that were made, or that a dry run would make. If there are obstacles, nothing is changed. */
 export type ForgetResult =
   | { readonly done: true; readonly changes: readonly TableChange[] }
   | { readonly done: false; readonly needed: readonly StillNeeded[] };
@@ -113,14 +113,14 @@ export function forgetPerson(
   options: { readonly dryRun: boolean },
 ): Promise<ForgetResult> {
   return inTransaction(client, options, async () => {
-    const found = stillNeededRows.parse((await client.query(SELECT_NEEDED, [person])).rows);
-    if (found.length > 0) return { done: false, needed: found };
+    const obstacles = obstacleRows.parse((await client.query(SELECT_OBSTACLES, [person])).rows);
+    if (obstacles.length > 0) return { done: false, needed: obstacles };
     const changes: TableChange[] = [];
     for (const table of ['events', 'observations']) {
       const { rows } = await client.query(`SELECT forget_person_in_${table}($1)::int AS n`, [person]);
       changes.push({ table, rows: countRows.parse(rows)[0].n });
     }
-    for (const [table, sql] of [...STATEMENTS, ...(await replaceEverywhere(client))]) {
+    for (const [table, sql] of [...STATEMENTS, ...(await buildReplacements(client))]) {
       changes.push({ table, rows: (await client.query(sql, [person])).rowCount ?? 0 });
     }
     return { done: true, changes: sumByTable(changes) };

@@ -9,7 +9,7 @@ const ID = 1;
 /** If a process wrote nothing for this long while others did, it was killed. */
 const SILENCE_MS = MINUTE_MS;
 
-const SERVER_NAME = Prisma.raw(SERVER);
+const SERVER_ID = Prisma.raw(SERVER);
 
 /**
  * The bot's heartbeat, and facts about the server.
@@ -19,8 +19,8 @@ export function createHeartbeat({ run, server }: Database): Heartbeat {
   return {
     ...wrapStore<Pick<Heartbeat, 'read' | 'write' | 'verify'>>('heartbeat', {
       read: async () => {
-        const [{ checkpoint, ...seen }] = sightingRows.parse(await run(SELECT_SIGHTING));
-        return { ...seen, isBehind: server.isBehind(seen.server, checkpoint) };
+        const [{ checkpoint, ...reading }] = readingRows.parse(await run(SELECT_READING));
+        return { ...reading, isBehind: server.isBehind(reading.server, checkpoint) };
       },
 
       write: async ({ at, seen, processId, isLast }) => {
@@ -29,7 +29,7 @@ export function createHeartbeat({ run, server }: Database): Heartbeat {
         return row.beat;
       },
 
-      verify: async (seen) => server.verify(seen.server, seen.position),
+      verify: async (reading) => server.verify(reading.server, reading.position),
     }),
 
     suspend: () => server.suspend(),
@@ -43,11 +43,11 @@ export function createHeartbeat({ run, server }: Database): Heartbeat {
  * promotion. A server writes a checkpoint at each clean stop and at each start after a crash. So the last checkpoint
  * shows where the log ended at that time.
  */
-const SELECT_SIGHTING = Prisma.sql`
+const SELECT_READING = Prisma.sql`
   SELECT
     concat_ws('/', s.system_identifier, d.oid,
       ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int) AS database,
-    ${SERVER_NAME} AS server, pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::float8 AS position,
+    ${SERVER_ID} AS server, pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::float8 AS position,
     pg_wal_lsn_diff(c.checkpoint_lsn, '0/0')::float8 AS checkpoint,
     CASE WHEN h.id IS NOT NULL THEN json_build_object(
       'seenAt', h.seen_at, 'database', h.database, 'server', h.server, 'count', h.beat,
@@ -58,7 +58,7 @@ const SELECT_SIGHTING = Prisma.sql`
     JOIN pg_database d ON d.datname = current_database()
     LEFT JOIN heartbeats h ON h.id = ${ID}`;
 
-const sightingRows = z.tuple([
+const readingRows = z.tuple([
   z.object({
     database: z.string(),
     server: z.string(),
@@ -79,11 +79,11 @@ const sightingRows = z.tuple([
 ]);
 
 /** Returns the count, or no row if the row or the server has changed since it was read. */
-function upsertBeat(at: Date, seen: HeartbeatReading, processId: string, isLast: boolean): Prisma.Sql {
+function upsertBeat(at: Date, reading: HeartbeatReading, processId: string, isLast: boolean): Prisma.Sql {
   const own = isLast ? {} : { [processId]: at };
   return Prisma.sql`
     INSERT INTO heartbeats AS h (id, seen_at, database, server, beat, xact_id, at_work)
-    VALUES (${ID}, ${at}, ${seen.database}, ${seen.server}, 1, pg_current_xact_id()::text, ${JSON.stringify(own)}::jsonb)
+    VALUES (${ID}, ${at}, ${reading.database}, ${reading.server}, 1, pg_current_xact_id()::text, ${JSON.stringify(own)}::jsonb)
     ON CONFLICT (id) DO UPDATE SET
       seen_at = excluded.seen_at, database = excluded.database, server = excluded.server, beat = h.beat + 1,
       xact_id = excluded.xact_id,
@@ -91,7 +91,7 @@ function upsertBeat(at: Date, seen: HeartbeatReading, processId: string, isLast:
         SELECT coalesce(jsonb_object_agg(other.key, other.value), '{}') FROM jsonb_each_text(h.at_work) other
         WHERE other.key <> ${processId} AND other.value::timestamptz > ${new Date(at.getTime() - SILENCE_MS)}
       )
-    WHERE excluded.server = ${SERVER_NAME} AND h.xmin::text = ${seen.last?.version ?? null}
+    WHERE excluded.server = ${SERVER_ID} AND h.xmin::text = ${reading.last?.version ?? null}
     RETURNING beat`;
 }
 

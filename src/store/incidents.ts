@@ -28,7 +28,7 @@ const change = z
       z.object({ id: z.string(), task: z.enum(NAME_TASKS), reason: z.enum(RULED_OUT_REASONS) }),
     ),
   })
-  .transform(({ expiry, ...kept }) => ({ ...kept, expiry }));
+  .transform(({ expiry, ...fields }) => ({ ...fields, expiry }));
 const incidentRow = row(
   z.object({
     id: z.string(),
@@ -61,10 +61,10 @@ function toIncident({
   proposedReason,
   explainedBy,
   reason,
-  ...kept
+  ...fields
 }: z.output<typeof incidentRow.schema>): Incident {
   return {
-    ...kept,
+    ...fields,
     proposed: proposedBy === undefined ? undefined : { by: proposedBy, reason: proposedReason ?? '' },
     explained: explainedBy === undefined ? undefined : { by: explainedBy, reason: reason ?? '' },
   };
@@ -102,28 +102,36 @@ export async function saveIncident(
 }
 
 function buildEvents({ before, after, added, at }: IncidentUpdate): TeamEvent[] {
-  const about = { subject: { kind: 'name', id: after.name }, actor: 'system', at } as const;
+  const common = { subject: { kind: 'name', id: after.name }, actor: 'system', at } as const;
   const kind = before === undefined ? 'incident_opened' : 'incident_joined';
-  const noticed = added.map(
-    ({ kind: incident, fact, before: was, after: is }): TeamEvent => ({
-      ...about,
+  const changeEvents = added.map(
+    ({ kind: incident, fact, before: oldValue, after: newValue }): TeamEvent => ({
+      ...common,
       kind,
-      ...{ incident, fact, before: was, after: is },
+      ...{ incident, fact, before: oldValue, after: newValue },
     }),
   );
-  const over: TeamEvent = { ...about, kind: 'incident_over', incidents: [...listIncidentKinds(after)] };
-  return after.state === 'over' ? [...noticed, over] : noticed;
+  const closedEvent: TeamEvent = {
+    ...common,
+    kind: 'incident_over',
+    incidents: [...listIncidentKinds(after)],
+  };
+  return after.state === 'over' ? [...changeEvents, closedEvent] : changeEvents;
 }
 
 /** Webhooks for an incident that a lookup opened or changed. */
 function buildWebhooks({ before, after, added, at }: IncidentUpdate): WebhookEvent[] {
   const { name, id: incident_id } = after;
-  const noticed = added.map(({ kind: code, before: was, after: is }, index): WebhookEvent => {
+  const changeEvents = added.map(({ kind: code, before: oldValue, after: newValue }, index): WebhookEvent => {
     const type = before === undefined && index === 0 ? 'incident.opened' : 'incident.changed';
-    return { type, at, data: { name, incident_id, code, before: was, after: is } };
+    return { type, at, data: { name, incident_id, code, before: oldValue, after: newValue } };
   });
-  const over: WebhookEvent = { type: 'incident.closed', at, data: { name, incident_id, code: 'over' } };
-  return after.state === 'over' ? [...noticed, over] : noticed;
+  const closedEvent: WebhookEvent = {
+    type: 'incident.closed',
+    at,
+    data: { name, incident_id, code: 'over' },
+  };
+  return after.state === 'over' ? [...changeEvents, closedEvent] : changeEvents;
 }
 
 /** Webhooks for a person's decision about an incident. */
@@ -159,32 +167,32 @@ const IS_OPEN = Prisma.sql`state IN ('open', 'raised')`;
 
 /** @throws {StoreError} from every method if the database fails */
 export function createIncidentStore({ run, transaction }: Database, teamId: string): IncidentStore {
-  const incidents = async (rest: Prisma.Sql) => {
+  const queryIncidents = async (clauses: Prisma.Sql) => {
     const found = await run(
-      Prisma.sql`SELECT ${incidentRow.columns} FROM incidents WHERE team_id = ${teamId} AND ${rest}`,
+      Prisma.sql`SELECT ${incidentRow.columns} FROM incidents WHERE team_id = ${teamId} AND ${clauses}`,
     );
     return incidentRow.read(found).map(toIncident);
   };
 
   return wrapStore('incidents', {
-    find: async (id) => (await incidents(Prisma.sql`id = ${id}`))[0],
+    find: async (id) => (await queryIncidents(Prisma.sql`id = ${id}`))[0],
 
     listForName: (name, limit) =>
-      incidents(Prisma.sql`name = ${name} ORDER BY opened_at DESC LIMIT ${limit}`),
+      queryIncidents(Prisma.sql`name = ${name} ORDER BY opened_at DESC LIMIT ${limit}`),
 
     listOpen: (names) =>
-      incidents(Prisma.sql`name = ANY(${[...names]}) AND ${IS_OPEN} ORDER BY name, opened_at DESC`),
+      queryIncidents(Prisma.sql`name = ANY(${[...names]}) AND ${IS_OPEN} ORDER BY name, opened_at DESC`),
 
-    listAllOpen: (limit) => incidents(Prisma.sql`${IS_OPEN} ORDER BY opened_at DESC LIMIT ${limit}`),
+    listAllOpen: (limit) => queryIncidents(Prisma.sql`${IS_OPEN} ORDER BY opened_at DESC LIMIT ${limit}`),
 
     change: (before, after, decision, now) =>
-      transaction(async (runInside) => {
-        if (!(await swapIncident(runInside, teamId, before, after))) return false;
-        await runInside(markPlan(teamId, { kind: 'incident', id: before.id }, now));
+      transaction(async (tx) => {
+        if (!(await swapIncident(tx, teamId, before, after))) return false;
+        await tx(markPlan(teamId, { kind: 'incident', id: before.id }, now));
         const subject = { kind: 'name', id: before.name } as const;
         const event = { ...decision, subject, at: now, incidents: [...listIncidentKinds(before)] };
-        await insertEvents(runInside, [event], teamId);
-        await queueWebhooks(runInside, buildDecisionWebhooks(after, decision.kind, now), teamId);
+        await insertEvents(tx, [event], teamId);
+        await queueWebhooks(tx, buildDecisionWebhooks(after, decision.kind, now), teamId);
         return true;
       }),
 
@@ -195,11 +203,11 @@ export function createIncidentStore({ run, transaction }: Database, teamId: stri
         ),
       ),
 
-    recordWarnings: async (orderId, userId, shown, at) => {
+    recordWarnings: async (orderId, userId, incidents, at) => {
       await run(Prisma.sql`
         INSERT INTO incident_warnings (order_id, incident_id, user_id, changes, at)
         SELECT ${orderId}, id, ${userId}, changes, ${at}
-        FROM jsonb_to_recordset(${JSON.stringify(shown)}::jsonb) AS shown (id text, changes int)
+        FROM jsonb_to_recordset(${JSON.stringify(incidents)}::jsonb) AS shown (id text, changes int)
         ON CONFLICT (order_id, incident_id, user_id) DO UPDATE SET changes = excluded.changes, at = excluded.at
           WHERE incident_warnings.changes < excluded.changes`);
     },

@@ -1,13 +1,12 @@
-import type { LoggedCharter } from '../approvals/charter.ts';
-import type { KeyLog } from '../approvals/signing/key-ring.ts';
+import type { SigningLog } from '../approvals/charter.ts';
 
 /** The log of keys and charters up to a certain event. */
-export interface KnownLog {
-  readonly keys: KeyLog;
-  readonly charters: readonly LoggedCharter[];
+export interface KnownLog extends SigningLog {
   readonly seq: number;
   readonly count: number;
+  /** Sum of the events' row stamps. */
   readonly stamps: bigint;
+  /** Hash of the last event. */
   readonly link: string;
 }
 

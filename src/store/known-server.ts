@@ -18,14 +18,14 @@ export class KnownServer {
   #verified: string | undefined;
   #isSuspended = false;
   #position = 0;
-  #onOther: () => void = () => undefined;
+  #onOtherServer: () => void = () => undefined;
 
   /** Call this for a new connection before it is used. The server of the first connection is trusted. */
   addConnection(connection: object, server: string): void {
     this.#servers.set(connection, server);
     this.#verified ??= server;
     this.#latest = server;
-    if (server !== this.#verified) this.#onOther();
+    if (server !== this.#verified) this.#onOtherServer();
   }
 
   /** @returns whether the connection is to the same server as the newest connection */
@@ -65,6 +65,6 @@ export class KnownServer {
 
   /** @param listener called when a connection leads to an unverified server */
   onOther(listener: () => void): void {
-    this.#onOther = listener;
+    this.#onOtherServer = listener;
   }
 }

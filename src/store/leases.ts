@@ -21,12 +21,12 @@ const holderRows = z.array(z.object({ holder: z.string() }));
 export function createLeaseStore({ run }: Database): LeaseStore {
   return wrapStore('leases', {
     acquire: async (work, holder, leaseMs) => {
-      const taken = await run(Prisma.sql`
+      const acquired = await run(Prisma.sql`
         INSERT INTO leases AS l (work, holder, until) VALUES (${work}, ${holder}, ${leaseEnd(leaseMs)})
         ON CONFLICT (work) DO UPDATE SET holder = excluded.holder, until = excluded.until
           WHERE l.holder = excluded.holder OR ${isLeaseExpired(Prisma.sql`l.until`)}
         RETURNING holder`);
-      return holderRows.parse(taken).length === 1;
+      return holderRows.parse(acquired).length === 1;
     },
   });
 }

@@ -73,7 +73,7 @@ const sealedRows = z.array(
 
 const anchorRow = row(z.object({ n: z.int(), hash: z.string(), at: z.date() }), 'a.');
 const signingRows = z.tuple([
-  z.object({ numbers: z.array(z.int().nullable()), entries: integer, isAnyGone: z.boolean() }),
+  z.object({ numbers: z.array(z.int().nullable()), lastSeq: integer, hasMissingEvents: z.boolean() }),
 ]);
 const leavesRows = z.tuple([z.object({ leaves: bytes })]);
 const HASH_BYTES = 32;
@@ -112,7 +112,7 @@ function buildAnchorWebhook(seal: Seal, at: Date): WebhookEvent {
   };
 }
 
-const LEDGER = { kind: 'ledger', id: 'ledger' } as const;
+const LEDGER_SUBJECT = { kind: 'ledger', id: 'ledger' } as const;
 
 /** @throws {StoreError} from every method if the database fails */
 export function createLedgerStore({ run, transaction }: Database, teamId: string): LedgerStore {
@@ -126,13 +126,15 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
         SELECT ${entryRow.columns}, ${eventRow.columns} FROM ledger_entries l LEFT JOIN events e ON e.seq = l.event_seq
         WHERE l.team_id = ${teamId} AND ${where} ORDER BY l.seq`),
     );
-  const readAnchorsWhere = async (rest: Prisma.Sql) =>
+  const readAnchorsWhere = async (clauses: Prisma.Sql) =>
     anchorRow.read(
-      await run(Prisma.sql`SELECT ${anchorRow.columns} FROM anchors a WHERE a.team_id = ${teamId} ${rest}`),
+      await run(
+        Prisma.sql`SELECT ${anchorRow.columns} FROM anchors a WHERE a.team_id = ${teamId} ${clauses}`,
+      ),
     );
 
   /** The next seals, whose events are read together. */
-  async function nextSeals(after: number, where: Prisma.Sql) {
+  async function readNextSeals(after: number, where: Prisma.Sql) {
     const seals = await readSealsWhere(
       Prisma.sql`n > ${after} AND ${where} ORDER BY n LIMIT ${MAX_SEALS_PER_READ}`,
     );
@@ -144,65 +146,62 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
 
   async function* readBlocksWhere(where: Prisma.Sql): AsyncGenerator<SealedBlock> {
     for (let after = 0; ; ) {
-      const seals = await withStoreError('reading the ledger', () => nextSeals(after, where));
+      const seals = await withStoreError('reading the ledger', () => readNextSeals(after, where));
       const [first, lastSeal] = [seals[0], seals.at(-1)];
       if (first === undefined || lastSeal === undefined) return;
       const events = await withStoreError('reading the ledger', () =>
         readEventsWhere(Prisma.sql`l.seq BETWEEN ${first.from} AND ${lastSeal.to}`),
       );
-      let at = 0;
+      let next = 0;
       for (const seal of seals) {
         // Skips events that have no seal.
-        while ((events[at]?.seq ?? seal.from) < seal.from) at += 1;
-        const start = at;
-        while ((events[at]?.seq ?? Number.POSITIVE_INFINITY) <= seal.to) at += 1;
-        yield { seal, events: events.slice(start, at) };
+        while ((events[next]?.seq ?? seal.from) < seal.from) next += 1;
+        const start = next;
+        while ((events[next]?.seq ?? Number.POSITIVE_INFINITY) <= seal.to) next += 1;
+        yield { seal, events: events.slice(start, next) };
       }
       after = lastSeal.n;
     }
   }
 
-  /**
-   * Writes an event about the ledger.
-   * @param isNew whether the event is new
-   */
-  const logEvent = (event: TeamEvent, isNew: Prisma.Sql) =>
-    transaction(async (runInside) => {
-      const found = await runInside(Prisma.sql`SELECT 1 AS found WHERE ${isNew}`);
-      if (z.array(z.unknown()).parse(found).length > 0) await announceEvents(runInside, [event], teamId);
+  /** Logs an event about the ledger if the condition holds. */
+  const logEvent = (event: TeamEvent, condition: Prisma.Sql) =>
+    transaction(async (tx) => {
+      const found = await tx(Prisma.sql`SELECT 1 AS found WHERE ${condition}`);
+      if (z.array(z.unknown()).parse(found).length > 0) await announceEvents(tx, [event], teamId);
     });
 
   const methods = wrapStore<Omit<LedgerStore, 'read'>>('ledger', {
-    seal: (limit, make) =>
-      transaction(async (runInside) => {
+    seal: (limit, buildSeal) =>
+      transaction(async (tx) => {
         const [locked] = z
           .array(z.object({ locked: z.boolean() }))
           .parse(
-            await runInside(
+            await tx(
               Prisma.sql`SELECT pg_try_advisory_xact_lock(${SEALER_LOCK}::int, hashtext(${teamId})) AS locked`,
             ),
           );
         if (locked?.locked !== true) return 0;
         const rows = unsealedRow.read(
-          await runInside(Prisma.sql`
+          await tx(Prisma.sql`
             SELECT ${unsealedRow.columns}
             FROM unsealed_events u JOIN events e ON e.seq = u.event_seq
             WHERE u.team_id = ${teamId} ORDER BY u.event_seq LIMIT ${limit}`),
         );
         if (rows.length === 0) return 0;
         const [lastSeal] = readSeals(
-          await runInside(
+          await tx(
             Prisma.sql`SELECT ${sealRow.columns} FROM seals WHERE team_id = ${teamId} ORDER BY n DESC LIMIT 1`,
           ),
         );
-        const { seal, leaves } = make(
+        const { seal, leaves } = buildSeal(
           lastSeal,
           rows.map(({ seq: _, subjectKind: kind, subjectId: id, leaf, ...event }) =>
             leaf === undefined ? { ...event, subject: { kind, id } } : { leaf },
           ),
         );
         const numbers = rows.map(({ seq }) => seq);
-        await runInside(Prisma.sql`
+        await tx(Prisma.sql`
           WITH entries AS (
             INSERT INTO ledger_entries (team_id, seq, event_seq, leaf)
             SELECT ${teamId}, ${seal.from}::bigint + e.position - 1, e.event_seq, e.leaf
@@ -226,21 +225,21 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       )[0].seconds,
 
     loadSigningBlocks: async () => {
-      const [{ numbers, ...rest }] = signingRows.parse(
+      const [{ numbers, lastSeq, hasMissingEvents }] = signingRows.parse(
         await run(Prisma.sql`
           SELECT coalesce(json_agg(l.seq ORDER BY e.seq), '[]') AS numbers,
-            (SELECT coalesce(max(seq), 0) FROM ledger_entries WHERE team_id = ${teamId}) AS entries,
+            (SELECT coalesce(max(seq), 0) FROM ledger_entries WHERE team_id = ${teamId}) AS "lastSeq",
             EXISTS (SELECT FROM unsealed_events u WHERE u.team_id = ${teamId}
-              AND NOT EXISTS (SELECT FROM events e WHERE e.seq = u.event_seq)) AS "isAnyGone"
+              AND NOT EXISTS (SELECT FROM events e WHERE e.seq = u.event_seq)) AS "hasMissingEvents"
           FROM events e LEFT JOIN ledger_entries l ON l.event_seq = e.seq
           WHERE e.team_id = ${teamId} AND ${SIGNING_EVENTS}`),
       );
       const sealed = numbers.filter((number) => number !== null);
-      const holding = Prisma.sql`n IN (
+      const containsEvents = Prisma.sql`n IN (
         SELECT (SELECT s.n FROM seals s WHERE s.team_id = ${teamId} AND s."to" >= number ORDER BY s."to" LIMIT 1)
         FROM unnest(${sealed}::bigint[]) AS number)`;
-      const where = Prisma.sql`("to" >= ${Math.max(0, ...sealed)} OR ${holding})`;
-      return { numbers, ...rest, blocks: readBlocksWhere(where) };
+      const where = Prisma.sql`("to" >= ${Math.max(0, ...sealed)} OR ${containsEvents})`;
+      return { numbers, entries: lastSeq, isAnyGone: hasMissingEvents, blocks: readBlocksWhere(where) };
     },
 
     listOrderEvents: (orderId) =>
@@ -286,22 +285,22 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
     },
 
     anchor: async (seal, at) => {
-      // Seals from a clock that was ahead don't delay the anchors.
-      const lastSeal = Prisma.sql`coalesce(
+      // Anchors in the future are ignored, because the clock may have been set back.
+      const lastAnchorAt = Prisma.sql`coalesce(
         (SELECT max(at) FROM anchors WHERE team_id = ${teamId} AND at <= ${at}::timestamptz),
         (SELECT e.at FROM ledger_entries l JOIN events e ON e.seq = l.event_seq WHERE l.team_id = ${teamId} AND l.seq = 1))`;
-      return transaction(async (runInside) => {
-        const anchored = await runInside(Prisma.sql`
+      return transaction(async (tx) => {
+        const anchored = await tx(Prisma.sql`
           INSERT INTO anchors (team_id, n, hash, at) SELECT ${teamId}, ${seal.n}, ${hashSeal(seal)}, ${at}
-          WHERE date_trunc('hour', ${at}::timestamptz) > ${lastSeal}
+          WHERE date_trunc('hour', ${at}::timestamptz) > ${lastAnchorAt}
           ON CONFLICT DO NOTHING RETURNING n`);
         if (z.array(z.unknown()).parse(anchored).length === 0) return false;
-        await runInside(Prisma.sql`
+        await tx(Prisma.sql`
           INSERT INTO notifications AS p (team_id, subject_kind, subject_id, purpose, version, due_at)
           VALUES (${teamId}, 'anchors', ${utcDay(at)}, 'plan', 1, ${at})
           ON CONFLICT (team_id, subject_kind, subject_id, purpose)
             DO UPDATE SET version = p.version + 1, due_at = LEAST(p.due_at, excluded.due_at)`);
-        await queueWebhooks(runInside, [buildAnchorWebhook(seal, at)], teamId);
+        await queueWebhooks(tx, [buildAnchorWebhook(seal, at)], teamId);
         return true;
       });
     },
@@ -317,9 +316,9 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
 
     recordDifferences: (differences, at) =>
       logEvent(
-        { kind: 'ledger_differs', subject: LEDGER, actor: 'system', at, differences },
+        { kind: 'ledger_differs', subject: LEDGER_SUBJECT, actor: 'system', at, differences },
         Prisma.sql`${toStorableJson({ differences })}::jsonb IS DISTINCT FROM (
-          SELECT data FROM events WHERE subject_kind = 'ledger' AND subject_id = ${LEDGER.id} AND team_id = ${teamId}
+          SELECT data FROM events WHERE subject_kind = 'ledger' AND subject_id = ${LEDGER_SUBJECT.id} AND team_id = ${teamId}
             AND kind = 'ledger_differs' ORDER BY seq DESC LIMIT 1)`,
       ),
 
@@ -327,7 +326,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       const [newest] = await readSealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`);
       const data = { takenAt: takenAt.toISOString(), seal: newest?.n ?? 0 };
       await logEvent(
-        { kind: 'database_restored', subject: LEDGER, actor: 'operator', at, ...data },
+        { kind: 'database_restored', subject: LEDGER_SUBJECT, actor: 'operator', at, ...data },
         Prisma.sql`true`,
       );
       return newest;
@@ -335,7 +334,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
 
     recordStalled: (at) =>
       logEvent(
-        { kind: 'sealing_stalled', subject: LEDGER, actor: 'system', at },
+        { kind: 'sealing_stalled', subject: LEDGER_SUBJECT, actor: 'system', at },
         Prisma.sql`NOT EXISTS (
           SELECT FROM unsealed_events u JOIN events s ON s.seq = u.event_seq
           WHERE u.team_id = ${teamId} AND s.kind = 'sealing_stalled')`,
@@ -343,9 +342,9 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
   });
   return {
     ...methods,
-    read: (sealed) =>
+    read: (period) =>
       readBlocksWhere(
-        sealed === undefined ? Prisma.sql`true` : Prisma.sql`at >= ${sealed.from} AND at < ${sealed.to}`,
+        period === undefined ? Prisma.sql`true` : Prisma.sql`at >= ${period.from} AND at < ${period.to}`,
       ),
   };
 }

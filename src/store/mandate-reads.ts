@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { BotSigner } from '../approvals/charter.ts';
-
 import type { UsedAmounts } from '../mandates/acting.ts';
 import { holdReason } from '../mandates/codes.ts';
 import type { MandateAct, MandateName } from '../mandates/ports.ts';
@@ -62,7 +61,7 @@ const usedRows = z.array(
   z.object({ day: z.string(), minor: z.string(), isOwn: z.boolean(), count: z.number() }),
 );
 
-const selectRequests = (teamId: string) =>
+const mandateRequests = (teamId: string) =>
   Prisma.sql`events e WHERE e.team_id = ${teamId} AND e.kind = 'sending' AND e.data ? 'mandate'`;
 
 export interface TeamLog {
@@ -70,14 +69,15 @@ export interface TeamLog {
   readonly witness: BotSigner | undefined;
 }
 
-/** Orders of mandates that, according to witnessed events, weren't carried out. Most have no such event. */
-async function findNotCarriedOut(
+/** Ids of mandates' orders that, according to witnessed events, weren't carried out. */
+async function listUnexecutedIds(
   run: RunStatement,
   { teamId, witness }: TeamLog,
 ): Promise<readonly string[]> {
+  // Most orders have no such event, so few histories are read.
   const ids = idRows.parse(
     await run(Prisma.sql`
-      SELECT DISTINCT e.subject_id AS id FROM ${selectRequests(teamId)} AND EXISTS (
+      SELECT DISTINCT e.subject_id AS id FROM ${mandateRequests(teamId)} AND EXISTS (
         SELECT FROM events l WHERE l.subject_kind = 'order' AND l.subject_id = e.subject_id
           AND (l.kind = 'retry_scheduled' OR l.data->>'outcome' = 'FAILED'))`),
   );
@@ -96,18 +96,18 @@ async function findNotCarriedOut(
  */
 export async function readUsedAmounts(
   run: RunStatement,
-  log: TeamLog,
+  team: TeamLog,
   mandateId: string,
   exceptOrderId: string | undefined,
 ): Promise<UsedAmounts> {
-  const { teamId } = log;
-  const notCarriedOut = await findNotCarriedOut(run, log);
+  const { teamId } = team;
+  const unexecutedIds = await listUnexecutedIds(run, team);
   const rows = usedRows.parse(
     await run(Prisma.sql`
       WITH sent AS (
         SELECT e.subject_id AS id, (e.at AT TIME ZONE 'UTC')::date AS day,
           e.data->>'mandate' AS mandate, max((e.data->'amount'->>'minor')::bigint) AS minor
-        FROM ${selectRequests(teamId)} AND e.subject_id <> ALL(${[...notCarriedOut]}) GROUP BY 1, 2, 3
+        FROM ${mandateRequests(teamId)} AND e.subject_id <> ALL(${[...unexecutedIds]}) GROUP BY 1, 2, 3
       ), taken AS (
         SELECT id, day, mandate, minor FROM sent
         UNION ALL

@@ -39,7 +39,7 @@ const taggedRows = z.array(
   z.object({ name: z.string(), tags: z.array(z.string()).nullable(), isLapsing: z.boolean() }),
 );
 
-/** After a failure, the question about a name is retried with exponential backoff. */
+/** After a failure, the regular order for a name is retried with exponential backoff. */
 const FIRST_RETRY_MS = 10 * MINUTE_MS;
 const LONGEST_RETRY_MS = 6 * HOUR_MS;
 
@@ -60,9 +60,9 @@ export function createMandateStore(
   witness: BotSigner | undefined,
 ): MandateStore {
   const { run, prisma } = database;
-  const log = { teamId, witness };
-  const acts = async (rest: Prisma.Sql) =>
-    readActs(await run(Prisma.sql`SELECT ${actRow.columns} FROM mandate_acts a ${rest}`));
+  const team = { teamId, witness };
+  const queryActs = async (clauses: Prisma.Sql) =>
+    readActs(await run(Prisma.sql`SELECT ${actRow.columns} FROM mandate_acts a ${clauses}`));
 
   /** The name won't lapse, and no mandate has acted for its expiry. */
   const isUnhandled = Prisma.sql`(d.lapse_confirmed_at IS NULL AND NOT EXISTS (
@@ -97,7 +97,9 @@ export function createMandateStore(
       ),
 
     listActs: (mandateId, since) =>
-      acts(Prisma.sql`WHERE a.mandate_id = ${mandateId} AND a.at >= ${since} ORDER BY a.at DESC, a.name`),
+      queryActs(
+        Prisma.sql`WHERE a.mandate_id = ${mandateId} AND a.at >= ${since} ORDER BY a.at DESC, a.name`,
+      ),
 
     loadSpending: async (mandateId, from, until) => {
       const [sums] = z.array(z.object({ booked: z.string(), reserved: z.string() })).parse(
@@ -116,15 +118,15 @@ export function createMandateStore(
         SELECT name, tags, lapse_confirmed_at IS NOT NULL AS "isLapsing" FROM domains ORDER BY name`);
       const watched = taggedRows.parse(rows);
       const tags = new Map(watched.map(({ name, tags }) => [name, tags ?? []]));
-      const sorted = splitPatterns(patterns);
+      const split = splitPatterns(patterns);
       return watched.flatMap(({ name, isLapsing }) => {
-        const touched = toSubject(name, 'host').hosts.flatMap((host) => tags.get(host) ?? []);
-        const fits = !isLapsing && matchesPatterns(sorted, toSubject(name, 'host'), touched) === 'yes';
-        return fits ? [name] : [];
+        const affectedTags = toSubject(name, 'host').hosts.flatMap((host) => tags.get(host) ?? []);
+        const isMatch = !isLapsing && matchesPatterns(split, toSubject(name, 'host'), affectedTags) === 'yes';
+        return isMatch ? [name] : [];
       });
     },
 
-    loadUsedAmounts: (mandateId, without) => readUsedAmounts(run, log, mandateId, without),
+    loadUsedAmounts: (mandateId, exceptOrderId) => readUsedAmounts(run, team, mandateId, exceptOrderId),
 
     findLatestAccount: async (name) => {
       const found = await prisma.orderItem.findFirst({
@@ -138,7 +140,7 @@ export function createMandateStore(
     async saveOrder(act, creation) {
       const { order } = creation;
       try {
-        return await database.transaction((tx) => saveOrder(tx, log, act, creation));
+        return await database.transaction((tx) => saveOrder(tx, team, act, creation));
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
         const holder = await findNameHolder(database, order);
@@ -148,7 +150,7 @@ export function createMandateStore(
 
     saveHeld: (act, held) =>
       database.transaction(async (tx): Promise<ActOutcome> => {
-        if (!(await isFree(tx, teamId, act))) return { kind: 'taken' };
+        if (!(await claimExpiry(tx, teamId, act))) return { kind: 'taken' };
         return { kind: 'kept', id: await insertAct(tx, teamId, act, { held, orderId: undefined }) };
       }),
 
@@ -166,7 +168,7 @@ export function createMandateStore(
       }),
 
     listDueForRegularOrder: (now, limit) =>
-      acts(
+      queryActs(
         Prisma.sql`WHERE a.team_id = ${teamId} AND a.ask_at <= ${now} ORDER BY a.ask_at, a.id LIMIT ${limit}`,
       ),
 
@@ -191,7 +193,7 @@ export function createMandateStore(
     findByOrder: (orderId) => findActByOrder(run, orderId),
 
     listActsOfDay: (day) =>
-      acts(Prisma.sql`WHERE a.team_id = ${teamId} AND a.day = ${day}::date ORDER BY a.name`),
+      queryActs(Prisma.sql`WHERE a.team_id = ${teamId} AND a.day = ${day}::date ORDER BY a.name`),
 
     recordAnnounced: async (actIds, at, { channelId, ts }) => {
       await database.transaction(async (tx) => {
@@ -223,31 +225,34 @@ export function createMandateStore(
 
 async function saveOrder(
   run: RunStatement,
-  log: TeamLog,
+  team: TeamLog,
   act: NewAct,
   creation: OrderCreation,
 ): Promise<ActOutcome> {
-  const { teamId } = log;
+  const { teamId } = team;
   const { order, reservation } = creation;
-  if (!(await isFree(run, teamId, act))) return { kind: 'taken' };
+  if (!(await claimExpiry(run, teamId, act))) return { kind: 'taken' };
   if (reservation === undefined) throw new Error('a mandate’s order has no reservation');
   if (reservation.isLimited && !(await fitsBudgets(run, reservation))) return { kind: 'over' };
-  const kept = await lockMandate(run, act.mandateId);
-  const mandate = kept && readMandate(kept);
+  const mandateOrder = await lockMandate(run, act.mandateId);
+  const mandate = mandateOrder && readMandate(mandateOrder);
   if (mandate === undefined || !isActive(mandate, act.at)) return { kind: 'over' };
-  const used = await readUsedAmounts(run, log, mandate.id, undefined);
+  const used = await readUsedAmounts(run, team, mandate.id, undefined);
   if (findExceededLimit(mandate.terms, act.amount, reservation.day, used) !== undefined)
     return { kind: 'over' };
   await insertOrder(run, creation);
   return { kind: 'kept', id: await insertAct(run, teamId, act, { held: undefined, orderId: order.id }) };
 }
 
-/** Whether no mandate has acted for this expiry of the name. The team's other acts wait until the transaction ends. */
-async function isFree(run: RunStatement, teamId: string, { name, expiresAt }: NewAct): Promise<boolean> {
+/**
+ * Locks the team's acts until the transaction ends, and deletes this expiry's act if it can be replaced.
+ * @returns whether no mandate has acted for this expiry of the name
+ */
+async function claimExpiry(run: RunStatement, teamId: string, { name, expiresAt }: NewAct): Promise<boolean> {
   await run(Prisma.sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mandates ${teamId}`}, 0))::text`);
-  const same = Prisma.sql`a.team_id = ${teamId} AND a.name = ${name} AND ${isSameExpiry(Prisma.sql`${expiresAt}::timestamptz`)}`;
-  await run(Prisma.sql`DELETE FROM mandate_acts a WHERE ${same} AND ${IS_REPLACEABLE}`);
-  return idRows.parse(await run(Prisma.sql`SELECT a.id FROM mandate_acts a WHERE ${same}`)).length === 0;
+  const isSameAct = Prisma.sql`a.team_id = ${teamId} AND a.name = ${name} AND ${isSameExpiry(Prisma.sql`${expiresAt}::timestamptz`)}`;
+  await run(Prisma.sql`DELETE FROM mandate_acts a WHERE ${isSameAct} AND ${IS_REPLACEABLE}`);
+  return idRows.parse(await run(Prisma.sql`SELECT a.id FROM mandate_acts a WHERE ${isSameAct}`)).length === 0;
 }
 
 async function insertAct(
@@ -260,8 +265,8 @@ async function insertAct(
   const { name, expiresAt, mandateId, at, amount } = act;
   const { minor: amountMinor, currency } = amount ?? {};
   const askAt = held !== undefined && needsOrder(held) ? at : undefined;
-  const about = { id, teamId, name, expiresAt, mandateId, at, day: utcDay(at) };
-  await insertRows(run, 'mandate_acts', [{ ...about, amountMinor, currency, held, orderId, askAt }]);
+  const fields = { id, teamId, name, expiresAt, mandateId, at, day: utcDay(at) };
+  await insertRows(run, 'mandate_acts', [{ ...fields, amountMinor, currency, held, orderId, askAt }]);
   if (held === undefined) await run(updateDayMessage(teamId, id, at));
   else await recordHeld(run, teamId, { ...act, id }, held, undefined);
   return id;
@@ -272,15 +277,15 @@ async function recordHeld(
   run: RunStatement,
   teamId: string,
   { id, name, mandateId, at }: NewAct & { readonly id: string },
-  because: HoldReason,
+  reason: HoldReason,
   orderId: string | undefined,
 ): Promise<void> {
-  const entry = { kind: 'mandate_held', actor: 'system', at, mandate: mandateId, because } as const;
+  const entry = { kind: 'mandate_held', actor: 'system', at, mandate: mandateId, because: reason } as const;
   const event = { ...entry, subject: { kind: 'name', id: name } as const, orderId };
   const data = {
     name,
     mandate: mandateId,
-    code: because,
+    code: reason,
     ...(orderId === undefined ? {} : { order_id: orderId }),
   };
   await insertEvents(run, [event], teamId);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { z } from 'zod';
+import { getErrorText } from './session.ts';
 import { DURABLE_COMMITS, SEARCH_PATH } from './session-settings.ts';
 
 /** Why the database couldn't be migrated to this release's schema. */
@@ -20,9 +21,9 @@ export class MigrationError extends Error {
   override readonly name = 'MigrationError';
   readonly problem: MigrationIssue;
 
-  constructor(problem: MigrationIssue, message: string, options?: ErrorOptions) {
+  constructor(issue: MigrationIssue, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.problem = problem;
+    this.problem = issue;
   }
 }
 
@@ -79,7 +80,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
   const all = await readMigrations(options.folder ?? OWN_MIGRATIONS);
   const { migrations: selected } = options;
   const unknown = selected?.find((name) => !all.some((migration) => migration.name === name));
-  if (unknown !== undefined) throw newerRelease('backup', unknown);
+  if (unknown !== undefined) throw createNewerReleaseError('backup', unknown);
   const migrations = selected === undefined ? all : all.filter(({ name }) => selected.includes(name));
   const client = await connect(options.url);
   const applied: string[] = [];
@@ -125,7 +126,7 @@ async function applyNext(
         { cause: error },
       );
     }
-    throw new MigrationError('failed', `migrating the database: ${messageOf(error)}`, { cause: error });
+    throw new MigrationError('failed', `migrating the database: ${getErrorText(error)}`, { cause: error });
   }
 }
 
@@ -137,7 +138,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
   } catch (error) {
     throw new MigrationError(
       'failed',
-      `applying the migration ${migration.name}${formatFailingLine(error, migration.sql)}: ${messageOf(error)}. Nothing was applied; fix the cause and start again`,
+      `applying the migration ${migration.name}${formatFailingLine(error, migration.sql)}: ${getErrorText(error)}. Nothing was applied; fix the cause and start again`,
       { cause: error },
     );
   }
@@ -150,14 +151,14 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
 
 function findNext(
   migrations: readonly Migration[],
-  record: z.infer<typeof recordedRows>,
+  recorded: z.infer<typeof recordedRows>,
   log: (sentence: string) => void,
 ): Migration | undefined {
-  const known = new Map(migrations.map((migration) => [migration.name, migration]));
+  const byName = new Map(migrations.map((migration) => [migration.name, migration]));
   const done = new Set<string>();
   const [oldest] = migrations;
-  for (const { migration_name: name, checksum, finished_at: finishedAt } of record) {
-    const migration = known.get(name);
+  for (const { migration_name: name, checksum, finished_at: finishedAt } of recorded) {
+    const migration = byName.get(name);
     if (migration === undefined) {
       if (oldest !== undefined && name < oldest.name) {
         throw new MigrationError(
@@ -165,7 +166,7 @@ function findNext(
           `the database has the migration ${name}, from before the first release, which can't be upgraded. Set DATABASE_URL or DATA_DIR to an empty place`,
         );
       }
-      throw newerRelease('database', name);
+      throw createNewerReleaseError('database', name);
     }
     if (finishedAt === null) {
       throw new MigrationError(
@@ -179,10 +180,10 @@ function findNext(
   return migrations.find((migration) => !done.has(migration.name));
 }
 
-function newerRelease(what: 'database' | 'backup', migration: string): MigrationError {
+function createNewerReleaseError(source: 'database' | 'backup', migration: string): MigrationError {
   return new MigrationError(
     'database_newer',
-    `the ${what} has the migration ${migration}, which this release doesn't know: a newer release used it. Start that release, or restore the backup made before it`,
+    `the ${source} has the migration ${migration}, which this release doesn't know: a newer release used it. Start that release, or restore the backup made before it`,
   );
 }
 
@@ -222,7 +223,7 @@ async function connect(url: string): Promise<pg.Client> {
   } catch (error) {
     throw new MigrationError(
       'unreachable',
-      `connecting to the database ${client.database ?? ''} at ${client.host}:${client.port}: ${messageOf(error)}`,
+      `connecting to the database ${client.database ?? ''} at ${client.host}:${client.port}: ${getErrorText(error)}`,
       { cause: error },
     );
   }
@@ -231,10 +232,4 @@ async function connect(url: string): Promise<pg.Client> {
 function formatFailingLine(error: unknown, sql: string): string {
   if (!(error instanceof pg.DatabaseError) || error.position === undefined) return '';
   return `, line ${sql.slice(0, Number(error.position) - 1).split('\n').length}`;
-}
-
-/** The error's text. An error about several addresses has no text of its own. */
-function messageOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }

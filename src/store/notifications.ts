@@ -43,8 +43,8 @@ const claimRow = row(
       attempts: z.number(),
       refused: optionalText,
       notifications: z.array(
-        messageRow.schema.transform(({ channelId, ts, ...kept }) => ({
-          ...kept,
+        messageRow.schema.transform(({ channelId, ts, ...fields }) => ({
+          ...fields,
           message: channelId === undefined || ts === undefined ? undefined : { channelId, ts },
         })),
       ),
@@ -120,7 +120,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
     });
   };
 
-  const save = async (
+  const upsert = async (
     key: Prisma.NotificationTeamIdSubjectKindSubjectIdPurposeCompoundUniqueInput,
     {
       create,
@@ -180,7 +180,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
     },
 
     postponeMessage: (subject, purpose, until) =>
-      save(
+      upsert(
         { ...subjectKey(subject), purpose },
         {
           create: { dueAt: until, attempts: 1 },
@@ -189,7 +189,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
       ),
 
     refuse: (subject, { purpose, shows, code: refused }) =>
-      save(
+      upsert(
         { ...subjectKey(subject), purpose },
         { create: { shows, refused }, update: { shows, refused, dueAt: null, attempts: 0 } },
       ),

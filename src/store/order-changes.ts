@@ -33,11 +33,11 @@ interface WitnessedDatabase {
 /** How often to retry creating an order if the conflicting order can no longer be found. */
 const MAX_CREATE_TRIES = 5;
 
-export function createOrderChanges(witnessed: WitnessedDatabase): Pick<OrderStore, 'create' | 'commit'> {
-  const { database, witness } = witnessed;
+export function createOrderChanges(context: WitnessedDatabase): Pick<OrderStore, 'create' | 'commit'> {
+  const { database, witness } = context;
   // Under load, commits of different orders share a transaction (docs/performance.md).
   const commitBatched = batch(
-    (commits: readonly OrderCommit[]) => commitTogether(witnessed, commits),
+    (commits: readonly OrderCommit[]) => commitTogether(context, commits),
     ({ before }) => before.id,
   );
   return wrapStore('orders', {
@@ -65,7 +65,7 @@ export function createOrderChanges(witnessed: WitnessedDatabase): Pick<OrderStor
       const commit = { ...unsigned, log: signLog(witness, unsigned.before.id, unsigned.log) };
       try {
         return needsOwnTransaction(commit)
-          ? await commitTogether(witnessed, [commit]).then(([alone = REFUSED]) => alone)
+          ? await commitTogether(context, [commit]).then(([outcome = REFUSED]) => outcome)
           : await commitBatched(commit);
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
@@ -79,21 +79,22 @@ type Refusal = Extract<CommitOutcome, { ok: false }>;
 const REFUSED: Refusal = { ok: false, conflictingOrderId: undefined };
 
 /** Whether a commit locks more than its own order. If so, it never shares a transaction. */
-function needsOwnTransaction({ before, after, guard, reservation, ...commit }: OrderCommit): boolean {
-  if (sentItems({ before, after, guard, ...commit }).length === 0)
+function needsOwnTransaction(commit: OrderCommit): boolean {
+  const { before, after, guard, reservation } = commit;
+  if (listSentItems(commit).length === 0)
     return after.state === 'APPROVED' && reservation?.isLimited === true;
   return guard !== 'no_signatures' || before.retryOf !== undefined || before.mandate !== undefined;
 }
 
 /** Commits changes of different orders in one transaction. Each succeeds or is refused separately. */
 async function commitTogether(
-  witnessed: WitnessedDatabase,
+  context: WitnessedDatabase,
   commits: readonly OrderCommit[],
 ): Promise<readonly CommitOutcome[]> {
-  const { database } = witnessed;
+  const { database } = context;
   const trust = commits.some(startsWork) ? 'verified' : 'any';
   const { refusals, ids, walPosition } = await database.transaction(async (run) => {
-    const refusals = await findRefusals(witnessed, run, commits);
+    const refusals = await findRefusals(context, run, commits);
     const allowed = commits.filter(({ before }) => !refusals.has(before.id));
     return { refusals, ...(await updateOrders(run, allowed)) };
   }, trust);
@@ -104,23 +105,24 @@ async function commitTogether(
 
 /** The refused commits, by order id. */
 async function findRefusals(
-  witnessed: WitnessedDatabase,
+  context: WitnessedDatabase,
   run: RunStatement,
   commits: readonly OrderCommit[],
 ): Promise<ReadonlyMap<string, Refusal>> {
   const refusals = new Map<string, Refusal>();
-  const sending = commits.filter((commit) => sentItems(commit).length > 0);
+  const sending = commits.filter((commit) => listSentItems(commit).length > 0);
   for (const commit of commits) {
-    const refusal = await (sending.includes(commit) ? refuseSending : refuseBudget)(witnessed, run, commit);
+    const refusal = sending.includes(commit)
+      ? await refuseSending(context, run, commit)
+      : await refuseBudget(run, commit);
     if (refusal !== undefined) refusals.set(commit.before.id, refusal);
   }
   if (sending.length === 0) return refusals;
-  return new Map([...(await refuseByLog(witnessed, run, sending)), ...refusals]);
+  return new Map([...(await refuseByLog(context, run, sending)), ...refusals]);
 }
 
 /** A change spends from a budget only if it releases or continues an order. */
 async function refuseBudget(
-  _witnessed: WitnessedDatabase,
   run: RunStatement,
   { before, after, reservation }: OrderCommit,
 ): Promise<Refusal | undefined> {
@@ -139,11 +141,11 @@ async function fitsReservation(
 }
 
 /**
- * Why a request must not be sent, based on rows that this transaction locks and reads: its mandate, an earlier order
- * that it retries, and its signatures.
+ * Refuses a request because of rows that this transaction locks and reads: its mandate, an earlier order that it
+ * retries, or its signatures.
  */
 async function refuseSending(
-  witnessed: WitnessedDatabase,
+  context: WitnessedDatabase,
   run: RunStatement,
   commit: OrderCommit,
 ): Promise<Refusal | undefined> {
@@ -151,24 +153,24 @@ async function refuseSending(
   if (guard === undefined) throw new Error('a request without its guard');
   if (before.mandate !== undefined) {
     if (mandatedSending === undefined) throw new Error('the mandate of an order was not checked');
-    const refusal = await refuseMandated(witnessed, run, commit, before.mandate.id, mandatedSending);
+    const refusal = await refuseMandated(context, run, commit, before.mandate.id, mandatedSending);
     if (refusal !== undefined) return refusal;
   } else if (guard !== 'no_signatures' || before.retryOf !== undefined) {
     const refusal = await refuseRetry(run, commit);
     if (refusal !== undefined) return refusal;
   }
   const signedId = mandatedSending?.signedBy?.id ?? before.id;
-  return refuseUnsigned(witnessed.database, run, signedId, guard);
+  return refuseUnsigned(context.database, run, signedId, guard);
 }
 
 /**
- * Whether an order that this one retries has carried out the task, or may have. The rows of those orders stay locked,
- * so a late response is committed either before this transaction, and seen here, or after it.
+ * Refuses a retry if an earlier order has carried out the task, or may have. The rows of those orders stay locked, so
+ * a late response is committed either before this transaction, and seen here, or after it.
  */
 async function refuseRetry(run: RunStatement, commit: OrderCommit): Promise<Refusal | undefined> {
   const { id } = commit.before;
   const retried = idRows.parse(await run(lockRetried(id))).filter((each) => each !== id);
-  const names = sentItems(commit).map(({ name }) => name);
+  const names = listSentItems(commit).map(({ name }) => name);
   const items = readEarlierItems(await run(selectEarlierItems(retried, names)));
   const [earlier] = findEarlierOutcomes(items, names);
   return earlier && { ...REFUSED, earlier };
@@ -210,7 +212,7 @@ async function refuseByLog(
   commits: readonly OrderCommit[],
 ): Promise<ReadonlyMap<string, Refusal>> {
   const sent = commits.flatMap((commit) =>
-    sentItems(commit).map(({ n }) => ({ id: commit.before.id, n, order: commit.before })),
+    listSentItems(commit).map(({ n }) => ({ id: commit.before.id, n, order: commit.before })),
   );
   const rows = await run(selectLimits(sent.map(({ id, n }) => ({ id, n }))));
   const histories = orderHistories.parse(rows);
@@ -238,7 +240,7 @@ async function refuseMandated(
 ): Promise<Refusal | undefined> {
   const { after } = commit;
   const { teamId } = reservation;
-  const [{ name } = { name: '' }] = sentItems(commit);
+  const [{ name } = { name: '' }] = listSentItems(commit);
   const fits = await fitsReservation(run, reservation, after.id);
   const mandate = await lockMandate(run, mandateId);
   const watched = await findName(run, name);
@@ -260,10 +262,10 @@ async function refuseMandated(
 
 /** The order that conflicts with a new one: it has the same delivery, or it is open for one of the names. */
 async function findConflict(database: Database, order: Order): Promise<string | undefined> {
-  const [same] = idRows.parse(
+  const [duplicateId] = idRows.parse(
     await database.run(Prisma.sql`SELECT id FROM orders WHERE delivery_id = ${order.deliveryId}`),
   );
-  return same ?? findNameHolder(database, order);
+  return duplicateId ?? findNameHolder(database, order);
 }
 
 /** The open order that holds one of the order's names for the same task. */
@@ -283,7 +285,7 @@ function startsWork({ before, after }: OrderCommit): boolean {
   );
 }
 
-function sentItems({ before, after }: OrderCommit): readonly OrderItem[] {
+function listSentItems({ before, after }: OrderCommit): readonly OrderItem[] {
   return after.items.filter(
     (item, index) => item.state === 'SENT' && item.attempts !== before.items[index]?.attempts,
   );

@@ -13,7 +13,7 @@ const holderRows = z.array(
 );
 const histories = z.array(z.object({ history: historyRows }));
 
-const UNFINISHED: OrderState[] = ['PENDING', 'APPROVED', 'EXECUTING'];
+const UNFINISHED_STATES: OrderState[] = ['PENDING', 'APPROVED', 'EXECUTING'];
 /** Approved orders that haven't ended. */
 export const UNSENT_ORDERS = {
   where: { state: { in: ['APPROVED', 'EXECUTING'] satisfies OrderState[] } },
@@ -32,11 +32,12 @@ function toSealedInput({
 }
 
 export function createOrderReads({ run, prisma }: Database) {
-  const select = async (rest: Prisma.Sql): Promise<Order[]> => readOrders(await run(selectOrders(rest)));
+  const select = async (clauses: Prisma.Sql): Promise<Order[]> =>
+    readOrders(await run(selectOrders(clauses)));
 
-  const loadBatched = batch(async (wanted: readonly string[]) => {
-    const found = new Map(readOrders(await run(selectOrdersById(wanted))).map((order) => [order.id, order]));
-    return wanted.map((id) => found.get(id));
+  const loadBatched = batch(async (ids: readonly string[]) => {
+    const found = new Map(readOrders(await run(selectOrdersById(ids))).map((order) => [order.id, order]));
+    return ids.map((id) => found.get(id));
   });
 
   return wrapStore('orders', {
@@ -102,10 +103,13 @@ export function createOrderReads({ run, prisma }: Database) {
       listIds(await prisma.order.findMany({ ...UNSENT_ORDERS, orderBy: { updatedAt: 'asc' } })),
 
     listUnfinishedIds: async (accountIds, requesterId) => {
-      const theirs = requesterId === undefined ? [] : [{ requesterId }];
+      const byRequester = requesterId === undefined ? [] : [{ requesterId }];
       return listIds(
         await prisma.order.findMany({
-          where: { state: { in: UNFINISHED }, OR: [{ accountId: { in: [...accountIds] } }, ...theirs] },
+          where: {
+            state: { in: UNFINISHED_STATES },
+            OR: [{ accountId: { in: [...accountIds] } }, ...byRequester],
+          },
           orderBy: { createdAt: 'asc' },
           select: { id: true },
         }),

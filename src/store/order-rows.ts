@@ -124,8 +124,8 @@ export const orderRow = row(
 );
 
 export function toOrder(row: z.output<typeof orderRow.schema>): Order {
-  const { accountId, accountLogin, accountMethod, usesTeamAccount, context, ...flat } = row;
-  const { workerId, mandateId, ...order } = flat;
+  const { accountId, accountLogin, accountMethod, usesTeamAccount, context, ...fields } = row;
+  const { workerId, mandateId, ...order } = fields;
   return {
     ...order,
     account: {
@@ -155,10 +155,10 @@ export const idRows = z.array(z.object({ id: z.string() }).transform(({ id }) =>
 
 /**
  * Reads orders with their items and approvals in one round trip.
- * @param rest the SQL after `FROM orders o`
+ * @param clauses the SQL after `FROM orders o`
  */
-export function selectOrders(rest: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`SELECT ${orderRow.columns} FROM orders o ${rest}`;
+export function selectOrders(clauses: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`SELECT ${orderRow.columns} FROM orders o ${clauses}`;
 }
 
 /** Returns the rows in any order. */

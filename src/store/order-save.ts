@@ -176,8 +176,8 @@ async function updateItems(run: RunStatement, saved: readonly SavedChange[]): Pr
       rows.push({ ...itemProgress.write(item), orderId: after.id, n: item.n, openKey: keys.get(item.n) });
   }
   if (rows.length === 0) return;
-  const withInput = saved.flatMap(({ after }) => (STATES_WITH_INPUT.has(after.state) ? after.id : []));
-  const keepsInput = Prisma.sql`i.order_id = ANY(${withInput}) AND i.state IN ('WAITING', 'SENT')`;
+  const idsWithInput = saved.flatMap(({ after }) => (STATES_WITH_INPUT.has(after.state) ? after.id : []));
+  const keepsInput = Prisma.sql`i.order_id = ANY(${idsWithInput}) AND i.state IN ('WAITING', 'SENT')`;
   await run(Prisma.sql`
     UPDATE order_items AS kept SET ${copyColumns('i', ['openKey', ...itemProgress.stored])},
       sealed_input = CASE WHEN ${keepsInput} THEN kept.sealed_input END,
@@ -197,27 +197,27 @@ async function findFreeKeys(
   items: readonly OrderItem[],
 ): Promise<ReadonlyMap<number, string>> {
   const isStopped = ({ state, result }: OrderItem) => state === 'FAILED' && result?.stoppedBy !== undefined;
-  const wanted = isOpen(order.state) ? items.filter((item) => !isStopped(item)) : [];
-  const keys = new Map(wanted.map(({ n, name }) => [n, openKey(order.task, name)]));
+  const openItems = isOpen(order.state) ? items.filter((item) => !isStopped(item)) : [];
+  const keys = new Map(openItems.map(({ n, name }) => [n, openKey(order.task, name)]));
   if (order.state !== 'UNKNOWN') return keys;
-  const inUse = keyRows.parse(
+  const takenKeys = keyRows.parse(
     await run(Prisma.sql`
       SELECT open_key AS key FROM order_items
       WHERE open_key = ANY(${[...keys.values()]}) AND order_id <> ${order.id}`),
   );
-  return new Map([...keys].filter(([, key]) => !inUse.some((each) => each.key === key)));
+  return new Map([...keys].filter(([, key]) => !takenKeys.some((each) => each.key === key)));
 }
 
 /**
  * The items that a change must write. If the order opens or closes, these are all items, because of their open keys.
  */
 function listChangedItems(before: Order, after: Order): readonly OrderItem[] {
-  const opennessChanged = isOpen(before.state) !== isOpen(after.state);
+  const hasOpenedOrClosed = isOpen(before.state) !== isOpen(after.state);
   // When a draft ends, its secrets are deleted although nothing else about its items changes.
   const hasInputToDelete =
     after.bulk !== undefined && STATES_WITH_INPUT.has(before.state) && !STATES_WITH_INPUT.has(after.state);
   return after.items.filter(
-    (item, index) => opennessChanged || hasInputToDelete || item !== before.items[index],
+    (item, index) => hasOpenedOrClosed || hasInputToDelete || item !== before.items[index],
   );
 }
 

@@ -6,7 +6,7 @@ import { idRows } from './order-rows.ts';
 
 const sealedRow = row(z.object({ sealed: sealedBytes, keyId: z.string() }), 'kept.');
 
-/** Secret results, which are shown once, and drafts. Both are deleted eventually. */
+/** Secret results, condition are shown once, and drafts. Both are deleted eventually. */
 export function createOrderSecrets({ run, prisma }: Database) {
   return wrapStore('orders', {
     takeRevealable: async (orderId, n, now) => {
@@ -44,10 +44,10 @@ export function createOrderSecrets({ run, prisma }: Database) {
 }
 
 /** Deletes drafts with everything that belongs to them. Returns a row for each. */
-function deleteDrafts(which: Prisma.Sql): Prisma.Sql {
+function deleteDrafts(condition: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     WITH gone AS (
-      SELECT id, team_id FROM orders WHERE state = 'DRAFT' AND ${which}
+      SELECT id, team_id FROM orders WHERE state = 'DRAFT' AND ${condition}
     ), gone_items AS (
       DELETE FROM order_items USING gone WHERE order_id = gone.id
     ), gone_notifications AS (
@@ -70,12 +70,9 @@ function takeSecret(orderId: string, n: number, now: Date): Prisma.Sql {
     RETURNING ${sealedRow.columns}`;
 }
 
-/**
- * Deletes secrets that were never shown. Returns a row for each.
- * @param which selects the secrets
- */
-function wipeSecrets(which: Prisma.Sql): Prisma.Sql {
+/** Deletes secrets that were never shown. Returns a row for each. */
+function wipeSecrets(condition: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
-    UPDATE revealable_secrets SET sealed = NULL, key_id = NULL WHERE sealed IS NOT NULL AND ${which}
+    UPDATE revealable_secrets SET sealed = NULL, key_id = NULL WHERE sealed IS NOT NULL AND ${condition}
     RETURNING order_id AS id`;
 }

@@ -73,14 +73,13 @@ const MAX_DUE_AHEAD_MS: Readonly<Record<DueLane, number>> = {
 
 /**
  * Claims orders of a lane that are due by `until` and have no lease or an expired one.
- * @param except ids that are not claimed
  */
 function claimDueOrders(
   lane: DueLane,
   until: Date,
   leaseMs: number,
   limit: number,
-  except: string[],
+  excludedIds: string[],
 ): Statement {
   const farthest = new Date(until.getTime() + MAX_DUE_AHEAD_MS[lane]);
   return Prisma.sql`
@@ -88,7 +87,7 @@ function claimDueOrders(
         SELECT id AS due_id, due_at AS since FROM orders
         WHERE due_at IS NOT NULL AND state IN (${Prisma.raw(DUE_LANES[lane].map((state) => `'${state}'`).join(', '))})
           AND (due_at <= ${until} OR (due_at > ${farthest} AND expires_at IS NULL AND due_at IS DISTINCT FROM send_after))
-          AND ${isLeaseExpired(Prisma.sql`lease_until`)} AND id <> ALL(${except})
+          AND ${isLeaseExpired(Prisma.sql`lease_until`)} AND id <> ALL(${excludedIds})
         ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), claimed AS (
         UPDATE orders SET lease_until = ${leaseEnd(leaseMs)}, worker_id = NULL FROM due WHERE id = due_id

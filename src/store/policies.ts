@@ -42,8 +42,8 @@ async function readDraft(tx: Reader, teamId: string): Promise<PolicyDraft | unde
   if (row === null) return undefined;
   const draft = draftRow.parse(row);
   const where = { teamId, id: draft.revision, kind: 'policy', state: 'proposed' };
-  const published = await tx.proposal.findFirst({ where });
-  const proposal = published === null ? undefined : await readProposal(published, new Date(0));
+  const proposalRow = await tx.proposal.findFirst({ where });
+  const proposal = proposalRow === null ? undefined : await readProposal(proposalRow, new Date(0));
   if (proposal?.kind !== 'policy') return { ...draft, proposal: undefined };
   // The proposal's rules take effect, because they are the ones that were shown.
   return { ...draft, rules: proposal.payload.rules, proposal };

@@ -50,8 +50,8 @@ export const zoneRows = z.array(z.object({ zone: z.string(), count: z.number(), 
 type Conditions = Pick<NameQuery, 'filter' | 'owners' | 'needsOwner' | 'names' | 'now'>;
 
 function joinOr(conditions: readonly Maybe<Prisma.Sql>[]): Prisma.Sql[] {
-  const given = dropMissing(conditions);
-  return given.length === 0 ? [] : [Prisma.sql`(${Prisma.join(given, ' OR ')})`];
+  const present = dropMissing(conditions);
+  return present.length === 0 ? [] : [Prisma.sql`(${Prisma.join(present, ' OR ')})`];
 }
 
 /** Escapes a text for `LIKE`. */
@@ -61,7 +61,7 @@ function escapeLike(value: string): string {
 
 function buildConditions(query: Conditions): Prisma.Sql[] {
   const { filter, names, now } = query;
-  const day = (days: number) => new Date(now.getTime() + days * DAY_MS);
+  const daysFromNow = (days: number) => new Date(now.getTime() + days * DAY_MS);
   const tags = filter.tags.filter((tag) => !isNone(tag));
   const owners = query.owners.filter((owner) => !isNone(owner) && !isLeft(owner));
   return dropMissing([
@@ -86,9 +86,9 @@ function buildConditions(query: Conditions): Prisma.Sql[] {
       ),
     ),
     filter.expiresWithinDays !== undefined &&
-      Prisma.sql`d.expires_at < ${day(filter.expiresWithinDays)}::timestamptz`,
+      Prisma.sql`d.expires_at < ${daysFromNow(filter.expiresWithinDays)}::timestamptz`,
     filter.expiresAfterDays !== undefined &&
-      Prisma.sql`d.expires_at > ${day(filter.expiresAfterDays)}::timestamptz`,
+      Prisma.sql`d.expires_at > ${daysFromNow(filter.expiresAfterDays)}::timestamptz`,
     // Reduces the number of names that must be judged.
     filter.findingWords.includes('undated') && Prisma.sql`d.expires_at IS NULL`,
     filter.isUnused && Prisma.sql`d.in_use = false`,
@@ -153,17 +153,17 @@ function selectByExpiry(
 ): Prisma.Sql {
   const { cursor, limit, isBackward } = query;
   const rank = Prisma.raw(`${isDescending ? '-' : ''}extract(epoch FROM d.expires_at)::float8`);
-  const dated = (part: number, more: readonly Prisma.Sql[]) => Prisma.sql`
+  const selectDated = (part: number, extraConditions: readonly Prisma.Sql[]) => Prisma.sql`
     SELECT ${part}::int AS part, ${rank} AS rank, d.name
-    FROM ${matchingNames(query, [...conditions, Prisma.sql`d.expires_at IS NOT NULL`, ...more])}
+    FROM ${matchingNames(query, [...conditions, Prisma.sql`d.expires_at IS NOT NULL`, ...extraConditions])}
     ORDER BY d.expires_at ${direction(isDescending)}, d.name ${direction(isDescending)} LIMIT ${limit}`;
-  const undated = (part: number, more: readonly Prisma.Sql[]) => Prisma.sql`
+  const selectUndated = (part: number, extraConditions: readonly Prisma.Sql[]) => Prisma.sql`
     SELECT ${part}::int AS part, 0::float8 AS rank, d.name
-    FROM ${matchingNames(query, [...conditions, Prisma.sql`d.expires_at IS NULL`, ...more])}
+    FROM ${matchingNames(query, [...conditions, Prisma.sql`d.expires_at IS NULL`, ...extraConditions])}
     ORDER BY d.name ${direction(isDescending)} LIMIT ${limit}`;
-  // PostgreSQL evaluates the condition once, and skips the second scan if the first has filled the page.
-  const isWanted = Prisma.sql`(SELECT count(*) FROM first_part) < ${limit}::int`;
-  const both = (first: Prisma.Sql, second: Prisma.Sql) => Prisma.sql`
+  // PostgreSQL evaluates this condition once, and skips the second scan if the first has filled the page.
+  const hasRoom = Prisma.sql`(SELECT count(*) FROM first_part) < ${limit}::int`;
+  const joinParts = (first: Prisma.Sql, second: Prisma.Sql) => Prisma.sql`
     first_part AS MATERIALIZED (${first}),
     found AS (SELECT * FROM first_part UNION ALL (${second}))`;
 
@@ -173,16 +173,16 @@ function selectByExpiry(
       FROM ${matchingNames(query, conditions)} ORDER BY d.expires_at, d.name LIMIT ${limit})`;
   if (cursor === undefined)
     return isBackward
-      ? both(undated(1, []), dated(2, [isWanted]))
-      : both(dated(1, []), undated(2, [isWanted]));
+      ? joinParts(selectUndated(1, []), selectDated(2, [hasRoom]))
+      : joinParts(selectDated(1, []), selectUndated(2, [hasRoom]));
   if (cursor.expiresAt === undefined) {
-    const rest = undated(1, [Prisma.sql`d.name ${comparison(isDescending)} ${cursor.name}`]);
-    return isBackward ? both(rest, dated(2, [isWanted])) : Prisma.sql`found AS (${rest})`;
+    const remaining = selectUndated(1, [Prisma.sql`d.name ${comparison(isDescending)} ${cursor.name}`]);
+    return isBackward ? joinParts(remaining, selectDated(2, [hasRoom])) : Prisma.sql`found AS (${remaining})`;
   }
-  const rest = dated(1, [
+  const remaining = selectDated(1, [
     Prisma.sql`(d.expires_at, d.name) ${comparison(isDescending)} (${cursor.expiresAt}::timestamptz, ${cursor.name})`,
   ]);
-  return isBackward ? Prisma.sql`found AS (${rest})` : both(rest, undated(2, [isWanted]));
+  return isBackward ? Prisma.sql`found AS (${remaining})` : joinParts(remaining, selectUndated(2, [hasRoom]));
 }
 
 /**

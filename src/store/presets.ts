@@ -16,7 +16,7 @@ const presetRows = z.array(
 
 /** @throws {StoreError} from every method if the database fails */
 export function createPresetStore({ prisma }: Database, teamId: string): PresetStore {
-  const read = async (tx: Transaction): Promise<readonly Preset[]> => {
+  const readPresets = async (tx: Transaction): Promise<readonly Preset[]> => {
     const presets = presetRows.parse(await tx.preset.findMany({ where: { teamId }, orderBy: { id: 'asc' } }));
     return presets.toSorted((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
   };
@@ -48,11 +48,11 @@ export function createPresetStore({ prisma }: Database, teamId: string): PresetS
     presets.some((preset) => preset.id !== id && preset.name.toLowerCase() === name.toLowerCase());
 
   return wrapStore('presets', {
-    list: () => read(prisma),
+    list: () => readPresets(prisma),
 
     add: (preset, by, at) =>
       exclusively(async (tx) => {
-        if (isTaken(await read(tx), preset.name)) return 'taken';
+        if (isTaken(await readPresets(tx), preset.name)) return 'taken';
         await tx.preset.create({ data: { id: randomUUID(), teamId, ...toColumns(preset, by, at) } });
         await log(tx, undefined, preset, by, at);
         return 'saved';
@@ -60,7 +60,7 @@ export function createPresetStore({ prisma }: Database, teamId: string): PresetS
 
     replace: (id, preset, by, at) =>
       exclusively(async (tx) => {
-        const presets = await read(tx);
+        const presets = await readPresets(tx);
         const before = presets.find((each) => each.id === id);
         if (before === undefined) return 'gone';
         if (isTaken(presets, preset.name, id)) return 'taken';
@@ -71,7 +71,7 @@ export function createPresetStore({ prisma }: Database, teamId: string): PresetS
 
     remove: (id, by, at) =>
       exclusively(async (tx) => {
-        const before = (await read(tx)).find((each) => each.id === id);
+        const before = (await readPresets(tx)).find((each) => each.id === id);
         if (before === undefined) return undefined;
         await tx.preset.delete({ where: { id } });
         await log(tx, before, undefined, by, at);

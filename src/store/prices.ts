@@ -5,7 +5,7 @@ import type { ListedPrice, PriceStore } from '../money/ports.ts';
 import { formatPriceKey, isSamePrice, PRICED_TASKS, type Price, type PriceEdit } from '../money/prices.ts';
 import { utcDay } from '../zones/calendar-day.ts';
 import { batch, shareRead } from './batch.ts';
-import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
+import { type ChangeAuthor, exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
 const listedPrice = z
@@ -25,7 +25,7 @@ const listedPrice = z
 const listedPrices = z.array(listedPrice);
 
 /**
- * By zone, task and period, newest first.
+ * Sorted by zone, task and period, newest first.
  * @param zones default: all
  */
 async function readPrices(
@@ -48,27 +48,21 @@ function toLoggedPrice({ zone, task, period, amount, validFrom, source }: Price)
 /** Concurrent edits of a list run one at a time, each on the result of the previous one. */
 const lockName = (teamId: string) => `prices ${teamId}`;
 
-interface PriceEditor {
-  readonly by: string;
-  readonly confirmedBy?: string;
-  readonly at: Date;
-}
-
 /** @returns false, without changes, if the list has changed since the edits were made */
 async function writeEdits(
   tx: Transaction,
   teamId: string,
   edits: readonly PriceEdit[],
-  { by, confirmedBy, at }: PriceEditor,
+  { by, confirmedBy, at }: ChangeAuthor,
 ): Promise<boolean> {
   const listed = new Map((await readPrices(tx, teamId)).map((each) => [formatPriceKey(each), each]));
-  const fits = ({ before, after }: PriceEdit) => {
-    const now = listed.get(formatPriceKey(before ?? after));
-    if (before === undefined) return now === undefined;
+  const isApplicable = ({ before, after }: PriceEdit) => {
+    const current = listed.get(formatPriceKey(before ?? after));
+    if (before === undefined) return current === undefined;
     const isFree = formatPriceKey(before) === formatPriceKey(after) || !listed.has(formatPriceKey(after));
-    return now !== undefined && isSamePrice(now, before) && isFree;
+    return current !== undefined && isSamePrice(current, before) && isFree;
   };
-  if (!edits.every(fits)) return false;
+  if (!edits.every(isApplicable)) return false;
   const edited = { updatedBy: by, updatedAt: at };
   await tx.price.createMany({
     data: edits
@@ -118,10 +112,10 @@ export async function applyPrices(
   tx: Transaction,
   teamId: string,
   edits: readonly PriceEdit[],
-  who: PriceEditor,
+  author: ChangeAuthor,
 ): Promise<'applied' | 'changed'> {
   await lockChanges(tx, lockName(teamId));
-  return (await writeEdits(tx, teamId, edits, who)) ? 'applied' : 'changed';
+  return (await writeEdits(tx, teamId, edits, author)) ? 'applied' : 'changed';
 }
 
 /** @returns the remaining changes of a proposal; undefined if none remain */
@@ -132,17 +126,17 @@ export async function rebasePrices(
 ): Promise<readonly PriceEdit[] | undefined> {
   const listed = new Map((await readPrices(tx, teamId)).map((each) => [formatPriceKey(each), each]));
   const remaining = edits.flatMap(({ before, after }): PriceEdit[] => {
-    const now = listed.get(formatPriceKey(after)) ?? (before && listed.get(formatPriceKey(before)));
-    return now !== undefined && isSamePrice(now, after) ? [] : [{ before: now, after }];
+    const current = listed.get(formatPriceKey(after)) ?? (before && listed.get(formatPriceKey(before)));
+    return current !== undefined && isSamePrice(current, after) ? [] : [{ before: current, after }];
   });
   return remaining.length === 0 ? undefined : remaining;
 }
 
 export function createPriceStore({ prisma }: Database, teamId: string): PriceStore {
   const readList = shareRead(() => readPrices(prisma, teamId));
-  const readZones = batch(async (wanted: readonly (readonly string[])[]) => {
-    const found = await readPrices(prisma, teamId, wanted.flat());
-    return wanted.map((zones) => found.filter(({ zone }) => zones.includes(zone)));
+  const readZones = batch(async (zoneLists: readonly (readonly string[])[]) => {
+    const found = await readPrices(prisma, teamId, zoneLists.flat());
+    return zoneLists.map((zones) => found.filter(({ zone }) => zones.includes(zone)));
   });
   const exclusively = exclusiveChanges(prisma, lockName(teamId));
 

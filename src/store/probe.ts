@@ -14,7 +14,7 @@ export interface OrderFigures {
 }
 
 /**
- * Checks the database for health checks and metrics. Uses its own connections, because orders may use up all of theirs.
+ * Checks the database for health checks and metrics. Uses its own connections, because orders may use up all others.
  */
 export interface DatabaseProbe {
   /** @returns whether the database responds in time; never throws */
@@ -38,8 +38,8 @@ const CONNECTIONS = 2;
 
 const stateRows = z.array(z.object({ state: z.string(), count: z.number(), oldest: z.date() }));
 
-/** A lookup that has been due for this long is late. */
-const LATE_MS = HOUR_MS;
+/** A lookup that has been due for this long is overdue. */
+const OVERDUE_MS = HOUR_MS;
 
 const conditionRows = z.tuple([
   z.object({
@@ -90,7 +90,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
     if (!pool.ending) log?.warn({ err }, 'a connection to the database broke');
   });
   const unsealedSeconds = () =>
-    withStoreError('looking what is not sealed', async () => {
+    withStoreError('reading the age of unsealed events', async () => {
       const { rows } = await pool.query(
         'SELECT coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS seconds FROM unsealed_events',
       );
@@ -100,17 +100,17 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
     unsealedSeconds,
 
     async ping() {
-      const overdue = new AbortController();
+      const timeout = new AbortController();
       try {
         return await Promise.race([
           pool.query('SELECT 1').then(
             () => true,
             () => false,
           ),
-          sleep(TIMEOUT_MS, false, { signal: overdue.signal }),
+          sleep(TIMEOUT_MS, false, { signal: timeout.signal }),
         ]);
       } finally {
-        overdue.abort();
+        timeout.abort();
       }
     },
 
@@ -130,7 +130,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
 
     condition: (now) =>
       withStoreError('reading the condition of the database', async () => {
-        const { rows } = await pool.query(SELECT_CONDITION, [new Date(now.getTime() - LATE_MS), now]);
+        const { rows } = await pool.query(SELECT_CONDITION, [new Date(now.getTime() - OVERDUE_MS), now]);
         return conditionRows.parse(rows)[0];
       }),
 

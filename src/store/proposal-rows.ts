@@ -59,16 +59,21 @@ type ProposalRow = Prisma.ProposalGetPayload<Record<string, never>>;
 
 /** @param now to determine whether an open proposal has expired */
 export async function readProposal(row: ProposalRow, now: Date): Promise<Proposal> {
-  const { state, ...read } = commonColumns.parse(row);
-  const isExpired = state === 'proposed' && read.expiresAt !== undefined && read.expiresAt <= now;
+  const { state, ...columns } = commonColumns.parse(row);
+  const isExpired = state === 'proposed' && columns.expiresAt !== undefined && columns.expiresAt <= now;
   const { kind, payload } = row;
-  const hash = hashJson({ kind, proposer: read.proposer, payload });
-  return { ...read, hash, state: isExpired ? 'expired' : state, ...(await kindAndPayload.parseAsync(row)) };
+  const hash = hashJson({ kind, proposer: columns.proposer, payload });
+  return {
+    ...columns,
+    hash,
+    state: isExpired ? 'expired' : state,
+    ...(await kindAndPayload.parseAsync(row)),
+  };
 }
 
 export function whereOpen(teamId: string, kinds: readonly ProposalKind[], now: Date) {
-  const isOpen = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
-  return { teamId, kind: { in: [...kinds] }, state: 'proposed', ...isOpen };
+  const isUnexpired = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
+  return { teamId, kind: { in: [...kinds] }, state: 'proposed', ...isUnexpired };
 }
 
 /**
@@ -80,8 +85,8 @@ export async function propose(tx: Transaction, teamId: string, proposal: NewProp
   const payload = await toStorablePayload(proposal);
   const open = whereOpen(teamId, [kind], proposedAt);
   const where = { ...open, proposedBy: proposer, payload: { equals: payload } };
-  const same = await tx.proposal.findFirst({ where });
-  if (same !== null) return readProposal(same, proposedAt);
+  const existing = await tx.proposal.findFirst({ where });
+  if (existing !== null) return readProposal(existing, proposedAt);
   if (subject !== undefined) await withdrawOpen(tx, teamId, { kind, subject }, proposer, proposedAt);
   const row = await tx.proposal.create({
     data: {
@@ -98,11 +103,11 @@ export async function propose(tx: Transaction, teamId: string, proposal: NewProp
 export async function withdrawOpen(
   tx: Transaction,
   teamId: string,
-  of: { readonly kind: ProposalKind; readonly subject?: string; readonly id?: string },
+  selection: { readonly kind: ProposalKind; readonly subject?: string; readonly id?: string },
   by: string,
   at: Date,
 ): Promise<void> {
-  const where = { ...whereOpen(teamId, [of.kind], at), ...of };
+  const where = { ...whereOpen(teamId, [selection.kind], at), ...selection };
   for (const { id, version } of await tx.proposal.findMany({ where, select: { id: true, version: true } }))
     await changeProposal(tx, teamId, { id, version }, { state: 'withdrawn', endedBy: by, endedAt: at }, at);
 }

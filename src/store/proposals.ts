@@ -4,7 +4,7 @@ import type { ApplyOutcome, ProposalStore } from '../approvals/proposals/ports.t
 import type { Obstacle, Proposal, ProposalOf, ProposedChange } from '../approvals/proposals/proposal.ts';
 import type { SignedCharter } from '../approvals/signing/ports.ts';
 import { DAY_MS } from '../lib/duration.ts';
-import { createRunStatement } from './changes.ts';
+import { type ChangeAuthor, createRunStatement } from './changes.ts';
 import { type Database, type Transaction, withStoreError, wrapStore } from './database.ts';
 import { applyPolicy } from './policies.ts';
 import { applyFacts, rebaseFacts } from './portfolio.ts';
@@ -21,10 +21,10 @@ export interface ProposalStoreOptions {
 }
 
 class RollbackError extends Error {
-  readonly why: Obstacle | 'conflict';
-  constructor(why: RollbackError['why']) {
-    super(why);
-    this.why = why;
+  readonly reason: Obstacle | 'conflict';
+  constructor(reason: RollbackError['reason']) {
+    super(reason);
+    this.reason = reason;
   }
 }
 
@@ -66,7 +66,7 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
         return await prisma.$transaction((tx) => applyConfirmed(tx, options, confirmed, at, charter));
       } catch (error) {
         if (!(error instanceof RollbackError)) throw error;
-        return error.why === 'conflict' ? undefined : { kind: 'blocked', by: error.why };
+        return error.reason === 'conflict' ? undefined : { kind: 'blocked', by: error.reason };
       }
     },
 
@@ -125,29 +125,23 @@ function toStorableConfirmations({ confirmations }: Proposal) {
   return z.json().parse(JSON.parse(JSON.stringify(confirmations))) ?? [];
 }
 
-interface Confirmers {
-  readonly by: string;
-  readonly confirmedBy: string;
-  readonly at: Date;
-}
-
 /** Applies the payload that was decided on, as loaded, even if the row has changed since. */
 function apply(
   tx: Transaction,
   { teamId, settingTexts, canSign }: ProposalStoreOptions,
   proposal: Proposal,
-  who: Confirmers,
+  author: Required<ChangeAuthor>,
 ): Promise<'applied' | 'changed' | Obstacle> {
   switch (proposal.kind) {
     case 'settings':
-      return applySettings(tx, settingTexts, proposal.payload, who);
+      return applySettings(tx, settingTexts, proposal.payload, author);
     case 'prices':
-      return applyPrices(tx, teamId, proposal.payload, who);
+      return applyPrices(tx, teamId, proposal.payload, author);
     case 'policy':
-      return applyPolicy(tx, teamId, canSign, proposal, who);
+      return applyPolicy(tx, teamId, canSign, proposal, author);
     case 'facts':
     case 'lapse':
-      return applyFacts(createRunStatement(tx), teamId, proposal.payload, { ...who, actor: who.by });
+      return applyFacts(createRunStatement(tx), teamId, proposal.payload, { ...author, actor: author.by });
   }
 }
 

@@ -28,12 +28,12 @@ import { queueWebhooks } from './webhooks.ts';
  * once.
  */
 
-/** One more than a digest shows, so that the same query shows whether there are more. */
+/** One more than a digest shows, so that the same query tells whether there are more. */
 export const PAGE_SIZE = 1_001;
 const WEEK_SECONDS = 7 * 86_400;
 
-/** A renewal that was carried out long ago but that the registry doesn't show. */
-const DISPUTED: DateDoubt['code'] = 'renewal_not_shown';
+/** The registry still doesn't show a renewal that was carried out. */
+const RENEWAL_NOT_SHOWN: DateDoubt['code'] = 'renewal_not_shown';
 
 const optionalTimestamp = optional(z.date());
 const candidate = z.object({
@@ -66,7 +66,7 @@ export const candidateRow = row(candidate, 'd.', candidateColumns);
 /** Rows of {@link candidatesQuery}. */
 export const candidateRows = z.array(candidate.extend({ range: z.number() }));
 
-/** The queries leave out names with a confirmed lapse. */
+/** The lapse is never confirmed, because the queries leave out names with a confirmed lapse. */
 export function toReminder(row: z.infer<typeof candidate>): WatchedReminder {
   const { expirySource: source, remindedThreshold, ownerId: owner, channelId: channel, ...rest } = row;
   const { lapseReason, lapseRequestedBy: requestedBy = '', ...reminder } = rest;
@@ -85,12 +85,12 @@ export interface CandidateCursor extends CandidateRange {
  * plan. The outer query sorts only by range, so that rows are returned as they are found, in the order of the inner
  * query.
  */
-export function candidatesQuery(steps: readonly CandidateCursor[]): Statement {
+export function candidatesQuery(cursors: readonly CandidateCursor[]): Statement {
   return Prisma.sql`
       SELECT step.n::int AS range, found.* FROM (
         SELECT * FROM unnest(
-          ${steps.map(({ threshold }) => threshold)}::int[], ${steps.map(({ from }) => from)}::timestamptz[],
-          ${steps.map(({ until }) => until)}::timestamptz[], ${steps.map(({ afterName }) => afterName)}::text[])
+          ${cursors.map(({ threshold }) => threshold)}::int[], ${cursors.map(({ from }) => from)}::timestamptz[],
+          ${cursors.map(({ until }) => until)}::timestamptz[], ${cursors.map(({ afterName }) => afterName)}::text[])
           WITH ORDINALITY AS step (threshold, since, until, after_name, n)
         ORDER BY n) step
       CROSS JOIN LATERAL (
@@ -113,7 +113,7 @@ export function deletedQuery(since: Date, after: string): Statement {
 export function disputedQuery(before: Date, now: Date, limit: number): Statement {
   return Prisma.sql`
       SELECT ${domainRow.columns} FROM domains d
-      WHERE d.renewed_at < ${before}::timestamptz AND d.doubt ->> 'code' = ${DISPUTED}
+      WHERE d.renewed_at < ${before}::timestamptz AND d.doubt ->> 'code' = ${RENEWAL_NOT_SHOWN}
         AND d.lapse_confirmed_at IS NULL AND NOT EXISTS (
           SELECT FROM reminders r WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}
             AND r.threshold = ${DISPUTED_CODE} + floor(extract(epoch FROM ${now}::timestamptz - d.renewed_at) / ${WEEK_SECONDS}))
@@ -165,7 +165,7 @@ export function insertDigest(teamId: string, digestId: string, now: Date): Prism
     ON CONFLICT DO NOTHING`;
 }
 
-const digestRows = z.array(z.object({ id: z.string() }));
+const idRows = z.array(z.object({ id: z.string() }));
 
 const claimedRows = z.array(z.object({ name: z.string() }));
 
@@ -186,13 +186,13 @@ export async function claimReminders(
     WHERE team_id = ${teamId} AND subject_kind = 'digest' AND subject_id = ${digestId} AND purpose = 'plan'
       AND due_at IS NOT NULL
     RETURNING subject_id AS id`);
-  if (digestRows.parse(open).length === 0) return 0;
+  if (idRows.parse(open).length === 0) return 0;
   const rows = claims.map(({ name, expiry, threshold, destination, purpose, isCopied }) => ({
     ...{ name, expiresAt: new Date(expiry), threshold, digestId, destination, claimedAt: now, purpose },
     copyPurpose: isCopied ? '' : null,
   }));
-  const returned = Prisma.sql`ON CONFLICT DO NOTHING RETURNING name`;
-  const claimed = await insertRows(run, 'reminders', rows, returned);
+  const onConflict = Prisma.sql`ON CONFLICT DO NOTHING RETURNING name`;
+  const claimed = await insertRows(run, 'reminders', rows, onConflict);
   const names = new Set(claimedRows.parse(claimed).map(({ name }) => name));
   await run(Prisma.sql`
     UPDATE domains d SET reminded_threshold = LEAST(d.reminded_threshold, (
@@ -201,12 +201,12 @@ export async function claimReminders(
     WHERE d.name = ANY(${[...names]}::text[])`);
   const owned = claims.filter(({ name, purpose }) => purpose !== '' && names.has(name));
   await run(upsertAllPlans(teamId, 'owner_question', new Set(owned.map(({ purpose }) => purpose)), now));
-  const last = claims.flatMap(({ name, expiry, lastReminderPhase }): readonly WebhookEvent[] =>
+  const lastReminders = claims.flatMap(({ name, expiry, lastReminderPhase }): readonly WebhookEvent[] =>
     lastReminderPhase === undefined || !names.has(name)
       ? []
       : [{ type: 'reminder.last', at: now, data: { name, code: lastReminderPhase, expires: expiry } }],
   );
-  await queueWebhooks(run, last, teamId);
+  await queueWebhooks(run, lastReminders, teamId);
   return claimedRows.parse(claimed).length;
 }
 
@@ -277,7 +277,7 @@ export async function redirectOwner(
     UPDATE reminders SET destination = '', purpose = COALESCE(copy_purpose, ''), copy_purpose = NULL,
       undelivered = destination
     WHERE purpose = ${subject} RETURNING digest_id AS id`);
-  await run(upsertAllPlans(teamId, 'digest', new Set(digestRows.parse(moved).map(({ id }) => id)), now));
+  await run(upsertAllPlans(teamId, 'digest', new Set(idRows.parse(moved).map(({ id }) => id)), now));
 }
 
 /**
@@ -376,7 +376,7 @@ export async function askOwner(
     [{ ...plan, version: 1, dueAt: at }],
     Prisma.sql`ON CONFLICT DO NOTHING RETURNING subject_id AS id`,
   );
-  if (digestRows.parse(inserted).length === 0) return;
+  if (idRows.parse(inserted).length === 0) return;
   const questions = [...names.values()].map((expiry) => JSON.stringify({ owner, expiry, at, subject }));
   await run(Prisma.sql`
     WITH theirs AS (

@@ -31,7 +31,7 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
     withStoreError('looking for names that are due', () => run(query));
 
   const digestPlan = { teamId, subjectKind: 'digest', purpose: 'plan' };
-  const latestDigest = async (where: Prisma.NotificationWhereInput): Promise<string | undefined> => {
+  const findLatestDigest = async (where: Prisma.NotificationWhereInput): Promise<string | undefined> => {
     const found = await prisma.notification.findFirst({
       where: { teamId, subjectKind: 'digest', ...where },
       orderBy: { subjectId: 'desc' },
@@ -45,15 +45,15 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
 
   return {
     async *streamCandidates(ranges) {
-      let steps: readonly CandidateCursor[] = ranges.map((range) => ({ ...range, afterName: '' }));
+      let cursors: readonly CandidateCursor[] = ranges.map((range) => ({ ...range, afterName: '' }));
       for (;;) {
-        const found = candidateRows.parse(await runQuery(candidatesQuery(steps)));
+        const found = candidateRows.parse(await runQuery(candidatesQuery(cursors)));
         yield found.map(toReminder);
         const last = found.at(-1);
         if (last === undefined || found.length < PAGE_SIZE) return;
-        const [unfinished, ...later] = steps.slice(last.range - 1);
+        const [unfinished, ...remaining] = cursors.slice(last.range - 1);
         if (unfinished === undefined) return;
-        steps = [{ ...unfinished, from: last.expiresAt, afterName: last.name }, ...later];
+        cursors = [{ ...unfinished, from: last.expiresAt, afterName: last.name }, ...remaining];
       }
     },
 
@@ -73,9 +73,7 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
       openDigest: (digestId, now) => execute(insertDigest(teamId, digestId, now)),
 
       claim: async (digestId, claims, now) =>
-        claims.length === 0
-          ? 0
-          : transaction((runInside) => claimReminders(runInside, teamId, digestId, claims, now)),
+        claims.length === 0 ? 0 : transaction((tx) => claimReminders(tx, teamId, digestId, claims, now)),
 
       findLastClaimTime: async (digestId) => {
         const { _max: latest } = await prisma.reminder.aggregate({
@@ -101,12 +99,11 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
 
       listOwnerReminders: async (subject) => readPlanned(await run(selectReminded(subject))),
 
-      redirectOwner: (subject, now) =>
-        transaction((runInside) => redirectOwner(runInside, teamId, subject, now)),
+      redirectOwner: (subject, now) => transaction((tx) => redirectOwner(tx, teamId, subject, now)),
 
-      findPrevious: (digestId) => latestDigest({ ...digestPlan, subjectId: { lt: digestId } }),
+      findPrevious: (digestId) => findLatestDigest({ ...digestPlan, subjectId: { lt: digestId } }),
 
-      findLatestWithChart: () => latestDigest({ purpose: MONTHS, ts: { not: null } }),
+      findLatestWithChart: () => findLatestDigest({ purpose: MONTHS, ts: { not: null } }),
 
       listReminderKeys: async (digestId, destination) => {
         const copied = destination === DEFAULT_DESTINATION ? [{ copyPurpose: { not: null } }] : [];
@@ -122,7 +119,7 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
       listUnasked: async (day, from, until) =>
         readDomains(await run(selectUnasked(teamId, day, from, until))),
 
-      queueQuestions: (questions) => transaction((runInside) => askOwner(runInside, teamId, questions)),
+      queueQuestions: (questions) => transaction((tx) => askOwner(tx, teamId, questions)),
 
       loadQuestions: async (subject) => readDomains(await run(selectAsked(subject))),
     }),

@@ -66,15 +66,15 @@ export const IS_RELEASED = Prisma.sql`(${LATE_OUTCOME} NOT IN ('SUCCEEDED', 'UNK
  * currency, tags and month before they are compared with budgets.
  */
 function selectStatuses(teamId: string, { day, exceptOrderId }: StatusesQuery): Prisma.Sql {
-  const at = Prisma.sql`${day}::date`;
+  const date = Prisma.sql`${day}::date`;
   return Prisma.sql`
     WITH taken AS MATERIALIZED (
-      SELECT r.currency, r.tags, date_trunc('month', r.day) = date_trunc('month', ${at}) AS is_this_month,
+      SELECT r.currency, r.tags, date_trunc('month', r.day) = date_trunc('month', ${date}) AS is_this_month,
         sum(r.amount_minor) FILTER (WHERE ${IS_BOOKED}) AS booked,
         sum(r.amount_minor) FILTER (WHERE NOT ${IS_BOOKED} AND NOT ${IS_RELEASED}) AS reserved
       FROM budget_reservations r JOIN order_items i ON i.order_id = r.order_id AND i.n = r.n
-      WHERE r.team_id = ${teamId} AND r.day < date_trunc('year', ${at}) + interval '1 year'
-        AND r.day >= (SELECT min(date_trunc(span, ${at})) FROM budgets WHERE team_id = ${teamId})
+      WHERE r.team_id = ${teamId} AND r.day < date_trunc('year', ${date}) + interval '1 year'
+        AND r.day >= (SELECT min(date_trunc(span, ${date})) FROM budgets WHERE team_id = ${teamId})
         AND NOT (r.order_id = ${exceptOrderId ?? ''} AND i.state IN ('WAITING', 'SENT'))
       GROUP BY 1, 2, 3
     )

@@ -77,10 +77,10 @@ async function requireEmptyDatabase(client: pg.Client): Promise<void> {
   if ((rowCount ?? 0) > 0)
     throw new DatabaseAccessError('A bot is using this database. Stop all bots, then restore.');
   for (const { name } of await readTables(client)) {
-    const filled = nameRows.parse(
+    const found = nameRows.parse(
       (await client.query(`SELECT '${name}' AS name FROM ${quoteName(name)} LIMIT 1`)).rows,
     );
-    if (filled.length > 0)
+    if (found.length > 0)
       throw new DatabaseAccessError(
         `This database is not empty: its table ${name} has rows. Restore the backup into an empty database, so that no data is lost.`,
       );
@@ -90,9 +90,9 @@ async function requireEmptyDatabase(client: pg.Client): Promise<void> {
 async function loadRows(client: pg.Client, reader: BackupReader, manifest: Manifest): Promise<void> {
   // The backup already contains the rows that this trigger would add for unsealed events.
   await client.query('ALTER TABLE events DISABLE TRIGGER USER');
-  const known = new Map((await readTables(client)).map(({ name, columns }) => [name, columns]));
+  const columnsByTable = new Map((await readTables(client)).map(({ name, columns }) => [name, columns]));
   for (const table of manifest.tables) {
-    const columns = known.get(table.name);
+    const columns = columnsByTable.get(table.name);
     if (columns === undefined || table.columns.some((column) => !columns.includes(column)))
       throw new BackupFileError(
         `This backup does not fit its schema: the schema has no such table or column: ${table.name}.`,

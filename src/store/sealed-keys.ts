@@ -21,13 +21,16 @@ export interface SealedKey {
   readonly count: number;
 }
 
-const what = z.tuple([z.string(), z.string()]);
-const rows = z.array(z.object({ what, keyId: z.string(), count: z.number() }));
+const rows = z.array(
+  z
+    .object({ nouns: z.tuple([z.string(), z.string()]), keyId: z.string(), count: z.number() })
+    .transform(({ nouns, keyId, count }): SealedKey => ({ what: nouns, keyId, count })),
+);
 
 export async function findSealedKeys(client: pg.ClientBase): Promise<readonly SealedKey[]> {
   const parts = SEALED_COLUMNS.map(
     ([one, many, table, column]) =>
-      `SELECT ARRAY['${one}', '${many}'] AS what, ${column} AS "keyId", count(*)::int AS count FROM ${table} WHERE ${column} IS NOT NULL GROUP BY ${column}`,
+      `SELECT ARRAY['${one}', '${many}'] AS nouns, ${column} AS "keyId", count(*)::int AS count FROM ${table} WHERE ${column} IS NOT NULL GROUP BY ${column}`,
   );
   return rows.parse((await client.query(`${parts.join(' UNION ALL ')} ORDER BY 1, 2`)).rows);
 }

@@ -19,7 +19,7 @@ export async function withSession<T>(url: string, work: (client: pg.Client) => P
     await client.connect();
   } catch (cause) {
     throw new DatabaseAccessError(
-      `The database ${client.database ?? ''} at ${client.host}:${client.port} cannot be reached: ${reasonOf(cause)}`,
+      `The database ${client.database ?? ''} at ${client.host}:${client.port} cannot be reached: ${getErrorText(cause)}`,
       { cause },
     );
   }
@@ -42,8 +42,8 @@ export async function hasTables(client: pg.Client): Promise<boolean> {
 }
 
 /** An error about several addresses has no text of its own. */
-function reasonOf(cause: unknown): string {
-  if (cause instanceof AggregateError) return cause.errors.map(reasonOf).join('; ');
+export function getErrorText(cause: unknown): string {
+  if (cause instanceof AggregateError) return cause.errors.map(getErrorText).join('; ');
   return cause instanceof Error ? cause.message : String(cause);
 }
 

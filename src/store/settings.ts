@@ -1,21 +1,15 @@
 import { z } from 'zod';
 import type { SettingChange, SettingsStore } from '../config/settings.ts';
 import { shareRead } from './batch.ts';
-import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
+import { type ChangeAuthor, exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
 const LOCK = 'settings';
 
-interface SettingsEditor {
-  readonly by: string;
-  readonly confirmedBy?: string;
-  readonly at: Date;
-}
-
 async function writeChanges(
   tx: Transaction,
   changes: readonly SettingChange[],
-  { by, confirmedBy, at }: SettingsEditor,
+  { by, confirmedBy, at }: ChangeAuthor,
 ): Promise<void> {
   for (const { name, after } of changes) {
     const saved = { value: after, updatedBy: by, updatedAt: at };
@@ -42,33 +36,39 @@ export const proposedSettings = z.array(
   z.object({ name: z.string(), before: z.string(), after: z.string() }),
 );
 
-async function readBefore(tx: Transaction, toTexts: SettingTexts, changes: readonly SettingChange[]) {
+async function readCurrentValues(
+  tx: Transaction,
+  formatSavedSettings: SettingTexts,
+  changes: readonly SettingChange[],
+) {
   const rows = await tx.setting.findMany({ where: { key: { in: changes.map(({ name }) => name) } } });
-  const now = toTexts(Object.fromEntries(rows.map(({ key, value }) => [key, value])));
-  return changes.map((each) => ({ ...each, before: now[each.name] ?? '' }));
+  const current = formatSavedSettings(Object.fromEntries(rows.map(({ key, value }) => [key, value])));
+  return changes.map((each) => ({ ...each, before: current[each.name] ?? '' }));
 }
 
 /** Applies a proposal if the settings haven't changed since it was made. */
 export async function applySettings(
   tx: Transaction,
-  toTexts: SettingTexts,
+  formatSavedSettings: SettingTexts,
   changes: readonly SettingChange[],
-  who: Required<SettingsEditor>,
+  author: Required<ChangeAuthor>,
 ): Promise<'applied' | 'changed'> {
   await lockChanges(tx, LOCK);
-  const now = await readBefore(tx, toTexts, changes);
-  if (changes.some(({ before }, index) => now[index]?.before !== before)) return 'changed';
-  await writeChanges(tx, changes, who);
+  const current = await readCurrentValues(tx, formatSavedSettings, changes);
+  if (changes.some(({ before }, index) => current[index]?.before !== before)) return 'changed';
+  await writeChanges(tx, changes, author);
   return 'applied';
 }
 
 /** @returns the remaining changes of a proposal; undefined if none remain */
 export async function rebaseSettings(
   tx: Transaction,
-  toTexts: SettingTexts,
+  formatSavedSettings: SettingTexts,
   changes: readonly SettingChange[],
 ): Promise<readonly SettingChange[] | undefined> {
-  const remaining = (await readBefore(tx, toTexts, changes)).filter(({ before, after }) => before !== after);
+  const remaining = (await readCurrentValues(tx, formatSavedSettings, changes)).filter(
+    ({ before, after }) => before !== after,
+  );
   return remaining.length === 0 ? undefined : remaining;
 }
 

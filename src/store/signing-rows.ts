@@ -21,9 +21,9 @@ import { policyRow } from './policy-rows.ts';
  * remembered one was changed.
  */
 
-const added = z.object({ ...keyAdded, fingerprint });
-const vouched = z.object({ key: z.string(), signature: vouchAssertion });
-const revoked = z.object({ signature: revokeAssertion.optional(), left: z.literal(true).optional() });
+const addedKey = z.object({ ...keyAdded, fingerprint });
+const vouch = z.object({ key: z.string(), signature: vouchAssertion });
+const revocation = z.object({ signature: revokeAssertion.optional(), left: z.literal(true).optional() });
 const charter = z.object({ ...charterSigned, signature: charterAssertion });
 const charterContent = z.object({
   policy: policyRow,
@@ -71,7 +71,7 @@ type LoggedEvent = z.output<typeof loggedEvent.schema>;
 const rows = z.tuple([
   z.object({
     events: z.array(loggedEvent.schema),
-    earlier: z.object({ count: z.number(), stamps: z.string().transform(BigInt) }),
+    prefix: z.object({ count: z.number(), stamps: z.string().transform(BigInt) }),
     policy: policyRow.nullable(),
     saved: z.record(z.string(), z.unknown()),
     standIns: z.array(z.object({ away: z.string(), userId: z.string(), until: z.coerce.date() })),
@@ -81,7 +81,7 @@ const rows = z.tuple([
 /** The hash of the first event's predecessor. */
 const EMPTY_LINK = hashJson('');
 
-const linked = z.object({
+const linkFields = z.object({
   previous: z.json(),
   publicKey: z.json().optional(),
   signature: z.json().optional(),
@@ -89,7 +89,7 @@ const linked = z.object({
 
 /** The hash of an event. It doesn't cover personal data, because people can be forgotten. */
 function hashLink({ kind, key, data }: LoggedEvent): string {
-  const { previous, publicKey, signature } = linked.parse(data);
+  const { previous, publicKey, signature } = linkFields.parse(data);
   const proof = z.object({ signature: z.string() }).safeParse(signature).data?.signature;
   return hashJson({ kind, key, previous, proof: publicKey ?? proof ?? null });
 }
@@ -111,29 +111,28 @@ const EMPTY_LOG: KnownLog = {
 
 /**
  * Keys and charters in the log, the latest published policy, saved settings and stand-ins.
- * @param known what this process remembers; this call may add to it
- * @param isAsSealed whether the events match their seals; called once per process, before it remembers them. Default:
- * no
+ * @param keyLog what this process remembers; this call may add to it
+ * @param matchesSeals whether the events match their seals; called once, before the process remembers them. Default: no
  */
 export async function readSigningRows(
-  known: KnownKeyLog,
+  keyLog: KnownKeyLog,
   run: RunStatement,
-  isAsSealed = async () => false,
+  matchesSeals = async () => false,
 ): Promise<SigningRows> {
-  const remembered = known.log ?? EMPTY_LOG;
-  let [read] = rows.parse(await run(selectRows(remembered)));
-  const { count, stamps } = read.earlier;
+  const remembered = keyLog.log ?? EMPTY_LOG;
+  let [result] = rows.parse(await run(selectRows(remembered)));
+  const { count, stamps } = result.prefix;
   const isUnchanged = count === remembered.count && stamps === remembered.stamps;
   // A restore changes the stamps too.
-  if (!isUnchanged) [read] = rows.parse(await run(selectRows(EMPTY_LOG)));
-  const { events, policy, saved } = read;
-  const standIns = new Map(read.standIns.map(({ away, ...standIn }) => [away, standIn]));
+  if (!isUnchanged) [result] = rows.parse(await run(selectRows(EMPTY_LOG)));
+  const { events, policy, saved } = result;
+  const standIns = new Map(result.standIns.map(({ away, ...standIn }) => [away, standIn]));
   const current = extendLog(isUnchanged ? remembered : EMPTY_LOG, events);
   const isComplete =
     current.keys.isComplete &&
-    ((isUnchanged && known.log !== undefined) ||
-      (startsWithKnown(events, remembered) && (await isAsSealed())));
-  if (isComplete && current.seq >= (known.log?.seq ?? 0)) known.log = current;
+    ((isUnchanged && keyLog.log !== undefined) ||
+      (startsWithRemembered(events, remembered) && (await matchesSeals())));
+  if (isComplete && current.seq >= (keyLog.log?.seq ?? 0)) keyLog.log = current;
   const log = isComplete ? current : { ...current, keys: { ...current.keys, isComplete } };
   return { log, policy: policy ?? { version: 0, rules: [] }, saved, standIns };
 }
@@ -143,7 +142,7 @@ const selectRows = ({ seq }: KnownLog) => Prisma.sql`
     (SELECT coalesce(json_agg(${loggedEvent.json} ORDER BY e.seq), '[]') FROM events e
       WHERE e.team_id = installation_team() AND e.seq > ${seq} AND ${SIGNING_EVENTS}) AS events,
     (SELECT json_build_object('count', count(*), 'stamps', coalesce(sum(${ROW_STAMP}), 0)::text) FROM events e
-      WHERE e.team_id = installation_team() AND e.seq <= ${seq} AND ${SIGNING_EVENTS}) AS earlier,
+      WHERE e.team_id = installation_team() AND e.seq <= ${seq} AND ${SIGNING_EVENTS}) AS prefix,
     (SELECT json_build_object('version', p.version, 'rules', p.rules) FROM policy_versions p
       WHERE p.team_id = installation_team() ORDER BY p.version DESC LIMIT 1) AS policy,
     (SELECT coalesce(json_object_agg(s.key, s.value), '{}') FROM settings s) AS saved,
@@ -151,7 +150,7 @@ const selectRows = ({ seq }: KnownLog) => Prisma.sql`
       FROM stand_ins d WHERE d.team_id = installation_team()) AS "standIns"`;
 
 /** Whether the events begin with those that the process remembers. */
-function startsWithKnown(events: readonly LoggedEvent[], { count, link }: KnownLog): boolean {
+function startsWithRemembered(events: readonly LoggedEvent[], { count, link }: KnownLog): boolean {
   return extendLog(EMPTY_LOG, events.slice(0, count)).link === link;
 }
 
@@ -170,13 +169,13 @@ function extendLog(before: KnownLog, events: readonly LoggedEvent[]): KnownLog {
     const { kind, key, actor, at, data } = event;
     keys.isComplete &&= data['previous'] === link;
     if (kind === 'key_added') {
-      const read = added.safeParse({ ...data, fingerprint: key });
-      if (read.success) keys.added.push({ ...read.data, owner: actor, addedAt: at });
+      const parsed = addedKey.safeParse({ ...data, fingerprint: key });
+      if (parsed.success) keys.added.push({ ...parsed.data, owner: actor, addedAt: at });
     } else if (kind === 'key_vouched') {
-      const read = vouched.safeParse({ ...data, key });
-      if (read.success) keys.vouched.push(read.data);
+      const parsed = vouch.safeParse({ ...data, key });
+      if (parsed.success) keys.vouched.push(parsed.data);
     } else if (kind === 'key_revoked')
-      keys.revoked.push({ key, by: actor, at, n: count, ...revoked.safeParse(data).data });
+      keys.revoked.push({ key, by: actor, at, n: count, ...revocation.safeParse(data).data });
     else if (kind === 'charter_signed') charters.push(...parseCharter(count, data));
     link = hashLink(event);
     seq = event.seq;
@@ -187,9 +186,9 @@ function extendLog(before: KnownLog, events: readonly LoggedEvent[]): KnownLog {
 }
 
 function parseCharter(n: number, data: LoggedEvent['data']): readonly LoggedCharter[] {
-  const read = charter.safeParse(data);
-  if (!read.success) return [];
-  const { charter: content, signature, witness } = read.data;
+  const parsed = charter.safeParse(data);
+  if (!parsed.success) return [];
+  const { charter: content, signature, witness } = parsed.data;
   const { data: rules } = charterContent.safeParse(content);
   return [
     {

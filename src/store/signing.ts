@@ -88,16 +88,16 @@ export function writeCharter(
   at: Date,
 ): Promise<void> {
   const subject = { kind: 'policy', id: 'policy' } as const;
-  const by = { actor: signature.challenge.by, at, subject };
-  return writeChained(tx, teamId, [{ kind: 'charter_signed', ...by, signature, ...signed }]);
+  const common = { actor: signature.challenge.by, at, subject };
+  return writeChained(tx, teamId, [{ kind: 'charter_signed', ...common, signature, ...signed }]);
 }
 
 export interface SigningRowsStore {
   /**
-   * @param isAsSealed whether the events match their seals. Without it, no key counts until the process has checked
+   * @param matchesSeals whether the events match their seals. Without it, no key counts until the process has checked
    * once
    */
-  readRows(isAsSealed?: () => Promise<boolean>): Promise<SigningRows>;
+  readRows(matchesSeals?: () => Promise<boolean>): Promise<SigningRows>;
 }
 
 /** Keys: their events in the log, and the signature counters of passkeys that have one. */
@@ -107,12 +107,12 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
   const write = (...events: readonly ChainedEvent[]) => exclusively((tx) => writeChained(tx, teamId, events));
   const keySubject = (key: string) => ({ kind: 'key', id: key }) as const;
   const readRows: SigningRowsStore['readRows'] = batch(async (checks) => {
-    const read = await readSigningRows(
+    const rows = await readSigningRows(
       database.keyLog,
       run,
       checks.find((check) => check !== undefined),
     );
-    return checks.map(() => read);
+    return checks.map(() => rows);
   });
 
   return wrapStore('keys', {
@@ -122,8 +122,8 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
       exclusively(async (tx) => {
         const { log } = await readSigningRows(database.keyLog, createRunStatement(tx));
         if (isAtKeyLimit(log.keys, owner)) return false;
-        const by = { subject: keySubject(fingerprint), actor: owner, at: addedAt };
-        await writeChained(tx, teamId, [{ kind: 'key_added', ...by, ...key }]);
+        const common = { subject: keySubject(fingerprint), actor: owner, at: addedAt };
+        await writeChained(tx, teamId, [{ kind: 'key_added', ...common, ...key }]);
         return true;
       }),
 
@@ -167,7 +167,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
         const where = { teamId, subjectKind: 'policy', kind: 'charter_status' };
         const last = await tx.event.findFirst({ where, orderBy: { seq: 'desc' } });
         const lastStatus = z.object({ status: z.string() }).safeParse(last?.data).data?.status ?? 'valid';
-        // Anyone with write access to the database could have forged the last event.
+        // Other statuses are always recorded, because the last event may be forged by someone with database access.
         if (status === 'valid' && lastStatus === status) return false;
         const subject = { kind: 'policy', id: 'policy' } as const;
         await writeEvents(tx, [{ kind: 'charter_status', subject, actor: 'system', at, status }], teamId);
@@ -176,15 +176,15 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
 
     raiseCounter: (fingerprint, counter) =>
       exclusively(async (tx) => {
-        const known = await tx.passkeyCounter.findUnique({ where: { fingerprint } });
+        const stored = await tx.passkeyCounter.findUnique({ where: { fingerprint } });
         // Synced passkeys always report 0 (WebAuthn, section 6.1.1).
-        if (counter === 0 && (known === null || known.counter === 0n)) return true;
-        if (known !== null && BigInt(counter) <= known.counter) return false;
-        const seen = { counter: BigInt(counter) };
+        if (counter === 0 && (stored === null || stored.counter === 0n)) return true;
+        if (stored !== null && BigInt(counter) <= stored.counter) return false;
+        const fields = { counter: BigInt(counter) };
         await tx.passkeyCounter.upsert({
           where: { fingerprint },
-          create: { fingerprint, ...seen },
-          update: seen,
+          create: { fingerprint, ...fields },
+          update: fields,
         });
         return true;
       }),

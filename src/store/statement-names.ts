@@ -14,8 +14,8 @@ export function createStatementNames(): (text: string) => string {
   const names = new Map<string, string>();
   const seen = new Set<string>();
   return (text) => {
-    const known = names.get(text);
-    if (known !== undefined || names.size === MAX_NAMES) return known ?? '';
+    const existing = names.get(text);
+    if (existing !== undefined || names.size === MAX_NAMES) return existing ?? '';
     if (seen.delete(text)) {
       const name = `s${names.size}`;
       names.set(text, name);

@@ -8,7 +8,7 @@ export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
   /** Changes run one at a time, so that the audit log has the account that was replaced. */
   const lockAccount = (teamId: string) => exclusiveChanges(prisma, JSON.stringify(['team account', teamId]));
 
-  const read = async (tx: Transaction, teamId: string) => {
+  const readAccount = async (tx: Transaction, teamId: string) => {
     const row = await tx.account.findUnique({ where: { teamKey: teamId } });
     return row === null ? undefined : toAccount(row);
   };
@@ -22,7 +22,7 @@ export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
   ) => writeEvents(tx, [{ kind, subject: { kind: 'account', id: login }, actor, at, application }], teamId);
 
   return wrapStore('teamAccount', {
-    find: (teamId) => read(prisma, teamId),
+    find: (teamId) => readAccount(prisma, teamId),
 
     save: (account, sealed, at) =>
       lockAccount(account.teamId)(async (tx) => {
@@ -38,7 +38,7 @@ export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
           profile: toStoredProfile(account.profile),
           updatedAt: at,
         };
-        const before = await read(tx, teamId);
+        const before = await readAccount(tx, teamId);
         if (before?.login === login) {
           await tx.account.update({ where: { teamKey: teamId }, data });
           await log(tx, 'team_account_linked', account, linkedBy, at);
@@ -54,7 +54,7 @@ export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
 
     remove: (teamId, by, at) =>
       lockAccount(teamId)(async (tx) => {
-        const before = await read(tx, teamId);
+        const before = await readAccount(tx, teamId);
         if (before === undefined) return undefined;
         await tx.account.delete({ where: { teamKey: teamId } });
         await log(tx, 'team_account_unlinked', before, by, at);

@@ -64,10 +64,10 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
           where: { teamId, id: { in: [...endpoints] } },
           data: { servedAt: now },
         });
-        const gone = { teamId, servedAt: { lt: since } };
-        for (const { id } of await tx.webhookEndpoint.findMany({ where: gone, select: { id: true } }))
+        const isUnserved = { teamId, servedAt: { lt: since } };
+        for (const { id } of await tx.webhookEndpoint.findMany({ where: isUnserved, select: { id: true } }))
           await tx.notification.deleteMany({ where: planFilter(id) });
-        await tx.webhookEndpoint.deleteMany({ where: gone });
+        await tx.webhookEndpoint.deleteMany({ where: isUnserved });
       }),
 
     claimDue: async (endpoint, now, leaseMs, limit) =>
@@ -84,8 +84,8 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
 
     async finish(endpoint, { id, subject }, now, leaseMs) {
       await prisma.webhookDelivery.deleteMany({ where: { seq: BigInt(id) } });
-      const isNext = Prisma.sql`AND d.subject = ${subject}`;
-      return readDeliveries(await run(claimFirstDue(teamId, endpoint, now, leaseMs, 1, isNext)))[0];
+      const hasSubject = Prisma.sql`AND d.subject = ${subject}`;
+      return readDeliveries(await run(claimFirstDue(teamId, endpoint, now, leaseMs, 1, hasSubject)))[0];
     },
 
     recordAccepted: (endpoint, now) =>
@@ -95,11 +95,11 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
       }),
 
     postpone: (endpoint, id, { code, until, alertAt }) =>
-      transaction(async (runInside) => {
-        await runInside(Prisma.sql`
+      transaction(async (tx) => {
+        await tx(Prisma.sql`
           UPDATE webhook_deliveries SET lease_until = NULL, due_at = ${until}, attempts = attempts + 1
           WHERE seq = ${id}::bigint`);
-        await runInside(Prisma.sql`
+        await tx(Prisma.sql`
           INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, refused, due_at)
           VALUES (${teamId}, 'webhook_endpoint', ${endpoint}, 'plan', 1, ${code}, ${alertAt})
           ON CONFLICT (team_id, subject_kind, subject_id, purpose) DO UPDATE SET refused = excluded.refused,
@@ -114,12 +114,12 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
     queue: (event) => queueWebhooks(run, [event], teamId),
 
     testMonthly: (now) =>
-      transaction(async (runInside) => {
-        const tested = await runInside(Prisma.sql`
+      transaction(async (tx) => {
+        const tested = await tx(Prisma.sql`
           UPDATE webhook_endpoints SET tested_month = ${formatMonth(now)}
           WHERE team_id = ${teamId} AND tested_month < ${formatMonth(now)} RETURNING id`);
         if (z.array(z.unknown()).parse(tested).length > 0)
-          await queueWebhooks(runInside, [{ type: 'test', at: now, data: { code: 'monthly' } }], teamId);
+          await queueWebhooks(tx, [{ type: 'test', at: now, data: { code: 'monthly' } }], teamId);
       }),
 
     async recordSlackOutage(outage, before, now) {
@@ -127,7 +127,7 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
         await prisma.slackOutage.deleteMany({ where: { teamId } });
         return;
       }
-      await transaction((runInside) => recordOutage(runInside, teamId, outage, before, now));
+      await transaction((tx) => recordOutage(tx, teamId, outage, before, now));
     },
   });
 }
@@ -142,13 +142,13 @@ function claimFirstDue(
   now: Date,
   leaseMs: number,
   limit: number,
-  which: Prisma.Sql,
+  condition: Prisma.Sql,
 ): Prisma.Sql {
   const farthest = new Date(now.getTime() + MAX_AHEAD_MS);
   return Prisma.sql`
     WITH due AS (
       SELECT d.seq FROM webhook_deliveries d
-      WHERE d.team_id = ${teamId} AND d.endpoint_id = ${endpoint} ${which}
+      WHERE d.team_id = ${teamId} AND d.endpoint_id = ${endpoint} ${condition}
         AND (d.due_at <= ${now} OR d.due_at > ${farthest}) AND ${isLeaseExpired(Prisma.sql`d.lease_until`)}
         AND NOT EXISTS (
           SELECT FROM webhook_deliveries o
@@ -172,15 +172,15 @@ async function recordOutage(
   before: Date,
   now: Date,
 ): Promise<void> {
-  const [noted] = outageRows.parse(
+  const [recorded] = outageRows.parse(
     await run(Prisma.sql`
       INSERT INTO slack_outages AS o (team_id, since) VALUES (${teamId}, ${since})
       ON CONFLICT (team_id) DO UPDATE SET since = LEAST(o.since, excluded.since)
       RETURNING since, queued_at IS NOT NULL AS "isQueued"`),
   );
-  if (noted === undefined || noted.isQueued || noted.since > before) return;
+  if (recorded === undefined || recorded.isQueued || recorded.since > before) return;
   await run(Prisma.sql`UPDATE slack_outages SET queued_at = ${now} WHERE team_id = ${teamId}`);
-  const data = { code, since: noted.since.toISOString() };
+  const data = { code, since: recorded.since.toISOString() };
   await queueWebhooks(run, [{ type: 'slack.unreachable', at: now, data }], teamId);
 }
 

@@ -91,7 +91,7 @@ export type Problem =
     }
   | { readonly code: 'not_signed' | 'changed' | 'counter' | 'key_taken' | 'unreadable' | 'registration' }
   | { readonly code: 'refused'; readonly refusal: Refusal };
-type LinkProblem = 'unknown_link' | 'link_over' | 'link_spent';
+type LinkProblem = 'unknown_link' | 'link_expired' | 'link_spent';
 
 export type ToSign = { readonly userId: string } & (
   | { readonly kind: 'order'; readonly order: Order; readonly statement: Statement }
@@ -143,13 +143,13 @@ const registrationBody = z.object({
 });
 
 /** The content to sign, and the effect of the signature. */
-interface Task {
-  readonly what: ToSign;
+interface SigningTask {
+  readonly content: ToSign;
   readonly challenge: Challenge;
   readonly act: (assertion: Assertion, key: ValidKey) => Promise<Finished | Problem>;
 }
 
-export function isProblem(result: Shown | Finished | Problem | Task): result is Problem {
+export function isProblem(result: Shown | Finished | Problem | SigningTask): result is Problem {
   return 'code' in result;
 }
 
@@ -157,31 +157,32 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
   const { relyingParty, now } = deps;
   const verifier = createVerifier(relyingParty);
 
-  async function usableLink(token: string): Promise<SigningLink | Problem> {
+  async function findUsableLink(token: string): Promise<SigningLink | Problem> {
     const link = await deps.links.find(hashOfToken(token));
     if (link === undefined) return { code: 'unknown_link' };
     if (link.isSpent) return { code: 'link_spent' };
-    return link.expiresAt <= now() ? { code: 'link_over' } : link;
+    return link.expiresAt <= now() ? { code: 'link_expired' } : link;
   }
 
   return {
     async open(token) {
-      const link = await usableLink(token);
+      const link = await findUsableLink(token);
       if ('code' in link) return link;
       const { log, ring, charters } = await deps.orders.signing.loadKeys();
       if (link.purpose === 'add') return showAddPage(deps, link, log, ring);
-      const own = findKeys(ring, link.userId);
-      if (own.length === 0) return { code: 'no_key' };
+      const ownKeys = findKeys(ring, link.userId);
+      if (ownKeys.length === 0) return { code: 'no_key' };
       const task = await loadTask(deps, link, { log, ring, charters });
       if (isProblem(task)) return task;
-      return { kind: 'sign', what: task.what, options: requestOptions(relyingParty, task.challenge, own) };
+      const options = buildRequestOptions(relyingParty, task.challenge, ownKeys);
+      return { kind: 'sign', what: task.content, options };
     },
 
     async finish(token, body) {
-      const link = await usableLink(token);
+      const link = await findUsableLink(token);
       if ('code' in link) return link;
       const { log, ring, charters } = await deps.orders.signing.loadKeys();
-      if (link.purpose === 'add') return add(deps, link, log, body);
+      if (link.purpose === 'add') return addKey(deps, link, log, body);
       const read = assertionBody.safeParse(body);
       if (!read.success) return { code: 'unreadable' };
       const key = findKeys(ring, link.userId).find(({ credential }) => credential === read.data.id);
@@ -203,7 +204,7 @@ function findKeys({ validKeys }: KeyRing, userId: string): readonly ValidKey[] {
   return [...validKeys.values()].filter(({ owner }) => owner === userId);
 }
 
-function requestOptions(
+function buildRequestOptions(
   { id }: RelyingParty,
   challenge: Challenge,
   keys: readonly ValidKey[],
@@ -239,21 +240,25 @@ function findProblem({ response }: z.output<typeof assertionBody>, challenge: Ch
   }
 }
 
-async function loadTask(deps: CeremonyDeps, link: SigningLink, known: KnownKeys): Promise<Task | Problem> {
+async function loadTask(
+  deps: CeremonyDeps,
+  link: SigningLink,
+  keys: LoadedKeys,
+): Promise<SigningTask | Problem> {
   switch (link.purpose) {
     case 'order':
     case 'resume':
       return buildOrderTask(deps, link);
     case 'facts':
-      return buildFactsTask(deps, link);
+      return buildNameChangeTask(deps, link);
     case 'vouch':
     case 'revoke':
     case 'revoke_compromised':
-      return keyTask(deps, link, link.purpose, known);
+      return buildKeyTask(deps, link, link.purpose, keys);
     case 'charter':
     case 'policy':
     case 'settings':
-      return charterTask(deps, link, known.charters.at(-1));
+      return buildCharterTask(deps, link, keys.charters.at(-1));
     case 'add':
       return { code: 'unreadable' };
   }
@@ -263,7 +268,7 @@ async function loadTask(deps: CeremonyDeps, link: SigningLink, known: KnownKeys)
 async function buildOrderTask(
   deps: CeremonyDeps,
   { userId, subject, salt }: SigningLink,
-): Promise<Task | Problem> {
+): Promise<SigningTask | Problem> {
   const { orders } = deps;
   const isAdmin = await orders.isAdmin(userId);
   const order = await loadVisible(orders, { id: userId, isAdmin }, subject);
@@ -277,7 +282,7 @@ async function buildOrderTask(
   const version = getSignedVersion(await orders.signing.policy.current());
   const { challenge, bound } = buildChallenge(userId, buildSignedSubject(order, version), salt);
   return {
-    what: { kind: 'order', order, statement, userId },
+    content: { kind: 'order', order, statement, userId },
     challenge,
     async act(assertion, { chain }) {
       const signed = { signature: { ...assertion, challenge }, bound: bound satisfies BoundTo, chain };
@@ -291,28 +296,27 @@ async function buildOrderTask(
   };
 }
 
-/** The confirmation of a change of names. */
-async function buildFactsTask(
+async function buildNameChangeTask(
   { proposals }: CeremonyDeps,
   { userId, subject, salt }: SigningLink,
-): Promise<Task | Problem> {
+): Promise<SigningTask | Problem> {
   const proposal = await proposals.find(['facts', 'lapse'], subject);
   if (proposal === undefined) return { code: 'gone' };
   if (proposal.proposer === userId) return { code: 'own_change' };
   const signed = await proposals.signedSubject(proposal);
   const { challenge, bound } = buildChallenge(userId, signed, salt);
   return {
-    what: { kind: 'facts', userId, proposal, hash: signed.statement },
+    content: { kind: 'facts', userId, proposal, hash: signed.statement },
     challenge,
     async act(assertion) {
       const signature = { signature: { ...assertion, challenge }, bound };
-      const given = { userId, signed: signature, shown: signed.statement };
-      return confirmed(await proposals.confirm([proposal.kind], proposal.id, given));
+      const confirmation = { userId, signed: signature, shown: signed.statement };
+      return toResult(await proposals.confirm([proposal.kind], proposal.id, confirmation));
     },
   };
 }
 
-function confirmed(outcome: ProposalOutcome): Finished | Problem {
+function toResult(outcome: ProposalOutcome): Finished | Problem {
   if (outcome.ok) return { kind: 'signed' };
   const { refusal } = outcome;
   switch (refusal.code) {
@@ -335,58 +339,58 @@ function confirmed(outcome: ProposalOutcome): Finished | Problem {
   }
 }
 
-interface KnownKeys {
+interface LoadedKeys {
   readonly log: KeyLog;
   readonly ring: KeyRing;
   readonly charters: readonly LoggedCharter[];
 }
 
-async function keyTask(
+async function buildKeyTask(
   { keys, orders, now }: CeremonyDeps,
   { subject, userId: by, salt: nonce }: SigningLink,
   kind: 'vouch' | 'revoke' | 'revoke_compromised',
-  { ring, log }: KnownKeys,
-): Promise<Task | Problem> {
+  { ring, log }: LoadedKeys,
+): Promise<SigningTask | Problem> {
   const key = ring.keys.find(({ fingerprint }) => fingerprint === subject);
   if (key === undefined || key.validity === 'revoked' || key.validity === 'left') return { code: 'gone' };
-  const what = { kind, userId: by, key };
+  const content = { kind, userId: by, key };
   const signed = { by, key: key.fingerprint, nonce, of: key.owner };
   if (kind === 'vouch') {
     const challenge = { ...signed, decision: 'vouch' } as const;
-    const act: Task['act'] = async (assertion) => {
+    const act: SigningTask['act'] = async (assertion) => {
       await keys.vouch(key.owner, { ...assertion, challenge }, now());
       return { kind: 'vouched' };
     };
-    return { what, challenge, act };
+    return { content, challenge, act };
   }
   const mayRevoke = createRevocationCheck(log, orders.signing.trust?.roots ?? new Set());
   if (!mayRevoke(findKeys(ring, by), key)) return { code: 'may_not_revoke' };
   const reason = kind === 'revoke' ? 'retired' : 'compromised';
   const challenge = { ...signed, decision: 'revoke', reason } as const;
-  const act: Task['act'] = async (assertion, own) => {
+  const act: SigningTask['act'] = async (assertion, own) => {
     if (!mayRevoke([own], key)) return { code: 'may_not_revoke' };
     await keys.revoke(key.owner, { ...assertion, challenge }, now());
     return { kind: 'revoked' };
   };
-  return { what, challenge, act };
+  return { content, challenge, act };
 }
 
 /** The charter with the pending changes. @param last the newest charter in the log */
-async function charterTask(
+async function buildCharterTask(
   deps: CeremonyDeps,
   link: SigningLink,
   last: LoggedCharter | undefined,
-): Promise<Task | Problem> {
+): Promise<SigningTask | Problem> {
   const { orders } = deps;
   const { userId, salt: nonce } = link;
   const { trust } = orders.signing;
   if (!(await orders.isAdmin(userId))) return { code: 'not_an_admin' };
   if (trust?.botSigner === undefined) return { code: 'no_witness' };
   const { botSigner } = trust;
-  const coming = await comingCharter(deps, link);
-  if (coming === undefined) return { code: 'gone' };
-  if (coming.publisher === userId) return { code: 'own_change' };
-  const shown = buildCharter(coming.rules, coming.publisher);
+  const proposed = await loadProposedCharter(deps, link);
+  if (proposed === undefined) return { code: 'gone' };
+  if (proposed.publisher === userId) return { code: 'own_change' };
+  const shown = buildCharter(proposed.rules, proposed.publisher);
   // Drops undefined members, which aren't stored.
   const charter = z.json().parse(JSON.parse(JSON.stringify(shown)));
   const hash = hashJson(charter);
@@ -398,29 +402,29 @@ async function charterTask(
     ...hashCharter(last),
   } as const;
   return {
-    what: { kind: 'charter', userId, ...shown },
+    content: { kind: 'charter', userId, ...shown },
     challenge,
     async act(assertion) {
       const signature = { ...assertion, challenge };
       const signed = { charter, signature, witness: botSigner.sign(formatWitnessText(challenge)) };
-      const outcome = await coming.confirm(signed);
+      const outcome = await proposed.confirm(signed);
       deps.onRulesChanged();
       return outcome;
     },
   };
 }
 
-interface ComingCharter {
+interface ProposedCharter {
   readonly rules: Rules;
   readonly publisher: string | undefined;
   /** Logs the charter together with the changes that it puts into effect. */
   readonly confirm: (signed: SignedCharter) => Promise<Finished | Problem>;
 }
 
-async function comingCharter(
+async function loadProposedCharter(
   { keys, policies, proposals, readSettings, settingsOf, now }: CeremonyDeps,
   { purpose, subject, userId }: SigningLink,
-): Promise<ComingCharter | undefined> {
+): Promise<ProposedCharter | undefined> {
   const [policy, saved] = await Promise.all([policies.current(), readSettings()]);
   if (purpose === 'charter') {
     return {
@@ -438,13 +442,13 @@ async function comingCharter(
     rules:
       kind === 'policy'
         ? { policy: payload, settings: settingsOf(saved) }
-        : { policy, settings: settingsOf({ ...saved, ...savedAfter(payload) }) },
+        : { policy, settings: settingsOf({ ...saved, ...toSavedValues(payload) }) },
     confirm: async (charter) =>
-      confirmed(await proposals.confirm([kind], subject, { userId, shown, charter })),
+      toResult(await proposals.confirm([kind], subject, { userId, shown, charter })),
   };
 }
 
-function savedAfter(changes: ProposalOf<'settings'>['payload']): Readonly<Record<string, string>> {
+function toSavedValues(changes: ProposalOf<'settings'>['payload']): Readonly<Record<string, string>> {
   return Object.fromEntries(changes.map(({ name, after }) => [name, after]));
 }
 
@@ -473,7 +477,7 @@ async function showAddPage(
   return { kind: 'add', userId, isFirst: validKeys.size === 0, options };
 }
 
-async function add(
+async function addKey(
   { keys, links, relyingParty, now }: CeremonyDeps,
   { userId, salt, tokenHash }: SigningLink,
   log: KeyLog,

@@ -5,11 +5,11 @@ import { MINUTE_MS } from '../lib/duration.ts';
 
 /** One-time links for signing. */
 
-const LINK_MS = 10 * MINUTE_MS;
+const LINK_TTL_MS = 10 * MINUTE_MS;
 const TOKEN_BYTES = 32;
 export const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
-const OF_KEYS: ReadonlySet<LinkPurpose> = new Set(['add', 'vouch', 'revoke']);
+const KEY_PURPOSES: ReadonlySet<LinkPurpose> = new Set(['add', 'vouch', 'revoke']);
 
 export function hashOfToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
@@ -40,9 +40,9 @@ export function createLinks({ store, publicUrl, relyingParty, now }: LinkDeps): 
         tokenHash: hashOfToken(token),
         ...{ userId, purpose, subject },
         salt: randomBytes(TOKEN_BYTES).toString('hex'),
-        expiresAt: new Date(now().getTime() + LINK_MS),
+        expiresAt: new Date(now().getTime() + LINK_TTL_MS),
       });
-      return `${publicUrl}/${OF_KEYS.has(purpose) ? 'keys' : 'sign'}/${token}`;
+      return `${publicUrl}/${KEY_PURPOSES.has(purpose) ? 'keys' : 'sign'}/${token}`;
     },
   };
 }

@@ -53,12 +53,13 @@ interface ScriptData {
 /** Messages of the script while it waits for a response. */
 const SCRIPT_TEXTS = {
   waiting: 'Waiting for your passkey…',
-  stopped:
+  failed:
     'Nothing was signed. Your browser found no passkey of yours, or you canceled. Click the button again.',
   noWebAuthn:
     'This window can’t use passkeys. Open this address in your browser: Safari, Chrome, Edge or Firefox.',
-  away: 'The bot didn’t respond. Check the card in Slack to see whether it was signed, then get a new link.',
-  taken: 'This device already has a passkey of yours for the bot. Nothing was added.',
+  noResponse:
+    'The bot didn’t respond. Check the card in Slack to see whether it was signed, then get a new link.',
+  duplicate: 'This device already has a passkey of yours for the bot. Nothing was added.',
 };
 
 /**
@@ -100,7 +101,7 @@ export function shownPage(shown: Shown, words: CardWords, facts: PageFacts): Pag
 ${body}
 <noscript><p class="problem">This page needs JavaScript. Allow scripts for it.</p></noscript>
 <p class="act"><button type="button" id="act">${button}</button></p>
-<p id="said" role="status" aria-live="polite"></p>
+<p id="status" role="status" aria-live="polite"></p>
 ${jsonScript('data', data)}`,
     ),
   };
@@ -108,7 +109,7 @@ ${jsonScript('data', data)}`,
 
 /** Shown when signing isn't possible. */
 export function problemPage(code: Problem['code'], sentence: string): Page {
-  const isGone = code === 'link_over' || code === 'link_spent' || code === 'gone';
+  const isGone = code === 'link_expired' || code === 'link_spent' || code === 'gone';
   const status = code === 'unknown_link' ? 404 : isGone ? 410 : 403;
   return { status, html: layout('Nothing to sign', html`<h1>Nothing to sign</h1>\n<p>${sentence}</p>`) };
 }
@@ -119,14 +120,14 @@ interface Parts {
   readonly button: string;
 }
 
-const nameOf = ({ names }: PageFacts, id: string) => names.get(id) ?? id;
+const getName = ({ names }: PageFacts, id: string) => names.get(id) ?? id;
 
 function signParts(what: ToSign, words: CardWords, facts: PageFacts): Parts {
   switch (what.kind) {
     case 'order':
       return orderParts(what.order, what.statement, what.userId, words, facts);
     case 'facts':
-      return factsParts(what, words, facts);
+      return nameChangeParts(what, words, facts);
     case 'charter':
       return charterParts(what, facts);
     case 'vouch':
@@ -154,32 +155,32 @@ function orderParts(
   words: CardWords,
   facts: PageFacts,
 ): Parts {
-  const waits = order.items.filter(({ state }) => state === 'WAITING').length;
-  const isPart = waits < order.items.length;
-  const known = facts.order;
+  const waitingCount = order.items.filter(({ state }) => state === 'WAITING').length;
+  const isPartial = waitingCount < order.items.length;
+  const orderFacts = facts.order;
   const { notBefore } = statement;
   return {
     title: words.title(order),
     button: 'Sign',
-    body: html`${approverNote('unusual', 'Unusual', known?.unusual)}
+    body: html`${approverNote('unusual', 'Unusual', orderFacts?.unusual)}
 <dl>
-<dt>Requested by</dt><dd>${nameOf(facts, order.requesterId)}, ${moment(order.createdAt)}</dd>
-${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}${notBefore === undefined ? undefined : timeFact(order, new Date(notBefore))}<dt>Account</dt><dd>${known?.account}</dd>
-${known?.facts.map(({ label, lines }) => html`<dt>${label}</dt><dd>${linesOf(lines)}</dd>\n`)}<dt>Sent to</dt><dd><code>${statement.service}</code></dd>
+<dt>Requested by</dt><dd>${getName(facts, order.requesterId)}, ${moment(order.createdAt)}</dd>
+${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}${notBefore === undefined ? undefined : timeFact(order, new Date(notBefore))}<dt>Account</dt><dd>${orderFacts?.account}</dd>
+${orderFacts?.facts.map(({ label, lines }) => html`<dt>${label}</dt><dd>${joinLines(lines)}</dd>\n`)}<dt>Sent to</dt><dd><code>${statement.service}</code></dd>
 <dt>Order</dt><dd><code>${order.id}</code></dd>
-<dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>
+<dt>You sign as</dt><dd>${getName(facts, userId)}</dd>
 </dl>
-${approverNote('changes', 'Since it was requested', known?.changes)}
-${approverNote('coverage', 'What it covers today', known?.coverage)}
+${approverNote('changes', 'Since it was requested', orderFacts?.changes)}
+${approverNote('coverage', 'What it covers today', orderFacts?.coverage)}
 ${approverNote('findings', 'Check these first', words.findings(order))}
-${isPart ? html`<p class="note">${waits} of ${order.items.length} names are waiting to be sent.</p>` : undefined}
+${isPartial ? html`<p class="note">${waitingCount} of ${order.items.length} names are waiting to be sent.</p>` : undefined}
 <h2>What will be sent</h2>
 ${rows(order, statement, words)}
 <p class="hash">Your passkey signs this hash of it: <code>${order.statementHash}</code></p>`,
   };
 }
 
-function linesOf(lines: readonly string[]): readonly Html[] {
+function joinLines(lines: readonly string[]): readonly Html[] {
   return lines.map((line, index) => html`${index > 0 && html`<br>`}${line}`);
 }
 
@@ -190,7 +191,7 @@ function approverNote(id: string, title: string, texts: readonly string[] = []):
 }
 
 /** Tables with at least this many rows have a filter. */
-const FILTERED_FROM = 8;
+const MIN_FILTERED_ROWS = 8;
 
 /** Every request, outliers first. */
 function rows(order: Order, { items }: Statement, words: CardWords): Html {
@@ -200,7 +201,7 @@ function rows(order: Order, { items }: Statement, words: CardWords): Html {
   const first = items.filter(({ name }) => outliers.has(name));
   const sorted = [...first, ...items.filter(({ name }) => !outliers.has(name))];
   const filter =
-    items.length < FILTERED_FROM
+    items.length < MIN_FILTERED_ROWS
       ? undefined
       : html`<p><label for="filter">Filter the ${items.length} names</label> <input id="filter" type="search" autocomplete="off" spellcheck="false"> <span id="count" role="status"></span></p>\n`;
   return html`${filter}<ol class="rows" id="rows">
@@ -210,19 +211,19 @@ ${sorted.map((item) => row(order, item, outliers.has(item.name), words))}
 
 function row(order: Order, item: StatementItem, isOutlier: boolean, words: CardWords): Html {
   const { request } = item;
-  const sent = sentText(request);
+  const sent = formatRequest(request);
   return html`<li value="${item.n}"${isOutlier ? html` class="outlier"` : undefined}><strong>${words.itemName(order, item.name)}</strong>${isOutlier ? html` <em>Check this one</em>` : undefined}
 <span class="request"><code>${sent}</code></span>
 ${words.fields(item).map(({ label, values }) => html`<span class="field">${label}: ${values.join(', ')}</span> `)}</li>
 `;
 }
 
-function sentText(request: StatementItem['request']): string {
+function formatRequest(request: StatementItem['request']): string {
   if (request.interface === 'none') return 'Nothing will be sent';
   return request.interface === 'json' ? `${request.method} ${request.path}` : `XML task ${request.code}`;
 }
 
-function factsParts(
+function nameChangeParts(
   { proposal, userId, hash }: Extract<ToSign, { kind: 'facts' }>,
   words: CardWords,
   facts: PageFacts,
@@ -231,8 +232,8 @@ function factsParts(
     title: 'Confirm a change that weakens protection',
     button: 'Sign',
     body: html`<dl>
-<dt>Asked by</dt><dd>${nameOf(facts, proposal.proposer)}, ${moment(proposal.proposedAt)}</dd>
-<dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>
+<dt>Asked by</dt><dd>${getName(facts, proposal.proposer)}, ${moment(proposal.proposedAt)}</dd>
+<dt>You sign as</dt><dd>${getName(facts, userId)}</dd>
 </dl>
 <h2>What changes</h2>
 <ul>${words.changes(proposal.payload).map((text) => html`<li>${text}</li>`)}</ul>
@@ -247,23 +248,23 @@ function charterParts(what: Extract<ToSign, { kind: 'charter' }>, facts: PageFac
     button: 'Sign',
     body: html`<dl>
 <dt>Policy version</dt><dd>${policy.version}</dd>
-<dt>Approvers</dt><dd>${settings.approvers.map((id) => nameOf(facts, id)).join(', ')}</dd>
-<dt>Silent approvers</dt><dd>${settings.silent_approvers.map((id) => nameOf(facts, id)).join(', ') || 'none'}</dd>
+<dt>Approvers</dt><dd>${settings.approvers.map((id) => getName(facts, id)).join(', ')}</dd>
+<dt>Silent approvers</dt><dd>${settings.silent_approvers.map((id) => getName(facts, id)).join(', ') || 'none'}</dd>
 <dt>Approvals needed</dt><dd>${settings.approvals_required}</dd>
 <dt>Tasks that need approval</dt><dd>${settings.approval_tasks.join(', ')}</dd>
 <dt>Self-approval</dt><dd>${settings.allow_self_approval ? 'yes' : 'no'}</dd>
-${what.published_by === null ? undefined : html`<dt>Published by</dt><dd>${nameOf(facts, what.published_by)}</dd>\n`}<dt>You sign as</dt><dd>${nameOf(facts, what.userId)}</dd>
+${what.published_by === null ? undefined : html`<dt>Published by</dt><dd>${getName(facts, what.published_by)}</dd>\n`}<dt>You sign as</dt><dd>${getName(facts, what.userId)}</dd>
 </dl>
 <h2>Rules</h2>
 <pre tabindex="0" aria-label="The rules as a file">${facts.policyFile}</pre>`,
   };
 }
 
-type Revoking = 'revoke' | 'revoke_compromised';
+type RevocationKind = 'revoke' | 'revoke_compromised';
 
-function keyParts(kind: 'vouch' | Revoking, key: AddedKey, userId: string, facts: PageFacts): Parts {
-  const owner = nameOf(facts, key.owner);
-  const explained = {
+function keyParts(kind: 'vouch' | RevocationKind, key: AddedKey, userId: string, facts: PageFacts): Parts {
+  const owner = getName(facts, key.owner);
+  const explanations = {
     vouch: `Ask ${owner} to read you the fingerprint by phone or in person, not in Slack. From then on, signatures with this key count as ${owner}’s.`,
     revoke:
       'For a key you no longer use. Approvals signed with it no longer count. A policy signed with it stays in force. This can’t be undone.',
@@ -283,15 +284,15 @@ function keyParts(kind: 'vouch' | Revoking, key: AddedKey, userId: string, facts
 <dt>Name</dt><dd>${key.label === '' ? 'without a name' : key.label}</dd>
 <dt>Fingerprint</dt><dd><code>${key.fingerprint}</code></dd>
 <dt>Added</dt><dd>${moment(key.addedAt)}</dd>
-<dt>You sign as</dt><dd>${nameOf(facts, userId)}</dd>
+<dt>You sign as</dt><dd>${getName(facts, userId)}</dd>
 </dl>
-<p>${explained[kind]}</p>`,
+<p>${explanations[kind]}</p>`,
   };
 }
 
 function addParts({ userId, isFirst }: Extract<Shown, { kind: 'add' }>, facts: PageFacts): Parts {
   return {
-    title: `Add a passkey of ${nameOf(facts, userId)}`,
+    title: `Add a passkey of ${getName(facts, userId)}`,
     button: 'Add this passkey',
     body: html`<p>It becomes valid when someone with a valid passkey vouches for it.</p>
 ${isFirst ? html`<p>No passkey is valid yet. Put the first one’s fingerprint in <code>SIGNING_ROOTS</code>.</p>` : undefined}
@@ -323,7 +324,7 @@ export function problemText(code: keyof typeof PROBLEMS): string {
 
 const PROBLEMS: Readonly<Record<Exclude<Problem['code'], 'refused'>, string>> = {
   unknown_link: 'This address isn’t valid. Click the button in Slack again for a new one.',
-  link_over: 'This link expired after ten minutes. Click the button in Slack again for a new one.',
+  link_expired: 'This link expired after ten minutes. Click the button in Slack again for a new one.',
   link_spent: 'This link works once and was already used. Click the button in Slack again for a new one.',
   gone: 'There’s nothing to sign here anymore, or it changed. Check it in Slack.',
   no_key:

@@ -56,7 +56,7 @@ const { resolve } = createRequire(import.meta.url);
 export function createPages(deps: PageDeps): Pages {
   const { ceremonies, words, origin } = deps;
 
-  const sentenceOf = async (problem: Problem) =>
+  const formatProblem = async (problem: Problem) =>
     problem.code === 'refused' ? deps.refusalText(problem.refusal) : problemText(problem.code);
 
   async function show(token: string, response: ServerResponse): Promise<void> {
@@ -64,7 +64,7 @@ export function createPages(deps: PageDeps): Pages {
       ? await ceremonies.open(token)
       : { code: 'unknown_link' };
     const page = isProblem(shown)
-      ? problemPage(shown.code, await sentenceOf(shown))
+      ? problemPage(shown.code, await formatProblem(shown))
       : shownPage(shown, words, await loadFacts(deps, shown));
     response.writeHead(page.status, { 'content-type': 'text/html; charset=utf-8' });
     response.end(page.html);
@@ -78,24 +78,24 @@ export function createPages(deps: PageDeps): Pages {
     const isDone = !isProblem(finished);
     const details = isDone
       ? finishedText(finished)
-      : { title: 'Not signed', text: await sentenceOf(finished), code: finished.code };
-    answer(response, isDone ? 200 : 409, { done: isDone, ...details });
+      : { title: 'Not signed', text: await formatProblem(finished), code: finished.code };
+    sendJson(response, isDone ? 200 : 409, { done: isDone, ...details });
   }
 
   return {
     async handle(path, request, response) {
-      const last = PATH.exec(path)?.[1];
-      if (last === undefined) return false;
+      const segment = PATH.exec(path)?.[1];
+      if (segment === undefined) return false;
       for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
-      const isRead = request.method === 'GET' || request.method === 'HEAD';
-      const type = ASSETS[last];
-      if (type !== undefined && isRead) {
-        response.writeHead(200, { 'content-type': type });
-        response.end(await readFile(resolve(`#web/${last}`)));
-      } else if (isRead) await show(last, response);
-      else if (request.method !== 'POST') answer(response, 405, { error: 'GET or POST only' });
-      else if (request.headers.origin !== origin) answer(response, 403, { error: 'not from this page' });
-      else await finish(last, request, response);
+      const isGetOrHead = request.method === 'GET' || request.method === 'HEAD';
+      const contentType = ASSETS[segment];
+      if (contentType !== undefined && isGetOrHead) {
+        response.writeHead(200, { 'content-type': contentType });
+        response.end(await readFile(resolve(`#web/${segment}`)));
+      } else if (isGetOrHead) await show(segment, response);
+      else if (request.method !== 'POST') sendJson(response, 405, { error: 'GET or POST only' });
+      else if (request.headers.origin !== origin) sendJson(response, 403, { error: 'not from this page' });
+      else await finish(segment, request, response);
       return true;
     },
   };
@@ -103,30 +103,30 @@ export function createPages(deps: PageDeps): Pages {
 
 /** Loads a page's facts besides the content to sign. */
 async function loadFacts({ nameOf, fileOf, orderFacts }: PageDeps, shown: Shown): Promise<PageFacts> {
-  const what = shown.kind === 'sign' ? shown.what : undefined;
-  const order = what?.kind === 'order' ? what.order : undefined;
-  const charter = what?.kind === 'charter' ? what : undefined;
-  const key = what !== undefined && 'key' in what ? what.key : undefined;
+  const content = shown.kind === 'sign' ? shown.what : undefined;
+  const order = content?.kind === 'order' ? content.order : undefined;
+  const charter = content?.kind === 'charter' ? content : undefined;
+  const key = content !== undefined && 'key' in content ? content.key : undefined;
   const people = new Set([
-    what?.userId ?? (shown.kind === 'add' ? shown.userId : ''),
+    content?.userId ?? (shown.kind === 'add' ? shown.userId : ''),
     ...(order === undefined ? [] : [order.requesterId]),
     ...(key === undefined ? [] : [key.owner]),
     ...(charter?.settings.approvers ?? []),
     ...(charter?.settings.silent_approvers ?? []),
     ...(charter?.published_by == null ? [] : [charter.published_by]),
   ]);
-  const [names, known] = await Promise.all([
+  const [names, facts] = await Promise.all([
     Promise.all([...people].map(async (id) => [id, await nameOf(id)] as const)),
     order && orderFacts(order),
   ]);
   return {
     names: new Map(names),
-    order: known,
+    order: facts,
     policyFile: charter === undefined ? '' : fileOf(charter.policy.rules),
   };
 }
 
-function answer(response: ServerResponse, status: number, body: object): void {
+function sendJson(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify(body));
 }

@@ -1,25 +1,23 @@
-import { DAY_MS } from '../lib/duration.ts';
+import { DAY_MS, SECOND_MS } from '../lib/duration.ts';
 
 /**
  * Calendar days as YYYY-MM-DD in any time zone. Offsets and days are cached, because `Intl` is slow and lists need
  * several days per name.
  */
 
-const SECOND_MS = 1_000;
-
 /** About 30 years of days. */
-const MAX_REMEMBERED = 10_000;
+const MAX_CACHED_DAYS = 10_000;
 
-const days = new Map<number, string>();
-const numbers = new Map<string, number>();
-const zones = new Map<string, TimeZone>();
+const dayCache = new Map<number, string>();
+const dayNumberCache = new Map<string, number>();
+const timeZoneCache = new Map<string, TimeZone>();
 
 /**
  * @param timeZone IANA name, such as `Europe/Berlin`
  * @throws RangeError for an unknown time zone
  */
 export function calendarDay(moment: Date, timeZone: string): string {
-  return zoneNamed(timeZone).dayOf(moment);
+  return getTimeZone(timeZone).getDay(moment);
 }
 
 /**
@@ -28,12 +26,12 @@ export function calendarDay(moment: Date, timeZone: string): string {
  * @throws RangeError for an unknown time zone
  */
 export function resolveLocalTime(time: Date, timeZone: string): Date {
-  return new Date(zoneNamed(timeZone).resolveLocalTime(time.getTime()));
+  return new Date(getTimeZone(timeZone).resolveLocalTime(time.getTime()));
 }
 
 /** The latest local time that clocks showed in the 24 hours before `moment`, as if it were UTC. */
 export function latestLocalTime(moment: Date, timeZone: string): Date {
-  return new Date(zoneNamed(timeZone).latestLocalTime(moment.getTime()));
+  return new Date(getTimeZone(timeZone).getLatestLocalTime(moment.getTime()));
 }
 
 /**
@@ -41,11 +39,11 @@ export function latestLocalTime(moment: Date, timeZone: string): Date {
  * @throws RangeError for an unknown time zone
  */
 export function localTime(moment: Date, timeZone: string): Date {
-  return new Date(zoneNamed(timeZone).localTime(moment.getTime()));
+  return new Date(getTimeZone(timeZone).toLocalTime(moment.getTime()));
 }
 
-function zoneNamed(timeZone: string): TimeZone {
-  return remembered(zones, timeZone, () => new TimeZone(timeZone));
+function getTimeZone(timeZone: string): TimeZone {
+  return getOrCreate(timeZoneCache, timeZone, () => new TimeZone(timeZone));
 }
 
 export function utcDay(at: Date): string {
@@ -57,7 +55,7 @@ export function utcDay(at: Date): string {
  * @returns YYYY-MM-DD
  */
 export function dayFromNumber(number: number): string {
-  return remembered(days, number, () => new Date(number * DAY_MS).toISOString().slice(0, 10));
+  return getOrCreate(dayCache, number, () => new Date(number * DAY_MS).toISOString().slice(0, 10));
 }
 
 /**
@@ -65,7 +63,7 @@ export function dayFromNumber(number: number): string {
  * @returns days since 1 January 1970
  */
 export function dayNumber(day: string): number {
-  return remembered(numbers, day, () => Date.parse(day) / DAY_MS);
+  return getOrCreate(dayNumberCache, day, () => Date.parse(day) / DAY_MS);
 }
 
 /** Whether the text is YYYY-MM-DD and the day exists. */
@@ -94,53 +92,53 @@ class TimeZone {
     });
   }
 
-  dayOf(moment: Date): string {
+  getDay(moment: Date): string {
     const at = moment.getTime();
     const utcDay = Math.floor(at / DAY_MS);
-    const offset = this.#offsetAt(utcDay);
+    const offset = this.#getDayOffset(utcDay);
     // The offset changes during this day.
-    if (offset !== this.#offsetAt(utcDay + 1)) return this.#format.format(moment).slice(0, 10);
+    if (offset !== this.#getDayOffset(utcDay + 1)) return this.#format.format(moment).slice(0, 10);
     return dayFromNumber(Math.floor((at + offset) / DAY_MS));
   }
 
   resolveLocalTime(time: number): number {
     // Offsets are less than a day, and no time zone changes its clocks twice within these days.
     const utcDay = Math.floor(time / DAY_MS);
-    const [before, after] = [this.#offsetAt(utcDay - 1), this.#offsetAt(utcDay + 2)];
+    const [before, after] = [this.#getDayOffset(utcDay - 1), this.#getDayOffset(utcDay + 2)];
     if (before === after) return time - before;
     let [unchanged, changed] = [(utcDay - 1) * DAY_MS, (utcDay + 2) * DAY_MS];
     while (changed - unchanged > SECOND_MS) {
       const middle = Math.floor((unchanged + changed) / 2 / SECOND_MS) * SECOND_MS;
-      if (this.#offsetNow(middle) === before) unchanged = middle;
+      if (this.#computeOffset(middle) === before) unchanged = middle;
       else changed = middle;
     }
     return time - before < changed ? time - before : Math.max(changed, time - after);
   }
 
-  latestLocalTime(moment: number): number {
-    const earlier = this.#offsetAt(Math.floor(moment / DAY_MS) - 1);
-    return moment + Math.max(earlier, this.#offsetNow(Math.floor(moment / SECOND_MS) * SECOND_MS));
+  getLatestLocalTime(moment: number): number {
+    const dayOffset = this.#getDayOffset(Math.floor(moment / DAY_MS) - 1);
+    return moment + Math.max(dayOffset, this.#computeOffset(Math.floor(moment / SECOND_MS) * SECOND_MS));
   }
 
-  localTime(moment: number): number {
-    return moment + this.#offsetNow(Math.floor(moment / SECOND_MS) * SECOND_MS);
+  toLocalTime(moment: number): number {
+    return moment + this.#computeOffset(Math.floor(moment / SECOND_MS) * SECOND_MS);
   }
 
-  #offsetAt(utcDay: number): number {
-    return remembered(this.#offsets, utcDay, () => this.#offsetNow(utcDay * DAY_MS));
+  #getDayOffset(utcDay: number): number {
+    return getOrCreate(this.#offsets, utcDay, () => this.#computeOffset(utcDay * DAY_MS));
   }
 
   /** @param second a whole second */
-  #offsetNow(second: number): number {
+  #computeOffset(second: number): number {
     return Date.parse(`${this.#format.format(second).replace(' ', 'T')}Z`) - second;
   }
 }
 
-function remembered<Key, Value>(known: Map<Key, Value>, key: Key, make: () => Value): Value {
-  const found = known.get(key);
+function getOrCreate<Key, Value>(cache: Map<Key, Value>, key: Key, create: () => Value): Value {
+  const found = cache.get(key);
   if (found !== undefined) return found;
-  if (known.size >= MAX_REMEMBERED) known.clear();
-  const made = make();
-  known.set(key, made);
-  return made;
+  if (cache.size >= MAX_CACHED_DAYS) cache.clear();
+  const created = create();
+  cache.set(key, created);
+  return created;
 }

@@ -23,7 +23,7 @@ export type LifePhase =
 export interface LifeStage {
   readonly phase: LifePhase;
   readonly from: Date | undefined;
-  /** Exclusive. Undefined: no end. */
+  /** Exclusive; undefined if the stage has no end. */
   readonly until: Date | undefined;
   /** The last calendar day (YYYY-MM-DD, in the given time zone) that ends before `until`. */
   readonly lastSafeDay: string | undefined;
@@ -55,42 +55,42 @@ export interface LifeDates {
  */
 export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, timeZone = 'UTC'): Lifecycle {
   const boundaries =
-    zone.lifecycle === undefined ? undocumentedStarts(dates) : phaseStarts(zone.lifecycle, dates);
+    zone.lifecycle === undefined ? listUndocumentedStarts(dates) : listStarts(zone.lifecycle, dates);
   const phases: readonly (readonly [LifePhase, Date | undefined])[] = [
     ['registered', undefined],
     ...boundaries,
   ];
   const stages = phases.map(([phase, from], index): LifeStage => {
     const until = phases[index + 1]?.[1];
-    return { phase, from, until, lastSafeDay: until && dayBefore(until, timeZone) };
+    return { phase, from, until, lastSafeDay: until && getDayBefore(until, timeZone) };
   });
   const [first, ...later] = stages;
-  if (first === undefined) throw new Error('a life has at least the stage of being registered');
-  const byDates = later.findLast(({ from }) => from !== undefined && from <= now) ?? first;
+  if (first === undefined) throw new Error('a lifecycle has at least one stage');
+  const stageByDates = later.findLast(({ from }) => from !== undefined && from <= now) ?? first;
   const deletionKnown = dates.deletedAt !== undefined;
-  const current = registryStage(zone, dates, byDates);
-  if (current === undefined) return { current: byDates, stages, deletionKnown };
+  const current = findRegistryStage(zone, dates, stageByDates);
+  if (current === undefined) return { current: stageByDates, stages, deletionKnown };
   // The end of a phase that the registry shows is unknown.
-  return { current, stages: [...stages.slice(0, stages.indexOf(byDates)), current], deletionKnown };
+  return { current, stages: [...stages.slice(0, stages.indexOf(stageByDates)), current], deletionKnown };
 }
 
 /** @returns undefined if the dates lead to the same stage */
-function registryStage(
+function findRegistryStage(
   zone: ZoneProfile,
   { deletedAt, deletionPhase }: LifeDates,
-  byDates: LifeStage,
+  stageByDates: LifeStage,
 ): LifeStage | undefined {
   if (deletedAt === undefined || deletionPhase === undefined) return undefined;
   const isUndocumented = zone.lifecycle === undefined && deletionPhase === 'redemption';
   const phase = isUndocumented ? 'deleted' : deletionPhase;
-  return phase === byDates.phase
+  return phase === stageByDates.phase
     ? undefined
     : { phase, from: deletedAt, until: undefined, lastSafeDay: undefined };
 }
 
 /**
- * Without a known deletion date, a name is treated as deleted after the grace period, to be safe. According to the
- * service API, it was renewed.
+ * To be safe, a name without a known deletion date counts as deleted after the grace period, although the service API
+ * says that it was renewed.
  */
 export function isDeletionAssumed({ current: { phase }, deletionKnown }: Lifecycle): boolean {
   return !deletionKnown && (phase === 'redemption' || phase === 'pending_delete' || phase === 'released');
@@ -98,7 +98,7 @@ export function isDeletionAssumed({ current: { phase }, deletionKnown }: Lifecyc
 
 type PhaseStart = readonly [LifePhase, Date];
 
-function undocumentedStarts({ expiresAt, deletedAt }: LifeDates): readonly PhaseStart[] {
+function listUndocumentedStarts({ expiresAt, deletedAt }: LifeDates): readonly PhaseStart[] {
   if (deletedAt === undefined) return [['expired', expiresAt]];
   // A name deleted before its expiry never expires.
   return deletedAt <= expiresAt
@@ -109,7 +109,7 @@ function undocumentedStarts({ expiresAt, deletedAt }: LifeDates): readonly Phase
       ];
 }
 
-function phaseStarts(periods: LifecycleProfile, { expiresAt, deletedAt }: LifeDates): readonly PhaseStart[] {
+function listStarts(periods: LifecycleProfile, { expiresAt, deletedAt }: LifeDates): readonly PhaseStart[] {
   const deletion = deletedAt ?? addDays(expiresAt, periods.autoRenewGraceDays);
   const pendingDelete = addDays(deletion, periods.redemptionDays);
   const released = addDays(pendingDelete, periods.pendingDeleteDays);
@@ -126,6 +126,6 @@ function addDays(moment: Date, days: number): Date {
   return new Date(moment.getTime() + days * DAY_MS);
 }
 
-function dayBefore(moment: Date, timeZone: string): string {
+function getDayBefore(moment: Date, timeZone: string): string {
   return dayFromNumber(dayNumber(calendarDay(moment, timeZone)) - 1);
 }

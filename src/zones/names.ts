@@ -12,13 +12,13 @@ export interface DomainName {
   readonly zone: string;
 }
 
-export type Parsed<T> =
-  | { readonly ok: true; readonly value: T }
+export type ParsedName =
+  | { readonly ok: true; readonly value: DomainName }
   | { readonly ok: false; readonly issue: NameIssue };
 
 const MAX_LABEL_LENGTH = 63;
 const MAX_NAME_LENGTH = 253;
-const MAX_SHOWN_LENGTH = 80;
+const MAX_DISPLAY_LENGTH = 80;
 const LDH_LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const SLACK_LINK = /^<([^<>|]*)(?:\|([^<>|]*))?>$/;
 /** ASCII characters that aren't allowed in host names, spaces, control characters and bidi controls. */
@@ -37,23 +37,23 @@ const NUMBER_LABEL = /\.(?:\d+|0x[0-9a-f]*)$/;
  * @returns the name, or the issue. A name has at least two labels of 1–63 ASCII characters and at most 253 characters.
  * `checkName` checks the zone's rules.
  */
-export function parseDomainName(text: string): Parsed<DomainName> {
+export function parseDomainName(text: string): ParsedName {
   const trimmed = cleanText(text).trim();
   if (trimmed === '') return { ok: false, issue: { code: 'name_missing' } };
   const link = SLACK_LINK.exec(trimmed);
   if (!link) return parseBareHost(extractHost(trimmed));
 
-  const target = parseBareHost(extractHost(decodePercent(link[1] ?? '')));
+  const targetHost = parseBareHost(extractHost(decodePercent(link[1] ?? '')));
   const label = link[2];
-  if (label === undefined) return target;
-  const shown = parseBareHost(extractHost(label));
-  if (target.ok && shown.ok && target.value.ascii !== shown.value.ascii) {
+  if (label === undefined) return targetHost;
+  const labelHost = parseBareHost(extractHost(label));
+  if (targetHost.ok && labelHost.ok && targetHost.value.ascii !== labelHost.value.ascii) {
     return {
       ok: false,
-      issue: { code: 'link_mismatch', shown: shown.value.unicode, target: target.value.unicode },
+      issue: { code: 'link_mismatch', shown: labelHost.value.unicode, target: targetHost.value.unicode },
     };
   }
-  return shown.ok ? shown : target;
+  return labelHost.ok ? labelHost : targetHost;
 }
 
 /**
@@ -97,14 +97,14 @@ function decodePercent(text: string): string {
 }
 
 /** Accepts only a host name, without a link, scheme, user, port or path. */
-export function parseBareHost(text: string): Parsed<DomainName> {
+export function parseBareHost(text: string): ParsedName {
   // Dots from Asian keyboards, which IDNA treats as dots (UTS 46).
   const name = text
     .normalize('NFC')
     .replace(/[\u3002\uff0e\uff61]/g, '.')
     .replace(/\.$/, '');
-  const shown = toDisplayText(text);
-  const typedIssue = checkTypedName({ text, shown, name });
+  const displayText = toDisplayText(text);
+  const typedIssue = checkTypedName({ text, displayText, name });
   if (typedIssue !== undefined) return { ok: false, issue: typedIssue };
 
   const ascii = /^[\x21-\x7e]+$/.test(name) ? name.toLowerCase() : domainToASCII(name);
@@ -112,34 +112,34 @@ export function parseBareHost(text: string): Parsed<DomainName> {
   // Without a profile, only the rules of DNS apply, so a name that UTS 46 rejects is shown in its ASCII form.
   const isLenient = ascii !== '' && !zoneFor(ascii).documented;
   const unicode = isLenient && domainToASCII(decoded) !== ascii ? ascii : decoded;
-  const encodedIssue = checkEncodedName({ shown, ascii, unicode, isLenient });
+  const encodedIssue = checkEncodedName({ displayText, ascii, unicode, isLenient });
   if (encodedIssue !== undefined) return { ok: false, issue: encodedIssue };
   return { ok: true, value: { ascii, unicode, zone: ascii.slice(ascii.lastIndexOf('.') + 1) } };
 }
 
 interface TypedName {
   readonly text: string;
-  readonly shown: string;
+  readonly displayText: string;
   readonly name: string;
 }
 
-function checkTypedName({ text, shown, name }: TypedName): NameIssue | undefined {
+function checkTypedName({ text, displayText, name }: TypedName): NameIssue | undefined {
   if (name === '') return { code: 'name_missing' };
-  if (text.includes('@')) return { code: 'email_address', text: shown };
+  if (text.includes('@')) return { code: 'email_address', text: displayText };
   const forbidden = FORBIDDEN_CHARACTER.exec(text)?.[0];
   if (forbidden !== undefined) {
     return INVISIBLE.test(forbidden)
-      ? { code: 'invisible_character', text: shown }
-      : { code: 'character_not_allowed', text: shown, character: forbidden };
+      ? { code: 'invisible_character', text: displayText }
+      : { code: 'character_not_allowed', text: displayText, character: forbidden };
   }
   const labels = name.split('.');
-  if (labels.includes('')) return { code: 'empty_label', text: shown };
-  if (labels.length < 2) return { code: 'no_ending', text: shown, example: suggestName(name) };
+  if (labels.includes('')) return { code: 'empty_label', text: displayText };
+  if (labels.length < 2) return { code: 'no_ending', text: displayText, example: suggestName(name) };
   return undefined;
 }
 
 interface EncodedName {
-  readonly shown: string;
+  readonly displayText: string;
   /** Empty if IDNA rejects the name. */
   readonly ascii: string;
   /** Empty if IDNA rejects the name. */
@@ -148,9 +148,9 @@ interface EncodedName {
   readonly isLenient: boolean;
 }
 
-function checkEncodedName({ shown, ascii, unicode, isLenient }: EncodedName): NameIssue | undefined {
-  if (NUMBER_LABEL.test(ascii)) return { code: 'ip_address', text: shown };
-  if (ascii === '' || unicode === '') return { code: 'letters_not_allowed', text: shown };
+function checkEncodedName({ displayText, ascii, unicode, isLenient }: EncodedName): NameIssue | undefined {
+  if (NUMBER_LABEL.test(ascii)) return { code: 'ip_address', text: displayText };
+  if (ascii === '' || unicode === '') return { code: 'letters_not_allowed', text: displayText };
   const labels = ascii.split('.');
   const longLabel = labels.find((label) => label.length > MAX_LABEL_LENGTH);
   if (longLabel !== undefined) {
@@ -167,10 +167,10 @@ function checkEncodedName({ shown, ascii, unicode, isLenient }: EncodedName): Na
   const hyphenated = labels.find((label) => label.startsWith('-') || label.endsWith('-'));
   if (hyphenated !== undefined) return { code: 'hyphen_at_edge', label: hyphenated };
   if (!labels.every((label) => LDH_LABEL.test(label)) || !(isLenient || IDN_CHARACTERS.test(unicode))) {
-    return { code: 'sign_not_allowed', text: shown };
+    return { code: 'sign_not_allowed', text: displayText };
   }
   // An `xn--` label that doesn't round-trip can't be registered.
-  if (!isLenient && domainToASCII(unicode) !== ascii) return { code: 'invalid_xn_form', text: shown };
+  if (!isLenient && domainToASCII(unicode) !== ascii) return { code: 'invalid_xn_form', text: displayText };
   return undefined;
 }
 
@@ -179,8 +179,8 @@ function suggestName(label: string): string {
   return LDH_LABEL.test(label) && label.length <= 30 ? `${label}.rest` : 'cafe.rest';
 }
 
-/** Truncates to {@link MAX_SHOWN_LENGTH} characters and removes invisible ones. */
+/** Truncates to {@link MAX_DISPLAY_LENGTH} characters and removes invisible ones. */
 function toDisplayText(text: string): string {
   const clean = text.replace(ALL_INVISIBLE, '');
-  return clean.length > MAX_SHOWN_LENGTH ? `${[...clean].slice(0, MAX_SHOWN_LENGTH).join('')}…` : clean;
+  return clean.length > MAX_DISPLAY_LENGTH ? `${[...clean].slice(0, MAX_DISPLAY_LENGTH).join('')}…` : clean;
 }

@@ -67,7 +67,7 @@ export function isGenericZone(name: string): boolean {
 export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): ZoneIssue[] {
   const issues: ZoneIssue[] = [];
   const seen = new Set<string>();
-  const repeated = new Set<string>();
+  const duplicates = new Set<string>();
   for (const host of hosts) {
     const parsed = parseDomainName(host);
     if (!parsed.ok) {
@@ -75,15 +75,15 @@ export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): Z
       continue;
     }
     const { ascii } = parsed.value;
-    if (seen.has(ascii)) repeated.add(ascii);
+    if (seen.has(ascii)) duplicates.add(ascii);
     seen.add(ascii);
   }
-  for (const host of repeated) issues.push({ code: 'nameserver_repeated', host });
+  for (const host of duplicates) issues.push({ code: 'nameserver_repeated', host });
   const { min, max } = zone.nameServers;
   const given = hosts.length;
   if (given < min || given > (max ?? given)) {
-    const asks = zone.documented ? zone.zone : undefined;
-    issues.push({ code: 'nameserver_count', zone: asks, given, min, max });
+    const documentedZone = zone.documented ? zone.zone : undefined;
+    issues.push({ code: 'nameserver_count', zone: documentedZone, given, min, max });
   }
   return issues;
 }

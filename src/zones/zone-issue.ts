@@ -1,17 +1,17 @@
 import { z } from 'zod';
 
 /**
- * Codes with data. They are stored with orders, so released codes must stay. The data contains the input, truncated and
+ * Codes with data. They are stored with orders, so existing codes must stay. The data contains the input, truncated and
  * without invisible characters.
  */
 
-const typed = z.object({ text: z.string() });
+const issueWithText = z.object({ text: z.string() });
 
 const NAME_ISSUES = [
   z.object({ code: z.literal('name_missing') }),
   /** A Slack link whose label is a different name. */
   z.object({ code: z.literal('link_mismatch'), shown: z.string(), target: z.string() }),
-  typed.extend({
+  issueWithText.extend({
     code: z.enum([
       'email_address',
       'empty_label',
@@ -22,9 +22,9 @@ const NAME_ISSUES = [
       'sign_not_allowed',
     ]),
   }),
-  typed.extend({ code: z.literal('character_not_allowed'), character: z.string() }),
+  issueWithText.extend({ code: z.literal('character_not_allowed'), character: z.string() }),
   /** A single label. `example` is a full name to suggest. */
-  typed.extend({ code: z.literal('no_ending'), example: z.string() }),
+  issueWithText.extend({ code: z.literal('no_ending'), example: z.string() }),
   z.object({ code: z.literal('hyphen_at_edge'), label: z.string() }),
   z.object({
     code: z.literal('label_too_long'),
@@ -44,7 +44,7 @@ export const zoneIssue = z.discriminatedUnion('code', [
   ...NAME_ISSUES,
   /** The name is a subdomain of `registered`. */
   z.object({ code: z.literal('below_registered_name'), name: z.string(), registered: z.string() }),
-  /** Such as `co.uk`. */
+  /** The name is a public suffix, such as `co.uk`. */
   z.object({ code: z.literal('public_suffix'), name: z.string() }),
   z.object({
     code: z.literal('label_length'),
@@ -56,7 +56,7 @@ export const zoneIssue = z.discriminatedUnion('code', [
   z.object({ code: z.literal('reserved_hyphens'), label: z.string() }),
   z.object({ code: z.literal('letters_not_in_zone'), label: z.string(), zone: z.string() }),
   z.object({ code: z.literal('nameserver_unreadable'), issue: nameIssue }),
-  /** `host` in ASCII. */
+  /** `host` is in ASCII. */
   z.object({ code: z.literal('nameserver_repeated'), host: z.string() }),
   z.object({
     code: z.literal('nameserver_count'),
@@ -66,7 +66,7 @@ export const zoneIssue = z.discriminatedUnion('code', [
     min: z.number(),
     max: z.number().optional(),
   }),
-  /** In years. */
+  /** `min` and `max` are in years. */
   z.object({ code: z.literal('period_out_of_range'), min: z.number(), max: z.number().optional() }),
   /** `task` is named as in the zone's profile. */
   z.object({ code: z.literal('task_not_offered'), task: z.string(), zone: z.string() }),

@@ -64,7 +64,7 @@ export function daysNote(
   return days === undefined ? undefined : { code, days };
 }
 
-function profileOf(zone: ZoneProfile, { listedAs }: ZoneTask): TaskProfile | undefined {
+function findTaskProfile(zone: ZoneProfile, { listedAs }: ZoneTask): TaskProfile | undefined {
   return listedAs === undefined ? undefined : zone.tasks?.[listedAs];
 }
 
@@ -72,7 +72,7 @@ function profileOf(zone: ZoneProfile, { listedAs }: ZoneTask): TaskProfile | und
 export type Charge = 'yes' | 'no' | 'assumed' | 'not_stated';
 
 export function findCharge(zone: ZoneProfile, task: ZoneTask): Charge {
-  const documented = profileOf(zone, task)?.chargeable;
+  const documented = findTaskProfile(zone, task)?.chargeable;
   if (task.alwaysChargeable === true && documented === undefined) return 'assumed';
   const chargeable = task.alwaysChargeable ?? documented;
   return chargeable === undefined ? 'not_stated' : chargeable ? 'yes' : 'no';
@@ -90,7 +90,7 @@ export function findTransferLock(
 
 export function checkTask(zone: ZoneProfile, task: ZoneTask): ZoneIssue[] {
   if (zone.tasks === undefined || task.listedAs === undefined) return [];
-  if (profileOf(zone, task)?.available === true) return [];
+  if (findTaskProfile(zone, task)?.available === true) return [];
   return [{ code: 'task_not_offered', task: task.listedAs, zone: zone.zone }];
 }
 
@@ -103,7 +103,7 @@ export function describeTask(zone: ZoneProfile, task: ZoneTask): TaskNote[] {
     task.premium && zone.premiumNames !== undefined
       ? { code: 'premium_names', words: zone.premiumNames }
       : undefined,
-    profileOf(zone, task)?.processing === 'manual' ? { code: 'processed_manually' } : undefined,
+    findTaskProfile(zone, task)?.processing === 'manual' ? { code: 'processed_manually' } : undefined,
     ...(task.notes?.(zone) ?? []),
   ];
   return notes.filter((note) => note !== undefined);

@@ -72,7 +72,7 @@ export interface ZoneProfile {
   readonly nameServers: OpenRange;
   readonly transfer: TransferProfile;
   readonly lifecycle: LifecycleProfile | undefined;
-  /** By the service's task names; undefined if undocumented. */
+  /** Keyed by the service's task names; undefined if undocumented. */
   readonly tasks: Readonly<Record<string, TaskProfile>> | undefined;
   readonly requiredContactFields: readonly string[];
   readonly premiumNames: string | undefined;

@@ -191,7 +191,7 @@ describe('due names', () => {
   ])('are claimed a thousand at once: of %i names, more follow: %s', async (length, more) => {
     const candidates = Array.from({ length }, (_, index) => reminder(7, { name: `n${index}.rest` }));
     const found = await collectDue(storing({ candidates }).reminders, SCHEDULE);
-    expect([found.due.length, found.more]).toEqual([1_000, more]);
+    expect([found.due.length, found.hasMore]).toEqual([1_000, more]);
   });
 
   test('are read from the most urgent that can be saved', async () => {

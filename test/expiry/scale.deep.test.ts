@@ -32,8 +32,8 @@ afterAll(async () => {
 });
 
 test(`finds exactly the due names among ${NAMES}`, async () => {
-  const { due, more } = await collectDue(createReminderStore(database, 'T0STEWARD'), OPTIONS);
-  expect({ due: due.length, more }).toEqual({ due: DUE_TODAY, more: false });
+  const { due, hasMore } = await collectDue(createReminderStore(database, 'T0STEWARD'), OPTIONS);
+  expect({ due: due.length, hasMore }).toEqual({ due: DUE_TODAY, hasMore: false });
 });
 
 test('takes less than a second of database time', async () => {

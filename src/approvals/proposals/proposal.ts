@@ -36,7 +36,7 @@ export interface Confirmation {
   readonly signed?: ApprovalSignature | undefined;
 }
 
-interface Common {
+interface ProposalBase {
   readonly id: string;
   /** A subject has at most one open proposal of each kind. */
   readonly subject: string | undefined;
@@ -57,7 +57,7 @@ interface Common {
 export type ProposedChange = {
   readonly [Kind in ProposalKind]: { readonly kind: Kind; readonly payload: Payloads[Kind] };
 }[ProposalKind];
-export type Proposal = Common & ProposedChange;
+export type Proposal = ProposalBase & ProposedChange;
 export type ProposalOf<Kind extends ProposalKind> = Extract<Proposal, { readonly kind: Kind }>;
 
 export type NewProposal = ProposedChange & {

@@ -67,8 +67,8 @@ export function createProposals(context: ProposalsContext) {
     /** The statement for a signed confirmation. */
     signedSubject: (proposal: Proposal) => buildProposalSubject(context, proposal),
     /** Confirms a proposal. The last confirmation applies it. @param key its id or its subject */
-    confirm: (kinds: readonly ProposalKind[], key: string, given: ProposalConfirmation) =>
-      confirm(context, kinds, key, given),
+    confirm: (kinds: readonly ProposalKind[], key: string, confirmation: ProposalConfirmation) =>
+      confirm(context, kinds, key, confirmation),
     withdraw: (kinds: readonly ProposalKind[], key: string, by: string) => withdraw(context, kinds, key, by),
   };
 }
@@ -77,7 +77,7 @@ function confirm(
   context: ProposalsContext,
   kinds: readonly ProposalKind[],
   key: string,
-  given: ProposalConfirmation,
+  confirmation: ProposalConfirmation,
 ): Promise<ProposalOutcome> {
   const { store, orders } = context;
   return compareAndSwap<Proposal | undefined, ProposalOutcome>(
@@ -85,7 +85,7 @@ function confirm(
     () => store.find(kinds, key, orders.now()),
     async (proposal) => {
       if (proposal === undefined) return refuse({ code: 'gone' });
-      const decision = decideConfirmation(await loadConfirmation(context, proposal, given));
+      const decision = decideConfirmation(await loadConfirmation(context, proposal, confirmation));
       if (!decision.ok) return decision;
       const { confirmed, isComplete } = decision;
       const at = orders.now();
@@ -93,7 +93,7 @@ function confirm(
         if (!(await store.addConfirmation(confirmed, at))) return undefined;
         return { ok: true, proposal: confirmed.proposal, isComplete };
       }
-      const outcome = await store.apply(confirmed, at, given.charter);
+      const outcome = await store.apply(confirmed, at, confirmation.charter);
       switch (outcome?.kind) {
         case undefined:
           return undefined;
@@ -149,18 +149,19 @@ async function loadConfirmation(
   const { userId, signed } = confirmation;
   const confirmers = await findConfirmers(context, proposal);
   const requirements = typeof confirmers === 'string' ? [] : confirmers;
-  const withNewConfirmation = { ...proposal, confirmations: addConfirmation(proposal, confirmation) };
+  const updated = { ...proposal, confirmations: addConfirmation(proposal, confirmation) };
   const [isAdmin, refusal, progress] = await Promise.all([
     confirmers === 'another_admin' ? orders.isAdmin(userId) : false,
     typeof confirmers === 'string' ? undefined : checkPerson(context, proposal, confirmers, userId),
-    countConfirmations(context, requirements, withNewConfirmation),
+    countConfirmations(context, requirements, updated),
   ]);
-  const alone = { ...proposal, confirmations: [confirmation] };
-  const toSign = requirements.filter((requirement) => requirement.signed);
-  const signable = signed === undefined ? await countConfirmations(context, toSign, alone, true) : [];
+  const newOnly = { ...proposal, confirmations: [confirmation] };
+  const signedRequirements = requirements.filter((requirement) => requirement.signed);
+  const signableProgress =
+    signed === undefined ? await countConfirmations(context, signedRequirements, newOnly, true) : [];
   return {
     ...{ proposal, confirmation, shownHash, confirmers, isAdmin, refusal, progress },
-    needsSignature: signable.some(({ slots }) => slots.length > 0),
+    needsSignature: signableProgress.some(({ slots }) => slots.length > 0),
     charter:
       !CHARTER_KINDS.has(proposal.kind) || orders.signing.trust === undefined
         ? 'not_needed'
@@ -183,9 +184,9 @@ async function checkPerson(
 ): Promise<Refusal | undefined> {
   const at = orders.now();
   const [settings, standIns] = await Promise.all([orders.loadSettings(), orders.standIns.current(at)]);
-  const known = await loadPeople({ directory: orders.directory, standIns }, requirements, [userId]);
-  const question = { requirements, requesters: new Set([proposer]), userIds: [userId] };
-  return checkApprover(buildApproverRights(question, known, settings, at), userId, 'confirm_facts');
+  const people = await loadPeople({ directory: orders.directory, standIns }, requirements, [userId]);
+  const query = { requirements, requesters: new Set([proposer]), userIds: [userId] };
+  return checkApprover(buildApproverRights(query, people, settings, at), userId, 'confirm_facts');
 }
 
 async function loadProgress(

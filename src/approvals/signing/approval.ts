@@ -60,11 +60,11 @@ export async function findSignatureDifference(
   if (signed === undefined) return 'unsigned';
   const { signature, bound } = signed;
   const { challenge } = signature;
-  const { salt, ...rest } = bound;
+  const { salt, ...binding } = bound;
   if (challenge.statement !== subject.statement) return 'statement';
   if (challenge.approver !== userId) return 'approver';
   if (challenge.policy !== subject.policy) return 'policy';
-  if (salt === undefined || challenge.nonce !== hashJson(bound) || !isDeepStrictEqual(rest, subject.bound))
+  if (salt === undefined || challenge.nonce !== hashJson(bound) || !isDeepStrictEqual(binding, subject.bound))
     return 'order';
   if (findSigningKey(ring.validKeys, signature, userId) === undefined) return 'key';
   return (await verifier.verify(signature)) === undefined ? 'signature' : undefined;

@@ -110,7 +110,6 @@ export interface Verifier {
   verify(assertion: Assertion): Promise<number | undefined>;
 }
 
-/** Maximum number of cached results. */
 const MAX_CACHED = 10_000;
 
 const NO_VERIFIER: Verifier = { relyingParty: { id: '', origin: '' }, verify: async () => undefined };

@@ -110,13 +110,13 @@ export interface Trust {
 type FindInvalidReason = (key: AddedKey) => InvalidReason | undefined;
 
 export async function buildKeyRing(log: KeyLog, trust: Trust): Promise<KeyRing> {
-  const known = new Map(log.added.map((key) => [key.fingerprint, key]));
+  const keysByFingerprint = new Map(log.added.map((key) => [key.fingerprint, key]));
   const ambiguous = findAmbiguousKeys(log.added);
   // Includes revoked keys, because later revocations must not affect whether an earlier one is proven.
-  const everValid = await findReachableKeys(log, known, trust, (key) =>
+  const everValid = await findReachableKeys(log, keysByFingerprint, trust, (key) =>
     ambiguous.has(key.fingerprint) ? 'ambiguous' : undefined,
   );
-  const revoked = await findProvenRevocations(log, known, everValid, trust);
+  const revoked = await findProvenRevocations(log, keysByFingerprint, everValid, trust);
   const findInvalidReason: FindInvalidReason = (key) => {
     if (!log.isComplete) return 'events_missing';
     if (ambiguous.has(key.fingerprint)) return 'ambiguous';
@@ -124,10 +124,10 @@ export async function buildKeyRing(log: KeyLog, trust: Trust): Promise<KeyRing> 
     if (trust.left.has(key.owner)) return 'left';
     return key.host === trust.verifier.relyingParty.id ? undefined : 'other_host';
   };
-  const validKeys = await findReachableKeys(log, known, trust, findInvalidReason);
+  const validKeys = await findReachableKeys(log, keysByFingerprint, trust, findInvalidReason);
   return {
     validKeys,
-    keys: [...known.values()].map((key) => ({
+    keys: [...keysByFingerprint.values()].map((key) => ({
       ...key,
       validity: validKeys.has(key.fingerprint) ? 'yes' : (findInvalidReason(key) ?? 'not_vouched'),
     })),
@@ -147,25 +147,25 @@ function findAmbiguousKeys(added: readonly AddedKey[]): ReadonlySet<string> {
 /** The keys that a chain of vouching signatures connects to a root. Visits each event once. */
 async function findReachableKeys(
   { vouched }: KeyLog,
-  known: ReadonlyMap<string, AddedKey>,
+  keysByFingerprint: ReadonlyMap<string, AddedKey>,
   { roots, verifier }: Trust,
   findInvalidReason: FindInvalidReason,
 ): Promise<ReadonlyMap<string, ValidKey>> {
   const byVoucher = new Map<string, (typeof vouched)[number][]>();
   for (const vouch of vouched) {
-    const others = byVoucher.get(vouch.signature.key);
-    if (others === undefined) byVoucher.set(vouch.signature.key, [vouch]);
-    else others.push(vouch);
+    const vouches = byVoucher.get(vouch.signature.key);
+    if (vouches === undefined) byVoucher.set(vouch.signature.key, [vouch]);
+    else vouches.push(vouch);
   }
   const reached = new Map<string, ValidKey>();
-  const queue: ValidKey[] = [...known.values()]
+  const queue: ValidKey[] = [...keysByFingerprint.values()]
     .filter((key) => roots.has(key.fingerprint) && findInvalidReason(key) === undefined)
     .map((key) => ({ ...key, chain: [] }));
   for (const voucher of queue) {
     if (reached.has(voucher.fingerprint)) continue;
     reached.set(voucher.fingerprint, voucher);
     for (const { key, signature } of byVoucher.get(voucher.fingerprint) ?? []) {
-      const target = known.get(key);
+      const target = keysByFingerprint.get(key);
       if (target === undefined || reached.has(key) || findInvalidReason(target) !== undefined) continue;
       if (!isVouchSignature(signature, voucher, target)) continue;
       if ((await verifier.verify(signature)) === undefined) continue;
@@ -181,14 +181,14 @@ async function findReachableKeys(
  */
 async function findProvenRevocations(
   log: KeyLog,
-  known: ReadonlyMap<string, AddedKey>,
+  keysByFingerprint: ReadonlyMap<string, AddedKey>,
   everValid: ReadonlyMap<string, ValidKey>,
   { roots, verifier }: Trust,
 ): Promise<ReadonlySet<string>> {
   const vouchers = collectVouchers(log);
   const revoked = new Set<string>();
   for (const { key, signature, left } of log.revoked) {
-    const target = known.get(key);
+    const target = keysByFingerprint.get(key);
     if (target === undefined || revoked.has(key)) continue;
     if (left === true && signature === undefined) revoked.add(key);
     if (signature === undefined || signature.challenge.key !== key) continue;

@@ -14,7 +14,7 @@ export const backupCommand: Command = {
     const toStdout = target === '-';
     // Standard output must contain only the backup.
     const say = toStdout ? (line: string) => void process.stderr.write(`${line}\n`) : print;
-    const path = toStdout ? target : await freePath(target);
+    const path = toStdout ? target : await findFreePath(target);
     const { takenAt, orders, keys } = await withBotDatabase({ env, print: say }, (url) =>
       toStdout ? backupTo(url, process.stdout) : takeBackup(url, path),
     );
@@ -28,7 +28,7 @@ export const backupCommand: Command = {
   },
 };
 
-async function freePath(target: string): Promise<string> {
+async function findFreePath(target: string): Promise<string> {
   const found = await stat(target).catch(() => undefined);
   if (found === undefined) return target;
   if (!found.isDirectory()) throw new CommandError(`${target} already exists. Nothing changed.`);

@@ -34,11 +34,11 @@ export class CommandError extends Error {
   override readonly name = 'CommandError';
 }
 
-/** @param what the name of the argument in the usage text */
-export function onlyArgument(args: readonly string[], what: string): string {
+/** @param argument its name in the usage text */
+export function onlyArgument(args: readonly string[], argument: string): string {
   const [only, ...more] = args;
-  if (only === undefined || only === '') throw new UsageError(`${what} is missing.`);
-  if (more.length > 0) throw new UsageError(`Expected one ${what}, got ${args.length}.`);
+  if (only === undefined || only === '') throw new UsageError(`${argument} is missing.`);
+  if (more.length > 0) throw new UsageError(`Expected one ${argument}, got ${args.length}.`);
   return only;
 }
 

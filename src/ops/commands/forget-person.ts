@@ -13,17 +13,17 @@ export const forgetPersonCommand: Command = {
     const person = onlyArgument(args, 'ID');
     if (!/^[UW][A-Z0-9]{2,}$/.test(person)) throw new UsageError(`${person} isn’t a Slack user id (U…).`);
     const dryRun = values['dry-run'] === true;
-    const forgetting = await withBotDatabase({ env, print }, (url) =>
+    const result = await withBotDatabase({ env, print }, (url) =>
       withSession(url, (client) => forgetPerson(client, person, { dryRun })),
     );
-    if (!forgetting.done) {
+    if (!result.done) {
       print(`${person} is still in use, so nothing changed:`);
-      for (const needed of forgetting.needed) print(`  ${toSentence(needed)}`);
+      for (const needed of result.needed) print(`  ${toSentence(needed)}`);
       return 1;
     }
-    if (forgetting.changes.length === 0) print(`No data about ${person}.`);
+    if (result.changes.length === 0) print(`No data about ${person}.`);
     else print(dryRun ? `${person} would be removed from:` : `${person} is removed from:`);
-    printChanges(forgetting.changes, print);
+    printChanges(result.changes, print);
     for (const name of findVariablesWithPerson(env, person))
       print(`${name} in the environment still names ${person}: remove them.`);
     return undefined;

@@ -24,7 +24,7 @@ export const manifestCommand: Command = {
     const text = await readFile(FILE, 'utf8').catch(() => {
       throw new CommandError(`${FILE} can’t be read.`);
     });
-    print(manifestText(text, typeof url === 'string' ? publicBase(url) : undefined).trimEnd());
+    print(formatManifest(text, typeof url === 'string' ? parsePublicUrl(url) : undefined).trimEnd());
     return undefined;
   },
 };
@@ -33,7 +33,7 @@ export const manifestCommand: Command = {
  * @param text content of `manifest.yml`
  * @param base the bot's public URL; undefined in Socket Mode
  */
-function manifestText(text: string, base: string | undefined): string {
+function formatManifest(text: string, base: string | undefined): string {
   // The first comment explains how to edit the file by hand, so it is removed.
   const manifest = parseDocument(text.replace(/^(?:#.*\n)+/, ''));
   for (const path of URLS) {
@@ -51,7 +51,7 @@ function createAppLink(manifest: Document): string {
   return `https://api.slack.com/apps?new_app=1&manifest_json=${encodeURIComponent(JSON.stringify(manifest.toJS()))}`;
 }
 
-function publicBase(text: string): string {
+function parsePublicUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'https:' || `${url.username}${url.password}${url.search}${url.hash}` !== '')
     throw new UsageError('--url must be an https address, such as https://steward.example.com');

@@ -17,16 +17,16 @@ export const restoreCommand: Command = {
   async run({ args, env, print }) {
     const source = onlyArgument(args, 'FILE');
     const settings = readDatabaseSettings(env);
-    const file = source === '-' ? process.stdin : (await opened(source)).createReadStream();
+    const file = source === '-' ? process.stdin : (await openFile(source)).createReadStream();
     const restored = await withEmptyDatabase(settings, print, (url) => restoreBackup(url, file, print));
-    for (const sentence of nextSteps(restored.manifest)) print(sentence);
+    for (const sentence of listNextSteps(restored.manifest)) print(sentence);
     for (const ledger of restored.ledgers)
       print(formatLedger(ledger, await readAnchorFile(settings.dataDir, ledger.teamId)));
     return undefined;
   },
 };
 
-async function opened(path: string) {
+async function openFile(path: string) {
   try {
     return await open(path);
   } catch (cause) {
@@ -48,26 +48,26 @@ async function withEmptyDatabase<T>(
     );
   const embedded = await startEmbeddedPostgres({ dataDir, log: print });
   const folder = join(dataDir, 'postgres');
-  const how = `To restore the backup there, move it away first: mv '${folder}' '${folder}.before-restore'`;
+  const hint = `To restore the backup there, move it away first: mv '${folder}' '${folder}.before-restore'`;
   try {
-    return await explainErrors(work(embedded.url), how);
+    return await explainErrors(work(embedded.url), hint);
   } finally {
     await embedded.stop();
   }
 }
 
-/** Adds instructions to the error about a database that isn't empty. */
-async function explainErrors<T>(work: Promise<T>, how: string): Promise<T> {
+/** Adds a hint to the error about a database that isn't empty. */
+async function explainErrors<T>(work: Promise<T>, hint: string): Promise<T> {
   try {
     return await work;
   } catch (error) {
     if (!(error instanceof DatabaseAccessError) || error.cause !== undefined) throw error;
-    throw new CommandError(`${error.message}\n${how}`, { cause: error });
+    throw new CommandError(`${error.message}\n${hint}`, { cause: error });
   }
 }
 
 /** Steps after a restore that preserve the bot's guarantees. */
-function nextSteps({ takenAt, orders, keys }: Manifest): readonly string[] {
+function listNextSteps({ takenAt, orders, keys }: Manifest): readonly string[] {
   return [
     `The database of ${takenAt.toISOString()} is restored. Later changes are not in it.`,
     ...(keys.length === 0 ? [] : [`Start the bot with the keys ${keys.join(', ')} in CREDENTIALS_KEYS.`]),
@@ -85,11 +85,11 @@ function nextSteps({ takenAt, orders, keys }: Manifest): readonly string[] {
   ];
 }
 
-/** @param left the newest anchor in `DATA_DIR` */
-function formatLedger({ seal }: RestoreResult['ledgers'][number], left: SavedAnchor | undefined): string {
+/** @param anchor the newest anchor in `DATA_DIR` */
+function formatLedger({ seal }: RestoreResult['ledgers'][number], anchor: SavedAnchor | undefined): string {
   const newest =
-    left === undefined || left.n <= seal
+    anchor === undefined || anchor.n <= seal
       ? ''
-      : ` Seal ${left.n} was published at ${left.at}, according to DATA_DIR: the database will reuse that number.`;
+      : ` Seal ${anchor.n} was published at ${anchor.at}, according to DATA_DIR: the database will reuse that number.`;
   return `The ledger continues after seal ${seal} and may reuse numbers: later anchors and receipts won’t match it. The log records this, and ADMINS are notified at the start. Tell the people who keep them.${newest}`;
 }

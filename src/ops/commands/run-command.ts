@@ -31,10 +31,10 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
 ]);
 
 const FAILED = 1;
-const WRONG_USE = 2;
+const INVALID_ARGUMENTS = 2;
 
 /** Errors whose message tells the operator what to do. */
-const FOR_OPERATORS = [
+const OPERATOR_ERRORS = [
   BackupFileError,
   CommandError,
   ConfigError,
@@ -51,8 +51,8 @@ export async function runCommand(
   const command = name === undefined ? undefined : COMMANDS.get(name);
   if (name === undefined || command === undefined) {
     const isHelp = name === '--help' || name === '-h' || name === 'help';
-    (isHelp ? print : complain)(overview(isHelp ? undefined : name));
-    return isHelp ? 0 : WRONG_USE;
+    (isHelp ? print : complain)(formatOverview(isHelp ? undefined : name));
+    return isHelp ? 0 : INVALID_ARGUMENTS;
   }
   try {
     const { values, positionals: args } = parseArgs({
@@ -70,7 +70,7 @@ export async function runCommand(
       // Node adds how to pass an argument that starts with a hyphen, but no command accepts one.
       const [problem] = error.message.split('. To specify');
       complain(`${problem}\n\n${formatUsage(name, command)}`);
-      return WRONG_USE;
+      return INVALID_ARGUMENTS;
     }
     complain(toSentence(error));
     return FAILED;
@@ -80,8 +80,8 @@ export async function runCommand(
 /** The message for the operator. Only unexpected errors have a stack trace. */
 function toSentence(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const known = FOR_OPERATORS.some((type) => error instanceof type) || 'syscall' in error;
-  return (known ? error.message : error.stack) ?? error.message;
+  const isExpected = OPERATOR_ERRORS.some((type) => error instanceof type) || 'syscall' in error;
+  return (isExpected ? error.message : error.stack) ?? error.message;
 }
 
 /** Whether `parseArgs` rejected the options. */
@@ -94,7 +94,7 @@ function formatUsage(name: string, { usage, summary, details }: Command): string
   return `Usage: npm run ${byNpm}\n       node dist/cli.js ${byNode}\n\nTo ${summary}.\n${details}`;
 }
 
-function overview(unknown: string | undefined): string {
+function formatOverview(unknown: string | undefined): string {
   const lines = [...COMMANDS].map(
     ([name, { usage, summary }]) => `  ${`${name} ${usage}`.trim()}\n      ${summary}`,
   );

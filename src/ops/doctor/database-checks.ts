@@ -3,7 +3,7 @@ import type { ServerFacts } from '../../store/server-facts.ts';
 import { freeBytes } from '../disk.ts';
 import { amount, type Finding, ok, warning, wrong } from './finding.ts';
 
-const OLDEST_SERVER = 140_000;
+const MIN_SERVER_VERSION = 140_000;
 /** Number of connections that a replica opens. */
 const CONNECTIONS = 12;
 const MAX_CLOCK_DIFFERENCE_MS = 5_000;
@@ -13,7 +13,7 @@ const MIN_FREE_BYTES = 512 * MIB;
 
 export function checkServer(facts: ServerFacts, now: Date): readonly Finding[] {
   const { version, versionNumber, fsync, freeConnections } = facts;
-  const isOld = versionNumber < OLDEST_SERVER;
+  const isOld = versionNumber < MIN_SERVER_VERSION;
   return [
     isOld
       ? wrong('Database', `PostgreSQL ${version}.`, 'Use 14 or newer.')
@@ -45,24 +45,24 @@ export function checkClock(subject: string, serverTime: Date, localTime: Date): 
   );
 }
 
-/** @param opens whether a value encrypted with the key can be decrypted; undefined if there is no value to try */
+/** @param canDecrypt whether a value encrypted with the key can be decrypted; undefined if there is no value to try */
 export function checkKeys(
   inUse: readonly SealedKey[],
-  known: readonly string[],
-  opens: (keyId: string) => boolean | undefined,
+  knownIds: readonly string[],
+  canDecrypt: (keyId: string) => boolean | undefined,
 ): readonly Finding[] {
   if (inUse.length === 0) return [ok('Keys', 'nothing is encrypted yet.')];
   const ids = [...new Set(inUse.map(({ keyId }) => keyId))];
   return ids.map((id) => {
     const uses = inUse.filter(({ keyId }) => keyId === id).map(({ what, count }) => amount(count, ...what));
     const found = `“${id}” encrypts ${uses.join(', ')}`;
-    if (!known.includes(id))
+    if (!knownIds.includes(id))
       return wrong(
         'Keys',
         `${found}, and isn’t in CREDENTIALS_KEYS.`,
         'Add it: data encrypted with it waits until then.',
       );
-    if (opens(id) === false)
+    if (canDecrypt(id) === false)
       return wrong(
         'Keys',
         `${found}, but can’t decrypt it.`,

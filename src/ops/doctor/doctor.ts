@@ -26,11 +26,11 @@ export interface Examined {
 /** Checks every setting. Each group of checks yields its findings when it is done and never throws. */
 export async function* examine(deps: Examined): AsyncGenerator<Finding> {
   const groups: readonly (readonly [subject: string, check: () => Promise<readonly Finding[]>])[] = [
-    ['Settings', async () => examineNames(deps.config)],
+    ['Settings', async () => examineVariables(deps.config)],
     ['Database', () => examineDatabase(deps)],
     ['Key file', async () => examineKeyFile(deps.config)],
     ['Disk', () => examineDisks(deps.config)],
-    ['Slack', () => checkSlack(deps.web, slackNames(deps))],
+    ['Slack', () => checkSlack(deps.web, getSlackNames(deps))],
     ['Slack', () => examineAppToken(deps.config)],
     ['Slack’s clock', async () => [await checkSlackClock(deps.config.slack.apiUrl ?? SLACK_API, deps.now)]],
     ['Domain service', () => examineService(deps)],
@@ -48,13 +48,13 @@ export async function* examine(deps: Examined): AsyncGenerator<Finding> {
   }
 }
 
-function examineNames({ typos }: Config): readonly Finding[] {
-  return typos.map(([name, meant]) => warning('Settings', `${name} is unknown.`, `Did you mean ${meant}?`));
+function examineVariables({ typos }: Config): readonly Finding[] {
+  return typos.map(([name, hint]) => warning('Settings', `${name} is unknown.`, `Did you mean ${hint}?`));
 }
 
 const SLACK_API = 'https://slack.com/api/';
 
-function slackNames({ config, settings }: Examined): SlackNames {
+function getSlackNames({ config, settings }: Examined): SlackNames {
   return { settings, admins: config.admins, allowOrgMembers: config.allowOrgMembers };
 }
 
@@ -97,15 +97,15 @@ async function examineDatabase({ config, database, vault, now }: Examined): Prom
   if (database === undefined) return [];
   return withSession(database.url, async (client): Promise<readonly Finding[]> => {
     const facts = await readServerFacts(client);
-    const opened = new Map<string, boolean>();
+    const readable = new Map<string, boolean>();
     // No key has this id, so the accounts of all keys are returned.
     for (const { account, sealed } of await database.accounts.listSealedWithOtherKey('', MAX_ACCOUNTS)) {
-      if (!opened.has(sealed.keyId)) opened.set(sealed.keyId, canDecryptAccount(vault, account, sealed));
+      if (!readable.has(sealed.keyId)) readable.set(sealed.keyId, canDecryptAccount(vault, account, sealed));
     }
     const known = loadCredentialsKeys(config).map(({ id }) => id);
     return [
       ...checkServer(facts, now()),
-      ...checkKeys(await findSealedKeys(client), known, (keyId) => opened.get(keyId)),
+      ...checkKeys(await findSealedKeys(client), known, (keyId) => readable.get(keyId)),
     ];
   });
 }

@@ -15,7 +15,7 @@ export async function checkReachable(name: string, address: string, now: Date): 
   const isPlain = protocol === 'http:';
   const target = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (isPlain ? 80 : 443)) };
   try {
-    const until = await new Promise<Date | undefined>((resolve, reject) => {
+    const expiresAt = await new Promise<Date | undefined>((resolve, reject) => {
       const socket = isPlain ? connectPlain(target) : connectTls({ ...target, servername: target.host });
       socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('no connection in time')));
       socket.once('error', reject);
@@ -25,9 +25,9 @@ export async function checkReachable(name: string, address: string, now: Date): 
         socket.destroy();
       });
     });
-    if (until === undefined)
+    if (expiresAt === undefined)
       return warning(name, `${host} is reachable, without TLS.`, 'Use https, unless it is on this machine.');
-    const days = Math.floor((until.getTime() - now.getTime()) / DAY_MS);
+    const days = Math.floor((expiresAt.getTime() - now.getTime()) / DAY_MS);
     const found = `${host} is reachable; its certificate is valid for ${amount(days, 'more day')}.`;
     return days < MIN_CERTIFICATE_DAYS ? warning(name, found, 'Tell its operator.') : ok(name, found);
   } catch (error) {
@@ -57,7 +57,7 @@ export async function checkRegistryList(address: string): Promise<Finding> {
     if (status === 200) return ok('Registries', `the list at ${address} is reachable.`);
     return warning('Registries', `${address} returned HTTP ${status}.`, action);
   } catch (error) {
-    return warning('Registries', `${address} can’t be reached: ${networkReason(error)}.`, action);
+    return warning('Registries', `${address} can’t be reached: ${formatNetworkError(error)}.`, action);
   }
 }
 
@@ -75,11 +75,11 @@ export async function checkPublicUrl(publicUrl: string): Promise<Finding> {
     if (status === 404 && isBot) return ok(name, 'reaches a bot.');
     return warning(name, `something else answers there (${status}).`, action);
   } catch (error) {
-    return warning(name, `nothing answers there: ${networkReason(error)}.`, action);
+    return warning(name, `nothing answers there: ${formatNetworkError(error)}.`, action);
   }
 }
 
-function networkReason(error: unknown): string {
+function formatNetworkError(error: unknown): string {
   return error instanceof HttpExchangeError && error.cause instanceof Error
     ? error.cause.message
     : String(error);

@@ -29,7 +29,7 @@ export async function checkSlack(web: SlackWeb, names: SlackNames): Promise<read
     bot = await web.call('auth.test', {}, identity);
   } catch (error) {
     return [
-      wrong('Slack', `SLACK_BOT_TOKEN: ${reasonOf(error)}.`, 'Reinstall the app, and set its bot token.'),
+      wrong('Slack', `SLACK_BOT_TOKEN: ${formatError(error)}.`, 'Reinstall the app, and set its bot token.'),
     ];
   }
   const home = { teamId: bot.team_id, orgId: names.allowOrgMembers ? bot.enterprise_id : undefined };
@@ -89,12 +89,12 @@ async function checkPerson(
 ): Promise<Finding> {
   const action = `Remove ${id} from ${name}, or correct it.`;
   try {
-    const { user } = await patient(() => web.call('users.info', { user: id }, z.object({ user: slackUser })));
+    const { user } = await retry(() => web.call('users.info', { user: id }, z.object({ user: slackUser })));
     return isFullMember(user, home)
       ? ok(name, `${id} is a member.`)
       : warning(name, `${id} is deactivated, a guest, a bot or from elsewhere, and can’t approve.`, action);
   } catch (error) {
-    return warning(name, `${id}: ${reasonOf(error)}.`, action);
+    return warning(name, `${id}: ${formatError(error)}.`, action);
   }
 }
 
@@ -102,37 +102,37 @@ const groups = okResponse.extend({ users: z.array(z.string()) });
 
 async function checkGroup(web: SlackWeb, name: string, id: string): Promise<Finding> {
   try {
-    const { users } = await patient(() => web.call('usergroups.users.list', { usergroup: id }, groups));
+    const { users } = await retry(() => web.call('usergroups.users.list', { usergroup: id }, groups));
     return users.length > 0
       ? ok(name, `the group ${id} has ${amount(users.length, 'member')}.`)
       : warning(name, `the group ${id} is empty.`, 'Add people to it in Slack.');
   } catch (error) {
-    return warning(name, `the group ${id}: ${reasonOf(error)}.`, `Check that it exists. ${REINSTALL}`);
+    return warning(name, `the group ${id}: ${formatError(error)}.`, `Check that it exists. ${REINSTALL}`);
   }
 }
 
 async function checkChannel(web: SlackWeb, name: string, id: string): Promise<Finding> {
   try {
-    await patient(() => tryPosting(web, id));
+    await retry(() => tryPosting(web, id));
     return ok(name, `the bot can post in ${id}.`);
   } catch (error) {
     const action = 'Invite the bot there (/invite @Domain Steward), or choose another channel.';
-    return warning(name, `${id}: ${reasonOf(error)}.`, action);
+    return warning(name, `${id}: ${formatError(error)}.`, action);
   }
 }
 
 /** Retries once if Slack is rate limiting. */
-async function patient<T>(ask: () => Promise<T>): Promise<T> {
+async function retry<T>(call: () => Promise<T>): Promise<T> {
   try {
-    return await ask();
+    return await call();
   } catch (error) {
     if (!(error instanceof SlackApiError) || error.kind !== 'rate_limited') throw error;
     await sleep(Math.min(error.retryAfterMs ?? 1_000, 30_000));
-    return ask();
+    return call();
   }
 }
 
-function reasonOf(error: unknown): string {
+function formatError(error: unknown): string {
   if (!(error instanceof SlackApiError)) return error instanceof Error ? error.message : String(error);
   const { code, needed } = error;
   if (needed !== undefined) return `Slack says ${code ?? 'no'}, ${needed} is needed`;

@@ -56,19 +56,18 @@ const RARE_SHARE = 0.1;
 const UNUSUAL_PERIOD_FACTOR = 2;
 const UNUSUAL_YEARS = 2;
 const UNUSUAL_PRICE_FACTOR = 3;
-/** Names listed per finding. */
 const MAX_LISTED_NAMES = 10;
 
 /** Checks the parsed rows against the known facts. */
 export function planBulk(
   task: BulkTask,
-  read: { readonly rows: readonly BulkRow[]; readonly bad: readonly BadRow[] },
+  parsed: { readonly rows: readonly BulkRow[]; readonly bad: readonly BadRow[] },
   getFacts: (name: string) => RowFacts,
   now: Date,
 ): BulkPlan {
   const rows: BulkRow[] = [];
-  const skipped: SkippedRow[] = [...read.bad];
-  for (const row of read.rows) {
+  const skipped: SkippedRow[] = [...parsed.bad];
+  for (const row of parsed.rows) {
     const issues = findIssues(task, getFacts(row.name));
     if (issues.length === 0) rows.push(row);
     else skipped.push({ line: row.line, name: row.name, issues });
@@ -77,7 +76,7 @@ export function planBulk(
     task,
     rows,
     skipped: skipped.sort((a, b) => a.line - b.line),
-    findings: findFindings(task, rows, getFacts, now),
+    findings: collectFindings(task, rows, getFacts, now),
   };
 }
 
@@ -94,13 +93,13 @@ function findIssues(
 }
 
 /** Warnings for the requester and the approvers. */
-function findFindings(
+function collectFindings(
   task: BulkTask,
   rows: readonly BulkRow[],
   getFacts: (name: string) => RowFacts,
   now: Date,
 ): PlanFinding[] {
-  const finding = (
+  const buildFinding = (
     code: PlanFinding['code'],
     applies: (row: BulkRow, facts: RowFacts) => boolean,
   ): PlanFinding[] => {
@@ -110,16 +109,16 @@ function findFindings(
   const isUnusualPeriod = createPeriodCheck(rows);
   const isUnusualPrice = createPriceCheck(rows.flatMap(({ name }) => getFacts(name).price ?? []));
   return [
-    ...finding('lives_on_it', (_, { isInUse }) => isInUse === 'yes'),
-    ...finding('unseen', (_, { isInUse }) => isInUse === 'unknown'),
-    ...(task === 'renew' ? finding('far_period', ({ input }) => isUnusualPeriod(input)) : []),
-    ...finding('far_price', (_, { price }) => price !== undefined && isUnusualPrice(price)),
-    ...(PRICED_TASKS.has(task) ? finding('price_unknown', (_, { price }) => price === undefined) : []),
-    ...(OWN_NAME_TASKS.has(task) ? finding('not_watched', (_, { isWatched }) => !isWatched) : []),
-    ...(task === 'renew' ? finding('let_go', (_, { isLapsing }) => isLapsing) : []),
+    ...buildFinding('lives_on_it', (_, { isInUse }) => isInUse === 'yes'),
+    ...buildFinding('unseen', (_, { isInUse }) => isInUse === 'unknown'),
+    ...(task === 'renew' ? buildFinding('far_period', ({ input }) => isUnusualPeriod(input)) : []),
+    ...buildFinding('far_price', (_, { price }) => price !== undefined && isUnusualPrice(price)),
+    ...(PRICED_TASKS.has(task) ? buildFinding('price_unknown', (_, { price }) => price === undefined) : []),
+    ...(OWN_NAME_TASKS.has(task) ? buildFinding('not_watched', (_, { isWatched }) => !isWatched) : []),
+    ...(task === 'renew' ? buildFinding('let_go', (_, { isLapsing }) => isLapsing) : []),
     ...(task === 'renew' || task === 'create'
       ? []
-      : finding(
+      : buildFinding(
           'expires_soon',
           (_, { expiresAt }) => expiresAt !== undefined && expiresAt.getTime() - now.getTime() < SOON_MS,
         )),
@@ -129,27 +128,27 @@ function findFindings(
 /** Creates a check for periods that are unusual in this file. */
 function createPeriodCheck(rows: readonly BulkRow[]): (input: unknown) => boolean {
   const periods = rows.flatMap(({ input }) => readPeriod(input) ?? []);
-  const usual = median(periods);
-  const same = groupBy(periods, (period) => period);
+  const usualPeriod = median(periods);
+  const byPeriod = groupBy(periods, (period) => period);
   return (input) => {
     const period = readPeriod(input);
-    if (period === undefined || usual === undefined) return false;
+    if (period === undefined || usualPeriod === undefined) return false;
     const isUnusual =
-      Math.abs(period - usual) >= UNUSUAL_YEARS &&
-      Math.max(period, usual) >= UNUSUAL_PERIOD_FACTOR * Math.min(period, usual);
-    return isUnusual && (same.get(period)?.length ?? 0) <= Math.max(1, rows.length * RARE_SHARE);
+      Math.abs(period - usualPeriod) >= UNUSUAL_YEARS &&
+      Math.max(period, usualPeriod) >= UNUSUAL_PERIOD_FACTOR * Math.min(period, usualPeriod);
+    return isUnusual && (byPeriod.get(period)?.length ?? 0) <= Math.max(1, rows.length * RARE_SHARE);
   };
 }
 
 /** Creates a check for prices far above the median of their currency. */
 function createPriceCheck(prices: readonly Amount[]): (price: Amount) => boolean {
-  const same = groupBy(prices, ({ currency }) => currency);
+  const byCurrency = groupBy(prices, ({ currency }) => currency);
   const medians = new Map(
-    [...same].map(([currency, amounts]) => [currency, median(amounts.map(({ minor }) => minor))]),
+    [...byCurrency].map(([currency, amounts]) => [currency, median(amounts.map(({ minor }) => minor))]),
   );
   return ({ currency, minor }) => {
-    const usual = medians.get(currency);
-    return usual !== undefined && minor > UNUSUAL_PRICE_FACTOR * usual;
+    const usualPrice = medians.get(currency);
+    return usualPrice !== undefined && minor > UNUSUAL_PRICE_FACTOR * usualPrice;
   };
 }
 

@@ -15,7 +15,6 @@ import { BULK_COLUMNS, type BulkColumn, type BulkTask, isBulkColumn } from './co
 
 /** Parses a CSV file with one name per row. Issues have a code and a line number. */
 
-/** Maximum number of rows in a file. */
 export const MAX_ROWS = 2_000;
 
 /** A renewal without a period is for one year. */
@@ -72,9 +71,9 @@ export async function readBulkFile(task: BulkTask, text: string): Promise<BulkFi
   const issues = findHeaderIssues(task, header, columns);
   if (issues.length > 0) return { ok: false, issues };
   if (rows.length === 0) return rejectFile({ code: 'empty' });
-  const read: ParsedRow[] = [];
-  for await (const row of iterateYielding(rows)) read.push(readRow(task, columns, row));
-  return dropDuplicates(read);
+  const parsedRows: ParsedRow[] = [];
+  for await (const row of iterateYielding(rows)) parsedRows.push(readRow(task, columns, row));
+  return dropDuplicates(parsedRows);
 }
 
 function rejectFile(issue: FileIssue): BulkFileResult {
@@ -155,19 +154,19 @@ function readAuth(text: string): { readonly secret: Secret } | { readonly issue:
 }
 
 /** For each name, keeps the first of identical rows, and rejects conflicting rows. */
-function dropDuplicates(read: readonly ParsedRow[]): BulkFileResult {
-  const good = read.filter(({ row }) => !('issues' in row));
-  const byName = groupBy(good, ({ row }) => row.name);
+function dropDuplicates(parsedRows: readonly ParsedRow[]): BulkFileResult {
+  const validRows = parsedRows.filter(({ row }) => !('issues' in row));
+  const byName = groupBy(validRows, ({ row }) => row.name);
   const rows: BulkRow[] = [];
   const bad: BadRow[] = [];
-  for (const { row, content } of read) {
+  for (const { row, content } of parsedRows) {
     if ('issues' in row) {
       bad.push(row);
       continue;
     }
-    const same = byName.get(row.name) ?? [];
-    const conflicting = same.find((other) => other.content !== content)?.row;
-    const first = same[0]?.row ?? row;
+    const sameName = byName.get(row.name) ?? [];
+    const conflicting = sameName.find((other) => other.content !== content)?.row;
+    const first = sameName[0]?.row ?? row;
     if (conflicting !== undefined) bad.push(toBadRow(row, { code: 'conflict', line: conflicting.line }));
     else if (first !== row) bad.push(toBadRow(row, { code: 'repeated', line: first.line }));
     else rows.push(row);

@@ -15,9 +15,9 @@ export interface BulkRequest {
   readonly skipped: number;
 }
 
-type Checked = ReturnType<OrderTask['check']>;
+type CheckResult = ReturnType<OrderTask['check']>;
 
-export function checkRows(task: OrderTask, rows: BulkRequest['rows']): Checked {
+export function checkRows(task: OrderTask, rows: BulkRequest['rows']): CheckResult {
   const issues: InputIssue[] = [];
   const names: string[] = [];
   for (const { name, input } of rows) {

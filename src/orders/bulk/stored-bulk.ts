@@ -1,4 +1,5 @@
 import { z } from 'zod';
+
 export const storedPauseReason = z.discriminatedUnion('code', [
   z.object({ code: z.literal('refusals'), names: z.array(z.string()) }),
   z.object({ code: z.literal('unknown'), names: z.array(z.string()), wave: z.number(), rows: z.number() }),

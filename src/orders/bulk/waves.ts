@@ -6,14 +6,11 @@ import type { Bulk, PauseReason } from './stored-bulk.ts';
  * the order, so it is the same in every process.
  */
 
-/** Rows per wave. */
 export const WAVE_SIZE = 20;
 /** Consecutive refusals that pause an order. */
 const MAX_REFUSALS = 3;
 /** If more than this share of a wave has an unknown outcome, the order pauses. */
 const MAX_UNKNOWN_SHARE = 0.1;
-
-type Waves = Order;
 
 /** The number of a row's wave, from 1. */
 export function computeWave(n: number, { waveSize }: { readonly waveSize: number }): number {
@@ -21,7 +18,7 @@ export function computeWave(n: number, { waveSize }: { readonly waveSize: number
 }
 
 /** The items that can be sent next: all waiting ones or, in a bulk order, those of the first unfinished wave. */
-export function findNextItems({ items, bulk }: Waves): readonly OrderItem[] {
+export function findNextItems({ items, bulk }: Order): readonly OrderItem[] {
   const waiting = items.filter(({ state }) => state === 'WAITING');
   if (bulk === undefined) return waiting;
   const first = items.find(({ state }) => state === 'WAITING' || state === 'SENT');
@@ -36,14 +33,14 @@ export function isPaused({ state, bulk }: Order): boolean {
 }
 
 /** Why a person must review the order before more is sent; undefined if no review is needed. */
-export function findPauseReason({ items, bulk }: Waves): PauseReason | undefined {
+export function findPauseReason({ items, bulk }: Order): PauseReason | undefined {
   if (bulk === undefined) return undefined;
   const unreviewed = items.filter(({ n }) => n >= bulk.unreviewedFrom);
   return findConsecutiveRefusals(unreviewed) ?? findUnknownWave(unreviewed, items.length, bulk);
 }
 
 /** Whether waves and pause rules allow an item to be sent now. */
-export function canBeSentNext(order: Waves, item: OrderItem): boolean {
+export function canBeSentNext(order: Order, item: OrderItem): boolean {
   return (
     order.bulk === undefined || (findNextItems(order).includes(item) && findPauseReason(order) === undefined)
   );

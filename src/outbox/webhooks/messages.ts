@@ -26,7 +26,7 @@ const REMINDER_CODES = [
   'deleted',
 ] as const satisfies readonly LifePhase[];
 
-const DATA = {
+const DATA_SCHEMAS = {
   'incident.opened': z.strictObject({
     name,
     incident_id: z.string(),
@@ -71,13 +71,13 @@ const DATA = {
   test: z.strictObject({ code: z.enum(['asked', 'monthly']) }),
 } as const;
 
-export type WebhookType = keyof typeof DATA;
+export type WebhookType = keyof typeof DATA_SCHEMAS;
 
 export type WebhookEvent = {
   readonly [Type in WebhookType]: {
     readonly type: Type;
     readonly at: Date;
-    readonly data: Readonly<z.output<(typeof DATA)[Type]>>;
+    readonly data: Readonly<z.output<(typeof DATA_SCHEMAS)[Type]>>;
   };
 }[WebhookType];
 
@@ -87,7 +87,7 @@ function buildBodySchema<Type extends WebhookType>(type: Type) {
   return z.strictObject({
     type: z.literal(type),
     timestamp: z.iso.datetime(),
-    data: DATA[type].extend({ text }),
+    data: DATA_SCHEMAS[type].extend({ text }),
   });
 }
 
@@ -217,12 +217,16 @@ function formatText(event: WebhookEvent): string {
   }
 }
 
-function formatUnknownText({ order_id: id, task, names }: z.output<(typeof DATA)['order.unknown']>): string {
-  const settle = `outcome of order ${id} is unknown. An approver has to mark it as done or failed.`;
+function formatUnknownText({
+  order_id: id,
+  task,
+  names,
+}: z.output<(typeof DATA_SCHEMAS)['order.unknown']>): string {
+  const sentence = `outcome of order ${id} is unknown. An approver has to mark it as done or failed.`;
   const [first, ...others] = names ?? [];
-  if (first === undefined) return `The ${settle}`;
+  if (first === undefined) return `The ${sentence}`;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
-  return `${findTask(task).words.verb} ${first}${more}: the ${settle}`;
+  return `${findTask(task).words.verb} ${first}${more}: the ${sentence}`;
 }
 
 /** Webhooks with the same subject are sent in order. */
@@ -243,7 +247,7 @@ export interface Webhook {
 
 export function buildWebhook(event: WebhookEvent): Webhook {
   const { type, at, data } = event;
-  const sent = webhookBody.parse({
+  const body = webhookBody.parse({
     type,
     timestamp: at.toISOString(),
     data: { ...data, text: formatText(event) },
@@ -252,6 +256,6 @@ export function buildWebhook(event: WebhookEvent): Webhook {
     id: `msg_${randomUUID().replaceAll('-', '')}`,
     subject: getSubject(event),
     at,
-    body: JSON.stringify(sent),
+    body: JSON.stringify(body),
   };
 }

@@ -98,15 +98,11 @@ export interface DnsClient {
     type: Type,
     signal?: AbortSignal,
   ): Promise<NameserverAnswer<RecordData[Type]>>;
-  /**
-   * Asks a server of the parent zone for a delegation. A second query is needed only if the answer doesn't include the
-   * DS.
-   * @param wants if the DS isn't wanted, no second query is made
-   */
+  /** Asks a server of the parent zone for a delegation. Sends a second query if the answer lacks a requested DS. */
   queryDelegation(
     address: string,
     name: string,
-    wants: 'nameservers' | 'nameservers and ds',
+    records: 'nameservers' | 'nameservers and ds',
     signal?: AbortSignal,
   ): Promise<DelegationAnswer>;
 }
@@ -115,7 +111,7 @@ const DEFAULT_TIMEOUT_MS = 2_000;
 const DEFAULT_ROUNDS = 2;
 const MAX_ALIASES = 8;
 /** RFC 1035, section 2.3.4. */
-const MAX_NAME = 253;
+const MAX_NAME_LENGTH = 253;
 const LABEL = /^[a-z0-9_-]{1,63}$/;
 /** Larger responses are ignored, because no name needs more records of one type. */
 const MAX_RECORDS = 200;
@@ -162,8 +158,8 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
       if ('failure' in reply) return { kind: 'unanswered', failure: reply.failure };
       return readAnswer(reply.response, dnsName(name), type, new Set());
     },
-    async queryDelegation(address, name, wants, signal) {
-      const dnssec = wants === 'nameservers and ds';
+    async queryDelegation(address, name, records, signal) {
+      const dnssec = records === 'nameservers and ds';
       const question = { name: dnsName(name), type: 'NS', dnssec } as const;
       const reply = await queryOne(context, address, question, signal);
       if ('failure' in reply) return { kind: 'unanswered', failure: reply.failure };
@@ -183,7 +179,7 @@ async function queryOne(
 ): Promise<Reply> {
   if (!isValidName(question.name)) return { failure: 'invalid_name' };
   if (!context.mayConnect(address)) return { failure: 'private_address' };
-  const server = { address, port: nameserverPort(address, context.servers) };
+  const server = { address, port: findNameserverPort(address, context.servers) };
   return queryInTurn(context, [server], { ...question, recursive: false }, signal);
 }
 
@@ -235,15 +231,15 @@ function mayLackEdns({ code, isBareError }: Response): boolean {
 /** Aliases and hosts come from other people's records, whose labels may contain anything. */
 function isValidName(name: string): boolean {
   const labels = name.split('.');
-  return name.length <= MAX_NAME && labels.every((label) => LABEL.test(label));
+  return name.length <= MAX_NAME_LENGTH && labels.every((label) => LABEL.test(label));
 }
 
 /** Port 53. In a sandbox, nameservers run on the same machine as the resolver and use its configured port. */
-function nameserverPort(address: string, servers: readonly DnsServer[]): number {
-  const beside = servers.find(
+function findNameserverPort(address: string, servers: readonly DnsServer[]): number {
+  const configured = servers.find(
     (server) => server.address === address || (isLoopback(server.address) && isLoopback(address)),
   );
-  return beside?.port ?? DNS_PORT;
+  return configured?.port ?? DNS_PORT;
 }
 
 function findFailure(code: number): DnsFailure | undefined {
@@ -273,7 +269,7 @@ function readAnswer<Type extends RecordType>(
     const own = answers.filter((record) => isRecordFor(record, current));
     const records = own.flatMap((record) => readRecord(type, record) ?? []);
     if (records.length > MAX_RECORDS) return { kind: 'unanswered', failure: 'too_large' };
-    if (records.length > 0) return { kind: 'records', records, authoritative, ttl: lowestTtl(own) };
+    if (records.length > 0) return { kind: 'records', records, authoritative, ttl: getLowestTtl(own) };
     const target = own.flatMap((record) => (record.type === 'CNAME' ? dnsName(record.data) : []))[0];
     if (target === undefined) break;
     if (current !== name) seen.add(current);
@@ -316,7 +312,7 @@ function readDs(response: Response, name: string): readonly RecordData['DS'][] |
   return (read.kind === 'no_data' || read.kind === 'no_such_name') && read.authoritative ? [] : undefined;
 }
 
-function lowestTtl(records: readonly Answer[]): number {
+function getLowestTtl(records: readonly Answer[]): number {
   return Math.min(...records.flatMap((record) => ('ttl' in record ? (record.ttl ?? 0) : [])));
 }
 

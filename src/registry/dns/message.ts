@@ -56,7 +56,7 @@ export const RESPONSE_CODES = {
   badVersion: 16,
 } as const;
 
-/** @param edns the largest UDP response to accept (RFC 6891) */
+/** @param edns whether to state the largest UDP response that is accepted (RFC 6891) */
 export function encodeQuestion(
   id: number,
   { name, type, recursive, dnssec }: Question,

@@ -17,7 +17,7 @@ const MAX_CACHE_SECONDS = 86_400;
 
 interface Servers {
   readonly addresses: readonly string[];
-  readonly until: number;
+  readonly expiresAt: number;
 }
 
 /** Uses expired entries while the resolvers don't respond. */
@@ -40,7 +40,7 @@ export function createParentZones(dns: DnsClient, now: () => Date): ParentZones 
     if (addresses.length === 0) return 'unanswered';
     const ttl = Math.min(hosts.ttl, ...found.flatMap((each) => each?.ttl ?? []));
     const cacheSeconds = Math.min(MAX_CACHE_SECONDS, Math.max(MIN_CACHE_SECONDS, ttl));
-    const servers = { addresses, until: now().getTime() + cacheSeconds * 1_000 };
+    const servers = { addresses, expiresAt: now().getTime() + cacheSeconds * 1_000 };
     if (zones.size >= MAX_ZONES) zones.clear();
     zones.set(zone, servers);
     return servers;
@@ -66,7 +66,7 @@ export function createParentZones(dns: DnsClient, now: () => Date): ParentZones 
       for (let cut = 1; cut < labels.length; cut += 1) {
         const zone = labels.slice(cut).join('.');
         const cached = zones.get(zone);
-        if (cached !== undefined && cached.until > now().getTime()) return cached.addresses;
+        if (cached !== undefined && cached.expiresAt > now().getTime()) return cached.addresses;
         const found = await findOnce(zone, signal);
         if (found === 'unanswered') return cached?.addresses ?? [];
         if (found !== 'none') return found.addresses;

@@ -73,10 +73,10 @@ const READERS: Readers = {
   CDNSKEY: (record) => (record.type === 'CDNSKEY' ? readCdnskey(record.data) : undefined),
 };
 
-/** Key tag, algorithm and digest type; or flags, protocol and algorithm. */
+/** The size of a CDS or CDNSKEY record without its digest or key. */
 const HEAD_BYTES = 4;
 
-/** `dns-packet` doesn't decode them. */
+/** `dns-packet` doesn't decode CDS and CDNSKEY records. */
 function readCds(data: Buffer): DsRecord | undefined {
   if (data.length <= HEAD_BYTES) return undefined;
   const [keyTag, algorithm, digestType] = [data.readUInt16BE(0), data.readUInt8(2), data.readUInt8(3)];

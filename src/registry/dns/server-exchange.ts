@@ -7,7 +7,6 @@ import type { UdpSockets } from './udp-sockets.ts';
 export const EXCHANGE_FAILURES = ['timeout', 'unreachable', 'malformed', 'too_large'] as const;
 export type ExchangeFailure = (typeof EXCHANGE_FAILURES)[number];
 
-/** The result of asking one server once. */
 export type ExchangeResult =
   | { readonly ok: true; readonly response: Response }
   | { readonly ok: false; readonly failure: ExchangeFailure };

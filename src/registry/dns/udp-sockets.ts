@@ -25,7 +25,7 @@ interface SharedSocket {
   readonly socket: Socket;
   readonly pending: Map<number, Listener>;
   isConnected: boolean;
-  queries: number;
+  queryCount: number;
 }
 
 /**
@@ -37,7 +37,7 @@ export function createUdpSockets(): UdpSockets {
 
   function open(server: DnsServer, key: string): SharedSocket {
     const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
-    const shared: SharedSocket = { socket, pending: new Map(), isConnected: false, queries: 0 };
+    const shared: SharedSocket = { socket, pending: new Map(), isConnected: false, queryCount: 0 };
     socket.on('message', (packet) => {
       if (packet.length < 2) return;
       const id = packet.readUInt16BE(0);
@@ -74,8 +74,8 @@ export function createUdpSockets(): UdpSockets {
       let id = randomInt(ID_COUNT);
       while (shared.pending.has(id)) id = randomInt(ID_COUNT);
       shared.pending.set(id, listener);
-      shared.queries += 1;
-      if (shared.queries >= MAX_QUERIES_PER_SOCKET) retire(key, shared);
+      shared.queryCount += 1;
+      if (shared.queryCount >= MAX_QUERIES_PER_SOCKET) retire(key, shared);
       if (shared.isConnected) send(shared, id, listener);
       return () => {
         shared.pending.delete(id);

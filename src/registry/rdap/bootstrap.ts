@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 export interface RdapBootstrap {
-  /** By zone, in ASCII and lower case, without dots at either end. The best server comes first. */
+  /** Server URLs, best first. Keyed by zone, in ASCII and lower case, without dots at either end. */
   readonly servers: ReadonlyMap<string, readonly string[]>;
 }
 

@@ -62,7 +62,6 @@ export interface RdapUnavailable {
 export interface RdapClientOptions {
   /** RFC 9224. */
   readonly bootstrapUrl: string;
-  /** Identifies the bot to the servers. */
   readonly userAgent: string;
   readonly now: () => Date;
   /** Minimum time between two requests to a host. */
@@ -85,7 +84,7 @@ export interface RdapClient {
   close(): Promise<void>;
 }
 
-const BOOTSTRAP_KEPT_MS = DAY_MS;
+const BOOTSTRAP_CACHE_MS = DAY_MS;
 const BOOTSTRAP_RETRY_MS = 10 * MINUTE_MS;
 const MAX_BYTES = 1_048_576;
 const MAX_REDIRECTS = 3;
@@ -143,7 +142,6 @@ export function createRdapClient(options: RdapClientOptions): RdapClient {
   };
 }
 
-/** The settings and connections of one client. */
 interface RdapContext
   extends Required<Pick<RdapClientOptions, 'userAgent' | 'now' | 'spacingMs' | 'deadlineMs'>> {
   readonly guard: AddressGuard;
@@ -172,18 +170,18 @@ async function fetchRecord(
 
 /** If fetching fails, the old file stays in use. */
 function cacheBootstrap(now: () => Date, fetch: () => Promise<Bootstrap | undefined>) {
-  let kept: Bootstrap | undefined;
+  let cached: Bootstrap | undefined;
   let freshUntil = Number.NEGATIVE_INFINITY;
   let refresh: Promise<Bootstrap | undefined> | undefined;
-  const fetchAndKeep = async () => {
+  const fetchAndCache = async () => {
     const fetched = await fetch();
-    kept = fetched ?? kept;
-    freshUntil = now().getTime() + (fetched ? BOOTSTRAP_KEPT_MS : BOOTSTRAP_RETRY_MS);
-    return kept;
+    cached = fetched ?? cached;
+    freshUntil = now().getTime() + (fetched ? BOOTSTRAP_CACHE_MS : BOOTSTRAP_RETRY_MS);
+    return cached;
   };
   return async () => {
-    if (now().getTime() < freshUntil) return kept;
-    refresh ??= fetchAndKeep().finally(() => {
+    if (now().getTime() < freshUntil) return cached;
+    refresh ??= fetchAndCache().finally(() => {
       refresh = undefined;
     });
     return refresh;
@@ -212,10 +210,10 @@ async function followRedirects(
   let secure = true;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     secure &&= url.protocol === 'https:';
-    const { response, tookMs } = await request(context, url, leftMs, signal).catch((error: unknown) => {
-      throw lookupError(error, context.deadlineMs);
+    const { response, durationMs } = await request(context, url, leftMs, signal).catch((error: unknown) => {
+      throw toLookupError(error, context.deadlineMs);
     });
-    leftMs -= tookMs;
+    leftMs -= durationMs;
     const { status, location, retryAfterMs } = response;
     if (isBusy(status))
       throw new LookupError(unavailable({ code: 'busy', detail: String(status) }, retryAfterMs));
@@ -227,15 +225,15 @@ async function followRedirects(
   throw new LookupError(unavailable({ code: 'too_many_redirects' }));
 }
 
-/** `tookMs` is the duration of the request, without the wait before it. */
+/** `durationMs` doesn't include the time that the request waited for the rate limit. */
 async function request(context: RdapContext, url: URL, timeoutMs: number, signal: AbortSignal | undefined) {
   context.guard.check(url);
-  const limiter = hostLimiter(context, url.host);
+  const limiter = getHostLimiter(context, url.host);
   return limiter.run(async () => {
-    const began = performance.now();
+    const startedAt = performance.now();
     const response = await send(context, url, timeoutMs, signal);
     if (isBusy(response.status) && response.retryAfterMs > 0) limiter.pause(response.retryAfterMs);
-    return { response, tookMs: performance.now() - began };
+    return { response, durationMs: performance.now() - startedAt };
   }, signal);
 }
 
@@ -243,12 +241,11 @@ function isBusy(status: number): boolean {
   return status === 429 || status === 503;
 }
 
-function hostLimiter({ limiters, spacingMs, now }: RdapContext, host: string): HostRateLimiter {
-  const known = limiters.get(host);
-  if (known) return known;
-  const made = new HostRateLimiter({ maxConcurrent: MAX_CONCURRENT_REQUESTS, spacingMs, now });
-  limiters.set(host, made);
-  return made;
+function getHostLimiter({ limiters, spacingMs, now }: RdapContext, host: string): HostRateLimiter {
+  const limiter =
+    limiters.get(host) ?? new HostRateLimiter({ maxConcurrent: MAX_CONCURRENT_REQUESTS, spacingMs, now });
+  limiters.set(host, limiter);
+  return limiter;
 }
 
 async function send(
@@ -310,14 +307,14 @@ export function redirectTarget(from: URL, location: string | undefined): URL | R
     return unavailable({ code: 'redirect_to_nowhere' });
   }
   const target = new URL(location, from);
-  const downgrade = from.protocol === 'https:' && target.protocol !== 'https:';
-  if (downgrade || !/^https?:$/.test(target.protocol) || target.username !== '' || target.password !== '') {
+  const isDowngrade = from.protocol === 'https:' && target.protocol !== 'https:';
+  if (isDowngrade || !/^https?:$/.test(target.protocol) || target.username !== '' || target.password !== '') {
     return unavailable({ code: 'redirect_unsafe' });
   }
   return target;
 }
 
-function lookupError(error: unknown, deadlineMs: number): unknown {
+function toLookupError(error: unknown, deadlineMs: number): unknown {
   if (error instanceof HostBusyError) {
     return new LookupError(unavailable({ code: 'waiting' }, error.retryAfterMs), error);
   }

@@ -21,7 +21,7 @@ const DATE = new RegExp(`^${DAY.source}(?:[T ]\\s*${TIME.source})?(?:\\s*${ZONE.
 export function readRecordDate(value: unknown): RecordDate | undefined {
   const parts = typeof value === 'string' ? DATE.exec(value.trim())?.groups : undefined;
   if (parts === undefined) return undefined;
-  const number = (name: string, missing = 0) => Number(parts[name] ?? missing);
+  const number = (name: string, fallback = 0) => Number(parts[name] ?? fallback);
   const [year, month, day] = [number('year'), number('month'), number('day', 1)];
   const [hour, minute, second] = [number('hour'), number('minute'), number('second')];
   const midnight = new Date(Date.UTC(year, month - 1, day));

@@ -40,18 +40,18 @@ export const event = z.object({ eventAction: z.string(), eventDate: z.unknown().
 /** Properties of a jCard (RFC 7095): name, parameters, type, values. */
 export const jCard = z.tuple([z.literal('vcard'), z.array(z.unknown())]);
 
-/** In ASCII. Unchanged if it isn't a host name; empty if absent. */
+/** Converts host names to ASCII and keeps other texts. A missing name becomes empty. */
 export const nameserver = z
   .union([z.string(), z.object({ ldhName: optionalText, unicodeName: optionalText })])
   .transform((server) => (typeof server === 'string' ? server : (server.ldhName ?? server.unicodeName ?? '')))
   .transform((host) => asciiName(host) || cleanText(host).toLowerCase());
 
-/** In ASCII and lower case, without a trailing dot. Empty if it isn't a name. */
+/** @returns lower-case ASCII without a trailing dot; empty if it isn't a name */
 export function asciiName(name: string): string {
   return domainToASCII(name.trim().replace(/\.$/, '')).toLowerCase();
 }
 
-/** Truncated, without invisible characters. */
+/** Replaces invisible characters with spaces, and truncates the text. */
 export function cleanText(value: string): string {
   return value
     .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')

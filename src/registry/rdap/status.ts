@@ -7,9 +7,9 @@ const KNOWN_STATUSES = [
   ...['validated', 'proxy', 'private', 'removed', 'obscured', 'associated', 'active', 'inactive', 'locked'],
   ...['administrative', 'reserved', 'hold', 'add period', 'auto renew period', 'renew period'],
   ...['transfer period', 'redemption period', 'pending restore'],
-  ...['create', 'renew', 'transfer', 'update', 'delete'].map((what) => `pending ${what}`),
+  ...['create', 'renew', 'transfer', 'update', 'delete'].map((operation) => `pending ${operation}`),
   ...['', 'client ', 'server '].flatMap((side) =>
-    ['renew', 'update', 'transfer', 'delete'].map((what) => `${side}${what} prohibited`),
+    ['renew', 'update', 'transfer', 'delete'].map((operation) => `${side}${operation} prohibited`),
   ),
   ...['client hold', 'server hold'],
 ];
@@ -34,9 +34,9 @@ export function normalizeWord(text: string): string {
 
 /** The operation that a lock forbids; `all` if unspecified. Undefined if the status isn't a lock. */
 function findLockedOperation(status: string): string | undefined {
-  const [, what] =
+  const [, operation] =
     /\b(transfer|update|delete)\s?(?:is )?(?:prohibited|forbidden|lock(?:ed)?)$/i.exec(status) ?? [];
-  return what?.toLowerCase() ?? (/(?:^|[^n])lock(?:ed)?$/i.test(status) ? 'all' : undefined);
+  return operation?.toLowerCase() ?? (/(?:^|[^n])lock(?:ed)?$/i.test(status) ? 'all' : undefined);
 }
 
 /** Whether the status is a lock against transfers, changes or deletion. */
@@ -57,11 +57,11 @@ export function findRegistryLocks(statuses: readonly string[]): string[] {
 
 /** Ignores a missing `client` or `server` prefix. */
 export function isStillLocked(lock: string, statuses: readonly string[]): boolean {
-  const hasSide = (status: string) => /^(?:client|server) /.test(status);
+  const hasPrefix = (status: string) => /^(?:client|server) /.test(status);
   return statuses.some(
     (status) =>
       status === lock ||
-      (findLockedOperation(status) === findLockedOperation(lock) && !(hasSide(status) && hasSide(lock))),
+      (findLockedOperation(status) === findLockedOperation(lock) && !(hasPrefix(status) && hasPrefix(lock))),
   );
 }
 

@@ -35,7 +35,7 @@ export interface WhoisClientOptions {
 }
 
 const IANA: WhoisServer = { host: 'whois.iana.org', port: WHOIS_PORT };
-/** The record comes first; terms of use follow. */
+/** Later text is ignored, because the record comes before the terms of use. */
 const MAX_READ_BYTES = 65_536;
 const MAX_BYTES = 1_048_576;
 const DEFAULT_DEADLINE_MS = 10 * SECOND_MS;
@@ -52,7 +52,7 @@ interface WhoisContext
   readonly iana: WhoisServer;
   readonly resolve: Resolve | undefined;
   readonly limiters: Map<string, HostRateLimiter>;
-  readonly referrals: Map<string, { readonly server: Referral; readonly until: number }>;
+  readonly referrals: Map<string, { readonly server: Referral; readonly expiresAt: number }>;
 }
 
 /**
@@ -72,15 +72,15 @@ export function createWhoisClient(options: WhoisClientOptions): WhoisClient {
     limiters: new Map(),
     referrals: new Map(),
   };
-  const recent = new Map<string, { readonly answer: Promise<WhoisAnswer>; readonly until: number }>();
+  const recent = new Map<string, { readonly answer: Promise<WhoisAnswer>; readonly expiresAt: number }>();
   return {
     async fetchRecord(name, signal) {
-      const at = now().getTime();
-      for (const [cachedName, { until }] of recent) if (until <= at) recent.delete(cachedName);
+      const nowMs = now().getTime();
+      for (const [cachedName, { expiresAt }] of recent) if (expiresAt <= nowMs) recent.delete(cachedName);
       const shared = await recent.get(name)?.answer.catch(() => undefined);
       if (shared !== undefined) return shared;
       const answer = fetchRecord(context, name, signal);
-      recent.set(name, { answer, until: at + SHARED_RESULT_MS });
+      recent.set(name, { answer, expiresAt: nowMs + SHARED_RESULT_MS });
       return answer;
     },
   };
@@ -101,7 +101,7 @@ async function queryServer(context: WhoisContext, name: string, signal: AbortSig
   const server = own ?? (await findReferredServer(context, name, signal));
   if (typeof server === 'string') return { kind: server };
   const query = findWhoisZone(name).query?.(name) ?? name;
-  const limiter = hostLimiter(context, server);
+  const limiter = getHostLimiter(context, server);
   const answer = await limiter.run(
     () => exchange(context, server, own ?? context.iana, query, signal),
     signal,
@@ -118,16 +118,16 @@ async function findReferredServer(
   signal: AbortSignal,
 ): Promise<Referral> {
   const zone = name.slice(name.lastIndexOf('.') + 1);
-  const known = context.referrals.get(zone);
-  if (known !== undefined && known.until > context.now().getTime()) return known.server;
+  const cached = context.referrals.get(zone);
+  if (cached !== undefined && cached.expiresAt > context.now().getTime()) return cached.server;
   const { iana } = context;
-  const answer = await hostLimiter(context, iana).run(
+  const answer = await getHostLimiter(context, iana).run(
     () => exchange(context, iana, iana, zone, signal),
     signal,
   );
   const server = 'text' in answer ? readReferral(answer.text) : answer.kind;
   const cacheMs = 'text' in answer ? REFERRAL_CACHE_MS : PAUSE_MS;
-  context.referrals.set(zone, { server, until: context.now().getTime() + cacheMs });
+  context.referrals.set(zone, { server, expiresAt: context.now().getTime() + cacheMs });
   return server;
 }
 
@@ -137,7 +137,7 @@ function readReferral(text: string): Referral {
   return host === undefined || Number(port) > 65_535 ? 'no_server' : { host, port: Number(port) };
 }
 
-function hostLimiter(
+function getHostLimiter(
   { limiters, spacingMs, now }: WhoisContext,
   { host, port }: WhoisServer,
 ): HostRateLimiter {
@@ -147,7 +147,7 @@ function hostLimiter(
   return limiter;
 }
 
-/** @param trusted the server was configured by the operator */
+/** @param trusted a server that may have a private address, because the operator configured it */
 function exchange(
   { resolve, deadlineMs }: WhoisContext,
   server: WhoisServer,

@@ -119,9 +119,9 @@ function filterOwnLines(lines: readonly Line[], name: string): readonly Line[] |
   let hasOwn = false;
   const own: Line[] = [];
   for (const line of lines) {
-    const stated = NAME_LABELS.has(line.label) ? readName(line.value) : undefined;
-    if (stated !== undefined) {
-      isOwn = stated === name;
+    const statedName = NAME_LABELS.has(line.label) ? readName(line.value) : undefined;
+    if (statedName !== undefined) {
+      isOwn = statedName === name;
       hasOwn ||= isOwn;
       hasOther ||= !isOwn;
     }

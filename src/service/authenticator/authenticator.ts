@@ -15,7 +15,7 @@ import { createTokenSteps } from './token-steps.ts';
 export interface Authenticator {
   /** Opens a session first if needed. */
   sign<O>(prepared: PreparedRequest<O>, deadline: Deadline): Promise<SignedRequest>;
-  /** Call when the service has refused a session. The next call opens another one. */
+  /** Call when the service has refused a session. The next request opens another one. */
   invalidateSession(session: Session): void;
   verify(deadline: Deadline, extras?: LoginExtras): Promise<Verification>;
   /**
@@ -84,11 +84,11 @@ export function createAuthenticator(
         }
       }
     },
-    async logout(which) {
+    async logout(scope) {
       closing.abort();
       const [json, xml] = await Promise.all([sessions.json.current(), sessions.xml.current()]);
-      const isCallers = xml?.key.reveal() === callerHash?.reveal();
-      const hashes = [isCallers ? undefined : xml?.key, which === 'all' ? callerHash : undefined];
+      const isCallerSession = xml?.key.reveal() === callerHash?.reveal();
+      const hashes = [isCallerSession ? undefined : xml?.key, scope === 'all' ? callerHash : undefined];
       await Promise.allSettled([
         json === undefined ? undefined : calls.logout(json.key),
         ...hashes.map((hash) => (hash === undefined ? undefined : calls.endXml(hash))),

@@ -1,5 +1,6 @@
 import type { Credential, SessionPlace } from './signature.ts';
 import type { TokenSteps } from './token-steps.ts';
+
 /** Extra parts of the user's record to request at login. */
 export interface LoginExtras {
   readonly acl?: boolean | undefined;

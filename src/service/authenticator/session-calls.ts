@@ -47,7 +47,7 @@ export function createSessionCalls(
     const via = task.json === undefined ? 'xml' : 'json';
     const prepared = prepareTask(clientContext, task, input, { via, general });
     const signed = signByTask(prepared, credential);
-    if (signed === undefined) throw new Error(`${task.name} brings no signature of its own`);
+    if (signed === undefined) throw new Error(`${task.name} does not define its signature`);
     return (await send(clientContext, prepared, signed, { deadline })).output;
   }
 

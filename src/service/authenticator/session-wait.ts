@@ -22,14 +22,14 @@ export async function waitForSession<T>(
       );
     }
     const { kind, httpStatus, code, text, stid, retryAfterMs, envelope, issue } = error;
-    const ownKind = toOwnErrorKind(kind, envelope !== undefined);
+    const callKind = toCallErrorKind(kind, envelope !== undefined);
     const ctid = activity.ctid ?? error.ctid;
     const details = { httpStatus, code, text, stid, ctid, retryAfterMs, envelope, issue, cause: error };
-    throw createServiceError(ownKind, activity, `nothing was sent, because ${error.message}`, details);
+    throw createServiceError(callKind, activity, `nothing was sent, because ${error.message}`, details);
   }
 }
 
-function toOwnErrorKind(kind: ServiceError['kind'], hasEnvelope: boolean): ServiceError['kind'] {
+function toCallErrorKind(kind: ServiceError['kind'], hasEnvelope: boolean): ServiceError['kind'] {
   if (kind === 'refused') return hasEnvelope ? 'auth' : 'refused';
   return kind === 'invalid_response' || kind === 'unknown_outcome' ? 'not_sent' : kind;
 }

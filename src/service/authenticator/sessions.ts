@@ -33,10 +33,10 @@ export function createSessions(
       const hash = await calls.openXml(token, createDeadline(timeoutMs));
       // Without the shared secret, no further token can be generated. So the session is used until the service refuses
       // it.
-      const renewable = credential.method !== 'two_factor' || credential.totpSecret !== undefined;
+      const isRenewable = credential.method !== 'two_factor' || credential.totpSecret !== undefined;
       return {
         key: hash,
-        expiresAt: renewable ? now() + SESSION_MINUTES * 60_000 : Number.POSITIVE_INFINITY,
+        expiresAt: isRenewable ? now() + SESSION_MINUTES * 60_000 : Number.POSITIVE_INFINITY,
       };
     } catch (error) {
       // If this fails, the time step counts as used, and the next login waits for the next token.

@@ -13,7 +13,7 @@ export interface SharedSession {
   get(): Promise<Session>;
   /** Does nothing if another call has already renewed it. */
   invalidate(session: Session): void;
-  /** The session, open or being opened; undefined if there is none. */
+  /** Waits for a session that is being opened. @returns undefined if there is no valid session */
   current(): Promise<Session | undefined>;
 }
 
@@ -23,10 +23,10 @@ const RENEWAL_MARGIN_MS = 30_000;
 export function shareSession(
   open: () => Promise<Session>,
   now: () => number,
-  given?: Session | undefined,
+  initial?: Session | undefined,
 ): SharedSession {
   let current: { readonly opening: Promise<Session>; session?: Session } | undefined =
-    given === undefined ? undefined : { opening: Promise.resolve(given), session: given };
+    initial === undefined ? undefined : { opening: Promise.resolve(initial), session: initial };
 
   const forget = (entry: typeof current): void => {
     if (current === entry) current = undefined;

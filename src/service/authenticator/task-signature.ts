@@ -1,6 +1,7 @@
 import { encodeOrThrow, type PreparedRequest, type SignedTask } from '../request.ts';
 import type { Session } from './shared-session.ts';
 import type { Credential } from './signature.ts';
+
 export interface SignedRequest extends SignedTask {
   readonly session?: Session | undefined;
 }

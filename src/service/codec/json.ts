@@ -11,7 +11,7 @@ export interface DecodedResponse {
   readonly envelope: Envelope;
   /** The response text, which is searched for echoed secrets. */
   readonly text: string;
-  /** The text can hide values from a search: it has escaped characters or a `__proto__` key. */
+  /** The text has escaped characters or a `__proto__` key, so a search can miss values. */
   readonly opaque: boolean;
 }
 

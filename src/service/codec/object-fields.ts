@@ -8,52 +8,53 @@ import type { WireObject } from './wire.ts';
  * A field that is missing from an interface's list isn't documented for it (service API, Resources and their fields).
  */
 interface WireField {
-  readonly field: string;
+  readonly name: string;
   /** Name in the interface, if different. */
   readonly wireName?: string;
   /** Documented values: from the input's to the interface's. */
   readonly values?: Readonly<Record<string, string>>;
-  readonly join?: string;
-  readonly inside?: readonly WireField[];
+  /** Joins a list into one text. */
+  readonly separator?: string;
+  readonly subfields?: readonly WireField[];
   /** Always sent with this value, regardless of the input. */
   readonly constant?: string;
 }
 
 export type ObjectFields = Readonly<Record<Interface, readonly WireField[]>>;
 
-const toFields = (...fields: readonly string[]): readonly WireField[] => fields.map((field) => ({ field }));
+const toFields = (...fields: readonly string[]): readonly WireField[] => fields.map((name) => ({ name }));
 
 export const USER_FIELDS: ObjectFields = {
   json: [
     ...toFields('user', 'context', 'defaultEmail', 'password', 'status', 'substatus', 'language'),
     {
-      field: 'parent',
-      inside: [
+      name: 'parent',
+      subfields: [
         ...toFields('context', 'defaultEmail', 'status', 'substatus'),
-        { field: 'authType', constant: 'PASSWORD' },
-        { field: 'lock', constant: 'NONE' },
+        { name: 'authType', constant: 'PASSWORD' },
+        { name: 'lock', constant: 'NONE' },
         ...toFields('user'),
       ],
     },
   ],
   xml: [
     ...toFields('user', 'context'),
-    { field: 'defaultEmail', wireName: 'default_mail' },
+    { name: 'defaultEmail', wireName: 'default_mail' },
     ...toFields('password', 'status', 'substatus', 'language'),
-    { field: 'parent', wireName: 'owner', inside: toFields('user', 'context') },
-    { field: 'userMailKey', wireName: 'user_mail_key' },
+    { name: 'parent', wireName: 'owner', subfields: toFields('user', 'context') },
+    { name: 'userMailKey', wireName: 'user_mail_key' },
   ],
 };
 
 export const REDIRECT_FIELDS: ObjectFields = {
   json: [
     ...toFields('source', 'target'),
-    { field: 'type', values: { DOMAIN: 'DOMAIN', domain: 'DOMAIN' } },
-    { field: 'mode', values: { HTTP: 'HTTP' } },
+    { name: 'type', values: { DOMAIN: 'DOMAIN', domain: 'DOMAIN' } },
+    { name: 'mode', values: { HTTP: 'HTTP' } },
   ],
   xml: [
-    { field: 'type', values: { DOMAIN: 'domain', domain: 'domain', email: 'email' } },
-    { field: 'mode', values: { frame: 'frame', single: 'single' } },
+    { name: 'type', values: { DOMAIN: 'domain', domain: 'domain', email: 'email' } },
+    { name: 'mode', values: { frame: 'frame', single: 'single' } },
     ...toFields('title', 'source', 'target', 'backup'),
   ],
 };
@@ -64,8 +65,8 @@ export const SSL_CONTACT_FIELDS: ObjectFields = {
   json: [...toFields('fname', 'lname', 'title', 'organization', 'address', 'pcode'), ...LAST_CONTACT_FIELDS],
   xml: [
     ...toFields('id', 'title', 'organization'),
-    { field: 'address', join: ',' },
-    { field: 'pcode', wireName: 'postal_code' },
+    { name: 'address', separator: ',' },
+    { name: 'pcode', wireName: 'postal_code' },
     ...LAST_CONTACT_FIELDS,
   ],
 };
@@ -86,9 +87,9 @@ export interface FieldValues {
 export function toWireFields(via: Interface, fields: ObjectFields, values: FieldValues): WireObject {
   const toObject = (list: readonly WireField[], from: FieldValues, path: string): WireObject =>
     Object.fromEntries(
-      listFieldsToSend(list, via, from, path).map(({ name, value, inside, at }) => [
+      listFieldsToSend(list, via, from, path).map(({ name, value, subfields, subfieldPath }) => [
         name,
-        isFieldValues(value) && inside.length > 0 ? toObject(inside, value, at) : value,
+        isFieldValues(value) && subfields.length > 0 ? toObject(subfields, value, subfieldPath) : value,
       ]),
     );
   return toObject(fields[via], values, '');
@@ -97,9 +98,9 @@ export function toWireFields(via: Interface, fields: ObjectFields, values: Field
 interface FieldToSend {
   readonly name: string;
   readonly value: FieldValue | FieldValues;
-  readonly inside: readonly WireField[];
-  /** For messages. */
-  readonly at: string;
+  readonly subfields: readonly WireField[];
+  /** Precedes the subfields' names in messages. */
+  readonly subfieldPath: string;
 }
 
 function listFieldsToSend(
@@ -109,34 +110,34 @@ function listFieldsToSend(
   path: string,
 ): FieldToSend[] {
   const interfaceName = via.toUpperCase();
-  const known = new Set(fields.map(({ field }) => field));
-  for (const [field, value] of Object.entries(values)) {
-    if (value !== undefined && !known.has(field)) {
+  const documentedNames = new Set(fields.map(({ name }) => name));
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined && !documentedNames.has(name)) {
       throw new InvalidInputError(
-        `"${path}${field}" cannot be sent: the ${interfaceName} interface has no such field`,
-        { code: 'field_not_documented', field: `${path}${field}`, interface: via },
+        `"${path}${name}" cannot be sent: the ${interfaceName} interface has no such field`,
+        { code: 'field_not_documented', field: `${path}${name}`, interface: via },
       );
     }
   }
   return fields.flatMap((field): FieldToSend[] => {
-    const value = field.constant ?? values[field.field];
+    const value = field.constant ?? values[field.name];
     if (value === undefined) return [];
-    const name = field.wireName ?? field.field;
-    const at = `${path}${field.field}.`;
+    const name = field.wireName ?? field.name;
+    const subfieldPath = `${path}${field.name}.`;
     if (field.values !== undefined) {
       const wireValue = new Map(Object.entries(field.values)).get(String(value));
       if (wireValue === undefined) {
         const documented = [...new Set(Object.values(field.values))];
         throw new InvalidInputError(
-          `"${path}${field.field}" has a value that the ${interfaceName} interface does not document; ` +
+          `"${path}${field.name}" has a value that the ${interfaceName} interface does not document; ` +
             `it documents ${documented.join(', ')}`,
-          { code: 'value_not_documented', field: `${path}${field.field}`, interface: via, documented },
+          { code: 'value_not_documented', field: `${path}${field.name}`, interface: via, documented },
         );
       }
-      return [{ name, value: wireValue, inside: [], at }];
+      return [{ name, value: wireValue, subfields: [], subfieldPath }];
     }
-    const joined = field.join !== undefined && isList(value) ? value.join(field.join) : value;
-    return [{ name, value: joined, inside: field.inside ?? [], at }];
+    const joined = field.separator !== undefined && isList(value) ? value.join(field.separator) : value;
+    return [{ name, value: joined, subfields: field.subfields ?? [], subfieldPath }];
   });
 }
 

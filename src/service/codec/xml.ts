@@ -51,7 +51,6 @@ function escapeText(name: string, content: string | number | boolean | Secret): 
   return text.replace(/[&<>"'\r]/g, (character) => ESCAPES.get(character) ?? character);
 }
 
-/** Elements that are always lists. */
 const LIST_ELEMENTS = new Set(['msg', 'object', 'domain_prereg', 'nserver']);
 
 const OPTIONS: X2jOptions = {
@@ -129,13 +128,13 @@ export function decodeXml(body: Buffer, contentType?: string | undefined): Decod
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** Elements of `response` and `result` that have their own place in the envelope. All others are data. */
-const PLACED_ELEMENTS = new Set(['result', 'stid', 'data', 'status', 'object', 'msg']);
+/** Elements of `response` and `result` that become parts of the envelope. All others are data. */
+const ENVELOPE_ELEMENTS = new Set(['result', 'stid', 'data', 'status', 'object', 'msg']);
 
 /** Renames and moves elements into the shape of the JSON envelope. */
 function toJsonShape(response: Node, result: Node): unknown {
   const status = isRecord(result['status']) ? result['status'] : {};
-  const { leaves, records, summary } = readData([result['data'], dropPlaced(result), dropPlaced(response)]);
+  const { leaves, records, summary } = readData([result['data'], toData(result), toData(response)]);
   return {
     stid: response['stid'] ?? result['stid'],
     status: { code: trim(status['code']), text: trim(status['text']), type: toUpper(status['type']) },
@@ -159,12 +158,12 @@ function toJsonShape(response: Node, result: Node): unknown {
 
 const toReference = (object: Node): Node => ({ type: trim(object['type']), value: object['value'] });
 
-function dropPlaced(element: Node): Node {
-  return Object.fromEntries(Object.entries(element).filter(([name]) => !PLACED_ELEMENTS.has(name)));
+function toData(element: Node): Node {
+  return Object.fromEntries(Object.entries(element).filter(([name]) => !ENVELOPE_ELEMENTS.has(name)));
 }
 
 /** Elements with children are records. Single values describe the response's object. */
-function readData(places: readonly unknown[]): {
+function readData(sources: readonly unknown[]): {
   leaves?: Node;
   records: readonly unknown[];
   summary?: string;
@@ -172,7 +171,7 @@ function readData(places: readonly unknown[]): {
   const leaves: [string, unknown][] = [];
   const records: unknown[] = [];
   let summary: string | undefined;
-  for (const [name, value] of places.filter(isRecord).flatMap((place) => Object.entries(place))) {
+  for (const [name, value] of sources.filter(isRecord).flatMap((source) => Object.entries(source))) {
     if (name === '#text') continue;
     if (name === 'summary' && typeof value === 'string') summary = value;
     else if (typeof value === 'string') leaves.push([name, value]);
@@ -193,9 +192,9 @@ function removeLayout(value: unknown): unknown {
   // The parser refuses names such as `__proto__`.
   const copy: { [name: string]: unknown } = {};
   for (const name in value) {
-    const inside = value[name];
-    const blank = name === '#text' && typeof inside === 'string' && inside.trim() === '';
-    if (!blank) copy[name] = removeLayout(inside);
+    const child = value[name];
+    const isBlank = name === '#text' && typeof child === 'string' && child.trim() === '';
+    if (!isBlank) copy[name] = removeLayout(child);
   }
   return copy;
 }
@@ -212,7 +211,7 @@ const toUpper = (value: unknown): unknown =>
  */
 function checkMarkup(text: string): void {
   let depth = 0;
-  let rootEnded = false;
+  let hasRootEnded = false;
   let end = 0;
   for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', end)) {
     if (depth === 0 && text.slice(end, at).trim() !== '') break;
@@ -225,15 +224,15 @@ function checkMarkup(text: string): void {
       end = findTagEnd(text, at + 1);
       if (text.startsWith('</', at)) depth -= 1;
       else {
-        if (rootEnded) throw new InvalidResponseError('the response has more than one root element');
+        if (hasRootEnded) throw new InvalidResponseError('the response has more than one root element');
         if (!text.startsWith('/>', end - 2)) depth += 1;
         if (depth > MAX_DEPTH)
           throw new InvalidResponseError(`the response is nested deeper than ${MAX_DEPTH} levels`);
       }
-      rootEnded = depth === 0;
+      hasRootEnded = depth === 0;
     }
   }
-  if (!rootEnded || text.slice(end).trim() !== '') {
+  if (!hasRootEnded || text.slice(end).trim() !== '') {
     throw new InvalidResponseError(
       text.trim() === '' ? 'the response is empty' : 'the response is not well-formed XML',
     );

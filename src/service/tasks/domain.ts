@@ -158,7 +158,7 @@ function dropData(envelope: Envelope, maskTexts: boolean): Envelope {
   const { object, data, messages, status } = envelope;
   const onlyStatus = object === undefined && data.length === 0 && messages.length === 0;
   const mask = (value: string | undefined): string | undefined => (value === undefined ? value : MASK);
-  const { received: _mayHoldIt, ...documented } = envelope;
+  const { received: _received, ...documented } = envelope;
   return {
     ...documented,
     status: maskTexts && onlyStatus ? { ...status, text: MASK } : status,

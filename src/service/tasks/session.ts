@@ -107,13 +107,13 @@ export const authSessionCreate = defineTask({
   },
   output: ({ envelope }): TaskResult<{ hash: Secret }> => {
     const { object, data, messages, received } = envelope;
-    const places = [
+    const sources = [
       object?.data,
       data,
       ...[object, ...messages.flatMap(({ objects }) => objects)].map(toField),
       received,
     ];
-    const found = findText(places, HASH_NAMES) ?? [object?.value].find((value) => UUID.test(value ?? ''));
+    const found = findText(sources, HASH_NAMES) ?? [object?.value].find((value) => UUID.test(value ?? ''));
     const hash = UUID.exec(found ?? '')?.[0];
     if (hash === undefined) throw new InvalidResponseError('the response holds no session hash');
     return { output: { hash: new Secret(hash) }, secrets: [hash] };

@@ -76,7 +76,7 @@ function nameField(missing: string, tooLong: string) {
   return z.string(missing).trim().min(1, missing).max(255, tooLong).regex(VISIBLE, LINK.unseen);
 }
 
-const userInContext = {
+const userFields = {
   user: field(
     { label: 'User name', kind: 'text' },
     nameField('Enter your user name.', 'That’s too long for a user name.'),
@@ -105,8 +105,8 @@ const password = field(
 
 const toSecret = (text: string) => (text === '' ? undefined : new Secret(text));
 
-const CREDENTIALS = {
-  password: z.object({ method: field(METHOD, z.literal('password')), ...userInContext, password }),
+const SCHEMAS = {
+  password: z.object({ method: field(METHOD, z.literal('password')), ...userFields, password }),
   trusted_application: z.object({
     method: field(METHOD, z.literal('trusted_application')),
     uuid: field(
@@ -124,7 +124,7 @@ const CREDENTIALS = {
   two_factor: z
     .object({
       method: field(METHOD, z.literal('two_factor')),
-      ...userInContext,
+      ...userFields,
       password,
       token: field(
         {
@@ -177,7 +177,7 @@ const ownerSchema = z.object({
 function buildFields(method: Method, call: Interaction): readonly Field[] {
   const { context, person } = call;
   const canBelongToTeam = method === 'trusted_application' && isAdmin(context, person);
-  return [...toFields(CREDENTIALS[method]), ...(canBelongToTeam ? toFields(ownerSchema) : [])];
+  return [...toFields(SCHEMAS[method]), ...(canBelongToTeam ? toFields(ownerSchema) : [])];
 }
 
 function selectedMethod(values: FormValues): Method {
@@ -185,7 +185,7 @@ function selectedMethod(values: FormValues): Method {
 }
 
 const linkForm: FormFeature<'link'> = {
-  form: { name: 'link', title: 'Link an account', submit: 'Link', fields: toFields(CREDENTIALS.password) },
+  form: { name: 'link', title: 'Link an account', submit: 'Link', fields: toFields(SCHEMAS.password) },
 
   render(call, _origin, values) {
     const method = selectedMethod(values);
@@ -198,7 +198,7 @@ const linkForm: FormFeature<'link'> = {
 
   async submit(call): Promise<SubmissionResult> {
     const method = selectedMethod(call.values);
-    const read = readForm(CREDENTIALS[method], { ...call.values, method });
+    const read = readForm(SCHEMAS[method], { ...call.values, method });
     if ('errors' in read) return read;
     const { linkTries, log } = call.context;
     const owner = readOwner(call, read.value);
@@ -231,7 +231,6 @@ function readOwner(
   return { isTeam: true, link: () => accounts.team.link(person.id, credential) };
 }
 
-/** The Home tab has no channel. */
 async function openLinkForm(call: Interaction): Promise<void> {
   await openForm(call, linkForm, toFormOrigin(call), {
     method: 'password',
@@ -295,10 +294,10 @@ async function runWhoami(call: CommandCall): Promise<void> {
 /** Shows a login's access rights, profile and customer data, but only to the account's owner. */
 async function showDetails(call: ActionCall): Promise<void> {
   const { accounts } = call.context;
-  const mine = (await accounts.list(call.person.id)).find(({ id }) => id === call.value);
-  const outcome = mine === undefined ? undefined : await accounts.lookUp(mine.id);
+  const account = (await accounts.list(call.person.id)).find(({ id }) => id === call.value);
+  const outcome = account === undefined ? undefined : await accounts.lookUp(account.id);
   await call.respond(
-    mine === undefined || outcome === undefined ? NO_LONGER_LINKED : detailsMessage(mine, outcome),
+    account === undefined || outcome === undefined ? NO_LONGER_LINKED : detailsMessage(account, outcome),
   );
 }
 

@@ -21,7 +21,7 @@ import { fieldWords, listFields } from '../orders/answer.view.ts';
 import { formatContext } from '../orders/order.view.ts';
 import { requestIssueText } from '../orders/request-issue.view.ts';
 
-/* Says why an account can't be linked or shown. Plain text for a form field or message. */
+/* Texts about linked accounts. */
 
 export const NOT_LINKED = textMessage(
   'You have no linked account yet. Use `/domain link` first, then try again.',
@@ -32,11 +32,12 @@ export const NOT_LINKED_ADMIN = textMessage(
   `${NOT_LINKED.text} As an admin, you can also let people without an account make requests: use \`/domain link\`, choose *Trusted application*, and select *The team’s account*.`,
 );
 
-/** For people who can order with the team's account but need an account of their own for this. */
+/** For people who can order with the team's account but need an account of their own for this command. */
 export const NOT_LINKED_BUT_CAN_ORDER = textMessage(
   `${NOT_LINKED.text} The team’s account is only for approved orders.`,
 );
 
+/** Returns plain text, for a form field or message. */
 export function formatLinkRefusal(refusal: LinkRefusal): string {
   switch (refusal.code) {
     case 'not_accepted':
@@ -112,14 +113,14 @@ const SHOWN_ORDERS = 10;
 export function unlinkedText(
   removed: readonly Account[],
   unsent: readonly string[],
-  isTeams = false,
+  isTeamAccount = false,
 ): string {
   const names = removed.map((account) => code(formatAccountName(account))).join(', ');
   const orders =
     unsent.length === 0
       ? 'No pending order uses it.'
       : `${count(unsent.length, 'order')} won’t be sent: ${joinFirst(unsent.map(code), SHOWN_ORDERS)}.`;
-  return `Deleted: ${isTeams ? 'the team’s account, ' : ''}${names}. ${orders}`;
+  return `Deleted: ${isTeamAccount ? 'the team’s account, ' : ''}${names}. ${orders}`;
 }
 
 export function chooseUnlinkText(accounts: readonly Account[]): string {
@@ -177,10 +178,10 @@ function formatProfile({ profile, method }: Account): string {
 
 function teamAccountLine(team: Account | undefined, hasOwn: boolean): string {
   if (team === undefined) return '';
-  const by = team.linkedBy === undefined ? '' : `, linked by ${mention(team.linkedBy)}`;
+  const linkedBy = team.linkedBy === undefined ? '' : `, linked by ${mention(team.linkedBy)}`;
   const checked = team.verifiedAt === undefined ? 'not used yet' : `last used ${moment(team.verifiedAt)}`;
   const use = hasOwn ? 'You use your own account.' : 'You use it, because you have no account of your own.';
-  return `\n:busts_in_silhouette: *The team’s account*: ${code(formatAccountName(team))} “${escapeText(team.application ?? '')}”, ${checked}${by}. Only approved orders use it. ${use}`;
+  return `\n:busts_in_silhouette: *The team’s account*: ${code(formatAccountName(team))} “${escapeText(team.application ?? '')}”, ${checked}${linkedBy}. Only approved orders use it. ${use}`;
 }
 
 export function whoamiText(accounts: readonly Account[], team: Account | undefined): string {

@@ -25,16 +25,16 @@ export function createAdminsToNotify(
   { workspaceAdmins }: SlackDirectory,
   log: Log,
 ): AdminsToNotify {
-  // If Slack doesn't answer, the last known admins are used.
-  let known: readonly string[] = [];
+  // Used if Slack doesn't answer.
+  let lastKnown: readonly string[] = [];
   return async () => {
     if (configured.length > 0) return configured;
     try {
-      known = await workspaceAdmins();
+      lastKnown = await workspaceAdmins();
     } catch (err) {
       log.warn({ err }, 'listing the workspace’s admins failed');
     }
-    return known;
+    return lastKnown;
   };
 }
 

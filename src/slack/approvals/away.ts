@@ -8,7 +8,7 @@ import { AWAY, awayText, NOT_AWAY } from './away.view.ts';
 const MAX_DAYS = 366;
 
 /** Reads the end of an absence: a date in the person's time zone, or a number of days or weeks. */
-function readUntil(word: string, now: Date, timeZone: string): Date | undefined {
+function parseEnd(word: string, now: Date, timeZone: string): Date | undefined {
   const [, amount, unit] = /^(\d{1,3})([dw])$/i.exec(word) ?? [];
   if (amount !== undefined) {
     const days = Number(amount) * (unit?.toLowerCase() === 'w' ? 7 : 1);
@@ -18,25 +18,24 @@ function readUntil(word: string, now: Date, timeZone: string): Date | undefined 
   return resolveLocalTime(new Date(Date.parse(`${word}T00:00:00Z`) + DAY_MS), timeZone);
 }
 
-function readPerson(word: string): string | undefined {
+function parsePersonId(word: string): string | undefined {
   return /^(?:<@([UW][A-Z0-9]+)(?:\|[^<>]*)?>|([UW][A-Z0-9]{5,}))$/.exec(word)?.slice(1).find(Boolean);
 }
 
-/** Doesn't call Slack. */
-function readLine({ words, person, context }: CommandCall, timeZone: string): StandIn | string {
-  const [first, second, ...rest] = words;
-  if (first === undefined || second === undefined || rest.length > 0) return AWAY.usage;
+function parseAbsence({ words, person, context }: CommandCall, timeZone: string): StandIn | string {
+  const [first, second, ...others] = words;
+  if (first === undefined || second === undefined || others.length > 0) return AWAY.usage;
   const isPersonFirst = /^[<@]/.test(first);
   const untilWord = isPersonFirst ? second : first;
   const personWord = isPersonFirst ? first : second;
   const now = context.now();
-  const until = readUntil(untilWord, now, timeZone);
+  const until = parseEnd(untilWord, now, timeZone);
   if (until === undefined) return AWAY.noTime(untilWord);
   if (until <= now) return AWAY.over(untilWord);
   if (until.getTime() - now.getTime() > MAX_DAYS * DAY_MS) return AWAY.tooLate;
   const [, groupId] = /^<!subteam\^(S[A-Z0-9]+)/.exec(personWord) ?? [];
   if (groupId !== undefined) return AWAY.group(groupId);
-  const userId = readPerson(personWord);
+  const userId = parsePersonId(personWord);
   if (userId === undefined) return AWAY.nobody(personWord);
   if (userId === person.id) return AWAY.self;
   return { userId, until };
@@ -44,18 +43,18 @@ function readLine({ words, person, context }: CommandCall, timeZone: string): St
 
 async function runAway(call: CommandCall): Promise<void> {
   const { context, person } = call;
-  const standIn = readLine(call, (await context.directory.findTimeZone(person.id)) ?? 'UTC');
+  const standIn = parseAbsence(call, (await context.directory.findTimeZone(person.id)) ?? 'UTC');
   if (typeof standIn === 'string') return call.respond(standIn);
   const membership = await context.directory.findMembership(standIn.userId);
   if (membership !== 'member') return call.respond(AWAY[membership](standIn.userId));
   const now = context.now();
   await context.standIns.begin(person.id, standIn, now);
-  const others = await context.standIns.current(now);
+  const standIns = await context.standIns.current(now);
   call.acknowledge();
   context.notifyDue();
   // Cards show the possible approvers.
   await context.refreshWaitingCards();
-  await call.respond(awayText(standIn, others.get(standIn.userId)));
+  await call.respond(awayText(standIn, standIns.get(standIn.userId)));
 }
 
 async function runBack(call: CommandCall): Promise<void> {

@@ -21,11 +21,11 @@ export const AWAY = {
 
 export const NOT_AWAY = 'You have no stand-in. Name one with `/domain away UNTIL @PERSON`.';
 
-/** @param own the stand-in of the stand-in, who may be absent too */
-export function awayText({ userId, until }: StandIn, own: StandIn | undefined): string {
-  const passedOn =
-    own === undefined
+/** @param nextStandIn the stand-in of the stand-in, who may be absent too */
+export function awayText({ userId, until }: StandIn, nextStandIn: StandIn | undefined): string {
+  const absenceNote =
+    nextStandIn === undefined
       ? ''
-      : ` ${mention(userId)} is away too, until ${moment(own.until)}, so you both have no stand-in until then.`;
-  return `${mention(userId)} is your stand-in until ${moment(until)}. They can approve what you could, except orders that either of you requested.${passedOn} \`/domain back\` ends it earlier.`;
+      : ` ${mention(userId)} is away too, until ${moment(nextStandIn.until)}, so you both have no stand-in until then.`;
+  return `${mention(userId)} is your stand-in until ${moment(until)}. They can approve what you could, except orders that either of you requested.${absenceNote} \`/domain back\` ends it earlier.`;
 }

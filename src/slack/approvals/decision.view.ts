@@ -58,9 +58,9 @@ export function findLastProgress(history: readonly HistoryEvent[]): ApprovalProg
 
 /** Read from the log, because rows can be changed. Leaves out admins who only agreed to exceed a budget. */
 export function findValidApprovers(history: readonly HistoryEvent[]): readonly string[] {
-  const given = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.slots) ?? [];
+  const slots = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.slots) ?? [];
   return dropLapsed(
-    given.map(({ userId }) => userId),
+    slots.map(({ userId }) => userId),
     history,
   );
 }
@@ -82,11 +82,11 @@ function slotName({ userId, standsInFor }: Slot): string {
   return standsInFor === undefined ? mention(userId) : `${mention(userId)} for ${mention(standsInFor)}`;
 }
 
-/** Used if only the person's id is known. */
+/** Also names the person that they approved for, if the log has one. */
 export function approverName(userId: string, history: readonly HistoryEvent[]): string {
-  const given = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.slots) ?? [];
-  const own = given.find((each) => each.userId === userId && each.standsInFor === undefined);
-  return slotName(own ?? given.find((each) => each.userId === userId) ?? { userId });
+  const slots = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.slots) ?? [];
+  const ownSlot = slots.find((each) => each.userId === userId && each.standsInFor === undefined);
+  return slotName(ownSlot ?? slots.find((each) => each.userId === userId) ?? { userId });
 }
 
 /** The approvers who are notified; if there are none, all approvers. */
@@ -101,16 +101,16 @@ export function requirementLines(requirements: Requirements, history: readonly H
   const progress = findLastProgress(history);
   return requirements.list.map((requirement) => {
     const { needed, approvers } = requirement;
-    const same = progress?.requirements.find(
+    const matching = progress?.requirements.find(
       (each) => each.needed === needed && each.approvers.join() === approvers.join(),
     );
-    const given = same?.slots ?? [];
-    const missing = Math.max(0, needed - given.length);
-    const by = given.length === 0 ? '' : ` (${given.map(slotName).join(', ')})`;
+    const slots = matching?.slots ?? [];
+    const missing = Math.max(0, needed - slots.length);
+    const givenBy = slots.length === 0 ? '' : ` (${slots.map(slotName).join(', ')})`;
     const mentions = selectNotifiedApprovers(requirement).map(mentionApprover).join(', ');
     return missing === 0
-      ? `${count(needed, 'approval')} from ${mentions}: done${by}`
-      : `${missing === needed ? '' : `${missing} more of `}${count(needed, 'approval')} from ${mentions}${by}`;
+      ? `${count(needed, 'approval')} from ${mentions}: done${givenBy}`
+      : `${missing === needed ? '' : `${missing} more of `}${count(needed, 'approval')} from ${mentions}${givenBy}`;
   });
 }
 
@@ -122,13 +122,13 @@ export function collectRules(
   const logged = findLoggedRules(history);
   const requestedRules = logged.some(({ kind }) => kind === 'rule') ? logged : [];
   const { requirements, decidedBy = [] } = decision ?? {};
-  const current = [...(requirements?.list.map(({ rule }) => rule) ?? []), ...(requirements?.refusedBy ?? [])];
+  const rules = [...(requirements?.list.map(({ rule }) => rule) ?? []), ...(requirements?.refusedBy ?? [])];
   // The requirements include those in the order's row, and rows can be changed.
-  const now = dropUnknownRules(current, [...logged, ...decidedBy]);
-  const approved = findLastProgress(history)?.requirements.map(({ rule }) => rule) ?? [];
-  const all = [...requestedRules, ...approved, ...now];
-  const named = all.some(({ kind }) => kind === 'rule') ? all : [];
-  return [...new Map(named.map((rule) => [ruleName(rule), rule])).values()];
+  const currentRules = dropUnknownRules(rules, [...logged, ...decidedBy]);
+  const approvedRules = findLastProgress(history)?.requirements.map(({ rule }) => rule) ?? [];
+  const all = [...requestedRules, ...approvedRules, ...currentRules];
+  const namedRules = all.some(({ kind }) => kind === 'rule') ? all : [];
+  return [...new Map(namedRules.map((rule) => [ruleName(rule), rule])).values()];
 }
 
 /** Undefined unless the requirements have grown or the order is now refused. */

@@ -54,12 +54,12 @@ export function emergencyField(order: Order, history: readonly HistoryEvent[]): 
  * @param notified people who got a direct message
  */
 export function emergencyReply(order: Order, event: EmergencyEvent, notified: NotifiedPeople): Message {
-  const mentioned = [...event.approvers.slice(MAX_RECIPIENTS), ...event.unreadableGroups];
+  const mentionedIds = [...event.approvers.slice(MAX_RECIPIENTS), ...event.unreadableGroups];
   const notifiedNote = ` ${notifiedText(notified)}`;
   const alsoMentioned =
-    mentioned.length === 0
+    mentionedIds.length === 0
       ? ''
-      : ` ${mentioned.map(mentionApprover).join(', ')}: you could have approved it too.`;
+      : ` ${mentionedIds.map(mentionApprover).join(', ')}: you could have approved it too.`;
   const impactNote = event.isImpactUnknown === true ? ' The impact wasn’t known yet.' : '';
   return textMessage(
     `:rotating_light: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone (break glass)${reasonSuffix(event)}.${notifiedNote}${alsoMentioned}${impactNote} Another admin has to sign it off.`,
@@ -67,8 +67,9 @@ export function emergencyReply(order: Order, event: EmergencyEvent, notified: No
 }
 
 export function signedOffReply(order: Order, event: HistoryEvent): Message {
-  const by = order.emergencyApprovedBy;
-  const approvalText = by === undefined ? 'the emergency approval' : `${mention(by)}’s emergency approval`;
+  const adminId = order.emergencyApprovedBy;
+  const approvalText =
+    adminId === undefined ? 'the emergency approval' : `${mention(adminId)}’s emergency approval`;
   return textMessage(
     `:white_check_mark: *${escapeText(orderTitle(order))}*: ${mention(event.actor)} signed off ${approvalText}. The review is closed.`,
   );
@@ -80,7 +81,6 @@ export function emergencyDirectMessage(order: Order, event: EmergencyEvent): Mes
   );
 }
 
-/** Shown on pending orders if the policy allows emergency approval. */
 export function breakGlassButtons(order: Order, decision: PendingDecision | undefined): Button[] {
   if (order.state !== 'PENDING' || decision?.requirements.breakGlass !== true) return [];
   return [
@@ -102,6 +102,6 @@ export function signOffButtons(order: Order): Button[] {
 }
 
 export function reviewText(order: Order): string {
-  const by = order.emergencyApprovedBy;
-  return `*${escapeText(orderTitle(order))}*, order ${code(order.id)}: approved alone by ${by === undefined ? 'an admin' : mention(by)} (break glass), requested by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`;
+  const adminId = order.emergencyApprovedBy;
+  return `*${escapeText(orderTitle(order))}*, order ${code(order.id)}: approved alone by ${adminId === undefined ? 'an admin' : mention(adminId)} (break glass), requested by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`;
 }

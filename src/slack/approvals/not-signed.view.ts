@@ -25,13 +25,13 @@ export function findSigningDifferences({ items }: Order): readonly SendingDiffer
   return undefined;
 }
 
-function differencesText(differs: readonly SendingDifference[]): string {
-  return differs.map((each) => DIFFERENCES[each]).join('; ');
+function differencesText(differences: readonly SendingDifference[]): string {
+  return differences.map((each) => DIFFERENCES[each]).join('; ');
 }
 
-export function notSignedNotice(order: Order, differs: readonly SendingDifference[]): Message {
-  const sent = order.items.some(({ sentAt }) => sentAt !== undefined) ? 'sent nothing more' : 'sent nothing';
+export function notSignedNotice(order: Order, differences: readonly SendingDifference[]): Message {
+  const sentText = order.items.some(({ sentAt }) => sentAt) ? 'sent nothing more' : 'sent nothing';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}* lacks a required signature, so I ${sent}: ${differencesText(differs)}. If no one revoked a passkey, left, or changed the policy, someone with write access to my database may have done this. Find out who has access. See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}* lacks a required signature, so I ${sentText}: ${differencesText(differences)}. If no one revoked a passkey, left, or changed the policy, someone with write access to my database may have done this. Find out who has access. See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

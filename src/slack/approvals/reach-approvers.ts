@@ -25,8 +25,8 @@ import { escalationNotice, reminderNotice } from './waiting.view.ts';
 /** Maximum number of direct messages per order. */
 const MAX_PEOPLE = 20;
 
-const IN_CHANNEL = 'card:in:';
-const TO_PERSON = 'card:to:';
+const CHANNEL_COPY_PREFIX = 'card:in:';
+const PERSON_COPY_PREFIX = 'card:to:';
 
 interface PendingOrderPost extends PlannedOrder {
   readonly card: PostedMessage;
@@ -38,27 +38,23 @@ interface CardCopy extends Omit<WantedNotification, 'purpose' | 'places'> {
 }
 
 /** Updates existing copies together with the card. */
-export async function copyCard(
-  context: SlackContext,
-  waiting: PendingOrderPost,
-  copy: CardCopy,
-): Promise<void> {
-  const { order, card, posted, send } = waiting;
+export async function copyCard(context: SlackContext, post: PendingOrderPost, copy: CardCopy): Promise<void> {
+  const { order, card, posted, send } = post;
   const { approvalChannel, isOverBudget, ...wanted } = copy;
   if (order.state !== 'PENDING') return;
   if (order.isPrivate || approvalChannel === undefined) {
-    if (isDirectMessage(card.channelId)) await copyToApprovers(context, waiting, copy);
+    if (isDirectMessage(card.channelId)) await copyToApprovers(context, post, copy);
     return;
   }
-  const purpose = `${IN_CHANNEL}${approvalChannel}`;
+  const purpose = `${CHANNEL_COPY_PREFIX}${approvalChannel}`;
   if (approvalChannel === card.channelId || posted.has(purpose)) return;
   const places = [async () => ({ channelId: approvalChannel })];
   const { state } = await send({ ...wanted, purpose, places, alertsAdmins: true });
-  if (state === 'refused') await copyToApprovers(context, waiting, copy);
+  if (state === 'refused') await copyToApprovers(context, post, copy);
 }
 
 export function copyPurpose(channelId: string, userId: string): string {
-  return isDirectMessage(channelId) ? `${TO_PERSON}${userId}` : `${IN_CHANNEL}${channelId}`;
+  return isDirectMessage(channelId) ? `${PERSON_COPY_PREFIX}${userId}` : `${CHANNEL_COPY_PREFIX}${channelId}`;
 }
 
 async function copyToApprovers(
@@ -73,7 +69,7 @@ async function copyToApprovers(
   ];
   const approvers = [...new Set(notified)].filter((userId) => userId !== order.requesterId);
   for (const userId of approvers.slice(0, MAX_PEOPLE)) {
-    const purpose = `${TO_PERSON}${userId}`;
+    const purpose = `${PERSON_COPY_PREFIX}${userId}`;
     if (posted.has(purpose)) continue;
     await send({
       ...wanted,
@@ -97,10 +93,10 @@ interface MissingApprovers {
  */
 export async function remindPeople(
   context: SlackContext,
-  waiting: PendingOrderPost,
+  post: PendingOrderPost,
   missing: MissingApprovers,
 ): Promise<ReadonlyMap<number, NotifiedPeople>> {
-  const { order, history, send } = waiting;
+  const { order, history, send } = post;
   const notified = new Map<number, NotifiedPeople>();
   if (order.state !== 'PENDING') return notified;
   for (const entry of history) {
@@ -108,23 +104,23 @@ export async function remindPeople(
     const notice =
       entry.kind === 'escalated' ? escalationNotice(order, missing.approvers) : reminderNotice(order);
     const results: NotifiedPerson[] = [];
-    for (const { to, thread } of await findRecipients(context, waiting, missing, entry)) {
-      const isPersonCopy = thread === undefined || isDirectMessage(thread.channelId);
+    for (const { id, thread } of await findRecipients(context, post, missing, entry)) {
+      const isDirect = thread === undefined || isDirectMessage(thread.channelId);
       const { state } = await send({
-        purpose: `notice:${entry.version}:${entry.kind}:${to}`,
+        purpose: `notice:${entry.version}:${entry.kind}:${id}`,
         version: ONCE,
         since: entry.at,
         places: [
           async () =>
             thread === undefined
-              ? { channelId: await context.directory.directMessage(to) }
+              ? { channelId: await context.directory.directMessage(id) }
               : { channelId: thread.channelId, threadTs: thread.ts },
         ],
         message: () => notice,
         metadata: buildMetadata(order),
-        findDelayEnd: async () => (isPersonCopy ? findPersonQuietEnd(context, order, to) : undefined),
+        findDelayEnd: async () => (isDirect ? findPersonQuietEnd(context, order, id) : undefined),
       });
-      results.push({ userId: to, state });
+      results.push({ userId: id, state });
     }
     notified.set(entry.version, toNotifiedPeople(results));
   }
@@ -144,7 +140,7 @@ export function toNotifiedPeople(results: readonly NotifiedPerson[]): NotifiedPe
 
 interface Recipient {
   /** A person, or the approvers' channel. */
-  readonly to: string;
+  readonly id: string;
   readonly thread?: PostedMessage;
 }
 
@@ -157,22 +153,22 @@ async function findRecipients(
   const admins = await context.adminsToNotify();
   if (event.kind !== 'escalated') {
     // If the card is in a channel, the reminder goes in its thread.
-    const copies = (prefix: string) =>
+    const listCopies = (prefix: string) =>
       [...posted]
         .filter(([purpose]) => purpose.startsWith(prefix))
-        .map(([purpose, thread]) => ({ to: purpose.slice(prefix.length), thread }));
-    const approved = new Set(findLoggedApprovers(history));
-    const people = copies(TO_PERSON).filter(
-      ({ to }) => !approved.has(to) && (!isForAdmins || admins.includes(to)),
+        .map(([purpose, thread]) => ({ id: purpose.slice(prefix.length), thread }));
+    const approvedIds = new Set(findLoggedApprovers(history));
+    const people = listCopies(PERSON_COPY_PREFIX).filter(
+      ({ id }) => !approvedIds.has(id) && (!isForAdmins || admins.includes(id)),
     );
-    return [...(isDirectMessage(card.channelId) ? copies(IN_CHANNEL) : []), ...people];
+    return [...(isDirectMessage(card.channelId) ? listCopies(CHANNEL_COPY_PREFIX) : []), ...people];
   }
   const { to, toAdmins } = event;
   const { people } = await resolvePeople(context.directory, [...to, ...(toAdmins ? admins : [])]);
   return people
     .filter((userId) => userId !== order.requesterId)
     .slice(0, MAX_PEOPLE)
-    .map((to) => ({ to }));
+    .map((id) => ({ id }));
 }
 
 async function findPersonQuietEnd(

@@ -16,7 +16,7 @@ type DatedName = Pick<
 export async function loadWaitingCostCalculator(
   context: SlackContext,
 ): Promise<(watched: DatedName) => readonly WaitingStep[]> {
-  const [{ reminderTimezone }, list] = await Promise.all([context.savedSettings(), context.prices.list()]);
+  const [{ reminderTimezone }, prices] = await Promise.all([context.savedSettings(), context.prices.list()]);
   const now = context.now();
   return ({ name, expiresAt, source, renewedUntil, deletedAt, deletionPhase }) => {
     // A renewal that the registry doesn't show yet isn't a risk.
@@ -24,7 +24,7 @@ export async function loadWaitingCostCalculator(
     const dates = isRenewed ? { expiresAt: renewedUntil } : { expiresAt, deletedAt, deletionPhase };
     // A date that a person entered is the same in every time zone.
     const timeZone = source === 'person' && !isRenewed ? 'UTC' : reminderTimezone;
-    return list.length === 0 ? [] : listWaitingSteps(list, name, dates, { now, timeZone });
+    return prices.length === 0 ? [] : listWaitingSteps(prices, name, dates, { now, timeZone });
   };
 }
 
@@ -51,24 +51,22 @@ export async function loadRenewalCapability({
   hasService,
   portfolio,
 }: SlackContext): Promise<RenewalCapability> {
-  const own = hasService ? await portfolio.listOwnRegistrars() : [];
-  return { hasService, isAtOtherRegistrar: (registrar) => isAtForeignRegistrar(own, registrar) };
+  const ownRegistrars = hasService ? await portfolio.listOwnRegistrars() : [];
+  return { hasService, isAtOtherRegistrar: (registrar) => isAtForeignRegistrar(ownRegistrars, registrar) };
 }
 
-/** The days on which mandates will renew names, in the given time zone. */
 export function toRenewalDays({ renewals }: RenewalForecast, timeZone: string): RenewalDays {
   return new Map([...renewals].map(([name, at]) => [name, calendarDay(at, timeZone)]));
 }
 
-/** For the names of a list, as of now. */
 export async function loadRenewalDays(
   { orders, savedSettings }: SlackContext,
   listed: readonly { readonly domain: Pick<WatchedDomain, 'name' | 'expiry'> }[],
 ): Promise<RenewalDays> {
   const names = listed.map(({ domain: { name, expiry } }) => ({ name, expiresAt: expiry?.at }));
-  const [outlook, { reminderTimezone }] = await Promise.all([
+  const [forecast, { reminderTimezone }] = await Promise.all([
     loadRenewalForecast(orders, names, 'system'),
     savedSettings(),
   ]);
-  return toRenewalDays(outlook, reminderTimezone);
+  return toRenewalDays(forecast, reminderTimezone);
 }

@@ -3,15 +3,15 @@ import { code, escapeText, type Message, mention, moment, textMessage } from '..
 import { approverList, orderTitle } from '../orders/order.view.ts';
 
 export function reminderNotice(order: Order): Message {
-  const until = order.expiresAt === undefined ? '' : ` Approve it by ${moment(order.expiresAt)}.`;
+  const deadlineText = order.expiresAt === undefined ? '' : ` Approve it by ${moment(order.expiresAt)}.`;
   return textMessage(
-    `:bell: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}, still needs your approval.${until}`,
+    `:bell: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}, still needs your approval.${deadlineText}`,
   );
 }
 
 export function escalationNotice(order: Order, approvers: readonly string[]): Message {
-  const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve it.`;
+  const approversText = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve it.`;
   return textMessage(
-    `:mega: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}, has been waiting for approval since ${moment(order.createdAt)}.${can} See it with ${code(`/domain order ${order.id}`)}.`,
+    `:mega: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}, has been waiting for approval since ${moment(order.createdAt)}.${approversText} See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

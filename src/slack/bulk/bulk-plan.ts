@@ -35,37 +35,37 @@ type PlanOutcome = { readonly say: Message } | { readonly errors: FieldErrors };
 
 const UNKNOWN_NAME: RowFacts = { isWatched: false, isLapsing: false };
 
-async function loadFacts(
-  call: Interaction,
+async function loadRowFacts(
+  interaction: Interaction,
   task: BulkTask,
   rows: readonly BulkRow[],
 ): Promise<ReadonlyMap<string, RowFacts>> {
-  const { context, person } = call;
+  const { context, person } = interaction;
   const names = rows.map(({ name }) => name);
-  const used = await call.orderAccount();
-  const usesTeamAccount = used !== undefined && isTeamAccount(used);
+  const account = await interaction.orderAccount();
+  const usesTeamAccount = account !== undefined && isTeamAccount(account);
   const order = { task, names, requesterId: person.id, input: buildBulkInput(rows), usesTeamAccount };
-  const [open, watched, inUse, cost, refusingRules] = await Promise.all([
+  const [openIds, watched, inUse, cost, refusingRules] = await Promise.all([
     context.orders.store.findOpenOrders(task, names),
     context.expiry.findMany(names),
     toImpactTask(task) === undefined ? undefined : context.names.impacts.assessUse(names),
     context.orders.priceOrder(order),
     findRefusedNames(context.orders, order),
   ]);
-  const visible = await filterVisibleIds(context.orders, toViewer(call), open.values());
-  const known = new Map(watched.map((domain) => [domain.name, domain]));
+  const visible = await filterVisibleIds(context.orders, toViewer(interaction), openIds.values());
+  const watchedByName = new Map(watched.map((domain) => [domain.name, domain]));
   const quotes = new Map(cost?.names.map(({ name, quote }) => [name, quote?.amount]));
   return new Map(
     names.map((name) => {
-      const domain = known.get(name);
+      const domain = watchedByName.get(name);
       const rules = refusingRules.get(name);
-      const openId = open.get(name);
-      const isSeen = openId !== undefined && visible.has(openId);
+      const openId = openIds.get(name);
+      const isVisible = openId !== undefined && visible.has(openId);
       return [
         name,
         {
-          openOrderId: isSeen ? openId : undefined,
-          hasHiddenOrder: openId !== undefined && !isSeen,
+          openOrderId: isVisible ? openId : undefined,
+          hasHiddenOrder: openId !== undefined && !isVisible,
           refusedBy: rules && ruleNames(rules),
           isWatched: domain !== undefined,
           expiresAt: domain?.expiry?.at,
@@ -81,17 +81,17 @@ async function loadFacts(
 
 /** Saves the valid rows as a draft. Returns the plan with the valid and the skipped rows. */
 export async function savePlan(
-  call: Interaction,
+  interaction: Interaction,
   origin: FormOrigin,
   request: RequestedRows,
 ): Promise<PlanOutcome> {
-  const { context } = call;
+  const { context } = interaction;
   const { task } = request;
-  const facts = await loadFacts(call, task, request.rows);
+  const facts = await loadRowFacts(interaction, task, request.rows);
   const plan = planBulk(task, request, (name) => facts.get(name) ?? UNKNOWN_NAME, context.now());
   const { rows, skipped, findings } = plan;
   if (skipped.length > 0) {
-    await sendFile(call, {
+    await sendFile(interaction, {
       text: await csvFile(skippedCells(skipped)),
       filename: 'domain-steward-skipped-rows.csv',
       description: 'The list of skipped rows',
@@ -99,7 +99,7 @@ export async function savePlan(
   }
   const sums = sumByCurrency(rows.flatMap(({ name }) => facts.get(name)?.price ?? []));
   if (rows.length === 0) return { say: planMessage(plan, undefined, sums) };
-  const outcome = await requestFromForm(call, origin, {
+  const outcome = await requestFromForm(interaction, origin, {
     task,
     input: {},
     bulk: { rows, findings, skipped: skipped.length },
@@ -107,10 +107,11 @@ export async function savePlan(
     sendAt: request.sendAt,
     ...(request.ownership && { ownership: request.ownership }),
   });
-  if (outcome.kind !== 'accepted') return timeErrors(outcome) ?? { say: await buildRejection(call, outcome) };
+  if (outcome.kind !== 'accepted')
+    return timeErrors(outcome) ?? { say: await buildRejection(interaction, outcome) };
   const { order } = outcome;
   const say =
-    order.state === 'DRAFT' && order.requesterId === call.person.id
+    order.state === 'DRAFT' && order.requesterId === interaction.person.id
       ? planMessage(plan, order, sums)
       : textMessage(alreadyPlannedText(order));
   return { say };

@@ -61,25 +61,25 @@ const bulkForm: FormFeature<'bulk'> = {
     submit: 'Show plan',
     fields: toFields(bulkSchema),
   },
-  render: (call, _origin, values) => ({
+  render: (interaction, _origin, values) => ({
     intro: [AUTH_CODES_NOTE],
-    values: addDefaultOwner(call, values),
+    values: addDefaultOwner(interaction, values),
   }),
 
   async submit(call): Promise<SubmissionResult> {
     const form = readForm(bulkSchema, call.values);
     if ('errors' in form) return form;
     const { task, reason, send_at: sendAt } = form.value;
-    const given = await readCsvInput(call);
-    if ('errors' in given) return given;
-    const { text, field } = given;
+    const csv = await readCsvInput(call);
+    if ('errors' in csv) return csv;
+    const { text, field } = csv;
     const refusal = await checkAccount(call, task);
     if (refusal !== undefined) return { say: refusal };
-    const read = await readBulkFile(task, text);
-    if (!read.ok) return { errors: { [field]: fileIssuesText(read.issues, task, findNearest) } };
-    const owned = await readOwnership(needsOwner(task), call, addDefaultOwner(call, call.values));
-    if ('errors' in owned) return owned;
-    return savePlan(call, call.origin, { task, ...read, ...owned, reason, sendAt });
+    const file = await readBulkFile(task, text);
+    if (!file.ok) return { errors: { [field]: fileIssuesText(file.issues, task, findNearest) } };
+    const ownership = await readOwnership(needsOwner(task), call, addDefaultOwner(call, call.values));
+    if ('errors' in ownership) return ownership;
+    return savePlan(call, call.origin, { task, ...file, ...ownership, reason, sendAt });
   },
 };
 

@@ -49,8 +49,8 @@ function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): stri
     case 'no_header':
       return `Line ${issue.line} looks like a row. Add a header above it: ${columns}.`;
     case 'unknown_column': {
-      const known = nearest(issue.column.toLowerCase(), BULK_COLUMNS[task]);
-      const hint = known === undefined ? `The columns are ${columns}.` : `Did you mean “${known}”?`;
+      const suggestion = nearest(issue.column.toLowerCase(), BULK_COLUMNS[task]);
+      const hint = suggestion === undefined ? `The columns are ${columns}.` : `Did you mean “${suggestion}”?`;
       return `Line ${issue.line}: unknown column “${issue.column}”. ${hint}`;
     }
     case 'column_of_other_task':
@@ -86,10 +86,10 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
     case 'deleted_already':
       return `It was deleted on ${utcMinute(issue.deletedAt).slice(0, 10)}. Restore it first if you still need it.`;
     default: {
-      const known = inputIssue.safeParse(issue);
+      const parsed = inputIssue.safeParse(issue);
       const field =
-        known.success && !['name', 'names'].includes(known.data.field) ? `${known.data.field}: ` : '';
-      return known.success ? `${field}${issueText(known.data)}` : issue.code;
+        parsed.success && !['name', 'names'].includes(parsed.data.field) ? `${parsed.data.field}: ` : '';
+      return parsed.success ? `${field}${issueText(parsed.data)}` : issue.code;
     }
   }
 }
@@ -105,57 +105,57 @@ const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
   unseen: 'with an unknown impact',
 };
 
-function findingText(finding: PlanFinding, mostNames: number): string {
-  const names = mostNames === 0 ? '' : `: ${dependentNames(finding, mostNames)}`;
+function findingText(finding: PlanFinding, maxNames: number): string {
+  const names = maxNames === 0 ? '' : `: ${dependentNames(finding, maxNames)}`;
   return `*${count(finding.count, 'name')}* ${FINDINGS[finding.code]}${names}`;
 }
 
-const FINDINGS_WITH_NAMES = 3;
+const MAX_FINDINGS_WITH_NAMES = 3;
 
 /** Lines for a card. *Details* lists all names. */
 export function findingLines({ findings }: { readonly findings: readonly PlanFinding[] }): string[] {
-  const mostNames = findings.length > FINDINGS_WITH_NAMES ? 0 : 2;
-  return findings.map((finding) => `:warning: ${findingText(finding, mostNames)}`);
+  const maxNames = findings.length > MAX_FINDINGS_WITH_NAMES ? 0 : 2;
+  return findings.map((finding) => `:warning: ${findingText(finding, maxNames)}`);
 }
 
-const SHOWN_NAMES = 5;
+const MAX_SHOWN_NAMES = 5;
 
 export function findingBlocks({ findings }: { readonly findings: readonly PlanFinding[] }): SectionBlock[] {
   return findings.length === 0
     ? []
     : lines([
         '*Check these names first*',
-        ...findings.map((finding) => `• ${findingText(finding, SHOWN_NAMES)}`),
+        ...findings.map((finding) => `• ${findingText(finding, MAX_SHOWN_NAMES)}`),
       ]);
 }
 
 /** @param sums the known costs */
 export function planMessage(plan: BulkPlan, order: Order | undefined, sums: readonly Amount[]): Message {
   const { words } = findTask(plan.task);
-  const fine = plan.rows.length;
-  const rows = count(fine + plan.skipped.length, 'row');
+  const validCount = plan.rows.length;
+  const rows = count(validCount + plan.skipped.length, 'row');
   if (order === undefined) {
     const lead = `${words.verb}: none of the ${rows} is valid.`;
     return message(lead, [
       section(
         `*${escapeText(lead)}* Correct the file and try \`/domain bulk ${plan.task}\` again.`,
-        ...skippedLines(plan.skipped, SHOWN_ROWS),
+        ...skippedLines(plan.skipped, MAX_SHOWN_ROWS),
       ),
     ]);
   }
   const price = sums.length === 0 ? '' : `, about ${amountsText(sums)}`;
-  const lead = `${words.verb} ${count(fine, 'name')}: ${fine} of ${rows} ${fine === 1 ? 'is' : 'are'} OK${price}`;
+  const lead = `${words.verb} ${count(validCount, 'name')}: ${validCount} of ${rows} ${validCount === 1 ? 'is' : 'are'} OK${price}`;
   const planLines = dropMissing([
     `*${escapeText(lead)}*`,
     approversText(order),
     order.sendAfter && timeText(order.sendAfter),
     ...findingLines(plan),
-    ...skippedLines(plan.skipped, FACTS_WITH_PLAN),
+    ...skippedLines(plan.skipped, MAX_ROWS_WITH_PLAN),
   ]);
   return message(`${lead}.`, [
-    ...lines(fitLines(planLines, PLAN_LINES)),
+    ...lines(fitLines(planLines, MAX_PLAN_LINES)),
     ...actions(`plan_${order.id}`, [
-      button('order_confirm', `Request ${count(fine, 'name')}`, order.id, { style: 'primary' }),
+      button('order_confirm', `Request ${count(validCount, 'name')}`, order.id, { style: 'primary' }),
       button('bulk_drop', 'Discard', order.id),
     ]),
     context(`Plan ${code(shortHash(order))} · expires in 15 minutes`),
@@ -163,7 +163,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
 }
 
 /** Maximum number of lines above the buttons of a plan. One more line is below them. */
-const PLAN_LINES = MAX_LINES.plan - ROW_OF_BUTTONS - 1;
+const MAX_PLAN_LINES = MAX_LINES.plan - ROW_OF_BUTTONS - 1;
 
 function approversText({ requirements }: Order): string {
   return requirements.outcome === 'free'
@@ -172,22 +172,22 @@ function approversText({ requirements }: Order): string {
 }
 
 /** Skipped rows that a message shows. The file has all of them. */
-const SHOWN_ROWS = 5;
-const FACTS_WITH_PLAN = 3;
+const MAX_SHOWN_ROWS = 5;
+const MAX_ROWS_WITH_PLAN = 3;
 /** Two lines on a phone. */
-const ROW_LENGTH = 78;
+const MAX_ROW_LENGTH = 78;
 
-function skippedLines(rows: readonly SkippedRow[], most: number): string[] {
+function skippedLines(rows: readonly SkippedRow[], maxRows: number): string[] {
   if (rows.length === 0) return [];
   return [
     `:x: *I skipped ${count(rows.length, 'row')}* (see the file):`,
-    ...rows.slice(0, most).map(skippedLine),
+    ...rows.slice(0, maxRows).map(skippedLine),
   ];
 }
 
 function skippedLine({ line, name, issues }: SkippedRow): string {
   const problems = issues.map(rowIssueText).join(' ');
-  return `• ${escapeText(truncate(`Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: ${problems}`, ROW_LENGTH))}`;
+  return `• ${escapeText(truncate(`Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: ${problems}`, MAX_ROW_LENGTH))}`;
 }
 
 export function skippedCells(rows: readonly SkippedRow[]): string[][] {
@@ -227,9 +227,9 @@ export function fileIssuesText(issues: readonly FileIssue[], task: BulkTask, nea
 }
 
 function countStates({ items }: Order): Readonly<Record<ItemState, number>> {
-  const found = { WAITING: 0, SENT: 0, SUCCEEDED: 0, FAILED: 0, UNKNOWN: 0 };
-  for (const { state } of items) found[state] += 1;
-  return found;
+  const counts = { WAITING: 0, SENT: 0, SUCCEEDED: 0, FAILED: 0, UNKNOWN: 0 };
+  for (const { state } of items) counts[state] += 1;
+  return counts;
 }
 
 /** Some tasks are only accepted at first, and completed later. */
@@ -247,10 +247,10 @@ const STATE_ORDER = ['SUCCEEDED', 'FAILED', 'UNKNOWN', 'SENT', 'WAITING'] as con
 
 /** `1,850 done · 3 failed · 2 unknown · 145 waiting`, without zeros. */
 export function tallyText(order: Order): string {
-  const found = countStates(order);
+  const counts = countStates(order);
   const words = itemStateTexts(order);
-  return STATE_ORDER.filter((state) => found[state] !== 0)
-    .map((state) => `${found[state]} ${words[state]}`)
+  return STATE_ORDER.filter((state) => counts[state] !== 0)
+    .map((state) => `${counts[state]} ${words[state]}`)
     .join(' · ');
 }
 
@@ -293,31 +293,27 @@ export function pausedText(order: Order): string | undefined {
 
 const BAR_LENGTH = 20;
 
-/**
- * A progress bar, counts and the remaining time.
- * @param since when the first row was sent
- */
-export function progressMessage(order: Order, since: Date | undefined, now: Date): Message {
-  const found = countStates(order);
+export function progressMessage(order: Order, startedAt: Date | undefined, now: Date): Message {
+  const counts = countStates(order);
   const total = order.items.length;
-  const ended = total - found.WAITING - found.SENT;
+  const ended = total - counts.WAITING - counts.SENT;
   const filled = Math.floor((ended / total) * BAR_LENGTH);
   const bar = `${'▓'.repeat(filled)}${'░'.repeat(BAR_LENGTH - filled)}`;
   const head = `${bar} ${Math.floor((ended / total) * 100)} %`;
-  const left = timeLeft(order, ended, since, now);
+  const left = timeLeft(order, ended, startedAt, now);
   return message(`${head}: ${tallyText(order)}`, [
     section(`${code(head)}\n${tallyText(order)}${left === '' ? '' : `\n${left}`}`),
   ]);
 }
 
-function timeLeft(order: Order, ended: number, since: Date | undefined, now: Date): string {
+function timeLeft(order: Order, ended: number, startedAt: Date | undefined, now: Date): string {
   const left = findWaitingItems(order).length;
   if (order.state !== 'EXECUTING') {
     if (left > 0) return isPaused(order) ? 'Paused.' : 'It continues in a moment.';
     return 'Finished.';
   }
-  if (since === undefined || ended === 0) return '';
-  const seconds = Math.round((((now.getTime() - since.getTime()) / ended) * left) / 1_000);
+  if (startedAt === undefined || ended === 0) return '';
+  const seconds = Math.round((((now.getTime() - startedAt.getTime()) / ended) * left) / 1_000);
   if (seconds < 60) return 'Less than a minute left.';
   return seconds < 5_400
     ? `About ${count(Math.round(seconds / 60), 'minute')} left.`
@@ -328,8 +324,8 @@ export const AUTH_CODES_NOTE = context(
   'I encrypt each auth code and delete it when its row is finished. Delete your own copy when you no longer need it.',
 );
 
-export function bulkTasksText(meant: string | undefined): string {
-  const hint = meant === undefined ? '' : ` Did you mean \`/domain bulk ${meant}\`?`;
+export function bulkTasksText(suggestion: string | undefined): string {
+  const hint = suggestion === undefined ? '' : ` Did you mean \`/domain bulk ${suggestion}\`?`;
   return `Enter one of these tasks: ${BULK_TASKS.map(code).join(', ')}.${hint} You can enter the names in the form.`;
 }
 

@@ -13,9 +13,9 @@ export function openedPagesPlace(userId: string, channelId: string | undefined) 
 }
 
 /**
- * Whether a person could see all rows, in Details or in the plan file, where they approve. `soon`: the file is being
- * delivered.
- * @param standing where the order's messages are, by purpose
+ * Whether a person could see all rows where they approve, in *Details* or in the plan file.
+ * @param posted the order's messages by purpose
+ * @returns `soon` while the file is being delivered
  */
 export function canSeeAllRows(
   order: Order,

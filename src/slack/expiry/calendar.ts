@@ -7,15 +7,15 @@ async function runCalendar(call: CommandCall): Promise<void> {
   if ((word !== undefined && word.toLowerCase() !== 'reset') || rest.length > 0) {
     return call.respond(CALENDAR_USAGE);
   }
-  const reset = word !== undefined;
+  const isReset = word !== undefined;
   let address: string;
   try {
-    address = (await call.context.expiry.feedAddress(call.person.id, reset)).reveal();
+    address = (await call.context.expiry.feedAddress(call.person.id, isReset)).reveal();
   } catch (error) {
     if (!(error instanceof UnknownKeyError)) throw error;
     return call.respond(ADDRESS_UNREADABLE);
   }
-  await call.respond(feedMessage(address, reset));
+  await call.respond(feedMessage(address, isReset));
 }
 
 export const calendar = {

@@ -18,16 +18,16 @@ export function formatCalendarEvent(
   { name, source, lapsing, isMandated }: CalendarName,
   hasService: boolean,
 ): CalendarText {
-  const shown = displayName(name);
+  const title = displayName(name);
   if (isMandated && !lapsing)
     return {
-      summary: `${shown} expires (a mandate renews it)`,
+      summary: `${title} expires (a mandate renews it)`,
       description: `${SOURCES[source]}\nA mandate renews it. See /domain mandates in Slack.`,
     };
   return lapsing
-    ? { summary: `${shown} expires (set to lapse)`, description: SOURCES[source] }
+    ? { summary: `${title} expires (set to lapse)`, description: SOURCES[source] }
     : {
-        summary: `${shown} expires`,
+        summary: `${title} expires`,
         description: hasService
           ? `${SOURCES[source]}\nRenew it in Slack with /domain renew ${name}`
           : `${SOURCES[source]}\nRenew it at the registrar.`,

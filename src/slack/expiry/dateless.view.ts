@@ -5,14 +5,14 @@ import { formatList } from '../names/facts.view.ts';
 
 export const DATELESS_STATE = 'the registry publishes no dates';
 
-const WHERE =
+const DATE_SOURCES =
   'You find it in the domain service’s list or on the last invoice. For many names, use `/domain import`.';
 
-export function datelessSentences(name: string, known: KnownName | undefined): string[] {
+export function datelessSentences(name: string, knownName: KnownName | undefined): string[] {
   return [
     'The registry publishes no dates, so I don’t know when it expires and can’t remind you.',
-    ...(known === undefined ? [] : [delegationSentence(known)]),
-    `Enter the date once: \`/domain watch ${name} 2027-03-01\`. ${WHERE} After that, renewals ordered here update it.`,
+    ...(knownName === undefined ? [] : [delegationSentence(knownName)]),
+    `Enter the date once: \`/domain watch ${name} 2027-03-01\`. ${DATE_SOURCES} After that, renewals ordered here update it.`,
   ];
 }
 
@@ -20,7 +20,7 @@ export const MANUAL_DATE_NOTE =
   'The registry publishes no dates, so I use yours until you renew it here. I still watch its DNS.';
 
 function delegationSentence({ history }: KnownName): string {
-  const values = [history.parent_nameservers, history.nameservers].map((known) => known?.current?.value);
+  const values = [history.parent_nameservers, history.nameservers].map((fact) => fact?.current?.value);
   const servers = values.find((value) => value !== undefined && value.length > 0) ?? values.find(Boolean);
   if (servers === undefined) return 'I couldn’t check DNS just now.';
   return servers.length === 0

@@ -69,7 +69,7 @@ export function createDigestPlanner(
     const now = context.now();
     const { day } = dayOfMessages(settings, now);
     const schedule = { ...toSchedule(settings, now), collectMs, day };
-    // Questions and reminders for an owner are in one message.
+    // Questions come first, so that an owner gets them in one message with the reminders.
     await askOwners(context.reminders, settings, now);
     const batch = await nextBatch(context.reminders, claim.id, schedule, settings.reminderChannel);
     if (batch === undefined || batch instanceof Date) {
@@ -178,10 +178,10 @@ async function postReminders(
   const { reminders } = context;
   const planned = allPlanned.filter((each) => each.destination === destination);
   const { due, disputed } = await dropOutdated(reminders, claim.id, planned, schedule);
-  const messages = assignMessages({ due, disputed }, parsePart);
-  const known = claim.notifications.filter(({ purpose }) => purpose.startsWith(`${destination}:`));
-  let thread = known.find(({ message }) => message !== undefined)?.message;
-  let lastPart = Math.max(0, ...[...known, ...planned].map(({ purpose }) => parsePart(purpose)));
+  const messages = assignMessages({ due, disputed }, parsePartNumber);
+  const posted = claim.notifications.filter(({ purpose }) => purpose.startsWith(`${destination}:`));
+  let thread = posted.find(({ message }) => message !== undefined)?.message;
+  let lastPart = Math.max(0, ...[...posted, ...planned].map(({ purpose }) => parsePartNumber(purpose)));
   let remainingCount = due.length;
   for (const message of messages) {
     if (thread !== undefined)
@@ -197,8 +197,8 @@ async function postReminders(
       await reminders.listPlanned(claim.id, purpose),
       schedule,
     );
-    const rest = due.filter(({ watched }) => !message.reminders.includes(watched));
-    remainingCount -= due.length - rest.length;
+    const laterDue = due.filter(({ watched }) => !message.reminders.includes(watched));
+    remainingCount -= due.length - laterDue.length;
     if (current.due.length + current.disputed.length === 0) continue;
     const part = {
       digestId: claim.id,
@@ -219,7 +219,7 @@ async function postReminders(
       ]),
       message: async () =>
         reply === undefined
-          ? views.head(await loadHead(context, run, part, [...current.due, ...rest]))
+          ? views.head(await loadHead(context, run, part, [...current.due, ...laterDue]))
           : views.reply({ ...reply, ...(await loadDueForecast(context, schedule, current.due)) }),
       ...(destination === DEFAULT_DESTINATION && { mustArrive: true, alertsAdmins: true }),
     });
@@ -258,16 +258,16 @@ async function loadHead(
   context: SlackContext,
   { hasMore, schedule }: DigestRun,
   part: Omit<DigestPart, 'renewals'>,
-  all: readonly DueReminder<WatchedReminder>[],
+  due: readonly DueReminder<WatchedReminder>[],
 ): Promise<DigestHead> {
   const isReminderChannel = part.destination === DEFAULT_DESTINATION;
   const [undated, ownerless, { renewals, uncovered }] = await Promise.all([
     isReminderChannel ? context.watchList.countUndated() : 0,
     isReminderChannel ? context.watchList.countOwnerless() : undefined,
-    loadDueForecast(context, schedule, all),
+    loadDueForecast(context, schedule, due),
   ]);
-  const counts = { total: all.length, undated, ownerless };
-  return { ...part, ...counts, all, hasMore, renewals, uncovered: isReminderChannel ? uncovered : [] };
+  const counts = { total: due.length, undated, ownerless };
+  return { ...part, ...counts, all: due, hasMore, renewals, uncovered: isReminderChannel ? uncovered : [] };
 }
 
 export async function loadDueForecast(
@@ -286,7 +286,7 @@ export async function loadDueForecast(
   return { ...forecast, renewals: toRenewalDays(forecast, timeZone) };
 }
 
-function parsePart(purpose: string): number {
+function parsePartNumber(purpose: string): number {
   return Number(purpose.split(':')[1] ?? 0);
 }
 

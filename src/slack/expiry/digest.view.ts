@@ -115,7 +115,7 @@ export function digestReply(
 ): Message {
   const names = part.reminders.map(({ name }) => displayName(name));
   const title = names.length === 0 ? disputedTitle(part.disputed) : `Also due: ${names.join(', ')}`;
-  const follows = part.hasMore
+  const followsText = part.hasMore
     ? part.remainingCount === 0
       ? 'More names follow.'
       : `More than ${count(part.remainingCount, 'name')} follow.`
@@ -123,7 +123,7 @@ export function digestReply(
   const isAll = part.remainingCount === 0 && !part.hasMore;
   return message(escapeText(title), [
     ...partBlocks(part, calculateWaitingCost, false, capability),
-    context(isAll ? 'End of this digest.' : follows),
+    context(isAll ? 'End of this digest.' : followsText),
   ]);
 }
 
@@ -141,7 +141,7 @@ export function digestList(
   now: Date,
 ): Message {
   const title = count(names.length, 'name');
-  if (names.length === 0) return message(NOTHING_LEFT, [section(NOTHING_LEFT)]);
+  if (names.length === 0) return message(NO_NAMES_LEFT, [section(NO_NAMES_LEFT)]);
   const left = names.length - MAX_LISTED_NAMES;
   return message(`${title} in this digest`, [
     section(`*${title} in this digest*`),
@@ -159,7 +159,7 @@ export function digestList(
   ]);
 }
 
-const NOTHING_LEFT = 'None of this digest’s names is watched anymore.';
+const NO_NAMES_LEFT = 'None of this digest’s names is watched anymore.';
 
 /** Whether a mandate renews the name. The last reminder always asks for a decision. */
 function isRenewedByMandate({ name, phase, lastThreshold }: Reminder, renewals: RenewalDays): boolean {
@@ -177,11 +177,11 @@ function sortByUrgency(
       reminder,
       rank: isRenewedByMandate(reminder, renewals) ? 1 : 0,
       deadline: findDeadline(reminder),
-      stake: computeCostAtRisk(calculateWaitingCost(reminder.watched)),
+      cost: computeCostAtRisk(calculateWaitingCost(reminder.watched)),
     }))
     .sort(
       (a, b) =>
-        a.rank - b.rank || compareDeadlines(a.deadline, b.deadline) || compareCostAtRisk(a.stake, b.stake),
+        a.rank - b.rank || compareDeadlines(a.deadline, b.deadline) || compareCostAtRisk(a.cost, b.cost),
     )
     .map(({ reminder }) => reminder);
 }
@@ -234,14 +234,14 @@ function headline(reminder: Reminder): string {
 export function partBlocks(
   part: DigestPart,
   calculateWaitingCost: CalculateWaitingCost,
-  isShort: boolean,
+  isShortDigest: boolean,
   capability: RenewalCapability,
 ): AnyBlock[] {
   const { reminders, renewals, disputed } = part;
-  const names = sortByUrgency(reminders, renewals, calculateWaitingCost).flatMap(
+  const nameBlocks = sortByUrgency(reminders, renewals, calculateWaitingCost).flatMap(
     (reminder, index): AnyBlock[] => {
       const line = section(
-        ...reminderLines(reminder, calculateWaitingCost(reminder.watched), renewals, isShort),
+        ...reminderLines(reminder, calculateWaitingCost(reminder.watched), renewals, isShortDigest),
       );
       return lineWithMenu(
         line,
@@ -250,7 +250,7 @@ export function partBlocks(
       );
     },
   );
-  return [...names, ...disputedBlocks(disputed, capability)];
+  return [...nameBlocks, ...disputedBlocks(disputed, capability)];
 }
 
 /** The first line has the name, deadline and price. Later deadlines and warnings follow. */
@@ -258,14 +258,14 @@ function reminderLines(
   reminder: Reminder,
   waiting: readonly WaitingStep[],
   renewals: RenewalDays,
-  isShort: boolean,
+  isShortDigest: boolean,
 ): string[] {
   const { watched, phase, daysLeft, lastThreshold } = reminder;
   const { owner } = watched;
   const answer = getOwnerAnswer(watched, reminderEnd(watched));
 
   const isMentionedBelow = lastThreshold && answer?.code === 'unasked';
-  const isNear = phase !== 'registered' || daysLeft < NEAR_DAYS || (isShort && daysLeft === NEAR_DAYS);
+  const isNear = phase !== 'registered' || daysLeft < NEAR_DAYS || (isShortDigest && daysLeft === NEAR_DAYS);
   return dropMissing([
     [
       formatName(reminder.name),
@@ -276,11 +276,11 @@ function reminderLines(
     isNear && !isRenewedByMandate(reminder, renewals) && laterText(waiting, displayDay(reminder)),
     lastThreshold &&
       `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}: action needed.`,
-    ...warnings(reminder).map((warning) => `:warning: ${warning}`),
+    ...reminderWarnings(reminder).map((warning) => `:warning: ${warning}`),
   ]);
 }
 
-function warnings(reminder: Reminder): string[] {
+function reminderWarnings(reminder: Reminder): string[] {
   const { watched, phase, isDeletionAssumed, restoreUntil, lastSafeDay, estimated } = reminder;
   const until = restoreUntil ?? lastSafeDay;
   return dropMissing([

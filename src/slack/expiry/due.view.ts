@@ -64,22 +64,22 @@ export function deadlineText(
   renewal: Day | undefined,
 ): string {
   const { phase, daysLeft, lastSafeDay, restoreUntil, isDeletionAssumed } = due;
-  const until = (day: string | undefined) =>
+  const byDay = (day: string | undefined) =>
     day === undefined ? 'now' : `by ${formatDay(day, displayDay(due))}`;
   const price = priceText(due, waiting);
   if (isDeletionAssumed) return NO_DELETION_KNOWN;
   switch (phase) {
     case 'registered':
       if (renewal !== undefined) return renewalText(formatDay(renewal, displayDay(due)), price);
-      return `renew ${daysLeft === 0 ? 'now' : until(lastSafeDay)}${price}`;
+      return `renew ${daysLeft === 0 ? 'now' : byDay(lastSafeDay)}${price}`;
     case 'auto_renew_grace':
-      return `late renewal (not guaranteed) ${until(lastSafeDay)}${price}`;
+      return `late renewal (not guaranteed) ${byDay(lastSafeDay)}${price}`;
     case 'expired':
       return `renew now, because its zone doesn’t document a grace period${price}`;
     case 'redemption':
       return (restoreUntil ?? lastSafeDay) === undefined
         ? `restore now, because the deadline is unknown${price}`
-        : `restore ${until(restoreUntil ?? lastSafeDay)}${price}`;
+        : `restore ${byDay(restoreUntil ?? lastSafeDay)}${price}`;
     case 'deleted':
       return `restore now, because the deadline isn’t documented${price}`;
     case 'pending_delete':
@@ -94,7 +94,7 @@ function renewalText(day: string, price: string): string {
 }
 
 /**
- * For owners.
+ * Says that the owner can still let the name lapse.
  * @param price as in {@link priceText}
  */
 export function ownerRenewalText(day: string, price: string): string {

@@ -13,7 +13,7 @@ const MAX_DAYS = 3_660;
 
 async function runExpiring(call: CommandCall): Promise<void> {
   const [word, ...rest] = call.words;
-  const days = word === undefined ? DEFAULT_DAYS : readNumber(word, MAX_DAYS);
+  const days = word === undefined ? DEFAULT_DAYS : parseNumber(word, MAX_DAYS);
   if (days === undefined || rest.length > 0) {
     return call.respond(expiringUsage(MAX_DAYS));
   }
@@ -23,22 +23,22 @@ async function runExpiring(call: CommandCall): Promise<void> {
 /** The button's value is `<days>:<offset>`. */
 async function turnPage(call: ActionCall): Promise<void> {
   const [days, offset] = call.value.split(':');
-  const shown = await buildPage(
+  const page = await buildPage(
     call,
-    readNumber(days ?? '', MAX_DAYS) ?? DEFAULT_DAYS,
-    readNumber(offset ?? '') ?? 0,
+    parseNumber(days ?? '', MAX_DAYS) ?? DEFAULT_DAYS,
+    parseNumber(offset ?? '') ?? 0,
   );
-  await call.respond(shown, { replace: true });
+  await call.respond(page, { replace: true });
 }
 
 async function buildPage({ context }: Interaction, days: number, offset: number): Promise<Message> {
-  const [names, calculateCost] = await Promise.all([
+  const [page, calculateCost] = await Promise.all([
     context.expiry.list(days, offset, NAMES_PER_PAGE),
     loadDomainWaitingCostCalculator(context),
   ]);
-  const renewals = await loadRenewalDays(context, names.names);
+  const renewals = await loadRenewalDays(context, page.names);
   return expiringPage(
-    names,
+    page,
     { days, offset, now: context.now() },
     calculateCost,
     renewals,
@@ -46,7 +46,7 @@ async function buildPage({ context }: Interaction, days: number, offset: number)
   );
 }
 
-function readNumber(text: string, max = Number.MAX_SAFE_INTEGER): number | undefined {
+function parseNumber(text: string, max = Number.MAX_SAFE_INTEGER): number | undefined {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : undefined;
   return value !== undefined && value <= max ? value : undefined;
 }

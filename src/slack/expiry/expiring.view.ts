@@ -60,12 +60,13 @@ export function expiringPage(
   const undated = page.undated === 0 ? '' : `, ${count(page.undated, 'name')} without an expiry date`;
   const title = `${count(page.dated, 'name')} expiring ${within}${deleted}${undated}`;
   const [first] = page.names;
-  const place = total > page.names.length ? `\nShowing ${offset + 1}–${last} of ${total}` : '';
-  const turn = (actionId: string, label: string, to: number) => button(actionId, label, `${days}:${to}`);
+  const range = total > page.names.length ? `\nShowing ${offset + 1}–${last} of ${total}` : '';
+  const pageButton = (actionId: string, label: string, toOffset: number) =>
+    button(actionId, label, `${days}:${toOffset}`);
   return message(
     `${title}${first === undefined ? '' : `, first ${escapeText(displayName(first.domain.name))}${urgencySuffix(first, calculateCost)}`}`,
     [
-      section(`*${title}*${place}`),
+      section(`*${title}*${range}`),
       ...page.names.flatMap((listed, index) =>
         lineWithMenu(
           section(...listedLines(listed, calculateCost(listed), renewals, now)),
@@ -80,8 +81,8 @@ export function expiringPage(
         ),
       ),
       ...actions('expiring', [
-        offset > 0 && turn('expiring_previous', 'Previous', Math.max(0, offset - NAMES_PER_PAGE)),
-        last < total && turn('expiring_next', 'Next', last),
+        offset > 0 && pageButton('expiring_previous', 'Previous', Math.max(0, offset - NAMES_PER_PAGE)),
+        last < total && pageButton('expiring_next', 'Next', last),
       ]),
       page.names.some(({ domain }) => domain.expiry === undefined && isDateless(domain)) &&
         context(

@@ -111,8 +111,8 @@ function restoreTermText(listed: ListedName): string {
   if (listed.day === undefined || listed.deadline === undefined) return 'Unknown';
   const { action, until } = listed.deadline;
   const expiry = dateWithSource(listed, listed.day);
-  const ended = deletedAt === undefined ? expiry : `${expiry}, deleted ${day(deletedAt)}`;
-  if (action === 'none') return `${ended}\n:warning: It’s too late to restore it, according to these dates`;
+  const dates = deletedAt === undefined ? expiry : `${expiry}, deleted ${day(deletedAt)}`;
+  if (action === 'none') return `${dates}\n:warning: It’s too late to restore it, according to these dates`;
   if (deletedAt === undefined) {
     const caution =
       action !== 'check' || until === undefined
@@ -120,7 +120,7 @@ function restoreTermText(listed: ListedName): string {
         : `. If it was deleted, it can be restored until ${formatDay(until)}`;
     return `${expiry}\n:warning: No known deletion${caution}`;
   }
-  return until === undefined ? ended : `${ended}\nCan be restored until ${formatDay(until)}`;
+  return until === undefined ? dates : `${dates}\nCan be restored until ${formatDay(until)}`;
 }
 
 function createTermText(listed: ListedName): string | undefined {
@@ -139,7 +139,7 @@ export function importReport(summary: ImportSummary): {
 } {
   const { added, dated, kept, duplicates, rejected, unusedHeadings = [], lacksExpiry = false } = summary;
   const { beyondLimit, tooFarAhead, proposal } = summary;
-  const taken = dropMissing([
+  const counts = dropMissing([
     `${count(added, 'name')} added`,
     dated > 0 && `${count(dated, 'name')} with a new date`,
     kept > 0 && `${count(kept, 'name')} already watched`,
@@ -155,10 +155,10 @@ export function importReport(summary: ImportSummary): {
       ({ line, text, issue }) =>
         `Line ${line}${text === '' ? '' : ` ${code(text)}`}: ${quote(formatLineIssue(issue))}`,
     );
-  const sections = splitIntoChunks(lines, LINES_PER_SECTION).map((part) => section(part.join('\n')));
+  const sections = splitIntoChunks(lines, LINES_PER_SECTION).map((chunk) => section(chunk.join('\n')));
   const left = rejected.length - lines.length;
   const blocks = dropMissing([
-    section(`*Imported*: ${taken}.`),
+    section(`*Imported*: ${counts}.`),
     ...sections,
     left > 0 && section(`… and ${count(left, 'more line')}.`),
     beyondLimit > 0 && section(`:warning: ${formatWatchRefusal({ code: 'list_full', limit: MAX_WATCHED })}`),
@@ -174,7 +174,7 @@ export function importReport(summary: ImportSummary): {
         : 'The watch list is unchanged.',
     ),
   ]);
-  return { text: `Imported: ${taken}.`, blocks };
+  return { text: `Imported: ${counts}.`, blocks };
 }
 
 export function watchInsteadButtons(
@@ -212,8 +212,8 @@ export function expiringUsage(maxDays: number): string {
   return `Enter a number of days up to ${maxDays}, such as \`/domain expiring 30\`.`;
 }
 
-export function alreadyRenewedText(name: string, until: Day): string {
-  return `${formatName(name)} was renewed after this reminder and now expires ${formatDay(until)}. To renew it again, use \`/domain renew ${name}\`.`;
+export function alreadyRenewedText(name: string, expiry: Day): string {
+  return `${formatName(name)} was renewed after this reminder and now expires ${formatDay(expiry)}. To renew it again, use \`/domain renew ${name}\`.`;
 }
 
 export const NOTHING_TO_RENEW =
@@ -227,11 +227,10 @@ export function noLongerWatchedText(name: string): string {
   return `${formatName(name)} is no longer watched. To add it again, use \`/domain watch ${escapeText(name)}\`.`;
 }
 
-/** @param most maximum number of names per order */
-export function renewHint(found: number, most: number): string {
-  return found > LIMITS.options
-    ? `These are the first ${LIMITS.options} of ${found} names. An order can have at most ${most}. Use more orders for the others.`
-    : `An order can have at most ${most} names.`;
+export function renewHint(total: number, maxPerOrder: number): string {
+  return total > LIMITS.options
+    ? `These are the first ${LIMITS.options} of ${total} names. An order can have at most ${maxPerOrder}. Use more orders for the others.`
+    : `An order can have at most ${maxPerOrder} names.`;
 }
 
 export function newExpiryQuestion(name: string): string {

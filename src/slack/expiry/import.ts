@@ -34,25 +34,25 @@ const importForm: FormFeature<'import'> = {
   form: { name: 'import', title: 'Watch many names', submit: 'Import', fields: toFields(importSchema) },
 
   async submit(call) {
-    const given = await readTextInput(call, {
+    const input = await readTextInput(call, {
       field: NAMES,
       missing: 'Attach a file, or enter at least one name.',
     });
-    if ('errors' in given) return given;
-    const list = await parseImport(given.text);
-    if ('issue' in list) return { errors: { [given.field]: listIssueText(list.issue) } };
-    const run = (progress: (done: number, total: number) => Promise<void>) =>
+    if ('errors' in input) return input;
+    const list = await parseImport(input.text);
+    if ('issue' in list) return { errors: { [input.field]: listIssueText(list.issue) } };
+    const importList = (progress: (done: number, total: number) => Promise<void>) =>
       call.context.expiry.importNames(list, createGate(call), progress);
     const total = list.accepted.length;
     if (total + list.rejected.length <= SLOW_LINES) {
-      const { text, blocks } = importReport(await run(async () => undefined));
+      const { text, blocks } = importReport(await importList(async () => undefined));
       return { say: message(text, blocks) };
     }
     const { title } = importForm.form;
     return {
       view: noticeView(title, importProgress(0, total)),
       async meanwhile(show) {
-        const summary = await run((done) => show(noticeView(title, importProgress(done, total))));
+        const summary = await importList((done) => show(noticeView(title, importProgress(done, total))));
         const { text, blocks } = importReport(summary);
         await show(noticeView(title, blocks));
         // The person may have closed the view.

@@ -24,14 +24,14 @@ export function lapseView(
   const [change] = payload.names;
   const reason = change?.decision?.kind === 'lapse_confirmed' ? change.decision.reason : undefined;
   const name = formatName(lapsingName);
-  const by = personWithReason(proposer, reason);
+  const requester = personWithReason(proposer, reason);
   return {
     question({ progress }) {
-      const shown = message(`${name}${keep}: let it lapse? Requested by ${by}`, [
+      const content = message(`${name}${keep}: let it lapse? Requested by ${requester}`, [
         section(
           `*Let* ${name} *lapse?*`,
-          `:hourglass: Another person has to confirm. Reminders continue until then`,
-          by,
+          ':hourglass: Another person has to confirm. Reminders continue until then',
+          requester,
           ...requirementLines(progress),
         ),
         ...lines(impact),
@@ -43,13 +43,13 @@ export function lapseView(
           }),
         ]),
       ]);
-      return { ...shown, textOnlyHint: buttonsHint(`/domain name ${lapsingName}`) };
+      return { ...content, textOnlyHint: buttonsHint(`/domain name ${lapsingName}`) };
     },
     outcome() {
       const title =
         state === 'confirmed'
-          ? `:white_check_mark: ${name} will lapse. Requested by ${by}, confirmed by ${mention(endedBy)}.`
-          : `:information_source: ${name} won’t lapse, because the name was renewed or the request was withdrawn. Requested by ${by}.`;
+          ? `:white_check_mark: ${name} will lapse. Requested by ${requester}, confirmed by ${mention(endedBy)}.`
+          : `:information_source: ${name} won’t lapse, because the name was renewed or the request was withdrawn. Requested by ${requester}.`;
       return message(title, [section(title)]);
     },
   };

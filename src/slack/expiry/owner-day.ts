@@ -75,8 +75,8 @@ export function createOwnerDayPlanner(
     const purposes = new Set(parts.map(({ purpose }) => purpose));
     for (const { purpose, message, shows } of notifications) {
       if (purposes.has(purpose) || message === undefined || shows === ONCE) continue;
-      const emptied = { version: 'empty', places: [], message: () => textMessage(NOTHING_LEFT) };
-      await send({ purpose, since: context.now(), ...emptied });
+      const cleared = { version: 'empty', places: [], message: () => textMessage(NOTHING_LEFT) };
+      await send({ purpose, since: context.now(), ...cleared });
     }
     return undefined;
   };

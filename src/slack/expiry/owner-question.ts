@@ -15,8 +15,8 @@ import { formatWatchRefusal } from './watch-list.view.ts';
 
 async function keepName(call: ActionCall): Promise<void> {
   const { context, person, value: name } = call;
-  const given = { name, by: person.id };
-  const outcome = await context.expiry.answerQuestion(given, { kind: 'name_kept' }, createGate(call));
+  const answer = { kind: 'name_kept' } as const;
+  const outcome = await context.expiry.answerQuestion({ name, by: person.id }, answer, createGate(call));
   if (outcome.ok) context.notifyDue();
   await call.respond(outcome.ok ? keptText(name) : formatWatchRefusal(outcome.refusal));
 }
@@ -37,19 +37,19 @@ const handoverForm: FormFeature<'handover'> = {
   render: (_call, { subject = '' }) => ({ intro: [section(formatName(subject))] }),
 
   async submit(call) {
-    const read = readForm(handoverSchema, call.values);
-    if ('errors' in read) return read;
-    const { owner: to, note: reason } = read.value;
+    const parsed = readForm(handoverSchema, call.values);
+    if ('errors' in parsed) return parsed;
+    const { owner, note: reason } = parsed.value;
     const { context, person, origin } = call;
-    if (to === person.id) return { errors: { owner: ALREADY_OWNER } };
-    const issue = await findOwnerIssue(context, to);
+    if (owner === person.id) return { errors: { owner: ALREADY_OWNER } };
+    const issue = await findOwnerIssue(context, owner);
     if (issue !== undefined) return { errors: { owner: ownersIssueText(issue) } };
-    const given = { name: origin.subject ?? '', by: person.id };
-    const answer = { kind: 'name_handed_over', to, reason } as const;
-    const outcome = await context.expiry.answerQuestion(given, answer, createGate(call));
+    const { subject: name = '' } = origin;
+    const answer = { kind: 'name_handed_over', to: owner, reason } as const;
+    const outcome = await context.expiry.answerQuestion({ name, by: person.id }, answer, createGate(call));
     if (!outcome.ok) return { errors: { owner: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
-    return { say: textMessage(handedOverText(given.name, to)) };
+    return { say: textMessage(handedOverText(name, owner)) };
   },
 };
 

@@ -38,9 +38,9 @@ export function questionMessage(part: QuestionPart, isFirst: boolean): Message {
   const lines = names.flatMap((listed, index) => questionBlocks(listed, index, part));
   const reminderBlocks = reminders.length === 0 ? [] : [section('*Also due*'), ...reminders];
   const [first] = names;
-  const from = first?.domain.question?.from;
-  if (first !== undefined && from !== undefined) {
-    const text = handoverText(from, first);
+  const previousOwner = first?.domain.question?.from;
+  if (first !== undefined && previousOwner !== undefined) {
+    const text = handoverText(previousOwner, first);
     return message(text, [section(`${text}\nDo you still need it?`), ...lines, ...reminderBlocks]);
   }
   const text = questionText(part);
@@ -52,9 +52,9 @@ export function questionMessage(part: QuestionPart, isFirst: boolean): Message {
   ]);
 }
 
-function handoverText(from: string, { domain: { name, question } }: ListedName): string {
+function handoverText(previousOwner: string, { domain: { name, question } }: ListedName): string {
   const noteSuffix = question?.note === undefined ? '' : `: “${quote(question.note)}”`;
-  return `${mention(from)} handed ${formatName(name)} over to you${noteSuffix}`;
+  return `${mention(previousOwner)} handed ${formatName(name)} over to you${noteSuffix}`;
 }
 
 function questionText({ names, openCount }: QuestionPart): string {
@@ -116,8 +116,8 @@ export function keptText(name: string): string {
   return `Thanks. You’re keeping ${formatName(name)}.`;
 }
 
-export function handedOverText(name: string, to: string): string {
-  return `${mention(to)} now owns ${formatName(name)}. I’ll ask them whether to keep it.`;
+export function handedOverText(name: string, newOwner: string): string {
+  return `${mention(newOwner)} now owns ${formatName(name)}. I’ll ask them whether to keep it.`;
 }
 
 export const ALREADY_OWNER = 'You already own this name. Choose another person.';

@@ -57,15 +57,12 @@ import {
 import { formatWatchRefusal } from './watch-list.view.ts';
 
 /*
- * The buttons of a digest. They contain the name, or for `reminder_renew_many` the digest's id. Each click reads the
+ * The buttons of a digest. They contain the name, or the digest's id if they are about all names. Each click reads the
  * current state.
  */
 
-/** Longer values can't be menu options. */
-const MAX_PICK = 150;
-
 /** The order's card goes to the name's channel, or else to the reminder channel. */
-async function cardOrigin(call: Interaction, ownChannel: string | undefined): Promise<FormOrigin> {
+async function findCardOrigin(call: Interaction, ownChannel: string | undefined): Promise<FormOrigin> {
   const { reminderChannel } = await call.context.savedSettings();
   return { channelId: ownChannel ?? reminderChannel ?? call.channelId ?? '' };
 }
@@ -75,14 +72,14 @@ async function findChannel({ context, value }: ActionCall): Promise<string | und
 }
 
 /** `destination` is a channel, a person, or empty for the reminder channel. */
-function parsePlace(subject: string): { readonly digestId: string; readonly destination: string } {
+function parseDigestSubject(subject: string): { readonly digestId: string; readonly destination: string } {
   const [digestId = '', destination = ''] = subject.split('/');
   return { digestId, destination };
 }
 
 /** Undefined for direct messages, where approvers couldn't see a card. */
-function digestChannel(subject: string): string | undefined {
-  const { destination } = parsePlace(subject);
+function findDigestChannel(subject: string): string | undefined {
+  const { destination } = parseDigestSubject(subject);
   return /^[CG]/.test(destination) ? destination : undefined;
 }
 
@@ -90,15 +87,15 @@ function digestChannel(subject: string): string | undefined {
  * The thread of the digest. For a direct message, the name's channel or the reminder channel, because another person must
  * confirm.
  */
-async function threadOrigin(call: ActionCall): Promise<FormOrigin> {
+async function findThreadOrigin(call: ActionCall): Promise<FormOrigin> {
   if (call.channelId !== undefined && isDirectMessage(call.channelId)) {
-    return { ...(await cardOrigin(call, await findChannel(call))), subject: call.value };
+    return { ...(await findCardOrigin(call, await findChannel(call))), subject: call.value };
   }
   return { ...toFormOrigin(call, call.value), threadTs: call.threadTs ?? call.messageTs };
 }
 
 /** Digests aren't updated, so an old button could renew a name a second time. */
-async function alreadyRenewed(call: ActionCall): Promise<Message | undefined> {
+async function refuseRepeatedRenewal(call: ActionCall): Promise<Message | undefined> {
   const [domain, { reminderDays, reminderTimezone }] = await Promise.all([
     call.context.expiry.find(call.value),
     call.context.savedSettings(),
@@ -111,23 +108,25 @@ async function alreadyRenewed(call: ActionCall): Promise<Message | undefined> {
 }
 
 async function openRenew(call: ActionCall): Promise<void> {
-  const renewed = await alreadyRenewed(call);
-  if (renewed !== undefined) return call.respond(renewed);
+  const refusal = await refuseRepeatedRenewal(call);
+  if (refusal !== undefined) return call.respond(refusal);
   const incidents = await call.context.names.incidents.listOpen([call.value]);
   if (incidents.some(rulesOutRenewal)) return call.respond(doNotRenewText(call.value));
-  await openForm(call, renewForm, await cardOrigin(call, await findChannel(call)), {
+  await openForm(call, renewForm, await findCardOrigin(call, await findChannel(call)), {
     names: call.value,
     period: '1',
   });
 }
 
 async function openRestore(call: ActionCall): Promise<void> {
-  await openForm(call, restoreForm, await cardOrigin(call, await findChannel(call)), { name: call.value });
+  await openForm(call, restoreForm, await findCardOrigin(call, await findChannel(call)), {
+    name: call.value,
+  });
 }
 
 async function openRenewMany(call: ActionCall): Promise<void> {
-  const origin = { ...(await cardOrigin(call, digestChannel(call.value))), subject: call.value };
-  const { digestId, destination } = parsePlace(call.value);
+  const origin = { ...(await findCardOrigin(call, findDigestChannel(call.value))), subject: call.value };
+  const { digestId, destination } = parseDigestSubject(call.value);
   const names = await call.context.expiry.renewable(digestId, destination);
   if (names.length === 0) return call.respond(NOTHING_TO_RENEW);
   await openForm(call, renewManyForm, origin, { period: '1' });
@@ -135,7 +134,7 @@ async function openRenewMany(call: ActionCall): Promise<void> {
 
 async function showAll(call: ActionCall): Promise<void> {
   const { expiry, now } = call.context;
-  const { digestId, destination } = parsePlace(call.value);
+  const { digestId, destination } = parseDigestSubject(call.value);
   const [names, calculateCost] = await Promise.all([
     expiry.loadMessageNames(digestId, destination),
     loadDomainWaitingCostCalculator(call.context),
@@ -148,7 +147,7 @@ function createFormOpener(form: FormFeature) {
   return async (call: ActionCall): Promise<void> => {
     const domain = await call.context.expiry.find(call.value);
     if (domain === undefined) return call.respond(noLongerWatchedText(call.value));
-    await openForm(call, form, await threadOrigin(call));
+    await openForm(call, form, await findThreadOrigin(call));
   };
 }
 
@@ -158,7 +157,7 @@ const renewManySchema = z.object({
   reason: reasonField('Shown to the approvers.'),
   send_at: sendAtField,
 });
-const renewManyFields: Form<'renew_many'> = {
+const renewManyDeclaration: Form<'renew_many'> = {
   name: 'renew_many',
   title: 'Renew domains',
   submit: 'Request',
@@ -166,43 +165,42 @@ const renewManyFields: Form<'renew_many'> = {
 };
 
 export const renewManyForm: FormFeature<'renew_many'> = {
-  form: renewManyFields,
+  form: renewManyDeclaration,
   refusal: (call) => renewForm.refusal?.(call) ?? Promise.resolve(undefined),
 
   async render(call, origin, values) {
     // Forms opened from the list of names contain the names. Forms opened from a digest contain its id.
+    const digest = origin.subject === undefined ? undefined : parseDigestSubject(origin.subject);
     const names =
-      origin.subject === undefined
+      digest === undefined
         ? await call.context.expiry.filterRenewable(splitLines(values['names']))
-        : await call.context.expiry.renewable(
-            parsePlace(origin.subject).digestId,
-            parsePlace(origin.subject).destination,
-          );
+        : await call.context.expiry.renewable(digest.digestId, digest.destination);
     const options = names
       .slice(0, LIMITS.options)
-      .filter(({ domain }) => domain.name.length <= MAX_PICK)
+      .filter(({ domain }) => domain.name.length <= LIMITS.optionValue)
       .map(({ domain, daysLeft = 0 }) => ({
         value: domain.name,
         text: `${displayName(domain.name)}, ${daysLeft < 0 ? 'expired ' : ''}${formatDays(daysLeft)}`,
       }));
     const hint = renewHint(Math.max(names.length, Number(values['found'] ?? 0)), MAX_NAMES);
-    const fields = renewManyFields.fields.map((field) =>
+    const fields = renewManyDeclaration.fields.map((field) =>
       field.name === 'names' ? { ...field, options, hint } : field,
     );
     const selected = splitLines(values['names']).slice(0, MAX_NAMES);
-    return { form: { ...renewManyFields, fields }, values: { ...values, names: selected } };
+    return { form: { ...renewManyDeclaration, fields }, values: { ...values, names: selected } };
   },
 
   async submit(call): Promise<SubmissionResult> {
-    const read = readForm(renewManySchema, call.values);
-    if ('errors' in read) return read;
+    const parsed = readForm(renewManySchema, call.values);
+    if ('errors' in parsed) return parsed;
     const { subject } = call.origin;
-    const origin = subject === undefined ? call.origin : await cardOrigin(call, digestChannel(subject));
-    const { names, period, reason, send_at: sendAt } = read.value;
-    const wish = { task: 'renew', input: { names, period }, reason, sendAt } as const;
-    const outcome = await requestFromInteraction(call, origin, wish);
-    const untimely = timeErrors(outcome);
-    if (untimely !== undefined) return untimely;
+    const origin =
+      subject === undefined ? call.origin : await findCardOrigin(call, findDigestChannel(subject));
+    const { names, period, reason, send_at: sendAt } = parsed.value;
+    const request = { task: 'renew', input: { names, period }, reason, sendAt } as const;
+    const outcome = await requestFromInteraction(call, origin, request);
+    const timeError = timeErrors(outcome);
+    if (timeError !== undefined) return timeError;
     if (outcome.kind === 'invalid') {
       return { errors: errorsByField(fieldProblems(outcome.issues)) };
     }
@@ -218,13 +216,12 @@ export const renewManyForm: FormFeature<'renew_many'> = {
         },
       };
     }
-    const reply = await buildOutcomeReply(call, outcome);
-    return { say: reply };
+    return { say: await buildOutcomeReply(call, outcome) };
   },
 };
 
 /** Suggested if the name has enough days left. */
-const SNOOZE_DAYS = 7;
+const DEFAULT_SNOOZE_DAYS = 7;
 
 const snoozeSchema = z.object({
   days: field(
@@ -234,7 +231,7 @@ const snoozeSchema = z.object({
   ),
   reason: reasonField('Shown in the thread.'),
 });
-const snoozeFields: Form<'snooze'> = {
+const snoozeDeclaration: Form<'snooze'> = {
   name: 'snooze',
   title: 'Snooze',
   submit: 'Snooze',
@@ -242,7 +239,7 @@ const snoozeFields: Form<'snooze'> = {
 };
 
 const snoozeForm: FormFeature<'snooze'> = {
-  form: snoozeFields,
+  form: snoozeDeclaration,
 
   async render(call, origin, values) {
     const { subject: name = '' } = origin;
@@ -256,19 +253,19 @@ const snoozeForm: FormFeature<'snooze'> = {
         : {
             hint: `At most ${count(max, 'day')}, because ${displayName(name)} must be ${action === 'renew' ? 'renewed' : 'restored'} by ${formatDay(until)}.`,
           };
-    const fields = snoozeFields.fields.map((field) =>
+    const fields = snoozeDeclaration.fields.map((field) =>
       field.name === 'days' ? { ...field, ...hint, range: { min: 1, max } } : field,
     );
     return {
-      form: { ...snoozeFields, fields },
-      values: { days: String(Math.min(SNOOZE_DAYS, max)), ...values },
+      form: { ...snoozeDeclaration, fields },
+      values: { days: String(Math.min(DEFAULT_SNOOZE_DAYS, max)), ...values },
     };
   },
 
   async submit(call) {
-    const read = readForm(snoozeSchema, call.values);
-    if ('errors' in read) return read;
-    const { days, reason } = read.value;
+    const parsed = readForm(snoozeSchema, call.values);
+    if ('errors' in parsed) return parsed;
+    const { days, reason } = parsed.value;
     const { context, origin } = call;
     const request = { name: origin.subject ?? '', reason, origin: toPlace(origin) };
     const outcome = await context.expiry.snooze(request, days, createGate(call));
@@ -288,21 +285,24 @@ const lapseForm: FormFeature<'lapse'> = {
   async render(call, origin) {
     const name = origin.subject ?? '';
     // Only stored data is used, so that the form opens quickly.
-    const known = await loadLapseFacts(
+    const details = await loadLapseFacts(
       call.context,
       name,
       call.context.names.impacts.assessStored(name, 'lapse'),
     );
     return {
-      intro: [section(lapseText(name)), ...lines([...known.impact, known.waiting !== '' && known.waiting])],
+      intro: [
+        section(lapseText(name)),
+        ...lines([...details.impact, details.waiting !== '' && details.waiting]),
+      ],
     };
   },
 
   async submit(call) {
-    const read = readForm(lapseSchema, call.values);
-    if ('errors' in read) return read;
+    const parsed = readForm(lapseSchema, call.values);
+    if ('errors' in parsed) return parsed;
     const { context, origin } = call;
-    const request = { name: origin.subject ?? '', origin: toPlace(origin), ...read.value };
+    const request = { name: origin.subject ?? '', origin: toPlace(origin), ...parsed.value };
     const outcome = await context.expiry.requestLapse(request, createGate(call));
     if (!outcome.ok) return { errors: { reason: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
@@ -328,10 +328,10 @@ const renewedForm: FormFeature<'renewed'> = {
   render: (_call, { subject = '' }) => ({ intro: [section(newExpiryQuestion(subject))] }),
 
   async submit(call) {
-    const read = readForm(renewedSchema, call.values);
-    if ('errors' in read) return read;
+    const parsed = readForm(renewedSchema, call.values);
+    if ('errors' in parsed) return parsed;
     const { context, origin } = call;
-    const { expires, note: reason } = read.value;
+    const { expires, note: reason } = parsed.value;
     const request = { name: origin.subject ?? '', reason, origin: toPlace(origin) };
     const outcome = await context.expiry.recordRenewal(request, expires, createGate(call));
     if (!outcome.ok) return { errors: { expires: formatWatchRefusal(outcome.refusal) } };

@@ -18,7 +18,7 @@ import {
 import { formatWatchRefusal } from './watch-list.view.ts';
 
 /** If the lookup takes longer, a first answer says that it is running. */
-const QUICK_MS = 1_500;
+const QUICK_LOOKUP_MS = 1_500;
 const LOOKUP_MS = 6_000;
 /** Leaves time to respond within 30 seconds of the command. */
 const LIST_MS = 25_000;
@@ -39,26 +39,26 @@ async function runWatch(call: Interaction, words: readonly string[], isCommand: 
     })),
   );
   // After a click, a first answer would replace the clicked message.
-  const quickMs = Math.max(0, call.arrivedAt + QUICK_MS - performance.now());
+  const quickMs = Math.max(0, call.arrivedAt + QUICK_LOOKUP_MS - performance.now());
   const quickResults = await Promise.race([lookups, sleep(quickMs, undefined, { ref: false })]);
   if (quickResults === undefined && isCommand) await call.respond(lookingText(names.length));
-  await call.respond(await watchAnswer(call, await lookups, date), { replace: isCommand });
+  await call.respond(await buildWatchAnswer(call, await lookups, date), { replace: isCommand });
 }
 
 async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<Omit<WatchResult, 'text'>> {
   const { expiry, now } = call.context;
   const outcome = await expiry.lookUp(added, ms);
   if (!outcome.ok) return { outcome };
-  const known = await loadKnown(call, added.name);
+  const knownName = await loadKnownName(call, added.name);
   const { expiry: end, deletedAt } = outcome.domain;
   const at = now();
   const dates = { expiresAt: end?.at, deletedAt, isLapsing: false, hasOwner: true, incidentSince: undefined };
-  const lookedUp = known && { name: added.name, history: known.history, at, certificateDays: [] };
+  const lookedUp = knownName && { name: added.name, history: knownName.history, at, certificateDays: [] };
   const posture = lookedUp && assessPosture(lookedUp, undefined);
-  return { outcome, known, findings: judgeName({ ...dates, posture }, at).findings };
+  return { outcome, known: knownName, findings: judgeName({ ...dates, posture }, at).findings };
 }
 
-async function watchAnswer(
+async function buildWatchAnswer(
   call: Interaction,
   results: readonly WatchResult[],
   date: string | undefined,
@@ -79,7 +79,7 @@ async function watchAnswer(
   });
 }
 
-async function loadKnown(call: Interaction, name: string): Promise<KnownName | undefined> {
+async function loadKnownName(call: Interaction, name: string): Promise<KnownName | undefined> {
   const { names, log } = call.context;
   return names.known(name).catch((err: unknown) => {
     log.warn({ err, name }, 'looking up a newly watched name failed');
@@ -90,9 +90,9 @@ async function loadKnown(call: Interaction, name: string): Promise<KnownName | u
 async function runUnwatch(call: CommandCall): Promise<void> {
   const [name, ...rest] = call.words;
   if (name === undefined || rest.length > 0) return call.respond(UNWATCH_USAGE);
-  const read = readName(name);
-  if (!read.ok) return call.respond(escapeText(formatWatchRefusal(read.issue)));
-  const { ascii, unicode } = read.value;
+  const parsed = readName(name);
+  if (!parsed.ok) return call.respond(escapeText(formatWatchRefusal(parsed.issue)));
+  const { ascii, unicode } = parsed.value;
   const outcome = await call.context.facts.unwatch(ascii, call.person.id, toFormOrigin(call));
   if (outcome.kind === 'waiting') return call.respond(await requestConfirmation(call, outcome.pending));
   const registrable = registrableName(name);

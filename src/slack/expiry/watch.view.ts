@@ -94,7 +94,7 @@ export function watchedMessage(results: readonly WatchResult[], answer: WatchAns
 }
 
 function resultLines(
-  { text, outcome, known, findings = [] }: WatchResult,
+  { text, outcome, known: knownName, findings = [] }: WatchResult,
   answer: WatchAnswer,
   isList: boolean,
 ): string[] {
@@ -109,32 +109,24 @@ function resultLines(
   const lastDay = domain.expiry && expiryDay(domain.expiry.at, domain.expiry.source, timeZone);
   const daysLeft = lastDay === undefined ? undefined : daysBetween(calendarDay(now, timeZone), lastDay);
   const registrar =
-    getRegistrarName(known?.history.registrar?.current?.value ?? []) ?? domain.whois?.registrar;
-  const problems = findProblems(findings);
+    getRegistrarName(knownName?.history.registrar?.current?.value ?? []) ?? domain.whois?.registrar;
+  const problems = problemTexts(findings);
   if (!isList) {
-    const watched = {
-      domain,
-      wasWatched,
-      lastDay,
-      daysLeft,
-      dns: isUndated(domain) ? known : undefined,
-      ignoredDate,
-      now,
-    };
+    const watched = { domain, wasWatched, lastDay, daysLeft, knownName, ignoredDate, now };
     const details = dropMissing([registrar, ...problems]).join(' · ');
     return dropMissing([watchedText(watched), details !== '' && details]);
   }
-  const when =
+  const expiryText =
     lastDay === undefined || daysLeft === undefined || domain.expiry === undefined
       ? `expiry unknown${isDateless(domain) ? `: ${DATELESS_STATE}` : ''}`
       : `${daysLeft < 0 ? 'expired' : 'expires'} ${formatDay(lastDay)} (${formatDays(daysLeft)}), ${domain.expiry.source === 'rdap' ? 'from the registry' : SOURCES[domain.expiry.source]}`;
   const doubt =
     domain.doubt !== undefined && !isDateless(domain) && `:warning: ${quote(formatDoubt(domain.doubt))}`;
-  return [dropMissing([formatName(domain.name), when, registrar, ...problems, doubt]).join(' · ')];
+  return [dropMissing([formatName(domain.name), expiryText, registrar, ...problems, doubt]).join(' · ')];
 }
 
 /** Leaves out notes, and `undated`, which has its own sentence. */
-function findProblems(findings: readonly Finding[]): string[] {
+function problemTexts(findings: readonly Finding[]): string[] {
   return findings
     .filter(({ code: found }) => getLevel(found) !== 'note' && found !== 'undated')
     .map((finding) => findingText(finding));
@@ -154,17 +146,17 @@ interface WatchedName {
   readonly wasWatched: boolean;
   readonly lastDay: Day | undefined;
   readonly daysLeft: number | undefined;
-  readonly dns: KnownName | undefined;
+  readonly knownName: KnownName | undefined;
   /** The typed date, if it was ignored because the registry publishes one. */
   readonly ignoredDate: Date | undefined;
   readonly now: Date;
 }
 
 function watchedText(watched: WatchedName): string {
-  const { domain, wasWatched, dns, ignoredDate } = watched;
+  const { domain, wasWatched, knownName, ignoredDate } = watched;
   return dropMissing([
     `${formatName(domain.name)} is ${wasWatched ? 'already' : 'now'} on the watch list.`,
-    ...(isUndated(domain) ? datelessSentences(domain.name, dns) : [formatDate(watched)]),
+    ...(isUndated(domain) ? datelessSentences(domain.name, knownName) : [formatDate(watched)]),
     isDateless(domain) && domain.expiry?.source === 'person' && MANUAL_DATE_NOTE,
     ignoredDate !== undefined && `I ignored your date, ${day(ignoredDate)}.`,
     domain.doubt !== undefined &&

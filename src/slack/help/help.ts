@@ -25,7 +25,7 @@ const DEFAULT_READER = { isLinked: true, isAdmin: false };
 
 async function loadReader(call: Interaction): Promise<HelpReader> {
   const { accounts, directory, hasService } = call.context;
-  const known = Promise.all([
+  const loading = Promise.all([
     call.account(),
     accounts.team.current(),
     directory.person(call.person.id, undefined),
@@ -37,7 +37,7 @@ async function loadReader(call: Interaction): Promise<HelpReader> {
     }),
     () => DEFAULT_READER,
   );
-  const reader = await Promise.race([known, sleep(READER_MS, DEFAULT_READER, { ref: false })]);
+  const reader = await Promise.race([loading, sleep(READER_MS, DEFAULT_READER, { ref: false })]);
   return { ...reader, hasService };
 }
 

@@ -51,13 +51,13 @@ export function findGroup({ name }: { readonly name: string }): string {
   return HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? EVERYDAY;
 }
 
-function usableGroups(commands: readonly HelpEntry[], fits: (command: HelpEntry) => boolean): Group[] {
-  const place = ({ name }: HelpEntry) => HELP_GROUPS.flatMap(({ names }) => names).indexOf(name);
+function usableGroups(commands: readonly HelpEntry[], isUsable: (command: HelpEntry) => boolean): Group[] {
+  const getRank = ({ name }: HelpEntry) => HELP_GROUPS.flatMap(({ names }) => names).indexOf(name);
   return HELP_GROUPS.map(({ title }) => ({
     title,
     commands: commands
-      .filter((command) => findGroup(command) === title && fits(command))
-      .sort((a, b) => place(a) - place(b)),
+      .filter((command) => findGroup(command) === title && isUsable(command))
+      .sort((a, b) => getRank(a) - getRank(b)),
   })).filter((group) => group.commands.length > 0);
 }
 
@@ -73,7 +73,7 @@ function lacksAccount(needs: Needs, { isLinked, hasTeamAccount = false }: HelpRe
 
 const INTRO = '*Domain Steward* carries out domain tasks for you. Paid and risky tasks wait for an approver.';
 const LINK_FIRST = 'To start, link your account at the domain service with `/domain link`.';
-const WITH_TEAM_ACCOUNT =
+const USES_TEAM_ACCOUNT =
   'You haven’t linked an account, so your approved orders use the team’s account. To link yours, use `/domain link`.';
 
 const WATCH_ONLY_INTRO =
@@ -82,7 +82,7 @@ const WATCH_ONLY_INTRO =
 function introText({ hasService, isLinked, hasTeamAccount = false }: HelpReader): string {
   if (!hasService) return WATCH_ONLY_INTRO;
   if (isLinked) return INTRO;
-  return `${INTRO}\n${hasTeamAccount ? WITH_TEAM_ACCOUNT : LINK_FIRST}`;
+  return `${INTRO}\n${hasTeamAccount ? USES_TEAM_ACCOUNT : LINK_FIRST}`;
 }
 
 function usageLine({ usage, summary }: HelpEntry): string {
@@ -91,12 +91,12 @@ function usageLine({ usage, summary }: HelpEntry): string {
 
 /** The overview shows the first few of these that the reader can use. */
 const MOST_USED = ['link', 'renew', 'create', 'name', 'orders', 'expiring', 'watch', 'import'];
-const MOST_USED_TO_WATCH = ['watch', 'import', 'expiring', 'name', 'names'];
+const MOST_USED_WATCH_ONLY = ['watch', 'import', 'expiring', 'name', 'names'];
 const OVERVIEW_COMMANDS = 5;
 const WATCH_ONLY_EXAMPLE = context('For an example of a command, use `/domain help watch`.');
 
 export function helpOverview(commands: readonly HelpEntry[], reader: HelpReader): Message {
-  const names = reader.hasService ? MOST_USED : MOST_USED_TO_WATCH;
+  const names = reader.hasService ? MOST_USED : MOST_USED_WATCH_ONLY;
   const shown = names
     .flatMap((name) => commands.filter((command) => command.name === name))
     .filter((command) => canUse(command, reader) && !(command.name === 'link' && reader.isLinked))
@@ -118,12 +118,12 @@ export function helpOverview(commands: readonly HelpEntry[], reader: HelpReader)
 /** Commands that the reader can't use come last. */
 export function allCommandsHelp(commands: readonly HelpEntry[], reader: HelpReader): Message {
   const usable = usableGroups(commands, (command) => canUse(command, reader));
-  const linked = commands.filter((command) => lacksAccount(command.needs, reader));
-  const admin = reader.isAdmin ? [] : commands.filter(({ needs }) => needs === 'admin');
+  const linkedOnly = commands.filter((command) => lacksAccount(command.needs, reader));
+  const adminOnly = reader.isAdmin ? [] : commands.filter(({ needs }) => needs === 'admin');
   const groups: readonly Group[] = [
     ...usable,
-    { title: 'After you link an account', commands: linked },
-    { title: 'For admins', commands: admin },
+    { title: 'After you link an account', commands: linkedOnly },
+    { title: 'For admins', commands: adminOnly },
   ];
   return message('All commands', [
     section(reader.hasService ? INTRO : WATCH_ONLY_INTRO),

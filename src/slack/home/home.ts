@@ -17,8 +17,8 @@ import { sendViewWithFallback } from '../outbound/fallback.ts';
 import { okResponse } from '../outbound/web.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from './home.view.ts';
 
-/** Orders to read per section. More than are shown, so that the number of the others can be shown. */
-const MAX_READ = 100;
+/** Maximum orders or names loaded per section. The tab shows fewer, and counts the others. */
+const MAX_LOADED = 100;
 
 export function publishHome(context: SlackContext, userId: string): Promise<void> {
   return context.homeTabs.run(userId, () => publish(context, userId));
@@ -42,38 +42,36 @@ async function buildBlocks(context: SlackContext, userId: string): Promise<reado
     : strangerBlocks();
 }
 
-async function loadHomeData(context: SlackContext, userId: string, admin: boolean): Promise<HomeData> {
+async function loadHomeData(context: SlackContext, userId: string, isAdminView: boolean): Promise<HomeData> {
   const { store } = context.orders;
   const now = context.now();
-  const [account, incidents, teamAccount, standIns, open, next, months, money, mandates, decisions, judged] =
+  const [account, incidents, teamAccount, standIns, open, next, months, money, mandates, decisions, names] =
     await Promise.all([
       context.accounts.findActive(userId),
       context.names.incidents.listAllOpen(MAX_LISTED),
       context.accounts.team.current(),
       context.standIns.current(context.now()),
-      store.list({ viewer: { id: userId }, requesterId: userId, states: OPEN, limit: MAX_READ }),
+      store.list({ viewer: { id: userId }, requesterId: userId, states: OPEN_STATES, limit: MAX_LOADED }),
       loadNextExpiring(context, userId),
       context.expiry.countsByMonth(),
-      admin ? loadMoney(context, userId) : undefined,
+      isAdminView ? loadMoney(context, userId) : undefined,
       findMandatesByPerson(context.orders, userId),
-      loadDecisions(context, userId, admin),
+      loadDecisions(context, userId, isAdminView),
       context.portfolio.listJudgedNames({ filter: NO_FILTER, owners: [], now }),
     ]);
   return {
-    ...{
-      hasService: context.hasService,
-      account,
-      teamAccount,
-      isAdmin: admin,
-      incidents,
-      open: sortScheduledFirst(open),
-      months,
-      money,
-      mandates,
-    },
+    hasService: context.hasService,
+    account,
+    teamAccount,
+    isAdmin: isAdminView,
+    incidents,
+    open: sortScheduledFirst(open),
+    months,
+    money,
+    mandates,
     ...decisions,
     ...next,
-    posture: summarizePosture(judged, now).counts,
+    posture: summarizePosture(names, now).counts,
     standIn: standIns.get(userId),
     standsInFor: [...standIns]
       .filter(([, standIn]) => standIn.userId === userId)
@@ -81,29 +79,29 @@ async function loadHomeData(context: SlackContext, userId: string, admin: boolea
   };
 }
 
-const OPEN = ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'] as const;
+const OPEN_STATES = ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'] as const;
 
-async function loadDecisions(context: SlackContext, userId: string, admin: boolean) {
+async function loadDecisions(context: SlackContext, userId: string, isAdminView: boolean) {
   const { store } = context.orders;
   const [pending, unknown, toReview] = await Promise.all([
-    store.list({ viewer: 'system', states: ['PENDING'], limit: MAX_READ }),
-    store.list({ viewer: 'system', states: ['UNKNOWN'], limit: MAX_READ }),
-    admin ? store.list({ viewer: 'system', isReviewOpen: true, limit: MAX_READ }) : [],
+    store.list({ viewer: 'system', states: ['PENDING'], limit: MAX_LOADED }),
+    store.list({ viewer: 'system', states: ['UNKNOWN'], limit: MAX_LOADED }),
+    isAdminView ? store.list({ viewer: 'system', isReviewOpen: true, limit: MAX_LOADED }) : [],
   ]);
   // Admins see every group that can't be read. Other people see only those that they may belong to.
-  const waiting = await loadDecisionQueue(context.orders, userId, [...pending, ...unknown], {
-    allGroups: admin,
+  const queue = await loadDecisionQueue(context.orders, userId, [...pending, ...unknown], {
+    allGroups: isAdminView,
   });
   // The order that has waited longest comes first.
-  const toDecide = waiting.isApprover ? waiting.toDecide.toReversed() : undefined;
+  const toDecide = queue.isApprover ? queue.toDecide.toReversed() : undefined;
   const shown = toDecide?.slice(0, HOME_LENGTH) ?? [];
   return {
-    unreadableGroups: waiting.unreadableGroups,
+    unreadableGroups: queue.unreadableGroups,
     toDecide,
     briefings: new Map(
       await Promise.all(shown.map(async (order) => [order.id, await loadBriefing(context, order)] as const)),
     ),
-    toResolve: waiting.toResolve,
+    toResolve: queue.toResolve,
     toReview: toReview.map((order) => ({
       order,
       canSignOff: order.emergencyApprovedBy !== userId && !isRequester(order, userId),
@@ -123,8 +121,8 @@ async function loadNextExpiring(context: SlackContext, userId: string) {
 async function loadOwnedNames({ portfolio, expiry, now }: SlackContext, userId: string) {
   const query = { filter: NO_FILTER, owners: [userId], now: now(), cursor: undefined, isBackward: false };
   const [zones, rows] = await Promise.all([
-    portfolio.listZones({ ...query, limit: MAX_READ }),
-    portfolio.listPage({ ...query, limit: MAX_READ }),
+    portfolio.listZones({ ...query, limit: MAX_LOADED }),
+    portfolio.listPage({ ...query, limit: MAX_LOADED }),
   ]);
   if (rows.length === 0) return undefined;
   const undecided = await expiry.filterRenewable(rows.map(({ name }) => name));

@@ -122,9 +122,9 @@ const SHORT_LENGTH = 5;
 /** For members of the workspace. */
 export function homeBlocks(data: HomeData): KnownBlock[] {
   const isLinked = data.account !== undefined || data.teamAccount !== undefined;
-  const blocks = !data.hasService ? watchOnlyBlocks : isLinked ? memberBlocks : firstStepsBlocks;
-  const full = blocks(data, HOME_LENGTH);
-  return full.length > LIMITS.viewBlocks ? blocks(data, SHORT_LENGTH) : full;
+  const buildBlocks = !data.hasService ? watchOnlyBlocks : isLinked ? memberBlocks : firstStepsBlocks;
+  const full = buildBlocks(data, HOME_LENGTH);
+  return full.length > LIMITS.viewBlocks ? buildBlocks(data, SHORT_LENGTH) : full;
 }
 
 /** @param length orders per section */
@@ -215,8 +215,8 @@ function openPart(orders: readonly Order[], length: number): KnownBlock[] {
       entries: orders.map((order) => [
         { ...section(ownOrderLine(order)), block_id: `open_${order.id}`, accessory: reviewButton(order) },
       ]),
-      none: 'You have no open orders. To see what you can do, use `/domain help`.',
-      more: '/domain orders mine',
+      emptyText: 'You have no open orders. To see what you can do, use `/domain help`.',
+      listCommand: '/domain orders mine',
     },
     length,
   );
@@ -272,18 +272,19 @@ interface Part {
   readonly title: string;
   readonly entries: readonly (readonly KnownBlock[])[];
   /** Shown if there are no entries. If undefined, the section is left out. */
-  readonly none?: string;
-  readonly more: string;
+  readonly emptyText?: string;
+  readonly listCommand: string;
 }
 
-function buildPart({ title, entries, none, more }: Part, length: number): KnownBlock[] {
-  if (entries.length === 0) return none === undefined ? [] : [divider, header(title), section(none)];
+function buildPart({ title, entries, emptyText, listCommand }: Part, length: number): KnownBlock[] {
+  if (entries.length === 0)
+    return emptyText === undefined ? [] : [divider, header(title), section(emptyText)];
   const left = entries.length - length;
   return dropMissing([
     divider,
     header(title),
     ...entries.slice(0, length).flat(),
-    left > 0 && context(`There are ${left} more. To list all, use \`${more}\`.`),
+    left > 0 && context(`There are ${left} more. To list all, use \`${listCommand}\`.`),
   ]);
 }
 
@@ -294,8 +295,8 @@ function waitingPart({ toDecide, briefings }: HomeData, length: number): KnownBl
     {
       title: 'Waiting for your approval',
       entries: toDecide.map((order) => waitingEntry(order, briefings.get(order.id))),
-      none: 'No orders are waiting for your approval.',
-      more: '/domain orders pending',
+      emptyText: 'No orders are waiting for your approval.',
+      listCommand: '/domain orders pending',
     },
     length,
   );
@@ -305,8 +306,8 @@ function waitingPart({ toDecide, briefings }: HomeData, length: number): KnownBl
 function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[] {
   const entry = section(decisionText(order, briefing));
   const statement = order.bulk === undefined ? briefing?.statement : undefined;
-  const sent = statement === undefined || showAll([entry], statement) ? '' : briefText(statement, order);
-  const details = sent === '' ? [] : [section(sent)];
+  const brief = statement === undefined || showAll([entry], statement) ? '' : briefText(statement, order);
+  const details = brief === '' ? [] : [section(brief)];
   const isFullyShown = showAll([entry, ...details], statement);
   return [
     entry,
@@ -327,7 +328,7 @@ function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] 
         section(`${orderLine(order)}\nFind out at the domain service whether it was carried out.`),
         ...actions(`settle_${order.id}`, [...resolveButtons(order), reviewButton(order)]),
       ]),
-      more: '/domain orders',
+      listCommand: '/domain orders',
     },
     length,
   );
@@ -355,14 +356,14 @@ function reviewPart(orders: HomeData['toReview'], length: number): KnownBlock[] 
         section(`${reviewText(order)}${canSignOff ? '' : '\nAnother admin has to sign it off.'}`),
         ...actions(`review_${order.id}`, [...(canSignOff ? signOffButtons(order) : []), reviewButton(order)]),
       ]),
-      more: '/domain orders review',
+      listCommand: '/domain orders review',
     },
     length,
   );
 }
 
 /** Facts that the entry already shows. Findings are about rows, which *Look at it* shows. */
-const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
+const SHOWN_FACTS: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   'price',
   'account',
   'budget',
@@ -384,7 +385,7 @@ function impactLines(briefing: Briefing): string[] {
 function decisionText(order: Order, briefing: Briefing | undefined): string {
   const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
   const { cost, budgets } = briefing ?? {};
-  const over = budgets?.over ?? [];
+  const exceeded = budgets?.over ?? [];
   const price = cost === undefined || cost.sums.length === 0 ? undefined : `about ${amountsText(cost.sums)}`;
   return dropMissing([
     [
@@ -397,11 +398,11 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
       cost.unknown > 0 &&
       `:warning: Price unknown for ${count(cost.unknown, 'name')}`,
     `${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}${order.expiresAt === undefined ? '' : ` · expires ${moment(order.expiresAt)}`}`,
-    over.length > 0 && formatOverBudget(over),
+    exceeded.length > 0 && formatOverBudget(exceeded),
     ...ruleLines(order),
     ...(briefing === undefined ? [] : impactLines(briefing)),
     accountLine(order),
-    ...(briefing === undefined ? [] : unusualLines(order, briefing, SHOWN)),
+    ...(briefing === undefined ? [] : unusualLines(order, briefing, SHOWN_FACTS)),
     dropMissing([
       systemText(order),
       order.approvalsRequired > 1 && `needs ${count(order.approvalsRequired, 'approval')}`,
@@ -491,12 +492,12 @@ const TO_DO: Readonly<Record<Deadline['action'], string>> = {
 function deadlineCells({ domain, deadline }: ListedName, renewals: RenewalDays): readonly string[] {
   if (deadline === undefined) return ['', 'Expiry unknown', ''];
   const { action, until, daysLeft, phase } = deadline;
-  const when =
+  const dueText =
     until === undefined ? (action === 'none' || action === 'check' ? '' : 'now') : formatDay(until);
-  const hasDecision = phase === 'registered' && renewals.has(domain.name);
+  const isMandated = phase === 'registered' && renewals.has(domain.name);
   return [
     daysLeft === undefined ? '' : String(daysLeft),
-    hasDecision ? 'A mandate renews it' : TO_DO[action],
-    when,
+    isMandated ? 'A mandate renews it' : TO_DO[action],
+    dueText,
   ];
 }

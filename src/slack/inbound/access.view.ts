@@ -22,13 +22,13 @@ export const ADMIN_UNKNOWN = textMessage(
   'Slack can’t confirm right now that you’re an admin. Try again in a minute.',
 );
 
-/** @param orderId order that the card is about */
+/** @param orderId the order that the message is about */
 export function retiredMessage(link: string | undefined, orderId: string | undefined) {
   const current = link === undefined ? [] : [`the <${link}|current message>`];
   const command = orderId === undefined ? [] : [`\`/domain order ${orderId}\``];
-  const ways = [...current, ...command];
-  const todo = ways.length === 0 ? 'A new message follows' : `Use ${ways.join(' or ')}`;
-  return textMessage(`Slack doesn’t let me update this message anymore, so nothing changed. ${todo}.`);
+  const alternatives = [...current, ...command];
+  const nextStep = alternatives.length === 0 ? 'A new message follows' : `Use ${alternatives.join(' or ')}`;
+  return textMessage(`Slack doesn’t let me update this message anymore, so nothing changed. ${nextStep}.`);
 }
 
 export const OPENED_TOO_LATE = 'Opening this took too long for Slack. Try again.';
@@ -38,7 +38,7 @@ export const tooManyMessage = (seconds: number) =>
     `Too many commands and clicks within a minute, so this one was ignored. Try again in ${count(seconds, 'second')}.`,
   );
 
-/** For a form that another release opened. */
+/** For a form that another release of the bot opened. */
 export const UNKNOWN_FORM = noticeView('Domain Steward', [
   section('This form is out of date, so nothing was done. Open it again, then submit it.'),
 ]);

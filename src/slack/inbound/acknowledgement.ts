@@ -2,7 +2,7 @@ import type { App } from '@slack/bolt';
 import { z } from 'zod';
 import type { Log } from '../../lib/log.ts';
 
-const KINDS = z.union([
+const deliveryKind = z.union([
   z
     .object({ type: z.enum(['block_actions', 'view_submission', 'message_action']) })
     .transform(({ type }) => type),
@@ -21,7 +21,7 @@ export function measureAcknowledgements(
   const processEvent = app.processEvent.bind(app);
   app.processEvent = (event) => {
     const startedAt = performance.now();
-    const kind = KINDS.safeParse(event.body).data ?? 'other';
+    const kind = deliveryKind.safeParse(event.body).data ?? 'other';
     return processEvent({
       ...event,
       ack: async (response) => {
@@ -44,17 +44,17 @@ export interface Acknowledgement {
 /** Slack gives up after 3 s. */
 export const ACKNOWLEDGE_WITHIN_MS = 2_000;
 
-/** Acknowledges on timeout, whatever the work is waiting for. */
+/** Acknowledges on timeout, even if the work is still pending. */
 export function createAcknowledgement(ack: () => Promise<void>, log: Log): Acknowledgement {
   // Bolt's objects are released once the delivery is acknowledged.
-  let pending: (() => Promise<void>) | undefined = ack;
+  let pendingAck: (() => Promise<void>) | undefined = ack;
   let isLate = false;
   const arrivedAt = performance.now();
   const send = () => {
-    const now = pending;
-    pending = undefined;
+    const sendOnce = pendingAck;
+    pendingAck = undefined;
     clearTimeout(timer);
-    now?.().catch((err: unknown) => log.warn({ err }, 'acknowledging a delivery failed'));
+    sendOnce?.().catch((err: unknown) => log.warn({ err }, 'acknowledging a delivery failed'));
   };
   const timer = setTimeout(() => {
     isLate = true;

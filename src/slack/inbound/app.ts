@@ -100,10 +100,10 @@ async function handleEvent(context: SlackContext, { track }: WorkTracker, body: 
     const { user } = event;
     context.directory.forgetPerson(user.id);
     const { offboard, portfolio } = context;
-    const change = isFullMember(user, context) ? portfolio.recordOwnerReturned : offboard;
+    const applyChange = isFullMember(user, context) ? portfolio.recordOwnerReturned : offboard;
     // If this fails, the daily check finds the person.
-    const offboarded = track('offboarding', () => change(user.id));
-    await Promise.race([offboarded, sleep(ACKNOWLEDGE_WITHIN_MS, undefined, { ref: false })]);
+    const work = track('offboarding', () => applyChange(user.id));
+    await Promise.race([work, sleep(ACKNOWLEDGE_WITHIN_MS, undefined, { ref: false })]);
   }
 }
 

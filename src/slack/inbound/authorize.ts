@@ -32,7 +32,7 @@ export interface Delivery {
   readonly triggerId: string;
   /** The click was in a modal. Another modal can open on top. */
   readonly isInModal: boolean;
-  /** The same if Slack redelivers. */
+  /** Stays the same if Slack redelivers. */
   readonly deliveryId: string;
   readonly responseUrl: string | undefined;
   readonly acknowledgement: Acknowledgement;
@@ -56,19 +56,19 @@ export function createInteraction(
   const { channelId, threadTs, deliveryId, triggerId, isInModal, responseUrl, acknowledgement } = delivery;
   let account: ReturnType<Interaction['account']> | undefined;
   let orderAccount: ReturnType<Interaction['orderAccount']> | undefined;
-  const show = (view: ModalView) =>
+  const openView = (view: ModalView) =>
     context.web.call(isInModal ? 'views.push' : 'views.open', { trigger_id: triggerId, view }, openedView);
-  const answer: Interaction['respond'] = async (reply, options) => {
+  const sendReply: Interaction['respond'] = async (reply, options) => {
     acknowledgement.send();
     const message = typeof reply === 'string' ? textMessage(reply) : reply;
-    const to = { person, channelId, threadTs, responseUrl };
+    const target = { person, channelId, threadTs, responseUrl };
     // A click in the Home tab can be answered only by direct message or, if Slack refuses that, in a modal.
     const isOnHome = triggerId !== undefined && responseUrl === undefined && (channelId ?? '') === '';
     if (isOnHome) {
-      if (await respondBefore(context, to, message, acknowledgement.arrivedAt + NOTIFY_WITHIN_MS)) return;
-      if (await isShownWhole(message, show)) return;
+      if (await respondBefore(context, target, message, acknowledgement.arrivedAt + NOTIFY_WITHIN_MS)) return;
+      if (await showInModal(message, openView)) return;
     }
-    await respondWithRetries(context, to, message, options);
+    await respondWithRetries(context, target, message, options);
   };
   return {
     context,
@@ -86,20 +86,20 @@ export function createInteraction(
       return orderAccount;
     },
     acknowledge: acknowledgement.send,
-    respond: answer,
+    respond: sendReply,
     respondIfLate: async (message) => {
-      if (acknowledgement.isLate) await answer(message);
+      if (acknowledgement.isLate) await sendReply(message);
     },
     open: async (view, { done, undo } = {}) => {
       acknowledgement.send();
       let viewId: string;
       try {
-        const opened = await retryWithinTrigger(acknowledgement.arrivedAt, () => show(view));
+        const opened = await retryWithinTrigger(acknowledgement.arrivedAt, () => openView(view));
         viewId = opened.view.id;
       } catch (error) {
         await undo?.();
         if (error instanceof SlackApiError && /trigger/.test(error.code ?? '')) {
-          await answer(OPENED_TOO_LATE);
+          await sendReply(OPENED_TOO_LATE);
           return;
         }
         throw error;
@@ -110,8 +110,8 @@ export function createInteraction(
 }
 
 /** @returns false if Slack refuses the modal or it can't show the whole message */
-async function isShownWhole(message: Message, show: (view: ModalView) => Promise<unknown>): Promise<boolean> {
-  return show(noticeView('Domain Steward', toSections(message))).then(
+async function showInModal(message: Message, open: (view: ModalView) => Promise<unknown>): Promise<boolean> {
+  return open(noticeView('Domain Steward', toSections(message))).then(
     () => message.blocks.every(({ type }) => type === 'section'),
     () => false,
   );
@@ -139,19 +139,23 @@ async function retryWithinTrigger<T>(arrivedAt: number, call: () => Promise<T>):
   }
 }
 
-async function findRefusal(call: Interaction, { needs, name }: Precondition): Promise<Message | undefined> {
-  const { context, person } = call;
+async function findRefusal(
+  interaction: Interaction,
+  { needs, name }: Precondition,
+): Promise<Message | undefined> {
+  const { context, person } = interaction;
   if (!person.isMember) return context.orgId === undefined ? NOT_A_MEMBER : NOT_IN_ORGANIZATION;
   if (needs === 'admin' && !isAdmin(context, person))
     return person.isConfirmed ? NOT_AN_ADMIN : ADMIN_UNKNOWN;
   if (!isOffered({ needs }, context)) return NO_SERVICE;
-  const isIfService = needs === 'linked_if_service' || needs === 'linked_or_owner';
-  const isPersonal = needs === 'linked' || (isIfService && context.hasService);
-  const isOwner = async () =>
+  const needsLinkIfService = needs === 'linked_if_service' || needs === 'linked_or_owner';
+  const needsLink = needs === 'linked' || (needsLinkIfService && context.hasService);
+  const isExemptOwner = async () =>
     needs === 'linked_or_owner' && (await context.expiry.find(name ?? ''))?.owner === person.id;
-  if (isPersonal && (await call.account()) === undefined && !(await isOwner())) return notLinkedMessage(call);
-  if (needs === 'account' && (await call.orderAccount()) === undefined) return notLinkedMessage(call);
-  return undefined;
+  if (needsLink && (await interaction.account()) === undefined && !(await isExemptOwner()))
+    return notLinkedMessage(interaction);
+  const isAccountMissing = needs === 'account' && (await interaction.orderAccount()) === undefined;
+  return isAccountMissing ? notLinkedMessage(interaction) : undefined;
 }
 
 async function notLinkedMessage({ context, person, orderAccount }: Interaction): Promise<Message> {
@@ -186,9 +190,9 @@ export async function handle(
   context: SlackContext,
   delivery: Delivery,
   { activity, ...precondition }: Precondition & { readonly activity: string },
-  run: (call: Interaction) => Promise<void>,
+  run: (interaction: Interaction) => Promise<void>,
 ): Promise<void> {
-  const answer = createInteraction(context, delivery);
+  const unauthorized = createInteraction(context, delivery);
   let hasReplied = false;
   const trackReply =
     <Args extends readonly unknown[]>(send: (...args: Args) => Promise<void>) =>
@@ -196,26 +200,25 @@ export async function handle(
       hasReplied = true;
       return send(...args);
     };
-  const slow = setTimeout(() => {
-    // Only if the person has no answer yet.
+  const slowTimer = setTimeout(() => {
     if (!hasReplied)
-      void respond(context, { ...delivery, person: answer.person }, SLOW).catch(() => undefined);
+      void respond(context, { ...delivery, person: unauthorized.person }, SLOW).catch(() => undefined);
   }, SLOW_MS);
   try {
     const authorization = await authorize(context, delivery, precondition);
-    if ('refusal' in authorization) return await answer.respond(authorization.refusal);
-    const { call } = authorization;
+    if ('refusal' in authorization) return await unauthorized.respond(authorization.refusal);
+    const interaction = authorization.call;
     await run({
-      ...call,
-      respond: trackReply(call.respond),
-      respondIfLate: trackReply(call.respondIfLate),
-      open: trackReply(call.open),
+      ...interaction,
+      respond: trackReply(interaction.respond),
+      respondIfLate: trackReply(interaction.respondIfLate),
+      open: trackReply(interaction.open),
     });
     // Deliveries that were acknowledged late always get an answer.
-    if (!hasReplied) await call.respondIfLate(DONE);
+    if (!hasReplied) await interaction.respondIfLate(DONE);
   } catch (error) {
-    await answer.respond(errorMessage(context.log, error, activity));
+    await unauthorized.respond(errorMessage(context.log, error, activity));
   } finally {
-    clearTimeout(slow);
+    clearTimeout(slowTimer);
   }
 }

@@ -46,12 +46,12 @@ export function createDeliveryHandlers(
   commandsPerMinute = COMMANDS_PER_MINUTE,
 ) {
   const handleLimited = createLimitedHandler(context, commandsPerMinute);
-  const background =
-    (activity: string, run: Runner<void>) =>
+  const createHandler =
+    (activity: string, run: DeliveryRunner<void>) =>
     ({ body, ack }: BoltDelivery) =>
       runInBackground(activity, ack, (acknowledgement) => run(handleLimited, body, acknowledgement));
   return {
-    onCommand: background('command', runCommand),
+    onCommand: createHandler('command', runCommand),
 
     onButton: ({ body, ack }: BoltDelivery) =>
       runInBackground('button', ack, async (acknowledgement) => {
@@ -68,7 +68,7 @@ export function createDeliveryHandlers(
         await adoptShownCard(context, shortcutPayload.parse(body));
       }),
 
-    onGlobalShortcut: background('shortcut', runGlobalShortcut),
+    onGlobalShortcut: createHandler('shortcut', runGlobalShortcut),
 
     onForm: ({ body, ack }: SlackViewMiddlewareArgs<ViewSubmitAction>) =>
       track('form', async () => {
@@ -95,16 +95,16 @@ async function adoptShownCard(
   await adoptCard(orderId, { channelId: channel.id, ts: message.ts, readerId: user.id });
 }
 
-/** Answers a button in a message that Slack no longer lets the bot edit. Undefined for other messages. */
+/** Returns the reply if Slack no longer lets the bot edit the clicked message. */
 async function buildRetiredReply(
-  call: Interaction,
+  interaction: Interaction,
   { channel, message }: z.infer<typeof actionPayload>,
 ): Promise<Message | undefined> {
   if (message == null || channel == null) return undefined;
-  const { notifications, web } = call.context;
+  const { notifications, web } = interaction.context;
   const found = await notifications.findReplacement({ channelId: channel.id, ts: message.ts });
   if (found === undefined) return undefined;
-  call.acknowledge();
+  interaction.acknowledge();
   const { subject, current } = found;
   // The link to a direct message works only for its recipient.
   const isReadable =
@@ -113,39 +113,38 @@ async function buildRetiredReply(
   return retiredMessage(link, subject.kind === 'order' ? subject.id : undefined);
 }
 
-type HandleLimited = (
+type LimitedHandler = (
   delivery: Delivery,
-  what: { readonly needs: Needs; readonly activity: string; readonly name?: string },
-  run: (call: Interaction) => Promise<void>,
+  precondition: { readonly needs: Needs; readonly activity: string; readonly name?: string },
+  run: (interaction: Interaction) => Promise<void>,
 ) => Promise<void>;
 
-type Runner<Result> = (
-  handleLimited: HandleLimited,
+type DeliveryRunner<Result> = (
+  handleLimited: LimitedHandler,
   body: unknown,
   acknowledgement: Acknowledgement,
 ) => Promise<Result>;
 
-function createLimitedHandler(context: SlackContext, commandsPerMinute: number): HandleLimited {
-  const commands = createLimiter(commandsPerMinute, MINUTE_MS);
+function createLimitedHandler(context: SlackContext, commandsPerMinute: number): LimitedHandler {
+  const limiter = createLimiter(commandsPerMinute, MINUTE_MS);
 
-  /** @returns the refusal if over the limit, or undefined */
   function refuseOverLimit(userId: string): Message | undefined {
-    const seconds = commands.take(userId);
+    const seconds = limiter.take(userId);
     if (seconds === undefined) return undefined;
     context.log.warn({ userId }, 'a person sends too many commands and clicks');
     return tooManyMessage(seconds);
   }
 
-  return async (delivery, what, run) => {
+  return async (delivery, precondition, run) => {
     const { userId, homeTeamId = context.teamId } = delivery;
     const canBeMember = homeTeamId === context.teamId || context.orgId !== undefined;
     const refusal = canBeMember ? refuseOverLimit(userId) : NOT_A_MEMBER;
     if (refusal !== undefined) await createInteraction(context, delivery).respond(refusal);
-    else await handle(context, delivery, what, run);
+    else await handle(context, delivery, precondition, run);
   };
 }
 
-const runCommand: Runner<void> = async (handleLimited, body, acknowledgement) => {
+const runCommand: DeliveryRunner<void> = async (handleLimited, body, acknowledgement) => {
   const payload = commandPayload.parse(body);
   const line = parseCommandLine(payload.text);
   const command = COMMANDS.get(line.subcommand === '' ? 'help' : line.subcommand);
@@ -160,8 +159,8 @@ const runCommand: Runner<void> = async (handleLimited, body, acknowledgement) =>
     responseUrl: payload.response_url,
     acknowledgement,
   };
-  const what = { needs: command?.needs ?? 'nothing', activity: `/domain ${command?.name ?? '(unknown)'}` };
-  await handleLimited(delivery, what, async (call) => {
+  const activity = `/domain ${command?.name ?? '(unknown)'}`;
+  await handleLimited(delivery, { needs: command?.needs ?? 'nothing', activity }, async (call) => {
     if (command === undefined) {
       const offered = [...COMMANDS.values()].filter((each) => isOffered(each, call.context));
       const names = offered.map(({ name }) => name);
@@ -174,7 +173,7 @@ const runCommand: Runner<void> = async (handleLimited, body, acknowledgement) =>
 };
 
 /** @returns the owner of the clicked Home tab, or of a modal opened from it */
-const runAction: Runner<string | undefined> = async (handleLimited, body, acknowledgement) => {
+const runAction: DeliveryRunner<string | undefined> = async (handleLimited, body, acknowledgement) => {
   const payload = actionPayload.parse(body);
   const [clicked] = payload.actions;
   const option = clicked?.selected_option?.value ?? '';
@@ -192,8 +191,8 @@ const runAction: Runner<string | undefined> = async (handleLimited, body, acknow
     acknowledgement,
   };
   const value = menuChoice?.value ?? clicked.value ?? option;
-  const what = { needs: action.needs, activity: action.id, name: value };
-  await handleLimited(delivery, what, async (call) => {
+  const precondition = { needs: action.needs, activity: action.id, name: value };
+  await handleLimited(delivery, precondition, async (call) => {
     const retired = await buildRetiredReply(call, payload);
     if (retired !== undefined) return call.respond(retired);
     await action.run({
@@ -218,7 +217,7 @@ function toShortcutDelivery(payload: z.infer<typeof globalShortcutPayload>) {
   return { ...toSender(payload), isInModal: false, deliveryId: `shortcut:${payload.trigger_id}` };
 }
 
-const runShortcut: Runner<void> = async (handleLimited, body, acknowledgement) => {
+const runShortcut: DeliveryRunner<void> = async (handleLimited, body, acknowledgement) => {
   const payload = shortcutPayload.parse(body);
   const channelId = payload.channel.id;
   const threadTs = payload.message.thread_ts ?? payload.message.ts;
@@ -229,7 +228,7 @@ const runShortcut: Runner<void> = async (handleLimited, body, acknowledgement) =
 };
 
 /** Outside a direct message, the person chooses the channel for the card. */
-const runGlobalShortcut: Runner<void> = async (handleLimited, body, acknowledgement) => {
+const runGlobalShortcut: DeliveryRunner<void> = async (handleLimited, body, acknowledgement) => {
   const shortcut = toShortcutDelivery(globalShortcutPayload.parse(body));
   const delivery = { ...shortcut, channelId: undefined, threadTs: undefined, acknowledgement };
   await handleLimited(delivery, SHORTCUT, (call) => openForm(call, TASK_MENU, { channelId: '' }));

@@ -19,7 +19,7 @@ export const SEAL_BROKEN =
 export const checkOrdersFirst = (cause: string) =>
   `${cause} If you requested an order, check \`/domain orders mine\` first, so it isn’t requested twice.`;
 
-/** @param reference also in the log */
+/** @param reference identifies the error in the log */
 export function addReference(text: string, reference: string): Message {
   return textMessage(`${text} Reference ${code(reference)}.`);
 }

@@ -85,7 +85,7 @@ export const shortcutPayload = interaction.extend({
   message: message.extend({ text: z.string().nullish() }),
 });
 
-/** It is about no message and no channel. */
+/** Has no message and no channel. */
 export const globalShortcutPayload = interaction;
 
 export const homePayload = z.object({ user: z.string(), tab: z.string().optional() });
@@ -105,7 +105,6 @@ export function readFormValues(payload: ViewPayload): FormValues {
       values[block] =
         input.selected_options?.map((each) => each.value) ??
         input.selected_users ??
-        // File URLs.
         input.files?.map((file) => file.url_private) ??
         input.selected_channels ??
         input.selected_conversations ??
@@ -129,7 +128,7 @@ const origin = z.object({
   page: z.int().positive().optional(),
 });
 
-/** Undefined for forms that aren't the bot's. */
+/** @returns undefined for forms that aren't the bot's */
 export function parseOrigin(payload: ViewPayload): FormOrigin | undefined {
   try {
     return origin.parse(JSON.parse(payload.private_metadata));

@@ -11,7 +11,6 @@ import {
   webClientOptions,
 } from '../outbound/web.ts';
 
-/** How Slack's deliveries arrive. */
 export type SlackMode =
   | { readonly kind: 'http'; readonly signingSecret: Secret }
   | { readonly kind: 'socket'; readonly appToken: Secret };
@@ -21,7 +20,7 @@ export interface SlackReceiver {
   /** Handles Slack's signed requests; undefined in Socket Mode. */
   readonly requestListener: RequestListener | undefined;
   /**
-   * Resolves when deliveries can arrive. Waits if Slack has an outage.
+   * Resolves when deliveries can arrive. Waits while Slack has an outage.
    * @throws {SlackApiError} if Slack refuses the app's token
    */
   start(): Promise<void>;
@@ -41,25 +40,25 @@ function createHttpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
     endpoints: ['/slack/events'],
     logger: boltLogger(log),
   });
-  let open = false;
+  let isOpen = false;
   return {
     receiver,
     // The bot's server also answers health checks and requests for metrics.
     requestListener: (request, response) => receiver.requestListener(request, response),
     start: async () => {
-      open = true;
+      isOpen = true;
     },
     stop: async () => {
-      open = false;
+      isOpen = false;
     },
-    connected: () => open,
+    connected: () => isOpen,
   };
 }
 
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 30_000;
 /** From requesting a URL until Slack says hello. */
-const CONNECT_MS = 20_000;
+const CONNECT_TIMEOUT_MS = 20_000;
 
 /**
  * Replaces the client's own reconnect, which waits 5 seconds even if Slack requested it, and ends the process if it
@@ -72,33 +71,33 @@ function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log:
     autoReconnectEnabled: false,
     installerOptions: { clientOptions: webClientOptions(apiUrl) },
   });
-  const stopped = new AbortController();
-  let connected = false;
-  let connecting = false;
+  const shutdown = new AbortController();
+  let isConnected = false;
+  let isConnecting = false;
   let socketError: unknown;
 
   /** @throws {SlackApiError} only if `canFail` is set and Slack refuses */
   async function connect(canFail: boolean): Promise<void> {
-    connecting = true;
-    for (let wait = FIRST_WAIT_MS; !stopped.signal.aborted; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
+    isConnecting = true;
+    for (let wait = FIRST_WAIT_MS; !shutdown.signal.aborted; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
       const problem = await attempt();
       if (problem === undefined) break;
       if (canFail && isTokenError(problem)) throw problem;
       const waitMs = findRetryAfter(problem) ?? wait;
-      if (!stopped.signal.aborted)
+      if (!shutdown.signal.aborted)
         log.warn({ err: problem, waitMs }, 'connecting to Slack failed, will retry');
-      await sleep(waitMs, undefined, { signal: stopped.signal }).catch(() => undefined);
+      await sleep(waitMs, undefined, { signal: shutdown.signal }).catch(() => undefined);
     }
-    connecting = false;
+    isConnecting = false;
   }
 
   async function attempt(): Promise<SlackApiError | undefined> {
-    const late = new AbortController();
+    const timeout = new AbortController();
     socketError = undefined;
     try {
       await Promise.race([
         receiver.start(),
-        sleep(CONNECT_MS, undefined, { signal: late.signal }).then(async () => {
+        sleep(CONNECT_TIMEOUT_MS, undefined, { signal: timeout.signal }).then(async () => {
           await receiver.stop();
           throw new Error('Slack didn’t send hello');
         }),
@@ -106,33 +105,33 @@ function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log:
       return undefined;
     } catch (cause) {
       // If the socket can't be opened, Slack's client rejects with undefined.
-      const unopened = new Error('the socket couldn’t be opened', { cause: socketError });
-      return slackApiError('apps.connections.open', cause ?? unopened);
+      const socketFailure = new Error('the socket couldn’t be opened', { cause: socketError });
+      return slackApiError('apps.connections.open', cause ?? socketFailure);
     } finally {
-      late.abort();
+      timeout.abort();
     }
   }
 
   receiver.client.on('error', (err: unknown) => {
     socketError = err;
-    if (connected) log.warn({ err }, 'the connection to Slack broke, reconnecting');
+    if (isConnected) log.warn({ err }, 'the connection to Slack broke, reconnecting');
   });
   receiver.client.on('connected', () => {
-    connected = true;
+    isConnected = true;
   });
   receiver.client.on('disconnected', () => {
-    connected = false;
-    if (!connecting && !stopped.signal.aborted) void connect(false);
+    isConnected = false;
+    if (!isConnecting && !shutdown.signal.aborted) void connect(false);
   });
   return {
     receiver,
     requestListener: undefined,
     start: () => connect(true),
     stop: async () => {
-      stopped.abort();
+      shutdown.abort();
       await receiver.stop();
     },
-    connected: () => connected,
+    connected: () => isConnected,
   };
 }
 
@@ -144,7 +143,7 @@ const REPEATED_LOG_LINES = /^(WebSocket error|Failed to retrieve a new WSS URL)/
  * whole payloads, and objects that aren't errors are left out.
  */
 export function boltLogger(log: Log): Logger {
-  const line =
+  const createWriter =
     (level: 'warn' | 'error') =>
     (...parts: unknown[]) => {
       const err = parts.find((part) => part instanceof Error);
@@ -158,8 +157,8 @@ export function boltLogger(log: Log): Logger {
   return {
     debug: () => undefined,
     info: () => undefined,
-    warn: line('warn'),
-    error: line('error'),
+    warn: createWriter('warn'),
+    error: createWriter('error'),
     setLevel: () => undefined,
     getLevel: () => LogLevel.INFO,
     setName: () => undefined,

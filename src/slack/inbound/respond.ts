@@ -25,11 +25,11 @@ const fetchResponse = createFetch(5_000);
  */
 export async function respond(
   context: SlackContext,
-  to: ResponseTarget,
+  target: ResponseTarget,
   message: Message,
   options: { readonly replace?: boolean } = {},
 ): Promise<void> {
-  const { responseUrl } = to;
+  const { responseUrl, channelId, threadTs } = target;
   if (responseUrl !== undefined && !context.isSlackAddress(responseUrl)) {
     // Logs only the host, because anyone who has the full URL can answer.
     const host = URL.canParse(responseUrl) ? new URL(responseUrl).host : undefined;
@@ -40,14 +40,13 @@ export async function respond(
   ) {
     return;
   }
-  let inChannel: SlackApiError | undefined;
-  if (to.channelId !== undefined && to.channelId !== '') {
-    const { channelId, threadTs } = to;
+  let channelError: SlackApiError | undefined;
+  if (channelId !== undefined && channelId !== '') {
     try {
       await sendWithFallback(message, ({ text, blocks }) =>
         context.web.call(
           'chat.postEphemeral',
-          { channel: channelId, user: to.person.id, thread_ts: threadTs, text, blocks },
+          { channel: channelId, user: target.person.id, thread_ts: threadTs, text, blocks },
           okResponse,
         ),
       );
@@ -55,41 +54,42 @@ export async function respond(
     } catch (error) {
       // If an answer is refused, rate limited or lost, the next way is tried. A duplicate is better than no answer.
       if (!(error instanceof SlackApiError)) throw error;
-      if (isTransient(error)) inChannel = error;
+      if (isTransient(error)) channelError = error;
     }
   }
   try {
     await postMessage(
       context.web,
-      { channelId: await context.directory.directMessage(to.person.id) },
+      { channelId: await context.directory.directMessage(target.person.id) },
       message,
     );
   } catch (error) {
     // If direct messages are turned off, only the channel is left.
-    if (inChannel !== undefined && error instanceof SlackApiError && !isTransient(error)) throw inChannel;
+    if (channelError !== undefined && error instanceof SlackApiError && !isTransient(error))
+      throw channelError;
     throw error;
   }
 }
 
 /**
- * Tries once.
- * @param until in ms, from `performance.now`
- * @returns whether Slack accepted it by then
+ * Responds without retries.
+ * @param deadline in ms, from `performance.now`
+ * @returns whether Slack accepted the response before the deadline
  */
 export function respondBefore(
   context: SlackContext,
-  to: ResponseTarget,
+  target: ResponseTarget,
   message: Message,
-  until: number,
+  deadline: number,
 ): Promise<boolean> {
-  const attempt = respond(context, to, message).then(
+  const attempt = respond(context, target, message).then(
     () => true,
     (error: unknown) => {
       if (!(error instanceof SlackApiError)) throw error;
       return false;
     },
   );
-  return Promise.race([attempt, sleep(Math.max(until - performance.now(), 0), false, { ref: false })]);
+  return Promise.race([attempt, sleep(Math.max(deadline - performance.now(), 0), false, { ref: false })]);
 }
 
 /** Delays between attempts, unless Slack asks for longer ones. */
@@ -98,23 +98,23 @@ const RETRY_DELAYS_MS: readonly number[] = [1_000, 5_000, 15_000, MINUTE_MS, 120
 /** Retries during outages and rate limits. Logs the final failure. The order's messages show its state anyway. */
 export async function respondWithRetries(
   context: SlackContext,
-  to: ResponseTarget,
+  target: ResponseTarget,
   message: Message,
   options?: { readonly replace?: boolean },
   delays: readonly number[] = RETRY_DELAYS_MS,
 ): Promise<void> {
-  const userId = to.person.id;
-  for (const wait of [...delays, undefined]) {
+  const userId = target.person.id;
+  for (const delayMs of [...delays, undefined]) {
     try {
-      return await respond(context, to, message, options);
+      return await respond(context, target, message, options);
     } catch (err) {
       if (!(err instanceof SlackApiError)) throw err;
-      if (wait === undefined || !isTransient(err)) {
+      if (delayMs === undefined || !isTransient(err)) {
         context.log.error({ err, userId }, 'a person couldn’t be notified');
         return;
       }
       context.log.warn({ err, userId }, 'notifying a person failed, will retry');
-      await sleep(Math.max(wait, err.retryAfterMs ?? 0), undefined, { ref: false });
+      await sleep(Math.max(delayMs, err.retryAfterMs ?? 0), undefined, { ref: false });
     }
   }
 }

@@ -30,7 +30,7 @@ import { respondBefore } from './respond.ts';
  */
 
 /** After this time, the view says that it is checking. */
-const SUBMISSION_MS = 2_000;
+const CHECKING_AFTER_MS = 2_000;
 
 type Ack = AckFn<ViewResponseAction>;
 
@@ -59,26 +59,26 @@ export async function submitForm(
   };
   const values = readFormValues(view);
   const outcome = runSubmission(context, feature, delivery, values, origin);
-  const quick = await Promise.race([outcome, sleep(SUBMISSION_MS, undefined, { ref: false })]);
-  const call = createInteraction(context, delivery);
+  const earlyOutcome = await Promise.race([outcome, sleep(CHECKING_AFTER_MS, undefined, { ref: false })]);
+  const interaction = createInteraction(context, delivery);
   // A form that was opened from the Home tab may change the tab.
   const refreshHome = async () => {
     if (delivery.channelId === undefined) await publishHome(context, user.id);
   };
-  if (quick !== undefined) {
-    await answerSubmission(quick, feature.form.title, view, ack, call);
-    if ('say' in quick) await refreshHome();
+  if (earlyOutcome !== undefined) {
+    await answerSubmission(earlyOutcome, feature.form.title, view, ack, interaction);
+    if (!('errors' in earlyOutcome || 'view' in earlyOutcome)) await refreshHome();
     return;
   }
   await ack({
     response_action: 'update',
     view: noticeView(feature.form.title, [CHECKING]),
   });
-  await showLateOutcome(await outcome, feature, view.id, values, origin, call);
+  await showLateOutcome(await outcome, feature, view.id, values, origin, interaction);
   await refreshHome();
 }
 
-/** Never throws. The answer appears in the form. */
+/** Never throws. Errors are shown in the form. */
 async function runSubmission(
   context: SlackContext,
   feature: WithNeeds<FormFeature>,
@@ -117,24 +117,25 @@ async function answerSubmission(
   title: string,
   view: ViewPayload,
   ack: Ack,
-  call: Interaction,
+  interaction: Interaction,
 ): Promise<void> {
   if ('errors' in outcome) {
     // Slack drops errors for fields that the view doesn't have.
-    const shown = Object.keys(view.state?.values ?? {});
+    const shownFields = Object.keys(view.state?.values ?? {});
     const errors = Object.entries(outcome.errors).map(
-      ([field, problem]) => [shown.includes(field) ? field : (shown[0] ?? field), problem] as const,
+      ([field, problem]) =>
+        [shownFields.includes(field) ? field : (shownFields[0] ?? field), problem] as const,
     );
     await ack({ response_action: 'errors', errors: joinErrors(errors) });
   } else if ('view' in outcome) {
     await ack({ response_action: 'update', view: outcome.view });
-    await runMeanwhile(outcome, view.id, call);
-  } else if (outcome.say === undefined || (await trySending(call, outcome.say))) {
+    await runBackgroundTask(outcome, view.id, interaction);
+  } else if (outcome.say === undefined || (await trySending(interaction, outcome.say))) {
     // Also closes the modal below, which is outdated.
     await ack({ response_action: 'clear' });
   } else {
     await ack({ response_action: 'update', view: noticeView(title, toSections(outcome.say)) });
-    if (!isPlain(outcome.say)) await call.respond(outcome.say);
+    if (!hasOnlyText(outcome.say)) await interaction.respond(outcome.say);
   }
 }
 
@@ -147,19 +148,19 @@ function trySending({ context, person, channelId, threadTs, arrivedAt }: Interac
   return respondBefore(context, target, message, arrivedAt + NOTIFY_WITHIN_MS);
 }
 
-/** Runs the long work of a form and reports its errors. Ignores closed views. */
-async function runMeanwhile({ meanwhile }: NextView, viewId: string, call: Interaction): Promise<void> {
-  if (meanwhile === undefined) return;
-  const { web, log } = call.context;
-  const show = async (view: ModalView) => {
+/** Runs the background task of a form and reports its errors. Ignores closed views. */
+async function runBackgroundTask(next: NextView, viewId: string, interaction: Interaction): Promise<void> {
+  if (next.meanwhile === undefined) return;
+  const { web, log } = interaction.context;
+  const showView = async (view: ModalView) => {
     await web.call('views.update', { view_id: viewId, view }, okResponse).catch((error: unknown) => {
       if (!(error instanceof SlackApiError)) throw error;
     });
   };
   try {
-    await meanwhile(show);
+    await next.meanwhile(showView);
   } catch (error) {
-    await call.respond(errorMessage(log, error, 'form work'));
+    await interaction.respond(errorMessage(log, error, 'form work'));
   }
 }
 
@@ -170,45 +171,45 @@ async function showLateOutcome(
   viewId: string,
   values: FormValues,
   origin: FormOrigin,
-  call: Interaction,
+  interaction: Interaction,
 ): Promise<void> {
   const update = (view: ModalView) =>
-    call.context.web.call('views.update', { view_id: viewId, view }, okResponse);
+    interaction.context.web.call('views.update', { view_id: viewId, view }, okResponse);
   try {
     if ('errors' in outcome) {
       const problems = Object.values(outcome.errors).map(escapeText);
-      await update(await problemsView(feature, call, origin, values, problems));
+      await update(await renderProblems(feature, interaction, origin, values, problems));
     } else if ('view' in outcome) {
       await update(outcome.view);
-      await runMeanwhile(outcome, viewId, call);
-    } else if (outcome.say === undefined || isPlain(outcome.say)) {
+      await runBackgroundTask(outcome, viewId, interaction);
+    } else if (outcome.say === undefined || hasOnlyText(outcome.say)) {
       await update(noticeView(feature.form.title, toSections(outcome.say ?? textMessage('Done.'))));
     } else {
-      // A view with buttons or tables can't stay open, so they are posted in the channel.
+      // A notice shows only text, so a reply with buttons or tables is posted in the channel.
       await update(noticeView(feature.form.title, [ANSWERED_ELSEWHERE]));
-      await call.respond(outcome.say);
+      await interaction.respond(outcome.say);
     }
   } catch (error) {
     // The person has closed the view.
     if (!(error instanceof SlackApiError)) throw error;
-    const reply = 'say' in outcome ? outcome.say : undefined;
+    const reply = 'errors' in outcome || 'view' in outcome ? undefined : outcome.say;
     const text = 'errors' in outcome ? Object.values(outcome.errors).map(escapeText).join(' ') : 'Done.';
-    await call.respond(reply ?? textMessage(text));
+    await interaction.respond(reply ?? textMessage(text));
   }
 }
 
-/** The form with its input. If it can't be rendered, only the errors. */
-async function problemsView(
+/** Returns the form with its input, or only the problems if the form can't be rendered. */
+async function renderProblems(
   feature: FormFeature,
-  call: Interaction,
+  interaction: Interaction,
   origin: FormOrigin,
   values: FormValues,
   problems: readonly string[],
 ): Promise<ModalView> {
   try {
-    return formView({ ...(await renderForm(feature, call, origin, values)), problems });
+    return formView({ ...(await renderForm(feature, interaction, origin, values)), problems });
   } catch (err) {
-    call.context.log.error({ err, form: feature.form.name }, 'showing a form again failed');
+    interaction.context.log.error({ err, form: feature.form.name }, 'showing a form again failed');
     return noticeView(
       feature.form.title,
       problems.map((problem) => section(problem)),
@@ -216,6 +217,6 @@ async function problemsView(
   }
 }
 
-function isPlain(message: Message): boolean {
+function hasOnlyText(message: Message): boolean {
   return message.blocks.every((block) => block.type === 'section');
 }

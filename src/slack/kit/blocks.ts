@@ -49,15 +49,15 @@ export interface DataVisualizationBlock {
 }
 
 type TruncatedElement = 'blocks' | 'buttons' | 'elements' | 'options' | 'rows';
-let onTruncated: (what: TruncatedElement, found: number, limit: number) => void = () => undefined;
+let onTruncated: (element: TruncatedElement, found: number, limit: number) => void = () => undefined;
 
 /** Called for everything that Slack's limits cut off. Tests throw here, because lists that can grow need pages. */
 export function watchTruncation(handle: typeof onTruncated): void {
   onTruncated = handle;
 }
 
-function limitTo<T>(all: readonly T[], limit: number, what: TruncatedElement): readonly T[] {
-  if (all.length > limit) onTruncated(what, all.length, limit);
+function limitTo<T>(all: readonly T[], limit: number, element: TruncatedElement): readonly T[] {
+  if (all.length > limit) onTruncated(element, all.length, limit);
   return all.slice(0, limit);
 }
 
@@ -97,11 +97,11 @@ export function sectionFields(pairs: readonly SectionField[]): SectionBlock[] {
   const texts = pairs.flatMap(([label, value]) => (value === undefined ? [] : [`*${label}*\n${value}`]));
   const short = texts.filter((field) => field.length <= LONG_FIELD);
   const sections: SectionBlock[] = [];
-  for (let from = 0; from < short.length; from += LIMITS.sectionFields) {
+  for (let start = 0; start < short.length; start += LIMITS.sectionFields) {
     sections.push({
       type: 'section',
       fields: short
-        .slice(from, from + LIMITS.sectionFields)
+        .slice(start, start + LIMITS.sectionFields)
         .map((text) => ({ type: 'mrkdwn', text, verbatim: true })),
     });
   }
@@ -209,7 +209,7 @@ export function hasAction(blocks: readonly AnyBlock[], actionId: string): boolea
   });
 }
 
-/** Buttons and an overflow menu. Empty if there are none. */
+/** An actions block, or no block if there are no buttons. */
 export function actions(blockId: string, buttons: readonly Maybe<Button | Overflow>[]): ActionsBlock[] {
   const elements = [...limitTo(dropMissing(buttons), LIMITS.actions, 'buttons')];
   return elements.length === 0 ? [] : [{ type: 'actions', block_id: blockId, elements }];
@@ -220,7 +220,7 @@ export interface MenuOption {
   readonly text: string;
 }
 
-/** Truncated at Slack's limit. */
+/** Truncates the list at Slack's limit. */
 export function menuOptions(options: readonly MenuOption[]): PlainTextOption[] {
   return limitTo(options, LIMITS.options, 'options').map(({ value, text }) => ({
     text: plainText(text, LIMITS.optionText),
@@ -262,13 +262,13 @@ export interface Table {
 export const TABLE_ROWS = LIMITS.tableRows;
 
 /**
- * Can be sorted and paged. Cell text isn't escaped. If the table exceeds Slack's limit, the longest cells are
- * truncated.
+ * A table that readers can sort and page. Cell text isn't escaped. Truncates the longest cells if the table exceeds
+ * Slack's limit.
  */
 export function table({ caption, columns, rows, pageSize }: Table): DataTableBlock {
   const shown = limitTo(rows, TABLE_ROWS, 'rows');
   const texts = shown.flatMap((row) => row.filter((cell) => typeof cell === 'string'));
-  const limit = cutToFit(
+  const limit = findFittingLength(
     texts.map((text) => text.length),
     LIMITS.tableText - columns.join('').length,
     LIMITS.cellText,
@@ -304,11 +304,11 @@ function tableCell(cell: Cell, limit: number): DataTableBlock['rows'][number][nu
   return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [element] }] };
 }
 
-/** The largest limit, at most `most`, with which all texts fit into `budget`. */
-function cutToFit(lengths: readonly number[], budget: number, most: number): number {
+/** Returns the largest text length, at most `max`, with which all texts fit into `totalLimit`. */
+function findFittingLength(lengths: readonly number[], totalLimit: number, max: number): number {
   const total = (limit: number) => lengths.reduce((sum, length) => sum + Math.min(length, limit), 0);
-  let limit = most;
-  while (limit > 10 && total(limit) > budget) limit = Math.floor(limit * 0.9);
+  let limit = max;
+  while (limit > 10 && total(limit) > totalLimit) limit = Math.floor(limit * 0.9);
   return limit;
 }
 
@@ -339,10 +339,7 @@ export function monthChart(
   };
 }
 
-/**
- * Replaces tables and charts, which some workspaces don't support, with text. Used to retry after Slack refused the
- * blocks.
- */
+/** Replaces tables and charts with text, because some workspaces don't support them. */
 export function dropNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {
   return fitToLimit(
     blocks.flatMap((block): AnyBlock[] => {
@@ -380,7 +377,7 @@ function cellToText(cell: DataTableBlock['rows'][number][number]): string {
     .join('');
 }
 
-/** Converts blocks to lines of mrkdwn, without buttons. Used for the last retry after Slack refused the blocks. */
+/** Converts blocks to lines of mrkdwn, without buttons. */
 export function blocksToText(blocks: readonly AnyBlock[]): string[] {
   return dropNewBlocks(blocks).flatMap((block) => {
     if (block.type === 'header') return [`*${escapeText(block.text.text)}*`];
@@ -410,7 +407,7 @@ export function message(text: string, blocks: readonly Maybe<AnyBlock>[]): Messa
 function fitToLimit(blocks: readonly AnyBlock[]): AnyBlock[] {
   const kept = blocks.slice(0, LIMITS.messageBlocks);
   const lengths = kept.flatMap(listTexts).map((text) => text.length);
-  const limit = cutToFit(lengths, LIMITS.messageBlocksText, LIMITS.sectionText);
+  const limit = findFittingLength(lengths, LIMITS.messageBlocksText, LIMITS.sectionText);
   return limit === LIMITS.sectionText ? kept : kept.map((block) => cutBlock(block, limit));
 }
 

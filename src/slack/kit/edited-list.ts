@@ -4,51 +4,51 @@ import type { Field, FieldErrors, Form, FormOrigin, FormValues } from './form.ts
 import { readForm, toFields } from './form.ts';
 
 /**
- * A list that can be edited, declared once. A single form adds an entry, or edits the entry in the form's subject.
- * Display, parsing and replies follow from the declaration. Without an entry, a new one is added. Without a call, the
- * form isn't open yet.
+ * A list with one form, which adds an entry or edits the entry that is the form's subject. `entry` is undefined for a
+ * new entry, `call` is undefined until the form opens.
  */
-interface EditedList<Name extends string, Call, Sent, Entry, Declared extends z.ZodObject, Outcome> {
+interface EditableList<Name extends string, Call, Submission, Entry, Schema extends z.ZodObject, Outcome> {
   /** Default: the fields of a new entry. */
   readonly form: Omit<Form<Name>, 'fields'> & Partial<Pick<Form, 'fields'>>;
-  fields(entry: Entry | undefined, values: FormValues, call: Call | undefined): Declared;
+  fields(entry: Entry | undefined, values: FormValues, call: Call | undefined): Schema;
   /** Overrides fields for the workspace. */
   shown?(fields: Field[], values: FormValues, call: Call): Promise<Field[]>;
   find(call: Call, subject: string): Promise<Entry | undefined>;
   values(entry: Entry | undefined, call: Call): FormValues | Promise<FormValues>;
   intro?(entry: Entry | undefined, call: Call): readonly KnownBlock[] | Promise<readonly KnownBlock[]>;
+  /** Errors if the edited entry no longer exists. */
   readonly gone: FieldErrors;
   /** Saves a new or edited entry. Checks permissions again. */
-  save(call: Sent, given: z.output<Declared>, entry: Entry | undefined): Promise<Outcome>;
+  save(call: Submission, values: z.output<Schema>, entry: Entry | undefined): Promise<Outcome>;
 }
 
 export function createListForm<
   const Name extends string,
   Call,
-  Sent extends Call & { readonly values: FormValues; readonly origin: FormOrigin },
+  Submission extends Call & { readonly values: FormValues; readonly origin: FormOrigin },
   Entry,
-  Declared extends z.ZodObject,
+  Schema extends z.ZodObject,
   Outcome,
->({ form, fields, shown, find, ...list }: EditedList<Name, Call, Sent, Entry, Declared, Outcome>) {
+>({ form, ...list }: EditableList<Name, Call, Submission, Entry, Schema, Outcome>) {
   const findEntry = async (call: Call, { subject }: FormOrigin) =>
-    subject === undefined ? undefined : find(call, subject);
+    subject === undefined ? undefined : list.find(call, subject);
   return {
-    form: { fields: toFields(fields(undefined, {}, undefined)), ...form },
-    async render(call: Call, origin: FormOrigin, given: FormValues) {
+    form: { fields: toFields(list.fields(undefined, {}, undefined)), ...form },
+    async render(call: Call, origin: FormOrigin, typedValues: FormValues) {
       const entry = await findEntry(call, origin);
-      const values = { ...(await list.values(entry, call)), ...given };
-      const declared = toFields(fields(entry, values, call));
+      const values = { ...(await list.values(entry, call)), ...typedValues };
+      const fields = toFields(list.fields(entry, values, call));
       const intro = (await list.intro?.(entry, call)) ?? [];
       return {
-        form: { ...form, fields: (await shown?.(declared, values, call)) ?? declared },
+        form: { ...form, fields: (await list.shown?.(fields, values, call)) ?? fields },
         values,
         intro,
       };
     },
-    async submit(call: Sent): Promise<Outcome | { readonly errors: FieldErrors }> {
+    async submit(call: Submission): Promise<Outcome | { readonly errors: FieldErrors }> {
       const entry = await findEntry(call, call.origin);
       if (call.origin.subject !== undefined && entry === undefined) return { errors: list.gone };
-      const read = readForm(fields(entry, call.values, call), call.values);
+      const read = readForm(list.fields(entry, call.values, call), call.values);
       return 'errors' in read ? read : list.save(call, read.value, entry);
     },
   };

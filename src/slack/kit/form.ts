@@ -37,10 +37,7 @@ export interface Field {
   readonly hint?: string;
   readonly optional?: boolean;
   readonly placeholder?: string;
-  /**
-   * For `choice` (menu), `checkboxes` and `multi_select`. `groups` is a multi-select of the
-   * workspace's user groups, which are loaded when the form opens.
-   */
+  /** For `choice`, `checkboxes` and `multi_select`. Options of `groups` are loaded when the form opens. */
   readonly options?: readonly MenuOption[];
   /** For `file`: accepted extensions. */
   readonly fileTypes?: readonly string[];
@@ -113,7 +110,6 @@ export function choiceField<Schema extends z.ZodType>(
 export const REQUIRED_TEXT = z.string('Fill this in.');
 
 const REASON: FieldDisplay = { label: 'Reason', kind: 'text' };
-/** Without line breaks. */
 const reasonSchema = z.string().transform(cleanReason).optional();
 const requiredReasonSchema = z
   .string('Enter a reason.')
@@ -241,8 +237,8 @@ export interface FormView {
   readonly fieldIssues?: Readonly<Record<string, string>>;
 }
 
-export function formView(shown: FormView): ModalView {
-  const { form, origin, values = {}, intro = [], problems = [], fieldIssues = {} } = shown;
+export function formView(content: FormView): ModalView {
+  const { form, origin, values = {}, intro = [], problems = [], fieldIssues = {} } = content;
   return {
     type: 'modal',
     callback_id: form.name,
@@ -306,7 +302,7 @@ function element(field: Field, value: string | readonly string[] | undefined): I
   const text = joinLines(value);
   const initial =
     text === undefined || text === '' ? {} : { initial_value: truncate(text, LIMITS.inputValue) };
-  const shared = commonFields(field);
+  const shared = commonProperties(field);
   switch (field.kind) {
     case 'text':
       return { type: 'plain_text_input', ...shared, ...initial };
@@ -346,7 +342,7 @@ function element(field: Field, value: string | readonly string[] | undefined): I
   }
 }
 
-function commonFields({ name, placeholder }: Field) {
+function commonProperties({ name, placeholder }: Field) {
   return {
     action_id: name,
     ...(placeholder === undefined ? {} : { placeholder: plainText(placeholder, LIMITS.placeholder) }),
@@ -362,7 +358,7 @@ function splitList(value: string | readonly string[] | undefined): readonly stri
 }
 
 function menu(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
-  const shared = commonFields(field);
+  const shared = commonProperties(field);
   const options = menuOptions(field.options ?? []);
   const selectedValues = splitList(value);
   const selected = options.filter(({ value: each }) => each !== undefined && selectedValues.includes(each));
@@ -382,7 +378,7 @@ function menu(field: Field, value: string | readonly string[] | undefined): Inpu
 }
 
 function picker(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
-  const shared = commonFields(field);
+  const shared = commonProperties(field);
   const text = joinLines(value);
   const ids = splitList(value).filter((id) => id !== '');
   switch (field.kind) {
@@ -408,7 +404,7 @@ function picker(field: Field, value: string | readonly string[] | undefined): In
   }
 }
 
-/** Detects concurrent edits of the content of a form. */
+/** A hash of a form's content, to detect concurrent edits. */
 export function fingerprint(content: unknown): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 16);
 }

@@ -14,16 +14,16 @@ const MAX_PEOPLE = 1_000;
 
 /** Limits concurrency. Further work waits in a queue. */
 export function createSlots(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
-  let free = limit;
-  const waiting: (() => void)[] = [];
+  let freeSlots = limit;
+  const queue: (() => void)[] = [];
   return async (work) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
+    if (freeSlots > 0) freeSlots -= 1;
+    else await new Promise<void>((resolve) => queue.push(resolve));
     try {
       return await work();
     } finally {
-      const next = waiting.shift();
-      if (next === undefined) free += 1;
+      const next = queue.shift();
+      if (next === undefined) freeSlots += 1;
       else next();
     }
   };
@@ -41,18 +41,18 @@ export function createLimiter(
   const uses = new Map<string, number[]>();
   return {
     take(personId) {
-      const at = now();
+      const time = now();
       const recent = uses.get(personId) ?? [];
-      while (recent[0] !== undefined && recent[0] <= at - windowMs) recent.shift();
+      while (recent[0] !== undefined && recent[0] <= time - windowMs) recent.shift();
       const [oldest] = recent;
       if (recent.length >= limit && oldest !== undefined) {
-        return Math.max(1, Math.ceil((oldest + windowMs - at) / 1_000));
+        return Math.max(1, Math.ceil((oldest + windowMs - time) / 1_000));
       }
-      recent.push(at);
+      recent.push(time);
       uses.set(personId, recent);
       if (uses.size > MAX_PEOPLE) {
         for (const [id, moments] of uses) {
-          if ((moments.at(-1) ?? 0) <= at - windowMs) uses.delete(id);
+          if ((moments.at(-1) ?? 0) <= time - windowMs) uses.delete(id);
         }
       }
       return undefined;

@@ -65,7 +65,7 @@ export function splitMarkup(mrkdwn: string, limit: number): string[] {
   return parts;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is taken out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression removes control characters
 export const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
@@ -89,18 +89,18 @@ export function ownSentence(text: string): string {
   return escapeText(text).replaceAll('\u2060`\u2060', '`');
 }
 
-/** On one line, truncated and escaped. */
+/** Puts text from outside on one line, truncated and escaped. */
 export function quote(text: string, limit = 300): string {
   return escapeText(truncate(text.replace(/\s+/g, ' ').trim(), limit));
 }
 
-/** Escaped. Backticks can't be escaped in code, so they are replaced. */
+/** Formats text from outside as code. Replaces backticks, because they can't be escaped in code. */
 export function code(text: string): string {
-  const inside = truncate(text.replace(CONTROL, '').replaceAll('`', 'ˋ'), 300)
+  const escaped = truncate(text.replace(CONTROL, '').replaceAll('`', 'ˋ'), 300)
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;');
-  return `\`${inside}\``;
+  return `\`${escaped}\``;
 }
 
 /** Notifies the person, so use it only for people to whom the message is addressed. */
@@ -113,13 +113,13 @@ export function mentionApprover(id: string): string {
 }
 
 /** In the reader's time zone. https://docs.slack.dev/messaging/formatting-message-text#date-formatting */
-export function moment(at: Date): string {
-  return `<!date^${Math.floor(at.getTime() / 1_000)}^{date_short_pretty} {time}|${utcMinute(at)}>`;
+export function moment(date: Date): string {
+  return `<!date^${Math.floor(date.getTime() / 1_000)}^{date_short_pretty} {time}|${utcMinute(date)}>`;
 }
 
 /** For clients that don't support date tokens. */
-export function utcMinute(at: Date): string {
-  return `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
+export function utcMinute(date: Date): string {
+  return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
 const DAY = new Intl.DateTimeFormat('en-GB', {
@@ -130,16 +130,16 @@ const DAY = new Intl.DateTimeFormat('en-GB', {
 });
 
 const DAY_OF_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-/** Within 300 days, day and month determine the year. */
-const YEAR_IS_CLEAR_MS = 300 * DAY_MS;
+/** Within 300 days, the year is clear from day and month. */
+const MAX_NEAR_MS = 300 * DAY_MS;
 
 /**
  * The same for every reader, because an expiry doesn't depend on the reader's time zone.
  * @param today if given, the year of near days is left out
  */
-export function day(at: Date, today?: Date): string {
-  const isNear = today !== undefined && Math.abs(at.getTime() - today.getTime()) < YEAR_IS_CLEAR_MS;
-  return (isNear ? DAY_OF_YEAR : DAY).format(at);
+export function day(date: Date, today?: Date): string {
+  const isNear = today !== undefined && Math.abs(date.getTime() - today.getTime()) < MAX_NEAR_MS;
+  return (isNear ? DAY_OF_YEAR : DAY).format(date);
 }
 
 export function capitalized(text: string): string {

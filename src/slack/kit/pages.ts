@@ -10,11 +10,11 @@ export interface Page<T> {
   readonly total: number;
 }
 
-/** The page at an offset. If the list has become shorter, the last page. */
+/** Returns the page at an offset, or the last page if the list has become shorter. */
 export function slicePage<T>(all: readonly T[], offset: number, size: number): Page<T> {
   const last = Math.max(0, Math.ceil(all.length / size) - 1) * size;
-  const from = Math.min(Math.max(0, offset), last);
-  return { shown: all.slice(from, from + size), offset: from, total: all.length };
+  const start = Math.min(Math.max(0, offset), last);
+  return { shown: all.slice(start, start + size), offset: start, total: all.length };
 }
 
 /** The value of a paging button: the list's arguments and the offset of the page. */
@@ -24,22 +24,22 @@ export type PageRequest = z.output<typeof pageRequest>;
 /**
  * `21–40 of 73` with *Previous* and *Next*. Empty if the list fits.
  * @param list prefix of the buttons' ids
- * @param of arguments of the list
+ * @param listArgs arguments of the list
  */
 export function pageControls<T>(
   list: string,
   { shown, offset, total }: Page<T>,
   size: number,
-  of = '',
+  listArgs = '',
 ): AnyBlock[] {
   if (total <= size) return [];
-  const valueAt = (to: number) => JSON.stringify({ of, offset: to } satisfies PageRequest);
+  const toValue = (start: number) => JSON.stringify({ of: listArgs, offset: start } satisfies PageRequest);
   const end = offset + shown.length;
   return [
     context(`${offset + 1}–${end} of ${total}`),
     ...actions(`${list}_pages`, [
-      offset > 0 && button(`${list}_previous`, 'Previous', valueAt(Math.max(0, offset - size))),
-      end < total && button(`${list}_next`, 'Next', valueAt(end)),
+      offset > 0 && button(`${list}_previous`, 'Previous', toValue(Math.max(0, offset - size))),
+      end < total && button(`${list}_next`, 'Next', toValue(end)),
     ]),
   ];
 }

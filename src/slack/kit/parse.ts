@@ -17,23 +17,23 @@ export function splitTime(words: readonly string[]): {
   readonly words: readonly string[];
   readonly sendAt: string | undefined;
 } {
-  const at = words.findLastIndex((word) => word.toLowerCase() === 'at');
-  return at === -1
+  const index = words.findLastIndex((word) => word.toLowerCase() === 'at');
+  return index === -1
     ? { words, sendAt: undefined }
-    : { words: words.slice(0, at), sendAt: words.slice(at + 1).join(' ') };
+    : { words: words.slice(0, index), sendAt: words.slice(index + 1).join(' ') };
 }
 
 /** Separates a reason from the command. Phones and Macs turn two hyphens into a dash. */
-const REASON = /(?:^|\s)(?:--|—|–)(?:\s+|$)/;
+const REASON_SEPARATOR = /(?:^|\s)(?:--|—|–)(?:\s+|$)/;
 
 /** Quotation marks around a word. No name, number or option contains one. */
 const QUOTES = /^["“”„«»‘’‚'`]+|["“”„«»‘’‚'`]+$/g;
 
 export function parseCommandLine(typed: string): CommandLine {
   const text = cleanText(typed);
-  const at = REASON.exec(text);
-  const line = at === null ? text : text.slice(0, at.index);
-  const reason = at === null ? undefined : text.slice(at.index + at[0].length).trim();
+  const separator = REASON_SEPARATOR.exec(text);
+  const line = separator === null ? text : text.slice(0, separator.index);
+  const reason = separator === null ? '' : text.slice(separator.index + separator[0].length).trim();
   const [subcommand = '', ...words] = unescapeText(unwrapLinks(line))
     .split(/\s+/)
     .map((word) => word.replace(QUOTES, ''))
@@ -41,11 +41,11 @@ export function parseCommandLine(typed: string): CommandLine {
   return {
     subcommand: subcommand.toLowerCase(),
     words,
-    reason: cleanReason(unescapeText(unwrapMentions(reason ?? ''))),
+    reason: cleanReason(unescapeText(unwrapMentions(reason))),
   };
 }
 
-/** Truncated and without invisible characters; undefined if empty. */
+/** Truncates a reason and removes control characters. Undefined if nothing is left. */
 export function cleanReason(text: string): string | undefined {
   const clean = text.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim();
   return clean === '' ? undefined : truncate(clean, MAX_REASON);
@@ -85,8 +85,8 @@ export function findNearest(word: string, candidates: readonly string[]): string
   const [best] = candidates
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
     .sort((a, b) => a.distance - b.distance);
-  const near = best !== undefined && best.distance <= Math.max(2, Math.floor(best.candidate.length / 3));
-  return prefixMatch ?? (near ? best.candidate : undefined);
+  const isNear = best !== undefined && best.distance <= Math.max(2, Math.floor(best.candidate.length / 3));
+  return prefixMatch ?? (isNear ? best.candidate : undefined);
 }
 
 /** A suggestion for an unknown subcommand. It may be a typo, or there may be a name before it or instead of it. */
@@ -94,8 +94,8 @@ export function suggestLine(
   { subcommand, words }: CommandLine,
   commands: readonly string[],
 ): string | undefined {
-  const near = findNearest(subcommand, commands);
-  if (near !== undefined || !/[^.]\.[^.]/.test(subcommand)) return near;
+  const nearest = findNearest(subcommand, commands);
+  if (nearest !== undefined || !/[^.]\.[^.]/.test(subcommand)) return nearest;
   const verb = words.map((word) => word.toLowerCase()).find((word) => commands.includes(word));
   return `${verb ?? 'name'} ${subcommand}`;
 }

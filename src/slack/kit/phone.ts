@@ -2,7 +2,7 @@ import { truncateMarkup } from './mrkdwn.ts';
 
 /* A message's length on a phone, in lines of 40 characters. Longer content is behind a button. */
 
-const LINE = 40;
+const LINE_LENGTH = 40;
 
 /** Maximum number of lines of messages that are used for decisions or read often. */
 export const MAX_LINES = { reply: 6, endedCard: 6, alarm: 14, plan: 16 } as const;
@@ -21,7 +21,7 @@ function estimateVisibleText(mrkdwn: string): string {
 export function phoneLines(mrkdwn: string): number {
   return estimateVisibleText(mrkdwn)
     .split('\n')
-    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / LINE)), 0);
+    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / LINE_LENGTH)), 0);
 }
 
 export function cutToLines(mrkdwn: string, maxLines: number): string {
@@ -36,13 +36,13 @@ export function cutToLines(mrkdwn: string, maxLines: number): string {
   return truncateMarkup(mrkdwn, fits);
 }
 
-/** The first texts that fit into a number of lines on a phone. The last one is truncated if needed. */
+/** Returns the first texts that fit into `maxLines`. The last one is truncated if needed. */
 export function fitLines(texts: readonly string[], maxLines: number): string[] {
-  let room = maxLines;
+  let linesLeft = maxLines;
   return texts.flatMap((text) => {
-    if (room <= 0) return [];
-    const shown = cutToLines(text, room);
-    room -= phoneLines(shown);
+    if (linesLeft <= 0) return [];
+    const shown = cutToLines(text, linesLeft);
+    linesLeft -= phoneLines(shown);
     return [shown];
   });
 }

@@ -8,13 +8,13 @@ export function createNamer(directory: SlackDirectory): NameOf {
   return (userId) => {
     if (userId === EVIDENCE) return Promise.resolve(REGISTRY_RECORD);
     if (!/^[UW]/.test(userId)) return Promise.resolve('Domain Steward');
-    const known =
+    const lookup =
       names.get(userId) ??
       directory.findName(userId).then(
         (name) => (name === undefined ? userId : `${name} (${userId})`),
         () => userId,
       );
-    names.set(userId, known);
-    return known;
+    names.set(userId, lookup);
+    return lookup;
   };
 }

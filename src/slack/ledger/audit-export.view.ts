@@ -10,7 +10,6 @@ export interface Span {
 
 export interface ExportProgress {
   rows: number;
-  /** Time of the last line. */
   at: Date | undefined;
   isWritten: boolean;
 }
@@ -21,10 +20,9 @@ export function progressText({ rows, at, isWritten }: ExportProgress): string {
   return `I’m writing the audit log, ${count(rows, 'line')} so far${until}. I’ll tell you when it’s ready.`;
 }
 
-/** @param wrong a word that isn't a date */
-export function invalidSpanText(command: 'audit' | 'ledger', wrong: string | undefined): string {
-  const what = wrong === undefined ? 'These are more than two dates' : `${code(wrong)} isn’t a date`;
-  return `${what}. Enter the first and the last day, such as ${code(`/domain ${command} 2026-01-01 2026-03-31`)}.`;
+export function invalidSpanText(command: 'audit' | 'ledger', nonDate: string | undefined): string {
+  const problem = nonDate === undefined ? 'These are more than two dates' : `${code(nonDate)} isn’t a date`;
+  return `${problem}. Enter the first and the last day, such as ${code(`/domain ${command} 2026-01-01 2026-03-31`)}.`;
 }
 
 export const spanReversedText = (first: string, last: string) =>

@@ -52,7 +52,7 @@ export const AUDIT_COLUMNS = [
 
 type Row = Partial<Readonly<Record<(typeof AUDIT_COLUMNS)[number], string | undefined>>>;
 
-/** Finds a person's name for the file. `system` is the bot. */
+/** Finds a person's name for the file. The ID `system` stands for the bot. */
 export type NameOf = (userId: string) => Promise<string>;
 
 /** Events that show the request to the service. */
@@ -70,14 +70,13 @@ export interface OrderLine {
   readonly n: number | undefined;
 }
 
-/** One line. If the event is about several items of a bulk order, one line per item. */
 export async function orderLines(event: AuditedEvent, nameOf: NameOf): Promise<OrderLine[]> {
   const { order, entry } = event;
   const items = order.bulk === undefined ? [] : affectedItems(order, entry);
   const n = 'n' in entry ? entry.n : undefined;
-  const about = items.length === 0 ? [order.items.find((item) => item.n === n)] : items;
+  const affected = items.length === 0 ? [order.items.find((item) => item.n === n)] : items;
   return Promise.all(
-    about.map(async (item) => ({ cells: await orderRow(event, nameOf, item), n: item?.n ?? n })),
+    affected.map(async (item) => ({ cells: await orderRow(event, nameOf, item), n: item?.n ?? n })),
   );
 }
 
@@ -108,7 +107,7 @@ function affectedItems({ items }: Order, entry: OrderLogEntry): readonly OrderIt
   return items.filter(({ name, ctid }) => named.has(name) || sent.has(ctid));
 }
 
-/** Has no secrets, because orders have none. */
+/** The cells contain no secrets, because orders contain none. */
 export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: OrderItem): Promise<string[]> {
   const { order, entry } = event;
   const logged: AnyOrderLogEntry = entry;
@@ -116,7 +115,7 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
   const requestedEntry = event.decisions.find((each) => each.kind === 'requested');
   const approvers = validApprovers(event);
   const deciders = DECISIONS.has(entry.kind) ? [...approvers, entry.actor] : approvers;
-  return cells({
+  return toCells({
     time_utc: entry.at.toISOString(),
     event: entry.kind,
     by: await nameOf(entry.actor),
@@ -146,12 +145,12 @@ export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: Order
   });
 }
 
-/** Approvers at the time of an event. Leaves out those whose approvals no longer counted. */
+/** The approvers whose approvals counted at the time of an event. */
 function validApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
-  const given = decisions.filter(({ kind, version }) => APPROVALS.has(kind) && version <= entry.version);
-  const last = given.findLast(({ kind }) => kind === 'approved');
+  const approvals = decisions.filter(({ kind, version }) => APPROVALS.has(kind) && version <= entry.version);
+  const last = approvals.findLast(({ kind }) => kind === 'approved');
   const lapsed = new Set(last !== undefined && 'lapsed' in last ? last.lapsed : []);
-  return given.map(({ actor }) => actor).filter((userId) => !lapsed.has(userId));
+  return approvals.map(({ actor }) => actor).filter((userId) => !lapsed.has(userId));
 }
 
 const APPROVALS: ReadonlySet<OrderLogEntry['kind']> = new Set(['approved', 'emergency_approved']);
@@ -162,12 +161,12 @@ async function decisionBasis({ entry, decisions }: AuditedEvent, nameOf: NameOf)
   const { statement, progress, mandate, overBudget = [], admins = [] } = logged;
   const requestedEntry = decisions.find(({ kind }) => kind === 'requested');
   const isDecision = DECISIONS.has(entry.kind);
-  const before = isDecision ? decisions.filter(({ version }) => version <= entry.version) : [];
-  const [{ rules, version } = NO_RULES] = [entry, ...before.toReversed()].flatMap(findRules);
+  const decisionsSoFar = isDecision ? decisions.filter(({ version }) => version <= entry.version) : [];
+  const [{ rules, version } = NO_RULES] = [entry, ...decisionsSoFar.toReversed()].flatMap(findRules);
   const versions = rules.map((rule) => (rule.kind === 'rule' ? rule.version : version));
-  const seats = progress?.requirements.flatMap(({ slots }) => slots) ?? [];
+  const slots = progress?.requirements.flatMap(({ slots }) => slots) ?? [];
   const standIns = await Promise.all(
-    seats.flatMap(({ userId, standsInFor }) =>
+    slots.flatMap(({ userId, standsInFor }) =>
       standsInFor === undefined ? [] : [standInText(userId, standsInFor, nameOf)],
     ),
   );
@@ -234,7 +233,7 @@ const incidentRow = ({ subject, incidents, reason }: TeamEventOf<'incident_ours'
   reason,
   result: incidents.join(', '),
 });
-const noticedRow = ({ subject, incident, fact, before, after }: TeamEventOf<'incident_opened'>): Row => ({
+const changedFactRow = ({ subject, incident, fact, before, after }: TeamEventOf<'incident_opened'>): Row => ({
   task: 'incident',
   names: subject.id,
   result: `${incident}: ${fact} ${formatChange(before.join(' '), after.join(' '))}`,
@@ -252,14 +251,14 @@ const policyRow = ({ version, changes }: TeamEventOf<'policy_confirmed'>): Row =
   result: changes.map(policyChangeText).join('; '),
 });
 const keyRow =
-  (what: string) =>
+  (action: string) =>
   async (
     { subject, owner }: TeamEventOf<'key_vouched'> | TeamEventOf<'key_revoked'>,
     nameOf: NameOf,
   ): Promise<Row> => ({
     task: 'key',
     names: subject.id,
-    result: `${what} ${await nameOf(owner)}`,
+    result: `${action} ${await nameOf(owner)}`,
   });
 const teamAccountRow =
   (task: string) =>
@@ -283,8 +282,8 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: BuildRow<Kind> } = {
     ...decisionRow('handover')(event),
     result: `handed over to ${await nameOf(event.to ?? '')}`,
   }),
-  incident_opened: noticedRow,
-  incident_joined: noticedRow,
+  incident_opened: changedFactRow,
+  incident_joined: changedFactRow,
   incident_proposed: incidentRow,
   incident_ours: incidentRow,
   incident_raised: incidentRow,
@@ -356,7 +355,7 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: BuildRow<Kind> } = {
 /** For events that aren't about an order. */
 export async function teamEventRow(event: TeamEvent, nameOf: NameOf): Promise<string[]> {
   const confirmedBy = 'confirmedBy' in event ? event.confirmedBy : undefined;
-  return cells({
+  return toCells({
     time_utc: event.at.toISOString(),
     event: event.kind,
     by: await nameOf(event.actor),
@@ -386,11 +385,11 @@ function policyChangeText({ kind, rule, from, to, fields }: LoggedChange): strin
       ? `${field} from "${before.join(' ')}" to "${after.join(' ')}"`
       : `${field} "${[...before, ...after].join(' ')}"`,
   );
-  const places = [...(from === null ? [] : [`from ${from}`]), ...(to === null ? [] : [`to ${to}`])];
-  return `${kind} "${rule}" (${[...(kind === 'changed' ? [] : places), ...values].join(', ')})`;
+  const positions = [...(from === null ? [] : [`from ${from}`]), ...(to === null ? [] : [`to ${to}`])];
+  return `${kind} "${rule}" (${[...(kind === 'changed' ? [] : positions), ...values].join(', ')})`;
 }
 
-function cells(row: Row): string[] {
+function toCells(row: Row): string[] {
   return AUDIT_COLUMNS.map((column) => row[column] ?? '');
 }
 
@@ -404,7 +403,7 @@ function sentInput(
     return JSON.stringify({ statement: requestedEntry.statement, rows: requestedEntry.rows });
   const { secretField } = findTask(requestedEntry.task);
   const secret = hasSecretInput(order) && secretField !== undefined ? { [secretField]: '[secret]' } : {};
-  // For rows of a file, the log has no input but only their number.
+  // For a bulk order, the log has the number of rows, but not their input.
   const loggedInput = requestedEntry.input ?? item?.input;
   const input = typeof loggedInput === 'object' && loggedInput !== null ? loggedInput : {};
   return JSON.stringify({ ...input, ...secret });

@@ -21,20 +21,22 @@ export function renewedText({ subject, actor, askedBy, until, reason }: Decision
 export function reroutedText({
   actor,
   names,
-  count: all,
+  count: total,
   confirmedBy,
 }: TeamEventOf<'notices_rerouted'>): string {
-  const to = (routing: { readonly owner?: string; readonly channel?: string }) =>
+  const routingText = (routing: { readonly owner?: string; readonly channel?: string }) =>
     [
       routing.owner === undefined ? 'no owner' : `owner ${mention(routing.owner)}`,
       ...(routing.channel === undefined ? [] : [`channel <#${routing.channel}>`]),
     ].join(', ');
-  const each = names.map(({ name, before, after }) => `• ${formatName(name)}: ${to(before)} → ${to(after)}`);
-  const left = all - names.length;
+  const changes = names.map(
+    ({ name, before, after }) => `• ${formatName(name)}: ${routingText(before)} → ${routingText(after)}`,
+  );
+  const left = total - names.length;
   const confirmed = confirmedBy === undefined ? '' : `, confirmed by ${mention(confirmedBy)}`;
   return [
-    `:mailbox_with_mail: ${mention(actor)} changed the owner or channel of ${count(all, 'name')}${confirmed}`,
-    ...each,
+    `:mailbox_with_mail: ${mention(actor)} changed the owner or channel of ${count(total, 'name')}${confirmed}`,
+    ...changes,
     ...(left > 0 ? [`… and ${count(left, 'other name')}`] : []),
   ].join('\n');
 }

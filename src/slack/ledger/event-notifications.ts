@@ -18,14 +18,15 @@ import { buildLedgerAlert, sendLedgerAlert } from './ledger-notifications.ts';
 /* Notifications about events. They are sent once. */
 
 export function createEventPlanner(context: SlackContext): NotificationPlanner {
-  return async ({ id }, sendUnchanged) => {
+  return async ({ id }, sendWithMentions) => {
     const event = await context.events.find(id);
     if (event === undefined) return undefined;
     const { directory } = context;
     const silent = await findSilentPeople(directory, [
       buildDefaultRequirement(await context.savedSettings(), []),
     ]);
-    const send: typeof sendUnchanged = (wanted) => sendUnchanged(dropMentions(directory, wanted, silent));
+    const send: typeof sendWithMentions = (notification) =>
+      sendWithMentions(dropMentions(directory, notification, silent));
     const common = { version: ONCE, since: event.at };
     if (event.kind === 'stand_in_changed') {
       for (const [userId, text] of standInTexts(event)) {
@@ -49,7 +50,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
       return undefined;
     }
     const origin = 'origin' in event ? event.origin : undefined;
-    // If no other place accepts it, the person who decided gets it.
+    // The fallback is a direct message to the person who decided.
     const places = [
       async () => (origin?.channelId === '' ? undefined : origin),
       directMessagePlace(directory, event.actor),

@@ -34,7 +34,7 @@ export function ledgerMessage({ fingerprint, newest, anchor, waiting }: LedgerSu
 
 export interface LedgerSummary extends Pick<LedgerState, 'newest' | 'anchor'> {
   readonly fingerprint: string;
-  /** For how many seconds events have waited for a seal, if that's unusual. */
+  /** Age in seconds of the oldest unsealed event; 0 if that age is normal. */
   readonly waiting: number;
 }
 

@@ -47,15 +47,15 @@ export function createAnchorPlanner(context: SlackContext): NotificationPlanner 
   return async ({ id: day }, send) => {
     const { alertChannel: channelId } = await context.savedSettings();
     if (channelId === undefined) return undefined;
-    const from = new Date(`${day}T00:00:00Z`);
-    const anchors = await context.seals.listAnchorsBetween(from, new Date(from.getTime() + DAY_MS));
-    const line = await send({
-      ...{ purpose: 'day', version: ONCE, since: from },
+    const dayStart = new Date(`${day}T00:00:00Z`);
+    const dayEnd = new Date(dayStart.getTime() + DAY_MS);
+    const anchors = await context.seals.listAnchorsBetween(dayStart, dayEnd);
+    const { message: posted } = await send({
+      ...{ purpose: 'day', version: ONCE, since: dayStart },
       // The reminder channel is no fallback, because its readers don't need hashes.
       places: [async () => ({ channelId })],
       message: () => anchorDayMessage(day),
     });
-    const { message: posted } = line;
     if (posted === undefined) return undefined;
     for (const anchor of anchors)
       await send({

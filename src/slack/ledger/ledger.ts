@@ -16,9 +16,7 @@ import {
 } from './ledger-export.view.ts';
 import { parseDates, readSpan } from './span.ts';
 
-/*
- * Exports the ledger for admins, and receipts of orders for people who can see the order. Both can be verified offline.
- */
+/* Exports the ledger for admins, and receipts for people who can see the order. Both verify offline. */
 
 async function* formatLines(
   lines: AsyncIterable<FileLine> | readonly FileLine[],
@@ -37,24 +35,27 @@ async function runLedger(call: CommandCall): Promise<void> {
   const file = context.ledger.file(span && parseDates(span));
   const { fingerprint, ...state } = await context.ledger.state();
   if (file === undefined || fingerprint === undefined) return call.respond(NO_KEY);
-  let written = 0;
+  let lineCount = 0;
   const lines = formatLines(file, () => {
-    written += 1;
+    lineCount += 1;
   });
   const reply = await useTemporaryFile(lines, async (path) => {
     // The first line is the header.
-    if (written === 1) return NOTHING_SEALED;
-    const days = span === undefined ? '' : `-${span.first}-to-${span.last}`;
-    const filename = `domain-steward-ledger${days}.jsonl`;
+    if (lineCount === 1) return NOTHING_SEALED;
+    const suffix = span === undefined ? '' : `-${span.first}-to-${span.last}`;
+    const filename = `domain-steward-ledger${suffix}.jsonl`;
     const problem = await deliverFile(call, { path, filename, description: ledgerFileText(span) });
     if (problem === undefined) context.log.info({ by: person.id, ...span }, 'ledger exported');
-    const waiting = state.waitingSeconds > OVERDUE_SECONDS ? Math.round(state.waitingSeconds) : 0;
-    return problem ?? ledgerMessage({ ...state, fingerprint, waiting });
+    if (problem !== undefined) return problem;
+    return ledgerMessage({
+      ...state,
+      fingerprint,
+      waiting: state.waitingSeconds > OVERDUE_SECONDS ? Math.round(state.waitingSeconds) : 0,
+    });
   });
   await call.respond(reply);
 }
 
-/** Sends the receipt of an order to a person who may see the order. */
 async function sendReceipt(call: Interaction, id: string): Promise<void> {
   const { context } = call;
   const order = await loadVisible(context.orders, toViewer(call), id);

@@ -1,6 +1,5 @@
 import type { LedgerDifference } from '../../ledger/difference.ts';
 import type { TeamEventOf } from '../../ledger/events.ts';
-
 import { code, lines, type Message, message, moment, section, textMessage } from '../kit/blocks.ts';
 
 const DIFFERENCES: Readonly<Record<LedgerDifference['code'], (first: number | undefined) => string>> = {

@@ -2,16 +2,16 @@ import { DAY_MS } from '../../lib/duration.ts';
 import { isCalendarDay, utcDay } from '../../zones/calendar-day.ts';
 import { invalidSpanText, type Span, spanReversedText } from './audit-export.view.ts';
 
-/** @param start the first day by default; the last day is today by default */
+/** Parses two days. A missing first day is `defaultFirst`; a missing last day is today. */
 export function readSpan(
   command: 'audit' | 'ledger',
   words: readonly string[],
   now: Date,
-  start = now,
+  defaultFirst = now,
 ): Span | { readonly problem: string } {
-  const [first, last] = [words[0] ?? utcDay(start), words[1] ?? utcDay(now)];
-  const wrong = [first, last].find((word) => !isCalendarDay(word));
-  if (words.length > 2 || wrong !== undefined) return { problem: invalidSpanText(command, wrong) };
+  const [first, last] = [words[0] ?? utcDay(defaultFirst), words[1] ?? utcDay(now)];
+  const nonDate = [first, last].find((word) => !isCalendarDay(word));
+  if (words.length > 2 || nonDate !== undefined) return { problem: invalidSpanText(command, nonDate) };
   return first > last ? { problem: spanReversedText(first, last) } : { first, last };
 }
 

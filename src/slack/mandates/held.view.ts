@@ -1,6 +1,6 @@
 import type { HoldReason } from '../../mandates/codes.ts';
 
-const SKIP_REASONS: Readonly<Record<HoldReason, string>> = {
+const HOLD_REASON_TEXTS: Readonly<Record<HoldReason, string>> = {
   price_unknown: 'its price is unknown',
   price_above: 'its price is above the maximum',
   total_spent: 'the mandate’s remaining total is too low',
@@ -23,5 +23,5 @@ const SKIP_REASONS: Readonly<Record<HoldReason, string>> = {
 };
 
 export function skipReasonText(code: HoldReason): string {
-  return SKIP_REASONS[code];
+  return HOLD_REASON_TEXTS[code];
 }

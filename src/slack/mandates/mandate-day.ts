@@ -15,14 +15,14 @@ export function createMandateDayPlanner(context: SlackContext): NotificationPlan
     const acts = await loadNotifiedActs(context.orders, day);
     const parts = splitIntoChunks(acts, ACTS_PER_MESSAGE);
     let first: { readonly channelId: string; readonly ts: string } | undefined;
-    for (const [part, acts] of parts.entries()) {
+    for (const [part, partActs] of parts.entries()) {
       const { message, state } = await send(
-        await buildPart(context, day, acts, { part, isLast: part === parts.length - 1, first }),
+        await buildPart(context, day, partActs, { part, isLast: part === parts.length - 1, first }),
       );
       if (message === undefined) return undefined;
       first ??= message;
       if (state !== 'current') continue;
-      const ids = acts.filter(({ act }) => act.held === undefined).map(({ act }) => act.id);
+      const ids = partActs.filter(({ act }) => act.held === undefined).map(({ act }) => act.id);
       await context.orders.mandates.recordAnnounced(ids, context.now(), first);
     }
     return undefined;

@@ -39,8 +39,8 @@ import { skipReasonText } from './held.view.ts';
 
 const NAMES_IN_LINE = 10;
 
-function joinNames(all: readonly string[], shown = NAMES_IN_LINE): string {
-  return escapeText(joinFirst(all.map(displayName), shown));
+function joinNames(names: readonly string[], max = NAMES_IN_LINE): string {
+  return escapeText(joinFirst(names.map(displayName), max));
 }
 
 function amountText({ currency }: Amount, minor: bigint): string {
@@ -57,7 +57,7 @@ function termsText(terms: MandateTerms): string {
   return `At most ${amountsText([max_price])} per name and year and ${amountsText([max_total])} per calendar ${span}. Renews ${notice} days before expiry, until ${formatDay(until)}`;
 }
 
-/** Plain text. */
+/** Returns plain text. */
 export function mandateIssueText(issue: MandateIssue): string {
   switch (issue.code) {
     case 'no_names':
@@ -98,34 +98,34 @@ export function mandateIssueText(issue: MandateIssue): string {
 /** Covered names that the card shows. *Details* has all of them. */
 const COVERED_ON_CARD = 4;
 
-/** Skipped names that the card shows. Their warnings have two lines. */
+/** Held names that the card shows per reason. Their warnings have two lines. */
 export const SKIPPED_ON_CARD = 2;
 
 /**
  * Shows which names a pending mandate covers.
- * @param mostHeld maximum number of names shown per reason for skipping
+ * @param maxNames maximum number of names shown per warning
  */
 export function previewLines(
   { names: all, lastYear, nextYear, held, others }: MandatePreview,
-  mostHeld: number,
+  maxNames: number,
 ): string[] {
-  const years = dropMissing([
+  const costs = dropMissing([
     nextYear && `next year ${yearText(nextYear)}`,
     lastYear && `last year ${yearText(lastYear)}`,
   ]);
-  const isUnknown = years.length > 0 && [nextYear, lastYear].every((year) => !year?.sums.length);
-  const cost = isUnknown ? 'price unknown' : years.join(', ');
-  const because = [...groupBy(held, (each) => each.because)].map(
+  const isUnknown = costs.length > 0 && [nextYear, lastYear].every((year) => !year?.sums.length);
+  const cost = isUnknown ? 'price unknown' : costs.join(', ');
+  const heldTexts = [...groupBy(held, (each) => each.because)].map(
     ([code, group]) =>
       `${joinNames(
         group.map(({ name }) => name),
-        mostHeld,
+        maxNames,
       )} (${skipReasonText(code)})`,
   );
   return [
     `Covers ${count(all.length, 'name')}${all.length > COVERED_ON_CARD ? '' : `: ${joinNames(all)}`}${cost && ` · ${cost}`}`,
-    ...(because.length === 0 ? [] : [`⚠ Won’t renew ${because.join('; ')}`]),
-    ...(others.length === 0 ? [] : [`⚠ An older mandate covers ${joinNames(others, mostHeld)}`]),
+    ...(heldTexts.length === 0 ? [] : [`⚠ Won’t renew ${heldTexts.join('; ')}`]),
+    ...(others.length === 0 ? [] : [`⚠ An older mandate covers ${joinNames(others, maxNames)}`]),
   ];
 }
 
@@ -134,8 +134,8 @@ export function coveredNamesText({ names: all }: MandatePreview): string {
 }
 
 function yearText({ sums, unknown }: OrderCost): string {
-  const known = sums.length === 0 ? [] : [`about ${amountsText(sums)}`];
-  return [...known, ...(unknown === 0 ? [] : [`${unknown} without a price`])].join(', ');
+  const total = sums.length === 0 ? [] : [`about ${amountsText(sums)}`];
+  return [...total, ...(unknown === 0 ? [] : [`${unknown} without a price`])].join(', ');
 }
 
 function mandateBlocks({
@@ -159,7 +159,7 @@ function mandateBlocks({
       upcoming.length === 0
         ? 'No renewals in the next 30 days'
         : `Renewals in the next 30 days: ${joinNames(upcoming.map(({ name }) => name))}`,
-      ...held.slice(0, NAMES_IN_LINE).map((act) => `⚠ ${skippedLine(act)}`),
+      ...held.slice(0, NAMES_IN_LINE).map((act) => `⚠ ${heldLine(act)}`),
       held.length > NAMES_IN_LINE && `⚠ The audit log has ${count(held.length - NAMES_IN_LINE, 'more name')}`,
     ]),
     context(
@@ -203,14 +203,14 @@ function addButton(orderId = 'new') {
 }
 
 /** Says why a mandate doesn't renew a name, and which order asks for approval instead. */
-function skippedLine({ name, held, orderId }: MandateAct): string {
+function heldLine({ name, held, orderId }: MandateAct): string {
   const order = orderId === undefined ? 'No order was created' : `Order ${code(orderId)} asks for approval`;
   return `${joinNames([name])}: ${held === undefined ? '' : skipReasonText(held)}. ${order}`;
 }
 
 export interface NotifiedAct {
   readonly act: MandateAct;
-  /** The order that is sent automatically; undefined for a skipped name. */
+  /** The order that is sent automatically; undefined for a held name. */
   readonly order: Order | undefined;
 }
 
@@ -235,7 +235,7 @@ export function dayMessage(
   return message(first === undefined ? text : `${text}. The first is ${displayName(first)}.`, [
     section(`*${text}*${part === 0 ? '' : ' (more)'}`),
     ...renewed.map(({ act, order }) => actRow(act, order, timeZone)),
-    ...lines(held.map(({ act }) => `⚠ ${skippedLine(act)}`)),
+    ...lines(held.map(({ act }) => `⚠ ${heldLine(act)}`)),
     ...(isLast && renewed.length > 1
       ? actions(`mandate_day:${day}`, [
           button('mandate_stop_all', 'Stop all renewals', day, { style: 'danger' }),
@@ -256,15 +256,15 @@ function actRow(
   timeZone: string,
 ): AnyBlock {
   const cost = price === undefined ? undefined : `about ${amountsText([price])}`;
-  const isAhead = order?.state === 'APPROVED';
+  const isUpcoming = order?.state === 'APPROVED';
   const facts = [
     `*${joinNames([name])}*`,
-    !isAhead && cost,
+    !isUpcoming && cost,
     `expires ${formatDay(utcDay(expiresAt))}`,
-    order && (isAhead ? upcomingText(order, cost, timeZone) : stateText(order)),
+    order && (isUpcoming ? upcomingText(order, cost, timeZone) : stateText(order)),
   ];
   const block = section(dropMissing(facts).join(' · '));
-  return isAhead
+  return isUpcoming
     ? {
         ...block,
         accessory: button('order_stop', 'Stop', order.id, { label: `Stop the renewal of ${name}` }),
@@ -325,25 +325,24 @@ export function mandateReply(
   entry: {
     readonly kind: string;
     readonly until?: Date | undefined;
-    readonly because?: unknown;
     readonly actor: string;
   },
 ): Message | undefined {
-  const asker = mention(order.requesterId);
+  const requester = mention(order.requesterId);
   switch (entry.kind) {
     case 'in_force': {
-      const text = `✅ ${asker}: the mandate is in force. I’ll announce due renewals soon, and send them a day later at the earliest.`;
+      const text = `✅ ${requester}: the mandate is in force. I’ll announce due renewals soon, and send them a day later at the earliest.`;
       return message(text, [section(text)]);
     }
     case 'mandate_ending': {
       const until = entry.until === undefined ? 'soon' : moment(entry.until);
-      const text = `⚠ ${asker}: the mandate ends ${until}. If you still need it, request it again.`;
+      const text = `⚠ ${requester}: the mandate ends ${until}. If you still need it, request it again.`;
       return message(text, [section(text), ...actions(`mandate_again:${order.id}`, [addButton(order.id)])]);
     }
     case 'mandate_ended': {
-      const because = order.mandateEnd?.because ?? 'over';
-      const by = because === 'person' ? ` by ${mention(entry.actor)}` : '';
-      const text = `⏹ ${asker}: the mandate ended. ${END_REASONS[because]}${by}. Its unsent orders are stopped, and reminders continue as usual.`;
+      const cause = order.mandateEnd?.because ?? 'over';
+      const endedBy = cause === 'person' ? ` by ${mention(entry.actor)}` : '';
+      const text = `⏹ ${requester}: the mandate ended. ${END_REASONS[cause]}${endedBy}. Its unsent orders are stopped, and reminders continue as usual.`;
       return message(text, [section(text), ...actions(`mandate_again:${order.id}`, [addButton(order.id)])]);
     }
     default:
@@ -359,15 +358,15 @@ export function isAnnouncedInForce(
   return task === 'mandate' && state === 'SUCCEEDED' && kind === 'finished';
 }
 
-export function coveredText({ mandate: given, endsBeforeRenewal }: CoveringMandate): string {
-  if (given === undefined)
+export function coveredText({ mandate: visible, endsBeforeRenewal }: CoveringMandate): string {
+  if (visible === undefined)
     return endsBeforeRenewal
       ? ':warning: A private mandate covers it, but ends before it can renew it.'
       : ':repeat: A private mandate renews it.';
   const {
     order,
     mandate: { terms },
-  } = given;
+  } = visible;
   if (endsBeforeRenewal)
     return `:warning: A mandate (${code(order.id)}) covers it, but ends ${formatDay(terms.until)}, before it can renew it.`;
   return `:repeat: A mandate (${code(order.id)}) renews it ${terms.notice} days before expiry for at most ${amountsText([terms.max_price])}.`;
@@ -383,12 +382,12 @@ export function uncoveredText(uncovered: readonly string[], { hasService }: Capa
   return `:warning: No one takes care of ${named}: ${missing}.`;
 }
 
-export function mandateBlocksForHome(given: readonly ActiveMandate[]): KnownBlock[] {
-  if (given.length === 0) return [];
+export function mandateBlocksForHome(mandates: readonly ActiveMandate[]): KnownBlock[] {
+  if (mandates.length === 0) return [];
   return [
     section('*Mandates you requested or approved*'),
     ...lines(
-      given.map(
+      mandates.map(
         ({ order, mandate: { terms } }) => `${patternsText(terms)} · ${termsText(terms)} · ${code(order.id)}`,
       ),
     ),

@@ -93,15 +93,15 @@ const mandateForm = createListForm({
   fields: () => mandateSchema,
   find: (call: Interaction, id: string) => loadVisible(call.context.orders, toViewer(call), id),
   async values(previous, { context, person }) {
-    const own = await context.accounts.findActive(person.id);
-    const account = own === undefined ? 'team' : 'mine';
+    const ownAccount = await context.accounts.findActive(person.id);
+    const account = ownAccount === undefined ? 'team' : 'mine';
     return { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS), ...termsValues(previous?.input) };
   },
   gone: { mandate_names: MANDATE_GONE },
   save,
 });
 
-/** Leaves out the end date. */
+/** Omits the end date, because a new mandate needs a later one. */
 function termsValues(input: unknown): FormValues {
   const terms = mandateTerms.safeParse(input).data;
   if (terms === undefined) return {};

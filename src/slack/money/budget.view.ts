@@ -53,37 +53,37 @@ function budgetName(tag: string | null | undefined, period: string): string {
 
 /** `It exceeds the November 2026 budget for all names by €16.00` */
 function excessText({ tag, period, currency, leftMinor, takesMinor }: MissingAmount): string {
-  const by = minorText(currency, BigInt(takesMinor) - BigInt(leftMinor));
-  return `It exceeds ${budgetName(tag, period)} by ${by}`;
+  const excess = minorText(currency, BigInt(takesMinor) - BigInt(leftMinor));
+  return `It exceeds ${budgetName(tag, period)} by ${excess}`;
 }
 
-export function overBudgetText(over: readonly MissingAmount[]): string {
-  return over
-    .map((shortfall) => {
-      const { currency, leftMinor, takesMinor } = shortfall;
+export function overBudgetText(missingAmounts: readonly MissingAmount[]): string {
+  return missingAmounts
+    .map((missing) => {
+      const { currency, leftMinor, takesMinor } = missing;
       const left = leftMinor < 0 ? 'nothing' : minorText(currency, leftMinor);
-      return `${excessText(shortfall)}. It costs about ${minorText(currency, takesMinor)}, and ${left} is left.`;
+      return `${excessText(missing)}. It costs about ${minorText(currency, takesMinor)}, and ${left} is left.`;
     })
     .join(' ');
 }
 
-export function formatOverBudget(over: readonly MissingAmount[]): string {
-  return `:warning: *${overBudgetText(over)}* An admin other than the requester also has to approve it.`;
+export function formatOverBudget(missingAmounts: readonly MissingAmount[]): string {
+  return `:warning: *${overBudgetText(missingAmounts)}* An admin other than the requester also has to approve it.`;
 }
 
 /**
  * The budget text on a pending order's card. Undefined if no budget applies.
- * @param waitedForRoom whether the order is pending only because of the budgets
+ * @param isPendingForBudget whether the order is pending only because of the budgets
  */
 export function formatBudgets(
   { shares, over, reservation }: BudgetComparison,
-  waitedForRoom: boolean,
+  isPendingForBudget: boolean,
 ): string | undefined {
   const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
   const lines = dropMissing([
     ...shares.filter((share) => share.orderAmount <= computeRemaining(share)).map(shareText),
     over.length > 0 && formatOverBudget(over),
-    over.length === 0 && waitedForRoom && FITS_NOW,
+    over.length === 0 && isPendingForBudget && FITS_NOW,
     shares.length > 0 &&
       unknown !== 0 &&
       `Not counted in the budget: ${count(unknown, 'name')} with an unknown price.`,
@@ -93,12 +93,12 @@ export function formatBudgets(
 
 /**
  * A warning if a budget is exceeded, or if an admin is no longer needed.
- * @param waitedForRoom whether the order is pending only because of the budgets
+ * @param isPendingForBudget whether the order is pending only because of the budgets
  */
-export function budgetWarning({ over }: BudgetComparison, waitedForRoom: boolean): string | undefined {
+export function budgetWarning({ over }: BudgetComparison, isPendingForBudget: boolean): string | undefined {
   if (over.length > 0)
     return over.map((each) => `:warning: *${excessText(each)}.* An admin also has to approve it.`).join('\n');
-  return waitedForRoom ? FITS_NOW : undefined;
+  return isPendingForBudget ? FITS_NOW : undefined;
 }
 
 const FITS_NOW =
@@ -161,7 +161,7 @@ export interface BudgetReader {
 
 const BUDGETS_SHOWN = 50;
 
-/** Empty if there are no budgets and the reader can't add one. */
+/** No blocks if there are no budgets and the reader can't add one. */
 export function budgetBlocks(
   all: readonly BudgetStatus[],
   { of, offset }: PageRequest,
@@ -200,7 +200,7 @@ function budgetBar({ budget, booked, reserved }: BudgetStatus): string {
   return `${'█'.repeat(filled)}${'░'.repeat(10 - filled)} ${percent}%`;
 }
 
-/** The remaining amount is in the second column, because phones show only the first columns. */
+/** The second column is the remaining amount, because phones show only the first columns. */
 function statusCells(status: BudgetStatus, locale: string): readonly Cell[] {
   const { budget, booked, reserved, period } = status;
   const { currency } = budget.amount;

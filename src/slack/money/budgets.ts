@@ -14,16 +14,16 @@ const TAG = /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,49}$/u;
 
 function amountSchema(currency: string) {
   return z.string(PRICE_ISSUES.not_an_amount).transform((text, context) => {
-    const read = parseAmount(text, currency);
-    if (read.ok) return read.amount;
-    context.addIssue(PRICE_ISSUES[read.issue]);
+    const parsed = parseAmount(text, currency);
+    if (parsed.ok) return parsed.amount;
+    context.addIssue(PRICE_ISSUES[parsed.issue]);
     return z.NEVER;
   });
 }
 
 const AMOUNT: FieldDisplay = { label: 'Amount', kind: 'text', placeholder: '1000.00' };
 
-/** An empty amount removes the budget, if it exists. */
+/** For an existing budget, an empty amount removes it. */
 function amountField(budget: Budget | undefined, currency: string): z.ZodType<Amount | undefined> {
   return budget === undefined
     ? field(AMOUNT, amountSchema(currency))

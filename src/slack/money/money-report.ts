@@ -18,7 +18,7 @@ import { type MoneyReport, moneyReport } from './money-report.view.ts';
 /** If the bot was off on the 1st, the report is posted until this day. */
 const LAST_DAY = 7;
 /** Twelve months. */
-const AHEAD_MS = 366 * DAY_MS;
+const FORECAST_MS = 366 * DAY_MS;
 
 /** Makes the previous month's report due, from the first digest of the month on. */
 export async function openMoneyReport(context: SlackContext): Promise<void> {
@@ -76,7 +76,7 @@ async function loadFigures(context: SlackContext, span: SpendSpan, timeZone: str
       spending.listPurchases(from, to),
       spending.countUnknownOutcomes(from, to),
       reports.listLapsed(from, to),
-      spending.countRenewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
+      spending.countRenewals(now, new Date(now.getTime() + FORECAST_MS), timeZone),
       context.budgets.listStatuses(utcDay(new Date(to.getTime() - 1))),
       reports.listDecisionStatistics(from, to),
       context.portfolio.listFindingsChanges(from, to),

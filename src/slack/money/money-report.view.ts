@@ -33,19 +33,19 @@ const SHOWN_LINES = 3;
 export function moneyReport(report: MoneyReport): Message {
   const { month, spent, byTask, byMandate, unknownOutcomes, saved, ahead, aheadTotal } = report;
   const { budgets, decisions, problems } = report;
-  const sum = (of: SpendSum) =>
-    of.names === 0 ? 'nothing' : `${sumText(of)}, for ${count(of.names, 'name')}`;
-  const [next] = ahead;
-  return message(`Spent ${sum(spent)}, in ${periodText(month)}`, [
+  const formatSum = (sum: SpendSum) =>
+    sum.names === 0 ? 'nothing' : `${sumText(sum)}, for ${count(sum.names, 'name')}`;
+  const [nextMonth] = ahead;
+  return message(`Spent ${formatSum(spent)}, in ${periodText(month)}`, [
     header(`Money in ${periodText(month)}`),
     ...lines([
-      `*Spent*: ${sum(spent)}`,
-      ...(byTask.length > 1 ? shortenList(byTask.map((line) => `• ${line.key}: ${sum(line)}`)) : []),
-      ...shortenList(byMandate.map((line) => `• through mandate ${code(line.key)}: ${sum(line)}`)),
+      `*Spent*: ${formatSum(spent)}`,
+      ...(byTask.length > 1 ? shortenList(byTask.map((line) => `• ${line.key}: ${formatSum(line)}`)) : []),
+      ...shortenList(byMandate.map((line) => `• through mandate ${code(line.key)}: ${formatSum(line)}`)),
       unknownOutcomes !== 0 &&
         `:warning: Not included: ${count(unknownOutcomes, 'name')} with an unknown outcome`,
-      saved.names !== 0 && `*Saved by lapsing*: ${sum(saved)} a year`,
-      `*Next 12 months*: ${sum(aheadTotal)}${next === undefined || next.names === 0 ? '' : `, including ${sumText(next)} in ${periodText(next.key)}`}`,
+      saved.names !== 0 && `*Saved by lapsing*: ${formatSum(saved)} a year`,
+      `*Next 12 months*: ${formatSum(aheadTotal)}${nextMonth === undefined || nextMonth.names === 0 ? '' : `, including ${sumText(nextMonth)} in ${periodText(nextMonth.key)}`}`,
       ...shortenList(budgetLines(budgets)),
       ...shortenList(decisions.map(decisionLine)),
       problemsLine('New', problems.new),
@@ -60,8 +60,8 @@ export function moneyReport(report: MoneyReport): Message {
 /** The worst problems, with the number of names that have each. */
 function problemsLine(kind: string, problems: MoneyReport['problems']['new']): string | false {
   const byLabel = new Map<string, number>();
-  for (const { code: found, names } of problems) {
-    const label = findingLabel(found);
+  for (const { code: findingCode, names } of problems) {
+    const label = findingLabel(findingCode);
     byLabel.set(label, (byLabel.get(label) ?? 0) + names);
   }
   const texts = [...byLabel].map(([label, names]) => `${label} (${names})`);
@@ -76,8 +76,8 @@ function shortenList(all: readonly string[]): string[] {
 }
 
 function decisionLine({ by, kind, count: times, seconds }: DecisionStatistics): string {
-  const within = times === 1 ? `in ${durationText(seconds)}` : `usually within ${durationText(seconds)}`;
-  return `• ${mention(by)} ${kind} ${count(times, 'order')}, ${within}`;
+  const duration = times === 1 ? `in ${durationText(seconds)}` : `usually within ${durationText(seconds)}`;
+  return `• ${mention(by)} ${kind} ${count(times, 'order')}, ${duration}`;
 }
 
 /** In the largest unit. */

@@ -38,6 +38,7 @@ import type { HistoryEvent } from '../orders/order.view.ts';
 
 /** For messages that several people read, such as cards. */
 const SHARED_LOCALE = 'en-GB';
+
 function amountText(amount: Amount): string {
   return formatAmount(amount, SHARED_LOCALE);
 }
@@ -45,22 +46,21 @@ function amountText(amount: Amount): string {
 /** @param today if given, the year of near days is left out */
 const dayText = (calendarDay: string, today?: string) =>
   day(new Date(`${calendarDay}T00:00:00Z`), today === undefined ? undefined : new Date(today));
+
 /** `A`, `A and B`, `A, B and C`. */
 function joinWords(parts: readonly string[]): string {
   const last = parts.at(-1) ?? '';
   return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
 }
 
-const PRICE_UNKNOWN = 'price unknown';
-
 /** `about €36.00 for 2 of 3 names (price list of 1 Nov 2026); price unknown for 1 name`. */
 function costText(cost: OrderCost): string {
   const { names, sums, unknown } = cost;
-  if (sums.length === 0) return PRICE_UNKNOWN;
-  const part = unknown === 0 ? '' : ` for ${names.length - unknown} of ${count(names.length, 'name')}`;
+  if (sums.length === 0) return 'price unknown';
+  const knownPart = unknown === 0 ? '' : ` for ${names.length - unknown} of ${count(names.length, 'name')}`;
   const list = `price list of ${joinWords(cost.days.map((each) => dayText(each)))}`;
-  const rest = unknown === 0 ? '' : `; price unknown for ${count(unknown, 'name')}`;
-  return `about ${amountsText(sums)}${part} (${list})${rest}`;
+  const unknownPart = unknown === 0 ? '' : `; price unknown for ${count(unknown, 'name')}`;
+  return `about ${amountsText(sums)}${knownPart} (${list})${unknownPart}`;
 }
 
 export function amountsText(amounts: readonly Amount[], locale = SHARED_LOCALE): string {
@@ -97,17 +97,17 @@ export function findHistoricCosts(history: readonly HistoryEvent[]): {
 }
 
 /** Undefined if the price hasn't changed since the request. */
-function costChange(atRequest: OrderCost | undefined, now: OrderCost | undefined): string | undefined {
-  if (atRequest === undefined || now === undefined || isSameCost(atRequest, now)) return undefined;
+function costChange(atRequest: OrderCost | undefined, current: OrderCost | undefined): string | undefined {
+  if (atRequest === undefined || current === undefined || isSameCost(atRequest, current)) return undefined;
   const before = atRequest.sums.length === 0 ? 'unknown' : amountsText(atRequest.sums);
-  const after = now.sums.length === 0 ? 'unknown' : amountsText(now.sums);
+  const after = current.sums.length === 0 ? 'unknown' : amountsText(current.sums);
   return before === after
     ? 'The price of a name has changed since the request.'
     : `The price has changed from ${before} to ${after} since the request.`;
 }
 
-export function priceChangeLine(now: OrderCost, atRequest: OrderCost | undefined): string | undefined {
-  const change = costChange(atRequest, now);
+export function priceChangeLine(current: OrderCost, atRequest: OrderCost | undefined): string | undefined {
+  const change = costChange(atRequest, current);
   return change === undefined ? undefined : `:warning: ${change}`;
 }
 
@@ -135,11 +135,11 @@ export function quoteCell(found: Quote | undefined): string {
 export function waitingText(steps: readonly WaitingStep[], today?: string): string {
   const [first] = steps;
   if (first === undefined) return '';
-  const isLost = first.kind !== 'lost' && steps.at(-1)?.kind === 'lost';
+  const canBeLostLater = first.kind !== 'lost' && steps.at(-1)?.kind === 'lost';
   const parts = dropMissing([
     stepText(first, today),
     laterText(steps, today),
-    isLost && 'then you can lose it',
+    canBeLostLater && 'then you can lose it',
   ]);
   return `Deadlines and costs: ${parts.join(', ')}`;
 }
@@ -163,20 +163,20 @@ const NO_PRICE = 'no price';
 
 /** `about €18.00` or `no price`. */
 export function quoteText(found: Quote | undefined): string {
-  return found === undefined ? NO_PRICE : aboutText(found);
+  return found === undefined ? NO_PRICE : knownQuoteText(found);
 }
 
 /** The price of a restore including its renewal: `about €98.00`. */
 export function restoreText(step: Extract<WaitingStep, { kind: 'restore' }>): string {
   const { restore, renewal } = step;
   if (restore === undefined) return NO_PRICE;
-  if (renewal === undefined) return `${aboutText(restore)} and the renewal`;
+  if (renewal === undefined) return `${knownQuoteText(restore)} and the renewal`;
   const sum = computeCostAtRisk([step]);
   return `about ${amountsText(sum === undefined ? [restore.amount, renewal.amount] : [sum])}`;
 }
 
-function aboutText(found: Quote | undefined): string {
-  return found === undefined ? PRICE_UNKNOWN : `about ${amountText(found.amount)}`;
+function knownQuoteText(found: Quote): string {
+  return `about ${amountText(found.amount)}`;
 }
 
 function stepText(step: WaitingStep, today: string | undefined): string {
@@ -236,7 +236,7 @@ function lineIssueText(found: LineIssue): string {
 }
 
 /** The approximate limit of Slack's field errors. */
-const ISSUES_LENGTH = 1_900;
+const MAX_ISSUES_LENGTH = 1_900;
 
 /** Plain text, with one line per issue. */
 export function lineIssuesText(found: readonly LineIssue[]): string {
@@ -244,7 +244,7 @@ export function lineIssuesText(found: readonly LineIssue[]): string {
   let length = 0;
   const shown = all.filter((line) => {
     length += line.length + 1;
-    return length <= ISSUES_LENGTH;
+    return length <= MAX_ISSUES_LENGTH;
   });
   const left = all.length - shown.length;
   return ['Nothing was imported.', ...shown, ...(left === 0 ? [] : [`… and ${left} more.`])].join('\n');
@@ -271,23 +271,23 @@ export interface PriceReader {
 }
 
 export function priceList(list: readonly ListedPrice[], offset: number, reader: PriceReader): Message {
-  const edit = reader.isAdmin
+  const editButtons = reader.isAdmin
     ? [
         button('price_add', 'Add a price…', 'new', { style: 'primary' }),
         button('prices_import', 'Import CSV…', 'import'),
       ]
     : [];
-  const file = button('prices_export', 'Download CSV', 'export');
+  const downloadButton = button('prices_export', 'Download CSV', 'export');
   if (list.length === 0) {
     return message('The price list is empty', [
       section(
         `*The price list is empty.* Until it has prices, cards show “price unknown”.${reader.isAdmin ? '' : ' Ask an admin to add them with `/domain prices`.'}`,
       ),
-      ...actions('prices', edit),
+      ...actions('prices', editButtons),
     ]);
   }
-  const isOver = (price: Price) => priceValidity(price, list, reader.today) === 'past';
-  const sorted = [...list.filter((price) => !isOver(price)), ...list.filter(isOver)];
+  const isPast = (price: Price) => priceValidity(price, list, reader.today) === 'past';
+  const sorted = [...list.filter((price) => !isPast(price)), ...list.filter(isPast)];
   const page = slicePage(sorted, offset, TABLE_ROWS);
   return message(`The price list: ${count(list.length, 'price')}`, [
     section('*The price list*'),
@@ -306,7 +306,7 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
     }),
     reader.isAdmin && editMenu(page.shown),
     ...pageControls('prices', page, TABLE_ROWS),
-    ...actions('prices', [...edit, file]),
+    ...actions('prices', [...editButtons, downloadButton]),
     context(
       `New prices are in ${reader.currency}. Your team maintains this list, because the domain service doesn’t publish prices.`,
     ),
@@ -341,8 +341,8 @@ export const PRICES = {
   gone: 'This price is no longer on the list. Close the form and check `/domain prices`.',
   taken: 'The list already has a price from this day. Edit that one, or enter another day.',
   changedMeanwhile: 'Nothing was saved, because someone changed the price list at the same time. Try again.',
-  tooManyWait: (most: number) =>
-    `Nothing was saved, because more than ${most} of these prices need another admin’s confirmation. Import them in smaller parts.`,
+  tooManyWait: (max: number) =>
+    `Nothing was saved, because more than ${max} of these prices need another admin’s confirmation. Import them in smaller parts.`,
   intro: (currency: string) => `The amount is in ${currency}.`,
   importIntro: (currency: string) => `Amounts are in ${currency}, unless the file has a \`currency\` column.`,
 } as const;

@@ -86,10 +86,10 @@ const priceForm = createListForm({
   intro: (edited, { context }) => [contextBlock(PRICES.intro((edited?.amount ?? context).currency))],
   gone: { zone: PRICES.gone },
 
-  async save(call: SubmissionCall, given, edited): Promise<SubmissionResult> {
-    const read = readPrice(given, (edited?.amount ?? call.context).currency);
-    if (!read.ok) return { errors: errorTexts(read.issues, (issue) => PRICE_ISSUES[issue]) };
-    const after = read.price;
+  async save(call: SubmissionCall, input, edited): Promise<SubmissionResult> {
+    const parsed = readPrice(input, (edited?.amount ?? call.context).currency);
+    if (!parsed.ok) return { errors: errorTexts(parsed.issues, (issue) => PRICE_ISSUES[issue]) };
+    const after = parsed.price;
     const list = await call.context.prices.list();
     if (edited === undefined) return saveEdits(call, list, diffPrices(list, [after]), 'zone');
     if (list.some((price) => price.id !== edited.id && formatPriceKey(price) === formatPriceKey(after)))
@@ -124,20 +124,19 @@ async function saveEdits(
   field: string,
 ): Promise<SubmissionResult> {
   const { prices, log, now } = call.context;
-  const waiting = findWeakenedPrices(list, edits, await loadPriceConditions(call));
-  if (waiting.length > MAX_WAITING_PRICES)
+  const weakening = findWeakenedPrices(list, edits, await loadPriceConditions(call));
+  if (weakening.length > MAX_WAITING_PRICES)
     return { errors: { [field]: PRICES.tooManyWait(MAX_WAITING_PRICES) } };
-  const atOnce = edits.filter((edit) => !waiting.includes(edit));
-  if (!(await prices.save(atOnce, call.person.id, now())))
+  const otherEdits = edits.filter((edit) => !weakening.includes(edit));
+  if (!(await prices.save(otherEdits, call.person.id, now())))
     return { errors: { [field]: PRICES.changedMeanwhile } };
-  if (atOnce.length > 0) {
-    log.info({ by: call.person.id, edits: atOnce.length }, 'price list changed');
-
+  if (otherEdits.length > 0) {
+    log.info({ by: call.person.id, edits: otherEdits.length }, 'price list changed');
     await call.context.refreshWaitingCards();
   }
   const proposed =
-    waiting.length === 0 ? [] : await proposeToAdmins(call, { kind: 'prices', payload: waiting });
-  const saved = waiting.length > 0 && atOnce.length === 0 ? [] : [pricesSaved(atOnce)];
+    weakening.length === 0 ? [] : await proposeToAdmins(call, { kind: 'prices', payload: weakening });
+  const saved = weakening.length > 0 && otherEdits.length === 0 ? [] : [pricesSaved(otherEdits)];
   return { say: textMessage([...saved, ...proposed].join('\n')) };
 }
 
@@ -154,20 +153,20 @@ const pricesImportForm: FormFeature<'prices_import'> = {
   render: (call) => ({ intro: [contextBlock(PRICES.importIntro(call.context.currency))] }),
   async submit(call) {
     const { prices, currency } = call.context;
-    const given = await readCsvInput(call);
-    if ('errors' in given) return given;
-    const read = await readPrices(given.text, currency);
-    if (!read.ok) return { errors: { [given.field]: lineIssuesText(read.issues) } };
+    const input = await readCsvInput(call);
+    if ('errors' in input) return input;
+    const parsed = await readPrices(input.text, currency);
+    if (!parsed.ok) return { errors: { [input.field]: lineIssuesText(parsed.issues) } };
     const list = await prices.list();
-    return saveEdits(call, list, diffPrices(list, read.prices), given.field);
+    return saveEdits(call, list, diffPrices(list, parsed.prices), input.field);
   },
 };
 
-async function buildPricesPage(call: Interaction, offset: number): Promise<Message> {
-  const { prices, currency, now, directory } = call.context;
-  const [list, locale] = await Promise.all([prices.list(), directory.findLocale(call.person.id)]);
-  const isReaderAdmin = isAdmin(call.context, call.person);
-  const reader = { isAdmin: isReaderAdmin, locale, today: utcDay(now()), currency };
+async function buildPricesPage(interaction: Interaction, offset: number): Promise<Message> {
+  const { context, person } = interaction;
+  const { prices, currency, now, directory } = context;
+  const [list, locale] = await Promise.all([prices.list(), directory.findLocale(person.id)]);
+  const reader = { isAdmin: isAdmin(context, person), locale, today: utcDay(now()), currency };
   return priceList(list, offset, reader);
 }
 

@@ -28,20 +28,18 @@ import { createNamer } from '../ledger/actor-names.ts';
 import { sendFile } from '../send-file.ts';
 import { noSpanText, SPEND_COLUMNS, type SpendFigures, spendMessage, spendRows } from './spend.view.ts';
 
-/** The twelve months of the chart. */
-const AHEAD_MS = 366 * DAY_MS;
+/** Twelve months. */
+const FORECAST_MS = 366 * DAY_MS;
 
 async function runSpend(call: CommandCall): Promise<void> {
   const [word = String(call.context.now().getUTCFullYear()), ...more] = call.words;
   const span = more.length === 0 ? readSpan(word) : undefined;
-  if (span === undefined) {
-    return call.respond(noSpanText(call.words.join(' ')));
-  }
+  if (span === undefined) return call.respond(noSpanText(call.words.join(' ')));
   await call.respond(spendMessage(await loadFigures(call, span), 0));
 }
 
-async function loadFigures(call: Interaction, span: SpendSpan): Promise<SpendFigures> {
-  const { context, person } = call;
+async function loadFigures(interaction: Interaction, span: SpendSpan): Promise<SpendFigures> {
+  const { context, person } = interaction;
   const { prices, budgets, spending, orders, directory, currency } = context;
   const now = context.now();
   const { reminderTimezone: timeZone } = await context.savedSettings();
@@ -49,17 +47,17 @@ async function loadFigures(call: Interaction, span: SpendSpan): Promise<SpendFig
     prices.list(),
     spending.listPurchases(span.from, span.to),
     spending.countUnknownOutcomes(span.from, span.to),
-    spending.countRenewals(now, new Date(now.getTime() + AHEAD_MS), timeZone),
+    spending.countRenewals(now, new Date(now.getTime() + FORECAST_MS), timeZone),
     spending.listUnused(),
     directory.findLocale(person.id),
     budgets.listStatuses(clampDay(span, utcDay(now))),
   ]);
   const ahead = forecastRenewals(list, renewals, nextTwelveMonths(now, timeZone), utcDay(now));
-  const isConcealed = await createConcealment(call, purchases);
+  const isConcealed = await createConcealmentCheck(interaction, purchases);
   let spend = calculateSpend(list, []);
-  for await (const some of iterateSlices(purchases)) {
-    const tags = await orders.loadAffectedTags(some.map(({ name }) => name));
-    spend = addSpend(spend, calculateSpend(list, some, tags, isConcealed));
+  for await (const slice of iterateSlices(purchases)) {
+    const tags = await orders.loadAffectedTags(slice.map(({ name }) => name));
+    spend = addSpend(spend, calculateSpend(list, slice, tags, isConcealed));
   }
   return {
     span: span.text,
@@ -74,15 +72,16 @@ async function loadFigures(call: Interaction, span: SpendSpan): Promise<SpendFig
   };
 }
 
-/** Determines which purchases the person can't see. Looks up approver groups only if needed. */
-async function createConcealment(
-  call: Interaction,
+/** Returns whether the person can't see a purchase. Looks up approver groups only if needed. */
+async function createConcealmentCheck(
+  interaction: Interaction,
   purchases: readonly Purchase[],
 ): Promise<(purchase: Purchase) => boolean> {
-  const viewer = toViewer(call);
-  const isOtherPersons = ({ privateTo }: Purchase) => privateTo?.includes(viewer.id) === false;
-  const canSeeEverything = !purchases.some(isOtherPersons) || (await canSeeAll(call.context.orders, viewer));
-  return canSeeEverything ? () => false : isOtherPersons;
+  const viewer = toViewer(interaction);
+  const isPrivateToOthers = ({ privateTo }: Purchase) => privateTo?.includes(viewer.id) === false;
+  const canSeeEverything =
+    !purchases.some(isPrivateToOthers) || (await canSeeAll(interaction.context.orders, viewer));
+  return canSeeEverything ? () => false : isPrivateToOthers;
 }
 
 function clampDay({ from, to }: SpendSpan, today: string): string {
@@ -90,16 +89,16 @@ function clampDay({ from, to }: SpendSpan, today: string): string {
   return [utcDay(from), today, last].sort()[1] ?? today;
 }
 
-async function exportSpend(call: Interaction, span: SpendSpan): Promise<void> {
-  const shown = await loadFigures(call, span);
-  const nameOf = createNamer(call.context.directory);
-  const people = shown.spend.byPerson
+async function exportSpend(interaction: Interaction, span: SpendSpan): Promise<void> {
+  const figures = await loadFigures(interaction, span);
+  const nameOf = createNamer(interaction.context.directory);
+  const people = figures.spend.byPerson
     .filter(({ key }) => key !== CONCEALED)
     .map(async ({ key }) => [key, await nameOf(key)] as const);
   const names = new Map(await Promise.all(people));
-  const rows = spendRows(shown, (userId) => names.get(userId) ?? userId, formatDecimal);
-  await call.respond(
-    await sendFile(call, {
+  const rows = spendRows(figures, (userId) => names.get(userId) ?? userId, formatDecimal);
+  await interaction.respond(
+    await sendFile(interaction, {
       text: await csvFile([SPEND_COLUMNS, ...rows]),
       filename: `domain-steward-spend-${span.text}.csv`,
       description: `Spending in ${span.text}`,

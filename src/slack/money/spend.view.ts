@@ -21,6 +21,7 @@ import { budgetBlocks, periodText } from './budget.view.ts';
 import { amountsText } from './price.view.ts';
 
 /* Past spending and upcoming costs. */
+
 export interface SpendFigures {
   /** `2026` or `2026-11`. */
   readonly span: string;
@@ -38,11 +39,12 @@ export interface SpendFigures {
   readonly locale: string;
 }
 
-const SECTIONS = ['month', 'task', 'zone', 'tag', 'person', 'mandate'] as const;
+const GROUPINGS = ['month', 'task', 'zone', 'tag', 'person', 'mandate'] as const;
+type Grouping = (typeof GROUPINGS)[number];
 
-function spendLines(spend: Spend, by: (typeof SECTIONS)[number]): readonly SpendLine[] {
+function spendLines(spend: Spend, grouping: Grouping): readonly SpendLine[] {
   const { byMonth, byTask, byZone, byTag, byPerson, byMandate } = spend;
-  const all = {
+  const linesByGrouping = {
     month: byMonth,
     task: byTask,
     zone: byZone,
@@ -50,7 +52,7 @@ function spendLines(spend: Spend, by: (typeof SECTIONS)[number]): readonly Spend
     person: byPerson,
     mandate: byMandate,
   };
-  return all[by];
+  return linesByGrouping[grouping];
 }
 
 /** `about €36.00, 1 name without a price`. */
@@ -60,8 +62,8 @@ export function sumText({ names, unknown, sums }: SpendSum, locale?: string): st
   return [...amounts, ...(unknown === 0 ? [] : [`${count(unknown, 'name')} without a price`])].join(', ');
 }
 
-export function spendMessage(shown: SpendFigures, offset: number): Message {
-  const { span, spend, unknownOutcomes, ahead, locale } = shown;
+export function spendMessage(figures: SpendFigures, offset: number): Message {
+  const { span, spend, unknownOutcomes, ahead, locale } = figures;
   const { total } = spend;
   const text =
     total.names === 0
@@ -69,10 +71,10 @@ export function spendMessage(shown: SpendFigures, offset: number): Message {
       : `Spent ${sumText(total, locale)} in ${periodText(span)}, for ${count(total.names, 'name')}.`;
   // The cost comes before the number of names, because phones show only the first columns.
   const rows: (readonly Cell[])[] = [
-    ...SECTIONS.flatMap((by) =>
-      spendLines(spend, by).map((line): readonly Cell[] => [
-        `By ${by}`,
-        toCell(by, line.key),
+    ...GROUPINGS.flatMap((grouping) =>
+      spendLines(spend, grouping).map((line): readonly Cell[] => [
+        `By ${grouping}`,
+        toCell(grouping, line.key),
         sumText(line, locale),
         String(line.names),
       ]),
@@ -93,9 +95,9 @@ export function spendMessage(shown: SpendFigures, offset: number): Message {
       section(
         `:grey_question: Not included: ${count(unknownOutcomes, 'name')} with an unknown outcome, which may have cost money.`,
       ),
-    ...budgetBlocks(shown.budgets, { of: shown.span, offset }, shown),
-    ...aheadChart(shown),
-    ...unusedBlocks(shown),
+    ...budgetBlocks(figures.budgets, { of: span, offset }, figures),
+    ...forecastChart(figures),
+    ...unusedBlocks(figures),
     ...(rows.length === 0
       ? []
       : [
@@ -114,14 +116,14 @@ export function spendMessage(shown: SpendFigures, offset: number): Message {
 
 function unusedBlocks({ unused, locale }: SpendFigures): AnyBlock[] {
   if (unused.names === 0) return [];
-  const one = unused.names === 1;
+  const isSingle = unused.names === 1;
   const cost =
     unused.sums.length === 0
-      ? `The price list has no renewal price for ${one ? 'it' : 'them'}.`
-      : `Renewing ${one ? 'it' : 'them'} for 1 year costs ${sumText(unused, locale)}.`;
+      ? `The price list has no renewal price for ${isSingle ? 'it' : 'them'}.`
+      : `Renewing ${isSingle ? 'it' : 'them'} for 1 year costs ${sumText(unused, locale)}.`;
   return [
     section(
-      `:mag: ${count(unused.names, 'name')} ${one ? 'has' : 'have'} no website or mail. ${cost} To list ${one ? 'it' : 'them'}, use \`/domain names unused\`.`,
+      `:mag: ${count(unused.names, 'name')} ${isSingle ? 'has' : 'have'} no website or mail. ${cost} To list ${isSingle ? 'it' : 'them'}, use \`/domain names unused\`.`,
     ),
   ];
 }
@@ -129,9 +131,9 @@ function unusedBlocks({ unused, locale }: SpendFigures): AnyBlock[] {
 /** Replaces the zone or person of orders that the reader can't see. */
 const PRIVATE_ORDERS = 'private orders';
 
-function toCell(by: (typeof SECTIONS)[number], key: string): Cell {
+function toCell(grouping: Grouping, key: string): Cell {
   if (key === CONCEALED) return PRIVATE_ORDERS;
-  switch (by) {
+  switch (grouping) {
     case 'person':
       return { person: key };
     case 'zone':
@@ -143,7 +145,7 @@ function toCell(by: (typeof SECTIONS)[number], key: string): Cell {
   }
 }
 
-function aheadChart({ ahead, currency }: SpendFigures): AnyBlock[] {
+function forecastChart({ ahead, currency }: SpendFigures): AnyBlock[] {
   const months = ahead.map(({ key, sums }) => {
     const own = sums.find((sum) => sum.currency === currency);
     return { label: shortMonth(key), count: own === undefined ? 0 : toWholeUnits(own) };
@@ -151,9 +153,9 @@ function aheadChart({ ahead, currency }: SpendFigures): AnyBlock[] {
   return months.every(({ count }) => count === 0) ? [] : [monthChart('Upcoming renewals', currency, months)];
 }
 
-function csvKey(by: (typeof SECTIONS)[number], key: string, nameOf: (userId: string) => string): string {
+function csvKey(grouping: Grouping, key: string, nameOf: (userId: string) => string): string {
   if (key === CONCEALED) return PRIVATE_ORDERS;
-  return by === 'person' ? nameOf(key) : key;
+  return grouping === 'person' ? nameOf(key) : key;
 }
 
 export const SPEND_COLUMNS = ['list', 'what', 'names', 'names_without_price', 'amount', 'currency'] as const;
@@ -164,22 +166,24 @@ export function spendRows(
   nameOf: (userId: string) => string,
   formatDecimal: (sum: SpendSum['sums'][number]) => string,
 ): string[][] {
-  const rowsOf = (list: string, what: string, { names, unknown, sums }: SpendSum): string[][] => {
-    const start = [list, what, String(names), String(unknown)];
+  const toRows = (list: string, item: string, { names, unknown, sums }: SpendSum): string[][] => {
+    const start = [list, item, String(names), String(unknown)];
     return sums.length === 0
       ? [[...start, '', '']]
       : sums.map((sum) => [...start, formatDecimal(sum), sum.currency]);
   };
   return [
-    ...rowsOf('total', '', spend.total),
-    ...SECTIONS.flatMap((by) =>
-      spendLines(spend, by).flatMap((line) => rowsOf(by, csvKey(by, line.key, nameOf), line)),
+    ...toRows('total', '', spend.total),
+    ...GROUPINGS.flatMap((grouping) =>
+      spendLines(spend, grouping).flatMap((line) =>
+        toRows(grouping, csvKey(grouping, line.key, nameOf), line),
+      ),
     ),
-    ...ahead.flatMap((line) => rowsOf('ahead', line.key, line)),
-    ...(unused.names === 0 ? [] : rowsOf('unused', '', unused)),
+    ...ahead.flatMap((line) => toRows('ahead', line.key, line)),
+    ...(unused.names === 0 ? [] : toRows('unused', '', unused)),
   ];
 }
 
-export function noSpanText(given: string): string {
-  return `${code(given)} isn’t a year or month. Use for example \`/domain spend 2026\` or \`/domain spend 2026-11\`.`;
+export function noSpanText(input: string): string {
+  return `${code(input)} isn’t a year or month. Use for example \`/domain spend 2026\` or \`/domain spend 2026-11\`.`;
 }

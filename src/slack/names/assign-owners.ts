@@ -14,15 +14,12 @@ import { LIMITS, section, textMessage } from '../kit/blocks.ts';
 import { field, readForm, toFields } from '../kit/form.ts';
 import { openForm } from '../open-form.ts';
 import { completeEdit } from './name-changes.ts';
-import { alreadyOwnedText, EVERY_NAME_OWNED } from './owner.view.ts';
+import { alreadyOwnedText, EVERY_NAME_OWNED, EVERY_OWNERLESS_NAME } from './owner.view.ts';
 import { requiredOwnerField } from './owner-fields.ts';
 import { findOwnerIssue } from './owners.ts';
 import { onlyFirstText, ownersIssueText } from './portfolio.view.ts';
 
 /* Assigns an owner to names that have none or whose owner has left. */
-
-/** Used instead of a person, for all names without an owner. */
-const ALL = 'all';
 
 interface OwnerlessNames {
   readonly names: readonly string[];
@@ -31,7 +28,7 @@ interface OwnerlessNames {
 
 /**
  * Names that need an owner, soonest expiry first, as many as fit in a menu.
- * @param subject the person who left, or {@link ALL}
+ * @param subject the person who left, or {@link EVERY_OWNERLESS_NAME}
  */
 export async function findOwnerlessNames(
   { portfolio, now }: SlackContext,
@@ -39,7 +36,7 @@ export async function findOwnerlessNames(
 ): Promise<OwnerlessNames> {
   const query = {
     filter: NO_FILTER,
-    owners: subject === ALL ? [] : [subject],
+    owners: subject === EVERY_OWNERLESS_NAME ? [] : [subject],
     needsOwner: true,
     now: now(),
     cursor: undefined,
@@ -71,18 +68,20 @@ function renderOwners({ names, total }: OwnerlessNames): FormOverrides {
 const ownersForm: FormFeature<'owners'> = {
   form: ownersDeclaration,
 
-  render: async ({ context }, { subject = ALL }) => renderOwners(await findOwnerlessNames(context, subject)),
+  render: async ({ context }, { subject = EVERY_OWNERLESS_NAME }) =>
+    renderOwners(await findOwnerlessNames(context, subject)),
 
   async submit(call) {
-    const read = readForm(ownersSchema, call.values);
-    if ('errors' in read) return read;
-    const { names, owner } = read.value;
+    const parsed = readForm(ownersSchema, call.values);
+    if ('errors' in parsed) return parsed;
+    const { names, owner } = parsed.value;
     const issue = await findOwnerIssue(call.context, owner);
     if (issue !== undefined) return { errors: { owner: ownersIssueText(issue) } };
-    const owned = (await call.context.expiry.findMany(names)).filter(
-      (each) => each.owner !== undefined && each.ownerLeftAt === undefined,
-    );
-    if (owned.length > 0) return { errors: { names: alreadyOwnedText(owned.map(({ name }) => name)) } };
+    const domains = await call.context.expiry.findMany(names);
+    const ownedNames = domains
+      .filter(({ owner, ownerLeftAt }) => owner !== undefined && ownerLeftAt === undefined)
+      .map(({ name }) => name);
+    if (ownedNames.length > 0) return { errors: { names: alreadyOwnedText(ownedNames) } };
     const edits = new Map(names.map((name) => [name, { owner }]));
     const outcome = await call.context.facts.change(edits, call.person.id, call.origin);
     return { say: textMessage(await completeEdit(call, outcome, names.length === 1)) };
@@ -90,9 +89,9 @@ const ownersForm: FormFeature<'owners'> = {
 };
 
 async function openOwners(call: ActionCall): Promise<void> {
-  const found = await findOwnerlessNames(call.context, call.value);
-  if (found.names.length === 0) return call.respond(EVERY_NAME_OWNED);
-  const form = { ...ownersForm, render: () => renderOwners(found) };
+  const ownerless = await findOwnerlessNames(call.context, call.value);
+  if (ownerless.names.length === 0) return call.respond(EVERY_NAME_OWNED);
+  const form = { ...ownersForm, render: () => renderOwners(ownerless) };
   await openForm(call, form, toFormOrigin(call, call.value));
 }
 

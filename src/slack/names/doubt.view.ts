@@ -4,7 +4,7 @@ import { utcDay } from '../../zones/calendar-day.ts';
 
 /* Says why the registry's date isn't used. */
 
-/** Completes “Lookup at the registry: …”. */
+/** Completes “Registry lookup: …”. */
 export function formatDoubt(doubt: DateDoubt): string {
   switch (doubt.code) {
     case 'not_registered':

@@ -78,22 +78,19 @@ export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
   no_tls: 'no response over HTTPS',
 };
 
-const MAX_TEXTS = 4;
-const DATES: ReadonlySet<FactName> = new Set([
+const MAX_HOSTS = 4;
+const DATE_FACTS: ReadonlySet<FactName> = new Set([
   ...REGISTRY_DATES,
   'certificate',
   'www_certificate',
   'signatures',
 ]);
 
-/**
- * Escapes text from outside.
- * @param list formats several hosts
- */
-export function formatValue(fact: FactName, value: FactValue, list = formatList): string {
+/** Escapes untrusted text. */
+export function formatValue(fact: FactName, value: FactValue, formatHosts = formatList): string {
   const [first] = value;
   if (first === undefined) return 'none';
-  if (DATES.has(fact)) return day(new Date(first));
+  if (DATE_FACTS.has(fact)) return day(new Date(first));
   switch (fact) {
     case 'registration':
       return 'registered';
@@ -106,14 +103,14 @@ export function formatValue(fact: FactName, value: FactValue, list = formatList)
     case 'statuses':
       return value.map((status) => quote(status, 60)).join(', ');
     case 'mx':
-      return list(value.map((text) => text.slice(text.indexOf(' ') + 1)));
+      return formatHosts(value.map((text) => text.slice(text.indexOf(' ') + 1)));
     case 'caa':
       return formatIssuers(value);
     case 'ds':
     case 'dnskey':
       return value.length === 1 ? 'one key' : `${value.length} keys`;
     default:
-      return list(value);
+      return formatHosts(value);
   }
 }
 
@@ -121,16 +118,16 @@ export function formatValue(fact: FactName, value: FactValue, list = formatList)
 export function formatList(texts: readonly string[]): string {
   return joinFirst(
     texts.map((text) => code(displayName(text))),
-    MAX_TEXTS,
+    MAX_HOSTS,
   );
 }
 
-const BRIEF_LENGTH = 24;
+const MAX_SHORT_LENGTH = 24;
 
 /** Fits on one or two lines. */
 export function formatShortList(texts: readonly string[]): string {
   return joinFirst(
-    texts.map((text) => code(truncate(displayName(text), BRIEF_LENGTH))),
+    texts.map((text) => code(truncate(displayName(text), MAX_SHORT_LENGTH))),
     2,
   );
 }
@@ -144,16 +141,16 @@ function formatRegistrar(value: FactValue): string {
 /** The CAs that may issue certificates (RFC 8659), such as `letsencrypt.org`. An empty issuer allows none. */
 function formatIssuers(value: FactValue): string {
   const records = value.map((text) => /^\S+ (\S+) ?(.*)$/.exec(text) ?? [text, text, '']);
-  const findIssuers = (wanted: string) => {
-    const found = records.filter(([, tag = '']) => tag.toLowerCase() === wanted);
-    // Parameters follow the issuer. An empty issuer forbids issuing.
-    const named = found.flatMap(([, , issuer = '']) => issuer.split(';', 1).join().trim() || []);
-    return found.length === 0 ? undefined : named.length === 0 ? 'no CA' : formatList(named);
+  const formatTag = (wantedTag: string) => {
+    const matching = records.filter(([, tag = '']) => tag.toLowerCase() === wantedTag);
+    // Parameters follow the issuer.
+    const allowed = matching.flatMap(([, , issuer = '']) => issuer.split(';', 1).join().trim() || []);
+    return matching.length === 0 ? undefined : allowed.length === 0 ? 'no CA' : formatList(allowed);
   };
-  const [all, wildcards] = [findIssuers('issue'), findIssuers('issuewild')];
+  const [issuers, wildcards] = [formatTag('issue'), formatTag('issuewild')];
   return dropMissing([
-    all ?? 'any CA',
-    wildcards !== undefined && wildcards !== all && `wildcards: ${wildcards}`,
+    issuers ?? 'any CA',
+    wildcards !== undefined && wildcards !== issuers && `wildcards: ${wildcards}`,
   ]).join('; ');
 }
 
@@ -163,11 +160,11 @@ export function formatChange(fact: FactName, before: FactValue, after: FactValue
     return after.length === 0 ? 'The registry no longer has a record of it' : 'Registered';
   }
   if (fact === 'statuses') {
-    const gone = before.filter((status) => !after.includes(status));
     const added = after.filter((status) => !before.includes(status));
+    const removed = before.filter((status) => !after.includes(status));
     const changes = dropMissing([
       added.length > 0 && `now ${formatValue(fact, added)}`,
-      gone.length > 0 && `no longer ${formatValue(fact, gone)}`,
+      removed.length > 0 && `no longer ${formatValue(fact, removed)}`,
     ]);
     return `${FACT_LABELS[fact]}: ${changes.join(', ')}`;
   }

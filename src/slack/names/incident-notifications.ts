@@ -2,7 +2,7 @@ import { findNotifiedPeople } from '../../approvals/approvers.ts';
 import { buildDefaultRequirement } from '../../approvals/requirements.ts';
 import type { TeamSettings } from '../../config/environment.ts';
 import { dropMissing, groupBy } from '../../lib/collections.ts';
-import { HOUR_MS } from '../../lib/duration.ts';
+import { DAY_MS, HOUR_MS } from '../../lib/duration.ts';
 import { type Incident, isOpen, listIncidentKinds } from '../../names/incident.ts';
 import { hasUnknownTransfer } from '../../names/trust.ts';
 import { filterPrivateIds } from '../../orders/visibility.ts';
@@ -38,13 +38,11 @@ interface IncidentName extends RunbookName {
   readonly channel: string | undefined;
 }
 
-/** How often the countdown of a transfer is updated. */
-const COUNTDOWN_MS = HOUR_MS;
-const COUNTDOWN_DAYS = 10;
-/** Number of incidents that are checked for later changes after a transfer. */
-const LATEST_INCIDENTS = 5;
-/** The purpose of a copy starts with this. */
-const COPY = 'incident:in:';
+const COUNTDOWN_INTERVAL_MS = HOUR_MS;
+const MAX_COUNTDOWN_MS = 10 * DAY_MS;
+/** Number of latest incidents that may show that a transfer was completed. */
+const MAX_INCIDENTS_CHECKED = 5;
+const COPY_PURPOSE_PREFIX = 'incident:in:';
 
 interface IncidentUpdate {
   readonly incident: Incident;
@@ -69,13 +67,12 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     ]);
     const { channel: nameChannel } = name;
     const now = context.now();
-    const repeatAt = transferredAt === undefined ? nextUpdate(incident, now) : undefined;
+    const repeatAt = transferredAt === undefined ? findNextUpdateTime(incident, now) : undefined;
     const shared = {
-      // The countdown changes every hour.
       version:
         repeatAt === undefined
           ? String(claim.version)
-          : `${claim.version} ${Math.floor(now.getTime() / COUNTDOWN_MS)}`,
+          : `${claim.version} ${Math.floor(now.getTime() / COUNTDOWN_INTERVAL_MS)}`,
       repostKey: String(claim.version),
       message: () => incidentMessage(incident, now, privateOrders, transferredAt),
       since: incident.openedAt,
@@ -84,7 +81,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     const toPlace = (channelId: string | undefined) => async () =>
       channelId === undefined ? undefined : { channelId };
     // Only admins can change the alert channel. If no other place accepts the message, the name's own channel gets it.
-    const first = await send({
+    const alarm = await send({
       ...shared,
       purpose: 'incident',
       places: [
@@ -95,18 +92,18 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
       mustArrive: true,
       alertsAdmins: true,
     });
-    if (first.message === undefined) return { repeatAt };
+    if (alarm.message === undefined) return { repeatAt };
     const people = { owner: name.owner, approvers: findNotifiedIds([buildDefaultRequirement(settings, [])]) };
     const update = { incident, name, people, privateOrders, claim, send };
-    const replies = buildReplies(context, update, first.message);
-    await sendReplies(update, replies, first.message, '');
-    const existing = claim.notifications.flatMap(({ purpose, message }) =>
-      purpose.startsWith(COPY) && message !== undefined ? message.channelId : [],
+    const replies = buildReplies(context, update, alarm.message);
+    await sendReplies(update, replies, alarm.message, '');
+    const postedChannels = claim.notifications.flatMap(({ purpose, message }) =>
+      purpose.startsWith(COPY_PURPOSE_PREFIX) && message !== undefined ? message.channelId : [],
     );
-    const copies = new Set([...existing, ...(nameChannel === undefined ? [] : [nameChannel])]);
-    copies.delete(first.message.channelId);
-    for (const channelId of copies) {
-      const purpose = `${COPY}${channelId}`;
+    const copyChannels = new Set([...postedChannels, ...(nameChannel === undefined ? [] : [nameChannel])]);
+    copyChannels.delete(alarm.message.channelId);
+    for (const channelId of copyChannels) {
+      const purpose = `${COPY_PURPOSE_PREFIX}${channelId}`;
       const copy = await send({ ...shared, purpose, places: [toPlace(channelId)], alertsAdmins: true });
       if (copy.message !== undefined) await sendReplies(update, replies, copy.message, `:${channelId}`);
     }
@@ -141,49 +138,51 @@ async function findTransferTime(
 ): Promise<Date | undefined> {
   const transfer = changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined) return undefined;
-  const latest = await incidents.listForName(name, LATEST_INCIDENTS);
-  const moves = latest.flatMap((incident) => incident.changes.filter(({ kind }) => kind === 'registrar'));
-  return moves.find(({ firstSeenAfter }) => firstSeenAfter >= transfer.firstSeenAfter)?.firstSeenAfter;
+  const latest = await incidents.listForName(name, MAX_INCIDENTS_CHECKED);
+  return latest
+    .flatMap((incident) => incident.changes)
+    .find((change) => change.kind === 'registrar' && change.firstSeenAfter >= transfer.firstSeenAfter)
+    ?.firstSeenAfter;
 }
 
 /** The countdown runs until someone explains the transfer. */
-function nextUpdate(incident: Incident, now: Date): Date | undefined {
+function findNextUpdateTime(incident: Incident, now: Date): Date | undefined {
   const transfer = incident.changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined || !isOpen(incident)) return undefined;
-  const isOver = now.getTime() - transfer.firstSeenAfter.getTime() > COUNTDOWN_DAYS * 24 * COUNTDOWN_MS;
-  return isOver ? undefined : new Date(now.getTime() + COUNTDOWN_MS);
+  const isOver = now.getTime() - transfer.firstSeenAfter.getTime() > MAX_COUNTDOWN_MS;
+  return isOver ? undefined : new Date(now.getTime() + COUNTDOWN_INTERVAL_MS);
 }
 
 interface Reply {
-  readonly what: string;
+  readonly purpose: string;
   /** If the version changes, the reply is updated. */
   readonly version: string;
-  /** Undefined if the content isn't known yet; it is tried again later. */
+  /** Returns undefined if the content isn't known yet. It is retried. */
   readonly message: () => Promise<Message | undefined> | Message;
 }
 
 /** The replies that are due. Replies about later changes and explanations have a number in their purpose. */
-function buildReplies(context: SlackContext, update: IncidentUpdate, at: PostedMessage): readonly Reply[] {
+function buildReplies(context: SlackContext, update: IncidentUpdate, alarm: PostedMessage): readonly Reply[] {
   const { incident, name, people, privateOrders } = update;
   const { changes, proposed, explained, raisedBy, state } = incident;
-  let raised: Promise<Message | undefined> | undefined;
-  const once = (what: string, message: Reply['message']): Reply => ({ what, version: ONCE, message });
-  const joined = [...groupBy(changes, ({ noticedAt }) => noticedAt.getTime())].slice(1);
+  let raisedAlarmReply: Promise<Message | undefined> | undefined;
+  const createReply = (purpose: string, message: Reply['message']) => ({ purpose, message, version: ONCE });
+  const laterChanges = [...groupBy(changes, ({ noticedAt }) => noticedAt.getTime())].slice(1);
   return dropMissing([
     {
-      what: 'runbook',
+      purpose: 'runbook',
       version: `${listIncidentKinds(incident).join(' ')} ${name.isAtOtherRegistrar} ${privateOrders.size}`,
       message: () => incidentRunbook(incident, name, people, privateOrders),
     },
-    ...joined.map(([ms, added]) => once(`joined:${ms}`, () => joinedReply(added, people))),
-    proposed !== undefined && once(`proposed:${changes.length}`, () => proposedReply(incident)),
+    ...laterChanges.map(([ms, added]) => createReply(`joined:${ms}`, () => joinedReply(added, people))),
+    proposed !== undefined && createReply(`proposed:${changes.length}`, () => proposedReply(incident)),
     raisedBy !== undefined &&
-      once('raised', () => {
-        raised ??= notifyConcerned(context, update, at);
-        return raised;
+      createReply('raised', () => {
+        raisedAlarmReply ??= notifyConcernedPeople(context, update, alarm);
+        return raisedAlarmReply;
       }),
-    explained !== undefined && once(`ours:${changes.length}`, () => confirmedReply(incident)),
-    state === 'over' && once(`over:${changes.length}`, () => overReply(incident)),
+    explained !== undefined && createReply(`ours:${changes.length}`, () => confirmedReply(incident)),
+    state === 'over' && createReply(`over:${changes.length}`, () => overReply(incident)),
   ]);
 }
 
@@ -191,45 +190,46 @@ function buildReplies(context: SlackContext, update: IncidentUpdate, at: PostedM
  * Sends direct messages to the people concerned.
  * @returns the reply that lists them; undefined while messages are still pending
  */
-async function notifyConcerned(
+async function notifyConcernedPeople(
   context: SlackContext,
   { incident, name, send }: IncidentUpdate,
-  at: PostedMessage,
+  alarm: PostedMessage,
 ): Promise<Message | undefined> {
   const { people, unreadableGroups } = await findConcernedPeople(context, name);
-  const reached: string[] = [];
+  const notified: string[] = [];
   for (const person of people) {
     const { state } = await send({
       purpose: `raised:to:${person}`,
       version: ONCE,
       since: incident.openedAt,
       places: [directMessagePlace(context.directory, person)],
-      message: () => raisedMessage(incident, at.channelId, context.now()),
+      message: () => raisedMessage(incident, alarm.channelId, context.now()),
       metadata: buildMetadata(incident),
     });
     if (state === 'pending') return undefined;
-    if (state === 'current') reached.push(person);
+    if (state === 'current') notified.push(person);
   }
-  return raisedReply(incident, reached, unreadableGroups);
+  return raisedReply(incident, notified, unreadableGroups);
 }
 
 async function sendReplies(
   { incident, claim, send }: IncidentUpdate,
   replies: readonly Reply[],
   { channelId, ts }: PostedMessage,
-  place: string,
+  purposeSuffix: string,
 ): Promise<void> {
-  for (const { what, version, message } of replies) {
-    const purpose = `${what}${place}`;
-    if (claim.notifications.some((known) => known.purpose === purpose && known.shows === version)) continue;
-    const reply = await message();
-    if (reply === undefined) return;
+  for (const reply of replies) {
+    const { version } = reply;
+    const purpose = `${reply.purpose}${purposeSuffix}`;
+    if (claim.notifications.some((each) => each.purpose === purpose && each.shows === version)) continue;
+    const message = await reply.message();
+    if (message === undefined) return;
     const { state } = await send({
       purpose,
       version,
       since: incident.openedAt,
       places: [async () => ({ channelId, threadTs: ts })],
-      message: () => reply,
+      message: () => message,
       metadata: buildMetadata(incident),
     });
     if (state === 'pending') return;
@@ -239,8 +239,8 @@ async function sendReplies(
 /** The owner, admins and approvers, without duplicates. */
 async function findConcernedPeople(context: SlackContext, { owner }: IncidentName) {
   const [settings, admins] = await Promise.all([context.savedSettings(), context.adminsToNotify()]);
-  const wanted = [buildDefaultRequirement(settings, [])];
-  const { people, unreadableGroups } = await findNotifiedPeople(context.directory, wanted, new Map());
+  const requirements = [buildDefaultRequirement(settings, [])];
+  const { people, unreadableGroups } = await findNotifiedPeople(context.directory, requirements, new Map());
   return {
     people: [...new Set([...(owner === undefined ? [] : [owner]), ...admins, ...people])],
     unreadableGroups,

@@ -78,7 +78,7 @@ export const HAPPENED: Readonly<Record<IncidentKind, string>> = {
   all_lame: 'No nameserver answers for it.',
 };
 
-const ORDERS_SHOWN = 2;
+const MAX_ORDERS_SHOWN = 2;
 
 export interface IncidentPeople {
   readonly owner: string | undefined;
@@ -88,16 +88,17 @@ export interface IncidentPeople {
 
 function formatTitle(incident: ListedIncident): string {
   const worst = findWorstKind(incident);
-  const why = DANGERS.has(worst) ? '' : ', and no one here ordered it';
-  return `${escapeText(displayName(incident.name))} ${TITLES[worst]}${why}`;
+  const suffix = DANGERS.has(worst) ? '' : ', and no one here ordered it';
+  return `${escapeText(displayName(incident.name))} ${TITLES[worst]}${suffix}`;
 }
 
 export function findWorstKind(incident: ListedIncident): IncidentKind {
-  const kinds = listIncidentKinds(incident).toSorted(
-    (a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b),
-  );
-  const [worst = 'nameservers'] = kinds;
+  const [worst = 'nameservers'] = listKindsWorstFirst(incident);
   return worst;
+}
+
+function listKindsWorstFirst({ changes }: Pick<ListedIncident, 'changes'>): IncidentKind[] {
+  return listIncidentKinds({ changes }).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
 }
 
 /**
@@ -128,20 +129,20 @@ export function incidentMessage(
     factLines(incident.changes, formatShortList),
     Math.max(MAX_LINES.alarm - usedLines, 1),
   );
-  const shownMessage = message(`${title}. ${plain(shown.join('. '))}`, [
+  const content = message(`${title}. ${plain(shown.join('. '))}`, [
     section(head),
     ...lines(shown),
     section(...headLines),
     context(checkedOrders),
     ...incidentButtons(incident),
   ]);
-  return { ...shownMessage, textOnlyHint: buttonsHint(`/domain name ${incident.name}`) };
+  return { ...content, textOnlyHint: buttonsHint(`/domain name ${incident.name}`) };
 }
 
 /** Short, because the thread has the history. */
 function endedMessage(incident: Incident): Message {
   const name = escapeText(displayName(incident.name));
-  const what = factLines(incident.changes)
+  const changes = factLines(incident.changes)
     .map((line) => plain(line))
     .join('; ');
   const { explained } = incident;
@@ -151,7 +152,7 @@ function endedMessage(incident: Incident): Message {
       : `:white_check_mark: *${name}: it was us*`;
   const details =
     explained === undefined ? [] : [`${mention(explained.by)} says it was us: “${quote(explained.reason)}”`];
-  return message(plain(title), [section(title, ...details), context(what)]);
+  return message(plain(title), [section(title, ...details), context(changes)]);
 }
 
 export function incidentRunbook(
@@ -198,19 +199,19 @@ export function confirmedReply({ explained }: Incident): Message {
   );
 }
 
-/** @param unreadable approver groups that Slack can't look up */
+/** @param unreadableGroups approver groups that Slack can't look up */
 export function raisedReply(
   { raisedBy }: Incident,
   people: readonly string[],
-  unreadable: readonly string[],
+  unreadableGroups: readonly string[],
 ): Message {
   const notified =
     people.length === 0 ? 'I couldn’t reach anyone.' : `I notified ${people.map(mention).join(', ')}.`;
-  const left =
-    unreadable.length === 0
+  const unreadableNote =
+    unreadableGroups.length === 0
       ? ''
-      : ` Slack didn’t return the members of ${unreadable.map(code).join(', ')}. Notify them yourself.`;
-  return textMessage(`:sos: ${mention(raisedBy ?? '')} raised the alarm. ${notified}${left}`);
+      : ` Slack didn’t return the members of ${unreadableGroups.map(code).join(', ')}. Notify them yourself.`;
+  return textMessage(`:sos: ${mention(raisedBy ?? '')} raised the alarm. ${notified}${unreadableNote}`);
 }
 
 /** The direct message to the owner, approvers and admins. */
@@ -220,27 +221,27 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
     `:sos: *${title}*`,
     `${mention(incident.raisedBy ?? '')} raised the alarm. The thread in <#${channelId}> says what to do.`,
   ];
-  const seen = [seenLine(incident), ...countdownParts(incident, now, undefined)].join(' · ');
-  const usedLines = [...head, seen].reduce((sum, line) => sum + phoneLines(line), ROW_OF_BUTTONS);
-  const shown = message(`${title}. ${plain(head[1] ?? '')}`, [
+  const timeLine = [seenLine(incident), ...countdownParts(incident, now, undefined)].join(' · ');
+  const usedLines = [...head, timeLine].reduce((sum, line) => sum + phoneLines(line), ROW_OF_BUTTONS);
+  const content = message(`${title}. ${plain(head[1] ?? '')}`, [
     section(...head),
     ...lines(
       fitLines(factLines(incident.changes, formatShortList), Math.max(MAX_LINES.alarm - usedLines, 1)),
     ),
-    section(seen),
+    section(timeLine),
     ...incidentButtons(incident),
   ]);
-  return { ...shown, textOnlyHint: buttonsHint(`/domain name ${incident.name}`) };
+  return { ...content, textOnlyHint: buttonsHint(`/domain name ${incident.name}`) };
 }
 
 export function openIncidentLine(incident: ListedIncident): string {
-  const since = incident.changes[0]?.firstSeenAfter ?? incident.openedAt;
-  const what = `${escapeText(displayName(incident.name))} ${TITLES[findWorstKind(incident)]}`;
-  return `:rotating_light: *${what}* since ${moment(since)}${whereText(incident)}`;
+  const firstSeen = incident.changes[0]?.firstSeenAfter ?? incident.openedAt;
+  const title = `${escapeText(displayName(incident.name))} ${TITLES[findWorstKind(incident)]}`;
+  return `:rotating_light: *${title}* since ${moment(firstSeen)}${channelSuffix(incident)}`;
 }
 
 function listedLine(incident: ListedIncident): string {
-  return `:rotating_light: *${formatTitle(incident)}*${whereText(incident)}. ${code(`/domain name ${incident.name}`)}`;
+  return `:rotating_light: *${formatTitle(incident)}*${channelSuffix(incident)}. ${code(`/domain name ${incident.name}`)}`;
 }
 
 /** Can't be a domain name, because it has no dot. */
@@ -251,35 +252,35 @@ export const MAX_LISTED = 1_000;
 /** The first open incidents, and a button for the others. */
 export function firstIncidents(
   incidents: readonly ListedIncident[],
-  length: number,
-  findEntry: (incident: ListedIncident) => readonly KnownBlock[] = (each) => [section(listedLine(each))],
+  shownCount: number,
+  renderEntry: (incident: ListedIncident) => readonly KnownBlock[] = (each) => [section(listedLine(each))],
   name = EVERY_NAME,
 ): KnownBlock[] {
-  const left = incidents.length - length;
+  const left = incidents.length - shownCount;
   return [
-    ...incidents.slice(0, length).flatMap(findEntry),
+    ...incidents.slice(0, shownCount).flatMap(renderEntry),
     ...(left > 0 ? [section(`:rotating_light: ${count(left, 'more open incident')}.`)] : []),
     ...actions('incidents', [left > 0 && button('incidents_all', 'Show all', name)]),
   ];
 }
 
-/** Per page; each has two blocks. */
+/** Each incident has two blocks. */
 export const INCIDENTS_SHOWN = 10;
 
-/** @param of a name, or {@link EVERY_NAME} */
-export function incidentsMessage(page: Page<ListedIncident>, of: string): Message {
-  const title = `${count(page.total, 'open incident')}${of === EVERY_NAME ? '' : ` of ${escapeText(displayName(of))}`}`;
+/** @param name a name, or {@link EVERY_NAME} */
+export function incidentsMessage(page: Page<ListedIncident>, name: string): Message {
+  const title = `${count(page.total, 'open incident')}${name === EVERY_NAME ? '' : ` of ${escapeText(displayName(name))}`}`;
   return message(title, [
     section(`*${title}*`),
     ...page.shown.flatMap((incident) => [
       section(listedLine(incident), HAPPENED[findWorstKind(incident)]),
       ...incidentButtons(incident, 'listed_incident'),
     ]),
-    ...pageControls('incidents', page, INCIDENTS_SHOWN, of),
+    ...pageControls('incidents', page, INCIDENTS_SHOWN, name),
   ]);
 }
 
-function whereText({ channelId }: ListedIncident): string {
+function channelSuffix({ channelId }: ListedIncident): string {
   return channelId === undefined ? '' : ` (<#${channelId}>)`;
 }
 
@@ -290,24 +291,20 @@ function mentionPeople({ owner, approvers }: IncidentPeople): string {
     : `${[...new Set(people)].join(', ')}: please check this.`;
 }
 
-/**
- * The values before and after, worst first. Changes of the same kind share a line.
- * @param list formats several hosts
- */
-function factLines(changes: readonly IncidentChange[], list = formatList): string[] {
-  const kinds = listIncidentKinds({ changes }).toSorted(
-    (a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b),
-  );
-  return kinds.flatMap((kind) => {
-    const of = changes.filter((change) => change.kind === kind);
-    const [first, last] = [of[0], of.at(-1)];
-    return first === undefined || last === undefined ? [] : factLine({ ...last, before: first.before }, list);
+/** The values before and after, worst first. Changes of the same kind share a line. */
+function factLines(changes: readonly IncidentChange[], formatHosts = formatList): string[] {
+  return listKindsWorstFirst({ changes }).flatMap((kind) => {
+    const sameKind = changes.filter((change) => change.kind === kind);
+    const [first, last] = [sameKind[0], sameKind.at(-1)];
+    return first === undefined || last === undefined
+      ? []
+      : factLine({ ...last, before: first.before }, formatHosts);
   });
 }
 
-function factLine({ kind, fact, before, after }: IncidentChange, list: typeof formatList): string {
-  const now = formatValue(fact, after, list);
-  const values = formatBeforeAfter(formatValue(fact, before, list), now);
+function factLine({ kind, fact, before, after }: IncidentChange, formatHosts: typeof formatList): string {
+  const newValue = formatValue(fact, after, formatHosts);
+  const values = formatBeforeAfter(formatValue(fact, before, formatHosts), newValue);
   switch (kind) {
     case 'registrar':
       return `*Registrar* ${values}`;
@@ -318,21 +315,21 @@ function factLine({ kind, fact, before, after }: IncidentChange, list: typeof fo
     case 'ds':
       return `*DS* ${values}`;
     case 'lock':
-      return `*Lock removed* ${now}`;
+      return `*Lock removed* ${newValue}`;
     case 'hold':
-      return `*On hold* ${now}`;
+      return `*On hold* ${newValue}`;
     case 'owner':
       return '*Registrant* changed (I only store a hash)';
     case 'pending_transfer':
       return '*Transfer* to another registrar in progress';
     case 'pending_delete':
-      return `*Deletion* ${now}`;
+      return `*Deletion* ${newValue}`;
     case 'unregistered':
       return '*Registration* not found at the registry';
     case 'nameserver_registrable':
-      return `*Available to anyone* ${now}`;
+      return `*Available to anyone* ${newValue}`;
     case 'all_lame':
-      return `*Lame nameservers* ${now}`;
+      return `*Lame nameservers* ${newValue}`;
   }
 }
 
@@ -346,8 +343,8 @@ function expiryChangeLines(changes: readonly IncidentChange[]): string[] {
 }
 
 function seenLine({ changes, openedAt }: Incident): string {
-  const since = changes[0]?.firstSeenAfter ?? openedAt;
-  return `Since ${moment(since)} · seen again ${moment(openedAt)}`;
+  const firstSeen = changes[0]?.firstSeenAfter ?? openedAt;
+  return `Since ${moment(firstSeen)} · seen again ${moment(openedAt)}`;
 }
 
 /** The deadline for an objection. */
@@ -362,13 +359,13 @@ function countdownParts(incident: Incident, now: Date, transferredAt: Date | und
   );
   if (msLeft === 0) return [`may have completed ${moment(completesAt)}, object anyway`];
   const hours = Math.floor(msLeft / HOUR_MS);
-  const left =
+  const timeLeft =
     hours < 1
       ? 'less than an hour'
       : hours < 48
         ? count(hours, 'hour')
         : `${count(Math.floor(hours / 24), 'day')} and ${count(hours % 24, 'hour')}`;
-  return [`completes ${moment(completesAt)} (*${left} left*)`];
+  return [`completes ${moment(completesAt)} (*${timeLeft} left*)`];
 }
 
 function stateLines({ state, proposed, raisedBy }: Incident): string[] {
@@ -402,17 +399,17 @@ const RULED_OUT_TEXTS: Readonly<Record<RuledOutOrder['reason'], string>> = {
 
 function checkedOrdersLine({ changes }: Incident, privateOrders: ReadonlySet<string>): string {
   const orders = uniqueOrders(changes);
-  const hidden = orders.filter(({ id }) => privateOrders.has(id)).length;
+  const privateCount = orders.filter(({ id }) => privateOrders.has(id)).length;
   const shown = orders.filter(({ id }) => !privateOrders.has(id) && !isIncidentOrderId(id));
   const texts = shown.map(({ id, task }) =>
     task === 'lapse' ? TASK_LABELS[task] : `${TASK_LABELS[task]} ${code(id)}`,
   );
   if (orders.length === 0) return 'No orders were sent';
-  const more = texts.length - ORDERS_SHOWN;
+  const more = texts.length - MAX_ORDERS_SHOWN;
   return `Not caused by: ${dropMissing([
-    ...texts.slice(0, ORDERS_SHOWN),
+    ...texts.slice(0, MAX_ORDERS_SHOWN),
     more > 0 && `${more} more (see the thread)`,
-    hidden > 0 && count(hidden, 'private order'),
+    privateCount > 0 && count(privateCount, 'private order'),
   ]).join(', ')}`;
 }
 
@@ -424,10 +421,10 @@ function uniqueOrders(changes: readonly IncidentChange[]): readonly RuledOutOrde
 function orderLines({ name, changes }: Incident, privateOrders: ReadonlySet<string>): string[] {
   const orders = uniqueOrders(changes);
   if (orders.length === 0) return ['• I sent no orders for this name.'];
-  const hidden = orders.filter(({ id }) => privateOrders.has(id)).length;
+  const privateCount = orders.filter(({ id }) => privateOrders.has(id)).length;
   const shown = orders.filter(({ id }) => !privateOrders.has(id)).map(orderLine);
-  const where = `People who may see ${hidden === 1 ? 'it' : 'them'} can use ${code(`/domain orders ${name}`)}.`;
-  return hidden === 0 ? shown : [...shown, `• ${count(hidden, 'private order')}. ${where}`];
+  const accessHint = `People who may see ${privateCount === 1 ? 'it' : 'them'} can use ${code(`/domain orders ${name}`)}.`;
+  return privateCount === 0 ? shown : [...shown, `• ${count(privateCount, 'private order')}. ${accessHint}`];
 }
 
 function orderLine({ id, task, reason }: RuledOutOrder): string {
@@ -437,10 +434,12 @@ function orderLine({ id, task, reason }: RuledOutOrder): string {
     : `• ${TASK_LABELS[task]}, order ${code(id)}: ${RULED_OUT_TEXTS[reason]}.`;
 }
 
-/** @param row start of the block id, which identifies the messages of an incident */
-export function incidentButtons({ id, name, state }: ListedIncident, row = 'incident'): ActionsBlock[] {
+export function incidentButtons(
+  { id, name, state }: ListedIncident,
+  blockIdPrefix = 'incident',
+): ActionsBlock[] {
   const title = displayName(name);
-  return actions(`${row}_${id}`, [
+  return actions(`${blockIdPrefix}_${id}`, [
     state === 'open' &&
       button('alert_raise', 'Raise the alarm', id, { style: 'danger', label: `Raise the alarm: ${title}` }),
     button('alert_ours', 'It was us', id, { label: `It was us: ${title}` }),

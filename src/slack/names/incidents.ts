@@ -41,7 +41,7 @@ const confirmForm: FormFeature<'alert_ours'> = {
   form: { name: 'alert_ours', title: 'It was us', submit: 'Confirm', fields: toFields(confirmSchema) },
 
   async render(call, origin) {
-    const { id } = readSubject(origin);
+    const { id } = parseSubject(origin);
     const incident = await call.context.names.incidents.find(id);
     if (incident === undefined) return { intro: [] };
     return {
@@ -51,13 +51,13 @@ const confirmForm: FormFeature<'alert_ours'> = {
   },
 
   async submit(call): Promise<SubmissionResult> {
-    const read = readForm(confirmSchema, call.values);
-    if ('errors' in read) return read;
-    const notAllowed = await findConfirmRefusal(call);
-    if (notAllowed !== undefined) return { errors: { reason: notAllowed } };
-    const { id, shown } = readSubject(call.origin);
-    const claim = { by: call.person.id, reason: read.value.reason, shownHash: shown };
-    const outcome = await call.context.names.incidents.confirmAsOurs(id, claim);
+    const parsed = readForm(confirmSchema, call.values);
+    if ('errors' in parsed) return parsed;
+    const refusal = await findConfirmRefusal(call);
+    if (refusal !== undefined) return { errors: { reason: refusal } };
+    const { id, shownHash } = parseSubject(call.origin);
+    const confirmation = { by: call.person.id, reason: parsed.value.reason, shownHash };
+    const outcome = await call.context.names.incidents.confirmAsOurs(id, confirmation);
     if (outcome.ok) return { say: undefined };
     const problem = incidentRefusalText(outcome.refusal);
     if (outcome.refusal.code !== 'changed') return { errors: { reason: problem } };
@@ -67,18 +67,18 @@ const confirmForm: FormFeature<'alert_ours'> = {
 };
 
 /** The id of the incident, and the hash of the form's content. */
-function readSubject({ subject = '' }: FormOrigin): { readonly id: string; readonly shown: string } {
-  const [id = '', shown = ''] = subject.split(' ');
-  return { id, shown };
+function parseSubject({ subject = '' }: FormOrigin): { readonly id: string; readonly shownHash: string } {
+  const [id = '', shownHash = ''] = subject.split(' ');
+  return { id, shownHash };
 }
 
 async function openConfirmForm(call: ActionCall): Promise<void> {
   const incident = await call.context.names.incidents.find(call.value);
   if (incident === undefined) return call.respond(incidentRefusalText({ code: 'no_such_incident' }));
-  const ended = findEndedRefusal(incident);
-  if (ended !== undefined) return call.respond(incidentRefusalText(ended));
-  const notAllowed = await findConfirmRefusal(call);
-  if (notAllowed !== undefined) return call.respond(notAllowed);
+  const endedRefusal = findEndedRefusal(incident);
+  if (endedRefusal !== undefined) return call.respond(incidentRefusalText(endedRefusal));
+  const refusal = await findConfirmRefusal(call);
+  if (refusal !== undefined) return call.respond(refusal);
   if (incident.proposed?.by === call.person.id && (await call.context.names.isGuarded(incident.name))) {
     return call.respond(incidentRefusalText({ code: 'needs_another_person' }));
   }
@@ -91,10 +91,11 @@ async function raiseAlarm(call: ActionCall): Promise<void> {
   await call.respondIfLate(raisedText(outcome.incident.name));
 }
 
-async function buildIncidentsPage({ context }: ActionCall, { of, offset }: PageRequest) {
+async function buildIncidentsPage({ context }: ActionCall, { of: name, offset }: PageRequest) {
   const { incidents } = context.names;
-  const open = of === EVERY_NAME ? await incidents.listAllOpen(MAX_LISTED) : await incidents.listOpen([of]);
-  return incidentsMessage(slicePage(open, offset, INCIDENTS_SHOWN), of);
+  const open =
+    name === EVERY_NAME ? await incidents.listAllOpen(MAX_LISTED) : await incidents.listOpen([name]);
+  return incidentsMessage(slicePage(open, offset, INCIDENTS_SHOWN), name);
 }
 
 export const incidents = {

@@ -47,8 +47,8 @@ export async function completeEdit(
     for (const [name, { tags }] of await portfolio.findMany(slice))
       if (tags.includes(GUARDED_TAG)) await names.requestLookup(name);
   log.info({ by: call.person.id, names: changed.length }, 'names changed');
-  const saved = proposal !== undefined && changed.length === 0 ? [] : [savedText(changed, isSingle)];
-  return [...saved, ...(proposal === undefined ? [] : [await requestConfirmation(call, proposal)])].join(' ');
+  const texts = proposal !== undefined && changed.length === 0 ? [] : [savedText(changed, isSingle)];
+  return [...texts, ...(proposal === undefined ? [] : [await requestConfirmation(call, proposal)])].join(' ');
 }
 
 /**
@@ -84,7 +84,7 @@ export const nameChanges = {
 } as const satisfies Feature;
 
 export async function createChangesFile(changes: ProposedNameChanges['names']): Promise<TextFile> {
-  const cells = (details: ProposedNameChanges['names'][number]['after']) =>
+  const toCells = (details: ProposedNameChanges['names'][number]['after']) =>
     details === undefined ? DETAIL_COLUMNS.map(() => '') : formatDetailCells(details);
   const header = [
     'name',
@@ -97,8 +97,8 @@ export async function createChangesFile(changes: ProposedNameChanges['names']): 
   const formatUtcDay = (at: Date | undefined) => at?.toISOString().slice(0, 10) ?? '';
   const rows = changes.map(({ name, before, after, date }) => [
     name,
-    ...cells(before),
-    ...cells(after),
+    ...toCells(before),
+    ...toCells(after),
     after === undefined ? 'no' : 'yes',
     formatUtcDay(date?.before?.at),
     formatUtcDay(date?.after),

@@ -37,24 +37,24 @@ const NO_DETAILS = 'no details';
 type NameChangesProposal = ProposalOf<'facts'>;
 
 export function changeLine({ name, before, after, date, decision }: ChangedName): string {
-  const words = (details: typeof before) =>
+  const describe = (details: typeof before) =>
     detailPairs(details)
       .filter(([, value]) => value !== undefined)
       .map(([label, value]) => `${label.toLowerCase()} ${label === 'Note' ? `“${value}”` : value}`)
       .join(', ') || NO_DETAILS;
   const title = `• *${escapeText(displayName(name))}*:`;
   if (after === undefined)
-    return `${title} remove from the watch list${words(before) === NO_DETAILS ? '' : `, with ${words(before)}`}`;
+    return `${title} remove from the watch list${describe(before) === NO_DETAILS ? '' : `, with ${describe(before)}`}`;
   if (decision?.kind === 'lapse_confirmed') return `${title} let it lapse: “${escapeText(decision.reason)}”`;
-  const details = isSameDetails(before, after) ? [] : [`${words(before)} → ${words(after)}`];
+  const detailChange = isSameDetails(before, after) ? [] : [`${describe(before)} → ${describe(after)}`];
   const source = date?.before?.by === undefined ? '' : ` (entered by ${mention(date.before.by)})`;
-  const dates =
+  const dateChange =
     date === undefined
       ? []
       : [
           `expires ${date.before === undefined ? 'unknown' : day(date.before.at)}${source} → ${day(date.after)}`,
         ];
-  return `${title} ${[...details, ...dates].join('; ')}`;
+  return `${title} ${[...detailChange, ...dateChange].join('; ')}`;
 }
 
 function namesText({ payload: { names } }: NameChangesProposal): string {
@@ -74,10 +74,10 @@ function changeLines({ payload: { names } }: NameChangesProposal): ReturnType<ty
 
 export function nameChangesView(proposal: NameChangesProposal): ProposalView {
   return {
-    question: (reader) => question(proposal, reader),
-    outcome: () => ended(proposal),
+    question: (reader) => questionMessage(proposal, reader),
+    outcome: () => endedMessage(proposal),
     announcement() {
-      if (proposal.state !== 'proposed') return ended(proposal);
+      if (proposal.state !== 'proposed') return endedMessage(proposal);
       const title = `:busts_in_silhouette: ${mention(proposal.proposer)} requested a change that weakens the protection of ${namesText(proposal)}. It needs confirmation`;
       return message(title, [section(title), ...changeLines(proposal)]);
     },
@@ -85,13 +85,16 @@ export function nameChangesView(proposal: NameChangesProposal): ProposalView {
 }
 
 /** Asks for confirmation. People who confirm see every change, here or in the file behind the button. */
-function question(proposal: NameChangesProposal, { progress, hasSeenAll = false }: ProposalReader): Message {
+function questionMessage(
+  proposal: NameChangesProposal,
+  { progress, hasSeenAll = false }: ProposalReader,
+): Message {
   const { id, proposer, payload } = proposal;
   const { names } = payload;
-  const isShown = hasSeenAll || names.length <= SHOWN_CHANGES;
-  const what = namesText(proposal);
-  const title = `${mention(proposer)} requested a change that weakens protection: ${what}`;
-  const shown = message(title, [
+  const areAllShown = hasSeenAll || names.length <= SHOWN_CHANGES;
+  const subject = namesText(proposal);
+  const title = `${mention(proposer)} requested a change that weakens protection: ${subject}`;
+  const content = message(title, [
     section(`:busts_in_silhouette: ${title}`),
     ...changeLines(proposal),
     section(
@@ -100,13 +103,16 @@ function question(proposal: NameChangesProposal, { progress, hasSeenAll = false 
       `${mention(proposer)} can’t confirm it.${expiryText(proposal)}`,
     ),
     ...proposalActions(proposal, [
-      isShown
-        ? button('facts_confirm', 'Confirm', id, { style: 'primary', label: `Confirm the change of ${what}` })
+      areAllShown
+        ? button('facts_confirm', 'Confirm', id, {
+            style: 'primary',
+            label: `Confirm the change of ${subject}`,
+          })
         : button('facts_look', `Show all ${names.length}`, id),
-      button('facts_dismiss', 'Discard', id, { label: `Discard the change of ${what}` }),
+      button('facts_dismiss', 'Discard', id, { label: `Discard the change of ${subject}` }),
     ]),
   ]);
-  return { ...shown, textOnlyHint: buttonsHint(`/domain name ${names[0]?.name ?? ''}`) };
+  return { ...content, textOnlyHint: buttonsHint(`/domain name ${names[0]?.name ?? ''}`) };
 }
 
 function expiryText({ expiresAt }: NameChangesProposal): string {
@@ -127,7 +133,7 @@ function requirementLine({ requirement, slots }: RequirementProgress): string {
 
 const TOO_MANY_GUARDED = `Nothing changed, because at most ${MAX_GUARDED.toLocaleString('en')} names can be tagged \`guarded\`. Remove the tag from other names first. To list them, use \`/domain names tag:guarded\`.`;
 
-function ended(proposal: NameChangesProposal): Message {
+function endedMessage(proposal: NameChangesProposal): Message {
   const { state, proposer, endedBy = '' } = proposal;
   const change = `a change of ${namesText(proposal)} that ${mention(proposer)} requested`;
   const title =
@@ -141,16 +147,16 @@ function ended(proposal: NameChangesProposal): Message {
 
 /**
  * Tells the requester who must confirm.
- * @param where the channel, or the people who were asked
+ * @param audience the channel or the people who were asked
  */
 export function confirmationRequestedText(
-  waiting: NameChangesProposal,
-  where: { readonly channelId: string } | readonly string[],
+  proposal: NameChangesProposal,
+  audience: { readonly channelId: string } | readonly string[],
 ): string {
-  const need = `Another person must confirm this change of ${namesText(waiting)}, because it weakens protection.`;
-  if ('channelId' in where) return `${need} I asked in <#${where.channelId}>.`;
-  return where.length > 0
-    ? `${need} I asked ${where.map(mention).join(', ')}.`
+  const need = `Another person must confirm this change of ${namesText(proposal)}, because it weakens protection.`;
+  if ('channelId' in audience) return `${need} I asked in <#${audience.channelId}>.`;
+  return audience.length > 0
+    ? `${need} I asked ${audience.map(mention).join(', ')}.`
     : `${need} I couldn’t reach anyone who may confirm it. Ask an admin to check \`/domain settings\`, then try again.`;
 }
 

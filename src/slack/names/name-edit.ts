@@ -46,22 +46,21 @@ const CHANNEL: FieldDisplay = {
   hint: 'Reminders go here instead of the reminder channel, alarms go to both. Invite me there first.',
 };
 
-const id = z.string().optional();
-const tags = z.string().default('').transform(parseTagsField);
-/** For forms that can clear fields. */
-const clear = z.array(z.enum(['owner', 'channel'])).default([]);
+const optionalId = z.string().optional();
+const tagsSchema = z.string().default('').transform(parseTagsField);
+const clearSchema = z.array(z.enum(['owner', 'channel'])).default([]);
 
 function parseTagsField(text: string, context: z.RefinementCtx): readonly string[] {
-  const read = parseTags(text);
-  if (read.ok) return read.tags;
-  context.addIssue(read.issues.map(tagIssueText).join(' '));
+  const parsed = parseTags(text);
+  if (parsed.ok) return parsed.tags;
+  context.addIssue(parsed.issues.map(tagIssueText).join(' '));
   return z.NEVER;
 }
 
 const singleSchema = z.object({
   owner: ownerField(),
-  tags: field(TAGS, tags),
-  channel: field(CHANNEL, id),
+  tags: field(TAGS, tagsSchema),
+  channel: field(CHANNEL, optionalId),
   note: noteField(),
 });
 
@@ -84,7 +83,7 @@ const bulkSchema = z.object({
         return { added: parseTagsField(added, context), removed: parseTagsField(removed.join(' '), context) };
       }),
   ),
-  channel: field({ ...CHANNEL, hint: 'Leave empty to keep each name’s channel.' }, id),
+  channel: field({ ...CHANNEL, hint: 'Leave empty to keep each name’s channel.' }, optionalId),
   note: noteField({ hint: 'Leave empty to keep each name’s note.' }),
 });
 
@@ -97,11 +96,11 @@ const form: Form<'name_edit'> = {
 
 /** Slack's pickers for people and channels can't be cleared, so there are checkboxes to do it. */
 function addClearField(
-  declared: z.ZodObject,
+  schema: z.ZodObject,
   details: { readonly owner?: string | undefined; readonly channel?: string | undefined },
 ): z.ZodObject {
   const { owner, channel } = details;
-  if (owner === undefined && channel === undefined) return declared;
+  if (owner === undefined && channel === undefined) return schema;
   const display: FieldDisplay = {
     label: 'Remove',
     kind: 'checkboxes',
@@ -110,11 +109,11 @@ function addClearField(
       ...(channel === undefined ? {} : { channel: 'Channel' }),
     }),
   };
-  return declared.extend({ clear: field(display, clear) });
+  return schema.extend({ clear: field(display, clearSchema) });
 }
 
 const BOTH_SET = { owner: '', channel: '' };
-const CLEAR_FIELD = { clear: field({ label: 'Remove', kind: 'checkboxes' }, clear) };
+const CLEAR_FIELD = { clear: field({ label: 'Remove', kind: 'checkboxes' }, clearSchema) };
 
 function createBulkForm(names: readonly string[]): Form {
   const options = names.map((name) => ({ value: name, text: displayName(name) }));
@@ -128,8 +127,8 @@ export const nameEditForm: FormFeature<'name_edit'> = {
   async render(call, origin, values) {
     if (origin.subject === undefined) {
       const names = splitLines(values['names']);
-      const found = Number(values['found'] ?? 0);
-      const intro = found > names.length ? [section(onlyFirstText(names.length, found))] : [];
+      const total = Number(values['found'] ?? 0);
+      const intro = total > names.length ? [section(onlyFirstText(names.length, total))] : [];
       return { form: createBulkForm(names), intro };
     }
     const details = await call.context.portfolio.find(origin.subject);
@@ -151,12 +150,12 @@ export const nameEditForm: FormFeature<'name_edit'> = {
   submit: (call) => (call.origin.subject === undefined ? saveBulk(call) : saveOne(call, call.origin.subject)),
 };
 
-function toDetailsChange(picked: {
+function toDetailsChange(values: {
   readonly owner?: string | undefined;
   readonly channel?: string | undefined;
   readonly clear: readonly string[];
 }): DetailsChange {
-  const { owner, channel, clear: cleared } = picked;
+  const { owner, channel, clear: cleared } = values;
   return {
     ...(cleared.includes('owner') ? { owner: null } : owner === undefined ? {} : { owner }),
     ...(cleared.includes('channel') ? { channel: null } : channel === undefined ? {} : { channel }),
@@ -164,24 +163,24 @@ function toDetailsChange(picked: {
 }
 
 async function saveOne(call: SubmissionCall, name: string): Promise<SubmissionResult> {
-  const read = readForm(singleSchema.extend(CLEAR_FIELD), call.values);
-  if ('errors' in read) return read;
+  const parsed = readForm(singleSchema.extend(CLEAR_FIELD), call.values);
+  if ('errors' in parsed) return parsed;
   const former = await call.context.portfolio.find(name);
   if (former === undefined) return { errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
-  const { tags: set, note = null, owner } = read.value;
-  // An owner who has left stays until the name gets a new one.
-  const picked = toDetailsChange({ ...read.value, owner: owner === former.owner ? undefined : owner });
-  return save(call, new Map([[name, { ...picked, tags: set, note }]]), former.channel);
+  const { tags: newTags, note = null, owner } = parsed.value;
+  // An owner who has left can stay, so an unchanged owner isn't checked.
+  const change = toDetailsChange({ ...parsed.value, owner: owner === former.owner ? undefined : owner });
+  return save(call, new Map([[name, { ...change, tags: newTags, note }]]), former.channel);
 }
 
 async function saveBulk(call: SubmissionCall): Promise<SubmissionResult> {
-  const read = readForm(bulkSchema.extend(CLEAR_FIELD), call.values);
-  if ('errors' in read) return read;
-  const { names, tags: edited, note } = read.value;
+  const parsed = readForm(bulkSchema.extend(CLEAR_FIELD), call.values);
+  if ('errors' in parsed) return parsed;
+  const { names, tags: tagChanges, note } = parsed.value;
   const change: DetailsChange = {
-    ...toDetailsChange(read.value),
-    addTags: edited.added,
-    removeTags: edited.removed,
+    ...toDetailsChange(parsed.value),
+    addTags: tagChanges.added,
+    removeTags: tagChanges.removed,
     ...(note === undefined ? {} : { note }),
   };
   return save(call, new Map(names.map((name) => [name, change])));
@@ -192,11 +191,11 @@ async function save(
   changes: ReadonlyMap<string, DetailsChange>,
   formerChannel?: string,
 ): Promise<SubmissionResult> {
-  const owners = await findOwnersIssue(
+  const ownersIssue = await findOwnersIssue(
     call.context,
     [...changes.values()].map(({ owner }) => owner),
   );
-  if (owners !== undefined) return { errors: { owner: ownersIssueText(owners) } };
+  if (ownersIssue !== undefined) return { errors: { owner: ownersIssueText(ownersIssue) } };
   // All names get the same channel.
   const [{ channel } = {}] = changes.values();
   const isNewChannel = typeof channel === 'string' && channel !== formerChannel;

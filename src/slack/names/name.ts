@@ -18,9 +18,7 @@ const ORDERS_SHOWN = 20;
 
 async function runName(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
-  if (word === undefined || more.length > 0) {
-    return call.respond(NAME_USAGE);
-  }
+  if (word === undefined || more.length > 0) return call.respond(NAME_USAGE);
   const parsed = parseDomainName(word);
   if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
   const { ascii } = parsed.value;
@@ -28,14 +26,14 @@ async function runName(call: CommandCall): Promise<void> {
   const now = call.context.now();
   const [
     listed,
-    [judged],
-    known,
-    found,
+    [judgedName],
+    knownName,
+    visibleOrders,
     { reminderDays, reminderTimezone },
     details,
     incidents,
     mandate,
-    changes,
+    pendingChangeBlocks,
   ] = await Promise.all([
     expiry.findListed(ascii),
     portfolio.listJudgedNames({ filter: NO_FILTER, owners: [], names: [ascii], now }),
@@ -45,35 +43,36 @@ async function runName(call: CommandCall): Promise<void> {
     portfolio.find(ascii),
     names.incidents.listOpen([ascii]),
     findMandate(call.context.orders, ascii, toViewer(call)),
-    loadPendingChanges(call, ascii),
+    loadPendingChangeBlocks(call, ascii),
   ]);
   // Registries have no records of hosts.
-  const host = checkRegistrable(parsed.value).find(
+  const hostIssue = checkRegistrable(parsed.value).find(
     ({ code }) => code === 'below_registered_name' || code === 'public_suffix',
   );
-  if (listed === undefined && host !== undefined) return call.respond(ownSentence(zoneIssueText(host)));
+  if (listed === undefined && hostIssue !== undefined)
+    return call.respond(ownSentence(zoneIssueText(hostIssue)));
   await call.respond(
     nameScreen({
       hasService: call.context.hasService,
       name: ascii,
       listed,
-      known,
-      orders: found,
+      known: knownName,
+      orders: visibleOrders,
       visible: await filterVisibleIds(
         orders,
         toViewer(call),
-        known.knownChanges.flatMap(({ orderId }) => orderId ?? []),
+        knownName.knownChanges.flatMap(({ orderId }) => orderId ?? []),
       ),
       incidents,
-      changes,
+      changes: pendingChangeBlocks,
       judgement: judgeName(
         {
           ...NOT_WATCHED,
           posture: assessPosture(
-            { name: ascii, history: known.history, at: now, certificateDays: [] },
+            { name: ascii, history: knownName.history, at: now, certificateDays: [] },
             undefined,
           ),
-          ...judged,
+          ...judgedName,
         },
         now,
       ),
@@ -86,22 +85,25 @@ async function runName(call: CommandCall): Promise<void> {
   );
 }
 
-/** The posture of a name that isn't watched comes from lookups only. */
+/** If a name isn't watched, only lookups are judged. Lapsing names have no findings about dates and owners. */
 const NOT_WATCHED = {
-  ...{ expiresAt: undefined, deletedAt: undefined, isLapsing: true, hasOwner: false },
+  expiresAt: undefined,
+  deletedAt: undefined,
+  isLapsing: true,
+  hasOwner: false,
   incidentSince: undefined,
 };
 
-async function loadPendingChanges(
+async function loadPendingChangeBlocks(
   { context, person }: CommandCall,
   name: string,
 ): Promise<readonly AnyBlock[]> {
-  const [open, domain] = await Promise.all([
+  const [openProposals, domain] = await Promise.all([
     context.proposals.list(['facts', 'lapse']),
     context.expiry.find(name),
   ]);
   // A renewal cancels the request to let a name lapse.
-  const pending = open.filter(
+  const pending = openProposals.filter(
     ({ kind, payload }) =>
       (kind === 'facts' || domain?.lapse !== undefined) &&
       payload.names.some((changed) => changed.name === name),

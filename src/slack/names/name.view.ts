@@ -14,8 +14,7 @@ import {
 import { NO_MAIL, WEB_FACTS } from '../../names/impact.ts';
 import { type ListedIncident, rulesOutRenewal } from '../../names/incident.ts';
 import type { KnownName } from '../../names/names.ts';
-import type { NameDetails } from '../../names/portfolio.ts';
-import { getExpiry, getOwnerAnswer } from '../../names/portfolio.ts';
+import { getExpiry, getOwnerAnswer, type NameDetails } from '../../names/portfolio.ts';
 import { type Judgement, listRegistryLocks } from '../../names/posture.ts';
 import { listPastChanges, type PastChange, UNLISTED_FACTS } from '../../names/timeline.ts';
 import { isIncidentOrderId, REQUESTED_BY_ZONE } from '../../names/unexplained-changes.ts';
@@ -78,10 +77,10 @@ export interface NameScreen extends Capability {
   readonly today: string;
 }
 
-/** Lines that fit on the screen of a phone. */
-const HISTORY_LINES = 5;
-const OPEN_ORDERS = 3;
-const OPEN_INCIDENTS = 4;
+/** These limits keep the page as short as a phone's screen. */
+const MAX_HISTORY_LINES = 5;
+const MAX_OPEN_ORDERS = 3;
+const MAX_OPEN_INCIDENTS = 4;
 /** If one of these is missing, the page says so. */
 const EXPECTED_FACTS: readonly FactName[] = [
   'registrar',
@@ -94,9 +93,9 @@ const EXPECTED_FACTS: readonly FactName[] = [
 ];
 
 export function nameScreen(screen: NameScreen): Message {
-  const { name, known, orders, visible } = screen;
+  const { name, known: knownName, orders, visible } = screen;
   const title = displayName(name);
-  const open = orders.filter(({ state }) => isOpen(state));
+  const openOrders = orders.filter(({ state }) => isOpen(state));
   return message(lockScreenText(screen), [
     header(title),
     section(headline(screen), screen.waiting.length > 0 && waitingText(screen.waiting, screen.today)),
@@ -107,29 +106,29 @@ export function nameScreen(screen: NameScreen): Message {
           ([label, value]): SectionField =>
             label === 'Owner' ? [label, value && `${value}${ownerAnswerSuffix(screen)}`] : [label, value],
         ),
-        ...registryPairs(known, screen.listed?.domain.whois),
-        ...servicePairs(known),
+        ...registryPairs(knownName, screen.listed?.domain.whois),
+        ...servicePairs(knownName),
       ].map(([label, value]) => value !== undefined && `*${label}* ${value}`),
       ...findingLines(screen.judgement),
-      ...unseenLines(known),
-      ...suspectedLines(known),
+      ...unseenLines(knownName),
+      ...suspectedLines(knownName),
     ]),
-    ...(open.length === 0
+    ...(openOrders.length === 0
       ? []
       : lines([
           '*Open orders*',
-          ...open.slice(0, OPEN_ORDERS).map((order) => `• ${orderLine(order)}`),
-          open.length > OPEN_ORDERS && `More: \`/domain orders ${name}\``,
+          ...openOrders.slice(0, MAX_OPEN_ORDERS).map((order) => `• ${orderLine(order)}`),
+          openOrders.length > MAX_OPEN_ORDERS && `More: \`/domain orders ${name}\``,
         ])),
-    ...historyBlocks(known, orders, visible),
+    ...historyBlocks(knownName, orders, visible),
     ...firstIncidents(
       screen.incidents,
-      OPEN_INCIDENTS,
+      MAX_OPEN_INCIDENTS,
       (each) => incidentButtons(each, 'name_incident'),
       name,
     ),
     ...screen.changes,
-    ...actions(`name_${name}`.slice(0, 255), buttons(screen)),
+    ...actions(`name_${name}`.slice(0, 255), nameButtons(screen)),
     context(footer(screen)),
   ]);
 }
@@ -150,11 +149,10 @@ function lockScreenText(screen: NameScreen): string {
   return `${escapeText(displayName(screen.name))}${price}: ${first.replace(/^:\w+: |\*/g, '')}`;
 }
 
-/** The owner and the expiry come first. */
-function headline({ name, listed, known, incidents }: NameScreen): string {
-  const registration = currentValue(known, 'registration');
-  const seenExpiry = currentValue(known, 'expires_at')?.[0];
-  const sentences = incidents.slice(0, OPEN_INCIDENTS).map(incidentLine);
+function headline({ name, listed, known: knownName, incidents }: NameScreen): string {
+  const registration = currentValue(knownName, 'registration');
+  const seenExpiry = currentValue(knownName, 'expires_at')?.[0];
+  const sentences = incidents.slice(0, MAX_OPEN_INCIDENTS).map(incidentLine);
   if (registration?.length === 0) {
     sentences.push(':grey_question: *The registry has no record of it*, so it may not be registered.');
   }
@@ -165,17 +163,17 @@ function headline({ name, listed, known, incidents }: NameScreen): string {
     sentences.push(`:warning: ${phaseText(phase, false)}${restore}`);
   } else if (listed?.day !== undefined && listed.daysLeft !== undefined) {
     sentences.push(
-      formatWatchedState(listed, listed.day, listed.daysLeft, incidents.length > 0, earliestText(known)),
+      formatWatchedState(listed, listed.day, listed.daysLeft, incidents.length > 0, earliestText(knownName)),
     );
   } else if (seenExpiry !== undefined) {
     sentences.push(
-      `:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, according to the registry${earliestText(known)}.`,
+      `:calendar: *Expires ${formatDay(seenExpiry.slice(0, 10))}*, according to the registry${earliestText(knownName)}.`,
     );
   } else if (registration?.length !== 0) {
     sentences.push(
       listed !== undefined && isDateless(listed.domain)
-        ? `:grey_question: *Expiry unknown*. ${datelessSentences(name, known).join(' ')}`
-        : `:grey_question: *Expiry unknown*: ${missingDateReason(known)}. If you know the date, enter it: \`/domain watch ${name} 2027-03-01\`.`,
+        ? `:grey_question: *Expiry unknown*. ${datelessSentences(name, knownName).join(' ')}`
+        : `:grey_question: *Expiry unknown*: ${missingDateReason(knownName)}. If you know the date, enter it: \`/domain watch ${name} 2027-03-01\`.`,
     );
   }
   const { lapse, snooze, renewed } = listed?.domain ?? {};
@@ -196,13 +194,13 @@ const SOURCES = {
 
 function incidentLine(incident: ListedIncident): string {
   const { changes, openedAt, channelId } = incident;
-  const where = channelId === undefined ? '' : ` See <#${channelId}>.`;
-  return `:rotating_light: *${HAPPENED[findWorstKind(incident)]}* No one here ordered this. First seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${where}`;
+  const channelNote = channelId === undefined ? '' : ` See <#${channelId}>.`;
+  return `:rotating_light: *${HAPPENED[findWorstKind(incident)]}* No one here ordered this. First seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${channelNote}`;
 }
 
 /** Says why the date may be one day too early. */
-function earliestText(known: KnownName): string {
-  return currentValue(known, 'expires_at')?.includes(ASSUMED_EARLIEST) === true
+function earliestText(knownName: KnownName): string {
+  return currentValue(knownName, 'expires_at')?.includes(ASSUMED_EARLIEST) === true
     ? ', or a day later: the registry gives no time zone'
     : '';
 }
@@ -215,60 +213,61 @@ function formatWatchedState(
   { domain, deadline }: ListedName,
   day: string,
   daysLeft: number,
-  isAlarmed: boolean,
-  earliest: string,
+  hasIncidents: boolean,
+  earliestNote: string,
 ): string {
-  const { source: from } = domain.expiry ?? {};
-  const source = from === undefined ? '' : from === 'rdap' ? earliest : SOURCES[from];
-  const when = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDays(daysLeft)})${source}.`;
+  const { source } = domain.expiry ?? {};
+  const sourceNote = source === undefined ? '' : source === 'rdap' ? earliestNote : SOURCES[source];
+  const expiry = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDays(daysLeft)})${sourceNote}.`;
   const phase = deadline && phaseText(deadline.phase, deadline.action === 'check');
-  const period = `Its registration ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${source}.`;
+  const pastExpiry = `Its registration ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${sourceNote}.`;
   switch (deadline?.action) {
     case 'none':
-      return `:x: ${phase} ${period}`;
+      return `:x: ${phase} ${pastExpiry}`;
     case 'check':
     case 'restore': {
       const until =
         deadline.until === undefined
           ? unknownDeadlineText(deadline.phase)
           : ` ${deadline.action === 'check' ? 'If it was deleted, it' : 'It'} can be restored until ${formatDay(deadline.until)}.`;
-      return `:warning: ${phase}${until} ${period}`;
+      return `:warning: ${phase}${until} ${pastExpiry}`;
     }
   }
-  return `${daysLeft <= 30 || isAlarmed ? ':warning: ' : ''}${when}`;
+  return `${daysLeft <= 30 || hasIncidents ? ':warning: ' : ''}${expiry}`;
 }
 
 /** Says that the zone publishes no dates, or that the registry's record is missing. */
-function missingDateReason(known: KnownName): string {
-  const text = known.history.expires_at?.unseen?.text;
+function missingDateReason(knownName: KnownName): string {
+  const text = knownName.history.expires_at?.unseen?.text;
   if (text !== undefined) return `the registry’s record has an unreadable date, “${quote(text, 60)}”`;
-  if (currentValue(known, 'registration') !== undefined) return 'the registry’s record has no expiry date';
-  return unseenReason(known, 'registration') === 'stale'
+  if (currentValue(knownName, 'registration') !== undefined)
+    return 'the registry’s record has no expiry date';
+  return unseenReason(knownName, 'registration') === 'stale'
     ? 'the registry hasn’t answered yet'
     : 'the registry publishes no record, or didn’t answer';
 }
 
-function registryPairs(known: KnownName, whois: LastWhoisAnswer | undefined): SectionField[] {
-  const pair = (fact: FactName, label = FACT_LABELS[fact]): SectionField => {
-    const value = currentValue(known, fact);
+function registryPairs(knownName: KnownName, whois: LastWhoisAnswer | undefined): SectionField[] {
+  const toPair = (fact: FactName, label = FACT_LABELS[fact]): SectionField => {
+    const value = currentValue(knownName, fact);
     return [label, value === undefined || value.length === 0 ? undefined : formatValue(fact, value)];
   };
   return [
-    addWhois(pair('registrar'), whois?.registrar && quote(whois.registrar)),
-    pair('statuses'),
-    ['Registry lock', registryLockText(known)],
-    ['Nameservers', nameserversText(known)],
-    ['DNSSEC', dnssecText(known)],
-    addWhois(pair('registered_at'), whois?.registeredAt && day(whois.registeredAt)),
-    pair('deleted_at', 'Deleted'),
+    addWhois(toPair('registrar'), whois?.registrar && quote(whois.registrar)),
+    toPair('statuses'),
+    ['Registry lock', registryLockText(knownName)],
+    ['Nameservers', nameserversText(knownName)],
+    ['DNSSEC', dnssecText(knownName)],
+    addWhois(toPair('registered_at'), whois?.registeredAt && day(whois.registeredAt)),
+    toPair('deleted_at', 'Deleted'),
   ];
 }
 
 /** `transfers, changes, deletion` */
-function registryLockText(known: KnownName): string | undefined {
-  const locked = listRegistryLocks(known.history);
+function registryLockText(knownName: KnownName): string | undefined {
+  const locked = listRegistryLocks(knownName.history);
   const words = { transfer: 'transfers', update: 'changes', delete: 'deletion' };
-  const shown = Object.entries(words).flatMap(([what, word]) => (locked.includes(what) ? [word] : []));
+  const shown = Object.entries(words).flatMap(([action, word]) => (locked.includes(action) ? [word] : []));
   return shown.length === 0 ? undefined : shown.join(', ');
 }
 
@@ -278,10 +277,10 @@ function addWhois([label, text]: SectionField, value: string | undefined): Secti
 }
 
 /** The nameservers of the delegation. If the zone's own nameservers differ, both sets. */
-function nameserversText(known: KnownName): string | undefined {
-  const atRegistry = currentValue(known, 'registry_nameservers');
-  const own = currentValue(known, 'nameservers');
-  const shown = currentValue(known, 'parent_nameservers') ?? atRegistry ?? own;
+function nameserversText(knownName: KnownName): string | undefined {
+  const atRegistry = currentValue(knownName, 'registry_nameservers');
+  const own = currentValue(knownName, 'nameservers');
+  const shown = currentValue(knownName, 'parent_nameservers') ?? atRegistry ?? own;
   if (shown === undefined) return undefined;
   if (shown.length === 0) return 'none (not delegated)';
   const differing = (who: string, other: FactValue | undefined) =>
@@ -295,24 +294,24 @@ function nameserversText(known: KnownName): string | undefined {
   ].join('; ');
 }
 
-function dnssecText(known: KnownName): string | undefined {
-  const value = currentValue(known, 'ds') ?? currentValue(known, 'secure_dns');
+function dnssecText(knownName: KnownName): string | undefined {
+  const value = currentValue(knownName, 'ds') ?? currentValue(knownName, 'secure_dns');
   return value && (value.length > 0 ? 'signed' : 'off');
 }
 
-function servicePairs(known: KnownName): SectionField[] {
-  const web = WEB_FACTS.map((fact) => currentValue(known, fact));
+function servicePairs(knownName: KnownName): SectionField[] {
+  const web = WEB_FACTS.map((fact) => currentValue(knownName, fact));
   const addresses = [...new Set(web.flatMap((value) => value ?? []))];
-  const mx = currentValue(known, 'mx');
-  const caa = currentValue(known, 'caa');
+  const mx = currentValue(knownName, 'mx');
+  const caa = currentValue(knownName, 'caa');
   const mail = mx?.filter((text) => text !== NO_MAIL);
-  const certificate = currentValue(known, 'certificate');
+  const certificate = currentValue(knownName, 'certificate');
   const noWebsite = web.includes(undefined) ? undefined : 'none found';
   return [
     ['Website', addresses.length > 0 ? formatList(addresses) : noWebsite],
     ['Mail', mail && (mail.length > 0 ? formatValue('mx', mail) : 'none (no mail servers)')],
     ['CAA', caa && (caa.length > 0 ? formatValue('caa', caa) : 'none (any CA can issue)')],
-    ['SPF and DMARC', mail === undefined || mail.length === 0 ? undefined : mailProtection(known)],
+    ['SPF and DMARC', mail === undefined || mail.length === 0 ? undefined : mailProtection(knownName)],
     [
       'Certificate',
       certificate === undefined || certificate.length === 0
@@ -323,8 +322,8 @@ function servicePairs(known: KnownName): SectionField[] {
 }
 
 /** SPF and DMARC; undefined if unknown. */
-function mailProtection(known: KnownName): string | undefined {
-  const [spf, dmarc] = [currentValue(known, 'spf'), currentValue(known, 'dmarc')];
+function mailProtection(knownName: KnownName): string | undefined {
+  const [spf, dmarc] = [currentValue(knownName, 'spf'), currentValue(knownName, 'dmarc')];
   if (spf === undefined || dmarc === undefined) return undefined;
   const parts = [...(spf.length > 0 ? ['SPF'] : []), ...(dmarc.length > 0 ? ['DMARC'] : [])];
   if (parts.length === 0) return 'none';
@@ -332,17 +331,17 @@ function mailProtection(known: KnownName): string | undefined {
 }
 
 /** The missing facts by reason, and the age of outdated facts. */
-function unseenLines(known: KnownName): string[] {
-  const textOf = (fact: FactName) => known.history[fact]?.unseen?.text;
-  const shown = FACT_NAMES.filter((fact) => EXPECTED_FACTS.includes(fact) || textOf(fact) !== undefined);
+function unseenLines(knownName: KnownName): string[] {
+  const findText = (fact: FactName) => knownName.history[fact]?.unseen?.text;
+  const shown = FACT_NAMES.filter((fact) => EXPECTED_FACTS.includes(fact) || findText(fact) !== undefined);
   const unseen = shown.flatMap((fact) => {
-    const reason = unseenReason(known, fact);
+    const reason = unseenReason(knownName, fact);
     if (reason === undefined) return [];
-    const since = known.history[fact]?.current?.lastSeen;
-    const lastSeen = since === undefined ? '' : ` (last seen ${moment(since)})`;
-    const text = textOf(fact);
-    const asReceived = text === undefined ? '' : ` “${quote(text, 60)}”`;
-    return [{ reason, label: `${FACT_LABELS[fact]}${asReceived}${lastSeen}` }];
+    const lastSeenAt = knownName.history[fact]?.current?.lastSeen;
+    const lastSeen = lastSeenAt === undefined ? '' : ` (last seen ${moment(lastSeenAt)})`;
+    const text = findText(fact);
+    const quotedText = text === undefined ? '' : ` “${quote(text, 60)}”`;
+    return [{ reason, label: `${FACT_LABELS[fact]}${quotedText}${lastSeen}` }];
   });
   return [...groupBy(unseen, ({ reason }) => reason)].map(
     ([reason, facts]) =>
@@ -351,9 +350,9 @@ function unseenLines(known: KnownName): string[] {
 }
 
 /** Changes that only one lookup has seen. The next lookup must confirm them. */
-function suspectedLines(known: KnownName): string[] {
+function suspectedLines(knownName: KnownName): string[] {
   const suspected = FACT_NAMES.filter((fact) => !UNLISTED_FACTS.has(fact)).flatMap((fact) => {
-    const { current, candidate } = known.history[fact] ?? {};
+    const { current, candidate } = knownName.history[fact] ?? {};
     if (current === undefined || candidate === undefined) return [];
     return [`• ${moment(candidate.firstSeen)}: ${formatChange(fact, current.value, candidate.value)}`];
   });
@@ -361,21 +360,25 @@ function suspectedLines(known: KnownName): string[] {
 }
 
 /** Changes and orders on one timeline, latest first. */
-function historyBlocks(known: KnownName, orders: readonly Order[], visible: ReadonlySet<string>): AnyBlock[] {
-  const changes = listPastChanges(known.history, known.knownChanges);
-  const all = [
+function historyBlocks(
+  knownName: KnownName,
+  orders: readonly Order[],
+  visible: ReadonlySet<string>,
+): AnyBlock[] {
+  const changes = listPastChanges(knownName.history, knownName.knownChanges);
+  const entries = [
     ...changes.map((change) => ({ at: change.firstSeenAfter, line: changeLine(change, visible) })),
     ...orders
       .filter(({ state }) => !isOpen(state))
       .map((order) => ({ at: order.createdAt, line: `${moment(order.createdAt)}: ${orderLine(order)}` })),
   ].sort((a, b) => b.at.getTime() - a.at.getTime());
-  if (all.length === 0) {
-    return known.isFirstLookup ? [] : [context('No changes since I started watching.')];
+  if (entries.length === 0) {
+    return knownName.isFirstLookup ? [] : [context('No changes since I started watching.')];
   }
-  const left = all.length - HISTORY_LINES;
+  const left = entries.length - MAX_HISTORY_LINES;
   return lines([
     '*History*',
-    ...all.slice(0, HISTORY_LINES).map(({ line }) => `• ${line}`),
+    ...entries.slice(0, MAX_HISTORY_LINES).map(({ line }) => `• ${line}`),
     left > 0 && `… and ${left} earlier.`,
   ]);
 }
@@ -397,61 +400,61 @@ function causeText(cause: PastChange['cause'], visible: ReadonlySet<string>): st
   return visible.has(orderId) ? ` · by order ${code(orderId)}` : ' · by a private order';
 }
 
-function buttons({ name, listed, renewWithinDays, incidents, hasService }: NameScreen) {
+function nameButtons({ name, listed, renewWithinDays, incidents, hasService }: NameScreen) {
   if (listed === undefined) return [];
   if (listed.domain.lapse?.confirmed !== undefined) return [editButton(name)];
   const title = displayName(name);
   const { deadline, daysLeft } = listed;
-  const isNear = daysLeft !== undefined && daysLeft <= renewWithinDays;
-  const ways = deadline && renewalOptions(deadline);
+  const isDueSoon = daysLeft !== undefined && daysLeft <= renewWithinDays;
+  const options = deadline && renewalOptions(deadline);
   return dropMissing([
     hasService &&
-      ways?.renews &&
-      isNear &&
+      options?.renews &&
+      isDueSoon &&
       !incidents.some(rulesOutRenewal) &&
       button('reminder_renew', 'Renew', name, { style: 'primary', label: `Renew ${title}` }),
     !hasService &&
-      ways?.renews &&
-      isNear &&
+      options?.renews &&
+      isDueSoon &&
       button('reminder_renewed', 'Renewed elsewhere', name, { label: `Renewed elsewhere: ${title}` }),
     hasService &&
-      ways?.restores &&
+      options?.restores &&
       button('reminder_restore', 'Restore', name, { label: `Restore ${title}` }),
     editButton(name),
   ]);
 }
 
-/** The times of the lookups, and the next command. */
-function footer({ name, listed, known }: NameScreen): string {
+/** The times of the lookups, and a command to use next. */
+function footer({ name, listed, known: knownName }: NameScreen): string {
   const [dns, registry] = [
-    latestLookup(known, ['nameservers', 'soa', 'a', 'mx', 'ds']),
-    latestLookup(known, ['registration']),
+    latestLookup(knownName, ['nameservers', 'soa', 'a', 'mx', 'ds']),
+    latestLookup(knownName, ['registration']),
   ];
-  const seen = [
+  const checks = [
     dns === undefined ? 'not found in DNS' : `DNS checked ${moment(dns)}`,
     registry === undefined ? 'registry not checked' : `registry checked ${moment(registry)}`,
   ].join(', ');
-  const next =
+  const hint =
     listed === undefined
       ? `This name isn’t watched. To get reminders, use \`/domain watch ${name}\`.`
       : `Zone rules: \`/domain rules ${name}\`.`;
-  return `${capitalized(seen)}. ${next}`;
+  return `${capitalized(checks)}. ${hint}`;
 }
 
-function latestLookup(known: KnownName, of: readonly FactName[]): Date | undefined {
-  const moments = of.flatMap((fact) => known.history[fact]?.current?.lastSeen.getTime() ?? []);
+function latestLookup(knownName: KnownName, facts: readonly FactName[]): Date | undefined {
+  const moments = facts.flatMap((fact) => knownName.history[fact]?.current?.lastSeen.getTime() ?? []);
   return moments.length === 0 ? undefined : new Date(Math.max(...moments));
 }
 
-function currentValue(known: KnownName, fact: FactName): FactValue | undefined {
-  return known.history[fact]?.current?.value;
+function currentValue(knownName: KnownName, fact: FactName): FactValue | undefined {
+  return knownName.history[fact]?.current?.value;
 }
 
 /** Why the latest lookup has no value for a fact; undefined if it has one. */
-function unseenReason(known: KnownName, fact: FactName): UnseenReason | undefined {
-  const found = known.history[fact];
-  if (found === undefined) return known.isFirstLookup ? 'timeout' : 'stale';
-  return found.unseen?.reason;
+function unseenReason(knownName: KnownName, fact: FactName): UnseenReason | undefined {
+  const entry = knownName.history[fact];
+  if (entry === undefined) return knownName.isFirstLookup ? 'timeout' : 'stale';
+  return entry.unseen?.reason;
 }
 
 export const NAME_USAGE = 'Enter one name, such as `/domain name cafe.rest`.';

@@ -15,6 +15,7 @@ import { createOpenAction } from '../open-form.ts';
 import { runWithProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
 import { completeEdit, createChangesFile } from './name-changes.ts';
+import { SHOWN_CHANGES } from './name-changes.view.ts';
 import { findChannelIssue } from './name-edit.ts';
 import { importIssuesText, importPlan, importProgress, PLAN_GONE } from './names-import.view.ts';
 import { findOwnersIssue } from './owners.ts';
@@ -23,9 +24,6 @@ import { ownersIssueText } from './portfolio.view.ts';
 /*
  * Imports owners, tags, channels and notes from CSV. A dry run shows the changes, and its button applies exactly those.
  */
-
-/** Plans with at least this many changes are also sent as a file. */
-const FILE_FROM = 20;
 
 const importSchema = z.object(
   createCsvFields(
@@ -46,25 +44,26 @@ export const namesImportForm: FormFeature<'names_import'> = {
     fields: toFields(importSchema),
   },
   async submit(call) {
-    const given = await readCsvInput(call);
-    if ('errors' in given) return given;
-    const read = await parseImport(given.text);
-    if (!read.ok) return { errors: { [given.field]: importIssuesText(read.issues) } };
-    const owners = await findOwnersIssue(
+    const input = await readCsvInput(call);
+    if ('errors' in input) return input;
+    const parsed = await parseImport(input.text);
+    if (!parsed.ok) return { errors: { [input.field]: importIssuesText(parsed.issues) } };
+    const ownersIssue = await findOwnersIssue(
       call.context,
-      read.rows.map(({ change }) => change.owner),
+      parsed.rows.map(({ change }) => change.owner),
     );
-    if (owners !== undefined) return { errors: { [given.field]: ownersIssueText(owners) } };
+    if (ownersIssue !== undefined) return { errors: { [input.field]: ownersIssueText(ownersIssue) } };
     const { portfolio, now } = call.context;
     const plan = await reportProgress(call.respond, 'Compared', (progress) =>
-      portfolio.planImport(read.rows, call.person.id, now(), progress),
+      portfolio.planImport(parsed.rows, call.person.id, now(), progress),
     );
     const channels = plan.changed.flatMap(({ before, after }) =>
       after?.channel === undefined || after.channel === before?.channel ? [] : after.channel,
     );
-    const issue = await findChannelIssue(call.context, new Set(channels));
-    if (issue !== undefined) return { errors: { [given.field]: `${issue.channelId}: ${issue.text}` } };
-    if (plan.changed.length > FILE_FROM)
+    const channelIssue = await findChannelIssue(call.context, new Set(channels));
+    if (channelIssue !== undefined)
+      return { errors: { [input.field]: `${channelIssue.channelId}: ${channelIssue.text}` } };
+    if (plan.changed.length > SHOWN_CHANGES)
       await call.respond(await sendFile(call, await createChangesFile(plan.changed)));
     return { say: importPlan(plan) };
   },
@@ -75,13 +74,13 @@ export function reportProgress<T>(
   activity: 'Compared' | 'Changed',
   run: (progress: ReportProgress) => Promise<T>,
 ): Promise<T> {
-  let reached = { done: 0, total: 0 };
+  let current = { done: 0, total: 0 };
   return runWithProgress(
     respond,
-    () => importProgress(activity, reached),
+    () => importProgress(activity, current),
     () =>
       run((done, total) => {
-        reached = { done, total };
+        current = { done, total };
       }),
   );
 }

@@ -55,10 +55,10 @@ function issueText(issue: ImportIssue): string {
   }
 }
 
-/** @param isRepeated whether names have changed since an earlier plan */
+/** @param isReplacement whether names changed after an earlier plan was shown */
 export function importPlan(
   { hash, changed, unchangedCount, unwatched }: ImportPlan,
-  isRepeated = false,
+  isReplacement = false,
 ): Message {
   const title =
     changed.length === 0 ? 'Nothing would change.' : `${count(changed.length, 'name')} would change.`;
@@ -66,7 +66,7 @@ export function importPlan(
   const left = changed.length - first.length;
   return message(title, [
     section(
-      `${isRepeated ? 'The names changed after you saw the plan, so nothing was applied. This is the new plan. ' : ''}*${title}*`,
+      `${isReplacement ? 'The names changed after you saw the plan, so nothing was applied. This is the new plan. ' : ''}*${title}*`,
     ),
     ...lines([...first, ...(left > 0 ? [`… and ${count(left, 'other name')}.`] : [])]),
     ...(unwatched.length === 0

@@ -35,7 +35,7 @@ import { describeExport, filterIssueText, NAMES_PER_PAGE, NO_NAMES, namesPage } 
 /* The filtered list of names, and actions on all of them. */
 
 /** The value of a button: filter and page. */
-const pageState = z.object({
+const pageStateSchema = z.object({
   filter: z.string(),
   /** Number of names before the page. */
   offset: z.number(),
@@ -44,38 +44,37 @@ const pageState = z.object({
   at: z.string().optional(),
   isBackward: z.boolean().optional(),
 });
-type PageState = z.infer<typeof pageState>;
+type PageState = z.infer<typeof pageStateSchema>;
 
 const EXPORT_BATCH = 5_000;
-/** Spreadsheets can't open longer files. */
-const MAX_EXPORT = 200_000;
+const MAX_EXPORT_ROWS = 200_000;
 
 type ParsedQuery =
   | {
       readonly query: NameQuery;
-      readonly text: string;
-      readonly judged: () => Promise<readonly ListedJudgedName[]>;
+      readonly loadJudgedNames: () => Promise<readonly ListedJudgedName[]>;
     }
   | { readonly problem: Message };
 
 /** Parses a filter and resolves its owners. */
 export async function parseQuery(call: Interaction, text: string): Promise<ParsedQuery> {
-  const read = parseFilter(text);
-  if (!read.ok) return { problem: formatProblems(read.issues) };
-  const owners = await findOwners(call, read.filter);
+  const parsed = parseFilter(text);
+  if (!parsed.ok) return { problem: formatProblems(parsed.issues) };
+  const owners = await findOwners(call, parsed.filter);
   if ('unknown' in owners)
     return { problem: formatProblems([{ code: 'unknown_owner', value: owners.unknown }]) };
   const { portfolio, now } = call.context;
-  const base = { filter: read.filter, owners: owners.ids, now: now() };
-  const all = hasFindingFilter(read.filter) ? await portfolio.listJudgedNames(base) : undefined;
-  const matching = all?.filter((each) => matchesFindings(read.filter, each, base.now));
+  const base = { filter: parsed.filter, owners: owners.ids, now: now() };
+  const judgedNames = hasFindingFilter(parsed.filter) ? await portfolio.listJudgedNames(base) : undefined;
+  const matching = judgedNames?.filter((each) => matchesFindings(parsed.filter, each, base.now));
   return {
-    text,
-    judged: async () => matching ?? portfolio.listJudgedNames(base),
+    loadJudgedNames: async () => matching ?? portfolio.listJudgedNames(base),
     query: {
       ...base,
       ...(matching && { names: matching.map(({ name }) => name) }),
-      ...{ cursor: undefined, isBackward: false, limit: NAMES_PER_PAGE },
+      cursor: undefined,
+      isBackward: false,
+      limit: NAMES_PER_PAGE,
     },
   };
 }
@@ -94,25 +93,25 @@ async function findOwners(
   const ids: string[] = [];
   for (const value of owners) {
     const id = PERSON_ID.exec(value)?.[1];
-    const wanted = value.replace(/^@/, '').toLowerCase();
-    if (wanted === 'me') ids.push(person.id);
-    else if (isNone(wanted) || isLeft(wanted)) ids.push(wanted);
+    const word = value.replace(/^@/, '').toLowerCase();
+    if (word === 'me') ids.push(person.id);
+    else if (isNone(word) || isLeft(word)) ids.push(word);
     else if (id !== undefined) ids.push(id);
     else {
-      const named = await findOwnersByName(context, wanted);
-      if (named.length === 0) return { unknown: value };
-      ids.push(...named);
+      const matchingIds = await findOwnersByName(context, word);
+      if (matchingIds.length === 0) return { unknown: value };
+      ids.push(...matchingIds);
     }
   }
   return { ids };
 }
 
-async function findOwnersByName(context: Interaction['context'], wanted: string): Promise<string[]> {
+async function findOwnersByName(context: Interaction['context'], word: string): Promise<string[]> {
   const owners = (await context.portfolio.listOwners()).map(({ id }) => id);
   const names = await Promise.all(owners.map((id) => context.directory.findName(id).catch(() => undefined)));
   return owners.filter((_, index) => {
     const words = (names[index] ?? '').toLowerCase().split(/\s+/);
-    return [...words, words.join(''), words.join('.'), words.join(' ')].includes(wanted);
+    return [...words, words.join(''), words.join('.'), words.join(' ')].includes(word);
   });
 }
 
@@ -124,7 +123,7 @@ async function runNames(call: CommandCall): Promise<void> {
 }
 
 function parsePageState(call: ActionCall): PageState {
-  return pageState.parse(JSON.parse(call.value));
+  return pageStateSchema.parse(JSON.parse(call.value));
 }
 
 async function turnPage(call: ActionCall): Promise<void> {
@@ -132,8 +131,8 @@ async function turnPage(call: ActionCall): Promise<void> {
 }
 
 async function renderPage(call: Interaction, state: PageState): Promise<Message> {
-  const found = await parseQuery(call, state.filter);
-  if ('problem' in found) return found.problem;
+  const parsed = await parseQuery(call, state.filter);
+  if ('problem' in parsed) return parsed.problem;
   const { portfolio, prices, directory, savedSettings, now } = call.context;
   const isBackward = state.isBackward ?? false;
   const cursor =
@@ -141,24 +140,24 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
       ? undefined
       : { name: state.after, expiresAt: state.at === undefined ? undefined : new Date(state.at) };
   // One more name than is shown, to find out whether there is another page.
-  const query = { ...found.query, cursor, isBackward, limit: NAMES_PER_PAGE + 1 };
+  const query = { ...parsed.query, cursor, isBackward, limit: NAMES_PER_PAGE + 1 };
   const [rows, zones, locale, { reminderTimezone }] = await Promise.all([
     portfolio.listPage(query),
     portfolio.listZones(query),
     directory.findLocale(call.person.id),
     savedSettings(),
   ]);
-  const list = await prices.listForZones(zones.map(({ zone }) => zone));
+  const priceList = await prices.listForZones(zones.map(({ zone }) => zone));
   const shown = isBackward ? rows.slice(0, NAMES_PER_PAGE).reverse() : rows.slice(0, NAMES_PER_PAGE);
   const total = countNames(zones);
   const hasMore = rows.length > NAMES_PER_PAGE;
   // If names are added or removed, the offset becomes wrong, but the cursor never skips a name.
   const offset = isBackward && !hasMore ? 0 : Math.min(state.offset, Math.max(0, total - shown.length));
   const [first, last] = [shown[0], shown.at(-1)];
-  const encodeCursor = (name: FoundName | undefined, to: number, back: boolean) =>
-    name === undefined ? undefined : JSON.stringify(createCursor(state.filter, name, to, back));
+  const encodeCursor = (name: FoundName | undefined, to: number, toPrevious: boolean) =>
+    name === undefined ? undefined : JSON.stringify(createCursor(state.filter, name, to, toPrevious));
   const today = utcDay(now());
-  const renewalPrice = (name: string) => findQuote(list, { name, task: 'renew' }, today)?.amount;
+  const findRenewalPrice = (name: string) => findQuote(priceList, { name, task: 'renew' }, today)?.amount;
   return namesPage({
     hasService: call.context.hasService,
     filter: state.filter,
@@ -167,18 +166,18 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
     offset,
     names: shown.map((name) => ({
       ...name,
-      expires: expiryDate(name, now(), reminderTimezone),
-      renewal: name.deletedAt === undefined ? renewalPrice(name.name) : undefined,
+      expires: formatExpiry(name, now(), reminderTimezone),
+      renewal: name.deletedAt === undefined ? findRenewalPrice(name.name) : undefined,
     })),
     // A deleted name needs a restore, which has a different price.
     renewal: sumRenewals(
-      list,
+      priceList,
       zones
-        .map((found) => ({ zone: found.zone, count: found.count - found.deletedCount }))
+        .map((each) => ({ zone: each.zone, count: each.count - each.deletedCount }))
         .filter(({ count: renewable }) => renewable > 0),
       today,
     ),
-    deleted: zones.reduce((sum, found) => sum + found.deletedCount, 0),
+    deleted: zones.reduce((sum, { deletedCount }) => sum + deletedCount, 0),
     previous:
       cursor === undefined || (isBackward && !hasMore)
         ? undefined
@@ -198,7 +197,7 @@ function createCursor(filter: string, name: FoundName, offset: number, isBackwar
   };
 }
 
-function expiryDate({ expiresAt, expirySource }: FoundName, now: Date, timeZone: string) {
+function formatExpiry({ expiresAt, expirySource }: FoundName, now: Date, timeZone: string) {
   if (expiresAt === undefined) return undefined;
   const source = expirySource === 'rdap' || expirySource === 'order' ? expirySource : 'person';
   const lastDay = expiryDay(expiresAt, source, timeZone);
@@ -213,50 +212,48 @@ interface MenuNames {
 }
 
 async function findMenuNames(call: ActionCall): Promise<MenuNames | undefined> {
-  const found = await parseQuery(call, parsePageState(call).filter);
-  if ('problem' in found) {
-    await call.respond(found.problem);
+  const parsed = await parseQuery(call, parsePageState(call).filter);
+  if ('problem' in parsed) {
+    await call.respond(parsed.problem);
     return undefined;
   }
   const { portfolio } = call.context;
   const [rows, zones] = await Promise.all([
-    portfolio.listPage({ ...found.query, limit: LIMITS.options }),
-    portfolio.listZones(found.query),
+    portfolio.listPage({ ...parsed.query, limit: LIMITS.options }),
+    portfolio.listZones(parsed.query),
   ]);
-  return {
-    names: rows.map(({ name }) => name),
-    total: countNames(zones),
-  };
+  return { names: rows.map(({ name }) => name), total: countNames(zones) };
 }
 
 async function openRenew(call: ActionCall): Promise<void> {
-  const found = await findMenuNames(call);
-  if (found === undefined) return;
-  const renewable = await call.context.expiry.filterRenewable(found.names);
+  const menu = await findMenuNames(call);
+  if (menu === undefined) return;
+  const renewable = await call.context.expiry.filterRenewable(menu.names);
   const names = renewable.map(({ domain }) => domain.name);
   if (names.length === 0) return call.respond(NO_NAMES.toRenew);
-  await openForm(call, renewManyForm, toFormOrigin(call), { names, period: '1', found: String(found.total) });
+  await openForm(call, renewManyForm, toFormOrigin(call), { names, period: '1', found: String(menu.total) });
 }
 
 async function openEdit(call: ActionCall): Promise<void> {
-  const found = await findMenuNames(call);
-  if (found === undefined) return;
-  const { names, total } = found;
+  const menu = await findMenuNames(call);
+  if (menu === undefined) return;
+  const { names, total } = menu;
   if (names.length === 0) return call.respond(NO_NAMES.toEdit);
   await openForm(call, nameEditForm, toFormOrigin(call), { names, found: String(total) });
 }
 
-/** The columns of the file. An import reads those that people can set. */
+/** An import reads those that people can set. */
 const COLUMNS = ['name', ...DETAIL_COLUMNS, 'expires', 'registrar', 'findings'];
 
 async function exportNames(call: Interaction, text: string): Promise<void> {
-  const found = await parseQuery(call, text);
-  if ('problem' in found) return call.respond(found.problem);
+  const parsed = await parseQuery(call, text);
+  if ('problem' in parsed) return call.respond(parsed.problem);
   const { portfolio, now } = call.context;
-  const { names: judged } = summarizePosture(await found.judged(), now());
+  const { names: judged } = summarizePosture(await parsed.loadJudgedNames(), now());
   const findings = new Map(judged.map((each) => [each.name, listFindingCodes(each).join(' ')]));
   const lines: (readonly string[])[] = [COLUMNS];
-  for (let { query } = found; lines.length <= MAX_EXPORT; ) {
+  let { query } = parsed;
+  while (lines.length <= MAX_EXPORT_ROWS) {
     const rows = await portfolio.listPage({ ...query, limit: EXPORT_BATCH });
     for (const row of rows) {
       const { name, expiresAt, registrar = '' } = row;

@@ -8,7 +8,7 @@ import { findingText } from './posture.view.ts';
 
 /* News in a digest: delegation problems, certificates, renewals elsewhere and errors of registries. */
 
-const NAMES_SHOWN = 20;
+const MAX_ENTRIES = 20;
 
 export interface News {
   readonly faulty: readonly FaultyName[];
@@ -24,7 +24,7 @@ export function newsMessage({ faulty, unrecorded, certificates, renewed, now }: 
       `${count(faulty.length, 'name')} with a new delegation problem`,
       faulty.map(
         ({ name, faults: [worst] }) =>
-          `${formatName(name)} · ${worst === undefined ? '' : findingText({ code: worst })}`,
+          `${escapeName(name)} · ${worst === undefined ? '' : findingText({ code: worst })}`,
       ),
       `To list all: ${code('/domain names lame')}`,
     ),
@@ -32,13 +32,13 @@ export function newsMessage({ faulty, unrecorded, certificates, renewed, now }: 
       `${count(certificates.length, 'certificate')} to renew`,
       certificates.map(
         ({ host, endsAt }) =>
-          `${formatName(host)} · :warning: expires ${formatDays(daysUntil(endsAt, now))}, ${day(endsAt)}`,
+          `${escapeName(host)} · :warning: expires ${formatDays(daysUntil(endsAt, now))}, ${day(endsAt)}`,
       ),
       `To list all: ${code('/domain names cert<30')}`,
     ),
     ...createPart(
       `${count(renewed.length, 'name')} renewed elsewhere`,
-      renewed.map(({ name, expiresAt }) => `${formatName(name)} · now expires ${day(expiresAt)}`),
+      renewed.map(({ name, expiresAt }) => `${escapeName(name)} · now expires ${day(expiresAt)}`),
     ),
   ];
   const notes = unrecorded.map(unrecordedText);
@@ -46,14 +46,14 @@ export function newsMessage({ faulty, unrecorded, certificates, renewed, now }: 
   return message(title, lines([...parts.flatMap((each) => each.lines), ...notes]));
 }
 
-function createPart(title: string, names: readonly string[], all?: string) {
-  if (names.length === 0) return [];
-  const left = names.length - NAMES_SHOWN;
-  const rest = dropMissing([left > 0 && `… and ${left} more`, all]);
-  return [{ title, lines: [`*${title}*`, ...names.slice(0, NAMES_SHOWN), ...rest] }];
+function createPart(title: string, entries: readonly string[], listHint?: string) {
+  if (entries.length === 0) return [];
+  const left = entries.length - MAX_ENTRIES;
+  const footer = dropMissing([left > 0 && `… and ${left} more`, listHint]);
+  return [{ title, lines: [`*${title}*`, ...entries.slice(0, MAX_ENTRIES), ...footer] }];
 }
 
-function formatName(name: string): string {
+function escapeName(name: string): string {
   return escapeText(displayName(name));
 }
 
@@ -63,6 +63,6 @@ function daysUntil(endsAt: Date, now: Date): number {
 
 function unrecordedText({ zone, count: total, names }: UnrecordedNames): string {
   const them = total === 1 ? 'it' : 'them';
-  const listed = joinFirst(names.map(formatName), names.length, total);
+  const listed = joinFirst(names.map(escapeName), names.length, total);
   return `The .${escapeText(displayName(zone))} registry has no record of ${total} of your names, although DNS still delegates ${them}: ${listed}. I can’t check dates and locks until this is fixed. If it continues, ask your registrar.`;
 }

@@ -10,8 +10,8 @@ const OWNER: FieldDisplay = {
 };
 const NOTE: FieldDisplay = { label: 'Note', kind: 'text' };
 
-const id = z.string().optional();
-const note = z
+const optionalId = z.string().optional();
+const noteSchema = z
   .string()
   .transform(cleanReason)
   .refine(
@@ -20,14 +20,14 @@ const note = z
   )
   .optional();
 
-export function ownerField(more: Partial<FieldDisplay> = {}) {
-  return field({ ...OWNER, ...more }, id);
+export function ownerField(overrides: Partial<FieldDisplay> = {}) {
+  return field({ ...OWNER, ...overrides }, optionalId);
 }
 
 export function requiredOwnerField(hint: string) {
   return field({ ...OWNER, hint }, z.string('Choose an owner.'));
 }
 
-export function noteField(more: Partial<FieldDisplay> = {}) {
-  return field({ ...NOTE, ...more }, note);
+export function noteField(overrides: Partial<FieldDisplay> = {}) {
+  return field({ ...NOTE, ...overrides }, noteSchema);
 }

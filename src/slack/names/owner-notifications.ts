@@ -7,21 +7,21 @@ import { ownerLeftMessage } from './owner.view.ts';
 /** Alerts once if a person who has left still owns names. */
 export function createOwnerLeftPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id }, send) => {
-    const [userId = '', at = ''] = id.split(' ');
-    const found = await findOwnerlessNames(context, userId);
-    if (found.total === 0) return undefined;
+    const [userId = '', leftAt = ''] = id.split(' ');
+    const ownerless = await findOwnerlessNames(context, userId);
+    if (ownerless.total === 0) return undefined;
     const admins = await context.adminsToNotify();
     await send({
       purpose: 'alert',
       version: ONCE,
-      since: new Date(at),
+      since: new Date(leftAt),
       places: [
         () => findAlertPlace(context),
         ...admins.map((admin) => directMessagePlace(context.directory, admin)),
       ],
       mustArrive: true,
       alertsAdmins: true,
-      message: () => ownerLeftMessage(userId, found),
+      message: () => ownerLeftMessage(userId, ownerless),
     });
     return undefined;
   };

@@ -37,7 +37,9 @@ export function answerText(answer: OwnerAnswer | undefined): string | undefined 
   return code === 'left' ? `${mention(by)} has left` : `${mention(by)}: ${ANSWERS[code]}`;
 }
 
-const LISTED = 10;
+/** Subject of the form that assigns an owner to every name without one. */
+export const EVERY_OWNERLESS_NAME = 'all';
+const MAX_LISTED_NAMES = 10;
 
 function assignButton(subject: string) {
   return button('owners_assign', 'Assign an owner…', subject, { label: 'Assign an owner to these names' });
@@ -49,8 +51,8 @@ export function ownerLeftMessage(
   { names, total }: { readonly names: readonly string[]; readonly total: number },
 ): Message {
   const need = `${count(total, 'name')} ${total === 1 ? 'needs' : 'need'} an owner`;
-  const left = total - Math.min(LISTED, names.length);
-  const listed = joinFirst(names.map(displayName), LISTED, total);
+  const left = total - Math.min(MAX_LISTED_NAMES, names.length);
+  const listed = joinFirst(names.map(displayName), MAX_LISTED_NAMES, total);
   const text = `${mention(userId)} has left, so ${need}`;
   return message(`${text}: ${escapeText(listed)}`, [
     { ...section(`:wave: *${text}*`, escapeText(listed)), accessory: assignButton(userId) },
@@ -61,16 +63,16 @@ export function ownerLeftMessage(
 /** The last line of a digest. Empty if every name has an owner. */
 export function ownerlessLine({ none, ownerLeft }: OwnerlessCounts): SectionBlock[] {
   if (none + ownerLeft === 0) return [];
-  const counted = dropMissing([
+  const counts = dropMissing([
     none > 0 && `${count(none, 'name')} without an owner (\`/domain names owner:none\`)`,
     ownerLeft > 0 && `${count(ownerLeft, 'name')} whose owner has left (\`owner:left\`)`,
   ]);
-  return [{ ...section(counted.join(' · ')), accessory: assignButton('all') }];
+  return [{ ...section(counts.join(' · ')), accessory: assignButton(EVERY_OWNERLESS_NAME) }];
 }
 
 export const EVERY_NAME_OWNED = 'All of these names have an owner now.';
 
 /** Plain text, for a form field. */
 export function alreadyOwnedText(names: readonly string[]): string {
-  return `${joinFirst(names.map(displayName), LISTED)} ${names.length === 1 ? 'already has' : 'already have'} an owner. Nothing changed. Deselect ${names.length === 1 ? 'it' : 'them'} and save again.`;
+  return `${joinFirst(names.map(displayName), MAX_LISTED_NAMES)} ${names.length === 1 ? 'already has' : 'already have'} an owner. Nothing changed. Deselect ${names.length === 1 ? 'it' : 'them'} and save again.`;
 }

@@ -6,23 +6,23 @@ const MAX_NEW_OWNERS = 30;
 
 /**
  * Finds out why people can't become owners. Doesn't check current owners who haven't left.
- * @param given the new owner of each name: a person, null for none, undefined for no change
+ * @param newOwners of each name: a person, null for none, undefined for no change
  */
 export async function findOwnersIssue(
   { portfolio, directory }: SlackContext,
-  given: readonly (string | null | undefined)[],
+  newOwners: readonly (string | null | undefined)[],
 ): Promise<OwnersIssue | undefined> {
-  const named = new Set(given.flatMap((owner) => owner ?? []));
-  if (named.size === 0) return undefined;
-  const known = new Set((await portfolio.listOwners()).flatMap(({ id, hasLeft }) => (hasLeft ? [] : id)));
-  const added = [...named].filter((owner) => !known.has(owner));
+  const people = new Set(newOwners.flatMap((owner) => owner ?? []));
+  if (people.size === 0) return undefined;
+  const owners = new Set((await portfolio.listOwners()).flatMap(({ id, hasLeft }) => (hasLeft ? [] : id)));
+  const added = [...people].filter((person) => !owners.has(person));
   if (added.length > MAX_NEW_OWNERS) return { code: 'too_many_new', limit: MAX_NEW_OWNERS };
-  const found = await Promise.all(
+  const profiles = await Promise.all(
     added.map(async (owner) => ({ owner, profile: await directory.lookUp(owner) })),
   );
-  const strangers = found.filter(({ profile }) => profile?.isMember === false).map(({ owner }) => owner);
-  if (strangers.length > 0) return { code: 'no_members', owners: strangers };
-  return found.some(({ profile }) => profile === undefined) ? { code: 'unconfirmed' } : undefined;
+  const nonMembers = profiles.filter(({ profile }) => profile?.isMember === false).map(({ owner }) => owner);
+  if (nonMembers.length > 0) return { code: 'not_members', owners: nonMembers };
+  return profiles.some(({ profile }) => profile === undefined) ? { code: 'unconfirmed' } : undefined;
 }
 
 /** Finds out why the selected person can't become an owner. Checks current owners too. */
@@ -33,5 +33,5 @@ export async function findOwnerIssue(
   if (owner === undefined) return undefined;
   const membership = await directory.findMembership(owner);
   if (membership === 'member') return undefined;
-  return membership === 'left' ? { code: 'no_members', owners: [owner] } : { code: 'unconfirmed' };
+  return membership === 'left' ? { code: 'not_members', owners: [owner] } : { code: 'unconfirmed' };
 }

@@ -67,30 +67,30 @@ export function tagIssueText(issue: TagIssue): string {
 export function savedText(names: readonly string[], isSingle: boolean): string {
   const [only] = names;
   if (only === undefined) return 'Nothing changed.';
-  const what = isSingle ? escapeText(displayName(only)) : count(names.length, 'name');
-  return `I saved the changes to ${what}.`;
+  const subject = isSingle ? escapeText(displayName(only)) : count(names.length, 'name');
+  return `I saved the changes to ${subject}.`;
 }
 
 /** Adds a note if the file is too large for a single import. */
-export function describeExport(names: number): FileDescription {
-  const description = `The portfolio with ${count(names, 'name')}`;
+export function describeExport(nameCount: number): FileDescription {
+  const description = `The portfolio with ${count(nameCount, 'name')}`;
   const limit = MAX_IMPORTED_NAMES.toLocaleString('en');
   const note = `\`/domain names import\` accepts at most ${limit} names at a time. To import this file again, export smaller ones with a filter, such as \`zone:rest\`.`;
   return {
     description,
-    reply: `${fileSentText(description)}${names > MAX_IMPORTED_NAMES ? ` ${note}` : ''}`,
+    reply: `${fileSentText(description)}${nameCount > MAX_IMPORTED_NAMES ? ` ${note}` : ''}`,
   };
 }
 
-/** @param nearest finds the most similar word, if there is one */
+/** @param findNearest finds the most similar word, if there is one */
 export function filterIssueText(
   issue: FilterIssue | { readonly code: 'unknown_owner'; readonly value: string },
-  nearest: (word: string, of: readonly string[]) => string | undefined,
+  findNearest: (word: string, words: readonly string[]) => string | undefined,
 ): string {
   switch (issue.code) {
     case 'unknown_filter': {
-      const meant = nearest(issue.key, FILTER_KEYS);
-      return `Unknown filter ${code(issue.key)}.${meant === undefined ? ` Filters: ${FILTER_KEYS.map((key) => code(`${key}:`)).join(', ')}, ${code('expiring<60')}, \`unused\`, \`lame\`, \`undated\`, \`unlocked\`, \`unsigned\`, \`cert<30\`, and any other text.` : ` Did you mean ${code(`${meant}:`)}?`}`;
+      const suggestion = findNearest(issue.key, FILTER_KEYS);
+      return `Unknown filter ${code(issue.key)}.${suggestion === undefined ? ` Filters: ${FILTER_KEYS.map((key) => code(`${key}:`)).join(', ')}, ${code('expiring<60')}, \`unused\`, \`lame\`, \`undated\`, \`unlocked\`, \`unsigned\`, \`cert<30\`, and any other text.` : ` Did you mean ${code(`${suggestion}:`)}?`}`;
     }
     case 'no_value':
       return `${code(`${issue.key}:`)} needs a value right after the colon, such as ${code(EXAMPLES[issue.key])}.`;
@@ -99,8 +99,8 @@ export function filterIssueText(
     case 'unknown_sort':
       return `${code(issue.value)} isn’t a sort order. Use \`sort:expiry\`, \`sort:name\`, or reversed, \`sort:-name\`.`;
     case 'unknown_finding': {
-      const meant = nearest(issue.value, FINDING_CODES);
-      return `Unknown finding ${code(issue.value)}. ${meant === undefined ? `Findings: ${FINDING_CODES.map(code).join(', ')}.` : `Did you mean ${code(`finding:${meant}`)}?`}`;
+      const suggestion = findNearest(issue.value, FINDING_CODES);
+      return `Unknown finding ${code(issue.value)}. ${suggestion === undefined ? `Findings: ${FINDING_CODES.map(code).join(', ')}.` : `Did you mean ${code(`finding:${suggestion}`)}?`}`;
     }
     case 'too_long':
       return 'The filter is too long. Use at most 800 characters.';
@@ -147,19 +147,19 @@ export function namesPage(page: NamesPage): Message {
   const filterText = filter === '' ? '' : ` for ${code(filter)}`;
   if (total === 0) {
     return filter === ''
-      ? textMessage('No names are watched yet. Add names with `/domain import`.')
+      ? textMessage(NO_NAMES.watched)
       : textMessage(`No names found${filterText}. \`/domain names\` shows all.`);
   }
   const title = `${count(total, 'name')}${filterText}`;
-  const place = `${offset + 1}–${offset + names.length} of ${total}`;
+  const range = `${offset + 1}–${offset + names.length} of ${total}`;
   const sum =
     page.renewal.sums.length === 0 ? '' : `, about ${amountsText(page.renewal.sums, page.locale)} a year`;
   return message(`${title}${sum}`, [
-    section(`*${title}*${renewalText(page)}${names.length < total ? `\nShowing ${place}` : ''}`),
+    section(`*${title}*${renewalText(page)}${names.length < total ? `\nShowing ${range}` : ''}`),
     ...lines(names.map((name) => nameLine(name, page.locale))),
     ...actions('names', [
       page.hasService && button('names_renew', 'Renew several…', state, { style: 'primary' }),
-      ...moreOrButtons([
+      ...menuOrButtons([
         button('names_edit', 'Edit owner, tags…', state),
         button('names_export', 'Export as CSV', state),
         button('names_import', 'Import…', 'new'),
@@ -195,42 +195,41 @@ function nameLine(
   ]).join(' · ');
 }
 
-function moreOrButtons(all: readonly Button[]): readonly (Button | Overflow)[] {
+function menuOrButtons(all: readonly Button[]): readonly (Button | Overflow)[] {
   return fitsMenu(all) ? dropMissing([moreMenu('names_more', all)]) : all;
 }
 
 function renewalText({ renewal, deleted, total, locale }: NamesPage): string {
   const { sums, unknown } = renewal;
-  const part = unknown === 0 ? '' : `, not counting ${count(unknown, 'name')} without a price`;
-  const which = total === 1 ? 'it' : deleted === 0 ? 'all of them' : 'the others';
-  const cost =
+  const unpricedNote = unknown === 0 ? '' : `, not counting ${count(unknown, 'name')} without a price`;
+  const renewed = total === 1 ? 'it' : deleted === 0 ? 'all of them' : 'the others';
+  const costTexts =
     sums.length === 0
       ? []
-      : [`Renewing ${which} for 1 year costs about ${amountsText(sums, locale)}${part}.`];
-  const gone =
+      : [`Renewing ${renewed} for 1 year costs about ${amountsText(sums, locale)}${unpricedNote}.`];
+  const deletedTexts =
     deleted === 0 ? [] : [`${deleted === 1 ? '1 is' : `${deleted} are`} deleted and can’t be renewed.`];
-  return [...gone, ...cost].map((line) => `\n${line}`).join('');
+  return [...deletedTexts, ...costTexts].map((line) => `\n${line}`).join('');
 }
 
 /** For forms that take fewer names than the list has. */
-export function onlyFirstText(shown: number, found: number): string {
-  return `*This form has the first ${shown} of ${found} names.* For the others, use a filter or \`/domain names import\`.`;
+export function onlyFirstText(shownCount: number, total: number): string {
+  return `*This form has the first ${shownCount} of ${total} names.* For the others, use a filter or \`/domain names import\`.`;
 }
 
 export type OwnersIssue =
-  | { readonly code: 'no_members'; readonly owners: readonly string[] }
+  | { readonly code: 'not_members'; readonly owners: readonly string[] }
   | { readonly code: 'too_many_new'; readonly limit: number }
   /** Slack can't look up some of them. */
   | { readonly code: 'unconfirmed' };
 
-/** Number of people who aren't members that an error names. */
-const SHOWN_OWNERS = 5;
+const MAX_SHOWN_OWNERS = 5;
 
 /** Plain text, for a form field. */
 export function ownersIssueText(issue: OwnersIssue): string {
   switch (issue.code) {
-    case 'no_members':
-      return `Nothing changed. Owners must be members of this workspace, not guests, bots or deactivated accounts. Replace ${joinFirst(issue.owners, SHOWN_OWNERS)}.`;
+    case 'not_members':
+      return `Nothing changed. Owners must be members of this workspace, not guests, bots or deactivated accounts. Replace ${joinFirst(issue.owners, MAX_SHOWN_OWNERS)}.`;
     case 'too_many_new':
       return `Nothing changed. You can add at most ${issue.limit} new owners at a time, because I look up each in Slack. Split the list.`;
     case 'unconfirmed':
@@ -239,6 +238,7 @@ export function ownersIssueText(issue: OwnersIssue): string {
 }
 
 export const NO_NAMES = {
+  watched: 'No names are watched yet. Add names with `/domain import`.',
   toRenew: 'None of these names can be renewed. They were renewed, will lapse, or can’t be saved anymore.',
   toEdit: 'None of these names is watched anymore. To watch a name, use `/domain watch`.',
   toExport: 'No names found, so there’s nothing to export. Change the filter.',

@@ -10,18 +10,19 @@ import { NAMES_PER_PAGE, postureMessage } from './posture.view.ts';
 
 const ALL = 'all';
 
-/** @param `of` is the text of the command: optionally `all`, then the filter */
-async function buildPosturePage(call: Interaction, { of, offset }: PageRequest): Promise<Message> {
-  const [first, ...rest] = of.split(' ');
-  const withNotes = first === ALL;
-  const filter = (withNotes ? rest : dropMissing([first, ...rest])).join(' ').trim();
-  const found = await parseQuery(call, filter);
-  if ('problem' in found) return found.problem;
-  const { names: judged, counts } = summarizePosture(await found.judged(), call.context.now());
-  const listed = judged.filter(({ status, findings }) =>
-    status === 'fine' ? withNotes && findings.length > 0 : true,
+/** @param of the text of the command: optionally `all`, then the filter */
+async function buildPosturePage(call: Interaction, { of: text, offset }: PageRequest): Promise<Message> {
+  const [first, ...rest] = text.split(' ');
+  const includesNotes = first === ALL;
+  const filter = (includesNotes ? rest : dropMissing([first, ...rest])).join(' ').trim();
+  const parsed = await parseQuery(call, filter);
+  if ('problem' in parsed) return parsed.problem;
+  const { names: judged, counts } = summarizePosture(await parsed.loadJudgedNames(), call.context.now());
+  const listed = judged.filter(
+    ({ status, findings }) => status !== 'fine' || (includesNotes && findings.length > 0),
   );
-  return postureMessage({ filter, withNotes, counts, page: slicePage(listed, offset, NAMES_PER_PAGE) });
+  const page = slicePage(listed, offset, NAMES_PER_PAGE);
+  return postureMessage({ filter, withNotes: includesNotes, counts, page });
 }
 
 export const posture = {

@@ -25,81 +25,81 @@ import {
 } from '../kit/blocks.ts';
 import { type Page, pageControls } from '../kit/pages.ts';
 import { formatList } from './facts.view.ts';
+import { NO_NAMES } from './portfolio.view.ts';
 
 /* Findings about names, and what to do about them. */
 
 interface FindingText {
   readonly label: string;
-  readonly what: string;
-  /** An instruction. */
-  readonly todo: string;
+  readonly problem: string;
+  readonly advice: string;
 }
 
 const FINDING_TEXTS: Readonly<Record<FindingCode, FindingText>> = {
-  expired: { label: 'Expiry', what: 'expired or deleted', todo: 'renew or restore it today' },
+  expired: { label: 'Expiry', problem: 'expired or deleted', advice: 'renew or restore it today' },
   all_lame: {
     label: 'Delegation',
-    what: 'no nameserver answers for it',
-    todo: 'set up its zone at the nameservers, or change them',
+    problem: 'no nameserver answers for it',
+    advice: 'set up its zone at the nameservers, or change them',
   },
   nameserver_registrable: {
     label: 'Delegation',
-    what: 'a nameserver’s domain can be registered by anyone',
-    todo: 'remove that nameserver now',
+    problem: 'a nameserver’s domain can be registered by anyone',
+    advice: 'remove that nameserver now',
   },
   dnssec_broken: {
     label: 'DNSSEC',
-    what: 'DNSSEC is broken, because no key matches the DS record',
-    todo: 'correct or remove the DS record at the registrar',
+    problem: 'DNSSEC is broken, because no key matches the DS record',
+    advice: 'correct or remove the DS record at the registrar',
   },
   certificate_expired: {
     label: 'Certificate',
-    what: 'the certificate has expired',
-    todo: 'install a new one',
+    problem: 'the certificate has expired',
+    advice: 'install a new one',
   },
   incident: {
     label: 'Incident',
-    what: 'unexplained change',
-    todo: 'confirm that it was us, or raise the alarm',
+    problem: 'unexplained change',
+    advice: 'confirm that it was us, or raise the alarm',
   },
-  expires_soon: { label: 'Expiry', what: 'expires within 30 days', todo: 'renew it or let it lapse' },
+  expires_soon: { label: 'Expiry', problem: 'expires within 30 days', advice: 'renew it or let it lapse' },
   undated: {
     label: 'Expiry',
-    what: 'no expiry date, so no reminders',
-    todo: 'enter the date with `/domain watch`',
+    problem: 'no expiry date, so no reminders',
+    advice: 'enter the date with `/domain watch`',
   },
-  unlocked: { label: 'Lock', what: 'no transfer lock', todo: 'turn it on at the registrar' },
+  unlocked: { label: 'Lock', problem: 'no transfer lock', advice: 'turn it on at the registrar' },
   lame: {
     label: 'Delegation',
-    what: 'a nameserver doesn’t answer for it',
-    todo: 'set up its zone there, or remove that nameserver',
+    problem: 'a nameserver doesn’t answer for it',
+    advice: 'set up its zone there, or remove that nameserver',
   },
   nameserver_expiring: {
     label: 'Delegation',
-    what: 'a nameserver’s domain expires within 30 days',
-    todo: 'get it renewed, or change the nameserver',
+    problem: 'a nameserver’s domain expires within 30 days',
+    advice: 'get it renewed, or change the nameserver',
   },
   dnssec_expiring: {
     label: 'DNSSEC',
-    what: 'a DNSSEC signature expires within 3 days',
-    todo: 'ask the DNS provider to sign the zone again',
+    problem: 'a DNSSEC signature expires within 3 days',
+    advice: 'ask the DNS provider to sign the zone again',
   },
-  certificate_expiring: { label: 'Certificate', what: 'the certificate expires soon', todo: 'renew it' },
+  certificate_expiring: { label: 'Certificate', problem: 'the certificate expires soon', advice: 'renew it' },
   certificate_mismatch: {
     label: 'Certificate',
-    what: 'the certificate is for another name',
-    todo: 'install one for this name',
+    problem: 'the certificate is for another name',
+    advice: 'install one for this name',
   },
-  no_owner: { label: 'Owner', what: 'no owner', todo: 'set one with `/domain name`' },
-  unsigned: { label: 'DNSSEC', what: 'DNSSEC is off', todo: 'turn it on at the DNS provider' },
-  no_caa: { label: 'CAA', what: 'no CAA record', todo: 'list the allowed CAs in one' },
-  no_spf: { label: 'SPF', what: 'no SPF record', todo: 'list the mail senders in one' },
-  no_dmarc: { label: 'DMARC', what: 'no DMARC record', todo: 'add one' },
+  no_owner: { label: 'Owner', problem: 'no owner', advice: 'set one with `/domain name`' },
+  unsigned: { label: 'DNSSEC', problem: 'DNSSEC is off', advice: 'turn it on at the DNS provider' },
+  no_caa: { label: 'CAA', problem: 'no CAA record', advice: 'list the allowed CAs in one' },
+  no_spf: { label: 'SPF', problem: 'no SPF record', advice: 'list the mail senders in one' },
+  no_dmarc: { label: 'DMARC', problem: 'no DMARC record', advice: 'add one' },
 };
 
 const ICONS: Readonly<Record<FindingLevel, string>> = { danger: ':x:', warning: ':warning:', note: '•' };
 
-const PARTS: Readonly<Record<Part, string>> = {
+const PART_LABELS: Readonly<Record<Part, string>> = {
   registry: 'registry locks',
   delegation: 'delegation',
   dnssec: 'DNSSEC',
@@ -120,21 +120,21 @@ export function findingText(
   label = '',
 ): string {
   const hosts = about.length === 0 ? '' : `: ${formatList(about)}`;
-  return `${ICONS[getLevel(finding)]} ${label}${FINDING_TEXTS[finding].what}${hosts}`;
+  return `${ICONS[getLevel(finding)]} ${label}${FINDING_TEXTS[finding].problem}${hosts}`;
 }
 
 /** Already in the first lines of a name's page. */
-const IN_HEADLINE: readonly FindingCode[] = ['expired', 'expires_soon', 'undated', 'incident'];
+const HEADLINE_FINDINGS: readonly FindingCode[] = ['expired', 'expires_soon', 'undated', 'incident'];
 
-/** For the page of a name, which shows notes elsewhere. Missing data never counts as healthy. */
+/** Without notes, which the page shows elsewhere. An unchecked delegation isn't healthy, so it is listed. */
 export function findingLines({ findings, unseen }: Judgement): string[] {
   const shown = findings.filter(
-    ({ code: finding }) => getLevel(finding) !== 'note' && !IN_HEADLINE.includes(finding),
+    ({ code: finding }) => getLevel(finding) !== 'note' && !HEADLINE_FINDINGS.includes(finding),
   );
   return [
     ...shown.map((finding) => {
-      const { label, todo } = FINDING_TEXTS[finding.code];
-      return `${findingText(finding, `*${label}* `)} · ${todo}`;
+      const { label, advice } = FINDING_TEXTS[finding.code];
+      return `${findingText(finding, `*${label}* `)} · ${advice}`;
     }),
     ...unseen.filter(({ part }) => part === 'delegation').map(uncheckedDelegationText),
   ];
@@ -156,29 +156,27 @@ export interface PostureList {
   readonly page: Page<NameJudgement>;
 }
 
-export function postureMessage({ filter, withNotes, counts, page }: PostureList): Message {
-  const which = filter === '' ? '' : ` for ${code(filter)}`;
+export function postureMessage({ filter, withNotes: includesNotes, counts, page }: PostureList): Message {
+  const filterText = filter === '' ? '' : ` for ${code(filter)}`;
   const { fine } = counts;
   const total = fine + counts.danger + counts.warning + counts.unchecked;
   if (total === 0)
     return textMessage(
-      filter === '' ? NONE_WATCHED : `No names found${which}. \`/domain posture\` shows all.`,
+      filter === '' ? NO_NAMES.watched : `No names found${filterText}. \`/domain posture\` shows all.`,
     );
-  const title = `${fine} of ${count(total, 'name')}${which} ${fine === 1 ? 'is' : 'are'} fine`;
+  const title = `${fine} of ${count(total, 'name')}${filterText} ${fine === 1 ? 'is' : 'are'} fine`;
   const others = othersText(counts);
   return message(dropMissing([title, others !== '' && others]).join(': '), [
     section(`*${title}*`, others !== '' && others),
-    ...lines(page.shown.map((each) => postureLine(each, withNotes))),
-    ...pageControls('posture', page, NAMES_PER_PAGE, withNotes ? `all ${filter}` : filter),
+    ...lines(page.shown.map((each) => postureLine(each, includesNotes))),
+    ...pageControls('posture', page, NAMES_PER_PAGE, includesNotes ? `all ${filter}` : filter),
     context(
-      withNotes
+      includesNotes
         ? 'For details of a name, use `/domain name cafe.rest`.'
         : 'To include notes, use `/domain posture all`.',
     ),
   ]);
 }
-
-const NONE_WATCHED = 'No names are watched yet. Add names with `/domain import`.';
 
 /** `1 in danger, 2 with warnings, 3 not fully checked`. */
 function othersText({ danger, warning, unchecked }: PostureSummary['counts']): string {
@@ -190,16 +188,16 @@ function othersText({ danger, warning, unchecked }: PostureSummary['counts']): s
 }
 
 /** Shows the worst finding with what to do, and the other findings without. */
-function postureLine({ name, findings, unseen }: NameJudgement, withNotes: boolean): string {
-  const [worst, ...others] = findings.filter((each) => withNotes || getLevel(each.code) !== 'note');
-  const parts = unseen.map(({ part }) => PARTS[part]).join(', ');
+function postureLine({ name, findings, unseen }: NameJudgement, includesNotes: boolean): string {
+  const [worst, ...others] = findings.filter((each) => includesNotes || getLevel(each.code) !== 'note');
+  const parts = unseen.map(({ part }) => PART_LABELS[part]).join(', ');
   const title = `*${escapeText(displayName(name))}*`;
   const level = worst && getLevel(worst.code);
   const icon = level === undefined || (level === 'note' && parts !== '') ? ':grey_question:' : ICONS[level];
   return dropMissing([
     `${icon} ${title}`,
-    worst && `${FINDING_TEXTS[worst.code].what}: ${FINDING_TEXTS[worst.code].todo}`,
-    others.length > 0 && `also ${others.map((each) => FINDING_TEXTS[each.code].what).join(', ')}`,
+    worst && `${FINDING_TEXTS[worst.code].problem}: ${FINDING_TEXTS[worst.code].advice}`,
+    others.length > 0 && `also ${others.map((each) => FINDING_TEXTS[each.code].problem).join(', ')}`,
     parts !== '' && `not checked: ${parts}`,
   ]).join(' · ');
 }

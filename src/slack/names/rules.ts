@@ -14,11 +14,11 @@ async function runRules(call: CommandCall): Promise<void> {
   if (word === undefined) return call.respond(zonesMessage(documentedZones()));
   if (more.length > 0) return call.respond(RULES_USAGE);
   const { reminderTimezone: timeZone } = await call.context.savedSettings();
-  const at = { now: call.context.now(), timeZone };
+  const clock = { now: call.context.now(), timeZone };
 
   const isName = !word.startsWith('.') && word.replace(/\.$/, '').includes('.');
   const zone = isName ? undefined : parseZone(word);
-  if (zone !== undefined) return call.respond(rulesMessage(zoneFor(zone), zone, undefined, at));
+  if (zone !== undefined) return call.respond(rulesMessage(zoneFor(zone), zone, undefined, clock));
   const parsed = parseDomainName(word);
   if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
   const name = parsed.value;
@@ -29,7 +29,7 @@ async function runRules(call: CommandCall): Promise<void> {
     dates: await loadDates(call, name, timeZone),
     transferLock: await findTransferLock(call, name),
   };
-  await call.respond(rulesMessage(profile, profile.documented ? profile.zone : name.zone, rules, at));
+  await call.respond(rulesMessage(profile, profile.documented ? profile.zone : name.zone, rules, clock));
 }
 
 const MAX_ORDERS_CHECKED = 50;
@@ -37,9 +37,9 @@ const MAX_ORDERS_CHECKED = 50;
 /** The latest transfer lock that an order started (service API, Limits). */
 async function findTransferLock(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
   // Only the day of a private order is shown here, and the registry publishes the lock anyway.
-  const wanted = { viewer: 'system', name: ascii, limit: MAX_ORDERS_CHECKED } as const;
-  const found = await call.context.orders.store.list(wanted);
-  const locks = found.flatMap(({ task, account, closedAt, items }): TransferLock[] => {
+  const query = { viewer: 'system', name: ascii, limit: MAX_ORDERS_CHECKED } as const;
+  const orders = await call.context.orders.store.list(query);
+  const locks = orders.flatMap(({ task, account, closedAt, items }): TransferLock[] => {
     const lock = findTask(task).findTransferLock(ascii);
     const item = items.find(({ name, state }) => name === ascii && state === 'SUCCEEDED');
     const at = item?.answeredAt ?? closedAt;

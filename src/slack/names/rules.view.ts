@@ -83,11 +83,11 @@ export function rulesMessage(
   zone: ZoneProfile,
   zoneName: string,
   name: NameRules | undefined,
-  at: { readonly now: Date; readonly timeZone: string },
+  clock: { readonly now: Date; readonly timeZone: string },
 ): Message {
   const title = `Rules for .${zoneName}`;
   return message(escapeText(name === undefined ? title : `${name.name}: ${title}`), [
-    ...(name === undefined ? [] : nameBlocks(zone, name, at)),
+    ...(name === undefined ? [] : nameBlocks(zone, name, clock)),
     section(
       `*${escapeText(title)}*${zone.documented ? '' : '\nNo rules are documented for this zone. I check DNS rules only, and the service may still refuse an order.'}`,
     ),
@@ -129,7 +129,7 @@ function nameBlocks(
       ),
     ];
   }
-  const lock =
+  const lockBlocks =
     transferLock === undefined || transferLock.until <= now
       ? []
       : [
@@ -142,7 +142,7 @@ function nameBlocks(
       section(
         `*${escapeText(name)}* is a valid name. To see its dates, add it with \`/domain watch ${escapeText(name.split(' ')[0] ?? '')}\`.`,
       ),
-      ...lock,
+      ...lockBlocks,
     ];
   }
   const life = lifecycleAt(zone, dates, now, timeZone);
@@ -154,31 +154,31 @@ function nameBlocks(
       phaseText(life.current.phase, isAssumed),
       ...(isAssumed ? ['To be safe, the dates below assume it was deleted.'] : []),
       expiry,
-      ...deadlines(life),
+      ...deadlineLines(life),
     ),
-    ...lock,
+    ...lockBlocks,
   ];
 }
 
-function deadlines(life: Lifecycle): string[] {
-  const ahead = life.stages.slice(life.stages.indexOf(life.current));
-  const assumed = life.deletionKnown ? '' : ' (assumed)';
-  return ahead.flatMap(({ phase, from, lastSafeDay }) => {
-    const last = lastSafeDay === undefined ? undefined : day(new Date(lastSafeDay));
+function deadlineLines(life: Lifecycle): string[] {
+  const remainingStages = life.stages.slice(life.stages.indexOf(life.current));
+  const assumedSuffix = life.deletionKnown ? '' : ' (assumed)';
+  return remainingStages.flatMap(({ phase, from, lastSafeDay }) => {
+    const lastDay = lastSafeDay === undefined ? undefined : day(new Date(lastSafeDay));
     switch (phase) {
       case 'auto_renew_grace':
-        return last === undefined
+        return lastDay === undefined
           ? []
           : dropMissing([
-              `Renew by ${last}, the last day of its grace period. It renews automatically unless it’s deleted.`,
+              `Renew by ${lastDay}, the last day of its grace period. It renews automatically unless it’s deleted.`,
               !life.deletionKnown && 'To be safe, the dates below assume it’s deleted on that day.',
             ]);
       case 'redemption':
-        return last === undefined ? [] : [`Restore by ${last}${assumed}.`];
+        return lastDay === undefined ? [] : [`Restore by ${lastDay}${assumedSuffix}.`];
       case 'released':
         return from === undefined || phase === life.current.phase
           ? []
-          : [`Available to anyone from ${day(from)}${assumed}.`];
+          : [`Available to anyone from ${day(from)}${assumedSuffix}.`];
       default:
         return [];
     }
@@ -187,7 +187,7 @@ function deadlines(life: Lifecycle): string[] {
 
 function zoneFields(zone: ZoneProfile): SectionField[] {
   const { names, periodYears, nameServers, transfer } = zone;
-  const withAuthCode = `needs the auth code${transfer.authCodeFormat === undefined ? '' : ` (${transfer.authCodeFormat})`}`;
+  const authCodeText = `needs the auth code${transfer.authCodeFormat === undefined ? '' : ` (${transfer.authCodeFormat})`}`;
   return [
     ['Name', `${names.labelLength.min} to ${names.labelLength.max} characters`],
     [
@@ -204,7 +204,7 @@ function zoneFields(zone: ZoneProfile): SectionField[] {
     ],
     ['Nameservers', nameServers.max === undefined ? 'hostnames' : `${nameServers.min} to ${nameServers.max}`],
     optionalField('Transfer', [
-      transfer.authCodeRequired ? withAuthCode : undefined,
+      transfer.authCodeRequired ? authCodeText : undefined,
       transfer.autoApproveDays && `completes within ${count(transfer.autoApproveDays, 'day')}`,
       transfer.renews === true ? 'also renews the name' : undefined,
     ]),
@@ -230,8 +230,8 @@ function contactField(path: string): string {
 }
 
 function optionalField(label: string, parts: readonly (string | number | undefined)[]): SectionField {
-  const known = parts.filter((part) => typeof part === 'string' && part !== '');
-  return [label, known.length === 0 ? undefined : escapeText(known.join(', '))];
+  const texts = parts.filter((part) => typeof part === 'string' && part !== '');
+  return [label, texts.length === 0 ? undefined : escapeText(texts.join(', '))];
 }
 
 function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
@@ -280,17 +280,17 @@ function lifeBlocks(zone: ZoneProfile): AnyBlock[] {
 function registryBlocks(zone: ZoneProfile): AnyBlock[] {
   const { registry } = zone;
   if (registry === undefined) return [];
-  const offers = [
+  const features = [
     registry.dnssec ? 'DNSSEC' : undefined,
     registry.ipv6 ? 'IPv6' : undefined,
     registry.whoisPrivacy ? 'WHOIS privacy' : undefined,
     registry.handleUpdates ? 'contact handle updates' : undefined,
-  ].filter((offer) => offer !== undefined);
+  ].filter((feature) => feature !== undefined);
   return [
     section(
       '*Registry*',
       `• Registration: ${escapeText(registry.registration)}. Eligibility: ${escapeText(registry.eligibility)}.`,
-      `• The registry supports ${offers.join(', ')}; the documentation doesn’t show how to request these. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
+      `• The registry supports ${features.join(', ')}; the documentation doesn’t show how to request these. Zone-specific extensions: ${escapeText(registry.extensions)}.`,
       `• Data set: ${escapeText(registry.dataSet)}. WHOIS updates: ${escapeText(registry.whoisUpdate)}. Connection to the registry: ${escapeText(registry.connection)}.`,
     ),
   ];

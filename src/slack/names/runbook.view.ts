@@ -5,113 +5,115 @@ import { quote } from '../kit/blocks.ts';
 /* Says what to do about an unexpected change of a name. `docs/runbook.md` has more details. */
 
 interface Runbook {
-  /** Questions to the domain service, and lookups. */
-  readonly ask: readonly string[];
+  /** Questions to the domain service, and other steps. */
+  readonly steps: readonly string[];
   /** An order that helps while the name is at the team's registrar. */
   readonly order?: string;
-  readonly dont: readonly string[];
-  readonly call?: string;
+  readonly warnings: readonly string[];
+  /** Other people to call. */
+  readonly contacts?: string;
 }
 
 const RUNBOOKS: Readonly<Record<IncidentKind, Runbook>> = {
   pending_transfer: {
-    ask: [
+    steps: [
       'Ask the service to *reject the transfer* now, in writing, with the name and this time.',
       'Ask who requested the auth code, and when. Have it replaced.',
       'Ask for a transfer lock.',
     ],
-    dont: [
+    warnings: [
       'Don’t approve anything in emails about this transfer.',
       'Don’t wait for the last day: it completes automatically.',
     ],
   },
   registrar: {
-    ask: [
+    steps: [
       'Ask the service whether it released the name, to whom, and who requested it.',
       'Ask for a *transfer dispute* at the registry, and for an emergency return from the other registrar.',
       'Change the account’s passwords and auth codes.',
     ],
-    dont: [
+    warnings: [
       'Don’t renew it: you’d pay for a name someone else holds.',
       'Don’t negotiate with the new holder before the service has answered.',
     ],
-    call: 'The other registrar’s abuse contact. Anyone who uses email at this domain: password resets now go to the thief.',
+    contacts:
+      'The other registrar’s abuse contact. Anyone who uses email at this domain: password resets now go to the thief.',
   },
   nameservers: {
-    ask: ['Ask the service who changed the nameservers, and with which account.'],
+    steps: ['Ask the service who changed the nameservers, and with which account.'],
     order: 'If no one here did it, restore them with `/domain nameservers`.',
-    dont: [
+    warnings: [
       'Don’t use login links emailed to this name since then.',
       'Don’t turn off DNSSEC to make it resolve.',
     ],
-    call: 'The people who run its mail and website, because others can now read and change both.',
+    contacts: 'The people who run its mail and website, because others can now read and change both.',
   },
   ds: {
-    ask: [
+    steps: [
       'Ask the people who run its DNS whether keys changed.',
       'Ask the service who changed the DS record, and with which account.',
     ],
-    dont: [
+    warnings: [
       'Don’t change nameservers until the DS record matches the zone’s keys: until then, validating resolvers can’t reach the name.',
     ],
   },
   lock: {
-    ask: [
+    steps: [
       'Ask the service who removed the lock, and with which account.',
       'Have the lock set again, and get a new auth code.',
     ],
-    dont: [
+    warnings: [
       'Don’t request the auth code unless you need it: with it, an unlocked name can be transferred away.',
     ],
   },
   owner: {
-    ask: [
+    steps: [
       'Ask the service what changed in the registrant’s record, and who requested it.',
       'Ask for it to be reverted before the 60-day transfer lock works against you.',
     ],
-    dont: ['Don’t confirm an owner change by email.'],
+    warnings: ['Don’t confirm an owner change by email.'],
   },
   pending_delete: {
-    ask: ['Ask the service who deleted it, and how long it can be restored.'],
+    steps: ['Ask the service who deleted it, and how long it can be restored.'],
     order:
       'Restore it with `/domain restore` before the deadline. There’s a fee, and after that day the name is lost.',
-    dont: ['Don’t register it again: it isn’t available yet, and a restore brings it back.'],
-    call: 'The people who run its mail and website, because both stop working.',
+    warnings: ['Don’t register it again: it isn’t available yet, and a restore brings it back.'],
+    contacts: 'The people who run its mail and website, because both stop working.',
   },
   hold: {
-    ask: [
+    steps: [
       'Look for an unanswered verification email to the registrant: registrars suspend a name after 15 days without an answer.',
       'Ask the service who set the hold, the registry (server hold) or the registrar (client hold), and why, such as an unpaid bill or a complaint. Ask how to lift it.',
     ],
-    dont: ['Don’t change nameservers: during a hold they aren’t used.'],
-    call: 'The people who run its mail and website, because both stop working.',
+    warnings: ['Don’t change nameservers: during a hold they aren’t used.'],
+    contacts: 'The people who run its mail and website, because both stop working.',
   },
   delegation_gone: {
-    ask: ['Ask the service why the name is no longer in its zone, and who did it.'],
+    steps: ['Ask the service why the name is no longer in its zone, and who did it.'],
     order: 'If the service says it has no nameservers, set them with `/domain nameservers`.',
-    dont: ['Don’t look for the fault in your nameservers: nothing points to them.'],
-    call: 'The people who run its mail and website, because both stop working.',
+    warnings: ['Don’t look for the fault in your nameservers: nothing points to them.'],
+    contacts: 'The people who run its mail and website, because both stop working.',
   },
   nameserver_registrable: {
-    ask: ['Register that server’s domain yourself if it’s available: its holder controls your name.'],
+    steps: ['Register that server’s domain yourself if it’s available: its holder controls your name.'],
     order: 'Remove that server with `/domain nameservers`.',
-    dont: ['Don’t wait: anyone can register that domain.'],
+    warnings: ['Don’t wait: anyone can register that domain.'],
   },
   all_lame: {
-    ask: [
+    steps: [
       'Ask the nameservers’ operator to set up the zone again: at many providers anyone can set it up in their own account.',
     ],
     order: 'Or set nameservers that answer for the name with `/domain nameservers`.',
-    dont: ['Don’t ignore it because the name is unused: others could get mail and certificates for it.'],
+    warnings: ['Don’t ignore it because the name is unused: others could get mail and certificates for it.'],
   },
   unregistered: {
-    ask: [
+    steps: [
       'Ask the service whether the name was released, and when.',
       'Check with `/domain name` whether someone else has it.',
       'If it’s available, register it now with `/domain create`.',
     ],
-    dont: ['Don’t announce that it’s available.'],
-    call: 'The people who use its mail: anyone who registers it can read it.',
+    warnings: ['Don’t announce that it’s available.'],
+    contacts: 'The people who use its mail: anyone who registers it can read it.',
   },
 };
 
@@ -123,8 +125,8 @@ export interface RunbookName extends Capability {
 
 const AT_OTHER_REGISTRAR =
   'It’s already at another registrar, so you can’t change it with an order. The service has to get it back first.';
-/** Most useful first: changes that can be stopped, then those that can be reverted, then those that can be disputed. */
-const SEQUENCE: readonly IncidentKind[] = [
+/** Changes that can be stopped, then those that can be reverted, then those that can be disputed. */
+const MOST_USEFUL_FIRST: readonly IncidentKind[] = [
   'pending_transfer',
   'registrar',
   'unregistered',
@@ -158,28 +160,28 @@ export function runbookLines(
   { isAtOtherRegistrar, registrar, hasService }: RunbookName,
 ): string[] {
   const superseded = new Set(kinds.flatMap((kind) => SUPERSEDED_KINDS[kind] ?? []));
-  const runbooks = SEQUENCE.filter((kind) => kinds.includes(kind) && !superseded.has(kind)).map(
+  const runbooks = MOST_USEFUL_FIRST.filter((kind) => kinds.includes(kind) && !superseded.has(kind)).map(
     (kind) => RUNBOOKS[kind],
   );
   const orders = hasService ? runbooks.flatMap(({ order }) => order ?? []) : [];
   const service = hasService ? 'the domain service' : 'the registrar';
   const support =
     registrar === undefined ? `${service}’s support` : `${service}’s support, or ${quote(registrar)}`;
-  const item = (step: string) => `• ${hasService ? step : step.replaceAll('the service', 'the registrar')}`;
+  const bullet = (step: string) => `• ${hasService ? step : step.replaceAll('the service', 'the registrar')}`;
   const steps = [
-    ...runbooks.flatMap(({ ask }) => ask),
+    ...runbooks.flatMap((runbook) => runbook.steps),
     ...(orders.length === 0 ? [] : isAtOtherRegistrar ? [AT_OTHER_REGISTRAR] : orders),
   ];
   return [
     '*What to do*',
     `• Call ${support}. *Raise the alarm* notifies the owner, the approvers and the admins.`,
-    ...steps.map(item),
+    ...steps.map(bullet),
     '*What not to do*',
-    ...[...new Set(runbooks.flatMap(({ dont }) => dont))].map(item),
-    ...(runbooks.some(({ call }) => call !== undefined)
+    ...[...new Set(runbooks.flatMap(({ warnings }) => warnings))].map(bullet),
+    ...(runbooks.some(({ contacts }) => contacts !== undefined)
       ? [
           '*Who else to call*',
-          ...new Set(runbooks.flatMap(({ call }) => (call === undefined ? [] : `• ${call}`))),
+          ...new Set(runbooks.flatMap(({ contacts }) => (contacts === undefined ? [] : `• ${contacts}`))),
         ]
       : []),
   ];

@@ -22,7 +22,6 @@ import { noticeView, preformatted } from '../kit/form.ts';
 /** The path and value of a field. Nested fields look like `owner.user`. */
 type AnswerField = readonly [name: string, value: string];
 
-/** All fields in order. Undocumented fields are labeled with their name. */
 export function listFields(data: unknown, path = ''): AnswerField[] {
   if (data === undefined || data === null || data === '') return [];
   if (Array.isArray(data)) {
@@ -42,8 +41,8 @@ function joinPath(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`;
 }
 
-/** Number of facts on an order. *All that the service said* has the others. */
-const LISTED_FACTS = 12;
+/** Maximum number of facts on an order. *Full response* shows the others. */
+const MAX_LISTED_FACTS = 12;
 
 export function fieldWords(path: string): string {
   const words = path
@@ -59,13 +58,13 @@ export function isMoment(value: string): boolean {
   return ISO_MOMENT.test(value) && !Number.isNaN(Date.parse(value));
 }
 
-/** The expiry date in an answer, under one of its common field names; undefined if there is none. */
+/** The first date in an answer whose field name contains `expir`. */
 export function findExpiry(data: unknown): Date | undefined {
   const [, value] = listFields(data).find(([name, text]) => /expir/i.test(name) && isMoment(text)) ?? [];
   return value === undefined ? undefined : new Date(value);
 }
 
-function valueWords(value: string): string {
+function formatValue(value: string): string {
   if (!isMoment(value)) return quote(value, 300);
   const at = new Date(value);
   return value.length === 'YYYY-MM-DD'.length ? day(at) : moment(at);
@@ -91,20 +90,20 @@ function answerLines(result: ItemResult): string[] {
     ...all.filter(([, value]) => isMoment(value)),
     ...all.filter(([, value]) => !isMoment(value)),
   ];
-  const left = facts.length - LISTED_FACTS;
-  const head = aboutText(result);
+  const left = facts.length - MAX_LISTED_FACTS;
+  const about = aboutText(result);
   return dropMissing([
-    head !== '' && `For: ${head}`,
+    about !== '' && `For: ${about}`,
     // Scalar values have no name.
     ...facts
-      .slice(0, LISTED_FACTS)
-      .map(([name, value]) => `• ${name === '' ? '' : `${fieldWords(name)}: `}${valueWords(value)}`),
+      .slice(0, MAX_LISTED_FACTS)
+      .map(([name, value]) => `• ${name === '' ? '' : `${fieldWords(name)}: `}${formatValue(value)}`),
     left > 0 && `• and ${left} more`,
-    data === undefined && hasAnswer === true && head === '' && 'The response has more than is shown here.',
+    data === undefined && hasAnswer === true && about === '' && 'The response has more than is shown here.',
   ]);
 }
 
-/** The answers, except for status and messages. If there are several, under the names that they are about. */
+/** The answers without status and messages. Several answers have their names as headings. */
 export function answerSections({ items }: Order, formatName: (name: string) => string): string[] {
   return items.flatMap(({ name, result }) => {
     const answer = result === undefined ? [] : answerLines(result);
@@ -114,7 +113,7 @@ export function answerSections({ items }: Order, formatName: (name: string) => s
   });
 }
 
-/** The kind of a status or message. SUCCESS is left out, because it is expected. */
+/** The kind of a status or message. Kinds other than SUCCESS are bold. */
 export function formatKind(kind: string | undefined): string | undefined {
   if (kind === undefined || kind.trim() === '') return undefined;
   return kind.toUpperCase() === 'SUCCESS' ? quote(kind, 40) : `*${quote(kind, 40)}*`;
@@ -144,11 +143,11 @@ export function answerButtons({ id, items }: Order) {
 const MAX_VIEW_LENGTH = 12_000;
 
 export function answersText(order: Order, answers: readonly StoredResponse[]): string {
-  const shown = answers.map(({ n, at, answer }) => {
+  const responses = answers.map(({ n, at, answer }) => {
     const item = order.items.find((each) => each.n === n);
     return { name: item?.name, ctid: item?.ctid, at: at.toISOString(), answer };
   });
-  return JSON.stringify(shown, null, 2);
+  return JSON.stringify(responses, null, 2);
 }
 
 export function fitsView(answers: readonly StoredResponse[]): boolean {

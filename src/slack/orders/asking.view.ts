@@ -39,14 +39,14 @@ export function rejectionMessage(
   }
 }
 
-const SHOWN_PROBLEMS = 10;
+const MAX_SHOWN_PROBLEMS = 10;
 
 function problemList(problems: readonly string[]): string {
   const [only, ...others] = problems;
   if (only !== undefined && others.length === 0) return `Nothing was requested. ${escapeText(only)}`;
-  const shown = problems.slice(0, SHOWN_PROBLEMS).map((problem) => `• ${escapeText(problem)}`);
-  const left = problems.length - shown.length;
-  return ['Nothing was requested.', ...shown, ...(left > 0 ? [`• … and ${left} more.`] : [])].join('\n');
+  const bullets = problems.slice(0, MAX_SHOWN_PROBLEMS).map((problem) => `• ${escapeText(problem)}`);
+  const left = problems.length - bullets.length;
+  return ['Nothing was requested.', ...bullets, ...(left > 0 ? [`• … and ${left} more.`] : [])].join('\n');
 }
 
 /** Refuses a duplicate order, with a link to the open one. */
@@ -57,17 +57,17 @@ function openAlreadyText(order: Order, canSeeOrder: boolean): string {
 }
 
 /**
- * For a form field, as plain text, because field errors have no markup.
+ * Plain text, because field errors have no markup.
  * @param names in ASCII, from the form
  */
 export function openAlreadyAtFieldText(order: Order, names: readonly string[], canSeeOrder: boolean): string {
   const shared = order.items.map(({ name }) => name).filter((name) => names.includes(name));
   const [first = orderTitle(order), ...others] = shared.map(displayName);
-  const which = others.length === 0 ? first : `${first} and ${count(others.length, 'other name')}`;
+  const namesText = others.length === 0 ? first : `${first} and ${count(others.length, 'other name')}`;
   const remedy = `Nothing was requested. Remove ${others.length === 0 ? 'the name' : 'them'} and try again`;
   return canSeeOrder
-    ? `${which}: order ${order.id} is already open. ${remedy}, or see the order with /domain order ${order.id}.`
-    : `${which}: a private order is already open. ${remedy}, or ask an approver about it.`;
+    ? `${namesText}: order ${order.id} is already open. ${remedy}, or see the order with /domain order ${order.id}.`
+    : `${namesText}: a private order is already open. ${remedy}, or ask an approver about it.`;
 }
 
 export function unsupportedText(account: Account, { zoneTask }: OrderTask, issue: RequestIssue): string {
@@ -94,7 +94,6 @@ export function missingCardMessage(order: Order, retryInMs: number | undefined):
   );
 }
 
-/** The reply to a retry, also if it was already requested. */
 export function retriedMessage({ id, state }: Order): Message {
   return textMessage(
     isOpen(state)

@@ -148,16 +148,16 @@ export function orderCard(order: Order, briefing: CardBriefing): Message {
   const textOnlyHint = `Order ${code(order.id)}. ${buttonsHint(`/domain order ${order.id}`)}`;
   if (order.state !== 'PENDING') return { ...closedCard(order, briefing), textOnlyHint };
   const card = pendingCard(order, briefing, true);
-  const shown = isShownWhole(order, briefing, card) ? card : pendingCard(order, briefing, false);
-  return { ...shown, textOnlyHint };
+  if (isCardComplete(order, briefing, card)) return { ...card, textOnlyHint };
+  return { ...pendingCard(order, briefing, false), textOnlyHint };
 }
 
 /** Whether the card shows everything that is sent. The rows of a plan are always on separate pages. */
-function isShownWhole({ bulk }: Order, { statement }: Briefing, { blocks }: Message): boolean {
+function isCardComplete({ bulk }: Order, { statement }: Briefing, { blocks }: Message): boolean {
   return bulk === undefined && showAll(blocks, statement);
 }
 
-/** @param isFullyShown whether the card shows everything that is sent; if not, it must be opened before approval */
+/** @param isFullyShown whether the card shows everything that is sent; if not, it must be opened first */
 function pendingCard(order: Order, briefing: CardBriefing, isFullyShown: boolean): Message {
   const { history } = briefing;
   const title = cardTitle(order, briefing);
@@ -183,7 +183,7 @@ function pendingCard(order: Order, briefing: CardBriefing, isFullyShown: boolean
         ...(isFullyShown ? breakGlassButtons(order, briefing.decision) : []),
       ]),
     ]),
-    context(lastLine(order, briefing)),
+    context(formatFooter(order, briefing)),
     briefing.hint !== undefined && context(briefing.hint),
   ]);
 }
@@ -192,9 +192,9 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   const { history } = briefing;
   const title = cardTitle(order, briefing);
   const head = header(`${stateIcon(order)} ${title}`);
-  const last = lastLine(order, briefing);
+  const footer = formatFooter(order, briefing);
   const isUnknown = order.state === 'UNKNOWN';
-  const open = isUnknown ? resolveButtons(order) : pauseButtons(order);
+  const openButtons = isUnknown ? resolveButtons(order) : pauseButtons(order);
   const cardMenu = moreMenu('order_more', [
     reviewButton(order),
     ...stopButtons(order),
@@ -203,22 +203,22 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
     ...signOffButtons(order),
     isFinal(order.state) && receiptButton(order),
   ]);
-  const all = dropMissing([
+  const allLines = dropMissing([
     stateLine(order, history),
     ...(isWaitingForChosenTime(order) ? timeLines(order, history) : []),
     isPaused(order) && order.expiresAt && `Resume by ${moment(order.expiresAt)}`,
-    ...(isUnknown ? [...knownLines(order), ...sentLines(order), NO_RESEND, ...hintLines(order)] : []),
+    ...(isUnknown ? [...resultLines(order), ...sentLines(order), NO_RESEND, ...hintLines(order)] : []),
     briefing.undo && undoText(briefing.undo),
     order.bulk !== undefined && tallyText(order),
   ]);
-  const room = MAX_LINES.endedCard - phoneLines(head.text.text) - phoneLines(last);
-  const texts = section(...(isFinal(order.state) ? fitLines(all, Math.max(room, 1)) : all));
-  const hasRow = open.length > 0;
-  return message(`${escapeText(title)}: ${uncapitalized(formatStateShort(order, history))}`, [
+  const maxLines = MAX_LINES.endedCard - phoneLines(head.text.text) - phoneLines(footer);
+  const texts = section(...(isFinal(order.state) ? fitLines(allLines, Math.max(maxLines, 1)) : allLines));
+  const hasButtonRow = openButtons.length > 0;
+  return message(`${escapeText(title)}: ${uncapitalized(formatShortState(order, history))}`, [
     head,
-    hasRow ? texts : addMenu(texts, cardBlockId(order.id), cardMenu),
-    ...(hasRow ? actions(cardBlockId(order.id), [...open, cardMenu]) : []),
-    context(last),
+    hasButtonRow ? texts : addMenu(texts, cardBlockId(order.id), cardMenu),
+    ...(hasButtonRow ? actions(cardBlockId(order.id), [...openButtons, cardMenu]) : []),
+    context(footer),
     briefing.hint !== undefined && context(briefing.hint),
   ]);
 }
@@ -229,10 +229,10 @@ export function cardTitle(
   { cost, history }: { readonly cost: Briefing['cost']; readonly history: readonly HistoryEvent[] },
 ): string {
   const { atRequest, approved } = findHistoricCosts(history);
-  const shown = cost ?? approved ?? atRequest;
-  const price = shown === undefined || shown.sums.length === 0 ? '' : ` · about ${amountsText(shown.sums)}`;
+  const { sums = [] } = cost ?? approved ?? atRequest ?? {};
+  const price = sums.length === 0 ? '' : ` · about ${amountsText(sums)}`;
   const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
-  const charge = { yes: price, assumed: price, not_stated: ' · price unknown', no: '' }[worstCharge(order)];
+  const charge = { yes: price, assumed: price, not_stated: ' · price unknown', no: '' }[findCharge(order)];
   return `${demo}${orderTitle(order, cardTense(order))}${charge}`;
 }
 
@@ -241,19 +241,19 @@ function cardTense(order: Order): 'to do' | 'done' {
   return order.state === 'SUCCEEDED' && !isOnlyAccepted(order, order.state) ? 'done' : 'to do';
 }
 
-function worstCharge({ task, items }: Order): Charge {
+function findCharge({ task, items }: Order): Charge {
   return findTask(task).findCharge(items.map(({ name }) => name));
 }
 
 /** Approvers and deadline. If several rules apply, one line for each. */
 function pendingLines(order: Order, { approvers, decision, history }: Briefing): string[] {
   const until = order.expiresAt === undefined ? '' : `, until ${moment(order.expiresAt)}`;
-  const ruled =
+  const requirements =
     decision !== undefined && hasPolicyRule(decision.requirements.list) ? decision.requirements : undefined;
   const mentions = approvers.map(mentionApprover);
   const pendingTexts =
-    ruled !== undefined && ruled.list.length > 1
-      ? [`Waiting for approval${until}`, ...requirementLines(ruled, history)]
+    requirements !== undefined && requirements.list.length > 1
+      ? [`Waiting for approval${until}`, ...requirementLines(requirements, history)]
       : [`Waiting for ${mentions.length === 0 ? 'approval' : joinWithOr(mentions)}${until}`];
   const [first = '', ...others] = pendingTexts;
   const approvals = formatApprovals(order, history, decision);
@@ -261,27 +261,26 @@ function pendingLines(order: Order, { approvers, decision, history }: Briefing):
 }
 
 /** Approvers that the card names. *Details* names all of them. */
-const SHOWN_APPROVERS = 4;
+const MAX_SHOWN_APPROVERS = 4;
 
 /** `@Bob or @approvers`. */
 function joinWithOr(mentions: readonly string[]): string {
-  const shown = mentions.slice(0, SHOWN_APPROVERS);
-  const left = mentions.length - shown.length;
-  return left > 0 ? `${shown.join(', ')} or ${left} more` : shown.join(' or ');
+  const firstMentions = mentions.slice(0, MAX_SHOWN_APPROVERS);
+  const left = mentions.length - firstMentions.length;
+  return left > 0 ? `${firstMentions.join(', ')} or ${left} more` : firstMentions.join(' or ');
 }
 
 /** `@Alice: “client paid”`. *Details* has the whole reason. */
 function requestedLine({ requesterId, reason }: Order): string {
   return reason === undefined
     ? `${mention(requesterId)} requested it`
-    : `${mention(requesterId)}: “${cutToLines(quote(reason, 1_000), QUOTED_LINES)}”`;
+    : `${mention(requesterId)}: “${cutToLines(quote(reason, 1_000), MAX_QUOTE_LINES)}”`;
 }
 
-/** Lines on a phone for quoted text on a pending card. */
-const QUOTED_LINES = 3;
+/** Lines on a phone. */
+const MAX_QUOTE_LINES = 3;
 
-/** System, account and order id, if they may be needed for questions. */
-function lastLine(order: Order, { statement, decision, history }: Briefing): string {
+function formatFooter(order: Order, { statement, decision, history }: Briefing): string {
   const parts = [
     systemText(order),
     isOverXml(statement) ? 'XML' : undefined,
@@ -296,20 +295,19 @@ function lastLine(order: Order, { statement, decision, history }: Briefing): str
 /** `LIVE · alice/4`: system and account. */
 export function systemText({ account }: Order): string {
   const system = isDemoContext(account.context) ? 'DEMO' : 'LIVE';
-  return dropMissing([account.context !== undefined && system, accountShort(account)]).join(' · ');
+  return dropMissing([account.context !== undefined && system, formatShortAccount(account)]).join(' · ');
 }
 
 /** `alice/4`. Applications have no name. */
-function accountShort({ login, context: number, ...account }: Order['account']): string {
+function formatShortAccount({ login, context: number, ...account }: Order['account']): string {
   if (account.isTeamAccount === true) return 'the team’s account';
   const name = account.method === 'trusted_application' ? 'application' : escapeText(login);
   return number === undefined ? name : `${name}/${number}`;
 }
 
-/** Longer content isn't shown in full on the card. */
-const CONTENT_LENGTH = 400;
+const MAX_CONTENT_LENGTH = 400;
 
-/** The expiry of the name, or the names, and all other input or where to find it. */
+/** The expiry, the names and the input. Input that is too long is only in *Details*. */
 function contentLines(order: Order, briefing: Briefing): string[] {
   if (order.bulk !== undefined) {
     const { skipped } = order.bulk;
@@ -320,7 +318,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
   const term = briefing.term && termLine(briefing.term);
   const names = order.items.map(({ name }) => escapeText(itemName(order, name)));
   const title = orderTitle(order);
-  const atRequest = commonFields(briefing.statement, order)
+  const fieldsText = commonFields(briefing.statement, order)
     .filter(([label, value]) => label !== 'Period' || !title.endsWith(` for ${value}`))
     .map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`)
     .join(' · ');
@@ -329,30 +327,30 @@ function contentLines(order: Order, briefing: Briefing): string[] {
     // The title truncates long names.
     names.length === 1 && title.length > LIMITS.headerText && names[0],
     names.length > 1 &&
-      (names.join(', ').length <= CONTENT_LENGTH ? names.join(', ') : joinFirst(names, SHOWN_NAMES)),
-    atRequest !== '' &&
-      (atRequest.length <= CONTENT_LENGTH ? atRequest : 'Click *Details* to see what will be sent'),
+      (names.join(', ').length <= MAX_CONTENT_LENGTH ? names.join(', ') : joinFirst(names, MAX_SHOWN_NAMES)),
+    fieldsText !== '' &&
+      (fieldsText.length <= MAX_CONTENT_LENGTH ? fieldsText : 'Click *Details* to see what will be sent'),
   ]);
 }
 
 /** Unusual facts about a scheduled order. */
 function timeLines({ state }: Order, history: readonly HistoryEvent[]): string[] {
-  const isTwice = history.some((event) => event.kind === 'requested' && event.occursTwice === true);
-  const reopened = history.findLast((event) => event.kind === 'reopened');
+  const occursTwice = history.some((event) => event.kind === 'requested' && event.occursTwice === true);
+  const reopening = history.findLast((event) => event.kind === 'reopened');
   return dropMissing([
-    isTwice && ':warning: Local clocks show that time twice: the first one counts',
+    occursTwice && ':warning: Local clocks show that time twice: the first one counts',
     state === 'PENDING' &&
-      reopened !== undefined &&
-      `:warning: Needs approval again: ${reopenReasonText(reopened.reasons)}`,
+      reopening !== undefined &&
+      `:warning: Needs approval again: ${reopenReasonText(reopening.reasons)}`,
   ]);
 }
 
-const SHOWN_NAMES = 5;
+const MAX_SHOWN_NAMES = 5;
 
 /** Unusual facts about a pending order, in the order in which cards show them. */
 export const UNUSUAL_FACTS = [
   ...(['price', 'account', 'retry', 'zone', 'policy', 'stand_in', 'budget', 'price_change'] as const),
-  ...(['findings', 'term', 'incidents', 'impact', 'past', 'restore'] as const),
+  ...(['findings', 'term', 'incidents', 'impact', 'last_change', 'restore'] as const),
 ] as const;
 export type UnusualFact = (typeof UNUSUAL_FACTS)[number];
 
@@ -375,22 +373,22 @@ function unusualFields(
     term: term === undefined ? [] : termWarnings(term),
     incidents: briefing.incidents.map(openIncidentLine),
     impact: impactFindings(briefing),
-    past: [lastChangeLine(briefing)],
+    last_change: [lastChangeLine(briefing)],
     restore: restoreLines(order, briefing),
   };
 }
 
 /**
  * Unusual facts that approvers should know, one per line. Used in every view of a pending order.
- * @param shown facts that the view shows in its own words
+ * @param excludedFacts facts that the view shows in its own words
  */
 export function unusualLines(
   order: Order,
   briefing: Briefing,
-  shown: ReadonlySet<UnusualFact> = new Set(),
+  excludedFacts: ReadonlySet<UnusualFact> = new Set(),
 ): string[] {
   const facts = unusualFields(order, briefing);
-  return UNUSUAL_FACTS.flatMap((fact) => (shown.has(fact) ? [] : dropMissing(facts[fact])));
+  return UNUSUAL_FACTS.flatMap((fact) => (excludedFacts.has(fact) ? [] : dropMissing(facts[fact])));
 }
 
 /** Whether the order is pending only because of the budgets, while the rules haven't changed. */
@@ -402,7 +400,7 @@ function isWaitingForBudget({ decision, history }: Briefing): boolean {
 }
 
 function priceLines(order: Order, { cost }: Briefing): string[] {
-  const charge = worstCharge(order);
+  const charge = findCharge(order);
   // The title says that the price is unknown.
   if (charge === 'no' || charge === 'not_stated' || cost?.unknown === 0) return [];
   if (cost === undefined || cost.sums.length === 0)
@@ -422,9 +420,9 @@ function taskNotes({ task, items }: Order) {
 
 /** `Renewed a week ago for about €36.00`: a recent payment would be lost or made again. */
 export function lastChangeLine({ last, now }: DraftBriefing): string | undefined {
-  const at = last?.order.closedAt;
-  if (last === undefined || at === undefined) return undefined;
-  const days = Math.floor((now.getTime() - at.getTime()) / DAY_MS);
+  const closedAt = last?.order.closedAt;
+  if (last === undefined || closedAt === undefined) return undefined;
+  const days = Math.floor((now.getTime() - closedAt.getTime()) / DAY_MS);
   const price =
     last.cost === undefined || last.cost.sums.length === 0 ? '' : ` for about ${amountsText(last.cost.sums)}`;
   return days > RECENT_DAYS
@@ -483,11 +481,11 @@ export function orderFields(order: Order, briefing: Briefing): SectionField[] {
 }
 
 function questionLines(history: readonly HistoryEvent[]): string[] {
-  const last = history.findLast((event) => event.kind === 'asked');
-  return last === undefined
+  const lastQuestion = history.findLast((event) => event.kind === 'asked');
+  return lastQuestion === undefined
     ? []
     : [
-        `:speech_balloon: ${mention(last.actor)} asks: “${cutToLines(quote(last.question, 500), QUOTED_LINES)}”`,
+        `:speech_balloon: ${mention(lastQuestion.actor)} asks: “${cutToLines(quote(lastQuestion.question, 500), MAX_QUOTE_LINES)}”`,
       ];
 }
 
@@ -502,18 +500,18 @@ export function impactBlocks({ impact }: Briefing): SectionBlock[] {
 
 function formatSending(order: Order, { decision, statement }: Briefing): string {
   const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
-  const what = order.items.length === 1 ? 'the request' : `${order.items.length} requests, one per name,`;
+  const requests = order.items.length === 1 ? 'the request' : `${order.items.length} requests, one per name,`;
   const time = findUpcomingTime(order);
   const waves = order.bulk && `in waves of ${order.bulk.waveSize}`;
-  const start = time === undefined ? !waves && 'immediately' : moment(time);
-  const when = dropMissing([start, waves]).join(', ');
-  const over = isOverXml(statement) ? ', through the service’s XML interface' : '';
-  return `${approval} sends ${what} ${when}${over}. Everything that will be sent is shown here.`;
+  const startText = time === undefined ? !waves && 'immediately' : moment(time);
+  const timing = dropMissing([startText, waves]).join(', ');
+  const interfaceText = isOverXml(statement) ? ', through the service’s XML interface' : '';
+  return `${approval} sends ${requests} ${timing}${interfaceText}. Everything that will be sent is shown here.`;
 }
 
 /** Price, period and system. Free tasks aren't mentioned. */
 export function costFields(order: Order, briefing: Briefing): SectionField[] {
-  const charge = worstCharge(order);
+  const charge = findCharge(order);
   return [
     ['Costs money', CHARGES[charge]],
     ['Price', charge === 'no' ? undefined : priceText(briefing)],
@@ -527,8 +525,8 @@ export function costFields(order: Order, briefing: Briefing): SectionField[] {
 /** The current price while pending; later, the price at the approval or request. */
 function priceText({ cost, history }: Briefing): string | undefined {
   const { atRequest, approved } = findHistoricCosts(history);
-  const shown = cost ?? approved ?? atRequest;
-  return shown && formatCost(shown, atRequest);
+  const shownCost = cost ?? approved ?? atRequest;
+  return shownCost && formatCost(shownCost, atRequest);
 }
 
 /** While pending, the order's share of the budgets; later, the budgets that it exceeded. */
@@ -540,13 +538,13 @@ function budgetText({ state }: Order, briefing: Briefing): string | undefined {
 }
 
 function approvalFields({ expiresAt }: Order, { approvers, decision, history }: Briefing): SectionField[] {
-  const ruled =
+  const requirements =
     decision !== undefined && hasPolicyRule(decision.requirements.list) ? decision.requirements : undefined;
   const silent = findSilentIds(decision?.requirements.list ?? []);
   return [
     ['Approve by', expiresAt && moment(expiresAt)],
-    ['Required approvals', ruled && requirementLines(ruled, history).join('\n')],
-    ['Approvers', ruled === undefined && approvers.length > 0 ? approverList(approvers) : undefined],
+    ['Required approvals', requirements && requirementLines(requirements, history).join('\n')],
+    ['Approvers', requirements === undefined && approvers.length > 0 ? approverList(approvers) : undefined],
     ['Approvers, not notified', silent.length > 0 ? approverList(silent) : undefined],
     ['Stand-ins', decision && (standInLines(decision).join('\n') || undefined)],
   ];
@@ -568,7 +566,7 @@ function noteLines(order: Order, { cost }: Briefing): string[] {
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
 }
 
-/** Must not say that nothing was sent if it turned out that a request was sent. */
+/** Leaves out that nothing was sent if a late answer shows that a request was sent. */
 function statusText(order: Order): string {
   const words = stateText(order);
   return order.items.some(isKnownToBeSent) ? words.replace(', nothing was sent', '') : words;
@@ -580,46 +578,46 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
 
 /** `@Alice asked, @Bob approved · now expires 16 Dec 2028`. */
 function stateLine(order: Order, history: readonly HistoryEvent[]): string {
-  const atRequest = `${mention(order.requesterId)} requested`;
-  const people = [atRequest, ...formatApproved(order, history)].join(', ');
-  const state = `*${formatStateShort(order, history)}*${formatPart(order)}`;
-  return stateParts(order, history, { atRequest, people, state }).join(' · ');
+  const requestText = `${mention(order.requesterId)} requested`;
+  const peopleText = [requestText, ...formatApproved(order, history)].join(', ');
+  const state = `*${formatShortState(order, history)}*${formatPart(order)}`;
+  return stateParts(order, history, { requestText, peopleText, state }).join(' · ');
 }
 
 function stateParts(
   order: Order,
   history: readonly HistoryEvent[],
   {
-    atRequest,
-    people,
+    requestText,
+    peopleText,
     state,
-  }: { readonly atRequest: string; readonly people: string; readonly state: string },
+  }: { readonly requestText: string; readonly peopleText: string; readonly state: string },
 ): string[] {
   switch (order.state) {
     case 'DENIED': {
-      const denied = history.findLast((event) => event.kind === 'denied');
+      const denial = history.findLast((event) => event.kind === 'denied');
       return [
         state,
-        denied === undefined
-          ? atRequest
-          : `${atRequest}, ${mention(denied.actor)} denied it${reasonSuffix(denied)}`,
+        denial === undefined
+          ? requestText
+          : `${requestText}, ${mention(denial.actor)} denied it${reasonSuffix(denial)}`,
       ];
     }
     case 'SUCCEEDED': {
       const [item, ...others] = order.items;
       const next = item === undefined || others.length > 0 ? [] : nextSteps(order, item);
       return cardTense(order) === 'done'
-        ? [people, ...findNewExpiry(order).map((until) => `now expires ${until}`), ...next]
-        : [state, ...next, people];
+        ? [peopleText, ...findNewExpiry(order).map((until) => `now expires ${until}`), ...next]
+        : [state, ...next, peopleText];
     }
     case 'CANCELLED': {
       const stop = findStop(history);
-      return [state, stop === undefined ? atRequest : `${atRequest}, ${stoppedText(stop)}`];
+      return [state, stop === undefined ? requestText : `${requestText}, ${stoppedText(stop)}`];
     }
     case 'FAILED':
-      return [state, people, ...failureLines(order)];
+      return [state, peopleText, ...failureLines(order)];
     default:
-      return [state, people, ...formatWait(order, history)];
+      return [state, peopleText, ...formatWait(order, history)];
   }
 }
 
@@ -630,7 +628,8 @@ function stoppedText(stop: HistoryEventOf<'stopped'>): string {
     : `${mention(stop.actor)} stopped it`;
 }
 
-function knownLines({ items }: Order): string[] {
+/** For orders with a single name. */
+function resultLines({ items }: Order): string[] {
   const [item, ...others] = items;
   return item === undefined || others.length > 0 ? [] : resultText(item);
 }
@@ -645,7 +644,7 @@ function failureLines({ items }: Order): string[] {
   return item?.result === undefined || others.length > 0 ? [] : [briefResult(item)];
 }
 
-function formatStateShort(order: Order, history: readonly HistoryEvent[]): string {
+function formatShortState(order: Order, history: readonly HistoryEvent[]): string {
   const paused = pausedText(order);
   if (paused !== undefined) return paused;
   if (order.state === 'APPROVED' && findNextRetry(order) !== undefined) return 'Waiting to retry';
@@ -657,7 +656,7 @@ function formatStateShort(order: Order, history: readonly HistoryEvent[]): strin
     : 'Stopped, nothing was sent';
 }
 
-/** Set if a person stopped the order before anything was carried out. */
+/** The event that stopped the order before anything was carried out. */
 function findStop(history: readonly HistoryEvent[]): HistoryEventOf<'stopped'> | undefined {
   const stop = history.findLast((event) => event.kind === 'stopped');
   return stop?.state === 'CANCELLED' ? stop : undefined;
@@ -667,11 +666,10 @@ function formatApproved(order: Order, history: readonly HistoryEvent[]): string[
   const approvers = findLoggedApprovers(history);
   if (order.emergencyApprovedBy !== undefined) return [emergencyText(order, history)];
   if (approvers.length === 0) return [];
-  const over = formatExceededBudget(history) === undefined ? '' : ' over budget';
-  return [`${approvers.map((userId) => approverName(userId, history)).join(' and ')} approved${over}`];
+  const budgetNote = formatExceededBudget(history) === undefined ? '' : ' over budget';
+  return [`${approvers.map((userId) => approverName(userId, history)).join(' and ')} approved${budgetNote}`];
 }
 
-/** The earliest retry of the items that wait for one. */
 function findNextRetry(order: Order): Date | undefined {
   const moments = findWaitingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
   return moments.length === 0 ? undefined : new Date(Math.min(...moments));
@@ -679,11 +677,11 @@ function findNextRetry(order: Order): Date | undefined {
 
 /** `next attempt 10:05. The service is busy.` */
 function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
-  const first = findNextRetry(order);
-  if (first === undefined) return [];
-  const why = history.findLast((event) => event.kind === 'retry_scheduled')?.why;
-  const next = `next attempt ${moment(first)}`;
-  return [why === undefined ? next : `${next}. ${ownSentence(retryReasonText(why))}`];
+  const nextRetry = findNextRetry(order);
+  if (nextRetry === undefined) return [];
+  const reason = history.findLast((event) => event.kind === 'retry_scheduled')?.why;
+  const next = `next attempt ${moment(nextRetry)}`;
+  return [reason === undefined ? next : `${next}. ${ownSentence(retryReasonText(reason))}`];
 }
 
 /** `1 of 2 approvals (@Bob)`, and the approvals that no longer count. */
@@ -694,14 +692,14 @@ function formatApprovals(
 ): string[] {
   const needed = approvalsNeeded(order, decision);
   const lapsed = findLapsedApprovals(history);
-  const valid = findValidApprovers(history);
-  const by =
-    valid.length === 0 ? '' : ` (${valid.map((userId) => approverName(userId, history)).join(', ')})`;
+  const validApprovers = findValidApprovers(history);
+  const validNames = validApprovers.map((userId) => approverName(userId, history)).join(', ');
+  const givenBy = validNames === '' ? '' : ` (${validNames})`;
   const lapsedText = lapsed.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsed)}`;
   // If several requirements need approvals, the card lists the requirements.
   if (needed === undefined) return lapsed.userIds.length === 0 ? [] : [formatLapsed(lapsed)];
   if (needed <= 1 && findLastProgress(history) === undefined) return [];
-  return [`${valid.length} of ${count(needed, 'approval')}${by}${lapsedText}`];
+  return [`${validApprovers.length} of ${count(needed, 'approval')}${givenBy}${lapsedText}`];
 }
 
 function undoText({ until, former }: UndoOffer): string {

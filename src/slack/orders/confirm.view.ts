@@ -16,14 +16,14 @@ import { formatTaskNote } from './task-notes.view.ts';
 export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: Impact | 'unseen'): Message {
   const title = `${isDemoContext(order.account.context) ? 'DEMO · ' : ''}${orderTitle(order)}?`;
   const { words, listNotes } = findTask(order.task);
-  const restorable = restoreLines(order, briefing);
+  const restoreTexts = restoreLines(order, briefing);
   // If there are findings, they say what will stop working.
   const hasImpact = impact !== undefined && impact !== 'unseen';
   const noteLines = listNotes(order.items.map((item) => item.name))
     .filter(
       ({ code }) =>
         !(hasImpact && code === 'website_and_mail_stop') &&
-        !(restorable.length > 0 && code === 'restorable_then_free'),
+        !(restoreTexts.length > 0 && code === 'restorable_then_free'),
     )
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
   const confirmText = words.confirm ?? `Yes, ${words.verb.toLowerCase()}`;
@@ -36,12 +36,12 @@ export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: I
     accountLine(order),
     lastChangeLine(briefing),
     ...noteLines,
-    ...restorable,
+    ...restoreTexts,
   ];
-  const confirm = orderButton(order, 'order_confirm', confirmText, 'danger');
+  const confirmButton = orderButton(order, 'order_confirm', confirmText, 'danger');
   return message(escapeText(title), [
     ...lines(texts),
-    ...actions(`confirm_${order.id}`, [confirm]),
+    ...actions(`confirm_${order.id}`, [confirmButton]),
     context(`${systemText(order)} · Nothing has been sent yet. This request expires in 15 minutes.`),
   ]);
 }

@@ -25,7 +25,7 @@ import { formatTaskNote } from './task-notes.view.ts';
 
 const NAME: FieldDisplay = { label: 'Domain name', kind: 'text', placeholder: 'cafe.rest', isRequired: true };
 /** Names or hosts, one or more per line. */
-const names = CHOICES.transform(splitNames);
+const namesSchema = CHOICES.transform(splitNames);
 
 export const NAMESERVERS: FieldDisplay = {
   label: 'Nameservers',
@@ -33,13 +33,13 @@ export const NAMESERVERS: FieldDisplay = {
   placeholder: 'ns1.example.net\nns2.example.net',
   hint: 'One per line.',
 };
-const nameServers = field({ ...NAMESERVERS, isRequired: true }, names);
+const nameServers = field({ ...NAMESERVERS, isRequired: true }, namesSchema);
 
-const NAMED = { name: field(NAME, TEXT_OR_EMPTY) };
-const contactField = (label: string, more: Partial<FieldDisplay> = {}) =>
-  textField(label, { kind: 'number', isRequired: true, ...more });
+const NAME_FIELD = { name: field(NAME, TEXT_OR_EMPTY) };
+const contactField = (label: string, display: Partial<FieldDisplay> = {}) =>
+  textField(label, { kind: 'number', isRequired: true, ...display });
 
-const DELEGATION = {
+const REGISTRATION_FIELDS = {
   ownerc: contactField('Owner contact', {
     hint: 'The contact’s ID at the domain service. For .rest, all three contacts need an email address there.',
   }),
@@ -48,11 +48,11 @@ const DELEGATION = {
   nameServers,
 };
 
-function reuseDelegation(last: FormValues): FormValues {
+function reuseRegistration(last: FormValues): FormValues {
   return pick(last, 'ownerc', 'adminc', 'techc', 'nameServers');
 }
 
-const AUTH: SecretField = {
+const AUTH_FIELD: SecretField = {
   name: 'auth',
   read: (typed) => (typed.trim() === '' ? { problem: NO_AUTH_CODE } : readSecret(typed.trim())),
 };
@@ -61,7 +61,7 @@ const CONFIRMED = 'true';
 const confirmOrder = choiceField(
   'Confirmation',
   { [CONFIRMED]: 'Send it as confirmed' },
-  CHOICES.transform((ticked) => ticked.includes(CONFIRMED)),
+  CHOICES.transform((checked) => checked.includes(CONFIRMED)),
   {
     kind: 'checkboxes',
     hint: 'The service’s documentation doesn’t say what happens to an unconfirmed order.',
@@ -70,9 +70,9 @@ const confirmOrder = choiceField(
 
 const createForm = orderForm({
   task: 'create',
-  fields: z.object({ ...NAMED, ...DELEGATION, confirmOrder }),
+  fields: z.object({ ...NAME_FIELD, ...REGISTRATION_FIELDS, confirmOrder }),
   presets: () => ({ confirmOrder: [CONFIRMED] }),
-  reuseValues: reuseDelegation,
+  reuseValues: reuseRegistration,
   reuseFrom: ['create', 'transfer'],
   needsOwnerQuestion: true,
   presetKinds: ['contacts', 'nameservers'],
@@ -81,16 +81,16 @@ const createForm = orderForm({
 export const transferForm = orderForm({
   task: 'transfer',
   fields: z.object({
-    ...NAMED,
+    ...NAME_FIELD,
     auth: textField('Auth code', {
       kind: 'secret',
       hint: 'You get it from the current registrar. I store it encrypted until the order ends, and never show it.',
       isRequired: true,
     }),
-    ...DELEGATION,
+    ...REGISTRATION_FIELDS,
   }),
-  secretField: AUTH,
-  reuseValues: reuseDelegation,
+  secretField: AUTH_FIELD,
+  reuseValues: reuseRegistration,
   reuseFrom: ['transfer', 'create'],
   needsOwnerQuestion: true,
   presetKinds: ['contacts', 'nameservers'],
@@ -107,7 +107,7 @@ export const renewForm = orderForm({
         hint: 'One per line. They become a single order.',
         isRequired: true,
       },
-      names,
+      namesSchema,
     ),
     period: textField(
       'Period in years',
@@ -124,7 +124,7 @@ export const renewForm = orderForm({
 
 const nameserversForm = orderForm({
   task: 'nameservers',
-  fields: z.object({ ...NAMED, nameServers }),
+  fields: z.object({ ...NAME_FIELD, nameServers }),
   reuseValues: (last) => pick(last, 'nameServers'),
   presetKinds: ['nameservers'],
 });
@@ -139,7 +139,7 @@ interface DomainTask {
 }
 
 /** Requests the order immediately if the command has one name; otherwise, opens the form. */
-function oneName({ name: task, words, formNote }: OrderTask): DomainTask {
+function createSingleNameTask({ name: task, words, formNote }: OrderTask): DomainTask {
   const form = orderForm({
     task,
     fields: z.object({
@@ -177,7 +177,7 @@ async function runRenew(call: CommandCall): Promise<void> {
   const period = hasPeriod ? last : '1';
   if (names.length === 0) return openFormFromCommand(call, renewForm, { period });
   if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
-    // If the account doesn't have the task, that is reported first, because no other input would help.
+    // If the account can't do the task, that is reported first, because no other input would help.
     return call.respond((await checkAccount(call, 'renew')) ?? UNREADABLE_LAST_WORD);
   }
   const years = hasPeriod ? undefined : names.find(isNumber);
@@ -188,7 +188,7 @@ async function runRenew(call: CommandCall): Promise<void> {
   await requestFromCommand(call, 'renew', { names, period });
 }
 
-function openForName(call: CommandCall, form: FormFeature): Promise<void> {
+function openFormForName(call: CommandCall, form: FormFeature): Promise<void> {
   const [name = ''] = call.words;
   return openFormFromCommand(call, form, { name }, { words: call.words, used: 1 });
 }
@@ -197,7 +197,7 @@ function openForName(call: CommandCall, form: FormFeature): Promise<void> {
 function openTransfer(call: CommandCall): Promise<void> {
   const [name = ''] = call.words;
   return parseDomainName(name).ok
-    ? openForName(call, transferForm)
+    ? openFormForName(call, transferForm)
     : openFormFromCommand(call, transferForm, {}, { words: call.words, used: 0 });
 }
 
@@ -208,26 +208,26 @@ async function runNameservers(call: CommandCall): Promise<void> {
   else await openFormFromCommand(call, nameserversForm, name === undefined ? {} : { name });
 }
 
-const restore = oneName(findTask('restore'));
+const restore = createSingleNameTask(findTask('restore'));
 
 export const restoreForm = restore.form;
 
-function ownCommand(task: OrderTaskName, { usage, example, run }: Omit<Command, 'summary'>): Command {
+function createCommand(task: OrderTaskName, { usage, example, run }: Omit<Command, 'summary'>): Command {
   return { usage, summary: findTask(task).words.summary, example, run };
 }
 
 /** Tasks for several names, and tasks whose form is also opened elsewhere. */
-const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
+const CUSTOM_TASKS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
   create: {
-    command: ownCommand('create', {
+    command: createCommand('create', {
       usage: 'create NAME',
       example: '/domain create bistro.rest',
-      run: (call) => openForName(call, createForm),
+      run: (call) => openFormForName(call, createForm),
     }),
     form: createForm,
   },
   transfer: {
-    command: ownCommand('transfer', {
+    command: createCommand('transfer', {
       usage: 'transfer NAME',
       example: '/domain transfer bistro.rest',
       run: openTransfer,
@@ -235,7 +235,7 @@ const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
     form: transferForm,
   },
   renew: {
-    command: ownCommand('renew', {
+    command: createCommand('renew', {
       usage: 'renew NAME… [PERIOD]',
       example: '/domain renew cafe.rest 2 -- client paid',
       run: runRenew,
@@ -244,7 +244,7 @@ const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
   },
   restore,
   nameservers: {
-    command: ownCommand('nameservers', {
+    command: createCommand('nameservers', {
       usage: 'nameservers NAME NS…',
       example: '/domain nameservers cafe.rest ns1.example.net ns2.example.net',
       run: runNameservers,
@@ -257,7 +257,7 @@ const OWN_FORMS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
 const TASKS: readonly DomainTask[] = Object.values(ORDER_TASKS)
   .filter(({ zoneTask }) => zoneTask !== undefined)
   .map((task) => {
-    const { command, form } = OWN_FORMS[task.name] ?? oneName(task);
+    const { command, form } = CUSTOM_TASKS[task.name] ?? createSingleNameTask(task);
     return { command: { ...command, time: isSchedulable(task.name) ? 'taken' : 'refused' }, form };
   });
 

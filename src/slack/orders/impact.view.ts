@@ -21,7 +21,7 @@ const ICONS: Readonly<Record<Severity, string>> = {
   note: ':information_source:',
 };
 
-const WORST_LENGTH = 400;
+const MAX_LINE_LENGTH = 400;
 
 /** The full text, or two lines on a phone. */
 interface Wording {
@@ -30,7 +30,7 @@ interface Wording {
   readonly maxNames: number;
 }
 
-const WHOLE: Wording = {
+const FULL: Wording = {
   list: formatList,
   facts: (facts) => facts.map((fact) => FACT_LABELS[fact]).join(', '),
   maxNames: 5,
@@ -57,10 +57,10 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
       ':grey_question: Couldn’t be checked. A website, mail or other names may depend on it.',
     ];
   }
-  const nothing = `${NOTHING_ON_IT}, and no other watched name depends on it. I only know redirects that were set here or by a DNS alias.`;
+  const nothingFound = `${NOTHING_ON_IT}, and no other watched name depends on it. I only know redirects that were set here or by a DNS alias.`;
   return [
     `*Impact* as of ${moment(impact.seenAt)}`,
-    ...clearLines(impact).map((line) => (line === NOTHING_ON_IT ? nothing : line)),
+    ...clearLines(impact).map((line) => (line === NOTHING_ON_IT ? nothingFound : line)),
     ...impact.items.map(itemLine),
   ];
 }
@@ -87,8 +87,8 @@ export function impactWarnings(impact: Impact | 'unseen', changes?: ImpactDiffer
     if (appeared.includes(item)) return '*New:* ';
     return changed.some(({ after }) => after === item) ? '*Now:* ' : '';
   };
-  const line = (item: ImpactItem, before: string) =>
-    `${item.severity === 'stops' ? ':x:' : ':warning:'} ${before}${formatItem(item, BRIEF)}`;
+  const line = (item: ImpactItem, label: string) =>
+    `${item.severity === 'stops' ? ':x:' : ':warning:'} ${label}${formatItem(item, BRIEF)}`;
   return dropMissing([
     appeared.length + changed.length + gone.length > 0 && CHANGED,
     ...impact.items.filter(isUnusual).map((item) => line(item, changeLabel(item))),
@@ -100,8 +100,8 @@ export function impactWarnings(impact: Impact | 'unseen', changes?: ImpactDiffer
 const CHANGED = ':bell: *Changed since it was requested*';
 
 /** Anyone with the auth code can transfer a name that isn't locked. Other notes are usual. */
-function isUnusual({ severity, code: item }: ImpactItem): boolean {
-  return severity !== 'note' || item === 'no_transfer_lock';
+function isUnusual({ severity, code }: ImpactItem): boolean {
+  return severity !== 'note' || code === 'no_transfer_lock';
 }
 
 /** One line for lists of orders. The card has the others. */
@@ -110,7 +110,7 @@ export function worstImpactLine(impact: Impact | 'unseen'): string {
   const [worst, ...others] = impact.items;
   if (worst === undefined) return impactLines(impact).slice(1).join(' ');
   const more = others.length === 0 ? '' : `. And ${others.length} more.`;
-  return `${truncateMarkup(itemLine(worst), WORST_LENGTH)}${more}`;
+  return `${truncateMarkup(itemLine(worst), MAX_LINE_LENGTH)}${more}`;
 }
 
 /** Changes since the request; empty if there are none. */
@@ -127,7 +127,7 @@ function itemLine(item: ImpactItem): string {
   return `${ICONS[item.severity]} ${formatItem(item)}`;
 }
 
-function formatItem(item: ImpactItem, wording = WHOLE): string {
+function formatItem(item: ImpactItem, wording = FULL): string {
   const { list, facts, maxNames } = wording;
   switch (item.code) {
     case 'new_nameservers_not_authoritative':
@@ -145,9 +145,9 @@ function formatItem(item: ImpactItem, wording = WHOLE): string {
     case 'ds_unseen':
       return `Couldn’t check whether ${list(item.hosts)} ${verb(item.hosts, 'has', 'have')} its DNSSEC key`;
     case 'records_differ': {
-      const value = (is: readonly string[]) => formatValue(item.fact, is, list);
-      const where = wording === WHOLE ? ` at ${list(item.hosts)}` : '';
-      return `${FACT_LABELS[item.fact]} would change: ${value(item.now)} → ${value(item.onNewServer)}${where}`;
+      const formatValues = (values: readonly string[]) => formatValue(item.fact, values, list);
+      const where = wording === FULL ? ` at ${list(item.hosts)}` : '';
+      return `${FACT_LABELS[item.fact]} would change: ${formatValues(item.now)} → ${formatValues(item.onNewServer)}${where}`;
     }
     case 'records_unseen':
       return `Couldn’t check at ${list([item.host])}: ${facts(item.facts)}`;
@@ -164,8 +164,8 @@ function formatItem(item: ImpactItem, wording = WHOLE): string {
     case 'no_transfer_lock':
       return 'No transfer lock: anyone with the auth code can transfer it away';
     case 'unseen': {
-      const something = wording === WHOLE ? '. Something may depend on it' : '';
-      return `Couldn’t check: ${facts(item.facts)} (${UNSEEN_REASONS[item.reason]})${something}`;
+      const consequence = wording === FULL ? '. Something may depend on it' : '';
+      return `Couldn’t check: ${facts(item.facts)} (${UNSEEN_REASONS[item.reason]})${consequence}`;
     }
   }
 }
@@ -179,30 +179,30 @@ const DEPENDENTS: Readonly<Record<Dependency, readonly [one: string, several: st
 
 /** Everyone can read this, so it doesn't name the targets of private orders. */
 function dependentsText(item: DependentsItem, maxNames: number): string {
-  const { count: all, privateCount: hidden, severity } = item;
-  const shown = { ...item, count: all - hidden };
-  const order = hidden === 1 ? 'a private order' : 'private orders';
-  const stops = severity === 'stops' ? 'will break' : hidden === 1 ? 'points to it' : 'point to it';
+  const { count: total, privateCount: hiddenCount, severity } = item;
+  const visibleItem = { ...item, count: total - hiddenCount };
+  const order = hiddenCount === 1 ? 'a private order' : 'private orders';
+  const effect = severity === 'stops' ? 'will break' : hiddenCount === 1 ? 'points to it' : 'point to it';
   return dropMissing([
-    shown.count > 0 && `${dependentNames(shown, maxNames)} ${dependency(shown)}`,
-    hidden > 0 && `${count(hidden, 'redirect')} of ${order} ${stops}`,
+    visibleItem.count > 0 && `${dependentNames(visibleItem, maxNames)} ${dependency(visibleItem)}`,
+    hiddenCount > 0 && `${count(hiddenCount, 'redirect')} of ${order} ${effect}`,
   ]).join('; ');
 }
 
 type DependentsItem = Extract<ImpactItem, { code: 'dependents' }>;
 
-function dependency({ by, count: all, severity }: DependentsItem): string {
-  const [one, several, stops] = DEPENDENTS[by];
-  const needs = all === 1 ? one : several;
-  return severity === 'stops' ? `${stops}: ${all === 1 ? 'it' : 'they'} ${needs}` : needs;
+function dependency({ by: kind, count: total, severity }: DependentsItem): string {
+  const [one, several, effect] = DEPENDENTS[kind];
+  const description = total === 1 ? one : several;
+  return severity === 'stops' ? `${effect}: ${total === 1 ? 'it' : 'they'} ${description}` : description;
 }
 
 export function dependentNames(
-  found: { readonly names: readonly string[]; readonly count: number },
+  dependents: { readonly names: readonly string[]; readonly count: number },
   maxNames: number,
 ): string {
-  const names = found.names.map((name) => escapeText(displayName(name)));
-  return joinFirst(names, maxNames, found.count);
+  const names = dependents.names.map((name) => escapeText(displayName(name)));
+  return joinFirst(names, maxNames, dependents.count);
 }
 
 function verb(hosts: readonly string[], one: string, several: string): string {

@@ -75,17 +75,17 @@ export function fieldProblems(issues: readonly InputIssue[]): FieldProblem[] {
 const ORDINALS = new Intl.PluralRules('en', { type: 'ordinal' });
 const SUFFIXES: Readonly<Partial<Record<Intl.LDMLPluralRule, string>>> = { one: 'st', two: 'nd', few: 'rd' };
 
-function ordinal(place: number): string {
-  return `${place}${SUFFIXES[ORDINALS.select(place)] ?? 'th'}`;
+function ordinal(position: number): string {
+  return `${position}${SUFFIXES[ORDINALS.select(position)] ?? 'th'}`;
 }
 
 /** Names the extra words of a command by their position. */
 export function unusedWordsText(first: number, last: number): string {
-  const places =
+  const wordsText =
     first === last
       ? `${ordinal(first)} word`
       : `${ordinal(first)} ${last === first + 1 ? 'and' : 'to'} ${ordinal(last)} words`;
-  return `I didn’t use the ${places} of your command. Check the fields below.`;
+  return `I didn’t use the ${wordsText} of your command. Check the fields below.`;
 }
 
 /** For a value that the menu doesn't offer. */

@@ -4,7 +4,7 @@ import type { AvailableInterfaces } from '../../service/interfaces.ts';
 
 /* Says which interface of the service a form uses, and why. */
 
-/** Features that only one interface documents. Follows "because of". */
+/** Noun phrases for features that only one interface documents. */
 export const CONSTRAINT_TEXTS: Readonly<Record<InterfaceConstraint['kind'], string>> = {
   backup: 'a backup target',
   choice_json: 'the choice of JSON',
@@ -23,19 +23,19 @@ export const CONSTRAINT_TEXTS: Readonly<Record<InterfaceConstraint['kind'], stri
 };
 
 /**
- * @param because the requested feature that only XML documents; follows "because of"
+ * @param xmlReason the requested feature that only XML documents, as a noun phrase
  * @param xmlFeatures features of the form that only XML has, such as `Titles and backup targets`
  */
 export function interfaceNote(
   account: Account | undefined,
   available: AvailableInterfaces,
-  because: string | undefined,
+  xmlReason: string | undefined,
   xmlFeatures: string | undefined,
 ): string {
   if (account?.method === 'two_factor') {
     return 'Uses the service’s XML interface, the only one that accepts two-factor accounts.';
   }
-  if (because !== undefined) return `Uses the service’s XML interface because of ${because}.`;
+  if (xmlReason !== undefined) return `Uses the service’s XML interface because of ${xmlReason}.`;
   const json = 'Uses the service’s JSON interface';
   if (xmlFeatures === undefined) return `${json}, which supports all of these fields.`;
   return available.xml

@@ -95,11 +95,11 @@ import { userForm } from './users.ts';
 /**
  * A button that changes its order. If nothing changes, the answer says why. Otherwise, the card and the thread show
  * the change.
- * @param changed the reply if the click was acknowledged before the outcome was known
+ * @param formatReply builds the reply if the click was acknowledged before the outcome was known
  */
 export function createChangeAction(
   change: (orders: OrdersContext, orderId: string, userId: string) => Promise<ChangeOutcome>,
-  changed: (title: string, order: Order) => string,
+  formatReply: (title: string, order: Order) => string,
 ) {
   return async (call: ActionCall): Promise<void> => {
     const outcome = await change(call.context.orders, call.value, call.person.id);
@@ -107,7 +107,7 @@ export function createChangeAction(
     if (!outcome.ok && outcome.refusal.code === 'signature_needed')
       return offerSignature(call, outcome.order);
     const reply = outcome.ok
-      ? changed(titleWithId(outcome.order), outcome.order)
+      ? formatReply(titleWithId(outcome.order), outcome.order)
       : refusalText(outcome.refusal);
     // A modal hides the card and other messages.
     if (call.view !== undefined) {
@@ -148,14 +148,14 @@ async function confirm(call: ActionCall): Promise<void> {
   await call.respond(await confirmedMessage(call, await confirmOrder(orders, call.value, call.person.id)));
 }
 
-/** If there are many deletions, nobody would notice a mistake in the file later. */
+/** Nobody would notice a wrong name among many deletions. */
 function isBulkDeletion(order: Order): boolean {
   return order.bulk !== undefined && findTask(order.task).risk === 'loses_name';
 }
 
-async function confirmedMessage(call: Interaction, outcome: ConfirmOutcome): Promise<Message> {
-  if (outcome.kind !== 'confirmed') return buildRejection(call, outcome);
-  return (await waitForCard(call, outcome.order)) ?? textMessage(confirmedText(outcome.order));
+async function confirmedMessage(interaction: Interaction, outcome: ConfirmOutcome): Promise<Message> {
+  if (outcome.kind !== 'confirmed') return buildRejection(interaction, outcome);
+  return (await waitForCard(interaction, outcome.order)) ?? textMessage(confirmedText(outcome.order));
 }
 
 /** The name must be typed if the task can lose the name or its impact is unknown. */
@@ -195,8 +195,8 @@ const confirmForm: FormFeature<'confirm'> = {
     submit: 'Confirm',
     fields: toFields(confirmFields),
   },
-  async render(call, origin) {
-    const order = await loadVisible(call.context.orders, toViewer(call), origin.subject ?? '');
+  async render(interaction, origin) {
+    const order = await loadVisible(interaction.context.orders, toViewer(interaction), origin.subject ?? '');
     if (order === undefined) return {};
     const title = section(`*${escapeText(orderTitle(order))}?*`);
     if (isBulkDeletion(order))
@@ -204,31 +204,31 @@ const confirmForm: FormFeature<'confirm'> = {
         form: { ...confirmForm.form, fields: toFields(bulkConfirmFields) },
         intro: [title, ...lines(findingLines(order.bulk ?? { findings: [] }))],
       };
-    const impact = await call.context.names.impacts.findLatest(order);
+    const impact = await interaction.context.names.impacts.findLatest(order);
     return { intro: impact === undefined || impact === 'none' ? [] : [title, ...lines(impactLines(impact))] };
   },
   async submit(call): Promise<SubmissionResult> {
     const { orders } = call.context;
     const order = await loadVisible(orders, toViewer(call), call.origin.subject ?? '');
-    const errors = retypeErrors(order, call.values);
+    const errors = findRetypeErrors(order, call.values);
     if (errors !== undefined) return { errors };
     const confirmed = await confirmOrder(orders, call.origin.subject ?? '', call.person.id);
     return { say: await confirmedMessage(call, confirmed) };
   },
 };
 
-function retypeErrors(order: Order | undefined, values: FormValues): FieldErrors | undefined {
-  const isMany = order !== undefined && isBulkDeletion(order);
-  const read = readForm(isMany ? bulkConfirmFields : confirmFields, values);
-  if ('errors' in read) return read.errors;
+function findRetypeErrors(order: Order | undefined, values: FormValues): FieldErrors | undefined {
+  const isBulk = order !== undefined && isBulkDeletion(order);
+  const parsed = readForm(isBulk ? bulkConfirmFields : confirmFields, values);
+  if ('errors' in parsed) return parsed.errors;
   if (order === undefined) return undefined;
-  const typed = parseDomainName(read.value.name);
-  const isNamed = typed.ok && order.items.some(({ name }) => name === typed.value.ascii);
-  const isCounted = !('count' in read.value) || read.value.count === order.items.length;
-  if (isNamed && isCounted) return undefined;
+  const typed = parseDomainName(parsed.value.name);
+  const isNameRight = typed.ok && order.items.some(({ name }) => name === typed.value.ascii);
+  const isCountRight = !('count' in parsed.value) || parsed.value.count === order.items.length;
+  if (isNameRight && isCountRight) return undefined;
   return {
-    ...(isNamed ? {} : { name: isMany ? NOT_ON_LIST : otherNameText(order.items[0]?.name ?? '') }),
-    ...(isCounted ? {} : { count: otherCountText(order.items.length) }),
+    ...(isNameRight ? {} : { name: isBulk ? NOT_ON_LIST : otherNameText(order.items[0]?.name ?? '') }),
+    ...(isCountRight ? {} : { count: otherCountText(order.items.length) }),
   };
 }
 
@@ -259,7 +259,10 @@ async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[
   if (task === undefined) throw new Error(`order ${order.id} has rows, and ${order.task} takes none`);
   const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
   const plan = await savePlan(call, origin, {
-    ...{ task, rows, bad: [], reason: order.reason },
+    task,
+    rows,
+    bad: [],
+    reason: order.reason,
     ownership: order.ownership,
   });
   if ('say' in plan) await call.respond(plan.say);
@@ -277,7 +280,6 @@ async function reveal(call: ActionCall): Promise<void> {
   await call.open(view, { undo: outcome.restore });
 }
 
-/** Shown in a view, or sent as a file if too long. */
 async function showAnswers(call: ActionCall): Promise<void> {
   const { orders } = call.context;
   const order = await loadVisible(orders, toViewer(call), call.value);
@@ -293,16 +295,19 @@ async function showAnswers(call: ActionCall): Promise<void> {
 
 /** Shows the order again in its form, because on a phone the form hides the card. */
 async function renderOrderForm(
-  call: Interaction,
+  interaction: Interaction,
   { subject = '' }: FormOrigin,
-  more: (call: Interaction, order: Order) => readonly KnownBlock[] = () => [],
+  buildExtraBlocks: (interaction: Interaction, order: Order) => readonly KnownBlock[] = () => [],
 ) {
   const [orderId = ''] = subject.split(':');
-  const order = await loadVisible(call.context.orders, toViewer(call), orderId);
+  const order = await loadVisible(interaction.context.orders, toViewer(interaction), orderId);
   if (order === undefined) return {};
-  const cost = order.state === 'PENDING' ? await computeCost(call.context.orders, order) : undefined;
+  const cost = order.state === 'PENDING' ? await computeCost(interaction.context.orders, order) : undefined;
   return {
-    intro: [section(`*${escapeText(cardTitle(order, { cost, history: [] }))}*`), ...more(call, order)],
+    intro: [
+      section(`*${escapeText(cardTitle(order, { cost, history: [] }))}*`),
+      ...buildExtraBlocks(interaction, order),
+    ],
   };
 }
 
@@ -310,43 +315,43 @@ async function renderOrderForm(
 function statementBlocks({ context }: Interaction, order: Order): readonly KnownBlock[] {
   const statement = order.bulk === undefined ? context.buildStatement(order) : undefined;
   // For a deletion, the name is everything that is sent.
-  const sent = statement === undefined ? '' : briefText(statement, order);
-  return wholeLines([sent !== '' && sent]);
+  const text = statement === undefined ? '' : briefText(statement, order);
+  return wholeLines([text !== '' && text]);
 }
 
-function reasonForm<const Name extends string>(
+function createReasonForm<const Name extends string>(
   form: Omit<Form<Name>, 'fields'>,
-  act: (
+  change: (
     orders: OrdersContext,
     subject: string,
     userId: string,
     reason: string | undefined,
   ) => Promise<ChangeOutcome>,
-  intro: (call: Interaction, order: Order) => readonly KnownBlock[] = () => [],
-  reason: z.ZodType<string | undefined> = reasonField('Shown in the thread and the audit log.'),
+  buildIntro: (interaction: Interaction, order: Order) => readonly KnownBlock[] = () => [],
+  reasonSchema: z.ZodType<string | undefined> = reasonField('Shown in the thread and the audit log.'),
 ): FormFeature<Name> {
-  const declared = z.object({ reason });
-  const full: Form<Name> = { ...form, fields: toFields(declared) };
+  const schema = z.object({ reason: reasonSchema });
+  const formWithFields: Form<Name> = { ...form, fields: toFields(schema) };
   return {
-    form: full,
-    render: (call, origin) => renderOrderForm(call, origin, intro),
+    form: formWithFields,
+    render: (interaction, origin) => renderOrderForm(interaction, origin, buildIntro),
     async submit(call): Promise<SubmissionResult> {
       const { context, origin, person, values } = call;
-      const read = readForm(declared, values);
-      if ('errors' in read) return read;
+      const parsed = readForm(schema, values);
+      if ('errors' in parsed) return parsed;
       const { subject = '' } = origin;
-      const outcome = await act(context.orders, subject, person.id, read.value.reason);
+      const outcome = await change(context.orders, subject, person.id, parsed.value.reason);
       if (outcome.ok) return { say: undefined };
-      // There is no second click until the form shows this.
+      // The person sees the refusal, so submitting again can be accepted.
       await recordRefusalShown(context.orders, subject, person.id, outcome.refusal);
       return { errors: { reason: refusalText(outcome.refusal) } };
     },
   };
 }
 
-const denyForm = reasonForm({ name: 'deny', title: 'Deny this order', submit: 'Deny' }, denyOrder);
+const denyForm = createReasonForm({ name: 'deny', title: 'Deny this order', submit: 'Deny' }, denyOrder);
 
-const approveForm = reasonForm(
+const approveForm = createReasonForm(
   { name: 'approve', title: 'Approve this order', submit: 'Approve' },
   approveOrder,
   statementBlocks,
@@ -359,10 +364,10 @@ const EMERGENCY_REASON = requiredReasonField(
 );
 
 /** Emergency approval by one admin. Another admin reviews it later. The form's subject is the id of the order. */
-const breakGlassForm = reasonForm(
+const breakGlassForm = createReasonForm(
   { name: 'break_glass', title: 'Break glass', submit: 'Approve alone' },
   approveInEmergency,
-  (call, order) => [...statementBlocks(call, order), BREAK_GLASS_INTRO],
+  (interaction, order) => [...statementBlocks(interaction, order), BREAK_GLASS_INTRO],
   EMERGENCY_REASON,
 );
 
@@ -382,32 +387,32 @@ const askForm: FormFeature<'ask_back'> = {
     submit: 'Ask',
     fields: toFields(questionFields),
   },
-  render: (call, origin) => renderOrderForm(call, origin),
+  render: (interaction, origin) => renderOrderForm(interaction, origin),
   async submit(call): Promise<SubmissionResult> {
-    const read = readForm(questionFields, call.values);
-    if ('errors' in read) return read;
+    const parsed = readForm(questionFields, call.values);
+    if ('errors' in parsed) return parsed;
     const { subject = '' } = call.origin;
-    const outcome = await askRequester(call.context.orders, subject, call.person.id, read.value.question);
+    const outcome = await askRequester(call.context.orders, subject, call.person.id, parsed.value.question);
     return outcome.ok ? { say: undefined } : { errors: { question: refusalText(outcome.refusal) } };
   },
 };
 
 /** The form's subject is the order and its outcome: `<order id>:done` or `<order id>:failed`. */
-const outcomeForm = reasonForm(
+const outcomeForm = createReasonForm(
   { name: 'settle', title: 'Mark the outcome', submit: 'Save' },
   (context, subject, userId, reason) => {
     const [orderId = '', outcome] = subject.split(':');
     return resolveOrder(context, orderId, userId, outcome === 'done' ? 'SUCCEEDED' : 'FAILED', reason);
   },
-  (_call, order) => (PUBLIC_RECORD_TASKS.has(order.task) ? lines(recordLines(order)) : []),
+  (_interaction, order) => (PUBLIC_RECORD_TASKS.has(order.task) ? lines(recordLines(order)) : []),
 );
 
 const resolveForm: FormFeature<'settle'> = {
   ...outcomeForm,
-  async render(call, origin, values) {
+  async render(interaction, origin, values) {
     const title = outcomeTitle(origin.subject?.endsWith(':done') === true);
     const form = { ...outcomeForm.form, title, submit: title };
-    return { ...(await outcomeForm.render?.(call, origin, values)), form };
+    return { ...(await outcomeForm.render?.(interaction, origin, values)), form };
   },
 };
 
@@ -429,8 +434,8 @@ function createFormAction(
   };
 }
 
-function createResolveAction(found: 'done' | 'failed') {
-  return createFormAction(resolveForm, checkCanResolve, ({ id }) => `${id}:${found}`);
+function createResolveAction(outcome: 'done' | 'failed') {
+  return createFormAction(resolveForm, checkCanResolve, ({ id }) => `${id}:${outcome}`);
 }
 
 export const orderButtons = {

@@ -42,8 +42,8 @@ export const otherNameText = (name: string) =>
 
 export const NOT_ON_LIST =
   'That name isn’t in this order. Type one of its names as in your file, or close this.';
-export const otherCountText = (names: number) =>
-  `There are ${count(names, 'name')}. Check the plan again if you expected another number.`;
+export const otherCountText = (expectedCount: number) =>
+  `There are ${count(expectedCount, 'name')}. Check the plan again if you expected another number.`;
 
 /** Shows the requester a secret that the service generated. */
 export function secretView(order: Order, secret: string): ModalView {

@@ -24,9 +24,9 @@ async function showDetails(call: ActionCall, page: number, note?: string): Promi
   // An admin may need to agree to exceed a budget.
   const canDecide = refusal === undefined || isAdmin(context, person);
   const origin = view?.origin ?? toFormOrigin(call);
-  const shown = orderDetailsView({ order, briefing, canDecide, origin, page, note });
-  if (view?.form === DETAILS_VIEW) return updateOpenView(context.web, view.id, shown);
-  await call.open(shown, {
+  const modal = orderDetailsView({ order, briefing, canDecide, origin, page, note });
+  if (view?.form === DETAILS_VIEW) return updateOpenView(context.web, view.id, modal);
+  await call.open(modal, {
     done: async () => {
       if (order.bulk !== undefined)
         await context.notifications.record(
@@ -41,19 +41,17 @@ async function showDetails(call: ActionCall, page: number, note?: string): Promi
 const MAX_FILE_WAITS = 10;
 const FILE_WAIT_MS = 150;
 
-/** Whether the person who clicked could see all rows. */
-async function hasSeenAll(call: ActionCall): Promise<boolean> {
+async function hasSeenAllRows(call: ActionCall): Promise<boolean> {
   const { context, person, channelId, view } = call;
   if (view?.form === DETAILS_VIEW) return true;
-  // Few orders have rows.
   const order = await loadVisible(context.orders, toViewer(call), call.value);
   if (order === undefined) return false;
   if (order.bulk === undefined) return true;
   for (let waits = 0; waits < MAX_FILE_WAITS; waits += 1) {
-    const known = await context.notifications.read({ kind: 'order', id: order.id });
-    const shown =
-      known === undefined ? 'yes' : canSeeAllRows(order, currentMessages(known), person.id, channelId);
-    if (shown !== 'soon') return shown === 'yes';
+    const subject = await context.notifications.read({ kind: 'order', id: order.id });
+    const visibility =
+      subject === undefined ? 'yes' : canSeeAllRows(order, currentMessages(subject), person.id, channelId);
+    if (visibility !== 'soon') return visibility === 'yes';
     await sleep(FILE_WAIT_MS);
   }
   return false;
@@ -62,17 +60,17 @@ async function hasSeenAll(call: ActionCall): Promise<boolean> {
 /** Approves or resumes the order. People who couldn't see everything are shown everything first. */
 export function requireFullView(run: Action['run']): Action['run'] {
   return async (call) => {
-    if (await hasSeenAll(call)) return run(call);
+    if (await hasSeenAllRows(call)) return run(call);
     await showDetails(call, 1, ROWS_NOT_SHOWN);
   };
 }
 
-function createPageTurn(step: 1 | -1): Action['run'] {
+function createPageAction(step: 1 | -1): Action['run'] {
   return (call) => showDetails(call, (call.view?.origin.page ?? 1) + step);
 }
 
 export const detailsActions = [
   { id: 'order_look', run: (call) => showDetails(call, 1) },
-  { id: 'order_look_next', run: createPageTurn(1) },
-  { id: 'order_look_previous', run: createPageTurn(-1) },
+  { id: 'order_look_next', run: createPageAction(1) },
+  { id: 'order_look_previous', run: createPageAction(-1) },
 ] as const satisfies readonly Action[];

@@ -55,7 +55,7 @@ const SHOWN_FACTS: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   ...(['findings', 'term', 'impact'] as const),
 ]);
 
-function warnings(order: Order, briefing: Briefing): SectionBlock[] {
+function warningBlocks(order: Order, briefing: Briefing): SectionBlock[] {
   return [
     ...lines(unusualLines(order, briefing, SHOWN_FACTS)),
     ...(order.bulk === undefined ? [] : findingBlocks(order.bulk)),
@@ -64,26 +64,26 @@ function warnings(order: Order, briefing: Briefing): SectionBlock[] {
 }
 
 /** Length of the service's text in a row. */
-const RESPONSE_LENGTH = 80;
+const MAX_RESPONSE_LENGTH = 80;
 
 /** For several names: prices while pending, outcomes later. The names of a file are in the file. */
-function nameLines(order: Order, { cost }: Briefing): SectionBlock[] {
+function nameBlocks(order: Order, { cost }: Briefing): SectionBlock[] {
   if (order.bulk !== undefined || order.items.length < 2) return [];
-  const isWaiting = order.state === 'PENDING';
+  const isPending = order.state === 'PENDING';
   const rows = order.items.map((item) => {
-    const texts = [item.result?.code, item.result?.text, item.result?.stid].filter(Boolean).join(' ');
-    const price = isWaiting && cost !== undefined ? quoteCell(cost.names[item.n - 1]?.quote) : '';
-    const state = isWaiting ? '' : itemText(order, item);
-    const parts = [price, state, escapeText(truncate(texts, RESPONSE_LENGTH))].filter((part) => part !== '');
+    const response = [item.result?.code, item.result?.text, item.result?.stid].filter(Boolean).join(' ');
+    const price = isPending && cost !== undefined ? quoteCell(cost.names[item.n - 1]?.quote) : '';
+    const state = isPending ? '' : itemText(order, item);
+    const parts = [price, state, escapeText(truncate(response, MAX_RESPONSE_LENGTH))].filter(Boolean);
     return `• ${[escapeText(itemName(order, item.name)), ...parts].join(' · ')}`;
   });
   return lines(rows);
 }
 
-const SHOWN_NAMES = 5;
+const MAX_SHOWN_NAMES = 5;
 
 /** The outcome: the service's whole answer if there is one name, and when requests were sent. */
-function outcomeLines(order: Order): SectionBlock[] {
+function outcomeBlocks(order: Order): SectionBlock[] {
   const [item, ...others] = order.items;
   const isOne = item !== undefined && others.length === 0;
   const texts = [
@@ -92,7 +92,7 @@ function outcomeLines(order: Order): SectionBlock[] {
     // The outcomes of a file's rows are in a file.
     ...(order.bulk === undefined
       ? answerSections(order, (name) => itemName(order, name))
-      : groupLines(order, SHOWN_NAMES)),
+      : groupLines(order, MAX_SHOWN_NAMES)),
   ];
   return texts.length === 0 ? [] : lines(['*Result*', ...texts]);
 }
@@ -107,26 +107,25 @@ export function orderDetailsView({
   note,
 }: DetailsInput): ModalView {
   const { preview } = briefing;
-  const also = preview === undefined ? [] : [coveredNamesText(preview)];
-  const pages = statementPages(briefing.statement, order, also);
-  const shown = Math.min(Math.max(page, 1), pages.length);
-  const turn = (actionId: string, text: string) => button(actionId, text, order.id);
+  const coveredNames = preview === undefined ? [] : [coveredNamesText(preview)];
+  const pages = statementPages(briefing.statement, order, coveredNames);
+  const pageNumber = Math.min(Math.max(page, 1), pages.length);
+  const isFirst = pageNumber === 1;
+  const pageButton = (actionId: string, text: string) => button(actionId, text, order.id);
   return {
     ...noticeView('What will be sent', [
       ...(note === undefined ? [] : [section(note)]),
       section(`*${escapeText(orderTitle(order))}*`),
-      ...(shown === 1 ? [...sectionFields(orderFields(order, briefing)), ...nameLines(order, briefing)] : []),
-      ...(shown === 1 ? outcomeLines(order) : []),
-      ...(shown === 1 && order.state === 'PENDING' ? warnings(order, briefing) : []),
-      ...(shown === 1 && preview !== undefined
-        ? wholeLines(previewLines(preview, preview.names.length))
-        : []),
-      ...(pages[shown - 1] ?? []),
+      ...(isFirst ? [...sectionFields(orderFields(order, briefing)), ...nameBlocks(order, briefing)] : []),
+      ...(isFirst ? outcomeBlocks(order) : []),
+      ...(isFirst && order.state === 'PENDING' ? warningBlocks(order, briefing) : []),
+      ...(isFirst && preview !== undefined ? wholeLines(previewLines(preview, preview.names.length)) : []),
+      ...(pages[pageNumber - 1] ?? []),
       ...actions(`look_pages_${order.id}`, [
-        ...(shown > 1 ? [turn('order_look_previous', 'Previous page')] : []),
-        ...(shown < pages.length ? [turn('order_look_next', 'Next page')] : []),
+        ...(pageNumber > 1 ? [pageButton('order_look_previous', 'Previous page')] : []),
+        ...(pageNumber < pages.length ? [pageButton('order_look_next', 'Next page')] : []),
       ]),
-      ...(shown === pages.length ? orderHistory(order, briefing.history) : []),
+      ...(pageNumber === pages.length ? orderHistory(order, briefing.history) : []),
       ...actions(`look_paused_${order.id}`, pauseButtons(order)),
       ...(order.state === 'PENDING' && canDecide
         ? actions(`look_${order.id}`, [
@@ -136,9 +135,11 @@ export function orderDetailsView({
             ...breakGlassButtons(order, briefing.decision),
           ])
         : []),
-      context(`Order ${code(order.id)}${pages.length === 1 ? '' : ` · page ${shown} of ${pages.length}`}`),
+      context(
+        `Order ${code(order.id)}${pages.length === 1 ? '' : ` · page ${pageNumber} of ${pages.length}`}`,
+      ),
     ]),
     callback_id: DETAILS_VIEW,
-    private_metadata: JSON.stringify({ ...origin, subject: order.id, page: shown }),
+    private_metadata: JSON.stringify({ ...origin, subject: order.id, page: pageNumber }),
   };
 }

@@ -57,7 +57,7 @@ export interface OrderFormDeclaration {
   /** Defaults for fields that the command doesn't set. */
   readonly presets?: (account: Account | undefined) => FormValues;
   /** Values to take over from the person's last order of the task. */
-  readonly reuseValues?: (last: FormValues, given: FormValues) => FormValues;
+  readonly reuseValues?: (last: FormValues, values: FormValues) => FormValues;
   readonly reuseFrom?: readonly OrderTaskName[];
   readonly secretField?: SecretField;
   readonly presetKinds?: readonly PresetKind[];
@@ -65,21 +65,21 @@ export interface OrderFormDeclaration {
   readonly needsOwnerQuestion?: true;
 }
 
-type SecretRead = { readonly secret: Secret | undefined } | { readonly problem: string };
+type ParsedSecret = { readonly secret: Secret | undefined } | { readonly problem: string };
 
 export interface SecretField {
   readonly name: string;
   /** Parses the input, which may be empty. Keeps surrounding spaces, because they may be part of a password. */
-  readonly read: (typed: string) => SecretRead;
+  readonly read: (typed: string) => ParsedSecret;
 }
 
-const MAX_SECRET = 1_000;
+const MAX_SECRET_LENGTH = 1_000;
 
-/** One line, or none. */
-export function readSecret(typed: string): SecretRead {
+/** Accepts one line, which may be empty. */
+export function readSecret(typed: string): ParsedSecret {
   if (typed === '') return { secret: undefined };
-  if (typed.length > MAX_SECRET)
-    return { problem: issueText({ field: '', code: 'text_too_long', max: MAX_SECRET }) };
+  if (typed.length > MAX_SECRET_LENGTH)
+    return { problem: issueText({ field: '', code: 'text_too_long', max: MAX_SECRET_LENGTH }) };
   if (/[\p{Cc}\p{Cs}]/u.test(typed)) return { problem: issueText({ field: '', code: 'unseen_character' }) };
   return { secret: new Secret(typed) };
 }
@@ -93,7 +93,7 @@ export const OWNERSHIP = z.object({
   note: noteField({ label: 'Purpose', hint: 'Stored here, not sent to the service.' }),
 });
 
-/** Never part of the input of a task. */
+/** Not part of the task's input. */
 const REASON_FIELD = z.object({ reason: reasonField('Shown to the approvers.') });
 const TIMED_FIELDS = REASON_FIELD.extend({ send_at: sendAtField });
 
@@ -108,7 +108,7 @@ function interfaceField(hint: string) {
 }
 
 /** The team's presets, if there are any. A choice fills fields and isn't part of the order. */
-async function buildPresetField({ context }: Interaction, kinds: readonly PresetKind[]): Promise<Field[]> {
+async function buildPresetFields({ context }: Interaction, kinds: readonly PresetKind[]): Promise<Field[]> {
   if (kinds.length === 0) return [];
   const presets = (await context.presets.list()).filter(({ kind }) => kinds.includes(kind));
   if (presets.length === 0) return [];
@@ -141,21 +141,21 @@ export function orderForm<const Task extends OrderTaskName>(
   const fields = buildFields(options, BOTH_INTERFACES, {});
   return {
     form: { name: options.task, title: words.title, submit: words.submit, fields },
-    refusal: async (call, values = {}) =>
-      (await checkAccount(call, options.task)) ??
-      (await checkPolicy(call, options.task, readTaskInput(options, values))),
-    render: (call, origin, values) => render(options, call, origin, values),
-    issuesOf: (given) => issuesOf(options, given),
+    refusal: async (interaction, values = {}) =>
+      (await checkAccount(interaction, options.task)) ??
+      (await checkPolicy(interaction, options.task, readTaskInput(options, values))),
+    render: (interaction, origin, values) => render(options, interaction, origin, values),
+    issuesOf: (values) => findIssues(options, values),
     submit: (call) => submit(options, call),
   };
 }
 
 function declareFields(options: OrderFormDeclaration, available: AvailableInterfaces, values: FormValues) {
   const { fields, interfaces } = options;
-  const declared = typeof fields === 'function' ? fields(selectInterfaces(available, values)) : fields;
+  const schema = typeof fields === 'function' ? fields(selectInterfaces(available, values)) : fields;
   return interfaces?.choice === undefined || !available.json || !available.xml
-    ? declared
-    : declared.extend({ interface: interfaceField(interfaces.choice) });
+    ? schema
+    : schema.extend({ interface: interfaceField(interfaces.choice) });
 }
 
 function buildFields(
@@ -171,7 +171,7 @@ function buildFields(
 }
 
 /** The requester owns the name unless they choose another person. */
-function buildPresetValues(
+function buildDefaultValues(
   options: OrderFormDeclaration,
   { person }: Interaction,
   account: Account | undefined,
@@ -180,8 +180,8 @@ function buildPresetValues(
 }
 
 function readTaskInput(options: OrderFormDeclaration, values: FormValues): unknown {
-  const read = readForm(declareFields(options, BOTH_INTERFACES, {}), values);
-  const typed = 'errors' in read ? {} : read.value;
+  const parsed = readForm(declareFields(options, BOTH_INTERFACES, {}), values);
+  const typed = 'errors' in parsed ? {} : parsed.value;
   const input = Object.fromEntries(
     Object.entries(typed).filter(
       ([name, value]) => value !== undefined && name !== options.secretField?.name,
@@ -202,36 +202,37 @@ function findAvailableInterfaces(
 
 async function render(
   options: OrderFormDeclaration,
-  call: Interaction,
+  interaction: Interaction,
   origin: FormOrigin,
   values: FormValues,
 ): Promise<FormView> {
   const { task, interfaces } = options;
   const { words, findConstraints } = findTask(task);
-  const account = await call.orderAccount();
-  const available = findAvailableInterfaces(options, call, account);
-  const presets = buildPresetValues(options, call, account);
-  const shown = { ...presets, ...(await loadReusedValues(call, account, options, values)), ...values };
-  const offered = await buildPresetField(call, options.presetKinds ?? []);
-  const [constraint] = findConstraints(readTaskInput(options, shown)).xml;
-  const because = constraint && CONSTRAINT_TEXTS[constraint.kind];
-  const fields = [...offered, ...buildFields(options, available, shown)];
+  const account = await interaction.orderAccount();
+  const available = findAvailableInterfaces(options, interaction, account);
+  const defaults = buildDefaultValues(options, interaction, account);
+  const reusedValues = await loadReusedValues(interaction, account, options, values);
+  const allValues = { ...defaults, ...reusedValues, ...values };
+  const presetFields = await buildPresetFields(interaction, options.presetKinds ?? []);
+  const [constraint] = findConstraints(readTaskInput(options, allValues)).xml;
+  const xmlReason = constraint && CONSTRAINT_TEXTS[constraint.kind];
+  const fields = [...presetFields, ...buildFields(options, available, allValues)];
   return {
     form: { name: task, title: words.title, submit: words.submit, fields },
     origin: account === undefined ? origin : { ...origin, accountId: account.id },
-    values: shown,
+    values: allValues,
     ...(interfaces === undefined
       ? {}
-      : { intro: [contextBlock(interfaceNote(account, available, because, interfaces.xmlFeatures))] }),
+      : { intro: [contextBlock(interfaceNote(account, available, xmlReason, interfaces.xmlFeatures))] }),
   };
 }
 
 /** Issues of the fields that the command fills. The form asks for the others. */
-function issuesOf(options: OrderFormDeclaration, given: FormValues): Record<string, string> {
-  const checked = findTask(options.task).check(readTaskInput(options, given));
+function findIssues(options: OrderFormDeclaration, values: FormValues): Record<string, string> {
+  const checked = findTask(options.task).check(readTaskInput(options, values));
   if (checked.ok) return {};
   return errorsByField(
-    fieldProblems(checked.issues).filter(({ field }) => splitLines(given[field]).length > 0),
+    fieldProblems(checked.issues).filter(({ field }) => splitLines(values[field]).length > 0),
   );
 }
 
@@ -247,11 +248,11 @@ async function submit(options: OrderFormDeclaration, call: SubmissionCall): Prom
   if (refusal !== undefined) return { say: refusal };
   const fields = buildFields(options, findAvailableInterfaces(options, call, account), call.values);
   // If a field is missing, it wasn't changed.
-  const typed = { ...buildPresetValues(options, call, account), ...call.values };
-  return requestTyped(options, call, fields, pick(typed, ...fields.map(({ name }) => name)));
+  const typed = { ...buildDefaultValues(options, call, account), ...call.values };
+  return submitValues(options, call, fields, pick(typed, ...fields.map(({ name }) => name)));
 }
 
-async function requestTyped(
+async function submitValues(
   options: OrderFormDeclaration,
   call: SubmissionCall,
   fields: readonly Field[],
@@ -260,7 +261,7 @@ async function requestTyped(
   const { secret, problems: secretProblems } = readSecretField(values, options.secretField);
   const problems = [...fields.flatMap((field) => findChoiceProblems(field, values)), ...secretProblems];
   if (problems.length > 0) {
-    return { errors: errorsByField([...problems, ...findOtherProblems(options, values, problems)]) };
+    return { errors: errorsByField([...problems, ...findRemainingProblems(options, values, problems)]) };
   }
   const extra = readForm(TIMED_FIELDS, values);
   if ('errors' in extra) return extra;
@@ -285,14 +286,14 @@ async function requestTyped(
 
 /** The fields of {@link OWNERSHIP}, if the task has them. */
 export async function readOwnership(
-  hasOwnerQuestion: boolean,
+  hasOwnerFields: boolean,
   { context }: Interaction,
   values: FormValues,
 ): Promise<{ readonly ownership?: Ownership } | { readonly errors: FieldErrors }> {
-  if (!hasOwnerQuestion) return {};
-  const read = readForm(OWNERSHIP, values);
-  if ('errors' in read) return read;
-  const { owner, note } = read.value;
+  if (!hasOwnerFields) return {};
+  const parsed = readForm(OWNERSHIP, values);
+  if ('errors' in parsed) return parsed;
+  const { owner, note } = parsed.value;
   const issue = await findOwnerIssue(context, owner);
   return issue === undefined
     ? { ownership: { ...(owner && { owner }), ...(note && { note }) } }
@@ -300,27 +301,27 @@ export async function readOwnership(
 }
 
 /** Issues of fields that don't have an error yet. */
-function findOtherProblems(
+function findRemainingProblems(
   options: OrderFormDeclaration,
   values: FormValues,
-  found: readonly FieldProblem[],
+  reported: readonly FieldProblem[],
 ): readonly FieldProblem[] {
   const checked = findTask(options.task).check(readTaskInput(options, values));
-  const fields = new Set(found.map(({ field }) => field));
+  const fields = new Set(reported.map(({ field }) => field));
   return checked.ok ? [] : fieldProblems(checked.issues).filter(({ field }) => !fields.has(field));
 }
 
-const SHOWN_AT_FIELD = 3;
+const MAX_ERRORS_PER_FIELD = 3;
 
 /** One text per field, with at most a few sentences. */
 export function errorsByField(problems: readonly FieldProblem[]): Record<string, string> {
   const fields = [...new Set(problems.map(({ field }) => field))];
   return Object.fromEntries(
     fields.map((field) => {
-      const here = problems.filter((each) => each.field === field).map(({ problem }) => problem);
-      const shown = here.slice(0, SHOWN_AT_FIELD);
-      const left = here.length - shown.length;
-      return [field, [...shown, ...(left > 0 ? [`… and ${left} more.`] : [])].join(' ')];
+      const texts = problems.filter((each) => each.field === field).map(({ problem }) => problem);
+      const left = texts.length - MAX_ERRORS_PER_FIELD;
+      const ending = left > 0 ? [`… and ${left} more.`] : [];
+      return [field, [...texts.slice(0, MAX_ERRORS_PER_FIELD), ...ending].join(' ')];
     }),
   );
 }
@@ -329,9 +330,9 @@ export function errorsByField(problems: readonly FieldProblem[]): Record<string,
 function findChoiceProblems(field: Field, values: FormValues): FieldProblem[] {
   if (field.kind !== 'choice') return [];
   const chosen = values[field.name];
-  const offered = (field.options ?? []).some(({ value }) => value === chosen);
-  const empty = chosen === undefined || chosen === '';
-  if (offered || (empty && field.optional === true)) return [];
+  const isOffered = (field.options ?? []).some(({ value }) => value === chosen);
+  const isEmpty = chosen === undefined || chosen === '';
+  if (isOffered || (isEmpty && field.optional === true)) return [];
   return [{ field: field.name, problem: notOfferedText(field.options ?? []) }];
 }
 
@@ -341,28 +342,28 @@ function readSecretField(
 ): { readonly secret?: Secret | undefined; readonly problems: readonly FieldProblem[] } {
   if (field === undefined) return { problems: [] };
   const typed = values[field.name];
-  const read = field.read(typeof typed === 'string' ? typed : '');
-  return 'problem' in read
-    ? { problems: [{ field: field.name, problem: read.problem }] }
-    : { secret: read.secret, problems: [] };
+  const parsed = field.read(typeof typed === 'string' ? typed : '');
+  return 'problem' in parsed
+    ? { problems: [{ field: field.name, problem: parsed.problem }] }
+    : { secret: parsed.secret, problems: [] };
 }
 
 async function loadReusedValues(
-  call: Interaction,
+  { context, person }: Interaction,
   account: Account | undefined,
   options: OrderFormDeclaration,
-  given: FormValues,
+  values: FormValues,
 ): Promise<FormValues> {
   const { reuseValues } = options;
   if (reuseValues === undefined || account === undefined) return {};
   const tasks = options.reuseFrom ?? [options.task];
   const orders = await Promise.all(
-    tasks.map((task) => call.context.orders.store.findLatest(task, call.person.id, account.context)),
+    tasks.map((task) => context.orders.store.findLatest(task, person.id, account.context)),
   );
   const [latest] = orders
     .filter((order) => order !== undefined)
     .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime());
-  return latest === undefined ? {} : reuseValues(valuesFromInput(latest.input), given);
+  return latest === undefined ? {} : reuseValues(valuesFromInput(latest.input), values);
 }
 
 /** The input of an order as form values: lists as lines, nested fields as `parent_user`. */

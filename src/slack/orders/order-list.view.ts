@@ -27,19 +27,19 @@ export function buildNameList(name: string): ListTexts {
 
 export const ORDERS_SHOWN = 20;
 
-/** @param of the word that requested the list */
-export function ordersMessage(title: string, page: Page<Order>, of: string): Message {
+/** @param query the word that requested the list */
+export function ordersMessage(title: string, page: Page<Order>, query: string): Message {
   return message(title, [
     ordersTable(plain(title), page.shown),
-    ...pageControls('orders', page, ORDERS_SHOWN, of),
+    ...pageControls('orders', page, ORDERS_SHOWN, query),
     context('To see an order with its history, use `/domain order ID`.'),
   ]);
 }
 
 /** A part of the digest: orders that will be sent soon, sorted by time. */
 export function scheduledMessage(orders: readonly Order[], until: 'tomorrow' | 'next_digest'): Message {
-  const when = until === 'tomorrow' ? 'Tomorrow' : 'Until the next digest';
-  const title = `${when}: ${count(orders.length, 'scheduled order')}`;
+  const period = until === 'tomorrow' ? 'Tomorrow' : 'Until the next digest';
+  const title = `${period}: ${count(orders.length, 'scheduled order')}`;
   return message(title, [
     section(`*${title}*`),
     ...lines(orders.slice(0, ORDERS_SHOWN).map((order) => `• ${ownOrderLine(order)}`)),

@@ -82,15 +82,16 @@ export function currentMessages({ notifications }: ClaimedSubject): Map<string, 
 }
 
 /** Pause between updates of a busy order's messages. Slack allows about one a second per channel. */
-const BULK_UPDATE_MS = 3_000;
+const BULK_UPDATE_INTERVAL_MS = 3_000;
 
 const lastUpdates = new Map<string, number>();
 
 /** When the order's messages may be updated again; undefined: now. Checked before thousands of items are read. */
 function findPauseEnd(orderId: string, now: Date): Date | undefined {
-  const since = now.getTime() - (lastUpdates.get(orderId) ?? Number.NEGATIVE_INFINITY);
+  const elapsedMs = now.getTime() - (lastUpdates.get(orderId) ?? Number.NEGATIVE_INFINITY);
   // If the clock was set back, updates aren't delayed.
-  return since >= 0 && since < BULK_UPDATE_MS ? new Date(now.getTime() + BULK_UPDATE_MS - since) : undefined;
+  const leftMs = BULK_UPDATE_INTERVAL_MS - elapsedMs;
+  return elapsedMs >= 0 && leftMs > 0 ? new Date(now.getTime() + leftMs) : undefined;
 }
 
 function recordUpdate({ id, bulk, state }: Order, now: Date): void {
@@ -120,11 +121,11 @@ export async function adoptCard(
   // If the bot can't post in the channel, the requester has the card itself.
   const isCard =
     channelId === order.channelId || (isDirectMessage(channelId) && readerId === order.requesterId);
-  const purposes = isCard ? [CARD, `${COPY}${ts}`] : [CARD, copyPurpose(channelId, readerId), `${COPY}${ts}`];
+  const purposes = [CARD, ...(isCard ? [] : [copyPurpose(channelId, readerId)]), `${COPY_PREFIX}${ts}`];
   await notifications.adopt({ kind: 'order', id: orderId }, { channelId, ts }, purposes, now());
 }
 
-const COPY = `${CARD}:`;
+const COPY_PREFIX = `${CARD}:`;
 
 /** Sends all messages of an order. Replies come after the message that starts their thread. */
 async function planOrder(context: SlackContext, found: PlannedOrder): Promise<void> {
@@ -132,60 +133,60 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
   const briefing = await loadBriefing(context, order, history);
   const planned = { ...found, send: await dropSilentMentions(context, found, briefing) };
   const { send } = planned;
-  const { approvers, otherAdmins, isForAdmins, approvalChannel } = await readAudience(
+  const { approvers, otherAdmins, isForAdmins, approvalChannel } = await findAudience(
     context,
     order,
     briefing,
   );
-  const shown = { ...briefing, approvers, undo: await findUndoOffer(context, order, briefing.now) };
-  const wanted = {
+  const cardBriefing = { ...briefing, approvers, undo: await findUndoOffer(context, order, briefing.now) };
+  const cardFields = {
     version: String(planned.version),
     repostKey: buildRepostKey(order, briefing.budgets),
     since: findLastChange(order, history),
     metadata: buildMetadata(order),
-    message: () => orderCard(order, shown),
+    message: () => orderCard(order, cardBriefing),
   } satisfies Partial<WantedNotification>;
-  const copies = [...posted.keys()].filter((purpose) => purpose.startsWith(COPY));
-  const first = await send(planFirstCard(context, planned, shown, wanted));
+  const copyPurposes = [...posted.keys()].filter((purpose) => purpose.startsWith(COPY_PREFIX));
+  const first = await send(planFirstCard(context, planned, cardBriefing, cardFields));
   const cards = [first];
-  for (const purpose of copies) cards.push(await send({ ...wanted, purpose, places: [] }));
+  for (const purpose of copyPurposes) cards.push(await send({ ...cardFields, purpose, places: [] }));
   const { message: card } = first;
   if (card === undefined) return;
   if (cards.every(({ state }) => state !== 'pending'))
     await recordExcess(context, order, briefing.budgets?.over);
-  const waiting = { ...planned, card };
+  const pendingPost = { ...planned, card };
   const isOverBudget = exceedsBudget(briefing);
-  await copyCard(context, waiting, { ...wanted, approvalChannel, isOverBudget });
-  const inThread = { ...planned, thread: toThread(order, card), since: wanted.since };
-  await sendProgress(context, inThread);
+  await copyCard(context, pendingPost, { ...cardFields, approvalChannel, isOverBudget });
+  const plannedThread = { ...planned, thread: toThread(order, card), since: cardFields.since };
+  await sendProgress(context, plannedThread);
   // The replies name the people who were reached.
-  const notified = new Map([
-    ...(await remindPeople(context, waiting, { approvers, isForAdmins })),
+  const notifiedByVersion = new Map([
+    ...(await remindPeople(context, pendingPost, { approvers, isForAdmins })),
     ...(await notifyEmergency(context, planned)),
   ]);
-  const replyTo = (entry: OrderLogEntry) =>
+  const buildReply = (entry: OrderLogEntry) =>
     overBudgetReply(entry, otherAdmins) ??
     mandateReply(order, entry) ??
     (isAnnouncedInForce(order, entry)
       ? undefined
-      : orderReply(order, entry, approvers, briefing.now, notified.get(entry.version))) ??
+      : orderReply(order, entry, approvers, briefing.now, notifiedByVersion.get(entry.version))) ??
     repricedReply(entry, history);
-  if (await sendReplies(context, inThread, replyTo)) await sendFiles(context, inThread);
-  await notifyChangedStatement(context, inThread);
+  if (await sendReplies(context, plannedThread, buildReply)) await sendFiles(context, plannedThread);
+  await notifyChangedStatement(context, plannedThread);
 }
 
-/** Sends messages in which silent approvers are named but not mentioned. */
+/** Wraps `send` so that silent approvers are named but not mentioned. */
 async function dropSilentMentions(
   { directory, savedSettings }: SlackContext,
   { order, send }: PlannedOrder,
   { decision }: Briefing,
 ): Promise<SendNotification> {
   const settings = await savedSettings();
-  const requested = findDeciders(getRequestedRequirements(order, settings), settings, order);
-  const requirements = [...requested, ...(decision?.requirements.list ?? [])];
-  const silent = new Set(await findSilentPeople(directory, requirements));
-  for (const requester of listRequesters(order)) silent.delete(requester);
-  return (wanted) => send(dropMentions(directory, wanted, silent));
+  const requestedRequirements = findDeciders(getRequestedRequirements(order, settings), settings, order);
+  const requirements = [...requestedRequirements, ...(decision?.requirements.list ?? [])];
+  const silentPeople = new Set(await findSilentPeople(directory, requirements));
+  for (const requester of listRequesters(order)) silentPeople.delete(requester);
+  return (wanted) => send(dropMentions(directory, wanted, silentPeople));
 }
 
 /** Sends direct messages about an emergency approval to all possible approvers and to the other admins. */
@@ -199,23 +200,26 @@ async function notifyEmergency(
   const people = new Set([...emergencyRecipients(entry), ...(await context.adminsToNotify())]);
   // The requester reads it in the thread.
   for (const userId of [entry.actor, order.requesterId]) people.delete(userId);
-  const about = { about: `${entry.version}:${entry.kind}`, since: entry.at };
-  const message = () => emergencyDirectMessage(order, entry);
-  return new Map([[entry.version, await sendOnce(context, planned, people, { ...about, message })]]);
+  const notified = await sendOnce(context, planned, people, {
+    topic: `${entry.version}:${entry.kind}`,
+    since: entry.at,
+    message: () => emergencyDirectMessage(order, entry),
+  });
+  return new Map([[entry.version, notified]]);
 }
 
 /** Notifies admins that an order wasn't sent because it differs from the request or lacks valid signatures. */
 async function notifyChangedStatement(context: SlackContext, planned: PlannedThread): Promise<void> {
   const { order, send, since, thread } = planned;
-  const notifyAdmins = async (about: string, message: () => Message) => {
+  const notifyAdmins = async (topic: string, message: () => Message) => {
     const notified = await sendOnce(context, planned, new Set(await context.adminsToNotify()), {
-      about,
+      topic,
       since,
       message,
     });
     if (notified.waiting.length > 0) return;
     await send({
-      purpose: `reply:told:${about}`,
+      purpose: `reply:told:${topic}`,
       version: ONCE,
       since,
       places: [async () => thread],
@@ -223,14 +227,14 @@ async function notifyChangedStatement(context: SlackContext, planned: PlannedThr
       metadata: buildMetadata(order),
     });
   };
-  const changed = findChangedStatement(order);
-  if (changed !== undefined)
-    await notifyAdmins('statement_changed', () => statementChangedNotice(order, changed));
-  const unsigned = findSigningDifferences(order);
-  if (unsigned !== undefined) await notifyAdmins('not_signed', () => notSignedNotice(order, unsigned));
-  const contradicted = planned.history.find(({ kind }) => kind === 'contradicted');
-  if (contradicted !== undefined)
-    await notifyAdmins('contradicted', () => logDiffersNotice(order, contradicted));
+  const changedParts = findChangedStatement(order);
+  if (changedParts !== undefined)
+    await notifyAdmins('statement_changed', () => statementChangedNotice(order, changedParts));
+  const differences = findSigningDifferences(order);
+  if (differences !== undefined) await notifyAdmins('not_signed', () => notSignedNotice(order, differences));
+  const contradiction = planned.history.find(({ kind }) => kind === 'contradicted');
+  if (contradiction !== undefined)
+    await notifyAdmins('contradicted', () => logDiffersNotice(order, contradiction));
 }
 
 async function sendOnce(
@@ -238,17 +242,17 @@ async function sendOnce(
   { order, send }: PlannedOrder,
   people: ReadonlySet<string>,
   {
-    about,
+    topic,
     since,
     message,
-  }: { readonly about: string; readonly since: Date; readonly message: () => Message },
+  }: { readonly topic: string; readonly since: Date; readonly message: () => Message },
 ): Promise<NotifiedPeople> {
   const results: NotifiedPerson[] = [];
   for (const userId of people) {
     const { state } = await send({
       since,
       message,
-      purpose: `notice:${about}:${userId}`,
+      purpose: `notice:${topic}:${userId}`,
       version: ONCE,
       places: [directMessagePlace(directory, userId)],
       metadata: buildMetadata(order),
@@ -279,14 +283,14 @@ function planFirstCard(
   };
 }
 
-/** The buttons of a card, and the amount over budget that a click accepts. */
+/** Changes with the card's buttons and with the amount over budget that a click accepts. */
 function buildRepostKey(order: Order, budgets: BudgetComparison | undefined): string {
   const { state } = order;
-  const over = budgets?.over.map(({ tag, period, currency, leftMinor, takesMinor }) =>
+  const excess = budgets?.over.map(({ tag, period, currency, leftMinor, takesMinor }) =>
     [tag, period, currency, leftMinor, takesMinor].join(' '),
   );
   const phase = state === 'EXECUTING' ? 'APPROVED' : state;
-  return [isPaused(order) ? 'paused' : phase, ...(over ?? [])].join(' · ');
+  return [isPaused(order) ? 'paused' : phase, ...(excess ?? [])].join(' · ');
 }
 
 /** If an order was requested on a message, the thread of that message is used, not the card's. */
@@ -301,23 +305,23 @@ function toThread({ channelId, threadTs }: Order, card: PostedMessage): Thread {
 async function recordExcess(
   { orders }: SlackContext,
   order: Order,
-  over: readonly MissingAmount[] | undefined,
+  excess: readonly MissingAmount[] | undefined,
 ): Promise<void> {
-  if (over !== undefined && !isDeepStrictEqual(over, order.shownExcess))
-    await orders.store.recordShownExcess(order.id, over);
+  if (excess !== undefined && !isDeepStrictEqual(excess, order.shownExcess))
+    await orders.store.recordShownExcess(order.id, excess);
 }
 
-/** The people whom an order's messages name, and the places of its copies. */
-async function readAudience(context: SlackContext, order: Order, briefing: Briefing) {
+/** The people named in an order's messages, and the channel for a copy of the card. */
+async function findAudience(context: SlackContext, order: Order, briefing: Briefing) {
   const [admins, settings] = await Promise.all([context.adminsToNotify(), context.savedSettings()]);
   const { decision, history } = briefing;
   const otherAdmins = admins.filter((userId) => !isRequester(order, userId));
   const isForAdmins = exceedsBudget(briefing) && otherAdmins.length > 0 && isWaitingOnlyForAdmin(history);
-  const isNamed = decision !== undefined && decision.requirements.list.length > 0;
-  const awaited = isNamed
+  const hasRequirements = decision !== undefined && decision.requirements.list.length > 0;
+  const orderApprovers = hasRequirements
     ? briefing.approvers
     : listFormerApprovers(order, buildDefaultRequirement(settings, []));
-  const approvers = isForAdmins ? otherAdmins : awaited;
+  const approvers = isForAdmins ? otherAdmins : orderApprovers;
   return { approvers, otherAdmins, isForAdmins, approvalChannel: settings.approvalChannel };
 }
 
@@ -341,12 +345,11 @@ function buildReplyPurpose({ version, kind }: OrderLogEntry): string {
 async function sendReplies(
   { directory }: SlackContext,
   { order, history, posted, send, thread, since }: PlannedThread,
-  replyTo: (entry: OrderLogEntry) => Message | undefined,
+  buildReply: (entry: OrderLogEntry) => Message | undefined,
 ): Promise<boolean> {
-  const directMessagePlaces = (userId: string) => directMessagePlace(directory, userId);
   for (const entry of history) {
     const purpose = buildReplyPurpose(entry);
-    const reply = posted.has(purpose) ? undefined : replyTo(entry);
+    const reply = posted.has(purpose) ? undefined : buildReply(entry);
     if (reply === undefined) continue;
     // The account's owner can't see a reply in a direct message with the person who retried.
     const isForOwner = entry.kind === 'requested' && thread.channelId !== order.channelId;
@@ -355,8 +358,8 @@ async function sendReplies(
       version: ONCE,
       since,
       places: [
-        isForOwner ? directMessagePlaces(getAccountOwner(order)) : async () => thread,
-        directMessagePlaces(order.requesterId),
+        isForOwner ? directMessagePlace(directory, getAccountOwner(order)) : async () => thread,
+        directMessagePlace(directory, order.requesterId),
       ],
       message: () => startWithTitle(order, reply),
       metadata: buildMetadata({ ...order, state: entry.state }),
@@ -367,8 +370,8 @@ async function sendReplies(
 }
 
 /** The approvers of an order that has ended, according to its rules or the settings. */
-function listFormerApprovers({ requirements }: Order, general: RequirementPeople): readonly string[] {
-  return findNotifiedIds(hasPolicyRule(requirements.list) ? requirements.list : [general]);
+function listFormerApprovers({ requirements }: Order, fallback: RequirementPeople): readonly string[] {
+  return findNotifiedIds(hasPolicyRule(requirements.list) ? requirements.list : [fallback]);
 }
 
 /** For some time, nameservers can be restored if the old ones are known. */

@@ -31,7 +31,7 @@ export interface PlannedThread extends PlannedOrder {
 }
 
 /** If the card is posted in this time, no other answer is needed. Slack gives up after 3 seconds. */
-const CARD_WITHIN_MS = 1_700;
+const CARD_TIMEOUT_MS = 1_700;
 /** The first interval between two checks for the card. */
 const CARD_POLL_MS = 100;
 
@@ -39,16 +39,16 @@ const CARD_POLL_MS = 100;
  * Waits for the card of an order.
  * @returns the answer to send instead; undefined if the card was posted in time
  */
-export async function waitForCard(call: Interaction, order: Order): Promise<Message | undefined> {
-  call.acknowledge();
+export async function waitForCard(interaction: Interaction, order: Order): Promise<Message | undefined> {
+  interaction.acknowledge();
   for (let waitMs = CARD_POLL_MS; ; waitMs *= 2) {
-    const claim = await call.context.notifications.read({ kind: 'order', id: order.id });
+    const claim = await interaction.context.notifications.read({ kind: 'order', id: order.id });
     const card = claim?.notifications.find(({ purpose }) => purpose === CARD);
     if (card?.message !== undefined) return undefined;
-    const leftMs = call.arrivedAt + CARD_WITHIN_MS - performance.now();
+    const leftMs = interaction.arrivedAt + CARD_TIMEOUT_MS - performance.now();
     if (leftMs <= 0) {
       const { dueAt } = card ?? {};
-      return missingCardMessage(order, dueAt && dueAt.getTime() - call.context.now().getTime());
+      return missingCardMessage(order, dueAt && dueAt.getTime() - interaction.context.now().getTime());
     }
     await sleep(Math.min(waitMs, leftMs));
   }
@@ -60,7 +60,7 @@ export function buildMetadata(order: Order) {
     event_payload: {
       order_id: order.id,
       task: order.task,
-      names: listMetadataNames(order),
+      names: formatMetadataNames(order),
       state: order.state,
       ...(order.mandate === undefined ? {} : { mandate: order.mandate.id }),
     },
@@ -70,12 +70,11 @@ export function buildMetadata(order: Order) {
 /** Slack limits metadata to about 8,000 characters. */
 const MAX_METADATA_NAMES = 6_000;
 
-/** As many names as fit, then `…`. */
-function listMetadataNames({ items }: Order): string {
-  let room = MAX_METADATA_NAMES;
+function formatMetadataNames({ items }: Order): string {
+  let remaining = MAX_METADATA_NAMES;
   const fitting = items.filter(({ name }) => {
-    room -= name.length + 1;
-    return room >= 0;
+    remaining -= name.length + 1;
+    return remaining >= 0;
   });
   const names = fitting.map(({ name }) => name);
   return [...names, ...(fitting.length < items.length ? ['…'] : [])].join(',');

@@ -13,32 +13,32 @@ import { refusalText } from './refusal.view.ts';
 
 /** The immediate answer; undefined if the card is enough. */
 export async function buildOutcomeReply(
-  call: Interaction,
+  interaction: Interaction,
   outcome: RetryOutcome,
 ): Promise<Message | undefined> {
-  if (outcome.kind !== 'accepted') return buildRejection(call, outcome);
-  if (outcome.order.state !== 'DRAFT') return waitForCard(call, outcome.order);
+  if (outcome.kind !== 'accepted') return buildRejection(interaction, outcome);
+  if (outcome.order.state !== 'DRAFT') return waitForCard(interaction, outcome.order);
   const [impact, briefing] = await Promise.all([
-    call.context.names.impacts.assessAtRequest(outcome.order),
-    loadDraftBriefing(call.context.orders, outcome.order),
+    interaction.context.names.impacts.assessAtRequest(outcome.order),
+    loadDraftBriefing(interaction.context.orders, outcome.order),
   ]);
   return confirmMessage(outcome.order, briefing, impact);
 }
 
 /** The error at the form's field if the order can't be sent at the chosen time. */
 export function timeErrors(outcome: RetryOutcome): { readonly errors: FieldErrors } | undefined {
-  const isTimely =
-    outcome.kind !== 'refused' ||
-    (outcome.refusal.code !== 'send_at' && outcome.refusal.code !== 'send_at_after_expiry');
-  return isTimely ? undefined : { errors: { send_at: refusalText(outcome.refusal) } };
+  const isTimeRefused =
+    outcome.kind === 'refused' &&
+    (outcome.refusal.code === 'send_at' || outcome.refusal.code === 'send_at_after_expiry');
+  return isTimeRefused ? { errors: { send_at: refusalText(outcome.refusal) } } : undefined;
 }
 
-/** Says why no order was created. */
 export async function buildRejection(
-  call: Interaction,
+  interaction: Interaction,
   outcome: Exclude<RetryOutcome, { readonly kind: 'accepted' }>,
 ): Promise<Message> {
   const canSeeOrder =
-    outcome.kind === 'open_already' && (await canSee(call.context.orders, outcome.order, toViewer(call)));
+    outcome.kind === 'open_already' &&
+    (await canSee(interaction.context.orders, outcome.order, toViewer(interaction)));
   return rejectionMessage(outcome, canSeeOrder);
 }

@@ -46,12 +46,12 @@ import { summaryText } from './summary.view.ts';
 
 /** The next step after an asynchronous task was accepted. */
 const NEXT_STEPS: Readonly<
-  Record<NextStep, (approvedAfterDays: number | undefined, after: (days: number) => string) => string>
+  Record<NextStep, (approvedAfterDays: number | undefined, dayAfter: (days: number) => string) => string>
 > = {
-  transfer_period: (days, after) =>
+  transfer_period: (days, dayAfter) =>
     days === undefined
       ? 'the service doesn’t say how long it takes'
-      : `it completes by *${after(days)}* at the latest`,
+      : `it completes by *${dayAfter(days)}* at the latest`,
   manual_processing: () => 'it’s processed by hand; the service doesn’t say how long it takes',
   no_public_record: () => 'both registrants are notified; the service doesn’t say when it’s done',
 };
@@ -105,13 +105,13 @@ export function itemText(order: Order, item: OrderItem): string {
 export function nextSteps(order: Order, item: OrderItem): string[] {
   if (item.state !== 'SUCCEEDED' || item.answeredAt === undefined) return [];
   const lock = findTask(order.task).findTransferLock(item.name);
-  const after = (days: number) => day(new Date((item.answeredAt?.getTime() ?? 0) + days * DAY_MS));
+  const dayAfter = (days: number) => day(new Date((item.answeredAt?.getTime() ?? 0) + days * DAY_MS));
   const { nextStep } = findTask(order.task);
   const step =
     nextStep !== undefined && isOnlyAccepted(order, 'SUCCEEDED')
-      ? NEXT_STEPS[nextStep](zoneFor(item.name).transfer.autoApproveDays, after)
+      ? NEXT_STEPS[nextStep](zoneFor(item.name).transfer.autoApproveDays, dayAfter)
       : undefined;
-  return dropMissing([step, lock !== undefined && `no transfers until *${after(lock.days)}*`]);
+  return dropMissing([step, lock !== undefined && `no transfers until *${dayAfter(lock.days)}*`]);
 }
 
 /** The new expiry of a renewed name, according to the service. */
@@ -134,13 +134,13 @@ export function shortHash({ statementHash }: Order): string {
 /** `Renew cafe.rest for 2 years`, `Renewed 3 names for 1 year`. Plain text. */
 export function orderTitle(order: Order, tense: 'to do' | 'done' = 'to do'): string {
   const [first] = order.items;
-  const what =
+  const subject =
     order.items.length === 1 && first !== undefined
       ? itemName(order, first.name)
       : count(order.items.length, 'name');
   const period = readPeriod(order.input);
   const { verb, done } = findTask(order.task).words;
-  return `${tense === 'done' ? done : verb} ${what}${period === undefined ? '' : ` for ${count(period, 'year')}`}`;
+  return `${tense === 'done' ? done : verb} ${subject}${period === undefined ? '' : ` for ${count(period, 'year')}`}`;
 }
 
 /** The XML interface has no field for a client transaction id. */
@@ -191,10 +191,10 @@ export const NOBODY_NOTIFIED: NotifiedPeople = { reached: [], waiting: [] };
 
 /** `I messaged @Ada and @Bo.` */
 export function notifiedText({ reached, waiting }: NotifiedPeople): string {
-  const names = (people: readonly string[]) => people.map(mention).join(', ');
+  const formatNames = (people: readonly string[]) => people.map(mention).join(', ');
   const sentences = dropMissing([
-    reached.length > 0 && `I messaged ${names(reached)}.`,
-    waiting.length > 0 && `${names(waiting)} will get a message later.`,
+    reached.length > 0 && `I messaged ${formatNames(reached)}.`,
+    waiting.length > 0 && `${formatNames(waiting)} will get a message later.`,
   ]);
   return sentences.length === 0 ? 'I couldn’t reach any admin.' : sentences.join(' ');
 }
@@ -206,17 +206,17 @@ export function findLapsedApprovals(history: readonly HistoryEvent[]): LapsedApp
 
 /** `@Carol’s approval no longer counts`. */
 export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string {
-  const whose = userIds.map((userId) => `${mention(userId)}’s`).join(' and ');
+  const possessives = userIds.map((userId) => `${mention(userId)}’s`).join(' and ');
   const isOne = userIds.length === 1;
   return isUncertain
-    ? `${whose} ${isOne ? 'approval' : 'approvals'} can’t be counted, because Slack doesn’t return the members of an approver group`
-    : `${whose} ${isOne ? 'approval no longer counts' : 'approvals no longer count'}`;
+    ? `${possessives} ${isOne ? 'approval' : 'approvals'} can’t be counted, because Slack doesn’t return the members of an approver group`
+    : `${possessives} ${isOne ? 'approval no longer counts' : 'approvals no longer count'}`;
 }
 
 /** The reason, after a colon, for the end of a clause. Empty without a reason. */
 export function reasonSuffix({ reason, seen }: EventReason): string {
-  const response = reason ?? (seen && recordFindingText(seen)) ?? '';
-  return response === '' ? '' : `: “${quote(response, 1_000)}”`;
+  const text = reason ?? (seen && recordFindingText(seen)) ?? '';
+  return text === '' ? '' : `: “${quote(text, 1_000)}”`;
 }
 
 interface EventReason {
@@ -224,7 +224,6 @@ interface EventReason {
   readonly seen?: RecordFinding | undefined;
 }
 
-/** Mentions of the approvers. A long list is truncated. */
 export function approverList(approvers: readonly string[]): string {
   return approvers.length === 0 ? 'an approver' : joinFirst(approvers.map(mentionApprover), 12);
 }
@@ -239,21 +238,21 @@ const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
 
 /** ` for 2 of 3 names`, if the outcomes differ. */
 export function formatPart({ state, items }: Order): string {
-  const alike = items.filter((item) => item.state === state).length;
-  return items.length > 1 && alike > 0 && alike < items.length
-    ? ` for ${alike} of ${count(items.length, 'name')}`
+  const matching = items.filter((item) => item.state === state).length;
+  return items.length > 1 && matching > 0 && matching < items.length
+    ? ` for ${matching} of ${count(items.length, 'name')}`
     : '';
 }
 
-/** Whether "done" or "refused" would add nothing to the state and the service's text. */
-function isCompleteSummary(state: OrderItem['state'], result: ItemResult, response: string): boolean {
+/** Whether the bot's own summary would only repeat the state and the service's text. */
+function isSummaryRedundant(state: OrderItem['state'], result: ItemResult, response: string): boolean {
   if (result.resolvedBy !== undefined) return false;
   return state === 'SUCCEEDED' || (state === 'FAILED' && result.errorKind === 'refused' && response !== '');
 }
 
 /** An answer that arrived after the end of the order. */
-function formatLate(agrees: boolean, late: NonNullable<ItemResult['late']>): string {
-  if (agrees) return 'The service confirmed it later.';
+function formatLateAnswer(isConfirmed: boolean, late: NonNullable<ItemResult['late']>): string {
+  if (isConfirmed) return 'The service confirmed it later.';
   if (late === 'UNKNOWN') return 'That request got no response, so it may have been carried out.';
   return `The service said later that it ${late === 'SUCCEEDED' ? 'was' : 'wasn’t'} carried out.`;
 }
@@ -275,16 +274,16 @@ function formatSummary({
 /** The bot's own sentence if "done" isn't enough, then the service's text. */
 export function resultText({ state, attempts, result }: OrderItem): string[] {
   if (result === undefined) return [];
-  const words = dropMissing([
+  const answerText = dropMissing([
     result.code !== undefined && code(result.code),
     result.text !== undefined && result.text !== '' && quote(result.text, 500),
   ]).join(' ');
   const stid = result.stid === undefined ? undefined : code(result.stid);
-  const response = [words, formatKind(result.type), stid].filter(Boolean).join(' · ');
+  const response = [answerText, formatKind(result.type), stid].filter(Boolean).join(' · ');
   const messages = result.messages ?? [];
   return dropMissing([
-    !isCompleteSummary(state, result, response) && formatSummary({ state, attempts, result }),
-    result.late !== undefined && formatLate(result.late === state, result.late),
+    !isSummaryRedundant(state, result, response) && formatSummary({ state, attempts, result }),
+    result.late !== undefined && formatLateAnswer(result.late === state, result.late),
     response !== '' && `The service says: ${response}`,
     ...messages.slice(0, MAX_MESSAGES).map((each) => `• ${messageLine(each)}`),
     messages.length > MAX_MESSAGES && `• and ${count(messages.length - MAX_MESSAGES, 'message')} more`,
@@ -292,17 +291,17 @@ export function resultText({ state, attempts, result }: OrderItem): string[] {
 }
 
 /** Length of the service's text if several results share a few lines. */
-const RESPONSE_LENGTH = 80;
+const MAX_RESPONSE_LENGTH = 80;
 
 /** One short line for one or more items, in the service's words or the bot's. */
 export function briefResult(item: OrderItem): string {
   const { code: statusCode, text } = item.result ?? {};
   const response = dropMissing([
     statusCode !== undefined && code(statusCode),
-    text !== undefined && text !== '' && `“${quote(text, RESPONSE_LENGTH)}”`,
+    text !== undefined && text !== '' && `“${quote(text, MAX_RESPONSE_LENGTH)}”`,
   ]).join(' ');
   return response === '' || item.state === 'UNKNOWN'
-    ? truncateMarkup(resultText(item)[0] ?? '', RESPONSE_LENGTH)
+    ? truncateMarkup(resultText(item)[0] ?? '', MAX_RESPONSE_LENGTH)
     : response;
 }
 
@@ -328,7 +327,7 @@ export function reviewButton(order: Order, style?: 'primary'): Button {
 
 /**
  * The buttons for approvers of a pending order.
- * @param isFullyShown whether everything that is sent is visible there; if not, it must be opened, and is approved there
+ * @param isFullyShown whether everything that is sent is visible; if not, *Details* has the Approve button
  */
 export function decisionButtons(order: Order, isFullyShown: boolean): Button[] {
   if (needsSignatures(order.requirements)) {
@@ -379,20 +378,20 @@ const MAX_SENT_LINES = 20;
 
 /** For each unknown outcome, when the request was sent and its ids at the service. */
 export function sentLines(order: Order): string[] {
-  const overXml = usesXml(order);
+  const isXml = usesXml(order);
   const unknown = order.items.filter(({ state }) => state === 'UNKNOWN');
   const left = unknown.length - MAX_SENT_LINES;
   return dropMissing([
     ...unknown.slice(0, MAX_SENT_LINES).map(({ name, ctid, sentAt }) => {
-      const how = overXml ? 'no client transaction (XML)' : `client transaction ${code(ctid)}`;
-      const about = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
-      return capitalized(`${about}${how}${sentAt === undefined ? '' : `, sent ${moment(sentAt)}`}`);
+      const transactionText = isXml ? 'no client transaction (XML)' : `client transaction ${code(ctid)}`;
+      const prefix = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
+      const sentText = sentAt === undefined ? '' : `, sent ${moment(sentAt)}`;
+      return capitalized(`${prefix}${transactionText}${sentText}`);
     }),
     left > 0 && `The audit log has ${left} more.`,
   ]);
 }
 
-/** More names than an order usually has. */
 const MAX_HINTS = 50;
 
 /** Public records about unknown outcomes, for the person who settles them. */
@@ -400,9 +399,9 @@ export function hintLines(order: Order): string[] {
   const hints = order.items.flatMap(({ state, name, result }) => {
     const hint = state === 'UNKNOWN' ? result?.hint : undefined;
     if (hint === undefined) return [];
-    const about = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
+    const prefix = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
     return [
-      `• ${about}${ownSentence(recordFindingText(hint.seen))} Source: ${code(hint.source)}, ${moment(new Date(hint.seenAt))}.`,
+      `• ${prefix}${ownSentence(recordFindingText(hint.seen))} Source: ${code(hint.source)}, ${moment(new Date(hint.seenAt))}.`,
     ];
   });
   if (hints.length === 0) return [];
@@ -414,13 +413,13 @@ export function hintLines(order: Order): string[] {
   ]);
 }
 
-/** Public records, even if they show nothing about the outcome. */
+/** Also says if public records show nothing about the outcome. */
 export function recordLines(order: Order): string[] {
   const hints = hintLines(order);
   return hints.length > 0 ? hints : ['I found nothing conclusive in public records.'];
 }
 
-function listState(order: Order): string {
+function shortStateText(order: Order): string {
   if (isPaused(order)) return 'paused until someone resumes or stops it';
   if (isWaitingForChosenTime(order)) return 'approved and scheduled';
   if (order.task === 'mandate' && order.state === 'SUCCEEDED') return stateText(order).toLowerCase();
@@ -428,16 +427,16 @@ function listState(order: Order): string {
 }
 
 export function orderLine(order: Order): string {
-  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}, requested by ${mention(order.requesterId)} ${moment(order.createdAt)}`;
+  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${shortStateText(order)}, requested by ${mention(order.requesterId)} ${moment(order.createdAt)}`;
 }
 
 /** For a person's own orders. */
 export function ownOrderLine(order: Order): string {
   const { state, expiresAt } = order;
-  const until = state === 'PENDING' && expiresAt !== undefined ? ` · until ${moment(expiresAt)}` : '';
+  const deadlineText = state === 'PENDING' && expiresAt !== undefined ? ` · until ${moment(expiresAt)}` : '';
   const time = findUpcomingTime(order);
-  const sent = time === undefined ? '' : ` · scheduled for ${moment(time)}`;
-  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${listState(order)}${sent}${until}`;
+  const timeText = time === undefined ? '' : ` · scheduled for ${moment(time)}`;
+  return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${shortStateText(order)}${timeText}${deadlineText}`;
 }
 
 const timeCell = (order: Order) => {
@@ -446,17 +445,17 @@ const timeCell = (order: Order) => {
 };
 
 export function ordersTable(caption: string, orders: readonly Order[]): DataTableBlock {
-  const isTimed = orders.some((order) => findUpcomingTime(order) !== undefined);
+  const hasTime = orders.some((order) => findUpcomingTime(order) !== undefined);
   return table({
     caption,
-    columns: ['Order', 'Task', 'Status', 'Requested by', 'Requested', ...(isTimed ? ['Scheduled for'] : [])],
+    columns: ['Order', 'Task', 'Status', 'Requested by', 'Requested', ...(hasTime ? ['Scheduled for'] : [])],
     rows: orders.map((order) => [
       order.id,
       orderTitle(order),
-      listState(order),
+      shortStateText(order),
       { person: order.requesterId },
       { moment: order.createdAt },
-      ...(isTimed ? [timeCell(order)] : []),
+      ...(hasTime ? [timeCell(order)] : []),
     ]),
   });
 }

@@ -30,14 +30,19 @@ export interface OrderInput {
 
 /** Requests an order for the person of an interaction, with the person's current account. */
 export async function requestFromInteraction(
-  call: Interaction,
+  interaction: Interaction,
   { channelId, threadTs }: FormOrigin,
   { secret, sendAt, ...request }: OrderInput,
 ): Promise<RequestOutcome> {
-  return requestOrder(call.context.orders, {
-    ...{ ...request, secret, channelId, threadTs, requesterId: call.person.id, deliveryId: call.deliveryId },
-    account: await call.orderAccount(),
-    sendAt: await readSendTime(call, sendAt),
+  return requestOrder(interaction.context.orders, {
+    ...request,
+    secret,
+    channelId,
+    threadTs,
+    requesterId: interaction.person.id,
+    deliveryId: interaction.deliveryId,
+    account: await interaction.orderAccount(),
+    sendAt: await readSendTime(interaction, sendAt),
     // Slack's ids of direct messages begin with a D.
     isPrivate: isDirectMessage(channelId),
   });
@@ -49,29 +54,32 @@ async function readSendTime({ context, person }: Interaction, text: string | und
 
 /** Requests the order of a form. It may retry an earlier order. */
 export async function requestFromForm(
-  call: Interaction,
+  interaction: Interaction,
   origin: FormOrigin,
   request: OrderInput,
 ): Promise<RetryOutcome> {
-  if (origin.retryOf === undefined) return requestFromInteraction(call, origin, request);
-  const { task: _, secret, sendAt, ...given } = request;
-  const { deliveryId } = call;
-  const account = await call.orderAccount();
-  return retryOrder(call.context.orders, origin.retryOf, call.person.id, {
-    ...given,
-    ...{ secret, account, deliveryId, sendAt: await readSendTime(call, sendAt) },
+  if (origin.retryOf === undefined) return requestFromInteraction(interaction, origin, request);
+  const { task: _, secret, sendAt, ...changes } = request;
+  const { deliveryId } = interaction;
+  const account = await interaction.orderAccount();
+  return retryOrder(interaction.context.orders, origin.retryOf, interaction.person.id, {
+    ...changes,
+    secret,
+    account,
+    deliveryId,
+    sendAt: await readSendTime(interaction, sendAt),
   });
 }
 
 /** Why the active account can't do a task, and what to do instead; undefined if it can. */
 export async function checkAccount(
-  call: Interaction,
+  interaction: Interaction,
   task: OrderTaskName,
   account?: Account,
 ): Promise<Message | undefined> {
-  const active = account ?? (await call.orderAccount());
+  const active = account ?? (await interaction.orderAccount());
   if (active === undefined) return undefined;
-  const issue = findTask(task).findUnsupportedReason(call.context.orders.listInterfaces(active));
+  const issue = findTask(task).findUnsupportedReason(interaction.context.orders.listInterfaces(active));
   return issue && textMessage(unsupportedText(active, findTask(task), issue));
 }
 
@@ -81,17 +89,17 @@ export async function checkAccount(
  * @param input as typed; fields of the form may be missing
  */
 export async function checkPolicy(
-  call: Interaction,
+  interaction: Interaction,
   task: OrderTaskName,
   input: unknown,
 ): Promise<Message | undefined> {
   const [name, ...others] = findTask(task).findNames(input);
-  const account = await call.orderAccount();
+  const account = await interaction.orderAccount();
   if (name === undefined || others.length > 0 || account === undefined) return undefined;
-  const rules = await findRefusingRules(call.context.orders, {
+  const rules = await findRefusingRules(interaction.context.orders, {
     task,
     names: [name],
-    requesterId: call.person.id,
+    requesterId: interaction.person.id,
     input,
     usesTeamAccount: isTeamAccount(account),
   });

@@ -35,31 +35,32 @@ import { orderHistory } from './thread.view.ts';
 async function runOrders(call: CommandCall): Promise<void> {
   const [word = '', ...more] = call.words;
   if (more.length > 0) return call.respond(WHICH_ORDERS);
-  await call.respond(await ordersPage(call, { of: word, offset: 0 }));
+  await call.respond(await buildOrdersPage(call, { of: word, offset: 0 }));
 }
 
-async function ordersPage(call: Interaction, { of, offset }: PageRequest): Promise<Message | string> {
-  const { filter, title, empty } = orderFilter(of === '' ? undefined : of, call.person.id);
-  const wanted = { ...filter, limit: MAX_LISTED };
-  const found = await listVisible(call.context.orders, toViewer(call), wanted);
+async function buildOrdersPage(interaction: Interaction, page: PageRequest): Promise<Message | string> {
+  const { context, person } = interaction;
+  const { filter, title, empty } = parseOrderFilter(page.of, person.id);
+  const found = await listVisible(context.orders, toViewer(interaction), { ...filter, limit: MAX_LISTED });
   return found.length === 0
     ? empty
-    : ordersMessage(title, slicePage(sortScheduledFirst(found), offset, ORDERS_SHOWN), of);
+    : ordersMessage(title, slicePage(sortScheduledFirst(found), page.offset, ORDERS_SHOWN), page.of);
 }
 
 /** Nobody pages through more than this. */
 const MAX_LISTED = 1_000;
 
-function orderFilter(
-  word: string | undefined,
+function parseOrderFilter(
+  word: string,
   userId: string,
 ): {
   readonly filter: Omit<OrderFilter, 'limit' | 'viewer'>;
   readonly title: string;
   readonly empty: string;
 } {
-  if (word === undefined) return { filter: {}, ...LISTS.latest };
   switch (word.toLowerCase()) {
+    case '':
+      return { filter: {}, ...LISTS.latest };
     case 'pending':
       return { filter: { states: ['PENDING'] }, ...LISTS.pending };
     case 'review':
@@ -91,14 +92,14 @@ async function runOrder(call: CommandCall): Promise<void> {
   const briefing = await loadBriefing(call.context, order);
   const card = orderCard(order, briefing);
   // The bot finds cards by the id of their row, and this reply isn't a card.
-  const shown = card.blocks.map((block) =>
+  const blocks = card.blocks.map((block) =>
     parseCardBlockId(block.block_id ?? '') === undefined
       ? block
       : { ...block, block_id: `shown_${order.id}` },
   );
   await call.respond(
     message(card.text, [
-      ...shown,
+      ...blocks,
       ...sectionFields(orderFields(order, briefing)),
       // If there are thousands of rows, the answers are in the file in the thread.
       ...(order.bulk === undefined ? lines(answerSections(order, (name) => itemName(order, name))) : []),
@@ -131,6 +132,6 @@ export const orders = {
     },
   ],
   actions: pageActions('orders', async (call: ActionCall, request) =>
-    call.respond(await ordersPage(call, request), { replace: true }),
+    call.respond(await buildOrdersPage(call, request), { replace: true }),
   ),
 } as const satisfies Feature;

@@ -15,8 +15,8 @@ function findingText(finding: RecordFinding): string {
       return 'No registration of the name was found.';
     case 'registration_seen': {
       const { registeredAt } = finding;
-      const when = registeredAt === undefined ? '' : ` on ${formatDay(registeredAt)}`;
-      return `The registry shows a registration${when}, with ${nameServersText(finding)}.`;
+      const date = registeredAt === undefined ? '' : ` on ${formatDay(registeredAt)}`;
+      return `The registry shows a registration${date}, with ${nameServersText(finding)}.`;
     }
     case 'nameservers_seen':
       return `The registry shows ${nameServersText(finding)}.`;
@@ -24,20 +24,20 @@ function findingText(finding: RecordFinding): string {
       return `The registry shows the name with ${statusesText(finding)}.`;
     case 'registrar_seen': {
       const { registrar, transferredAt } = finding;
-      const whose = registrar === undefined ? 'no registrar' : `“${registrar}” as the registrar`;
+      const registrarText = registrar === undefined ? 'no registrar' : `“${registrar}” as the registrar`;
       const transfer =
         transferredAt === undefined
           ? 'No transfer found since this was sent.'
           : `It shows a transfer on ${formatDay(transferredAt)}.`;
-      return `The registry shows ${whose}, with ${statusesText(finding)}. ${transfer}`;
+      return `The registry shows ${registrarText}, with ${statusesText(finding)}. ${transfer}`;
     }
     case 'expiry_seen':
       return `The registry shows the expiry date ${formatDay(finding.expiresAt)}. The previous date is unknown.`;
     case 'expiry_unmoved':
       return `No renewal found: the registry still shows the expiry date ${formatDay(finding.expiresAt)}.`;
     case 'expiry_moved': {
-      const moved = `The registry shows the expiry date ${formatDay(finding.expiresAt)}. Before this was sent it was ${formatDay(finding.before)}.`;
-      return finding.otherCause === undefined ? moved : `${moved} ${OTHER_CAUSES[finding.otherCause]}`;
+      const text = `The registry shows the expiry date ${formatDay(finding.expiresAt)}. Before this was sent it was ${formatDay(finding.before)}.`;
+      return finding.otherCause === undefined ? text : `${text} ${OTHER_CAUSES[finding.otherCause]}`;
     }
     case 'registered':
       return 'The registry shows the name registered when this was sent, with the requested nameservers.';
@@ -64,14 +64,14 @@ function formatDay(moment: string): string {
   return day(new Date(moment));
 }
 
-function nameServersText(shown: {
+function nameServersText(finding: {
   readonly nameServers: readonly string[];
   readonly areRequested: boolean;
 }): string {
-  if (shown.areRequested) return 'the requested nameservers';
-  return shown.nameServers.length === 0
+  if (finding.areRequested) return 'the requested nameservers';
+  return finding.nameServers.length === 0
     ? 'no nameservers'
-    : `other nameservers: ${joinFirst(shown.nameServers, LISTED)}`;
+    : `other nameservers: ${joinFirst(finding.nameServers, MAX_LISTED_VALUES)}`;
 }
 
 function statusesText({ statuses }: { readonly statuses: readonly string[] }): string {
@@ -79,8 +79,8 @@ function statusesText({ statuses }: { readonly statuses: readonly string[] }): s
     ? 'no status'
     : `the status ${joinFirst(
         statuses.map((status) => `“${status}”`),
-        LISTED,
+        MAX_LISTED_VALUES,
       )}`;
 }
 
-const LISTED = 6;
+const MAX_LISTED_VALUES = 6;

@@ -28,7 +28,7 @@ const TARGET: FieldDisplay = {
 };
 
 /** The choice determines the interface, and with it the fields. */
-const CHOSEN = { dispatches: true, isRequired: true };
+const CHOICE_DISPLAY = { dispatches: true, isRequired: true };
 
 /** All types and modes that each interface documents (service API, Redirect). */
 function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
@@ -50,7 +50,7 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
         ...(xml ? { domain: 'Domain (XML)', email: 'Email (XML)' } : {}),
       },
       UNCHECKED_TEXT,
-      CHOSEN,
+      CHOICE_DISPLAY,
     ),
     mode: choiceField(
       'Mode',
@@ -59,7 +59,7 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
         ...(xml ? { frame: 'Frame (XML)', single: 'Single (XML)' } : {}),
       },
       UNCHECKED_TEXT,
-      CHOSEN,
+      CHOICE_DISPLAY,
     ),
   });
   return xml
@@ -71,9 +71,9 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
 }
 
 /** Title and backup belong to a single redirect, but targets are often reused. */
-function reuseRedirect(last: FormValues, given: FormValues): FormValues {
-  const same = given['source'] === undefined || given['source'] === last['source'];
-  return pick(last, ...(same ? ['source', 'title', 'backup'] : []), 'target', 'type', 'mode');
+function reuseRedirect(last: FormValues, values: FormValues): FormValues {
+  const isSameSource = values['source'] === undefined || values['source'] === last['source'];
+  return pick(last, ...(isSameSource ? ['source', 'title', 'backup'] : []), 'target', 'type', 'mode');
 }
 
 const redirectForm = orderForm({

@@ -50,10 +50,10 @@ function buildMenu(
     task: forms.map(({ form }) => ({ value: form.name, text: form.title })),
     names: names.map((name) => ({ value: name, text: displayName(name) })),
   };
-  const shown = toFields(menuFields).filter(({ name }) =>
+  const visibleFields = toFields(menuFields).filter(({ name }) =>
     name === 'names' ? names.length > 0 : name !== 'channel' || origin.channelId === '',
   );
-  const fields = shown.map((each) => ({
+  const fields = visibleFields.map((each) => ({
     ...each,
     ...(options[each.name] && { options: options[each.name] }),
   }));
@@ -63,18 +63,18 @@ function buildMenu(
 export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task_menu'> {
   return {
     form: buildMenu(forms, [], { channelId: '-' }),
-    async render(call, origin, values) {
-      const refusals = await Promise.all(forms.map((each) => each.refusal?.(call)));
-      const possible = forms.filter((_, index) => refusals[index] === undefined);
-      return { form: buildMenu(possible, splitLines(values['names']), origin) };
+    async render(interaction, origin, values) {
+      const refusals = await Promise.all(forms.map((each) => each.refusal?.(interaction)));
+      const allowedForms = forms.filter((_, index) => refusals[index] === undefined);
+      return { form: buildMenu(allowedForms, splitLines(values['names']), origin) };
     },
     async submit(call): Promise<SubmissionResult> {
-      const read = readForm(menuFields, call.values);
-      if ('errors' in read) return read;
-      const { task, names, channel } = read.value;
+      const parsed = readForm(menuFields, call.values);
+      if ('errors' in parsed) return parsed;
+      const { task, names, channel } = parsed.value;
       const feature = forms.find(({ form }) => form.name === task);
       if (feature === undefined) return { errors: { task: 'Choose a task.' } };
-      const values = nameValues(feature, names);
+      const values = toNameValues(feature, names);
       const refusal = await feature.refusal?.(call, values);
       if (refusal !== undefined) return { errors: { task: refusal.text } };
       if (values === undefined) {
@@ -91,14 +91,14 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
  * The selected names, for the name field of a form.
  * @returns undefined if the field takes fewer names
  */
-function nameValues({ form }: FormFeature, names: readonly string[]): FormValues | undefined {
+function toNameValues({ form }: FormFeature, names: readonly string[]): FormValues | undefined {
   const [name] = names;
   if (name === undefined) return {};
   const fields = form.fields.map((field) => field.name);
   if (fields.includes('names')) return { names: names.join('\n') };
-  const field = ['name', 'source'].find((each) => fields.includes(each));
-  if (field === undefined) return {};
-  return names.length > 1 ? undefined : { [field]: name };
+  const nameField = ['name', 'source'].find((each) => fields.includes(each));
+  if (nameField === undefined) return {};
+  return names.length > 1 ? undefined : { [nameField]: name };
 }
 
 async function buildFormOrigin(

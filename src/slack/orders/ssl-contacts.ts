@@ -39,8 +39,8 @@ function buildFields({ json }: AvailableInterfaces): z.ZodObject {
 }
 
 /** Reuses the last values only for the same contact, because another id is another person. */
-function reuseContact(last: FormValues, given: FormValues): FormValues {
-  return given['id'] === undefined || given['id'] === last['id'] ? last : {};
+function reuseContact(last: FormValues, values: FormValues): FormValues {
+  return values['id'] === undefined || values['id'] === last['id'] ? last : {};
 }
 
 export const sslContactForm = orderForm({

@@ -24,16 +24,16 @@ export function findChangedStatement({ items }: Order): readonly StatementPart[]
 
 /** Tells an admin that an order differs from what was requested and approved. */
 export function statementChangedNotice(order: Order, parts: readonly StatementPart[]): Message {
-  const what =
+  const changedText =
     parts.length === 0
       ? 'I can’t tell what changed.'
       : `Changed: ${parts.map((part) => PARTS[part]).join(', ')}.`;
-  const sent = order.items.some(({ sentAt }) => sentAt !== undefined) ? 'sent nothing more' : 'sent nothing';
+  const sentText = order.items.some(({ sentAt }) => sentAt) ? 'sent nothing more' : 'sent nothing';
   const cause =
     parts.length === 1 && parts[0] === 'service'
       ? 'My settings have changed since. Request it again.'
       : 'Someone with write access to my database may have done this. Before requesting it again, find out who has access, and what else changed.';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}* no longer matches what was requested and approved, so I ${sent}. ${what} ${cause} See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}* no longer matches what was requested and approved, so I ${sentText}. ${changedText} ${cause} See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

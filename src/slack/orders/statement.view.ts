@@ -7,9 +7,9 @@ import type {
   StatementValue,
 } from '../../orders/statement-shape.ts';
 import { findTask } from '../../orders/tasks.ts';
-import { displayName } from '../../zones/names.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { type AnyBlock, count, escapeText, moment, section, visibleText, wholeLines } from '../kit/blocks.ts';
+import { itemName } from './order.view.ts';
 
 /*
  * The statement of an order: every value exactly as it is sent, with its label. The content of an order is shown only
@@ -128,12 +128,13 @@ export function listFields(
   item: StatementItem,
   secretText = 'provided, stored encrypted',
 ): readonly StatementField[] {
-  const found = new Map<string, string[]>();
+  const valuesByPath = new Map<string, string[]>();
   for (const [path, value] of requestLeaves(item)) {
     if (NAME_FIELDS.has(path) && String(value) === item.name) continue;
-    found.set(path, [...(found.get(path) ?? []), typeof value === 'object' ? secretText : String(value)]);
+    const text = typeof value === 'object' ? secretText : String(value);
+    valuesByPath.set(path, [...(valuesByPath.get(path) ?? []), text]);
   }
-  return [...found].map(([path, values]) => ({ path, label: LABELS[path] ?? path, values }));
+  return [...valuesByPath].map(([path, values]) => ({ path, label: LABELS[path] ?? path, values }));
 }
 
 /** Labels with mrkdwn values. If there are several values, one per line. */
@@ -145,7 +146,7 @@ function itemFields(item: StatementItem): (readonly [string, string])[] {
 }
 
 /** Texts for values, by path. */
-const WORDS: Readonly<Record<string, (value: string) => string>> = {
+const VALUE_FORMATS: Readonly<Record<string, (value: string) => string>> = {
   period: (years) => count(Number(years), 'year'),
   confirmOrder: (isConfirmed) => (isConfirmed === 'true' ? 'yes' : 'no'),
   span: (span) => `calendar ${span}`,
@@ -156,7 +157,7 @@ const WORDS: Readonly<Record<string, (value: string) => string>> = {
 export function readableFields(item: StatementItem): readonly StatementField[] {
   return listFields(item).map((field) => ({
     ...field,
-    values: field.values.map((value) => WORDS[field.path]?.(value) ?? value),
+    values: field.values.map((value) => VALUE_FORMATS[field.path]?.(value) ?? value),
   }));
 }
 
@@ -195,15 +196,10 @@ export function isOverXml(statement: Pick<Statement, 'items'> | undefined): bool
   return statement?.items.some(({ request }) => request.interface === 'xml') ?? false;
 }
 
-/** The name of a request as it is shown. IDNs are shown in both forms. Plain text. */
-function formatItemName({ task }: Statement, { name }: StatementItem): string {
-  return findTask(task).zoneTask !== undefined ? displayName(name) : name;
-}
-
 /** Names and shared facts for a list of orders, as mrkdwn. */
 export function briefText(statement: Statement, order: Order): string {
   const { items } = statement;
-  const names = items.map((item) => exactText(formatItemName(statement, item))).join(', ');
+  const names = items.map((item) => exactText(itemName(statement, item.name))).join(', ');
   return [
     ...(items.length === 1 ? [] : [`Names: ${names}`]),
     ...commonFields(statement, order).map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`),
@@ -213,20 +209,20 @@ export function briefText(statement: Statement, order: Order): string {
 /** Whether blocks show every name and value of a statement without truncation. */
 export function showAll(blocks: readonly AnyBlock[], statement: Statement | undefined): boolean {
   if (statement === undefined) return false;
-  const shown = visibleText(blocks);
-  if (!shown.includes(formatSendTime(statement) ?? '')) return false;
+  const text = visibleText(blocks);
+  if (!text.includes(formatSendTime(statement) ?? '')) return false;
   return statement.items.every((item) => {
-    const name = formatItemName(statement, item);
+    const name = itemName(statement, item.name);
     return (
-      (shown.includes(name) || shown.includes(escapeText(name))) &&
-      itemFields(item).every(([, value]) => value.split('\n').every((line) => shown.includes(line)))
+      (text.includes(name) || text.includes(escapeText(name))) &&
+      itemFields(item).every(([, value]) => value.split('\n').every((line) => text.includes(line)))
     );
   });
 }
 
-function itemText(statement: Statement, item: StatementItem): string {
+function statementItemText(statement: Statement, item: StatementItem): string {
   return [
-    `*${item.n}. ${exactText(formatItemName(statement, item))}*`,
+    `*${item.n}. ${exactText(itemName(statement, item.name))}*`,
     ...itemFields(item).map(([label, value]) => `*${label}*: ${value}`),
     ...requestLeaves(item).flatMap(([, value]) =>
       typeof value === 'object' ? [exactText(value.secret)] : [],
@@ -265,28 +261,28 @@ const PAGE_LENGTH = 12_000;
 
 /**
  * The whole statement, with one list of blocks per page.
- * @param also appended, as mrkdwn
+ * @param appendix mrkdwn after the statement
  */
 export function statementPages(
   statement: Statement | undefined,
   order: Order,
-  also: readonly string[],
+  appendix: readonly string[],
 ): readonly (readonly SectionBlock[])[] {
   if (statement === undefined) return [[section(UNREADABLE)]];
   const pages: SectionBlock[][] = [];
-  let room = 0;
+  let remaining = 0;
   for (const block of wholeLines([
     headText(statement, order),
-    ...statement.items.map((item) => itemText(statement, item)),
-    ...also,
+    ...statement.items.map((item) => statementItemText(statement, item)),
+    ...appendix,
   ])) {
     const length = block.text?.text.length ?? 0;
-    if (room < length) {
+    if (remaining < length) {
       pages.push([]);
-      room = PAGE_LENGTH;
+      remaining = PAGE_LENGTH;
     }
     pages.at(-1)?.push(block);
-    room -= length;
+    remaining -= length;
   }
   return pages;
 }

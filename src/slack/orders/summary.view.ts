@@ -73,7 +73,7 @@ export function unknownOutcomeText({ code }: ItemSummary): string | undefined {
   }
 }
 
-function refusingRules(rules: Extract<PlainSummary, { code: 'policy_refuses' }>['rules']): string {
+function formatRefusingRules(rules: Extract<PlainSummary, { code: 'policy_refuses' }>['rules']): string {
   return rules.map((rule) => (rule.kind === 'rule' ? `rule “${rule.name}”` : 'the settings')).join(', ');
 }
 
@@ -98,7 +98,7 @@ export function summaryText(summary: ItemSummary): string {
         ...summary.issues.map(issueText),
       ].join(' ');
     case 'policy_refuses':
-      return `The policy no longer allowed it at the scheduled time: ${refusingRules(summary.rules)}. Nothing was sent.`;
+      return `The policy no longer allowed it at the scheduled time: ${formatRefusingRules(summary.rules)}. Nothing was sent.`;
     case 'not_signed':
       return 'It no longer has the required signatures, so nothing was sent. Request it again if you still need it.';
     case 'statement_changed':

@@ -90,7 +90,7 @@ export function orderReply(
     case 'asked':
       return askedReply(order, event);
     case 'reopened':
-      return reply(
+      return buildReply(
         order,
         ':hourglass_flowing_sand:',
         `it wasn’t sent at the scheduled time, because ${reopenReasonText(event.reasons)}. Earlier approvals no longer count. ${approverList(approvers)}: check the card and approve it again.`,
@@ -103,7 +103,7 @@ export function orderReply(
     case 'expired':
       return endedReply(order, event);
     case 'reminded':
-      return reply(
+      return buildReply(
         order,
         ':bell:',
         `still waiting for approval. ${approverList(approvers)}: you’ll also find it on my Home tab.`,
@@ -113,7 +113,7 @@ export function orderReply(
     case 'paused':
       return pausedReply(order, event.pause, orderTitle(order), approverList(approvers));
     case 'resumed':
-      return reply(order, ':arrow_forward:', `${mention(event.actor)} resumed it.`);
+      return buildReply(order, ':arrow_forward:', `${mention(event.actor)} resumed it.`);
     case 'resolved':
       return resolvedReply(order, event, approvers, now);
     case 'answered_late':
@@ -134,16 +134,16 @@ export function orderReply(
 function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' | 'expired'>): Message {
   const { requesterId } = order;
   if (event.kind === 'cancelled')
-    return reply(order, STATES.CANCELLED.icon, `${mention(requesterId)} canceled it. Nothing was sent.`);
+    return buildReply(order, STATES.CANCELLED.icon, `${mention(requesterId)} canceled it. Nothing was sent.`);
   if (event.kind === 'denied') {
     const replyText = `${mention(event.actor)} denied it${reasonSuffix(event)}. Nothing was sent.`;
-    return reply(order, STATES.DENIED.icon, replyText, requesterId);
+    return buildReply(order, STATES.DENIED.icon, replyText, requesterId);
   }
   const replyText =
     event.state === 'EXPIRED'
       ? 'no one approved it in time. Nothing was sent. Request it again if you still need it.'
       : 'it wasn’t resumed in time. The rest won’t be sent.';
-  return reply(order, STATES.EXPIRED.icon, replyText, requesterId);
+  return buildReply(order, STATES.EXPIRED.icon, replyText, requesterId);
 }
 
 /** Lock screens show a reply without its thread, so the reply starts with the order. */
@@ -157,11 +157,11 @@ export function startWithTitle(order: Order, { text, blocks }: Message): Message
 
 /**
  * A sentence that starts with the order, because lock screens show little more.
- * @param to recipient
+ * @param recipientId mentioned first
  */
-function reply(order: Order, icon: string, replyText: string, to?: string): Message {
-  const notified = to === undefined ? '' : `${mention(to)}: `;
-  return textMessage(`${icon} ${notified}*${escapeText(orderTitle(order))}*: ${replyText}`);
+function buildReply(order: Order, icon: string, replyText: string, recipientId?: string): Message {
+  const prefix = recipientId === undefined ? '' : `${mention(recipientId)}: `;
+  return textMessage(`${icon} ${prefix}*${escapeText(orderTitle(order))}*: ${replyText}`);
 }
 
 const SYSTEM = 'system';
@@ -174,11 +174,11 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
     event.state === 'APPROVED'
       ? 'It needs no approval.'
       : 'Someone else has to approve it, because neither of you can.';
-  const whose = order.account.isTeamAccount === true ? 'the team’s' : 'your';
-  return reply(
+  const accountText = order.account.isTeamAccount === true ? 'the team’s' : 'your';
+  return buildReply(
     order,
     ':repeat:',
-    `${mention(order.requesterId)} retried the failed order ${code(order.retryOf)} with ${whose} account ${code(formatAccountName(order.account))}. The new order is ${code(order.id)}. ${next}`,
+    `${mention(order.requesterId)} retried the failed order ${code(order.retryOf)} with ${accountText} account ${code(formatAccountName(order.account))}. The new order is ${code(order.id)}. ${next}`,
     owner,
   );
 }
@@ -187,22 +187,22 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
 function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message | undefined {
   if (ENDED_BY_ITEMS.has(event.state)) return undefined;
   const { names } = event;
-  const which = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
-  const by = `${mention(event.actor)} stopped it.`;
+  const namesText = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
+  const stopText = `${mention(event.actor)} stopped it.`;
   const createReply = (replyText: string) =>
-    reply(order, STATES.CANCELLED.icon, replyText, order.requesterId);
+    buildReply(order, STATES.CANCELLED.icon, replyText, order.requesterId);
   if (event.state === 'CANCELLED' && event.actor === SYSTEM)
     return createReply(ownSentence(summaryText(event.summary)));
   if (event.state === 'CANCELLED')
     return createReply(
       order.items.some(({ attempts }) => attempts > 0)
-        ? `${by} The service refused the earlier requests, so nothing was carried out.`
-        : `${by} Nothing was sent.`,
+        ? `${stopText} The service refused the earlier requests, so nothing was carried out.`
+        : `${stopText} Nothing was sent.`,
     );
   return createReply(
     event.actor === SYSTEM
-      ? `${ownSentence(summaryText(event.summary))}${which}`
-      : `${by}${which} Requests already sent continue.`,
+      ? `${ownSentence(summaryText(event.summary))}${namesText}`
+      : `${stopText}${namesText} Requests already sent continue.`,
   );
 }
 
@@ -213,9 +213,8 @@ function formatNames(order: Order, names: readonly string[]): string {
   return truncateMarkup(names.map((name) => `*${escapeText(itemName(order, name))}*`).join(', '), 1_000);
 }
 
-/** A question from an approver. The requester answers in the thread. */
 function askedReply(order: Order, event: HistoryEventOf<'asked'>): Message {
-  return reply(
+  return buildReply(
     order,
     ':speech_balloon:',
     `${mention(event.actor)} asks: “${quote(event.question, 2_000)}” ${order.isPrivate ? `Send ${mention(event.actor)} a direct message` : 'Reply here'}. The approval deadline was reset.`,
@@ -223,31 +222,30 @@ function askedReply(order: Order, event: HistoryEventOf<'asked'>): Message {
   );
 }
 
-/** Escalates to other people after a long wait. */
 function escalatedReply(
   order: Order,
   { to, toAdmins }: HistoryEventOf<'escalated'>,
   approvers: readonly string[],
   notified: NotifiedPeople,
 ): Message {
-  const should = to.length === 0 ? '' : ` Escalated to ${approverList(to)}.`;
+  const escalationText = to.length === 0 ? '' : ` Escalated to ${approverList(to)}.`;
   const isOnlyMentioned = !toAdmins && notified.reached.length + notified.waiting.length === 0;
   const notifiedSentence = isOnlyMentioned ? '' : `${notifiedText(notified)} `;
-  const can = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
-  return reply(
+  const approversText = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
+  return buildReply(
     order,
     ':mega:',
-    `still waiting for approval.${should} ${notifiedSentence}Requested by ${mention(order.requesterId)}.${can}`,
+    `still waiting for approval.${escalationText} ${notifiedSentence}Requested by ${mention(order.requesterId)}.${approversText}`,
   );
 }
 
-/** The card names the approvers, but has neither their comments nor what they couldn't see. */
+/** The card doesn't show approvers' comments or whether the impact was unknown. */
 function lastApprovalReply(event: HistoryEventOf<'approved'>): Message | undefined {
-  const unseen = unknownImpactText(event);
-  return reasonSuffix(event) === '' && unseen === ''
+  const impactNote = unknownImpactText(event);
+  return reasonSuffix(event) === '' && impactNote === ''
     ? undefined
     : textMessage(
-        `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${unseen}`,
+        `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${impactNote}`,
       );
 }
 
@@ -258,18 +256,19 @@ function unknownImpactText({ isImpactUnknown }: HistoryEventOf<'approved'>): str
 function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message {
   const lapsed = findLapsedApprovals([event]);
   const progress = findLastProgress([event]);
-  const given = findValidApprovers([event]).length;
-  const missing = Math.max((progress?.requirements[0]?.needed ?? order.approvalsRequired) - given, 1);
-  const why = lapsed.isUncertain ? 'click *Approve* again in a minute' : 'only current approvers count';
-  const gone = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${why}.`;
-  const more =
+  const givenCount = findValidApprovers([event]).length;
+  const needed = progress?.requirements[0]?.needed ?? order.approvalsRequired;
+  const missingCount = Math.max(needed - givenCount, 1);
+  const remedy = lapsed.isUncertain ? 'click *Approve* again in a minute' : 'only current approvers count';
+  const lapsedText = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${remedy}.`;
+  const neededText =
     progress !== undefined && hasPolicyRule(progress.requirements)
       ? `Still needed: ${missingLines(progress).join('; ')}.`
-      : `${count(missing, 'more approval')} ${missing === 1 ? 'is' : 'are'} needed.`;
-  const stricter =
+      : `${count(missingCount, 'more approval')} ${missingCount === 1 ? 'is' : 'are'} needed.`;
+  const stricterText =
     progress?.isStricter === true ? ' The requirements have become stricter since it was requested.' : '';
   return textMessage(
-    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${gone} ${more}${stricter}${unknownImpactText(event)}`,
+    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${lapsedText} ${neededText}${stricterText}${unknownImpactText(event)}`,
   );
 }
 
@@ -279,61 +278,61 @@ function resolvedReply(
   approvers: readonly string[],
   now: Date | undefined,
 ): Message {
-  const found = event.outcome === 'SUCCEEDED' ? 'done' : 'failed';
+  const outcome = event.outcome === 'SUCCEEDED' ? 'done' : 'failed';
   return outcomeReply(
     order,
     STATES[event.state].icon,
-    `${resolvedTitle(order, event)}: ${actorName(event.actor)} marked this as ${found}${reasonSuffix(event)}.`,
+    `${resolvedTitle(order, event)}: ${actorName(event.actor)} marked this as ${outcome}${reasonSuffix(event)}.`,
     approvers,
     now,
   );
 }
 
-/** May be about only some of several names. */
+/** The outcome may have been entered for only some of the names. */
 function resolvedTitle(order: Order, { ctids }: HistoryEventOf<'resolved'>): string {
-  const settled = order.items.filter(({ ctid }) => ctids.includes(ctid));
+  const settledItems = order.items.filter(({ ctid }) => ctids.includes(ctid));
   const title = `*${escapeText(orderTitle(order))}*`;
-  if (settled.length === 0 || settled.length === order.items.length) return title;
+  if (settledItems.length === 0 || settledItems.length === order.items.length) return title;
   const names = formatNames(
     order,
-    settled.map(({ name }) => name),
+    settledItems.map(({ name }) => name),
   );
   return `${names} (${escapeText(orderTitle(order))})`;
 }
 
 /** The registry shows the result of a task that was accepted. */
 function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'shown'>): Message {
-  const shown = escapeText(itemName(order, name));
-  return reply(
+  const nameText = escapeText(itemName(order, name));
+  return buildReply(
     order,
     ':white_check_mark:',
-    `the registry’s public record confirms it for ${shown}.`,
+    `the registry’s public record confirms it for ${nameText}.`,
     order.requesterId,
   );
 }
 
 /** The registry shows that a task wasn't carried out, although it was accepted long ago. */
-function overdueReply(order: Order, about: HistoryEventOf<'overdue'>): Message {
-  const name = escapeText(itemName(order, about.name));
-  const since = `${count(about.days, 'day')} after the service accepted the ${order.task}`;
+function overdueReply(order: Order, event: HistoryEventOf<'overdue'>): Message {
+  const name = escapeText(itemName(order, event.name));
+  const delayText = `${count(event.days, 'day')} after the service accepted the ${order.task}`;
   const replyText =
     order.task === 'restore'
-      ? `the registry still shows ${name} as deleted, ${since}. Contact the service now: the name will be lost when its redemption period ends.`
-      : `the registry doesn’t show the transfer of ${name}, ${since}. Contact the service; the losing registrar may have refused.`;
-  return reply(order, ':warning:', replyText, order.requesterId);
+      ? `the registry still shows ${name} as deleted, ${delayText}. Contact the service now: the name will be lost when its redemption period ends.`
+      : `the registry doesn’t show the transfer of ${name}, ${delayText}. Contact the service; the losing registrar may have refused.`;
+  return buildReply(order, ':warning:', replyText, order.requesterId);
 }
 
 function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>): Message {
   const { name, delegation, hosts, hours } = event;
-  const about = escapeText(itemName(order, name));
-  const one = hosts.length === 1;
-  const after = hours < 1 ? '' : `, ${count(hours, 'hour')} after the change`;
+  const nameText = escapeText(itemName(order, name));
+  const isOne = hosts.length === 1;
+  const delayText = hours < 1 ? '' : `, ${count(hours, 'hour')} after the change`;
   const [icon, replyText] =
     delegation === 'answering'
-      ? [':white_check_mark:', `*${about}*: all new nameservers answer for it.`]
+      ? [':white_check_mark:', `*${nameText}*: all new nameservers answer for it.`]
       : [
           ':warning:',
-          `*${about}*: ${formatList(hosts)} ${one ? 'doesn’t' : 'don’t'} answer for it${after}. Website and mail may fail. Set up the name there, or click *Undo* on the card.`,
+          `*${nameText}*: ${formatList(hosts)} ${isOne ? 'doesn’t' : 'don’t'} answer for it${delayText}. Website and mail may fail. Set up the name there, or click *Undo* on the card.`,
         ];
   return textMessage(`${icon} ${mention(order.requesterId)}: ${replyText}`);
 }
@@ -346,15 +345,15 @@ function lateReply(
 ): Message | undefined {
   const item = order.items.find((each) => each.n === n);
   if (item === undefined) return undefined;
-  const name = order.items.length > 1 ? `*${escapeText(itemName(order, item.name))}* of ` : '';
-  const title = `${name}*${escapeText(orderTitle(order))}*`;
+  const prefix = order.items.length > 1 ? `*${escapeText(itemName(order, item.name))}* of ` : '';
+  const title = `${prefix}*${escapeText(orderTitle(order))}*`;
   if (resolvedBy === undefined) return lostReply(order, item, outcome, title, approvers);
   if (agrees) {
     const replyText = `${title}: the service has now responded and confirms the outcome that was entered.`;
-    const secret = item.result?.hasSecret === true;
+    const hasSecret = item.result?.hasSecret === true;
     return message(replyText, [
       section(`:incoming_envelope: ${replyText}`),
-      ...actions(`late_${order.id}`, secret ? [revealButton(order)] : []),
+      ...actions(`late_${order.id}`, hasSecret ? [revealButton(order)] : []),
     ]);
   }
   const wasDone = outcome === 'SUCCEEDED';
@@ -403,14 +402,14 @@ function finishedReply(
   approvers: readonly string[],
   now: Date | undefined,
 ): Message | undefined {
-  // The order has been settled since, and the reply about that has more.
+  // If the order was settled later, the reply about that says more.
   if (event.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
   // The reply about settling the order reports it.
   if (event.through === 'resolved') return undefined;
   // If there are several names, the lines below count the outcomes.
   const isMixed = order.items.length > 1 && order.state === 'FAILED';
-  const about = isMixed ? `*${escapeText(orderTitle(order))}*` : undefined;
-  return outcomeReply(order, STATES[order.state].icon, formatOutcome(order), approvers, now, about);
+  const heading = isMixed ? `*${escapeText(orderTitle(order))}*` : undefined;
+  return outcomeReply(order, STATES[order.state].icon, formatOutcome(order), approvers, now, heading);
 }
 
 /**
@@ -441,13 +440,13 @@ function revealButton(order: Order) {
   );
 }
 
-/** Lines on a phone for each text of the service. The bot's own text isn't truncated. */
-const FOLLOWING_LINES = 2;
+/** Lines on a phone for each of the service's texts. The bot's own text isn't truncated. */
+const MAX_SERVICE_LINES = 2;
 
 /**
  * The outcome and what happens next, short enough to read at a glance. *Details* and the service's answer have
  * everything else.
- * @param about heading, if later lines contain the outcome
+ * @param heading replaces the lead in the message if later lines contain the outcome
  */
 function outcomeReply(
   order: Order,
@@ -455,10 +454,10 @@ function outcomeReply(
   lead: string,
   approvers: readonly string[],
   now: Date | undefined,
-  about = lead,
+  heading = lead,
 ): Message {
-  const secret = order.state === 'SUCCEEDED' && order.items.some(({ result }) => result?.hasSecret === true);
-  const others = dropMissing([
+  const hasSecret = order.state === 'SUCCEEDED' && order.items.some(({ result }) => result?.hasSecret);
+  const otherButtons = dropMissing([
     ...(order.state === 'UNKNOWN' ? resolveButtons(order) : []),
     ...retryButtons(order, now),
     // The bytes of an answer that couldn't be read don't help here. *Details* has them.
@@ -466,26 +465,26 @@ function outcomeReply(
       ? []
       : answerButtons(order)),
   ]);
-  const replyLines = [`${icon} ${mention(order.requesterId)}: ${about}`, ...summaryLines(order, approvers)];
+  const replyLines = [`${icon} ${mention(order.requesterId)}: ${heading}`, ...summaryLines(order, approvers)];
   const blockId = `result_${order.id}`;
   if (phoneLines(replyLines.join('\n')) <= MAX_LINES.reply - ROW_OF_BUTTONS) {
-    const buttons = [...(secret ? [revealButton(order)] : []), ...others];
+    const buttons = [...(hasSecret ? [revealButton(order)] : []), ...otherButtons];
     return message(lead, [section(...replyLines), ...actions(blockId, buttons)]);
   }
   // If the database has lost a request, that is an alarm.
-  const shown = fitLines(replyLines, order.items.some(isLost) ? MAX_LINES.alarm : MAX_LINES.reply);
+  const fittedLines = fitLines(replyLines, order.items.some(isLost) ? MAX_LINES.alarm : MAX_LINES.reply);
   // The button for a secret that was requested stays visible.
-  const first = secret ? shown.slice(0, 1) : [];
-  const rest = shown.slice(first.length);
+  const firstLines = hasSecret ? fittedLines.slice(0, 1) : [];
+  const otherLines = fittedLines.slice(firstLines.length);
   return message(lead, [
-    ...first.map((line) => ({ ...section(line), accessory: revealButton(order) })),
-    ...(rest.length > 0
-      ? [addMenu(section(...rest), blockId, moreMenu('order_more', others))]
-      : actions(blockId, others)),
+    ...firstLines.map((line) => ({ ...section(line), accessory: revealButton(order) })),
+    ...(otherLines.length > 0
+      ? [addMenu(section(...otherLines), blockId, moreMenu('order_more', otherButtons))]
+      : actions(blockId, otherButtons)),
   ]);
 }
 
-/** The database has lost the fact that it was sent. */
+/** The database lost the record that it was sent. */
 function isLost({ result }: OrderItem): boolean {
   return result?.summary.code === 'sending_lost';
 }
@@ -506,37 +505,37 @@ function registrantNote({ task, items }: Order): string | false {
 function summaryLines(order: Order, approvers: readonly string[]): string[] {
   const [item, ...others] = order.items;
   if (item === undefined || others.length > 0) {
-    const file = order.bulk === undefined ? [] : [`${tallyText(order)}. The file shows each row.`];
-    const most = order.items.some(isLost) ? MAX_LINES.alarm : FOLLOWING_LINES;
-    const groups = groupLines(order, SHOWN_NAMES).map((line) => cutToLines(line, most));
+    const fileLines = order.bulk === undefined ? [] : [`${tallyText(order)}. The file shows each row.`];
+    const maxLines = order.items.some(isLost) ? MAX_LINES.alarm : MAX_SERVICE_LINES;
+    const groups = groupLines(order, MAX_SHOWN_NAMES).map((line) => cutToLines(line, maxLines));
     return order.state === 'UNKNOWN'
       ? [settleText(order, approvers), ...groups]
-      : dropMissing([registrantNote(order), ...groups, ...file]);
+      : dropMissing([registrantNote(order), ...groups, ...fileLines]);
   }
   const [first, ...more] = resultText(item);
   const isUnknown = order.state === 'UNKNOWN';
-  const rest = [...more, ...otherObjectLines(item)].map((line) => cutToLines(line, FOLLOWING_LINES));
+  const detailLines = [...more, ...otherObjectLines(item)].map((line) => cutToLines(line, MAX_SERVICE_LINES));
   return dropMissing([
     ...nextSteps(order, item).map(capitalized),
     registrantNote(order),
     // The bot's own sentence isn't truncated, because it says what to do. The card has all facts about an unknown
     // outcome.
     (isUnknown && item.result && unknownOutcomeText(item.result.summary)) || first,
-    ...(isLost(item) ? rest : []),
+    ...(isLost(item) ? detailLines : []),
     isUnknown && settleText(order, approvers),
-    ...(isLost(item) ? [] : rest),
+    ...(isLost(item) ? [] : detailLines),
   ]);
 }
 
 /** Names the people who can settle an unknown outcome, and the id of the request at the service. */
 function settleText(order: Order, approvers: readonly string[]): string {
   const [item, ...others] = order.items;
-  const about = item === undefined || others.length > 0 || usesXml(order) ? 'It' : code(item.ctid);
-  return `${about} won’t be sent again automatically. ${approverList(approvers)}: mark it as done or failed on the card.`;
+  const subject = item === undefined || others.length > 0 || usesXml(order) ? 'It' : code(item.ctid);
+  return `${subject} won’t be sent again automatically. ${approverList(approvers)}: mark it as done or failed on the card.`;
 }
 
 /** Maximum number of names with the same result in a reply. */
-const SHOWN_NAMES = 3;
+const MAX_SHOWN_NAMES = 3;
 
 function itemLine(order: Order, item: OrderItem): string {
   return `${ITEM_ICONS[item.state]} *${escapeText(itemName(order, item.name))}*: ${itemText(order, item).toLowerCase()} · ${briefResult(item)}`;
@@ -563,8 +562,8 @@ export function groupLines(order: Order, maxNames: number): string[] {
         );
         if (first === undefined) return [];
         // Successes aren't explained next to failures.
-        const why = state === 'SUCCEEDED' && order.state !== state ? '' : ` · ${briefResult(first)}`;
-        return [`${ITEM_ICONS[state]} *${names}*: ${itemText(order, first).toLowerCase()}${why}`];
+        const reasonText = state === 'SUCCEEDED' && order.state !== state ? '' : ` · ${briefResult(first)}`;
+        return [`${ITEM_ICONS[state]} *${names}*: ${itemText(order, first).toLowerCase()}${reasonText}`];
       });
   });
 }
@@ -620,8 +619,8 @@ const LOST_EVENT_WORDS: Partial<Readonly<Record<OrderLogEntry['kind'], string>>>
 
 function eventWords(entry: OrderLogEntry): string {
   if (entry.kind === 'resolved') return entry.outcome === 'SUCCEEDED' ? 'marked as done' : 'marked as failed';
-  const isLost = entry.kind === 'invalidated' ? 'ctid' in entry : !('resolvedBy' in entry);
-  return (isLost ? LOST_EVENT_WORDS[entry.kind] : undefined) ?? EVENT_WORDS[entry.kind];
+  const wasLost = entry.kind === 'invalidated' ? 'ctid' in entry : !('resolvedBy' in entry);
+  return (wasLost ? LOST_EVENT_WORDS[entry.kind] : undefined) ?? EVENT_WORDS[entry.kind];
 }
 
 /** A longer history is truncated; the newest entries are kept. */
@@ -635,10 +634,10 @@ export function orderHistory(
   const all = history
     .filter((entry) => !isAnnouncedInForce({ task, state: entry.state }, entry))
     .map((entry) => historyLine(task, entry));
-  let room = HISTORY_LENGTH;
+  let remaining = HISTORY_LENGTH;
   const newest = all.reverse().filter((line) => {
-    room -= line.length;
-    return room >= 0;
+    remaining -= line.length;
+    return remaining >= 0;
   });
   const left = all.length - newest.length;
   return lines([
@@ -649,7 +648,7 @@ export function orderHistory(
 }
 
 /** The outcome in an entry of the history. Tasks that were only accepted aren't shown as done. */
-function outcomeTexts(
+function outcomeText(
   task: Order['task'],
   { kind, state, outcome, through }: AnyOrderLogEntry,
 ): string | undefined {
@@ -660,16 +659,16 @@ function outcomeTexts(
 }
 
 function historyLine(task: Order['task'], entry: OrderLogEntry): string {
-  const who = entry.actor === SYSTEM ? '' : ` by ${actorName(entry.actor)}`;
+  const actorText = entry.actor === SYSTEM ? '' : ` by ${actorName(entry.actor)}`;
   const { ctid, question, reason, reasons, seen, hint, why }: AnyOrderLogEntry = entry;
   const quotedText =
     reason ?? (seen && recordFindingText(seen)) ?? question ?? (hint && recordFindingText(hint));
-  const more = [
+  const details = [
     ctid && code(ctid),
-    outcomeTexts(task, entry),
+    outcomeText(task, entry),
     quotedText && `“${quote(quotedText)}”`,
     reasons && `(${reopenReasonText(reasons)})`,
     why && `(${escapeText(retryReasonText(why))})`,
   ].filter(Boolean);
-  return `${moment(entry.at)}: ${eventWords(entry)}${who}${more.length === 0 ? '' : ` ${more.join(' ')}`}`;
+  return `${moment(entry.at)}: ${eventWords(entry)}${actorText}${details.length === 0 ? '' : ` ${details.join(' ')}`}`;
 }

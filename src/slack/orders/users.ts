@@ -8,8 +8,8 @@ import { createRefreshAction } from '../refresh-form.ts';
 import { orderForm, readSecret } from './order-form.ts';
 import { sslContactForm } from './ssl-contacts.ts';
 
-const numberField = (label: string, more: Partial<FieldDisplay> = {}) =>
-  textField(label, { kind: 'number', ...more });
+const numberField = (label: string, display: Partial<FieldDisplay> = {}) =>
+  textField(label, { kind: 'number', ...display });
 
 const USER = {
   user: textField('User name', { isRequired: true }),
@@ -44,14 +44,14 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
   return z.object({ ...USER, ...(json ? JSON_PARENT : {}), ...(xml ? MAIL_KEY : {}) });
 }
 
-const PARENT = /^parent_/;
+const PARENT_PREFIX = /^parent_/;
 
 function toUserInput(typed: Readonly<Record<string, unknown>>) {
   const entries = Object.entries(typed);
-  const own = entries.filter(([name]) => !PARENT.test(name));
+  const own = entries.filter(([name]) => !PARENT_PREFIX.test(name));
   const parent = entries
-    .filter(([name]) => PARENT.test(name))
-    .map(([name, value]) => [name.replace(PARENT, ''), value]);
+    .filter(([name]) => PARENT_PREFIX.test(name))
+    .map(([name, value]) => [name.replace(PARENT_PREFIX, ''), value]);
   return Object.fromEntries([
     ...own,
     ...(parent.length === 0 ? [] : [['parent', Object.fromEntries(parent)]]),

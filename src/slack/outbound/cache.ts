@@ -42,14 +42,14 @@ interface CacheOptions<T> {
 export function createCache<T>(options: CacheOptions<T>): Cache<T> {
   const { maxAgeMs, now } = options;
   const entries = new Map<string, Entry<T>>();
-  const call = respectLimit(options);
+  const load = createLimitedLoad(options);
   return {
     get(key) {
-      const known = entries.get(key);
-      if (known !== undefined && (!known.isSettled || now() - known.startedAt < maxAgeMs))
-        return known.answer;
+      const cached = entries.get(key);
+      if (cached !== undefined && (!cached.isSettled || now() - cached.startedAt < maxAgeMs))
+        return cached.answer;
       if (entries.size >= MAX_ENTRIES) entries.clear();
-      const entry: Entry<T> = { answer: call(key), startedAt: now(), isSettled: false };
+      const entry: Entry<T> = { answer: load(key), startedAt: now(), isSettled: false };
       entries.set(key, entry);
       entry.answer.then(
         () => {
@@ -69,7 +69,7 @@ export function createCache<T>(options: CacheOptions<T>): Cache<T> {
 }
 
 /** Calls the method unless Slack limits it. */
-function respectLimit<T>({ load, now, sleep }: CacheOptions<T>): (key: string) => Promise<T> {
+function createLimitedLoad<T>({ load, now, sleep }: CacheOptions<T>): (key: string) => Promise<T> {
   let limit: Limit | undefined;
   return async (key) => {
     let hasWaited = false;

@@ -39,9 +39,9 @@ export interface SlackDirectory extends Directory {
    * @throws {SlackApiError} if Slack doesn't return them
    */
   groupNames(): Promise<ReadonlyMap<string, string>>;
-  /** To be called when Slack reports a change of the person. */
+  /** Must be called when Slack reports a change of the person. */
   forgetPerson(userId: string): void;
-  /** To be called when Slack reports a change of the group's members. */
+  /** Must be called when Slack reports a change of the group's members. */
   forgetGroup(groupId: string): void;
   /** For display; undefined on timeout. Has its own share of Slack's limit, so that decisions don't have to wait. */
   lookUp(userId: string): Promise<Profile | undefined>;
@@ -141,13 +141,11 @@ function isHomeTeam(userTeamId: string | undefined, teamId: string): boolean {
 }
 
 export interface DirectoryOptions {
-  /** As in {@link HomeWorkspace}. */
   readonly orgId?: string | undefined;
   /** In milliseconds. Default: a monotonic clock. */
   readonly now?: () => number;
   /** Default: a real timer. */
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
-  /** Called if the members of an approver group can't be read. */
   readonly onUnreadableGroup?: (groupId: string, problem: SlackApiError) => void;
 }
 
@@ -193,13 +191,12 @@ function toSupportedLocale(locale = DEFAULT_LOCALE): string {
   try {
     return Intl.NumberFormat.supportedLocalesOf(locale)[0] ?? DEFAULT_LOCALE;
   } catch (error) {
-    // `Intl` throws it for an invalid tag.
+    // `Intl` throws a RangeError for an invalid tag.
     if (!(error instanceof RangeError)) throw error;
     return DEFAULT_LOCALE;
   }
 }
 
-/** Caches people for a minute and groups for ten seconds. */
 export function createDirectory(
   web: SlackWeb,
   teamId: string,
@@ -215,7 +212,7 @@ export function createDirectory(
   const { people, profiles, admins, groups } = caches;
   return {
     person: (userId, homeTeamId) => readActor(caches, home, userId, homeTeamId),
-    findMembership: (userId) => membership(caches, userId),
+    findMembership: (userId) => readMembership(caches, userId),
     groupMembers: groups.get,
     groupNames: () => readGroupNames(web),
     async listGroupMembers(groupId) {
@@ -234,10 +231,10 @@ export function createDirectory(
       profiles.forget(userId);
     },
     forgetGroup: groups.forget,
-    lookUp: (userId) => lookUp(caches, userId),
-    findName: async (userId) => (await lookUp(caches, userId))?.name,
-    findTimeZone: async (userId) => (await lookUp(caches, userId))?.timeZone,
-    findLocale: async (userId) => toSupportedLocale((await lookUp(caches, userId))?.locale),
+    lookUp: (userId) => lookUpProfile(caches, userId),
+    findName: async (userId) => (await lookUpProfile(caches, userId))?.name,
+    findTimeZone: async (userId) => (await lookUpProfile(caches, userId))?.timeZone,
+    findLocale: async (userId) => toSupportedLocale((await lookUpProfile(caches, userId))?.locale),
     directMessage: (userId) => openDirectMessage(web, userId),
   };
 }
@@ -298,7 +295,7 @@ async function readActor(
   }
 }
 
-async function membership({ people }: Caches, userId: string): Promise<Membership> {
+async function readMembership({ people }: Caches, userId: string): Promise<Membership> {
   try {
     return (await people.get(userId)).isMember ? 'member' : 'left';
   } catch (error) {
@@ -307,7 +304,7 @@ async function membership({ people }: Caches, userId: string): Promise<Membershi
   }
 }
 
-async function lookUp({ profiles }: Caches, userId: string): Promise<Profile | undefined> {
+async function lookUpProfile({ profiles }: Caches, userId: string): Promise<Profile | undefined> {
   try {
     return await Promise.race([profiles.get(userId), setTimeout(MAX_LOOKUP_MS, undefined, { ref: false })]);
   } catch (error) {

@@ -8,17 +8,17 @@ import { rateLimitError, SlackApiError, waitOutRateLimits } from './web.ts';
  * Reads an attached file.
  * @throws {SlackApiError} if it can't be read
  */
-export type ReadFile = (address: string) => Promise<Uint8Array>;
+export type ReadFile = (url: string) => Promise<Uint8Array>;
 
 /** Slack's hosts for files, in the commercial and government clouds. */
 const FILE_HOSTS: ReadonlySet<string> = new Set(['files.slack.com', 'files.slack-gov.com']);
-const DOWNLOAD_MS = 20_000;
+const DOWNLOAD_TIMEOUT_MS = 20_000;
 
 const agent = new Agent();
 
 /** Whether the bot's token may be sent to the URL. Not even a signed delivery may leak it to another host. */
-export function isFileAddress(address: string, apiUrl: string | undefined): boolean {
-  return isOnHost(FILE_HOSTS, address, apiUrl);
+export function isFileAddress(url: string, apiUrl: string | undefined): boolean {
+  return isOnHost(FILE_HOSTS, url, apiUrl);
 }
 
 /**
@@ -26,12 +26,12 @@ export function isFileAddress(address: string, apiUrl: string | undefined): bool
  * @param maxBytes per file; longer files are `too_large`
  */
 export function createFileReader(token: Secret, apiUrl: string | undefined, maxBytes: number): ReadFile {
-  return (address) => waitOutRateLimits(() => readFile(address));
+  return (url) => waitOutRateLimits(() => readFile(url));
 
-  async function readFile(address: string): Promise<Uint8Array> {
-    if (!isFileAddress(address, apiUrl))
+  async function readFile(url: string): Promise<Uint8Array> {
+    if (!isFileAddress(url, apiUrl))
       throw new SlackApiError('refused', 'file download', { code: 'not_a_file_address' });
-    const { origin, pathname, search } = new URL(address);
+    const { origin, pathname, search } = new URL(url);
     const response = await exchange(
       agent,
       {
@@ -40,7 +40,7 @@ export function createFileReader(token: Secret, apiUrl: string | undefined, maxB
         method: 'GET',
         headers: ['authorization', `Bearer ${token.reveal()}`],
       },
-      { timeoutMs: DOWNLOAD_MS, maxBytes },
+      { timeoutMs: DOWNLOAD_TIMEOUT_MS, maxBytes },
     ).catch((cause: unknown) => {
       if (cause instanceof HttpExchangeError && cause.failure === 'too_large')
         throw new SlackApiError('refused', 'file download', { code: 'too_large', cause });

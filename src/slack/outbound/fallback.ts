@@ -24,11 +24,11 @@ function replaceRefusedBlocks(blocks: readonly AnyBlock[], refusal: unknown): An
   return blocks.flatMap((block, index) => (refused.has(index) ? lines(blocksToText([block])) : [block]));
 }
 
-/** A plainer version of refused content; undefined if it would be the same. */
-type Plainer<Shown> = (refusal: unknown) => Shown | undefined;
+/** Returns a plainer version of refused content; undefined if it would be the same. */
+type Fallback<Content> = (refusal: unknown) => Content | undefined;
 
-/** Plainer versions that keep the buttons. First, only the refused blocks change. */
-function plainerBlocks(blocks: readonly AnyBlock[]): readonly Plainer<readonly AnyBlock[]>[] {
+/** Fallbacks that keep the buttons. The first one changes only the refused blocks. */
+function createBlockFallbacks(blocks: readonly AnyBlock[]): readonly Fallback<readonly AnyBlock[]>[] {
   return [
     (refusal) => replaceRefusedBlocks(blocks, refusal),
     () => (hasNewBlocks(blocks) ? dropNewBlocks(blocks) : undefined),
@@ -41,25 +41,25 @@ function plainerBlocks(blocks: readonly AnyBlock[]): readonly Plainer<readonly A
  * with buttons, text only.
  * @throws {SlackApiError} the first refusal, if Slack refuses all of them
  */
-export function sendWithFallback<T>(message: Message, send: (shown: Message) => Promise<T>): Promise<T> {
+export function sendWithFallback<T>(message: Message, send: (message: Message) => Promise<T>): Promise<T> {
   const { text, blocks, textOnlyHint } = message;
   return tryVersions(message, send, [
-    ...plainerBlocks(blocks).map(
-      (plainer): Plainer<Message> =>
+    ...createBlockFallbacks(blocks).map(
+      (fallback): Fallback<Message> =>
         (refusal) => {
-          const shown = plainer(refusal);
-          return shown && { text, blocks: shown };
+          const plainerBlocks = fallback(refusal);
+          return plainerBlocks && { text, blocks: plainerBlocks };
         },
     ),
     () =>
       blocks.length > 0
-        ? { text: textOnly(blocksToText(blocks).join('\n') || text, textOnlyHint), blocks: [] }
+        ? { text: appendHint(blocksToText(blocks).join('\n') || text, textOnlyHint), blocks: [] }
         : undefined,
   ]);
 }
 
 /** Within the limit for updates, which is far below the one for new messages. */
-function textOnly(text: string, hint: string | undefined): string {
+function appendHint(text: string, hint: string | undefined): string {
   if (hint === undefined) return truncateMarkup(text, LIMITS.messageText);
   return `${truncateMarkup(text, LIMITS.messageText - hint.length - 1)}\n${hint}`;
 }
@@ -70,26 +70,26 @@ export function sendViewWithFallback<T>(
   send: (blocks: readonly AnyBlock[]) => Promise<T>,
 ): Promise<T> {
   return tryVersions<readonly AnyBlock[], T>(blocks, send, [
-    ...plainerBlocks(blocks),
+    ...createBlockFallbacks(blocks),
     () => lines(blocksToText(blocks)),
   ]);
 }
 
-async function tryVersions<Shown, T>(
-  whole: Shown,
-  send: (shown: Shown) => Promise<T>,
-  plainer: readonly Plainer<Shown>[],
+async function tryVersions<Content, T>(
+  original: Content,
+  send: (content: Content) => Promise<T>,
+  fallbacks: readonly Fallback<Content>[],
 ): Promise<T> {
-  let first: unknown;
-  for (const version of [() => whole, ...plainer]) {
-    const shown = version(first);
-    if (shown === undefined) continue;
+  let firstRefusal: unknown;
+  for (const version of [() => original, ...fallbacks]) {
+    const content = version(firstRefusal);
+    if (content === undefined) continue;
     try {
-      return await send(shown);
+      return await send(content);
     } catch (error) {
       if (!mayBeBlockError(error)) throw error;
-      first ??= error;
+      firstRefusal ??= error;
     }
   }
-  throw first;
+  throw firstRefusal;
 }

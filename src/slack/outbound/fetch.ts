@@ -15,15 +15,15 @@ const agent = new Agent();
  * @returns a function that throws {@link HttpExchangeError} if there is no complete answer
  */
 export function createFetch(timeoutMs: number): FetchFunction {
-  return async (url, { method, headers: sent = {}, body } = {}) => {
+  return async (url, { method, headers: requestHeaders = {}, body } = {}) => {
     if (method !== 'POST' || typeof body !== 'string') throw new TypeError('only texts are posted');
     const { origin, pathname, search } = new URL(url);
     const answer = await exchange(
       agent,
-      { origin, path: `${pathname}${search}`, method, headers: Object.entries(sent).flat(), body },
+      { origin, path: `${pathname}${search}`, method, headers: Object.entries(requestHeaders).flat(), body },
       { timeoutMs, maxBytes: MAX_ANSWER_BYTES },
     );
-    const { status, headers, body: whole = answer.rawBody } = answer;
+    const { status, headers, body: content = answer.rawBody } = answer;
     const header = (name: string) => {
       const value = headers[name];
       return value === undefined ? null : [value].flat().join(', ');
@@ -40,9 +40,9 @@ export function createFetch(timeoutMs: number): FetchFunction {
             .map((name): [string, string] => [name, header(name) ?? ''])
             .values(),
       },
-      arrayBuffer: async () => new Uint8Array(whole).buffer,
-      text: async () => whole.toString(),
-      json: async () => JSON.parse(whole.toString()),
+      arrayBuffer: async () => new Uint8Array(content).buffer,
+      text: async () => content.toString(),
+      json: async () => JSON.parse(content.toString()),
     };
   };
 }

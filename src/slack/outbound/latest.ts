@@ -1,7 +1,7 @@
 import type { Log } from '../../lib/log.ts';
 import { computeRetryDelay, isTransient, SlackApiError } from './web.ts';
 
-/** Makes Slack calls where only the latest per key matters. */
+/** Queues Slack calls by key. Only the latest call for a key matters. */
 export interface Latest {
   /**
    * Makes a call after the pending call for the same key. After a rate limit or outage, retries later, unless there is
@@ -20,7 +20,7 @@ const MAX_KEYS = 1_000;
 
 /** @param activity for the log */
 export function createLatest(activity: string, log: Log): Latest {
-  const latest = new Map<string, { attempt: Promise<void> }>();
+  const latestCalls = new Map<string, { attempt: Promise<void> }>();
   /** The latest request per key. Kept after the call ends. */
   const latestRequests = new Map<string, string>();
   return {
@@ -30,30 +30,30 @@ export function createLatest(activity: string, log: Log): Latest {
         if (latestRequests.size >= MAX_KEYS) latestRequests.clear();
         latestRequests.set(key, requestedAt);
       }
-      const before = latest.get(key)?.attempt;
+      const previous = latestCalls.get(key)?.attempt;
       const attempt = async (failures: number): Promise<void> => {
         // A newer call has replaced this one.
-        if (latest.get(key) !== mine) return;
+        if (latestCalls.get(key) !== queued) return;
         try {
           await call();
         } catch (err) {
-          const retries = err instanceof SlackApiError && isTransient(err) && failures + 1 < MAX_ATTEMPTS;
-          if (!retries) log.error({ err, key }, activity);
+          const canRetry = err instanceof SlackApiError && isTransient(err) && failures + 1 < MAX_ATTEMPTS;
+          if (!canRetry) log.error({ err, key }, activity);
           else {
             log.warn({ err, key }, `${activity}; will retry`);
-            const again = () => {
-              mine.attempt = attempt(failures + 1);
+            const retry = () => {
+              queued.attempt = attempt(failures + 1);
             };
             // `unref`, so that it doesn't delay a shutdown.
-            setTimeout(again, computeRetryDelay(err, failures)).unref();
+            setTimeout(retry, computeRetryDelay(err, failures)).unref();
             return;
           }
         }
-        if (latest.get(key) === mine) latest.delete(key);
+        if (latestCalls.get(key) === queued) latestCalls.delete(key);
       };
-      const mine = { attempt: Promise.resolve(before).then(() => attempt(0)) };
-      latest.set(key, mine);
-      return mine.attempt;
+      const queued = { attempt: Promise.resolve(previous).then(() => attempt(0)) };
+      latestCalls.set(key, queued);
+      return queued.attempt;
     },
   };
 }

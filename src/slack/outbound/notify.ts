@@ -42,8 +42,7 @@ export interface WantedNotification {
    * fails.
    */
   readonly places: readonly (() => Promise<MessagePlace | undefined>)[];
-  /** @param place index of the place */
-  readonly message: (place: number) => Message | Promise<Message>;
+  readonly message: (placeIndex: number) => Message | Promise<Message>;
   readonly metadata?: MessageMetadata;
   readonly post?: (place: MessagePlace) => Promise<PostedMessage>;
   /** When the message may be posted. Called only until it is posted. */
@@ -133,16 +132,15 @@ export async function notify(context: NotifierDeps, subject: Subject, isClaimed 
 /** One pass over the messages of a claimed subject. */
 interface Pass extends NotifierDeps {
   readonly claim: ClaimedSubject;
-  /** By purpose. */
-  readonly known: Map<string, Notification>;
+  readonly sentByPurpose: Map<string, Notification>;
   readonly updated: PassOutcome['updated'][number][];
   repeatAt: Date | undefined;
   isComplete: boolean;
 }
 
 function startPass(context: NotifierDeps, claim: ClaimedSubject): Pass {
-  const known = new Map(claim.notifications.map((each) => [each.purpose, each]));
-  return { ...context, claim, known, updated: [], repeatAt: undefined, isComplete: true };
+  const sentByPurpose = new Map(claim.notifications.map((each) => [each.purpose, each]));
+  return { ...context, claim, sentByPurpose, updated: [], repeatAt: undefined, isComplete: true };
 }
 
 function toPassOutcome(pass: Pass, planned: PlanOutcome | undefined): PassOutcome {
@@ -152,20 +150,21 @@ function toPassOutcome(pass: Pass, planned: PlanOutcome | undefined): PassOutcom
 }
 
 async function syncMessage(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
-  const posted = pass.known.get(wanted.purpose);
+  const posted = pass.sentByPurpose.get(wanted.purpose);
   const postedMessage = posted?.message;
   if (posted?.shows === storedVersion(wanted))
     return posted.refused === undefined ? { state: 'current', message: postedMessage } : { state: 'refused' };
   if (posted?.dueAt !== undefined && !hasPassed(posted.dueAt, pass.now()))
     return reportPending(pass, posted.dueAt, postedMessage);
-  if (posted !== undefined && postedMessage !== undefined) return update(pass, wanted, postedMessage, posted);
+  if (posted !== undefined && postedMessage !== undefined)
+    return updateNotification(pass, wanted, postedMessage, posted);
   const delayEnd = await wanted.findDelayEnd?.();
-  if (delayEnd === undefined) return post(pass, wanted);
+  if (delayEnd === undefined) return postNotification(pass, wanted);
   scheduleRepeat(pass, delayEnd);
   return { state: 'pending' };
 }
 
-async function update(
+async function updateNotification(
   pass: Pass,
   wanted: WantedNotification,
   postedMessage: PostedMessage,
@@ -173,13 +172,13 @@ async function update(
 ): Promise<SentNotification> {
   const { claim, notifications, web, now, log } = pass;
   const { purpose, since, metadata } = wanted;
-  let shown: string | undefined;
+  let shownHash: string | undefined;
   try {
     const message = await wanted.message(0);
     const hash = hashContent(message, metadata);
     const urgency = claim.isBackground ? 'background' : 'urgent';
     if (hash !== contentHash) await updateMessage(web, postedMessage, message, metadata, urgency);
-    shown = hash;
+    shownHash = hash;
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     // A rate limit slows down all updates, but must not delay this message after a person acted.
@@ -187,31 +186,31 @@ async function update(
       return reportPending(pass, new Date(now().getTime() + computeRetryDelay(error, 0)), postedMessage);
     if (!cannotUpdate(error, since, now())) return postponeMessage(pass, purpose, error, postedMessage);
     log.warn({ err: error, ...subjectField(claim), purpose }, 'a message can no longer be updated');
-    const isMessageGone = error.code !== undefined && GONE.has(error.code);
+    const isMessageGone = error.code !== undefined && GONE_CODES.has(error.code);
     if (isMessageGone || wanted.repostKey === undefined || parseRepostKey(shows) !== wanted.repostKey) {
       await notifications.retire(claim, purpose);
-      pass.known.delete(purpose);
-      return post(pass, wanted);
+      pass.sentByPurpose.delete(purpose);
+      return postNotification(pass, wanted);
     }
   }
-  pass.updated.push({ purpose, shows: storedVersion(wanted), contentHash: shown });
+  pass.updated.push({ purpose, shows: storedVersion(wanted), contentHash: shownHash });
   return { state: 'current', message: postedMessage };
 }
 
 /** Posts the message in the first place that accepts it. */
-async function post(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
+async function postNotification(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
   const { claim, notifications, now, log } = pass;
   const { purpose, since, places } = wanted;
-  const tried = new Set<string>();
+  const triedChannels = new Set<string>();
   let refusal: SlackApiError | undefined;
-  for (const [number, place] of places.entries()) {
+  for (const [index, place] of places.entries()) {
     let channelId: string | undefined;
     try {
-      const to = await place();
-      channelId = to?.channelId;
-      if (to === undefined || tried.has(to.channelId)) continue;
-      tried.add(to.channelId);
-      return { state: 'current', message: await deliver(pass, wanted, to, number) };
+      const target = await place();
+      channelId = target?.channelId;
+      if (target === undefined || triedChannels.has(target.channelId)) continue;
+      triedChannels.add(target.channelId);
+      return { state: 'current', message: await postInPlace(pass, wanted, target, index) };
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
       if (!cannotPost(error, since, now())) return postponeMessage(pass, purpose, error, undefined);
@@ -230,15 +229,15 @@ async function post(pass: Pass, wanted: WantedNotification): Promise<SentNotific
   return { state: 'refused' };
 }
 
-async function deliver(pass: Pass, wanted: WantedNotification, to: MessagePlace, number: number) {
-  if (wanted.post !== undefined) return record(pass, wanted, await wanted.post(to), undefined);
-  const message = await wanted.message(number);
-  const postedMessage = await postMessage(pass.web, to, message, wanted.metadata);
-  return record(pass, wanted, postedMessage, hashContent(message, wanted.metadata));
+async function postInPlace(pass: Pass, wanted: WantedNotification, place: MessagePlace, index: number) {
+  if (wanted.post !== undefined) return recordPosted(pass, wanted, await wanted.post(place), undefined);
+  const message = await wanted.message(index);
+  const postedMessage = await postMessage(pass.web, place, message, wanted.metadata);
+  return recordPosted(pass, wanted, postedMessage, hashContent(message, wanted.metadata));
 }
 
 /** If another process has posted the message too, the duplicate gets its own purpose. */
-async function record(
+async function recordPosted(
   { claim, notifications }: Pass,
   wanted: WantedNotification,
   postedMessage: PostedMessage,
@@ -257,8 +256,9 @@ async function postponeMessage(
   error: unknown,
   postedMessage: PostedMessage | undefined,
 ): Promise<SentNotification> {
-  const { claim, known, notifications, now, log } = pass;
-  const until = new Date(now().getTime() + computeRetryDelay(error, known.get(purpose)?.attempts ?? 0));
+  const { claim, sentByPurpose, notifications, now, log } = pass;
+  const attempts = sentByPurpose.get(purpose)?.attempts ?? 0;
+  const until = new Date(now().getTime() + computeRetryDelay(error, attempts));
   log.warn(
     { err: error, ...subjectField(claim), purpose, repeatAt: until },
     'notifying people failed, will retry',
@@ -278,7 +278,7 @@ function scheduleRepeat(pass: Pass, moment: Date | undefined): void {
   if (moment !== undefined && (pass.repeatAt === undefined || moment < pass.repeatAt)) pass.repeatAt = moment;
 }
 
-async function runWithLease<T>(context: NotifierDeps, subject: Subject, work: () => Promise<T>): Promise<T> {
+async function runWithLease<T>(context: NotifierDeps, subject: Subject, run: () => Promise<T>): Promise<T> {
   const { notifications, leaseMs, log } = context;
   let renewal: Promise<void> | undefined;
   const heartbeat = setInterval(() => {
@@ -287,7 +287,7 @@ async function runWithLease<T>(context: NotifierDeps, subject: Subject, work: ()
       .catch((err: unknown) => log.warn({ err, ...subjectField(subject) }, 'saving notifications failed'));
   }, leaseMs / HEARTBEATS);
   try {
-    return await work();
+    return await run();
   } finally {
     clearInterval(heartbeat);
     // A renewal that is still pending could claim the lease again after it is released.
@@ -315,7 +315,7 @@ function parseRepostKey(shows: string | undefined): string | undefined {
 }
 
 /** Slack's codes for a message that no longer exists or isn't the bot's. */
-const GONE: ReadonlySet<string> = new Set([
+const GONE_CODES: ReadonlySet<string> = new Set([
   'channel_not_found',
   'is_archived',
   'is_inactive',
@@ -324,15 +324,15 @@ const GONE: ReadonlySet<string> = new Set([
 ]);
 
 /** Slack's codes for a message that can't be edited. */
-const CANNOT_EDIT: ReadonlySet<string> = new Set(['cant_update_message', 'edit_window_closed']);
+const CANNOT_EDIT_CODES: ReadonlySet<string> = new Set(['cant_update_message', 'edit_window_closed']);
 
 function cannotUpdate(error: SlackApiError, since: Date, now: Date): boolean {
   const { code = '' } = error;
-  return GONE.has(code) || CANNOT_EDIT.has(code) || cannotPost(error, since, now);
+  return GONE_CODES.has(code) || CANNOT_EDIT_CODES.has(code) || cannotPost(error, since, now);
 }
 
 /** Slack's codes for a channel or person that the bot can't post to. */
-const CANNOT_POST: ReadonlySet<string> = new Set([
+const CANNOT_POST_CODES: ReadonlySet<string> = new Set([
   'channel_not_found',
   'not_in_channel',
   'is_archived',
@@ -353,10 +353,9 @@ const CANNOT_POST: ReadonlySet<string> = new Set([
 /** After this time, an unknown refusal counts as permanent. */
 const MAX_BLOCKED_MS = MINUTE_MS;
 
-/** @param since when the reported event happened */
 function cannotPost(error: SlackApiError, since: Date, now: Date): boolean {
   if (error.code === undefined || isTransient(error)) return false;
-  if (CANNOT_POST.has(error.code)) return true;
+  if (CANNOT_POST_CODES.has(error.code)) return true;
   // If Slack refuses the token, it does so everywhere, so the message waits for a valid one.
   return !isTokenError(error) && now.getTime() - since.getTime() > MAX_BLOCKED_MS;
 }

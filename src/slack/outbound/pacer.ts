@@ -43,9 +43,9 @@ const MAX_STATES = 1_000;
 
 const NEVER = Number.NEGATIVE_INFINITY;
 
-interface State {
+interface MethodState {
   readonly tier: Tier;
-  sent: readonly number[];
+  sentTimes: readonly number[];
   blockedUntil: number;
   recoveredAt: number;
   refusals: number;
@@ -53,65 +53,66 @@ interface State {
 
 /** @param clock in milliseconds */
 export function createPacer(clock: () => number = () => performance.now()): Pacer {
-  const states = new Map<string, State>();
+  const states = new Map<string, MethodState>();
   let latest = NEVER;
-  const now = () => {
-    const at = clock();
+  const readClock = () => {
+    const now = clock();
     // The clock was set back, so no stored time is valid.
-    if (at < latest) states.clear();
-    latest = at;
-    return at;
+    if (now < latest) states.clear();
+    latest = now;
+    return now;
   };
 
-  function findState(method: string, channel: string | undefined): State | undefined {
+  function findState(method: string, channel: string | undefined): MethodState | undefined {
     const tier = Object.hasOwn(TIERS, method) ? TIERS[method] : undefined;
     if (tier === undefined) return undefined;
     const key = tier.isPerChannel ? `${method} ${channel}` : method;
-    const known = states.get(key);
-    if (known !== undefined) return known;
+    const existing = states.get(key);
+    if (existing !== undefined) return existing;
     const [oldest] = states.keys();
     if (states.size >= MAX_STATES && oldest !== undefined) states.delete(oldest);
-    const state: State = { tier, sent: [], blockedUntil: NEVER, recoveredAt: NEVER, refusals: 0 };
+    const state: MethodState = { tier, sentTimes: [], blockedUntil: NEVER, recoveredAt: NEVER, refusals: 0 };
     states.set(key, state);
     return state;
   }
 
   return {
     tryStart(method, channel, urgency) {
-      const at = now();
+      const now = readClock();
       const state = findState(method, channel);
       if (state === undefined) return 0;
-      const waitMs = callDelay(state, at, urgency);
+      const waitMs = computeCallDelay(state, now, urgency);
       if (waitMs > 0) return waitMs;
-      state.sent = [...state.sent.filter((sentAt) => sentAt > at - state.tier.perMs), at];
+      state.sentTimes = [...state.sentTimes.filter((sentAt) => sentAt > now - state.tier.perMs), now];
       return 0;
     },
     recordRefusal(method, channel, retryAfterMs) {
-      const at = now();
+      const now = readClock();
       const state = findState(method, channel);
       if (state === undefined) return;
       // Concurrent refusals count as one.
-      if (at >= state.blockedUntil) state.refusals = at < state.recoveredAt ? state.refusals + 1 : 1;
-      state.blockedUntil = Math.max(state.blockedUntil, at + retryAfterMs);
+      if (now >= state.blockedUntil) state.refusals = now < state.recoveredAt ? state.refusals + 1 : 1;
+      state.blockedUntil = Math.max(state.blockedUntil, now + retryAfterMs);
       state.recoveredAt = state.blockedUntil + Math.max(state.tier.perMs, MIN_RECOVERY_MS);
     },
     hasCapacity(method) {
-      const at = now();
+      const now = readClock();
       const state = findState(method, undefined);
-      return state === undefined || callDelay(state, at, 'background') <= 0;
+      return state === undefined || computeCallDelay(state, now, 'background') <= 0;
     },
   };
 }
 
 /** The delay of a call. Urgent calls are delayed only after a refusal. */
-function callDelay({ tier, sent, blockedUntil, recoveredAt, refusals }: State, at: number, urgency: Urgency) {
-  if (at < blockedUntil) return blockedUntil - at;
+function computeCallDelay(state: MethodState, now: number, urgency: Urgency): number {
+  const { tier, sentTimes, blockedUntil, recoveredAt, refusals } = state;
+  if (now < blockedUntil) return blockedUntil - now;
   const { calls, perMs } = tier;
-  if (at < recoveredAt) {
+  if (now < recoveredAt) {
     const factor = urgency === 'urgent' ? 1 : 2 ** Math.min(refusals, MAX_DOUBLINGS);
-    return (sent.at(-1) ?? NEVER) + (perMs / calls) * factor - at;
+    return (sentTimes.at(-1) ?? NEVER) + (perMs / calls) * factor - now;
   }
   if (urgency === 'urgent') return 0;
   const share = Math.max(1, Math.floor(calls * BACKGROUND_SHARE));
-  return (sent.at(-share) ?? NEVER) + perMs - at;
+  return (sentTimes.at(-share) ?? NEVER) + perMs - now;
 }

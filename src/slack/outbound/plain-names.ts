@@ -17,7 +17,7 @@ export async function replaceMentions(directory: NamingDirectory, text: string):
   );
 }
 
-/** A message in which some people are named instead of mentioned, so that Slack doesn't notify them. */
+/** Names some people instead of mentioning them, so that Slack doesn't notify them. */
 export function dropMentions(
   directory: NamingDirectory,
   wanted: WantedNotification,

@@ -12,7 +12,7 @@ export interface MessageMetadata {
 }
 
 /**
- * Posts a message. If Slack refuses its blocks, a plainer version.
+ * Posts a message, or a plainer version if Slack refuses its blocks.
  * @returns where it was posted
  * @throws {SlackApiError}
  */
@@ -41,8 +41,8 @@ export async function postMessage(
 }
 
 /** Slack allows messages to be scheduled at most 120 days ahead. */
-const AHEAD_DAYS = 119;
-const scheduled = okResponse.extend({ scheduled_message_id: z.string() });
+const TRIAL_DAYS_AHEAD = 119;
+const scheduledResponse = okResponse.extend({ scheduled_message_id: z.string() });
 
 /**
  * Checks whether the bot may post in a channel without posting a visible message: schedules a message for a time months
@@ -52,12 +52,12 @@ const scheduled = okResponse.extend({ scheduled_message_id: z.string() });
 export async function tryPosting(web: SlackWeb, channelId: string): Promise<void> {
   const trial = {
     channel: channelId,
-    post_at: Math.floor(Date.now() / 1_000) + AHEAD_DAYS * 86_400,
+    post_at: Math.floor(Date.now() / 1_000) + TRIAL_DAYS_AHEAD * 86_400,
     text: TRIAL_TEXT,
   };
-  const { scheduled_message_id } = await web.call('chat.scheduleMessage', trial, scheduled);
-  const posted = { channel: channelId, scheduled_message_id };
-  await web.call('chat.deleteScheduledMessage', posted, okResponse);
+  const { scheduled_message_id } = await web.call('chat.scheduleMessage', trial, scheduledResponse);
+  const scheduledMessage = { channel: channelId, scheduled_message_id };
+  await web.call('chat.deleteScheduledMessage', scheduledMessage, okResponse);
 }
 
 const permalinkResponse = okResponse.extend({ permalink: z.url() });
@@ -77,7 +77,7 @@ export async function loadPermalink(
 }
 
 /**
- * Updates a message. If Slack refuses its blocks, a plainer version.
+ * Updates a message, with a plainer version if Slack refuses its blocks.
  * @throws {SlackApiError}
  */
 export async function updateMessage(

@@ -8,13 +8,13 @@ const PROGRESS_AT_MS: readonly number[] = [2_000, 20_000, 120_000];
 
 export async function runWithProgress<T>(
   respond: (message: Message) => Promise<void>,
-  progress: () => Message,
+  buildProgress: () => Message,
   run: () => Promise<T>,
-  moments = PROGRESS_AT_MS,
+  delaysMs = PROGRESS_AT_MS,
 ): Promise<T> {
-  const timers = moments.map((ms) =>
+  const timers = delaysMs.map((delayMs) =>
     // It doesn't matter if a message is lost, because the outcome follows.
-    setTimeout(() => void respond(progress()).catch(() => undefined), ms).unref(),
+    setTimeout(() => void respond(buildProgress()).catch(() => undefined), delayMs).unref(),
   );
   try {
     return await run();

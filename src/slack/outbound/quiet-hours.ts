@@ -1,6 +1,6 @@
 import { DAY_MS, MINUTE_MS } from '../../lib/duration.ts';
 
-/* Quiet hours: the night in a person's own time zone. Pure. */
+/* Quiet hours: the night in a person's own time zone. */
 
 const QUIET_FROM_HOUR = 22;
 const QUIET_UNTIL_HOUR = 7;
@@ -13,7 +13,7 @@ const STEP_MS = 15 * MINUTE_MS;
  * @returns undefined if the message doesn't wait or the time zone isn't known
  */
 export function findQuietEnd(now: Date, timeZone: string | undefined, firstExpiry?: Date): Date | undefined {
-  const clock = timeZone === undefined ? undefined : localClock(timeZone);
+  const clock = timeZone === undefined ? undefined : createLocalClock(timeZone);
   if (clock === undefined || !isNight(clock(now).hour)) return undefined;
   if (firstExpiry !== undefined && clock(firstExpiry).day <= clock(new Date(now.getTime() + DAY_MS)).day)
     return undefined;
@@ -26,14 +26,14 @@ function isNight(hour: number): boolean {
   return hour >= QUIET_FROM_HOUR || hour < QUIET_UNTIL_HOUR;
 }
 
-/** The calendar day (YYYY-MM-DD) and the hour. */
-function localClock(
+/** Returns the calendar day (YYYY-MM-DD) and the hour of a time. Undefined if the time zone is unknown. */
+function createLocalClock(
   timeZone: string,
-): ((at: Date) => { readonly day: string; readonly hour: number }) | undefined {
+): ((time: Date) => { readonly day: string; readonly hour: number }) | undefined {
   try {
     const day = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' });
     const hour = new Intl.DateTimeFormat('en', { timeZone, hour: 'numeric', hourCycle: 'h23' });
-    return (at) => ({ day: day.format(at), hour: Number(hour.format(at)) });
+    return (time) => ({ day: day.format(time), hour: Number(hour.format(time)) });
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;

@@ -5,14 +5,14 @@ const SLACK_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slac
  * Whether the bot may call a delivery's `response_url`. Not even a signed delivery may make it call other hosts.
  * @param apiUrl `SLACK_API_URL`, whose server is also allowed
  */
-export function isSlackAddress(address: string, apiUrl: string | undefined): boolean {
-  return isOnHost(SLACK_HOSTS, address, apiUrl);
+export function isSlackAddress(url: string, apiUrl: string | undefined): boolean {
+  return isOnHost(SLACK_HOSTS, url, apiUrl);
 }
 
 /** Whether the URL uses HTTPS on one of the hosts, or is on the server of `SLACK_API_URL`. */
-export function isOnHost(hosts: ReadonlySet<string>, address: string, apiUrl: string | undefined): boolean {
-  if (!URL.canParse(address)) return false;
-  const { origin, protocol, host, username, password } = new URL(address);
+export function isOnHost(hosts: ReadonlySet<string>, url: string, apiUrl: string | undefined): boolean {
+  if (!URL.canParse(url)) return false;
+  const { origin, protocol, host, username, password } = new URL(url);
   if (username !== '' || password !== '') return false;
   if (apiUrl !== undefined && origin === new URL(apiUrl).origin) return true;
   return protocol === 'https:' && hosts.has(host);

@@ -4,7 +4,7 @@ export interface BotScope {
   readonly consequence: string;
 }
 
-/** The same as in `manifest.yml`. The local workspace grants no others, so that calls that need more fail in tests. */
+/** Must match `manifest.yml`. The local workspace grants no others, so that calls that need more fail in tests. */
 export const BOT_SCOPES: readonly BotScope[] = [
   { scope: 'chat:write', isOptional: false, consequence: 'nothing can be shown' },
   { scope: 'commands', isOptional: false, consequence: 'no commands work' },

@@ -45,30 +45,30 @@ export function approverError(id: string, problem: SlackApiError): string {
   return `I can’t look up ${id}. ${cause} ${remedy}`;
 }
 
-/** For channels that the bot can't post in: the reason, which follows "cannot be posted:", and what to do. */
-function channelRefusal(code: string): { readonly why: string; readonly remedy: string } | undefined {
+/** Says why the bot can't post in a channel and what to do. Both texts are without a full stop. */
+function channelRefusal(code: string): { readonly cause: string; readonly remedy: string } | undefined {
   if (code === 'not_in_channel') {
-    return { why: 'I’m not in this channel', remedy: 'Invite me with /invite @Domain Steward' };
+    return { cause: 'I’m not in this channel', remedy: 'Invite me with /invite @Domain Steward' };
   }
   if (code === 'channel_not_found') {
     return {
-      why: 'no channel has this ID',
+      cause: 'no channel has this ID',
       remedy: 'Copy the ID again. If the channel is private, invite me with /invite @Domain Steward',
     };
   }
-  if (code === 'is_archived') return { why: 'the channel is archived', remedy: 'Choose another one' };
+  if (code === 'is_archived') return { cause: 'the channel is archived', remedy: 'Choose another one' };
   return code.startsWith('restricted_action')
     ? {
-        why: 'only some people can post there',
+        cause: 'only some people can post there',
         remedy: 'Ask a workspace admin to allow me, or choose another channel',
       }
     : undefined;
 }
 
-/** The reason and what to do, by Slack's code. Plain text. */
+/** Says why the bot can't post reminders, by Slack's code. Plain text. */
 export function reminderProblem(code: string): string {
   const refusal = channelRefusal(code);
-  if (refusal !== undefined) return `${refusal.why}. ${refusal.remedy}.`;
+  if (refusal !== undefined) return `${refusal.cause}. ${refusal.remedy}.`;
   const { cause, remedy } = formatSlackError({ kind: 'refused', code, hasInvalidToken: false });
   return `${cause} ${remedy}`;
 }
@@ -78,8 +78,8 @@ export function channelError(problem: SlackApiError): string {
   const code = problem.code ?? '';
   const refusal = channelRefusal(code);
   if (refusal !== undefined) {
-    const again = code === 'not_in_channel' ? ', then save again' : '';
-    return `I can’t post there: ${refusal.why}. ${refusal.remedy}${again}.`;
+    const saveAgain = code === 'not_in_channel' ? ', then save again' : '';
+    return `I can’t post there: ${refusal.cause}. ${refusal.remedy}${saveAgain}.`;
   }
   const { cause, remedy } = formatSlackError(problem);
   return problem.kind === 'unreachable'

@@ -9,8 +9,8 @@ import { z } from 'zod';
 import { exchange } from '../../http/exchange.ts';
 import { okResponse, rateLimitError, SlackApiError, type SlackWeb, waitOutRateLimits } from './web.ts';
 
-const uploadPlace = okResponse.extend({ upload_url: z.url(), file_id: z.string() });
-const UPLOAD_MS = 120_000;
+const uploadUrlResponse = okResponse.extend({ upload_url: z.url(), file_id: z.string() });
+const UPLOAD_TIMEOUT_MS = 120_000;
 const MAX_ANSWER_BYTES = 1_000_000;
 
 const agent = new Agent();
@@ -31,17 +31,17 @@ export interface Upload {
  */
 export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
   const { size } = await stat(upload.path);
-  const place = await waitOutRateLimits(() =>
-    web.call('files.getUploadURLExternal', { filename: upload.filename, length: size }, uploadPlace),
+  const target = await waitOutRateLimits(() =>
+    web.call('files.getUploadURLExternal', { filename: upload.filename, length: size }, uploadUrlResponse),
   );
-  await waitOutRateLimits(() => sendBytes(place.upload_url, upload.path, size));
-  const shared = {
-    files: [{ id: place.file_id, title: upload.filename }],
+  await waitOutRateLimits(() => sendBytes(target.upload_url, upload.path, size));
+  const completion = {
+    files: [{ id: target.file_id, title: upload.filename }],
     channel_id: upload.channelId,
     thread_ts: upload.threadTs,
     initial_comment: upload.comment,
   };
-  await waitOutRateLimits(() => web.call('files.completeUploadExternal', shared, okResponse));
+  await waitOutRateLimits(() => web.call('files.completeUploadExternal', completion, okResponse));
 }
 
 /** @throws {SlackApiError} if Slack refuses the file */
@@ -54,13 +54,13 @@ export async function uploadText(
 
 /** Writes a temporary file, because Slack needs to know the length before the upload. */
 export async function useTemporaryFile<Result>(
-  pieces: Iterable<string> | AsyncIterable<string>,
+  chunks: Iterable<string> | AsyncIterable<string>,
   use: (path: string) => Promise<Result>,
 ): Promise<Result> {
   const folder = await mkdtemp(join(tmpdir(), 'domain-steward-file-'));
   try {
     const path = join(folder, 'file');
-    await pipeline(Readable.from(pieces), createWriteStream(path, { mode: 0o600 }));
+    await pipeline(Readable.from(chunks), createWriteStream(path, { mode: 0o600 }));
     return await use(path);
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -79,7 +79,7 @@ async function sendBytes(url: string, path: string, size: number): Promise<void>
       headers: ['content-type', 'application/octet-stream', 'content-length', String(size)],
       body: createReadStream(path),
     },
-    { timeoutMs: UPLOAD_MS, maxBytes: MAX_ANSWER_BYTES },
+    { timeoutMs: UPLOAD_TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES },
   ).catch((cause: unknown) => {
     throw new SlackApiError('unreachable', 'file upload', { cause });
   });

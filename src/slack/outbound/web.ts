@@ -91,8 +91,8 @@ export function rateLimitError(method: string, retryAfter: string | string[] | u
   });
 }
 
-/** The longest wait while a person is waiting. */
-const MAX_WAITED_MS = 5_000;
+/** The longest wait before a retry while a person waits for the result. */
+const MAX_INTERACTIVE_WAIT_MS = 5_000;
 
 /** Waits and retries if the rate limit is short, at most twice. */
 export async function waitOutRateLimits<T>(call: () => Promise<T>, attempts = 3): Promise<T> {
@@ -100,7 +100,7 @@ export async function waitOutRateLimits<T>(call: () => Promise<T>, attempts = 3)
     return await call();
   } catch (error) {
     const waitMs = findRetryAfter(error) ?? Number.POSITIVE_INFINITY;
-    if (attempts === 1 || waitMs > MAX_WAITED_MS) throw error;
+    if (attempts === 1 || waitMs > MAX_INTERACTIVE_WAIT_MS) throw error;
     await sleep(waitMs);
     return waitOutRateLimits(call, attempts - 1);
   }
@@ -132,7 +132,7 @@ export interface SlackWeb {
   call<T>(
     method: string,
     args: Readonly<Record<string, unknown>>,
-    answer: z.ZodType<T>,
+    schema: z.ZodType<T>,
     urgency?: Urgency,
   ): Promise<T>;
 }
@@ -141,7 +141,7 @@ const TIMEOUT_MS = 10_000;
 /** Used if Slack doesn't say how long to wait. */
 const DEFAULT_RETRY_AFTER_MS = 30_000;
 
-const failure = z.object({
+const clientError = z.object({
   code: z.string(),
   retryAfter: z.number().optional(),
   data: z
@@ -175,7 +175,7 @@ const SILENT: Logger = {
 export function webClientOptions(apiUrl: string | undefined) {
   return {
     ...(apiUrl === undefined ? {} : { slackApiUrl: apiUrl }),
-    fetch: jsonOnly(createFetch(TIMEOUT_MS)),
+    fetch: requireJson(createFetch(TIMEOUT_MS)),
     retryConfig: { retries: 0 },
     // Callers report failures. Slack's client would log them to the console too.
     logger: SILENT,
@@ -187,7 +187,7 @@ export function webClientOptions(apiUrl: string | undefined) {
 /**
  * Fails if the body isn't JSON. Slack's client would treat such a body, for example a proxy's page, as an error code.
  */
-function jsonOnly(fetch: FetchFunction): FetchFunction {
+function requireJson(fetch: FetchFunction): FetchFunction {
   return async (url, init) => {
     const response = await fetch(url, init);
     return {
@@ -201,16 +201,16 @@ function jsonOnly(fetch: FetchFunction): FetchFunction {
   };
 }
 
-/** @param observe called with the method and the outcome: `ok`, `unreadable`, or one of {@link toOutcome} */
+/** @param onOutcome called with the method and the outcome: `ok`, `unreadable`, or one of {@link toOutcome} */
 export function createSlackWeb(
   token: Secret,
   apiUrl: string | undefined,
-  observe: (method: string, outcome: string) => void = () => undefined,
+  onOutcome: (method: string, outcome: string) => void = () => undefined,
   pacer: Pacer = createPacer(),
 ): SlackWeb {
   const client = new WebClient(token.reveal(), webClientOptions(apiUrl));
   return {
-    async call(method, args, answer, urgency = 'urgent') {
+    async call(method, args, schema, urgency = 'urgent') {
       const channel = typeof args['channel'] === 'string' ? args['channel'] : undefined;
       const waitMs = pacer.tryStart(method, channel, urgency);
       if (waitMs > 0) throw new SlackApiError('rate_limited', method, { retryAfterMs: waitMs });
@@ -221,11 +221,11 @@ export function createSlackWeb(
         const problem = slackApiError(method, cause);
         if (problem.kind === 'rate_limited')
           pacer.recordRefusal(method, channel, findRetryAfter(problem) ?? DEFAULT_RETRY_AFTER_MS);
-        observe(method, toOutcome(problem));
+        onOutcome(method, toOutcome(problem));
         throw problem;
       }
-      const parsed = answer.safeParse(result);
-      observe(method, parsed.success ? 'ok' : 'unreadable');
+      const parsed = schema.safeParse(result);
+      onOutcome(method, parsed.success ? 'ok' : 'unreadable');
       if (!parsed.success)
         throw new SlackApiError('unreachable', method, { code: 'unreadable_answer', cause: parsed.error });
       return parsed.data;
@@ -242,7 +242,7 @@ function toOutcome({ kind, code }: SlackApiError): string {
 }
 
 export function slackApiError(method: string, cause: unknown): SlackApiError {
-  const parsed = failure.safeParse(cause);
+  const parsed = clientError.safeParse(cause);
   if (!parsed.success) return new SlackApiError('unreachable', method, { cause });
   const { code, retryAfter, data } = parsed.data;
   if (code === RATE_LIMITED) {
@@ -255,7 +255,7 @@ export function slackApiError(method: string, cause: unknown): SlackApiError {
       : new SlackApiError('refused', method, {
           code: data.error,
           needed: data.needed,
-          refusedBlocks: findBlocks(data.response_metadata?.messages ?? []),
+          refusedBlocks: parseRefusedBlocks(data.response_metadata?.messages ?? []),
           cause,
         });
   }
@@ -263,7 +263,7 @@ export function slackApiError(method: string, cause: unknown): SlackApiError {
 }
 
 /** Slack says where an error is: `… [json-pointer:/blocks/3/text]`. */
-function findBlocks(messages: readonly string[]): readonly number[] {
+function parseRefusedBlocks(messages: readonly string[]): readonly number[] {
   return messages.flatMap((message) => {
     const found = /\[json-pointer:(?:\/view)?\/blocks\/(\d+)/.exec(message);
     return found === null ? [] : Number(found[1]);
@@ -339,7 +339,7 @@ const CODES_UNRELATED_TO_BLOCKS: ReadonlySet<string> = new Set([
 
 /**
  * Whether the blocks of a call may be the reason for a refusal. Workspaces may not support newer blocks, and Slack's
- * codes for that aren't fully documented. So every refusal may be one, unless it clearly means something else.
+ * codes for that aren't fully documented. So every refusal counts, unless its code clearly means something else.
  */
 export function mayBeBlockError(error: unknown): boolean {
   return (

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
-import { type PolicyIssue, parseRules, type RuleField, ruleToText } from '../../policy/rule-text.ts';
+import { type PolicyIssue, parseRules, ruleToText } from '../../policy/rule-text.ts';
 import {
   fillStartingPoint,
   getStartingPoint,
@@ -39,7 +39,7 @@ import {
 } from '../settings/people-fields.ts';
 import { DRAFT, NOTES, ROLE_LABELS, savedNote, startIntro } from './policy.view.ts';
 import { formIssueText, policyIssueSentence, policyIssueText } from './policy-issue.view.ts';
-import { ruleSentence } from './policy-rule.view.ts';
+import { PEOPLE_FIELDS, ruleSentence } from './policy-rule.view.ts';
 import { buildPolicyMessage, editDraft, getPageOffset, loadDraftRules } from './policy-shown.ts';
 
 /* Forms for the policy: a rule, a YAML file, and a starting policy. They change only the draft. */
@@ -125,13 +125,13 @@ const FORM: Form<'policy_rule'> = {
 /** Used if Slack refuses the pickers. */
 export const plainRuleForm: Form = { ...FORM, fields: replacePickers(FIELDS) };
 
-function toRuleText(given: z.output<typeof ruleSchema>) {
-  const { by_groups, approver_groups, silent_groups, escalate_groups, ...typed } = given;
-  const by = [...typed.by, ...by_groups];
-  const approvers = [...typed.approvers, ...approver_groups];
-  const silent = [...typed.silent, ...silent_groups];
-  const escalate_to = [...typed.escalate_to, ...escalate_groups];
-  const fields = Object.entries({ ...typed, by, approvers, silent, escalate_to });
+function toRuleText(input: z.output<typeof ruleSchema>) {
+  const { by_groups, approver_groups, silent_groups, escalate_groups, ...texts } = input;
+  const by = [...texts.by, ...by_groups];
+  const approvers = [...texts.approvers, ...approver_groups];
+  const silent = [...texts.silent, ...silent_groups];
+  const escalate_to = [...texts.escalate_to, ...escalate_groups];
+  const fields = Object.entries({ ...texts, by, approvers, silent, escalate_to });
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined && value.length > 0));
 }
 
@@ -145,7 +145,7 @@ function toRuleValues(rule: PolicyRule, currency: string): FormValues {
   };
 }
 
-/** The subject of the form: a hash of the rule's content, and its name. */
+/** The subject of the form: a hash of the rule's content, then its name. */
 export function getRuleSubject(rule: PolicyRule): string {
   return `${fingerprint(ruleToText(rule, ''))} ${rule.name}`;
 }
@@ -156,15 +156,15 @@ function collectErrors(issues: readonly PolicyIssue[]): FieldErrors {
 
 /** Parses the rule of a form together with the other rules of the draft. */
 function readRule(
-  given: z.output<typeof ruleSchema>,
+  input: z.output<typeof ruleSchema>,
   others: readonly PolicyRule[],
   currency: string,
 ): { readonly rule: PolicyRule } | { readonly errors: FieldErrors } {
-  const texts = [...others.map((rule) => ruleToText(rule, currency)), toRuleText(given)];
-  const read = parseRules(texts, { tasks: [...ORDER_TASK_NAMES], currency });
-  const rule = read.ok ? read.rules.at(-1) : undefined;
+  const texts = [...others.map((rule) => ruleToText(rule, currency)), toRuleText(input)];
+  const parsed = parseRules(texts, { tasks: [...ORDER_TASK_NAMES], currency });
+  const rule = parsed.ok ? parsed.rules.at(-1) : undefined;
   if (rule !== undefined) return { rule };
-  const issues = read.ok ? [] : read.issues;
+  const issues = parsed.ok ? [] : parsed.issues;
   const own = issues.filter(({ path }) => path.length === 0 || path[0] === others.length);
   if (own.length > 0) return { errors: collectErrors(own) };
   const [other] = issues;
@@ -177,8 +177,8 @@ export const ruleForm = createListForm({
   form: FORM,
   fields: () => ruleSchema,
   shown: (fields, values, { context }) => addGroupOptions(context, fields, values),
-  find: async (call: Interaction, subject: string) =>
-    (await loadDraftRules(call)).rules.find((rule) => getRuleSubject(rule) === subject),
+  find: async (interaction: Interaction, subject: string) =>
+    (await loadDraftRules(interaction)).rules.find((rule) => getRuleSubject(rule) === subject),
   values: (edited, { context }) =>
     edited === undefined ? { break_glass: 'false', signed: 'false' } : toRuleValues(edited, context.currency),
   async intro(edited, { context, person }) {
@@ -190,7 +190,7 @@ export const ruleForm = createListForm({
   },
   gone: { rule_name: DRAFT.ruleGone },
 
-  async save(call: SubmissionCall, given, edited): Promise<SubmissionResult> {
+  async save(call: SubmissionCall, input, edited): Promise<SubmissionResult> {
     let index = 0;
     const errors = await editDraft<FieldErrors>(call, (rules) => {
       const found = rules.find(
@@ -198,10 +198,10 @@ export const ruleForm = createListForm({
       );
       if (edited !== undefined && found === undefined) return { problem: { rule_name: DRAFT.ruleGone } };
       const others = rules.filter((rule) => rule !== found);
-      const read = readRule(given, others, call.context.currency);
-      if ('errors' in read) return { problem: read.errors };
+      const parsed = readRule(input, others, call.context.currency);
+      if ('errors' in parsed) return { problem: parsed.errors };
       index = found === undefined ? rules.length : rules.indexOf(found);
-      return { rules: [...rules.slice(0, index), read.rule, ...rules.slice(index + 1)] };
+      return { rules: [...rules.slice(0, index), parsed.rule, ...rules.slice(index + 1)] };
     });
     return errors === undefined
       ? { say: await buildPolicyMessage(call, { offset: getPageOffset(index), note: savedNote(index + 1) }) }
@@ -209,26 +209,19 @@ export const ruleForm = createListForm({
   },
 });
 
-const PEOPLE: ReadonlySet<string> = new Set([
-  'by',
-  'approvers',
-  'silent',
-  'escalate_to',
-] satisfies RuleField[]);
-
 /** For {@link plainRuleForm}. */
 export function plainValues(rule: PolicyRule | undefined, currency: string): FormValues {
   const values = rule === undefined ? {} : ruleToText(rule, currency);
   return Object.fromEntries(
     Object.entries(values).map(([field, value]) => [
       field,
-      PEOPLE.has(field) && typeof value !== 'string' ? value.join(',') : value,
+      PEOPLE_FIELDS.has(field) && typeof value !== 'string' ? value.join(',') : value,
     ]),
   );
 }
 
 /** The approximate limit of Slack's field errors. */
-const ISSUES_LENGTH = 1_900;
+const MAX_ISSUES_LENGTH = 1_900;
 
 async function replaceDraft(
   call: SubmissionCall,
@@ -236,13 +229,11 @@ async function replaceDraft(
   field: string,
 ): Promise<SubmissionResult> {
   const { context, person, origin } = call;
-  const [, expected = ''] = /^\S* (.*)$/.exec(origin.subject ?? '') ?? [];
-  const saved = await context.policies.saveDraft(rules, expected, person.id, context.now());
+  const [, revision = ''] = /^\S* (.*)$/.exec(origin.subject ?? '') ?? [];
+  const saved = await context.policies.saveDraft(rules, revision, person.id, context.now());
   if (saved === undefined) return { errors: { [field]: DRAFT.changedMeanwhile } };
   context.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy replaced');
-  return {
-    say: await buildPolicyMessage(call, { note: NOTES.replaced }),
-  };
+  return { say: await buildPolicyMessage(call, { note: NOTES.replaced }) };
 }
 
 const yamlSchema = z.object(
@@ -272,27 +263,27 @@ export const yamlForm: FormFeature<'policy_import'> = {
   async render(call, origin, values) {
     const { revision, rules } = await loadDraftRules(call);
     const text = rules.length === 0 ? '' : formatPolicyYaml(rules, call.context.currency);
-    const fits = text.length <= LIMITS.inputValue;
+    const isShort = text.length <= LIMITS.inputValue;
     return {
       origin: { ...origin, subject: origin.subject ?? `yaml ${revision}` },
-      values: { ...(fits ? { rules: text } : {}), ...values },
-      intro: [contextBlock(fits ? DRAFT.fileIntro : DRAFT.tooLong)],
+      values: { ...(isShort ? { rules: text } : {}), ...values },
+      intro: [contextBlock(isShort ? DRAFT.fileIntro : DRAFT.tooLong)],
     };
   },
 
   async submit(call) {
     const { currency } = call.context;
     const tasks = [...ORDER_TASK_NAMES];
-    const given = await readTextInput(call, {
+    const input = await readTextInput(call, {
       field: 'rules',
       missing: 'Attach the YAML file, or paste its text here.',
       isPrefilled: true,
     });
-    if ('errors' in given) return given;
-    const read = parsePolicyYaml(given.text, { tasks, currency });
-    if (read.ok) return replaceDraft(call, read.rules, given.field);
-    const sentences = read.issues.map(policyIssueSentence);
-    return { errors: { [given.field]: truncate(sentences.join('\n'), ISSUES_LENGTH) } };
+    if ('errors' in input) return input;
+    const parsed = parsePolicyYaml(input.text, { tasks, currency });
+    if (parsed.ok) return replaceDraft(call, parsed.rules, input.field);
+    const sentences = parsed.issues.map(policyIssueSentence);
+    return { errors: { [input.field]: truncate(sentences.join('\n'), MAX_ISSUES_LENGTH) } };
   },
 };
 
@@ -316,8 +307,8 @@ const START_FORM: Form<'policy_start'> = {
 };
 
 function findStartingPoint({ subject }: FormOrigin): StartingPoint {
-  const [wanted] = (subject ?? '').split(' ');
-  return getStartingPoint(STARTING_POINTS.find((name) => name === wanted) ?? 'small_team');
+  const [startName] = (subject ?? '').split(' ');
+  return getStartingPoint(STARTING_POINTS.find((name) => name === startName) ?? 'small_team');
 }
 
 /** Reads the people and groups of each role. Returns errors for roles that have none. */
@@ -351,20 +342,20 @@ export const startForm: FormFeature<'policy_start'> = {
 
   async submit(call) {
     const start = findStartingPoint(call.origin);
-    const given = readRoles(start.roles, call.values);
-    if ('errors' in given) return given;
-    const rules = fillStartingPoint(start, given.people, {
+    const roles = readRoles(start.roles, call.values);
+    if ('errors' in roles) return roles;
+    const rules = fillStartingPoint(start, roles.people, {
       canSign: call.context.orders.signing.trust !== undefined,
     });
-    const read = parseRules(rules, { tasks: [...ORDER_TASK_NAMES], currency: call.context.currency });
+    const parsed = parseRules(rules, { tasks: [...ORDER_TASK_NAMES], currency: call.context.currency });
     const [firstRole = 'managers'] = start.roles;
-    if (read.ok) return replaceDraft(call, read.rules, firstRole);
-    const found: Record<string, string> = {};
-    for (const issue of read.issues) {
+    if (parsed.ok) return replaceDraft(call, parsed.rules, firstRole);
+    const errors: Record<string, string> = {};
+    for (const issue of parsed.issues) {
       const rule = start.rules[Number(issue.path[0])];
       const [role = firstRole] = rule?.approvers ?? [];
-      found[role] = policyIssueText(issue);
+      errors[role] = policyIssueText(issue);
     }
-    return { errors: found };
+    return { errors };
   },
 };

@@ -1,9 +1,10 @@
 import type { PolicyIssue, PolicyIssueCode } from '../../policy/rule-text.ts';
 import type { YamlIssue, YamlIssueCode } from '../../policy/yaml.ts';
+import { capitalized } from '../kit/mrkdwn.ts';
 
 /* Issues of a policy, with what to write instead. The caller must escape quoted input. */
 
-interface Parts {
+interface IssueParts {
   readonly given: string;
   readonly field: string;
   readonly first: string;
@@ -11,10 +12,7 @@ interface Parts {
   readonly all: string;
 }
 
-const AMOUNT = ({ given, first }: Parts) =>
-  `“${given}” isn’t an amount. Write it like ${first}, with a point before the decimals and no thousands separators.`;
-
-const SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: Parts) => string>> = {
+const SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: IssueParts) => string>> = {
   not_a_list_of_rules: () => 'A policy is a list of rules. Start each rule with “- rule_name:”.',
   too_many_rules: ({ given, first }) => `There are ${given} rules. Use at most ${first}.`,
   not_a_rule: () => 'This isn’t a rule. Start it with “- rule_name:” and add its fields below.',
@@ -31,7 +29,8 @@ const SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: Parts)
   not_an_id: ({ given }) =>
     `“${given}” isn’t the ID of a person or group. Use an ID such as U0CFO for a person or S0LEGAL for a group.`,
   unknown_currency: ({ given }) => `“${given}” has no currency. Add its code, for example: 100.00 EUR`,
-  not_an_amount: AMOUNT,
+  not_an_amount: ({ given, first }) =>
+    `“${given}” isn’t an amount. Write it like ${first}, with a point before the decimals and no thousands separators.`,
   too_precise: ({ given, first }) =>
     `“${given}” has more decimals than its currency. Write it like ${first}.`,
   too_large: ({ given }) => `“${given}” is too high. Use a smaller amount.`,
@@ -77,8 +76,7 @@ export function policyIssueSentence(issue: PolicyIssue | YamlIssue): string {
     ...('ruleName' in issue && issue.ruleName !== undefined ? [`rule “${issue.ruleName}”`] : []),
     ...('field' in issue && issue.field !== undefined ? [`field “${issue.field}”`] : []),
   ];
-  const where = places.join(', ');
-  return where === '' ? sentence : `${where.charAt(0).toUpperCase()}${where.slice(1)}: ${sentence}`;
+  return places.length === 0 ? sentence : `${capitalized(places.join(', '))}: ${sentence}`;
 }
 
 /** Uses the labels of the form if they differ from the names in the file. */

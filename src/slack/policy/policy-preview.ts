@@ -49,33 +49,33 @@ function parseRequest(words: readonly string[], requesterId: string): ParsedRequ
   if (task === undefined) {
     return { problem: POLICY_TEST.unknownTask(first, findNearest(first.toLowerCase(), ORDER_TASK_NAMES)) };
   }
-  const at = rest.findIndex((word) => word.toLowerCase() === 'by');
-  const [, person] = at === -1 ? [] : (PERSON.exec(rest[at + 1] ?? '') ?? []);
-  if (at !== -1 && (person === undefined || rest.length > at + 2)) {
-    return { problem: POLICY_TEST.unknownPerson(rest.slice(at + 1).join(' ')) };
+  const byIndex = rest.findIndex((word) => word.toLowerCase() === 'by');
+  const [, person] = byIndex === -1 ? [] : (PERSON.exec(rest[byIndex + 1] ?? '') ?? []);
+  if (byIndex !== -1 && (person === undefined || rest.length > byIndex + 2)) {
+    return { problem: POLICY_TEST.unknownPerson(rest.slice(byIndex + 1).join(' ')) };
   }
-  const given = at === -1 ? rest : rest.slice(0, at);
-  const names = given.flatMap((word) => word.split(/[,;]+/)).filter((name) => name !== '');
+  const nameWords = byIndex === -1 ? rest : rest.slice(0, byIndex);
+  const names = nameWords.flatMap((word) => word.split(/[,;]+/)).filter((name) => name !== '');
   return parseNames(task, names, person ?? requesterId);
 }
 
 function parseNames(task: OrderTaskName, words: readonly string[], requesterId: string): ParsedRequest {
   const last = words.at(-1);
   const hasPeriod = task === 'renew' && last !== undefined && /^\d{1,2}$/.test(last);
-  const given = hasPeriod ? words.slice(0, -1) : task === 'renew' ? words : words.slice(0, 1);
+  const nameWords = hasPeriod ? words.slice(0, -1) : task === 'renew' ? words : words.slice(0, 1);
   const input = task === 'renew' ? { period: hasPeriod ? Number(last) : 1 } : {};
   // The text doesn't name an account.
   const request = { task, input, requesterId, usesTeamAccount: false };
   const { zoneTask, nameField, findNames } = findTask(task);
   if (zoneTask === undefined) {
-    const names = given.flatMap((word) => findNames({ [nameField]: word }));
-    return names.length < given.length
-      ? { problem: POLICY_TEST.unreadable(given.join(' ')) }
+    const names = nameWords.flatMap((word) => findNames({ [nameField]: word }));
+    return names.length < nameWords.length
+      ? { problem: POLICY_TEST.unreadable(nameWords.join(' ')) }
       : { order: toFactOrder({ ...request, names }) };
   }
-  if (given.length === 0) return { problem: POLICY_TEST.missingName };
+  if (nameWords.length === 0) return { problem: POLICY_TEST.missingName };
   const names: string[] = [];
-  for (const word of given) {
+  for (const word of nameWords) {
     const name = parseDomainName(word);
     if (!name.ok) return { problem: escapeText(zoneIssueText(name.issue)) };
     names.push(name.value.ascii);
@@ -83,7 +83,7 @@ function parseNames(task: OrderTaskName, words: readonly string[], requesterId: 
   return { order: toFactOrder({ ...request, names: [...new Set(names)] }) };
 }
 
-/** The policy in force, but with the rules of the draft. */
+/** Returns the policy in force with other rules. */
 function replaceRules(inForce: EffectivePolicy, published: Policy, rules: Policy['rules']): EffectivePolicy {
   return { ...inForce, isCharterMissing: false, version: published.version + 1, rules };
 }
@@ -127,18 +127,18 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
   if (days < 1 || days > MAX_DAYS) return call.respond(REPLAY.invalidDays(words.join(' '), MAX_DAYS));
   const draft = await context.policies.findDraft();
   if (draft === undefined) return call.respond(REPLAY.noDraft);
-  const shown = await runWithProgress(
+  const view = await runWithProgress(
     call.respond,
     () => textMessage(REPLAY.inProgress),
     () => replayOrders(context, days, draft.rules),
   );
-  await call.respond(replayMessage(shown));
-  if (!needsFile(shown.changed)) return;
+  await call.respond(replayMessage(view));
+  if (!needsFile(view.changed)) return;
   await call.respond(
     await sendFile(call, {
-      text: await csvFile([REPLAY_COLUMNS, ...shown.changed.map(replayCells)]),
+      text: await csvFile([REPLAY_COLUMNS, ...view.changed.map(replayCells)]),
       filename: `domain-steward-policy-replay-${days}-days.csv`,
-      description: `The list of ${count(shown.changed.length, 'order')} with different requirements under the draft`,
+      description: `The list of ${count(view.changed.length, 'order')} with different requirements under the draft`,
     }),
   );
 }
@@ -163,7 +163,7 @@ async function replayOrders(
     groups.set(groupId, members);
     return members;
   };
-  const past: PastOrder<FactOrder<OrderTaskName>>[] = [];
+  const pastOrders: PastOrder<FactOrder<OrderTaskName>>[] = [];
   const rowsById = new Map<string, Omit<ReplayRow, 'changed'>>();
   let isTruncated = false;
   for await (const logged of context.events.read(from, new Date(to.getTime() + 1))) {
@@ -174,17 +174,17 @@ async function replayOrders(
     const loadPrices = async () => mapAmountsByName(entry.price);
     const sources = { directory: { listGroupMembers }, ruleFacts: { ...ruleFacts, loadPrices } };
     const facts = await loadRuleFacts(sources, [...published.rules, ...rules], request);
-    past.push({ orderId: id, order: request, facts, requirements: order.requirements });
+    pastOrders.push({ orderId: id, order: request, facts, requirements: order.requirements });
     rowsById.set(id, { title: orderTitle(order), requester: requesterId, requestedAt: order.createdAt });
-    if (past.length > MAX_PAST_ORDERS) {
-      const dropped = past.shift();
+    if (pastOrders.length > MAX_PAST_ORDERS) {
+      const dropped = pastOrders.shift();
       if (dropped !== undefined) rowsById.delete(dropped.orderId);
       isTruncated = true;
     }
   }
   const result = replay(
     ({ order, facts }) => evaluateWithEnvironment(draft, settings, order, facts).requirements,
-    past,
+    pastOrders,
   );
   const changed = result.changed.flatMap((each): ReplayRow[] => {
     const row = rowsById.get(each.orderId);

@@ -48,9 +48,10 @@ export interface TestedRequest {
 
 const SHOWN_NAMES = 5;
 const SHOWN_UNKNOWNS = 2;
-/** Number of skipped rules that are shown if the request is about a single name. */
-const MAX_REASONS = 40;
-const MAX_REASONS_OF_SEVERAL = 3;
+/** Skipped rules that are shown for a request about a single name. */
+const MAX_SKIPPED_RULES = 40;
+/** Skipped rules that are shown per name for a request about several names. */
+const MAX_SKIPPED_RULES_PER_NAME = 3;
 const SHOWN_ORDERS = 12;
 
 const MISMATCHES: Readonly<Record<Condition, string>> = {
@@ -86,9 +87,9 @@ const unknownsText = (unknowns: readonly UnknownFact[]) =>
   joinFirst(unknowns.map(unknownText), SHOWN_UNKNOWNS);
 
 function decidingRuleText({ rule, unknowns }: DecidingRule): string {
-  const known =
+  const assumption =
     unknowns.length === 0 ? '' : `. I don’t know ${unknownsText(unknowns)}, so I assume it applies`;
-  return `:point_right: Decided by ${referenceText(rule)}${known}.`;
+  return `:point_right: Decided by ${referenceText(rule)}${assumption}.`;
 }
 
 function skippedRuleText({ rule, because, unknowns }: SkippedRule): string {
@@ -99,7 +100,7 @@ function skippedRuleText({ rule, because, unknowns }: SkippedRule): string {
 
 /** The rule that decides comes first, so that it is never left out. */
 function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean): string[] {
-  const shown = skipped.slice(0, isOnly ? MAX_REASONS : MAX_REASONS_OF_SEVERAL);
+  const shown = skipped.slice(0, isOnly ? MAX_SKIPPED_RULES : MAX_SKIPPED_RULES_PER_NAME);
   const left = skipped.length - shown.length;
   return dropMissing([
     !isOnly && `*${escapeText(displayName(name))}*`,
@@ -111,9 +112,9 @@ function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean
 
 function requestTitle({ task, names }: TestedRequest): string {
   const [only] = names;
-  const what =
+  const subject =
     names.length === 1 && only !== undefined ? code(itemName({ task }, only)) : count(names.length, 'name');
-  return `${capitalized(taskNoun(task))} of ${names.length === 0 ? 'no name' : what}`;
+  return `${capitalized(taskNoun(task))} of ${names.length === 0 ? 'no name' : subject}`;
 }
 
 /** Shows which rule decides a request, and why earlier rules don't apply. */
@@ -121,7 +122,7 @@ export function policyTestMessage(
   tested: TestedRequest,
   { requirements, names, unknowns }: PolicyEvaluation,
 ): Message {
-  const by = tested.isDraft
+  const source = tested.isDraft
     ? 'Under the *draft*, which isn’t in force'
     : tested.version === 0
       ? 'Under the settings, because there are no rules yet'
@@ -130,7 +131,7 @@ export function policyTestMessage(
   return message('Requirements for this request', [
     tested.notice !== undefined && section(tested.notice),
     section(
-      `:mag: ${by}:\n*${requestTitle(tested)}*, requested by ${mention(tested.requester)}, ${requirementsText(requirements)}.`,
+      `:mag: ${source}:\n*${requestTitle(tested)}*, requested by ${mention(tested.requester)}, ${requirementsText(requirements)}.`,
     ),
     ...sectionFields([['Price', tested.cost && formatCost(tested.cost, undefined)]]),
     ...lines(shown.flatMap((name) => nameLines(name, names.length === 1))),
@@ -235,23 +236,23 @@ function requirementsCell({ outcome, list }: Requirements): string {
 const EXAMPLE = 'such as `/domain policy test renew cafe.rest 2 by @anna`';
 
 export const POLICY_TEST = {
-  unknownTask: (given: string, near: string | undefined) => {
+  unknownTask: (input: string, near: string | undefined) => {
     const meant = near === undefined ? '' : ` Did you mean ${code(near)}?`;
-    return given === ''
+    return input === ''
       ? `Enter a request to test, ${EXAMPLE}.`
-      : `${code(given)} isn’t a task.${meant} Enter a request ${EXAMPLE}.`;
+      : `${code(input)} isn’t a task.${meant} Enter a request ${EXAMPLE}.`;
   },
-  unknownPerson: (given: string) =>
-    `${code(given)} isn’t a person. End the request with ${code('by')} and a mention or member ID, ${EXAMPLE}.`,
-  unreadable: (given: string) => `I can’t read ${code(given)}. Write it as in the form, ${EXAMPLE}.`,
+  unknownPerson: (input: string) =>
+    `${code(input)} isn’t a person. End the request with ${code('by')} and a mention or member ID, ${EXAMPLE}.`,
+  unreadable: (input: string) => `I can’t read ${code(input)}. Write it as in the form, ${EXAMPLE}.`,
   missingName: `The name is missing. Enter a request ${EXAMPLE}.`,
 } as const;
 
 export const REPLAY = {
   adminsOnly:
     'A replay lists other people’s orders, so only admins can see it. Ask a workspace admin or owner.',
-  invalidDays: (given: string, most: number) =>
-    `${code(given)} isn’t a number of days. Use 1 to ${most}, such as \`/domain policy replay 90\`.`,
+  invalidDays: (input: string, max: number) =>
+    `${code(input)} isn’t a number of days. Use 1 to ${max}, such as \`/domain policy replay 90\`.`,
   noDraft: 'There’s no draft to test. Change a rule with `/domain policy` first.',
   inProgress: 'I’m checking the orders of that period. I’ll post the result here.',
 } as const;

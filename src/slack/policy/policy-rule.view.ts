@@ -24,7 +24,7 @@ const SELECTORS = {
   all: 'everything',
 } as const;
 
-const SHOWN = 8;
+const MAX_ITEMS = 8;
 
 /** A plural noun. An unknown task is shown with its name. */
 export function taskNoun(task: string): string {
@@ -32,10 +32,11 @@ export function taskNoun(task: string): string {
   return known === undefined ? code(task) : findTask(known).words.plural;
 }
 
-function joinWords(parts: readonly string[], last = 'and'): string {
-  const shown = parts.length > SHOWN + 1 ? [...parts.slice(0, SHOWN), `${parts.length - SHOWN} more`] : parts;
-  const end = shown.at(-1) ?? '';
-  return shown.length < 2 ? end : `${shown.slice(0, -1).join(', ')} ${last} ${end}`;
+function joinWords(parts: readonly string[], conjunction = 'and'): string {
+  const left = parts.length - MAX_ITEMS;
+  const shown = left > 1 ? [...parts.slice(0, MAX_ITEMS), `${left} more`] : parts;
+  const last = shown.at(-1) ?? '';
+  return shown.length < 2 ? last : `${shown.slice(0, -1).join(', ')} ${conjunction} ${last}`;
 }
 
 function namePartText(part: NamePart): string {
@@ -115,9 +116,9 @@ function optionsText(rule: RuleDescription): string {
 export function ruleSentence(rule: PolicyRule, locale: string): string {
   const described = describeRule(rule);
   const { tasks, names, by, over } = described;
-  const what = tasks.map((part) => (part.kind === 'task' ? taskNoun(part.task) : SELECTORS[part.kind]));
+  const taskTexts = tasks.map((part) => (part.kind === 'task' ? taskNoun(part.task) : SELECTORS[part.kind]));
   return [
-    `*${capitalized(joinWords(what))}* of ${joinWords(names.map(namePartText))}`,
+    `*${capitalized(joinWords(taskTexts))}* of ${joinWords(names.map(namePartText))}`,
     by.length === 0
       ? ''
       : ` requested by *${joinWords(
@@ -129,7 +130,7 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
   ].join('');
 }
 
-/** The two built-in rules that come after all others. They are based on the settings. */
+/** The two built-in rules that come after all others. They follow from the settings. */
 export function implicitSentences(settings: PolicySettings): string[] {
   const { approvalTasks, approvalsRequired } = settings;
   const { approvers } = mergeApprovers(settings.approvers, settings.silentApprovers);
@@ -177,11 +178,16 @@ const FIELD_WORDS: Readonly<Partial<Record<string, string>>> = {
 } satisfies Record<RuleField, string>;
 
 /** Fields whose values are ids. */
-const PEOPLE: ReadonlySet<string> = new Set(['by', 'approvers', 'silent', 'escalate_to']);
+export const PEOPLE_FIELDS: ReadonlySet<string> = new Set<RuleField>([
+  'by',
+  'approvers',
+  'silent',
+  'escalate_to',
+]);
 
 function valuesText(field: string, values: readonly string[]): string {
   if (values.length === 0) return 'empty';
-  return joinWords(values.map((value) => (PEOPLE.has(field) ? mentionApprover(value) : code(value))));
+  return joinWords(values.map((value) => (PEOPLE_FIELDS.has(field) ? mentionApprover(value) : code(value))));
 }
 
 export function changeLine(change: LoggedChange, rules: readonly PolicyRule[], locale: string): string {

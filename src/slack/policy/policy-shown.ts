@@ -56,12 +56,12 @@ export type Edit<Problem> = { readonly rules: readonly PolicyRule[] } | { readon
  * @returns the problem; undefined if the draft was saved
  */
 export async function editDraft<Problem>(
-  call: Interaction,
+  interaction: Interaction,
   edit: (rules: readonly PolicyRule[]) => Edit<Problem>,
 ): Promise<Problem | undefined> {
-  const { context, person } = call;
+  const { context, person } = interaction;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const base = await loadDraftRules(call);
+    const base = await loadDraftRules(interaction);
     const edited = edit(base.rules);
     if ('problem' in edited) return edited.problem;
     const saved = await context.policies.saveDraft(edited.rules, base.revision, person.id, context.now());

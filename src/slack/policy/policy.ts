@@ -9,7 +9,6 @@ import { SlackApiError } from '../outbound/web.ts';
 import { otherAdmins } from '../proposals/proposal-notifications.ts';
 import { confirmProposal } from '../proposals/proposals.ts';
 import { sendFile } from '../send-file.ts';
-
 import {
   NOTES,
   publishedAlreadyNote,
@@ -37,7 +36,7 @@ async function runPolicy(call: CommandCall): Promise<void> {
   }
 }
 
-/** If Slack refuses the pickers, the form has text fields. */
+/** Opens the form of a rule. If Slack refuses the pickers, the form has text fields. */
 async function openRule(call: ActionCall, name: string | undefined): Promise<void> {
   const { rules } = await loadDraftRules(call);
   const rule = rules.find((each) => each.name === name);
@@ -84,9 +83,9 @@ async function showUpdated(call: ActionCall, offset: number, note?: string): Pro
 
 async function discard(call: ActionCall): Promise<void> {
   const { context, person } = call;
-  const isDiscarded = await context.policies.discardDraft(call.value, person.id, context.now());
-  if (isDiscarded) context.log.info({ by: person.id }, 'draft of the policy discarded');
-  await showUpdated(call, 0, isDiscarded ? NOTES.discarded : NOTES.stale);
+  const wasDiscarded = await context.policies.discardDraft(call.value, person.id, context.now());
+  if (wasDiscarded) context.log.info({ by: person.id }, 'draft of the policy discarded');
+  await showUpdated(call, 0, wasDiscarded ? NOTES.discarded : NOTES.stale);
 }
 
 async function publish(call: ActionCall): Promise<void> {

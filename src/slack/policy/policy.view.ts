@@ -39,9 +39,9 @@ import { changeLine, implicitSentences, ruleSentence } from './policy-rule.view.
 
 /** Each rule needs two blocks. */
 export const RULES_ON_PAGE = 10;
-/** Maximum lengths of the sentence for a rule, and of the list without buttons. They keep within Slack's limits. */
-const MAX_SENTENCE = 600;
-const MAX_LIST = 4_000;
+/* Maximum lengths of the sentence for a rule, and of the list without buttons, within Slack's limits. */
+const MAX_SENTENCE_LENGTH = 600;
+const MAX_LIST_LENGTH = 4_000;
 
 export interface ShownPolicy {
   /** Undefined before the first version. */
@@ -56,12 +56,12 @@ export interface ShownPolicy {
   readonly note?: string | undefined;
 }
 
-/** The value of a button. It contains the rule's name, so that a click on an outdated list can't move another rule. */
-function ruleValue(position: number, name: string): string {
+/** The value of a button. Contains the rule's name, so that a click on an outdated list can't move another rule. */
+function formatRuleValue(position: number, name: string): string {
   return `${position} ${name}`;
 }
 
-/** Reads a value from {@link ruleValue}. */
+/** Parses a value from {@link formatRuleValue}. */
 export function readRuleValue(value: string): { readonly position: number; readonly name: string } {
   const [, position = '0', name = value] = /^(\d+) (.*)$/s.exec(value) ?? [];
   return { position: Number(position), name };
@@ -75,21 +75,21 @@ const START_LABELS: Readonly<Record<StartingPointName, string>> = {
 };
 
 /** The policy in force. For admins, also the draft with buttons. */
-export function policyMessage(shown: ShownPolicy): Message {
-  const { published, draft, settings, reader } = shown;
-  const inForce = published?.rules ?? [];
-  const hasRows = reader.isAdmin && draft === undefined;
+export function policyMessage(view: ShownPolicy): Message {
+  const { published, draft, settings, reader } = view;
+  const rulesInForce = published?.rules ?? [];
+  const hasRuleButtons = reader.isAdmin && draft === undefined;
   const implicit = [
     '_For everything else, the settings decide:_',
     ...implicitSentences(settings).map((sentence) => `• ${sentence}`),
   ];
-  return message(shown.note ?? 'The policy: who approves what', [
-    shown.note !== undefined && section(shown.note),
-    section(`*Who approves what*\n${inForceText(published, shown.notice)}`),
-    ...(hasRows ? ruleRows(inForce, shown) : numberedRules(inForce, reader.locale)),
+  return message(view.note ?? 'The policy: who approves what', [
+    view.note !== undefined && section(view.note),
+    section(`*Who approves what*\n${inForceText(published, view.notice)}`),
+    ...(hasRuleButtons ? ruleRows(rulesInForce, view) : numberedRules(rulesInForce, reader.locale)),
     ...lines(implicit),
-    ...(reader.isAdmin && draft !== undefined ? draftBlocks(draft, shown) : []),
-    ...(reader.isAdmin ? adminButtons(shown) : readerButtons(shown)),
+    ...(reader.isAdmin && draft !== undefined ? draftBlocks(draft, view) : []),
+    ...(reader.isAdmin ? adminButtons(view) : readerButtons(view)),
     context(
       'The first rule that matches a name decides. To test a request, use `/domain policy test renew cafe.rest 2`.',
     ),
@@ -107,7 +107,7 @@ function inForceText(published: PublishedPolicy | undefined, notice: string | un
 function ruleText(rule: PolicyRule, position: number, locale: string): string {
   return truncateMarkup(
     `*${position}.* ${ruleSentence(rule, locale)}\n_“${quote(rule.name, 80)}”_`,
-    MAX_SENTENCE,
+    MAX_SENTENCE_LENGTH,
   );
 }
 
@@ -117,21 +117,21 @@ function numberedRules(rules: readonly PolicyRule[], locale: string): AnyBlock[]
   let length = 0;
   const fitting = rows.filter((text) => {
     length += text.length + 1;
-    return length <= MAX_LIST;
+    return length <= MAX_LIST_LENGTH;
   });
   const left = rows.length - fitting.length;
   return lines(left === 0 ? fitting : [...fitting, `… and ${count(left, 'more rule')} in the YAML file.`]);
 }
 
-function ruleRows(rules: readonly PolicyRule[], shown: ShownPolicy): AnyBlock[] {
-  const page = slicePage(rules, shown.offset, RULES_ON_PAGE);
+function ruleRows(rules: readonly PolicyRule[], view: ShownPolicy): AnyBlock[] {
+  const page = slicePage(rules, view.offset, RULES_ON_PAGE);
   return page.shown.flatMap((rule, index): AnyBlock[] => {
     const position = page.offset + index + 1;
-    const value = ruleValue(position, rule.name);
+    const value = formatRuleValue(position, rule.name);
     const rowButton = (actionId: string, text: string, style?: 'danger') =>
       button(actionId, text, value, { style, label: `${text} rule ${position}` });
     return [
-      section(ruleText(rule, position, shown.reader.locale)),
+      section(ruleText(rule, position, view.reader.locale)),
       ...actions(`policy_rule_${position}`, [
         rowButton('policy_edit', 'Edit…'),
         position !== 1 && rowButton('policy_up', 'Move up'),
@@ -141,7 +141,7 @@ function ruleRows(rules: readonly PolicyRule[], shown: ShownPolicy): AnyBlock[] 
   });
 }
 
-function draftBlocks(draft: PolicyDraft, shown: ShownPolicy): AnyBlock[] {
+function draftBlocks(draft: PolicyDraft, view: ShownPolicy): AnyBlock[] {
   const { rules, changedBy, changedAt, proposal } = draft;
   const effectText =
     proposal === undefined
@@ -152,12 +152,12 @@ function draftBlocks(draft: PolicyDraft, shown: ShownPolicy): AnyBlock[] {
     section(
       `*The draft*, last changed by ${mention(changedBy)} (${moment(changedAt)}).\n${effectText}${rules.length === 0 ? '\n_It has no rules._' : ''}`,
     ),
-    ...ruleRows(rules, shown),
+    ...ruleRows(rules, view),
   ];
 }
 
-function adminButtons(shown: ShownPolicy): AnyBlock[] {
-  const { draft, published, reader, offset } = shown;
+function adminButtons(view: ShownPolicy): AnyBlock[] {
+  const { draft, published, reader, offset } = view;
   const proposal = draft?.proposal;
   const edited = draft?.rules ?? published?.rules ?? [];
   return [
@@ -218,7 +218,7 @@ function differenceLines(
   locale: string,
 ): AnyBlock[] {
   const all = toLoggedChanges(before, after).map((change) =>
-    truncateMarkup(changeLine(change, after, locale), MAX_SENTENCE),
+    truncateMarkup(changeLine(change, after, locale), MAX_SENTENCE_LENGTH),
   );
   const shown = all.slice(0, RULES_ON_PAGE * 2);
   const left = all.length - shown.length;
@@ -230,7 +230,7 @@ export function policyProposalView(proposal: ProposalOf<'policy'>): ProposalView
   const { version, before, rules } = payload;
   return {
     question({ locale }) {
-      const shown = message('A new policy needs your confirmation', [
+      const question = message('A new policy needs your confirmation', [
         section(
           `:scales: *${mention(proposer)} published new approval rules.* They take effect when another admin confirms them. Changes:`,
         ),
@@ -240,7 +240,7 @@ export function policyProposalView(proposal: ProposalOf<'policy'>): ProposalView
           'To see the whole policy, use `/domain policy`. To test it on past orders, use `/domain policy replay 90`.',
         ),
       ]);
-      return { ...shown, textOnlyHint: buttonsHint('/domain policy') };
+      return { ...question, textOnlyHint: buttonsHint('/domain policy') };
     },
     outcome({ locale }) {
       if (state !== 'confirmed')

@@ -52,7 +52,7 @@ import {
 
 /* Preregistrations. People search with their own account, and only they see the result. */
 
-const PAGE = 20;
+const PAGE_SIZE = 20;
 /** Maximum number of rows in a Slack table. */
 const MAX_LIMIT = 100;
 /** Searches only read, so their timeout is shorter than that of orders. */
@@ -85,108 +85,105 @@ const querySchema = z.object({
   limit: z.int().positive().max(MAX_LIMIT),
 });
 
-/** A feature of the search that only one interface documents, and its field. */
-const constraint = (field: string, what: SearchConstraint) => ({ field, what });
+const toFieldConstraint = (field: string, constraint: SearchConstraint) => ({ field, constraint });
 
+/** The features of a search that only one interface documents. */
 function listConstraints({ operator, order, keys }: PreregQuery) {
-  const otherKey = keys.find((key) => !PREREG_KEYS.some((known) => known === key));
+  const otherKey = keys.find((key) => !PREREG_KEYS.some((each) => each === key));
   return {
-    json: operator === 'EQUAL' ? [constraint('operator', { code: 'equal' })] : [],
+    json: operator === 'EQUAL' ? [toFieldConstraint('operator', { code: 'equal' })] : [],
     xml: [
-      ...(operator === 'like' ? [constraint('operator', { code: 'like' })] : []),
-      ...(order === undefined ? [] : [constraint('order', { code: 'order' })]),
-      ...(otherKey === undefined ? [] : [constraint('key', { code: 'key', key: otherKey })]),
+      ...(operator === 'like' ? [toFieldConstraint('operator', { code: 'like' })] : []),
+      ...(order === undefined ? [] : [toFieldConstraint('order', { code: 'order' })]),
+      ...(otherKey === undefined ? [] : [toFieldConstraint('key', { code: 'key', key: otherKey })]),
     ],
   };
 }
 
 const WILDCARD = /[%*]/;
-const PART = /^[\p{L}\p{M}\p{Nd}%*-]{1,63}$/u;
-const MOMENT = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(:\d\d)?)?$/;
+const LABEL = /^[\p{L}\p{M}\p{Nd}%*-]{1,63}$/u;
+const LOCAL_TIME = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d)(:\d\d)?)?$/;
 /** A time with a UTC offset, in the JSON format of the service. */
-const WITH_OFFSET = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)$/;
+const TIME_WITH_OFFSET = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)$/;
 
 function parseLabel(text: string): string | undefined {
-  if (!PART.test(text)) return undefined;
+  if (!LABEL.test(text)) return undefined;
   if (WILDCARD.test(text)) return text.toLowerCase();
   const host = parseDomainName(`${text}.example`);
   return host.ok ? host.value.ascii.slice(0, -'.example'.length) : undefined;
 }
 
-/** The labels of a TLD that was typed with a leading dot. */
-function parseEnding(text: string): string | undefined {
+/** A TLD such as `rest` or `co.uk`, with or without a leading dot. */
+function parseTld(text: string): string | undefined {
   const labels = text.replace(/^\./, '').replace(/\.$/, '').split('.').map(parseLabel);
   return labels.includes(undefined) ? undefined : labels.join('.');
 }
 
 /** A time or day. If it has a UTC offset, it is sent as typed. */
-function parseMoment(text: string): string | undefined {
-  if (WITH_OFFSET.test(text)) return text;
-  const [, day, time, seconds = ':00'] = MOMENT.exec(text) ?? [];
+function parseTime(text: string): string | undefined {
+  if (TIME_WITH_OFFSET.test(text)) return text;
+  const [, day, time, seconds = ':00'] = LOCAL_TIME.exec(text) ?? [];
   if (day !== undefined) return `${day} ${time === undefined ? '00:00:00' : `${time}${seconds}`}`;
   return WILDCARD.test(text) && /^[\d :T%*-]{1,40}$/.test(text) ? text : undefined;
 }
 
 /**
  * The value of a filter as it is sent.
- * @param issue the error if {@link read} fails
+ * @param issue the error if {@link parse} returns undefined
  */
-function filterSchema(read: (text: string) => string | undefined, issue: string) {
+function filterSchema(parse: (text: string) => string | undefined, issue: string) {
   return z.string().transform((text, context) => {
-    const value = read(text);
+    const value = parse(text);
     if (value !== undefined) return value;
     context.addIssue(issue);
     return z.NEVER;
   });
 }
 
-/** XML for features that only XML has, or if the account can't use JSON, unless only JSON documents the search. */
+/** XML if the search needs it, or if the account can't use JSON and the search doesn't need JSON. */
 function selectInterface(query: PreregQuery, available: AvailableInterfaces): Interface {
   const { json, xml } = listConstraints(query);
   return xml.length > 0 || (!available.json && json.length === 0) ? 'xml' : 'json';
 }
 
-type ReadQuery = { readonly query: PreregQuery } | { readonly errors: FieldErrors };
+type ParsedQuery = { readonly query: PreregQuery } | { readonly errors: FieldErrors };
 
 /** Errors if neither interface supports the whole search. */
-function constraintErrors(typed: PreregQuery, available: AvailableInterfaces): FieldErrors {
+function constraintErrors(query: PreregQuery, available: AvailableInterfaces): FieldErrors {
   const errors: Record<string, string> = {};
-  const constraints = listConstraints(typed);
+  const constraints = listConstraints(query);
   const [xml] = constraints.xml;
   if (xml !== undefined && constraints.json.length > 0) {
-    errors['operator'] = equalAndXmlText(xml.what);
+    errors['operator'] = equalAndXmlText(xml.constraint);
   } else if (xml !== undefined && !available.xml) {
     errors[xml.field] = XML_UNAVAILABLE;
   }
-  const via = selectInterface(typed, available);
+  const via = selectInterface(query, available);
   for (const key of PREREG_FILTERS) {
-    const value = typed.filters[key] ?? '';
+    const value = query.filters[key] ?? '';
     if (via === 'json' && WILDCARD.test(value)) errors[key] = NO_WILDCARDS;
-    if (via === 'xml' && WITH_OFFSET.test(value)) errors[key] = NO_OFFSET;
+    if (via === 'xml' && TIME_WITH_OFFSET.test(value)) errors[key] = NO_OFFSET;
   }
   return errors;
 }
 
 /** `cafe`, `cafe.rest`, `cafe.co.uk` or `.rest`. */
-function parseQuery(text: string, available: AvailableInterfaces): ReadQuery {
-  const at = text.indexOf('.');
-  if (at === -1) return readQuery({ sld: text, ...WITH_SUB_USERS }, available);
-  const ending = text.slice(at);
-  const isLong = ending.replace(/\.$/, '').lastIndexOf('.') > 0;
-  return readQuery(
-    { sld: text.slice(0, at), [isLong ? 'subtld' : 'tld']: ending, ...WITH_SUB_USERS },
-    available,
-  );
+function parseQuery(text: string, available: AvailableInterfaces): ParsedQuery {
+  const dotIndex = text.indexOf('.');
+  if (dotIndex === -1) return readQuery({ sld: text, ...INCLUDE_SUB_USERS }, available);
+  const tld = text.slice(dotIndex);
+  const tldField = tld.replace(/\.$/, '').lastIndexOf('.') > 0 ? 'subtld' : 'tld';
+  return readQuery({ sld: text.slice(0, dotIndex), [tldField]: tld, ...INCLUDE_SUB_USERS }, available);
 }
 
-interface Searcher {
+interface SearchAccount {
   readonly accountId: string;
   readonly client: ServiceClient;
   readonly available: AvailableInterfaces;
 }
 
-/** The interfaces of the person's active account; undefined if none is linked. */
-async function loadSearcher(call: Interaction): Promise<Searcher | undefined> {
+/** The person's active account; undefined if none is linked. */
+async function loadSearchAccount(call: Interaction): Promise<SearchAccount | undefined> {
   const account = await call.account();
   const client = account === undefined ? undefined : await call.context.accounts.loadClient(account.id);
   if (account === undefined || client === undefined) return undefined;
@@ -197,7 +194,7 @@ async function loadSearcher(call: Interaction): Promise<Searcher | undefined> {
 /** @throws {ServiceError} */
 async function runSearch(
   call: Interaction,
-  { accountId, client }: Searcher,
+  { accountId, client }: SearchAccount,
   { filters, order, children, keys, offset, limit }: PreregQuery,
   via: Interface,
 ): Promise<Preregistrations> {
@@ -207,12 +204,12 @@ async function runSearch(
       const value = filters[key];
       return value === undefined
         ? []
-        : // An id with leading zeros is no number.
+        : // An ID with leading zeros is sent as text.
           [{ key, value: key === 'id' && isCount(value) && !/^0\d/.test(value) ? Number(value) : value }];
     }),
     ...(order === undefined ? {} : { order: { key: order, mode: 'asc' as const } }),
   };
-  // XML documents no field for it.
+  // XML documents no field for a client transaction ID.
   const ctid = via === 'json' ? randomUUID() : undefined;
   const { output } = await client.run(preregSearch, input, {
     ctid,
@@ -229,11 +226,11 @@ function isCount(text: string): boolean {
 }
 
 async function search(call: Interaction, query: PreregQuery): Promise<Message> {
-  const searcher = await loadSearcher(call);
-  if (searcher === undefined) return NOT_LINKED;
-  const via = selectInterface(query, searcher.available);
+  const account = await loadSearchAccount(call);
+  if (account === undefined) return NOT_LINKED;
+  const via = selectInterface(query, account.available);
   try {
-    return preregPage(query, await runSearch(call, searcher, query, via), via);
+    return preregPage(query, await runSearch(call, account, query, via), via);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     call.context.log.info({ err: error }, 'a search for preregistrations failed');
@@ -244,23 +241,23 @@ async function search(call: Interaction, query: PreregQuery): Promise<Message> {
 async function runPrereg(call: CommandCall): Promise<void> {
   const [text, ...more] = call.words;
   if (text === undefined) return openFormFromCommand(call, preregForm, {});
-  const searcher = await loadSearcher(call);
-  if (searcher === undefined) return call.respond(NOT_LINKED);
-  const read = more.length > 0 ? undefined : parseQuery(text, searcher.available);
-  if (read !== undefined && 'query' in read) return call.respond(await search(call, read.query));
-  if (read !== undefined && Object.values(read.errors).includes(NO_WILDCARDS)) {
-    return call.respond(noWildcardsText(searcher.available.xml));
+  const account = await loadSearchAccount(call);
+  if (account === undefined) return call.respond(NOT_LINKED);
+  const parsed = more.length > 0 ? undefined : parseQuery(text, account.available);
+  if (parsed !== undefined && 'query' in parsed) return call.respond(await search(call, parsed.query));
+  if (parsed !== undefined && Object.values(parsed.errors).includes(NO_WILDCARDS)) {
+    return call.respond(noWildcardsText(account.available.xml));
   }
   await call.respond(ENTER_ONE_NAME);
 }
 
 async function turnPage(call: ActionCall): Promise<void> {
-  const query = readButton(call.value);
+  const query = parseButtonValue(call.value);
   if (query === undefined) return call.respond(LIST_EXPIRED);
   await call.respond(await search(call, query), { replace: true });
 }
 
-function readButton(value: string): PreregQuery | undefined {
+function parseButtonValue(value: string): PreregQuery | undefined {
   try {
     return querySchema.parse(JSON.parse(value));
   } catch {
@@ -268,14 +265,14 @@ function readButton(value: string): PreregQuery | undefined {
   }
 }
 
-/** The full records of a name. They are looked up again, because a button contains no content. */
+/** Shows the full records of a name. They are looked up again, because a button contains no content. */
 async function openRecord(call: ActionCall): Promise<void> {
   const clickedAt = performance.now();
   const name = call.value;
-  const searcher = await loadSearcher(call);
-  if (searcher === undefined) return call.respond(NOT_LINKED);
+  const account = await loadSearchAccount(call);
+  if (account === undefined) return call.respond(NOT_LINKED);
   const [label = ''] = name.split('.');
-  const via: Interface = searcher.available.json ? 'json' : 'xml';
+  const via: Interface = account.available.json ? 'json' : 'xml';
   const query: PreregQuery = {
     filters: { sld: label },
     children: true,
@@ -285,7 +282,7 @@ async function openRecord(call: ActionCall): Promise<void> {
   };
   let records: readonly Preregistration[];
   try {
-    records = (await runSearch(call, searcher, query, via)).records.filter(
+    records = (await runSearch(call, account, query, via)).records.filter(
       (record) => record['name'] === name,
     );
   } catch (error) {
@@ -298,16 +295,16 @@ async function openRecord(call: ActionCall): Promise<void> {
   await call.respond(message(`Preregistration ${escapeText(name)}`, blocks));
 }
 
-const moment = (label: string) =>
+const timeField = (label: string) =>
   field(
     { label, kind: 'text', placeholder: '2027-03-01 00:00:00' },
     filterSchema(
-      parseMoment,
+      parseTime,
       'Enter a date, or a time such as 2027-03-01 12:00:00. With JSON, you can add a UTC offset.',
     ).optional(),
   );
 
-const ending = filterSchema(parseEnding, 'Enter only the TLD, such as rest.');
+const tldSchema = filterSchema(parseTld, 'Enter only the TLD, such as rest.');
 
 /** The fields of a search, with the options of an interface (service API, Preregistration search). */
 const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
@@ -326,14 +323,14 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
     ),
     tld: field(
       { label: 'TLD', kind: 'text', placeholder: 'rest' },
-      ending
+      tldSchema
         .refine(
           (text) => !text.includes('.'),
           'Enter only the last part, such as uk. Enter co.uk in the field below.',
         )
         .optional(),
     ),
-    subtld: textField('Multi-part TLD', { placeholder: 'co.uk' }, ending.optional()),
+    subtld: textField('Multi-part TLD', { placeholder: 'co.uk' }, tldSchema.optional()),
     id: field(
       { label: 'Preregistration ID', kind: 'text' },
       z
@@ -341,10 +338,10 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
         .regex(/^[\w%*-]{1,64}$/, 'Enter the preregistration’s ID.')
         .optional(),
     ),
-    'prereg_config.confirmation_start': moment('Confirmation starts'),
-    'prereg_config.confirmation_end': moment('Confirmation ends'),
-    'prereg_config.period_start': moment('Phase starts'),
-    'prereg_config.period_end': moment('Phase ends'),
+    'prereg_config.confirmation_start': timeField('Confirmation starts'),
+    'prereg_config.confirmation_end': timeField('Confirmation ends'),
+    'prereg_config.period_start': timeField('Phase starts'),
+    'prereg_config.period_end': timeField('Phase ends'),
     operator: choiceField(
       'Comparison',
       {
@@ -370,10 +367,10 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
       kind: 'checkboxes',
     }),
     limit: field(
-      { label: 'Records per page', kind: 'number', hint: `1 to ${MAX_LIMIT}. The default is ${PAGE}.` },
+      { label: 'Records per page', kind: 'number', hint: `1 to ${MAX_LIMIT}. The default is ${PAGE_SIZE}.` },
       z
         .string()
-        .default(String(PAGE))
+        .default(String(PAGE_SIZE))
         .refine(
           (text) => isCount(text) && Number(text) >= 1 && Number(text) <= MAX_LIMIT,
           `Enter a whole number from 1 to ${MAX_LIMIT}, the most a message can show.`,
@@ -405,23 +402,23 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
     ),
   });
 
-const SEARCH = buildSearchSchema(BOTH_INTERFACES);
+const SEARCH_SCHEMA = buildSearchSchema(BOTH_INTERFACES);
 const XML_FIELDS: ReadonlySet<string> = new Set(['order', 'order_mode', 'key']);
 
 const buildFields = (available: AvailableInterfaces) =>
   toFields(buildSearchSchema(available)).filter(({ name }) => available.xml || !XML_FIELDS.has(name));
 
-/** The typed search without the fields that can't be read, and the errors of those fields. */
-function readTypedQuery(values: FormValues): { readonly typed: PreregQuery; readonly errors: FieldErrors } {
-  const read = readForm(SEARCH, values);
-  if ('errors' in read) {
-    const readable = Object.entries(values).filter(([name]) => read.errors[name] === undefined);
-    return { ...readTypedQuery(Object.fromEntries(readable)), errors: read.errors };
+/** The search without its invalid fields, and their errors. */
+function readValidFields(values: FormValues): { readonly query: PreregQuery; readonly errors: FieldErrors } {
+  const parsed = readForm(SEARCH_SCHEMA, values);
+  if ('errors' in parsed) {
+    const valid = Object.entries(values).filter(([name]) => parsed.errors[name] === undefined);
+    return { ...readValidFields(Object.fromEntries(valid)), errors: parsed.errors };
   }
-  const { operator, order, limit, children, keys, key, ...given } = read.value;
-  const typed: PreregQuery = {
+  const { operator, order, limit, children, keys, key, ...filters } = parsed.value;
+  const query: PreregQuery = {
     filters: Object.fromEntries(
-      PREREG_FILTERS.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
+      PREREG_FILTERS.flatMap((name) => (filters[name] === undefined ? [] : [[name, filters[name]]])),
     ),
     operator,
     order,
@@ -430,16 +427,16 @@ function readTypedQuery(values: FormValues): { readonly typed: PreregQuery; read
     offset: 0,
     limit,
   };
-  return { typed, errors: {} };
+  return { query, errors: {} };
 }
 
-function readQuery(values: FormValues, available: AvailableInterfaces): ReadQuery {
-  const { typed, errors } = readTypedQuery(values);
-  const all = { ...errors, ...constraintErrors(typed, available) };
-  return Object.keys(all).length > 0 ? { errors: all } : { query: typed };
+function readQuery(values: FormValues, available: AvailableInterfaces): ParsedQuery {
+  const { query, errors } = readValidFields(values);
+  const allErrors = { ...errors, ...constraintErrors(query, available) };
+  return Object.keys(allErrors).length > 0 ? { errors: allErrors } : { query };
 }
 
-const WITH_SUB_USERS = { children: ['true'] };
+const INCLUDE_SUB_USERS = { children: ['true'] };
 
 const preregForm: FormFeature<'prereg'> = {
   form: {
@@ -453,21 +450,20 @@ const preregForm: FormFeature<'prereg'> = {
 
   async render(call, _origin, values) {
     const account = await call.account();
-    const available = (await loadSearcher(call))?.available ?? BOTH_INTERFACES;
-    const [because] = listConstraints(readTypedQuery(values).typed).xml;
+    const available = (await loadSearchAccount(call))?.available ?? BOTH_INTERFACES;
+    const [xmlConstraint] = listConstraints(readValidFields(values).query).xml;
+    const reason = xmlConstraint && constraintText(xmlConstraint.constraint);
     return {
       form: { ...preregForm.form, fields: buildFields(available) },
-      values: { ...WITH_SUB_USERS, ...values },
-      intro: [
-        contextBlock(interfaceNote(account, available, because && constraintText(because.what), XML_HAS)),
-      ],
+      values: { ...INCLUDE_SUB_USERS, ...values },
+      intro: [contextBlock(interfaceNote(account, available, reason, XML_HAS))],
     };
   },
 
   async submit(call) {
-    const available = (await loadSearcher(call))?.available ?? BOTH_INTERFACES;
-    const read = readQuery({ ...WITH_SUB_USERS, ...call.values }, available);
-    return 'errors' in read ? read : { say: await search(call, read.query) };
+    const available = (await loadSearchAccount(call))?.available ?? BOTH_INTERFACES;
+    const parsed = readQuery({ ...INCLUDE_SUB_USERS, ...call.values }, available);
+    return 'errors' in parsed ? parsed : { say: await search(call, parsed.query) };
   },
 };
 

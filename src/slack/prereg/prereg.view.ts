@@ -9,6 +9,7 @@ import {
   type AnyBlock,
   actions,
   button,
+  capitalized,
   code,
   context,
   count,
@@ -96,7 +97,7 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
 const NAMESERVER_MEMBER = /^(?:\d+\.?)?(?:name)?$/;
 const CONTACT_MEMBER = /^(?:id)?$/;
 
-function toCell(record: Preregistration, column: string): string {
+function formatCell(record: Preregistration, column: string): string {
   const value = listSpellings(column)
     .map((name) => record[name])
     .find(hasValue);
@@ -132,18 +133,18 @@ function listSpellings(name: string): readonly string[] {
   return [name, name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
 }
 
-/** Objects in a record, with the members that columns and phases show. Other members are shown separately. */
+/** Objects in a record. Members that columns and phases don't show are shown separately. */
 const OBJECTS = [
-  { label: 'Nameservers', names: ['nameServers'], documented: NAMESERVER_MEMBER },
+  { label: 'Nameservers', name: 'nameServers', shownMembers: NAMESERVER_MEMBER },
   ...(['ownerc', 'adminc', 'techc', 'zonec'] as const).map((name) => ({
     label: LABELS[name] ?? name,
-    names: [name],
-    documented: CONTACT_MEMBER,
+    name,
+    shownMembers: CONTACT_MEMBER,
   })),
   {
     label: 'Phases',
-    names: ['preregConfig'],
-    documented: /^(?:confirmation|period)(?:_start|_end|Start|End)$/,
+    name: 'preregConfig',
+    shownMembers: /^(?:confirmation|period)(?:_start|_end|Start|End)$/,
   },
 ];
 
@@ -167,8 +168,8 @@ function stateCell(text: string): string {
 }
 
 /** Values whose name matches. A value that isn't in an object has no name. */
-function findValues(data: unknown, wanted: RegExp): string[] {
-  return listFields(data).flatMap(([name, value]) => (wanted.test(name) ? [value] : []));
+function findValues(data: unknown, pattern: RegExp): string[] {
+  return listFields(data).flatMap(([name, value]) => (pattern.test(name) ? [value] : []));
 }
 
 function findConfigValue({ preregConfig }: Preregistration, name: string): string | undefined {
@@ -185,37 +186,33 @@ function findPhase(record: Preregistration, phase: Phase) {
 }
 
 function formatSpan(record: Preregistration, phase: Phase): string {
-  const formatTime = findPhase(record, phase);
-  return formatTime === undefined
-    ? ''
-    : `${momentCell(formatTime.start ?? '?')} – ${momentCell(formatTime.end ?? '?')}`;
+  const span = findPhase(record, phase);
+  return span === undefined ? '' : `${momentCell(span.start ?? '?')} – ${momentCell(span.end ?? '?')}`;
 }
 
 /** One page of results, with buttons for paging and for full records. */
-export function preregPage(query: PreregQuery, found: Preregistrations, via: Interface): Message {
-  const { records, summary } = found;
-  const what = `preregistrations${formatQuery(query)}`;
-  const buttons = actions('prereg', pageButtons(query, found));
+export function preregPage(query: PreregQuery, page: Preregistrations, via: Interface): Message {
+  const { records, summary } = page;
+  const description = `preregistrations${formatQuery(query)}`;
+  const buttons = actions('prereg', pageButtons(query, page));
   if (records.length === 0) {
-    const none = `No ${query.offset === 0 ? '' : 'more '}${escapeText(what)}.`;
-    return message(none, [section(none), context(describeFilter(query, via)), ...buttons]);
+    const text = `No ${query.offset === 0 ? '' : 'more '}${escapeText(description)}.`;
+    return message(text, [section(text), context(describeFilter(query, via)), ...buttons]);
   }
-  const from = query.offset + 1;
-  const until = query.offset + records.length;
-  const range = `${from}–${until}${summary === undefined ? '' : ` of ${summary}`}`;
-  const title = `P${what.slice(1)}: ${range}`;
-  const { columns, left } = selectColumns(records, query.keys);
+  const range = `${query.offset + 1}–${query.offset + records.length}${summary === undefined ? '' : ` of ${summary}`}`;
+  const title = `${capitalized(description)}: ${range}`;
+  const { columns, omitted } = selectColumns(records, query.keys);
   return message(escapeText(title), [
     section(`*${escapeText(title)}*`),
     table({
       caption: title,
       columns: columns.map(fieldLabel),
-      rows: records.map((record) => columns.map((column) => toCell(record, column))),
+      rows: records.map((record) => columns.map((column) => formatCell(record, column))),
       pageSize: query.limit,
     }),
-    left.length > 0 &&
+    omitted.length > 0 &&
       context(
-        `Columns that don’t fit: ${escapeText(left.map(fieldLabel).join(', '))}. Open a record to see them, or show fewer records per page.`,
+        `Columns that don’t fit: ${escapeText(omitted.map(fieldLabel).join(', '))}. Open a record to see them, or show fewer records per page.`,
       ),
     context(describeFilter(query, via)),
     ...openMenu(records),
@@ -227,20 +224,20 @@ export function preregPage(query: PreregQuery, found: Preregistrations, via: Int
 function selectColumns(
   records: readonly Preregistration[],
   keys: readonly string[],
-): { readonly columns: readonly string[]; readonly left: readonly string[] } {
+): { readonly columns: readonly string[]; readonly omitted: readonly string[] } {
   const [name, ...others] = DEFAULT_COLUMNS;
   const requested = [...new Set([name, ...keys, ...others])].filter(
-    (column) => keys.includes(column) || records.some((record) => toCell(record, column) !== ''),
+    (column) => keys.includes(column) || records.some((record) => formatCell(record, column) !== ''),
   );
   let room = LIMITS.tableText - 200;
   const columns: string[] = [];
   for (const column of requested) {
-    const length = records.reduce((sum, record) => sum + toCell(record, column).length + 1, 0);
+    const length = records.reduce((sum, record) => sum + formatCell(record, column).length + 1, 0);
     if (columns.length > 0 && (length > room || columns.length >= MAX_COLUMNS)) continue;
     room -= length;
     columns.push(column);
   }
-  return { columns, left: requested.filter((column) => !columns.includes(column)) };
+  return { columns, omitted: requested.filter((column) => !columns.includes(column)) };
 }
 
 /** Other search criteria, for use within a sentence. */
@@ -252,48 +249,46 @@ const FILTER_TEXTS: Readonly<Record<string, string>> = {
 };
 
 function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery): string {
-  const ending = subtld ?? tld;
+  const fullTld = subtld ?? tld;
   const name =
     sld === undefined
-      ? ending === undefined
+      ? fullTld === undefined
         ? ''
-        : ` in .${ending}`
-      : ending === undefined
+        : ` in .${fullTld}`
+      : fullTld === undefined
         ? ` for the name ${sld}`
-        : ` for ${sld}.${ending}`;
-  const more = Object.entries(others).map(
+        : ` for ${sld}.${fullTld}`;
+  const filterTexts = Object.entries(others).map(
     ([key, value]) => `${FILTER_TEXTS[key] ?? key} ${momentCell(value ?? '')}`,
   );
-  return `${name}${more.length === 0 ? '' : `, ${more.join(', ')}`}`;
+  return `${name}${filterTexts.length === 0 ? '' : `, ${filterTexts.join(', ')}`}`;
 }
 
 function describeFilter({ filters }: PreregQuery, via: Interface): string {
-  const over = `Searched through the service’s ${via === 'json' ? 'JSON' : 'XML'} interface`;
-  if (Object.keys(filters).length === 0) return `${over}, without a filter.`;
+  const source = `Searched through the service’s ${via === 'json' ? 'JSON' : 'XML'} interface`;
+  if (Object.keys(filters).length === 0) return `${source}, without a filter.`;
   return via === 'json'
-    ? `${over} for exact matches (EQUAL).`
-    : `${over} with “like”. The documentation doesn’t say how it compares values or which wildcards it supports.${Object.keys(filters).length > 1 ? ' It shows only searches with one filter. I sent several and assume that all of them must match.' : ''}`;
+    ? `${source} for exact matches (EQUAL).`
+    : `${source} with “like”. The documentation doesn’t say how it compares values or which wildcards it supports.${Object.keys(filters).length > 1 ? ' It shows only searches with one filter. I sent several and assume that all of them must match.' : ''}`;
 }
 
 function pageButtons(query: PreregQuery, { records, summary }: Preregistrations) {
   const { offset, limit } = query;
-  const at = (place: number) => JSON.stringify({ ...query, offset: place } satisfies PreregQuery);
+  const valueAt = (newOffset: number) =>
+    JSON.stringify({ ...query, offset: newOffset } satisfies PreregQuery);
   const next = offset + records.length;
   const hasMore = summary === undefined ? records.length === limit : records.length > 0 && next < summary;
   const previous = Math.max(0, offset - limit);
   return dropMissing([
-    offset > 0 && button('prereg_previous', 'Previous', at(previous)),
-    hasMore && button('prereg_next', 'Next', at(next)),
+    offset > 0 && button('prereg_previous', 'Previous', valueAt(previous)),
+    hasMore && button('prereg_next', 'Next', valueAt(next)),
   ]);
 }
-
-/** The longest value of an option. */
-const MAX_OPTION = 150;
 
 /** A button if there is one record, or a menu if there are several. Records are looked up by name. */
 function openMenu(records: readonly Preregistration[]): AnyBlock[] {
   const names = [...new Set(records.map(({ name }) => formatData(name)))].filter(
-    (name) => name !== '' && name.length <= MAX_OPTION,
+    (name) => name !== '' && name.length <= LIMITS.optionValue,
   );
   const [only, second] = names;
   if (only === undefined) return [];
@@ -344,17 +339,16 @@ function recordBlocks(record: Preregistration, now: Date) {
     phaseLine('Confirmation', record, 'confirmation', now),
     phaseLine('Phase period', record, 'period', now),
   ]);
-  const known = new Set(['name', 'nameServers', 'preregConfig', ...columns.flatMap(listSpellings)]);
-  const rest = Object.fromEntries(Object.entries(record).filter(([key]) => !known.has(key)));
+  const shownKeys = new Set(['name', 'nameServers', 'preregConfig', ...columns.flatMap(listSpellings)]);
+  const otherFields = Object.fromEntries(Object.entries(record).filter(([key]) => !shownKeys.has(key)));
   const pairs = [
-    ...columns.map((column) => [LABELS[column] ?? column, toCell(record, column)] as const),
-    ...OBJECTS.flatMap(({ label, names, documented }) =>
-      names
-        .flatMap((name) => listFields(record[name]))
-        .filter(([member]) => !documented.test(member))
+    ...columns.map((column) => [LABELS[column] ?? column, formatCell(record, column)] as const),
+    ...OBJECTS.flatMap(({ label, name, shownMembers }) =>
+      listFields(record[name])
+        .filter(([member]) => !shownMembers.test(member))
         .map(([member, value]) => [member === '' ? label : `${label}: ${member}`, value] as const),
     ),
-    ...listFields(rest),
+    ...listFields(otherFields),
   ].filter(([, value]) => value !== '');
   return dropMissing([
     phases.length > 0 && section(...phases),
@@ -364,9 +358,9 @@ function recordBlocks(record: Preregistration, now: Date) {
 
 /** `Confirmation: from … until … (ends in 3 days)`. */
 function phaseLine(label: string, record: Preregistration, phase: Phase, now: Date): string | undefined {
-  const phases = findPhase(record, phase);
-  if (phases === undefined) return undefined;
-  const { start, end } = phases;
+  const span = findPhase(record, phase);
+  if (span === undefined) return undefined;
+  const { start, end } = span;
   const formatTime = (at: string | undefined) =>
     at === undefined ? 'an unknown time' : quote(momentCell(at));
   return `*${label}*: from ${formatTime(start)} until ${formatTime(end)}${formatEnd(end, now)}`;
@@ -431,8 +425,8 @@ export type SearchConstraint =
   | { readonly code: 'equal' | 'like' | 'order' }
   | { readonly code: 'key'; readonly key: string };
 
-export function constraintText(tie: SearchConstraint): string {
-  switch (tie.code) {
+export function constraintText(constraint: SearchConstraint): string {
+  switch (constraint.code) {
     case 'equal':
       return 'EQUAL';
     case 'like':
@@ -440,7 +434,7 @@ export function constraintText(tie: SearchConstraint): string {
     case 'order':
       return 'a sort order';
     case 'key':
-      return `the key ${tie.key}`;
+      return `the key ${constraint.key}`;
   }
 }
 
@@ -454,7 +448,7 @@ export const NO_WILDCARDS =
 export const NO_OFFSET =
   'This search uses XML, which documents no UTC offset. Enter the time as 2027-03-01 12:00:00.';
 
-/** For a name on a line. */
+/** For a name that was typed after the command. */
 export function noWildcardsText(hasXml: boolean): string {
   const advice = hasXml
     ? 'Enter the full name, or open the form with `/domain prereg` and choose “like”.'

@@ -14,11 +14,10 @@ import { type Page, pageControls } from '../kit/pages.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 
 const LABELS: Readonly<Record<string, string>> = { ownerc: 'owner', adminc: 'admin', techc: 'tech' };
-/** Presets per page. */
 export const PRESETS_SHOWN = 15;
 
-/** @param mayEdit whether the reader can change presets */
-export function presetList(page: Page<Preset>, mayEdit: boolean): Message {
+/** @param canEdit whether the reader can change presets */
+export function presetList(page: Page<Preset>, canEdit: boolean): Message {
   const add = button('preset_add', 'Add a preset…', 'new', { style: 'primary' });
   const text =
     page.total === 0
@@ -28,10 +27,10 @@ export function presetList(page: Page<Preset>, mayEdit: boolean): Message {
     section(page.total === 0 ? text : `*${text}*`),
     ...page.shown.flatMap((preset): AnyBlock[] => [
       section(`*${quote(preset.name)}*: ${contentText(preset)}`),
-      ...(mayEdit ? actions(`preset_${preset.id}`, presetButtons(preset)) : []),
+      ...(canEdit ? actions(`preset_${preset.id}`, presetButtons(preset)) : []),
     ]),
     ...pageControls('presets', page, PRESETS_SHOWN),
-    ...(mayEdit ? actions('presets', [add]) : [context('Approvers and admins can change presets.')]),
+    ...(canEdit ? actions('presets', [add]) : [context('Approvers and admins can change presets.')]),
   ]);
 }
 

@@ -47,12 +47,12 @@ import {
 
 /* Named sets of contacts and nameservers. Everyone can use them in forms. Only approvers and admins can change them. */
 
-const contact = (label: string) => textField(label, { kind: 'number' });
-const CONTENT: Readonly<Record<PresetKind, z.ZodRawShape>> = {
+const contactField = (label: string) => textField(label, { kind: 'number' });
+const CONTENT_FIELDS: Readonly<Record<PresetKind, z.ZodRawShape>> = {
   contacts: {
-    ownerc: contact('Owner contact'),
-    adminc: contact('Admin contact'),
-    techc: contact('Tech contact'),
+    ownerc: contactField('Owner contact'),
+    adminc: contactField('Admin contact'),
+    techc: contactField('Tech contact'),
   },
   nameservers: { nameServers: field({ ...NAMESERVERS, isRequired: true }, UNCHECKED_LINES) },
 };
@@ -64,7 +64,7 @@ const createPresetSchema = (kind: PresetKind) =>
       dispatches: true,
       isRequired: true,
     }),
-    ...CONTENT[kind],
+    ...CONTENT_FIELDS[kind],
   });
 
 async function canEditPresets({ context, person }: Interaction): Promise<boolean> {
@@ -76,25 +76,26 @@ const findKind = (values: FormValues): PresetKind | undefined =>
   PRESET_KINDS.find((kind) => kind === values['kind']);
 
 const presetForm: FormFeature<'preset'> = {
-  refusal: async (call) => ((await canEditPresets(call)) ? undefined : textMessage(CANNOT_EDIT_PRESETS)),
+  refusal: async (interaction) =>
+    (await canEditPresets(interaction)) ? undefined : textMessage(CANNOT_EDIT_PRESETS),
   ...createListForm({
     form: { name: 'preset', title: 'Preset', submit: 'Save' },
     fields: (edited, values) => createPresetSchema(findKind(values) ?? edited?.kind ?? 'contacts'),
-    find,
+    find: findPreset,
     values: (edited) =>
       edited === undefined
         ? { kind: 'contacts' }
         : { preset_name: edited.name, kind: edited.kind, ...edited.fields },
     gone: { preset_name: PRESET_GONE },
-    save,
+    save: savePreset,
   }),
 };
 
-async function find({ context }: Interaction, id: string): Promise<Preset | undefined> {
+async function findPreset({ context }: Interaction, id: string): Promise<Preset | undefined> {
   return (await context.presets.list()).find((preset) => preset.id === id);
 }
 
-async function save(
+async function savePreset(
   call: SubmissionCall,
   input: z.output<ReturnType<typeof createPresetSchema>>,
   edited: Preset | undefined,
@@ -107,16 +108,16 @@ async function save(
   const fields = Object.fromEntries(
     PRESET_FIELDS[kind].map((name) => [name, [content[name] ?? []].flat().join('\n')]),
   );
-  const read = parsePreset({ name: input.preset_name, kind, fields });
-  if (!read.ok) return { errors: errorTexts(read.issues, presetIssueText) };
+  const parsed = parsePreset({ name: input.preset_name, kind, fields });
+  if (!parsed.ok) return { errors: errorTexts(parsed.issues, presetIssueText) };
   const outcome =
     edited === undefined
-      ? await context.presets.add(read.preset, person.id, context.now())
-      : await context.presets.replace(edited.id, read.preset, person.id, context.now());
+      ? await context.presets.add(parsed.preset, person.id, context.now())
+      : await context.presets.replace(edited.id, parsed.preset, person.id, context.now());
   switch (outcome) {
     case 'saved':
-      context.log.info({ by: person.id, preset: read.preset.name }, 'preset saved');
-      return { say: textMessage(presetSavedText(read.preset.name)) };
+      context.log.info({ by: person.id, preset: parsed.preset.name }, 'preset saved');
+      return { say: textMessage(presetSavedText(parsed.preset.name)) };
     case 'taken':
       return { errors: { preset_name: PRESET_NAME_TAKEN } };
     case 'gone':
@@ -124,13 +125,16 @@ async function save(
   }
 }
 
-async function buildPresetsPage(call: Interaction, offset: number): Promise<Message> {
-  const [presets, mayEdit] = await Promise.all([call.context.presets.list(), canEditPresets(call)]);
-  return presetList(slicePage(presets, offset, PRESETS_SHOWN), mayEdit);
+async function buildPresetsPage(interaction: Interaction, offset: number): Promise<Message> {
+  const [presets, canEdit] = await Promise.all([
+    interaction.context.presets.list(),
+    canEditPresets(interaction),
+  ]);
+  return presetList(slicePage(presets, offset, PRESETS_SHOWN), canEdit);
 }
 
-async function openEdit(call: ActionCall): Promise<void> {
-  if ((await find(call, call.value)) === undefined) return call.respond(PRESET_GONE);
+async function openEditForm(call: ActionCall): Promise<void> {
+  if ((await findPreset(call, call.value)) === undefined) return call.respond(PRESET_GONE);
   await openForm(call, presetForm, toFormOrigin(call, call.value));
 }
 
@@ -150,7 +154,7 @@ async function deletePreset(call: ActionCall): Promise<void> {
 async function fillFromPreset(call: ActionCall): Promise<void> {
   const { view } = call;
   const feature = FORMS_WITH_PRESETS.find(({ form }) => form.name === view?.form);
-  const preset = await find(call, call.value);
+  const preset = await findPreset(call, call.value);
   if (view === undefined || feature === undefined || preset === undefined) return;
   const values = { ...view.values, ...preset.fields, preset: preset.id };
   await updateInClickOrder(call, view.id, async () => {
@@ -172,7 +176,7 @@ export const presets = {
   forms: [presetForm],
   actions: [
     createOpenAction('preset_add', presetForm),
-    { id: 'preset_edit', run: openEdit },
+    { id: 'preset_edit', run: openEditForm },
     { id: 'preset_delete', run: deletePreset },
     { id: 'preset', run: fillFromPreset },
     createRefreshAction('kind', presetForm),

@@ -23,7 +23,7 @@ import { type ProposalReader, type ProposalView, proposalActions } from './propo
 
 export type AdminProposal = ProposalOf<'settings' | 'prices'>;
 
-/** The admin who confirms must see every change of a price. */
+/** Limits the price changes of a proposal, because the admin who confirms must see every change. */
 export const MAX_WAITING_PRICES = 100;
 
 const REASONS = {
@@ -42,13 +42,13 @@ function changeLines(change: AdminChange, locale: string): string[] {
 
 /** `• .rest renew, 1 year from 1 Nov 2026: €18.00 → €9.00`. */
 function editLine({ before, after }: PriceEdit, locale: string): string {
-  const of = ({ zone, task, period, validFrom }: Price) =>
+  const productText = ({ zone, task, period, validFrom }: Price) =>
     `.${zone} ${task}, ${count(period, 'year')} from ${day(new Date(`${validFrom}T00:00:00Z`))}`;
   const amount = (price: Price) => formatAmount(price.amount, locale);
-  if (before === undefined) return `• ${of(after)}: not listed → ${amount(after)}`;
+  if (before === undefined) return `• ${productText(after)}: not listed → ${amount(after)}`;
   return formatPriceKey(before) === formatPriceKey(after)
-    ? `• ${of(after)}: ${amount(before)} → ${amount(after)}`
-    : `• ${of(before)}: ${amount(before)} → ${of(after)}: ${amount(after)}`;
+    ? `• ${productText(after)}: ${amount(before)} → ${amount(after)}`
+    : `• ${productText(before)}: ${amount(before)} → ${productText(after)}: ${amount(after)}`;
 }
 
 export function proposalBlocks(
@@ -57,13 +57,13 @@ export function proposalBlocks(
 ): (SectionBlock | ActionsBlock | ContextBlock)[] {
   const { id, kind, proposer, expiresAt } = proposal;
   const confirm = button('settings_confirm', 'Confirm', id, { style: 'primary' });
-  const drop = button('settings_dismiss', 'Discard', id, { style: 'danger' });
+  const discard = button('settings_dismiss', 'Discard', id, { style: 'danger' });
   return [
     section(
       `:hourglass_flowing_sand: *${mention(proposer)} wants to change ${kind === 'settings' ? 'the settings' : 'the price list'}.* ${REASONS[kind]}`,
     ),
     ...lines(changeLines(proposal, locale)),
-    ...proposalActions(proposal, proposer === userId ? [drop] : [confirm, drop]),
+    ...proposalActions(proposal, proposer === userId ? [discard] : [confirm, discard]),
     context(
       `${expiresAt === undefined ? '' : `Open until ${moment(expiresAt)}. `}Nothing changes until it’s confirmed.`,
     ),
@@ -73,18 +73,18 @@ export function proposalBlocks(
 export function adminProposalView(proposal: AdminProposal): ProposalView {
   return {
     question(reader) {
-      const what = proposal.kind === 'settings' ? 'A settings change needs' : 'A price change needs';
-      const shown = message(`${what} your confirmation`, proposalBlocks(proposal, reader));
+      const subject = proposal.kind === 'settings' ? 'A settings change needs' : 'A price change needs';
+      const shown = message(`${subject} your confirmation`, proposalBlocks(proposal, reader));
       return { ...shown, textOnlyHint: buttonsHint('/domain settings') };
     },
     outcome({ locale }) {
-      const [title, text] = formatEnd(proposal);
+      const [title, text] = formatOutcome(proposal);
       return message(title, [section(text), ...lines(changeLines(proposal, locale))]);
     },
   };
 }
 
-function formatEnd({ proposer, state, endedBy = '' }: AdminProposal): readonly [string, string] {
+function formatOutcome({ proposer, state, endedBy = '' }: AdminProposal): readonly [string, string] {
   if (state === 'confirmed')
     return [
       'Confirmed: it’s in effect now',
@@ -92,8 +92,8 @@ function formatEnd({ proposer, state, endedBy = '' }: AdminProposal): readonly [
     ];
   if (state === 'withdrawn')
     return ['Discarded: nothing changed', `:wastebasket: *Discarded by ${mention(endedBy)}.* Not applied:`];
-  const why = state === 'expired' ? 'No one confirmed it in time.' : 'It changed since it was requested.';
-  return ['No longer open: nothing changed', `:hourglass: ${why} Not applied:`];
+  const problem = state === 'expired' ? 'No one confirmed it in time.' : 'It changed since it was requested.';
+  return ['No longer open: nothing changed', `:hourglass: ${problem} Not applied:`];
 }
 
 /** Says why a confirmation changed nothing, for every kind of proposal. */
@@ -106,7 +106,7 @@ export const NOT_CONFIRMED = {
   own: 'You requested this, so someone else has to confirm it.',
   notAnAdmin: 'Only admins can do this.',
   unsigned: 'A rule requires your signature. Click Confirm to get a link.',
-  impossible: (why: string) => `Nothing changed. ${why}`,
+  impossible: (problem: string) => `Nothing changed. ${problem}`,
 } as const;
 
 /** Tells the proposer why the change isn't in effect yet, as mrkdwn. */
@@ -119,7 +119,7 @@ export function pendingText(change: AdminChange & { readonly expiresAt: Date }, 
 
 /**
  * Says who is asked to confirm, and what to do if nobody can be asked.
- * @param command also shows the button
+ * @param command shows the proposal, with its button
  */
 export function confirmersText(confirmers: readonly string[], command: string): string {
   return confirmers.length === 0

@@ -17,18 +17,18 @@ export interface Audience {
   readonly people: readonly string[];
 }
 
-/** If a plan is due much later than this, it was written with a wrong clock. */
+/** The outbox treats a due time that is too far ahead as now, because it comes from a wrong clock. */
 const MAX_PLAN_AHEAD_MS = HOUR_MS;
 /** Maximum number of direct messages if no channel accepts the question. */
 const MAX_PEOPLE = 20;
-/** Start of a purpose. The reader's id follows. */
-const TO = 'to:';
+/** Prefix of a purpose. The reader's ID follows. */
+const PREFIX = 'to:';
 /** Used as the reader of a question in a channel. */
 const CHANNEL = 'channel';
 
 export function createProposalPlanner(context: SlackContext): NotificationPlanner {
   const { directory, now, proposals } = context;
-  return async ({ id, notifications }, sendUnchanged) => {
+  return async ({ id, notifications }, sendWithMentions) => {
     const proposal = await proposals.read(id);
     if (proposal === undefined) return undefined;
     // The button contains the name, so it would confirm a newer proposal.
@@ -48,15 +48,16 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
     ];
     const silent = new Set(await findSilentPeople(directory, requirements));
     silent.delete(proposer);
-    const send: typeof sendUnchanged = (wanted) => sendUnchanged(dropMentions(directory, wanted, silent));
+    const send: typeof sendWithMentions = (notification) =>
+      sendWithMentions(dropMentions(directory, notification, silent));
     const version = isOpen ? `waits ${confirmations.length}` : 'ended';
     const announce = async () => {
       if (view.announcement === undefined || reminderChannel === undefined) return;
       const places = [async () => ({ channelId: reminderChannel })];
-      const shown = isOpen ? 'waits' : 'ended';
-      await send({ purpose: 'notice', version: shown, since, places, message: view.announcement });
+      const stateVersion = isOpen ? 'waits' : 'ended';
+      await send({ purpose: 'notice', version: stateVersion, since, places, message: view.announcement });
     };
-    const show = (reader: string) => {
+    const sendTo = (reader: string) => {
       const userId = reader === CHANNEL ? '' : reader;
       const places =
         reader === CHANNEL
@@ -64,25 +65,27 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
           : [directMessagePlace(directory, reader)];
       const message = async () => {
         const locale = reader === CHANNEL ? 'en-US' : await directory.findLocale(userId);
-        const asReader = { userId, locale, progress };
-        return isOpen ? view.question(asReader) : view.outcome(asReader);
+        const proposalReader = { userId, locale, progress };
+        return isOpen ? view.question(proposalReader) : view.outcome(proposalReader);
       };
-      return send({ purpose: `${TO}${reader}`, version, since, places, message });
+      return send({ purpose: `${PREFIX}${reader}`, version, since, places, message });
     };
     if (!isOpen) {
-      const readersShown = notifications.flatMap((each) =>
-        each.message === undefined || !each.purpose.startsWith(TO) ? [] : each.purpose.slice(TO.length),
+      const notifiedReaders = notifications.flatMap((each) =>
+        each.message === undefined || !each.purpose.startsWith(PREFIX)
+          ? []
+          : each.purpose.slice(PREFIX.length),
       );
       await announce();
       // In a channel, the proposer sees the outcome there.
       const needsDirectMessage =
-        endedBy === undefined || endedBy === proposer || readersShown.includes(CHANNEL);
-      for (const reader of new Set([...readersShown, ...(needsDirectMessage ? [] : [proposer])]))
-        await show(reader);
+        endedBy !== undefined && endedBy !== proposer && !notifiedReaders.includes(CHANNEL);
+      for (const reader of new Set([...notifiedReaders, ...(needsDirectMessage ? [proposer] : [])]))
+        await sendTo(reader);
       return undefined;
     }
-    const { state, message } = await show(CHANNEL);
-    if (state === 'refused') for (const userId of audience.people) await show(userId);
+    const { state, message } = await sendTo(CHANNEL);
+    if (state === 'refused') for (const userId of audience.people) await sendTo(userId);
     if (message?.channelId !== reminderChannel) await announce();
     return (
       expiresAt && { repeatAt: new Date(Math.min(expiresAt.getTime(), now().getTime() + MAX_PLAN_AHEAD_MS)) }
@@ -93,26 +96,26 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
 /** The people who can confirm a proposal, and where they are asked. */
 export async function loadAudience(context: SlackContext, proposal: Proposal): Promise<Audience> {
   const { kind, proposer } = proposal;
-  if (kind === 'facts' || kind === 'lapse') return confirmersToNotify(context, proposal);
+  if (kind === 'facts' || kind === 'lapse') return loadConfirmers(context, proposal);
   return { channels: [], people: await otherAdmins(context, proposer) };
 }
 
-/** Asked where the change was proposed, or else in the approvers' channel. */
-async function confirmersToNotify(
+/** They are asked where the change was proposed, or else in the approval channel. */
+async function loadConfirmers(
   { proposals, savedSettings, directory }: SlackContext,
   proposal: Proposal,
 ): Promise<Audience> {
   const { proposer, origin } = proposal;
   const [progress, settings] = await Promise.all([proposals.loadProgress(proposal), savedSettings()]);
-  const named = progress.map(({ requirement }) => requirement);
-  const requirements = named.length === 0 ? [buildDefaultRequirement(settings, [])] : named;
+  const requirements = progress.map(({ requirement }) => requirement);
+  if (requirements.length === 0) requirements.push(buildDefaultRequirement(settings, []));
   const { people } = await findNotifiedPeople(directory, requirements, new Map());
   // Others can't see a direct message with the proposer.
-  const isSeen = origin !== undefined && /^[CG]/.test(origin.channelId);
+  const isChannel = origin !== undefined && /^[CG]/.test(origin.channelId);
   const { approvalChannel } = settings;
   return {
     channels: [
-      ...(isSeen ? [origin] : []),
+      ...(isChannel ? [origin] : []),
       ...(approvalChannel === undefined ? [] : [{ channelId: approvalChannel }]),
     ],
     people: people.filter((userId) => userId !== proposer).slice(0, MAX_PEOPLE),

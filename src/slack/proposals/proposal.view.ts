@@ -24,14 +24,14 @@ export interface ProposalView {
   readonly announcement?: () => Message;
 }
 
-const BLOCK = 'proposal_';
+const BLOCK_PREFIX = 'proposal_';
 
 /** The buttons of a question. The id of their block contains the hash of what is shown. */
 export function proposalActions({ hash }: Proposal, buttons: readonly Button[]): ActionsBlock[] {
-  return actions(`${BLOCK}${hash}`, buttons);
+  return actions(`${BLOCK_PREFIX}${hash}`, buttons);
 }
 
 /** The hash of what a question showed, from the id of the block with its buttons. */
 export function shownHash(blockId: string): string {
-  return blockId.slice(BLOCK.length);
+  return blockId.slice(BLOCK_PREFIX.length);
 }

@@ -10,7 +10,7 @@ import { shownHash } from './proposal.view.ts';
 import { otherAdmins } from './proposal-notifications.ts';
 import { proposalMessage, proposalRefusalText } from './views.ts';
 
-/* The buttons of proposals. A button contains the id or the subject, and a click reads everything again. */
+/* The buttons of proposals. A button contains the id or the subject, and a click reloads everything. */
 
 type Kinds = readonly [ProposalKind, ...ProposalKind[]];
 
@@ -29,10 +29,9 @@ export async function proposeToAdmins(
   acknowledge();
   context.log.info({ by: person.id, change: change.payload }, 'a change needs an admin’s confirmation');
   context.notifyDue();
-  const confirmers = confirmersText(await otherAdmins(context, person.id), '/domain settings');
   return [
     ...pendingText({ ...change, expiresAt }, await context.directory.findLocale(person.id)),
-    confirmers,
+    confirmersText(await otherAdmins(context, person.id), '/domain settings'),
   ];
 }
 

@@ -13,11 +13,11 @@ import { NOT_PUBLISHED, NOTES, policyProposalView } from '../policy/policy.view.
 import { adminProposalView, NOT_CONFIRMED } from './admin-proposal.view.ts';
 import type { ProposalView } from './proposal.view.ts';
 
-/** @param isThorough whether to look up the impact of letting a name lapse */
+/** @param shouldLookUp whether to look up the impact of letting a name lapse */
 export async function buildProposalView(
   context: SlackContext,
   proposal: Proposal,
-  isThorough = false,
+  shouldLookUp = false,
 ): Promise<ProposalView> {
   switch (proposal.kind) {
     case 'settings':
@@ -31,7 +31,7 @@ export async function buildProposalView(
       if (proposal.state !== 'proposed') return lapseView(proposal, { impact: [], waiting: '', keep: '' });
       const { subject: name = '' } = proposal;
       const { impacts } = context.names;
-      const impact = isThorough ? impacts.assessName(name, 'lapse') : impacts.assessStored(name, 'lapse');
+      const impact = shouldLookUp ? impacts.assessName(name, 'lapse') : impacts.assessStored(name, 'lapse');
       return lapseView(proposal, await loadLapseFacts(context, name, impact));
     }
   }
@@ -54,7 +54,7 @@ export async function proposalMessage(
   return isOpen ? view.question(reader) : view.outcome(reader);
 }
 
-const OWN: Readonly<Record<ProposalKind, string>> = {
+const OWN_PROPOSAL: Readonly<Record<ProposalKind, string>> = {
   settings: NOT_CONFIRMED.ownToAdmin('/domain settings'),
   prices: NOT_CONFIRMED.ownToAdmin('/domain settings'),
   policy: NOT_CONFIRMED.ownToAdmin('/domain policy'),
@@ -71,7 +71,7 @@ export function proposalRefusalText(kind: ProposalKind, refusal: ProposalRefusal
       if (kind === 'policy') return NOT_PUBLISHED;
       return refusal.current === undefined ? NOT_CONFIRMED.nothingLeft : NOT_CONFIRMED.changed;
     case 'own':
-      return OWN[kind];
+      return OWN_PROPOSAL[kind];
     case 'not_an_admin':
       return NOT_CONFIRMED.notAnAdmin;
     case 'needs_signature':
@@ -93,17 +93,18 @@ export async function loadLapseFacts(
   name: string,
   lookup: Promise<Impact>,
 ): Promise<LapseDetails> {
-  const [waiting, impact] = await Promise.all([
+  const [steps, impact] = await Promise.all([
     context.expiry.find(name).then((domain) => loadNameWaitingCosts(context, domain)),
     lookup.catch((err: unknown) => {
       context.log.error({ err, name }, 'checking the impact on a name failed');
       return 'unseen' as const;
     }),
   ]);
-  const [now] = waiting;
+  const [currentStep] = steps;
   return {
     impact: impactLines(impact),
-    waiting: waitingText(waiting),
-    keep: now === undefined || now.kind === 'lost' ? '' : `, ${quoteText(now.renewal)}`,
+    waiting: waitingText(steps),
+    keep:
+      currentStep === undefined || currentStep.kind === 'lost' ? '' : `, ${quoteText(currentStep.renewal)}`,
   };
 }

@@ -50,7 +50,7 @@ export function removeGroups(fields: readonly Field[]): Field[] {
 }
 
 /** Slack allows 3 seconds to open a view. */
-const GROUPS_MS = 1_000;
+const GROUPS_TIMEOUT_MS = 1_000;
 
 /** Adds options to the group menus. Selected groups come first. */
 export async function addGroupOptions(
@@ -75,7 +75,7 @@ async function loadGroupOptions({ directory, log }: SlackContext, chosen: readon
       log.warn({ err }, 'reading the user groups for the settings failed');
       return undefined;
     }),
-    sleep(GROUPS_MS, undefined, { ref: false }),
+    sleep(GROUPS_TIMEOUT_MS, undefined, { ref: false }),
   ]);
   const others = [...(names?.keys() ?? [])].filter((id) => !chosen.includes(id));
   const toOption = (id: string) => ({ value: id, text: names?.get(id) ?? id });

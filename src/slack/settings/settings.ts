@@ -149,9 +149,9 @@ const plainForm: Form = {
 };
 
 /** If a list has the same items as before, keeps their order. */
-function keepOrder<Each extends string>(chosen: readonly Each[], before: readonly Each[]): readonly Each[] {
-  const same = new Set([...chosen, ...before]).size === before.length && chosen.length === before.length;
-  return same ? before : chosen;
+function keepOrder<Item extends string>(chosen: readonly Item[], before: readonly Item[]): readonly Item[] {
+  const isSameSet = new Set([...chosen, ...before]).size === before.length && chosen.length === before.length;
+  return isSameSet ? before : chosen;
 }
 
 function readSettings(
@@ -190,10 +190,10 @@ async function checkChannel(
   { web }: SlackContext,
   name: ChannelSetting,
   channelId: string,
-  by: string,
+  userId: string,
 ): Promise<FieldErrors> {
   try {
-    await postMessage(web, { channelId }, textMessage(chosenChannelText(name, by)));
+    await postMessage(web, { channelId }, textMessage(chosenChannelText(name, userId)));
     return {};
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
@@ -237,7 +237,7 @@ async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
       ? findWeakenedSettings(current, read.settings)
       : new Set(PROTECTED_SETTINGS.filter((name) => changed.has(name)));
   const immediate = changes.filter(({ name }) => !weakened.has(name));
-  const waiting = changes.filter(({ name }) => weakened.has(name));
+  const unconfirmed = changes.filter(({ name }) => weakened.has(name));
   const addsApprovers = weakened.has('approvers') || weakened.has('silent_approvers');
   if (addsApprovers && changed.has('approvals_required')) {
     // The current approvers must be enough until the new ones are confirmed.
@@ -245,10 +245,10 @@ async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
     if (error !== undefined) return { errors: { approvals_required: `${error} ${SETTINGS.apart}` } };
   }
   if (immediate.length > 0) await saveImmediately(call, immediate);
-  const proposed =
-    waiting.length === 0 ? [] : await proposeToAdmins(call, { kind: 'settings', payload: waiting });
-  const saved = immediate.length === 0 ? [] : [SETTINGS.saved, ...settingLines(immediate)];
-  return { say: textMessage([...saved, ...proposed].join('\n')) };
+  const proposalLines =
+    unconfirmed.length === 0 ? [] : await proposeToAdmins(call, { kind: 'settings', payload: unconfirmed });
+  const savedLines = immediate.length === 0 ? [] : [SETTINGS.saved, ...settingLines(immediate)];
+  return { say: textMessage([...savedLines, ...proposalLines].join('\n')) };
 }
 
 async function saveImmediately(
@@ -276,21 +276,21 @@ async function sendRemindersHere(call: ActionCall): Promise<void> {
 }
 
 /** Number of pending changes that fit in the form, in addition to its fields. */
-const WAITING_SHOWN = 3;
+const PENDING_SHOWN = 3;
 
 const settingsForm: FormFeature<'settings'> = {
   form,
 
   async render(call, origin, values) {
     const { context, person } = call;
-    const [current, waiting, locale, inForce] = await Promise.all([
+    const [current, pending, locale, policy] = await Promise.all([
       context.savedSettings(),
       context.proposals.list(['settings', 'prices']),
       context.directory.findLocale(person.id),
       context.orders.policy.current(),
     ]);
-    const notice = charterNotice(inForce);
-    const shown = {
+    const notice = charterNotice(policy);
+    const shownValues = {
       ...formatSettings(current),
       ...splitPeople('approvers', 'approver_groups', current.approvers),
       ...splitPeople('silent_approvers', 'silent_approver_groups', current.silentApprovers),
@@ -299,17 +299,17 @@ const settingsForm: FormFeature<'settings'> = {
       ...values,
     };
     return {
-      form: { ...form, fields: await addGroupOptions(context, FIELDS, shown) },
+      form: { ...form, fields: await addGroupOptions(context, FIELDS, shownValues) },
       origin: { ...origin, subject: origin.subject ?? fingerprint(formatSettings(current)) },
-      values: shown,
+      values: shownValues,
       intro: dropMissing([
         notice !== undefined && section(notice),
         section(`Approvers now: ${current.approvers.map(mentionApprover).join(', ')}`),
         contextBlock(SETTINGS.intro),
-        ...waiting
-          .slice(0, WAITING_SHOWN)
-          .flatMap((each) => proposalBlocks(each, { userId: person.id, locale })),
-        waiting.length > WAITING_SHOWN && contextBlock(moreChangesText(waiting.length - WAITING_SHOWN)),
+        ...pending
+          .slice(0, PENDING_SHOWN)
+          .flatMap((proposal) => proposalBlocks(proposal, { userId: person.id, locale })),
+        pending.length > PENDING_SHOWN && contextBlock(moreChangesText(pending.length - PENDING_SHOWN)),
         ...webhookBlocks(context.webhooks.endpoints.map(({ host }) => host)),
         ...checkBlocks(),
       ]),
@@ -338,7 +338,7 @@ async function openSettings(call: Interaction): Promise<void> {
 }
 
 /** Confirms or discards a pending change, and then updates the open form. */
-function createDecision(decide: (call: ActionCall) => Promise<void>) {
+function createHandler(decide: (call: ActionCall) => Promise<void>) {
   return async (call: ActionCall): Promise<void> => {
     await decide(call);
     if (call.view?.form !== form.name) return;
@@ -355,24 +355,24 @@ async function testWebhooks(call: ActionCall): Promise<void> {
   await call.respond(textMessage(webhookTestText(endpoints.map(({ host }) => host))));
 }
 
-/** How often the page is updated during a check. */
-const SHOW_MS = 2_000;
+const UPDATE_INTERVAL_MS = 2_000;
 
 /** Opens a view that shows each finding when it arrives. */
-async function examineSettings(call: ActionCall): Promise<void> {
+async function checkSettings(call: ActionCall): Promise<void> {
   const { context } = call;
-  const found: Finding[] = [];
-  let isOver = false;
-  const examine = async () => {
-    for await (const finding of context.examine()) found.push(finding);
-    isOver = true;
+  const findings: Finding[] = [];
+  let isDone = false;
+  const collectFindings = async () => {
+    for await (const finding of context.examine()) findings.push(finding);
+    isDone = true;
   };
   await call.open(checkView([], undefined), {
     async done(viewId) {
-      const examining = examine();
-      while (!isOver) {
-        await Promise.race([examining, sleep(SHOW_MS, undefined, { ref: false })]);
-        await updateOpenView(context.web, viewId, checkView(found, isOver ? summaryOf(found) : undefined));
+      const collecting = collectFindings();
+      while (!isDone) {
+        await Promise.race([collecting, sleep(UPDATE_INTERVAL_MS, undefined, { ref: false })]);
+        const summary = isDone ? summaryOf(findings) : undefined;
+        await updateOpenView(context.web, viewId, checkView(findings, summary));
       }
     },
   });
@@ -390,10 +390,10 @@ export const settings = {
   forms: [settingsForm],
   actions: [
     { id: 'home_settings', run: openSettings },
-    { id: 'settings_confirm', run: createDecision((call) => confirmProposal(call, ['settings', 'prices'])) },
-    { id: 'settings_dismiss', run: createDecision((call) => withdrawProposal(call, ['settings', 'prices'])) },
+    { id: 'settings_confirm', run: createHandler((call) => confirmProposal(call, ['settings', 'prices'])) },
+    { id: 'settings_dismiss', run: createHandler((call) => withdrawProposal(call, ['settings', 'prices'])) },
     { id: 'reminders_here', run: sendRemindersHere },
     { id: 'webhook_test', run: testWebhooks },
-    { id: 'settings_check', run: examineSettings },
+    { id: 'settings_check', run: checkSettings },
   ],
 } as const satisfies Feature;

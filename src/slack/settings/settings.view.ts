@@ -19,13 +19,6 @@ import {
 import { type FieldDisplay, noticeView, toOptions } from '../kit/form.ts';
 import { channelMention } from '../names/portfolio.view.ts';
 
-const EMPTY_CHANNELS = {
-  approval_channel: 'Leave empty to show orders only where they were requested.',
-  alert_channel: 'Leave empty to use the reminder channel.',
-  report_channel: 'Leave empty to use the reminder channel.',
-  reminder_channel: 'Leave empty to get no reminders.',
-} satisfies Readonly<Record<ChannelSetting, string>>;
-
 export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
   approvers: { label: 'Approvers', kind: 'people' },
   silent_approvers: {
@@ -67,7 +60,7 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
   approval_channel: {
     label: 'Channel for all pending orders',
     kind: 'channel',
-    hint: EMPTY_CHANNELS.approval_channel,
+    hint: 'Leave empty to show orders only where they were requested.',
   },
   approval_escalate_after: {
     label: 'Escalate after',
@@ -83,17 +76,17 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
   alert_channel: {
     label: 'Alert channel',
     kind: 'channel',
-    hint: EMPTY_CHANNELS.alert_channel,
+    hint: 'Leave empty to use the reminder channel.',
   },
   report_channel: {
     label: 'Channel for the monthly report',
     kind: 'channel',
-    hint: EMPTY_CHANNELS.report_channel,
+    hint: 'Leave empty to use the reminder channel.',
   },
   reminder_channel: {
     label: 'Reminder channel',
     kind: 'channel',
-    hint: EMPTY_CHANNELS.reminder_channel,
+    hint: 'Leave empty to get no reminders.',
   },
   reminder_days: {
     label: 'Remind this many days before expiry',
@@ -131,30 +124,33 @@ export function settingLines(changes: readonly SettingChange[]): string[] {
       ({ name, before, after }) =>
         `• ${DISPLAYS.get(name)?.label ?? code(name)}: ${formatValue(name, before)} → ${formatValue(name, after)}`,
     ),
-    ...changes.filter(({ name }) => name === 'approval_tasks').flatMap(noLongerApprovedTasks),
+    ...changes.filter(({ name }) => name === 'approval_tasks').flatMap(buildTaskWarnings),
   ];
 }
 
 const TASK_DANGERS: readonly {
-  readonly of: (task: ReturnType<typeof findTask>) => boolean;
-  readonly words: string;
+  readonly matches: (task: ReturnType<typeof findTask>) => boolean;
+  readonly danger: string;
 }[] = [
-  { of: ({ effect }) => effect === 'charge', words: 'this costs money' },
-  { of: ({ effect, risk }) => effect !== 'charge' && risk === 'loses_name', words: 'this can lose a name' },
-  { of: ({ risk }) => risk === 'takes_down', words: 'this can take a name’s web and mail down' },
+  { matches: ({ effect }) => effect === 'charge', danger: 'this costs money' },
+  {
+    matches: ({ effect, risk }) => effect !== 'charge' && risk === 'loses_name',
+    danger: 'this can lose a name',
+  },
+  { matches: ({ risk }) => risk === 'takes_down', danger: 'this can take a name’s web and mail down' },
 ];
 
 /** Warns about tasks that no longer need approval. */
-function noLongerApprovedTasks({ before, after }: SettingChange): string[] {
-  const [waited, waits] = [new Set(before.split(',')), new Set(after.split(','))];
-  const freed: readonly OrderTaskName[] = ORDER_TASK_NAMES.filter(
-    (task) => waited.has(task) && !waits.has(task),
+function buildTaskWarnings({ before, after }: SettingChange): string[] {
+  const [tasksBefore, tasksAfter] = [new Set(before.split(',')), new Set(after.split(','))];
+  const exempted: readonly OrderTaskName[] = ORDER_TASK_NAMES.filter(
+    (task) => tasksBefore.has(task) && !tasksAfter.has(task),
   );
-  return TASK_DANGERS.flatMap(({ of, words }) => {
-    const tasks = freed.filter((task) => of(findTask(task)));
+  return TASK_DANGERS.flatMap(({ matches, danger }) => {
+    const tasks = exempted.filter((task) => matches(findTask(task)));
     return tasks.length === 0
       ? []
-      : [`:warning: ${tasks.join(', ')}: ${words} and no longer needs approval.`];
+      : [`:warning: ${tasks.join(', ')}: ${danger} and no longer needs approval.`];
   });
 }
 
@@ -177,8 +173,8 @@ const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
   reminder_channel: ':calendar: Expiry reminders will now be posted here',
 };
 
-export function chosenChannelText(name: ChannelSetting, by: string): string {
-  return `${CHANNEL_PURPOSES[name]} (set by ${mention(by)}).`;
+export function chosenChannelText(name: ChannelSetting, userId: string): string {
+  return `${CHANNEL_PURPOSES[name]} (set by ${mention(userId)}).`;
 }
 
 export function reminderChannelText(channelId: string, isNew: boolean): string {
@@ -229,15 +225,15 @@ const OUTCOMES: Readonly<Record<Finding['outcome'], string>> = {
 };
 
 /** @param summary undefined while the check is running */
-export function checkView(found: readonly Finding[], summary: string | undefined): ModalView {
-  const all = (outcome: Finding['outcome']) => found.filter((finding) => finding.outcome === outcome);
-  const shown = [...all('wrong'), ...all('warning'), ...all('ok')].map(
+export function checkView(findings: readonly Finding[], summary: string | undefined): ModalView {
+  const withOutcome = (wanted: Finding['outcome']) => findings.filter(({ outcome }) => outcome === wanted);
+  const texts = [...withOutcome('wrong'), ...withOutcome('warning'), ...withOutcome('ok')].map(
     ({ subject, outcome, found: text, action }) =>
       `${OUTCOMES[outcome]} *${escapeText(subject)}*: ${escapeText([text, ...dropMissing([action])].join(' '))}`,
   );
   return noticeView(CHECK_TITLE, [
     section(summary ?? 'I’m checking every setting. This may take a minute. The results appear here.'),
-    ...lines(shown),
+    ...lines(texts),
   ]);
 }
 

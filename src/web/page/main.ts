@@ -12,10 +12,10 @@ import {
 interface PageData {
   readonly action: 'get' | 'create';
   readonly options: PublicKeyCredentialRequestOptionsJSON & PublicKeyCredentialCreationOptionsJSON;
-  readonly texts: Readonly<Record<'waiting' | 'stopped' | 'noWebAuthn' | 'away' | 'taken', string>>;
+  readonly texts: Readonly<Record<'waiting' | 'failed' | 'noWebAuthn' | 'noResponse' | 'duplicate', string>>;
 }
 
-interface Said {
+interface Result {
   readonly done: boolean;
   readonly title: string;
   readonly text: string;
@@ -26,47 +26,50 @@ const find = <Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind 
   return element instanceof kind ? element : undefined;
 };
 
-showMoments();
+showLocalTimes();
 filterRows();
 const data = find('data', HTMLScriptElement);
-if (data !== undefined) takePart(JSON.parse(data.text));
+if (data !== undefined) startCeremony(JSON.parse(data.text));
 
-function takePart({ action, options, texts }: PageData): void {
+function startCeremony({ action, options, texts }: PageData): void {
   const button = find('act', HTMLButtonElement);
-  const said = find('said', HTMLParagraphElement);
-  if (button === undefined || said === undefined) return;
-  const say = (text: string, isProblem: boolean): void => {
-    said.textContent = text;
-    said.className = isProblem ? 'problem' : '';
+  const status = find('status', HTMLParagraphElement);
+  if (button === undefined || status === undefined) return;
+  const showStatus = (text: string, isProblem: boolean): void => {
+    status.textContent = text;
+    status.className = isProblem ? 'problem' : '';
   };
   if (!browserSupportsWebAuthn()) {
     button.disabled = true;
-    say(texts.noWebAuthn, true);
+    showStatus(texts.noWebAuthn, true);
     return;
   }
   button.addEventListener('click', async () => {
     button.disabled = true;
-    say(texts.waiting, false);
-    const made = await make(action, options).catch((error: unknown) => {
-      const isTaken =
+    showStatus(texts.waiting, false);
+    const body = await askAuthenticator(action, options).catch((error: unknown) => {
+      const isAdded =
         error instanceof WebAuthnError && error.code === 'ERROR_AUTHENTICATOR_PREVIOUSLY_REGISTERED';
-      say(isTaken ? texts.taken : texts.stopped, true);
+      showStatus(isAdded ? texts.duplicate : texts.failed, true);
     });
-    if (made === undefined) {
+    if (body === undefined) {
       button.disabled = false;
       return;
     }
-    const answer = await send(made).catch(() => undefined);
+    const answer = await send(body).catch(() => undefined);
     if (answer?.done === true) {
       show(answer);
       return;
     }
     button.disabled = answer === undefined;
-    say(answer?.text ?? texts.away, true);
+    showStatus(answer?.text ?? texts.noResponse, true);
   });
 }
 
-async function make(action: PageData['action'], optionsJSON: PageData['options']): Promise<object> {
+async function askAuthenticator(
+  action: PageData['action'],
+  optionsJSON: PageData['options'],
+): Promise<object> {
   if (action === 'get') return startAuthentication({ optionsJSON });
   const label = find('label', HTMLInputElement)?.value.trim() ?? '';
   const { id, rawId, type, response } = await startRegistration({ optionsJSON });
@@ -74,7 +77,7 @@ async function make(action: PageData['action'], optionsJSON: PageData['options']
   return { label, registration: { id, rawId, type, response: { clientDataJSON, attestationObject } } };
 }
 
-async function send(body: object): Promise<Said> {
+async function send(body: object): Promise<Result> {
   const response = await fetch(location.href, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -83,7 +86,7 @@ async function send(body: object): Promise<Said> {
   return response.json();
 }
 
-function show({ title, text }: Said): void {
+function show({ title, text }: Result): void {
   const heading = document.createElement('h1');
   heading.textContent = title;
   heading.tabIndex = -1;
@@ -94,8 +97,7 @@ function show({ title, text }: Said): void {
   heading.focus();
 }
 
-/** Shows times in the reader's time zone, with its name. */
-function showMoments(): void {
+function showLocalTimes(): void {
   const format = new Intl.DateTimeFormat(undefined, {
     ...{ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
     ...{ hour: 'numeric', minute: '2-digit', timeZoneName: 'short' },
@@ -110,10 +112,10 @@ function filterRows(): void {
   const rows = [...document.querySelectorAll<HTMLElement>('#rows > li')];
   const count = document.getElementById('count');
   filter?.addEventListener('input', () => {
-    const wanted = filter.value.trim().toLowerCase();
+    const query = filter.value.trim().toLowerCase();
     let shown = 0;
     for (const row of rows) {
-      row.hidden = !(row.textContent ?? '').toLowerCase().includes(wanted);
+      row.hidden = !(row.textContent ?? '').toLowerCase().includes(query);
       if (!row.hidden) shown += 1;
     }
     if (count !== null) count.textContent = `${shown} of ${rows.length}`;

@@ -147,7 +147,7 @@ const CASES: readonly Case[] = [
     { impact: looked(assessImpact(), assessImpact(website)) },
     /New: The website will stop working/,
   ],
-  ['past', deletion(), { last }, /Renewed a week ago for about €36\.00/],
+  ['last_change', deletion(), { last }, /Renewed a week ago for about €36\.00/],
   ['restore', deletion(), { restoreCost: calculateCost(8_000) }, /Restore within 30 days: about €80\.00/],
 ];
 

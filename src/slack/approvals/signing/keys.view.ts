@@ -64,17 +64,17 @@ export function keysMessage({ keys, offset, hasRoots, maySignCharter, notice }: 
   const rank = ({ mayVouch, mayRevoke }: ShownKey) => (mayVouch ? 0 : mayRevoke ? 1 : 2);
   const sorted = keys.toSorted((a, b) => rank(a) - rank(b));
   const page = slicePage(sorted, offset, KEYS_SHOWN);
-  const withButtons = page.shown.filter((key) => rank(key) < 2);
+  const keysWithButtons = page.shown.filter((key) => rank(key) < 2);
   return message(lead, [
     section(`*${lead}*`),
-    ...withButtons.flatMap((key, index) => [
+    ...keysWithButtons.flatMap((key, index) => [
       section(keyText(key)),
       ...actions(`key_${index}`, [
         key.mayVouch && button('key_vouch', 'Vouch for it', key.fingerprint),
         key.mayRevoke && button('key_revoke', 'Revoke it', key.fingerprint, { style: 'danger' }),
       ]),
     ]),
-    ...lines(page.shown.slice(withButtons.length).map(keyText)),
+    ...lines(page.shown.slice(keysWithButtons.length).map(keyText)),
     ...pageControls('keys', page, KEYS_SHOWN),
     notice !== undefined && section(notice),
     ...actions('keys', [

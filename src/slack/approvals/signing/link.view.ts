@@ -40,9 +40,9 @@ export const tooManyKeysText = (max: number) =>
  * @param owners people with valid passkeys
  */
 export function noKeyText(owners: readonly string[]): string {
-  const others =
+  const ownersText =
     owners.length === 0
       ? 'No passkey is valid yet. Your operator has to add the first one’s fingerprint to SIGNING_ROOTS.'
       : `${owners.map(mention).join(', ')} have valid passkeys. One of them can vouch for yours, or sign this if they’re an admin.`;
-  return `This needs a signature, and none of your passkeys is valid. ${others} See \`/domain key\`.`;
+  return `This needs a signature, and none of your passkeys is valid. ${ownersText} See \`/domain key\`.`;
 }

@@ -12,22 +12,22 @@ export async function offerLink(
   ...others: readonly LinkPurpose[]
 ): Promise<void> {
   const links: (readonly [LinkPurpose, string])[] = [];
-  for (const each of [purpose, ...others]) {
-    const address = await context.links.open(each, person.id, subject);
+  for (const linkPurpose of [purpose, ...others]) {
+    const address = await context.links.open(linkPurpose, person.id, subject);
     if (address === undefined) return respond(NO_SIGNING_ADDRESS);
-    links.push([each, address]);
+    links.push([linkPurpose, address]);
   }
   await respond(linkMessage(links));
 }
 
 /** The link for signing protected settings. If the admin has no valid passkey, names the people who have one. */
 export async function offerCharterLink(
-  call: Interaction,
+  interaction: Interaction,
   purpose: 'charter' | 'policy' | 'settings',
   subject: string,
 ): Promise<void> {
-  const { ring } = await call.context.orders.signing.loadKeys();
+  const { ring } = await interaction.context.orders.signing.loadKeys();
   const owners = [...new Set([...ring.validKeys.values()].map(({ owner }) => owner))];
-  if (owners.includes(call.person.id)) return offerLink(call, purpose, subject);
-  await call.respond(noKeyText(owners));
+  if (owners.includes(interaction.person.id)) return offerLink(interaction, purpose, subject);
+  await interaction.respond(noKeyText(owners));
 }

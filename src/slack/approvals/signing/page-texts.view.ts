@@ -7,20 +7,20 @@ import { formatAccount, type HistoryEvent } from '../../orders/order.view.ts';
 import { findLoggedApprovers } from '../decision.view.ts';
 
 /** Facts that have their own sections on the page. */
-const SHOWN: ReadonlySet<UnusualFact> = new Set<UnusualFact>(['policy', 'findings', 'impact']);
+const EXCLUDED_FACTS: ReadonlySet<UnusualFact> = new Set<UnusualFact>(['policy', 'findings', 'impact']);
 
 /** The briefing that is shown next to the statement, as mrkdwn. */
 export function signingFacts(order: Order, briefing: Briefing) {
   const { decision, history, preview } = briefing;
-  const isWaiting = order.state === 'PENDING';
+  const isPending = order.state === 'PENDING';
   const impact = blocksToText(impactBlocks(briefing)).flatMap((text) => text.split('\n'));
   return {
     account: formatAccount(order),
     facts: costFields(order, briefing).flatMap(([label, value]) =>
       value === undefined || (label === 'Costs money' && briefing.cost) ? [] : [{ label, value }],
     ),
-    unusual: isWaiting ? unusualLines(order, briefing, SHOWN) : [],
-    changes: isWaiting ? [...changesSinceRequest(history, decision?.isStricter === true), ...impact] : [],
+    unusual: isPending ? unusualLines(order, briefing, EXCLUDED_FACTS) : [],
+    changes: isPending ? [...changesSinceRequest(history, decision?.isStricter === true), ...impact] : [],
     coverage:
       preview === undefined
         ? []

@@ -20,31 +20,31 @@ import { offerCharterLink, offerLink } from './offer-link.ts';
 
 /* Answers actions that need a signature with a link. */
 
-const runKey = async (call: CommandCall) => call.respond(await keysPage(call, 0));
+const runKey = async (call: CommandCall) => call.respond(await buildKeysPage(call, 0));
 
-async function keysPage(call: Interaction, offset: number): Promise<Message> {
-  const { context, person } = call;
+async function buildKeysPage(interaction: Interaction, offset: number): Promise<Message> {
+  const { context, person } = interaction;
   const { signing } = context.orders;
-  const [{ log, ring }, inForce] = await Promise.all([signing.loadKeys(), signing.policy.current()]);
-  const mayRevoke = createRevocationCheck(log, signing.trust?.roots ?? new Set());
-  const own = [...ring.validKeys.values()].filter(({ owner }) => owner === person.id);
+  const [{ log, ring }, policy] = await Promise.all([signing.loadKeys(), signing.policy.current()]);
+  const canRevoke = createRevocationCheck(log, signing.trust?.roots ?? new Set());
+  const ownKeys = [...ring.validKeys.values()].filter(({ owner }) => owner === person.id);
   const keys = ring.keys.map((key): ShownKey => {
     const chain = ring.validKeys.get(key.fingerprint)?.chain ?? [];
     const isActive = key.validity !== 'revoked' && key.validity !== 'left';
     return {
       ...key,
       through: chain.map(({ challenge }) => challenge.by),
-      mayVouch: key.validity === 'not_vouched' && own.length > 0,
-      mayRevoke: isActive && mayRevoke(own, key),
+      mayVouch: key.validity === 'not_vouched' && ownKeys.length > 0,
+      mayRevoke: isActive && canRevoke(ownKeys, key),
     };
   });
-  const notice = charterNotice(inForce);
+  const notice = charterNotice(policy);
   return keysMessage({
     keys: keys.toSorted((a, b) => Number(b.owner === person.id) - Number(a.owner === person.id)),
     offset,
     hasRoots: signing.trust !== undefined,
     notice,
-    maySignCharter: notice !== undefined && own.length > 0 && isAdmin(context, person),
+    maySignCharter: notice !== undefined && ownKeys.length > 0 && isAdmin(context, person),
   });
 }
 
@@ -86,7 +86,7 @@ export const signing = {
       run: (call) => offerLink(call, 'revoke', call.value, 'revoke_compromised'),
     },
     ...pageActions('keys', async (call: ActionCall, { offset }) =>
-      call.respond(await keysPage(call, offset), { replace: true }),
+      call.respond(await buildKeysPage(call, offset), { replace: true }),
     ),
     { id: 'charter_sign', run: (call) => offerCharterLink(call, 'charter', '') },
   ],
