@@ -87,7 +87,7 @@ for (const row of chosen) {
 process.stdout.write(`${tableOf(lines)}\n`);
 const results = lines.map((line) => ({
   ...line,
-  judged: spreadOf(targetFigures(line)),
+  assessed: spreadOf(targetFigures(line)),
   met: isMet(line) ?? null,
 }));
 await writeFile(values.json, `${JSON.stringify({ machine, effort, results }, undefined, 2)}\n`);

@@ -164,7 +164,7 @@ export class Surroundings {
         context: login.context,
         login: login.user,
         application: undefined,
-        active: true,
+        isActive: true,
         verifiedAt: new Date(),
       };
       const text = serializeCredential({ ...login, password: new Secret('a password of some length') });

@@ -3,7 +3,7 @@ import { isMet, type Line, type Spread, spreadOf, type Target, targetFigures } f
 /** Formats the lines as one table of text. */
 export function tableOf(lines: readonly Line[]): string {
   const rows = [
-    ['row', 'what', 'ours', 'reference', 'of it', 'judged (least … most)', 'target', ''],
+    ['row', 'what', 'ours', 'reference', 'of it', 'assessed (least … most)', 'target', ''],
     ...lines.map(cells),
   ];
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
@@ -24,13 +24,13 @@ function cells(line: Line): string[] {
     `${figure(spreadOf(line.ours).median)} ${line.unit}`,
     line.theirs.length === 0 ? '–' : `${figure(spreadOf(line.theirs).median)} ${line.unit}`,
     line.reference,
-    judgement(line, spreadOf(targetFigures(line))),
+    assessment(line, spreadOf(targetFigures(line))),
     line.target === undefined ? '–' : targetText(line.target, line.unit),
     met === undefined ? '' : met ? 'met' : 'NOT MET',
   ];
 }
 
-function judgement({ target, theirs, unit }: Line, { median, least, most }: Spread): string {
+function assessment({ target, theirs, unit }: Line, { median, least, most }: Spread): string {
   const of = target?.of ?? (theirs.length === 0 ? 'ours' : 'ratio');
   const sign = of === 'ratio' ? '×' : ` ${unit}`;
   return `${figure(median)}${sign} (${figure(least)} … ${figure(most)})`;

@@ -7,5 +7,5 @@ import { runCommand } from './ops/commands/run-command.ts';
 
 process.exitCode = await runCommand(process.argv.slice(2), {
   print: (line) => process.stdout.write(`${line}\n`),
-  complain: (line) => process.stderr.write(`${line}\n`),
+  printError: (line) => process.stderr.write(`${line}\n`),
 });

@@ -3,7 +3,7 @@ import { EmbeddedPostgresError } from '@domain-steward/embedded-postgres';
 import { startBot } from './app/bot.ts';
 import { StartError } from './app/start.ts';
 import { ConfigError, loadEnvironment, readConfig } from './config/environment.ts';
-import { createLog, prettyOutput } from './lib/log.ts';
+import { createLog, createPrettyOutput } from './lib/log.ts';
 import { MigrationError } from './store/migrate.ts';
 
 /* The entry point: reads the settings, handles signals, and sets the exit code. */
@@ -19,7 +19,7 @@ async function main(): Promise<void> {
   const starting = Promise.resolve().then(() => {
     const env = loadEnvironment();
     const config = readConfig(env);
-    const log = createLog(config.logLevel, config.logFormat === 'pretty' ? prettyOutput() : undefined);
+    const log = createLog(config.logLevel, config.logFormat === 'pretty' ? createPrettyOutput() : undefined);
     for (const [variable, meant] of config.typos)
       log.warn({ variable, meant }, 'unknown variable; did you mean …?');
     // A library's error in one request must not end the bot. All state is in the database.

@@ -40,7 +40,10 @@ const REASONS_FOR_THE_LOG =
   /^(another database,|its heartbeat|no bot was|the server|a redirect,|contradicts itself,|responded with|has nothing) /;
 
 /** The service client's names of activities, and its findings about responses: parts of error messages. */
-const FOR_THE_LOG: Exempt = { calls: CALLS_FOR_THE_LOG, properties: /^(?:activity|name|unreadable|what)$/ };
+const FOR_THE_LOG: Exempt = {
+  calls: CALLS_FOR_THE_LOG,
+  properties: /^(?:activity|name|unreadable|problem)$/,
+};
 
 function sentencesIn(source: string): string[] {
   return textsOf(4, source, FOR_THE_LOG).filter((text) => !REASONS_FOR_THE_LOG.test(text));

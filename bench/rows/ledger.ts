@@ -109,7 +109,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
         const ms: number[] = [];
         for (let n = 0; n < (effort.quick ? 3 : 50); n += 1) {
           const startedAt = performance.now();
-          const lines = await ledger.receipt(
+          const lines = await ledger.buildReceipt(
             { id: `order-${(n * 997) % (all / 10)}`, statementHash: '' },
             undefined,
           );

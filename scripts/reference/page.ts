@@ -1,5 +1,5 @@
 import { VARIABLE_EXAMPLES } from '../../src/config/environment.ts';
-import type { NamedCommand } from '../../src/slack/feature.ts';
+import type { RegisteredCommand } from '../../src/slack/feature.ts';
 import { findGroup, HELP_GROUPS } from '../../src/slack/help/help.view.ts';
 import { COMMANDS } from '../../src/slack/index.ts';
 import { SETTINGS } from './settings.ts';
@@ -18,7 +18,7 @@ const SETTINGS_INTRO = `## Settings
 
 Every setting is an environment variable. The bot reads a \`.env\` file if there is one. To read a value from a file, set \`NAME_FILE\` instead of \`NAME\`. Approval and reminder settings are initial values: admins can override them with \`/domain settings\`.`;
 
-const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
+const NEEDS: Readonly<Record<RegisteredCommand['needs'], string>> = {
   nothing: 'everyone',
   member: 'members',
   linked: 'members with a linked account',

@@ -20,7 +20,7 @@ export interface Account {
   /** User name at the service, or the application's UUID. */
   readonly login: string;
   readonly application: string | undefined;
-  readonly active: boolean;
+  readonly isActive: boolean;
   /** When the service last accepted it. */
   readonly verifiedAt: Date | undefined;
   /** The user's record from the last check of the credential. */

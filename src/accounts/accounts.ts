@@ -16,7 +16,7 @@ import { serializeCredential } from './credential.ts';
 import { readProfile } from './profile.ts';
 import { type Sealed, UnknownKeyError, type Vault, VaultError } from './vault.ts';
 
-export type LookupOutcome =
+export type ReadUserOutcome =
   | { readonly kind: 'told'; readonly record: Readonly<Record<string, unknown>> }
   /** The service API has no task that reads this account's user. */
   | { readonly kind: 'not_documented' }
@@ -58,7 +58,7 @@ export interface Accounts {
    * Logs in with a password account to read the user's rights, profile and customer data. They aren't stored.
    * @returns undefined if the account no longer exists
    */
-  lookUp(accountId: string): Promise<LookupOutcome | undefined>;
+  readUser(accountId: string): Promise<ReadUserOutcome | undefined>;
   /** Records that the service accepted the account's credential. */
   recordAccepted(accountId: string): Promise<void>;
   /** Re-encrypts credentials with the current key, and returns their number. */
@@ -86,7 +86,8 @@ export function createAccounts(context: AccountsContext): Accounts {
   const { teamId, store } = context;
   const clients = createClientCache(context);
   const scope: Scope = { ...context, clients };
-  const findActive = async (userId: string) => (await store.list(teamId, userId)).find((each) => each.active);
+  const findActive = async (userId: string) =>
+    (await store.list(teamId, userId)).find((each) => each.isActive);
   return {
     team: {
       current: () => store.team.find(teamId),
@@ -103,7 +104,7 @@ export function createAccounts(context: AccountsContext): Accounts {
     activate: async (userId, slot) =>
       (await store.activate(teamId, userId, slot)) ? findActive(userId) : undefined,
     loadClient: clients.open,
-    lookUp: (accountId) => readUser(scope, accountId),
+    readUser: (accountId) => readUser(scope, accountId),
     recordAccepted: clients.markAccepted,
     reseal: () => reseal(scope),
     close: clients.closeAll,
@@ -128,7 +129,7 @@ async function linkTeam(scope: Scope, by: string, credential: TeamCredential): P
     context: undefined,
     login: credential.uuid,
     application: credential.application,
-    active: false,
+    isActive: false,
     verifiedAt: checked.verified ? now : undefined,
     profile: checked.profile,
   };
@@ -166,7 +167,7 @@ async function linkPerson(scope: Scope, userId: string, credential: Credential):
     context: credential.method === 'trusted_application' ? undefined : credential.context,
     login,
     application: credential.method === 'trusted_application' ? credential.application : undefined,
-    active: true,
+    isActive: true,
     verifiedAt: verified ? now : undefined,
     profile,
   };
@@ -182,7 +183,7 @@ async function finishLink(
 ): Promise<LinkOutcome> {
   if (previous !== undefined) await clients.close(previous.id, 'all');
   const replaced = previous === undefined || previous.id === account.id ? {} : { replaced: previous };
-  return { kind: 'linked', account, verified: account.verifiedAt !== undefined, ...replaced };
+  return { kind: 'linked', account, isVerified: account.verifiedAt !== undefined, ...replaced };
 }
 
 async function unlinkPerson(
@@ -205,7 +206,7 @@ async function unlinkPerson(
 async function readUser(
   { store, now, clients }: Scope,
   accountId: string,
-): Promise<LookupOutcome | undefined> {
+): Promise<ReadUserOutcome | undefined> {
   const client = await clients.open(accountId);
   if (client === undefined) return undefined;
   try {

@@ -8,13 +8,13 @@ import { type AccountProfile, readProfile } from './profile.ts';
 
 export type LinkOutcome =
   /**
-   * `verified` is false if the service API has no way to check the credential. Its first use then shows whether it is
+   * `isVerified` is false if the service API has no way to check the credential. Its first use then shows whether it is
    * valid.
    */
   | {
       readonly kind: 'linked';
       readonly account: Account;
-      readonly verified: boolean;
+      readonly isVerified: boolean;
       readonly replaced?: Account;
     }
   /** The service rejected the credential, or it can't be sent. */
@@ -23,21 +23,21 @@ export type LinkOutcome =
   | { readonly kind: 'unreachable'; readonly refusal: CheckRefusal };
 
 export type CredentialRefusal =
-  | { readonly code: 'not_accepted'; readonly statement: ServiceStatement | undefined }
+  | { readonly code: 'not_accepted'; readonly explanation: ServiceExplanation | undefined }
   | { readonly code: 'not_sendable'; readonly issue: RequestIssue };
 
 export type CheckRefusal =
-  | { readonly code: 'busy'; readonly statement: ServiceStatement | undefined }
+  | { readonly code: 'busy'; readonly explanation: ServiceExplanation | undefined }
   /** A one-time token works once; `retryAfterMs` is the time until the next one. */
   | { readonly code: 'token_used'; readonly retryAfterMs: number }
-  | { readonly code: 'no_clear_answer'; readonly statement: ServiceStatement | undefined };
+  | { readonly code: 'no_clear_answer'; readonly explanation: ServiceExplanation | undefined };
 
 export type LinkRefusal = CredentialRefusal | CheckRefusal;
 
 /** The service's own explanation of a refusal. */
-export interface ServiceStatement {
+export interface ServiceExplanation {
   /** The service's code and text. */
-  readonly words: string;
+  readonly text: string;
   readonly stid: string | undefined;
 }
 
@@ -86,16 +86,16 @@ function replaceTokenBySession(
 export type LinkFailure = Exclude<LinkOutcome, { readonly kind: 'linked' }>;
 
 export function toLinkFailure(error: ServiceError): LinkFailure {
-  const statement = buildStatement(error);
+  const explanation = buildStatement(error);
   switch (error.kind) {
     case 'auth':
     case 'refused':
-      return { kind: 'refused', refusal: { code: 'not_accepted', statement } };
+      return { kind: 'refused', refusal: { code: 'not_accepted', explanation } };
     case 'invalid_input':
     case 'unsupported':
       return { kind: 'refused', refusal: { code: 'not_sendable', issue: error.issue ?? NOT_SENDABLE } };
     case 'busy':
-      return { kind: 'unreachable', refusal: { code: 'busy', statement } };
+      return { kind: 'unreachable', refusal: { code: 'busy', explanation } };
     case 'token_used':
       return {
         kind: 'unreachable',
@@ -104,11 +104,11 @@ export function toLinkFailure(error: ServiceError): LinkFailure {
     case 'not_sent':
     case 'unknown_outcome':
     case 'invalid_response':
-      return { kind: 'unreachable', refusal: { code: 'no_clear_answer', statement } };
+      return { kind: 'unreachable', refusal: { code: 'no_clear_answer', explanation } };
   }
 }
 
-function buildStatement({ code, text, stid }: ServiceError): ServiceStatement | undefined {
+function buildStatement({ code, text, stid }: ServiceError): ServiceExplanation | undefined {
   const words = [code, text].filter((part) => part !== undefined && part !== '').join(' ');
-  return words === '' ? undefined : { words, stid };
+  return words === '' ? undefined : { text: words, stid };
 }

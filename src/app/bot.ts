@@ -9,18 +9,18 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { RunningHeartbeat } from '../orders/restore-guard.ts';
 import { markUnsentUnknown, startHeartbeat } from '../orders/restore-guard.ts';
 import { isSignedBySlack } from '../slack/inbound/slack-signature.ts';
-import { compose, openPages } from './compose.ts';
+import { compose, createPageHandler } from './compose.ts';
 import { createMetrics } from './metrics.ts';
 import { createReadiness } from './readiness.ts';
 import { PACE, type Seams } from './seams.ts';
 import { createShutdown } from './shutdown.ts';
-import type { Connected, Site } from './site.ts';
+import type { AppContext, Connections } from './site.ts';
 import {
   checkSettingsLater,
   connect,
+  getSlackMode,
   logMissingFeatures,
   retryAtStart,
-  slackMode,
   startApp,
   warnAboutMovedKeys,
 } from './start.ts';
@@ -61,12 +61,12 @@ export async function startBot(
   }
 }
 
-async function start(appContext: Site): Promise<Bot> {
+async function start(appContext: AppContext): Promise<Bot> {
   const { config, log, readiness, shutdown } = appContext;
   const connections = await connect(appContext);
   const { server, metricsServer, slack, stores } = connections;
   const contexts = compose(appContext, connections);
-  const { accounts, expiry, savedSettings, facts, proposals } = contexts.slack;
+  const { accounts, expiry, savedSettings, protectedChanges, proposals } = contexts.slack;
   // Must run before any work is claimed.
   const heartbeat = await startCheckedHeartbeat(appContext, connections, contexts.slack.orders);
   await retryAtStart('the database', log, appContext.signal, contexts.slack.webhooks.serve);
@@ -80,7 +80,7 @@ async function start(appContext: Site): Promise<Bot> {
   const { signingSecret } = config.slack;
   server.serve({
     calendar: (token) => expiry.openFeed(token),
-    page: openPages(appContext, connections, contexts.slack),
+    page: createPageHandler(appContext, connections, contexts.slack),
     isSigned: (headers, body) => signingSecret !== undefined && isSignedBySlack(signingSecret, headers, body),
     slack: () => (app.isConnected() ? app.requestListener : undefined),
   });
@@ -88,13 +88,13 @@ async function start(appContext: Site): Promise<Bot> {
   shutdown.onClose(checkSettingsLater(appContext, slack, savedSettings));
   warnAboutMovedKeys(appContext, connections);
   const ports = { port: server.port, metricsPort: metricsServer.port };
-  log.info({ ...ports, mode: slackMode(config).kind }, 'ready');
+  log.info({ ...ports, mode: getSlackMode(config).kind }, 'ready');
   let stopped: Promise<void> | undefined;
   return {
     ...ports,
     expiry,
     prices: stores.prices,
-    facts,
+    facts: protectedChanges,
     proposals,
     catchUp: work.catchUp,
     stop() {
@@ -106,8 +106,8 @@ async function start(appContext: Site): Promise<Bot> {
 }
 
 async function startCheckedHeartbeat(
-  { processId, log, signal, shutdown }: Site,
-  { stores }: Connected,
+  { processId, log, signal, shutdown }: AppContext,
+  { stores }: Connections,
   orders: OrdersContext,
 ): Promise<RunningHeartbeat> {
   const guard = { ...orders, heartbeat: stores.heartbeat, processId };

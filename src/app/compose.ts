@@ -9,7 +9,7 @@ import { createExpiry, type Expiry } from '../expiry/expiry.ts';
 import { createAnchorFile } from '../ledger/anchor-file.ts';
 import { createLedger, type Ledger } from '../ledger/ledger.ts';
 import { MAX_CSV_BYTES } from '../lib/csv.ts';
-import { findMandatesInTime } from '../mandates/overview.ts';
+import { createMandateCheck } from '../mandates/overview.ts';
 import { createBudgetComparison } from '../money/budget-comparison.ts';
 import { createOrderPricer, mapAmountsByName } from '../money/order-cost.ts';
 import { calculateCost, getZone } from '../money/prices.ts';
@@ -37,8 +37,8 @@ import { formatCalendarEvent } from '../slack/expiry/calendar.view.ts';
 import { isCurrentAdmin } from '../slack/feature.ts';
 import { adoptCard } from '../slack/orders/order-messages.ts';
 import { createFileReader } from '../slack/outbound/download.ts';
-import { createLatest } from '../slack/outbound/latest.ts';
-import { isSlackAddress } from '../slack/outbound/response-url.ts';
+import { createUpdateQueue } from '../slack/outbound/latest.ts';
+import { isSlackResponseUrl } from '../slack/outbound/response-url.ts';
 import { createNotifier } from '../slack/planners.ts';
 import { shareRead } from '../store/batch.ts';
 import type { Stores } from '../store/stores.ts';
@@ -47,7 +47,7 @@ import { createLinks } from '../web/links.ts';
 import { createPages } from '../web/routes.ts';
 import { createLoop, createReconciler, type Loop, type Reconciler } from './reconcile.ts';
 import type { Routes } from './server.ts';
-import type { Connected, Contexts, Site } from './site.ts';
+import type { AppContext, Connections, Contexts } from './site.ts';
 
 /** Builds the contexts from top to bottom. Nothing runs yet. */
 
@@ -65,15 +65,15 @@ interface FeatureParts
     | 'orders'
     | 'expiry'
     | 'webhooks'
-    | 'links'
+    | 'signingLinks'
     | 'offboard'
-    | 'facts'
+    | 'protectedChanges'
     | 'proposals'
     | 'savedSettings'
     | 'notifyDue'
   > {}
 
-export function compose(appContext: Site, connections: Connected): Contexts {
+export function compose(appContext: AppContext, connections: Connections): Contexts {
   const { config, pace, metrics, now, log, shutdown } = appContext;
   const { slack, stores, vault, relyingParty, publicUrl, teamDefaults } = connections;
   const { teamId } = slack.bot;
@@ -98,13 +98,13 @@ export function compose(appContext: Site, connections: Connected): Contexts {
     advance: (orderId, lane) => advanceOrder(sending, orderId, lane),
     notify: (subject, isClaimed) => notifySubject(subject, isClaimed),
     canRefresh: () => slack.pacer.hasCapacity('chat.update'),
-    onFailed: metrics.jobFailed,
+    onFailed: metrics.countJobFailure,
     now,
     log,
   });
   const namesContext = composeNames(appContext, stores, reconciler);
   const names = createNames(namesContext);
-  const observing = createObservationLoop(appContext, names);
+  const observationLoop = createObservationLoop(appContext, names);
   const orders = composeOrders(appContext, connections, { accounts, names, ledger, reconciler });
   const expiry = createExpiry({
     ...namesContext,
@@ -115,11 +115,11 @@ export function compose(appContext: Site, connections: Connected): Contexts {
     teamId,
     publicUrl,
     formatEvent: (name) => formatCalendarEvent(name, hasService),
-    loadMandateCheck: () => findMandatesInTime(orders),
+    loadMandateCheck: () => createMandateCheck(orders),
     settings: savedSettings,
-    lookUpAdded: () => {
+    startLookups: () => {
       void reconciler.checkRecords();
-      void observing.poll();
+      void observationLoop.poll();
     },
   });
   const webhooks = createWebhooks({
@@ -130,23 +130,27 @@ export function compose(appContext: Site, connections: Connected): Contexts {
     log,
     signal: shutdown.stopBackgroundWork,
   });
-  const links = createLinks({ store: stores.links, publicUrl, relyingParty, now });
+  const signingLinks = createLinks({ store: stores.links, publicUrl, relyingParty, now });
   const offboarding = composeOffboarding(appContext, connections, accounts, orders);
-  const facts = createProtectedChanges({ ...orders, names: namesContext });
+  const protectedChanges = createProtectedChanges({ ...orders, names: namesContext });
   const slackContext = composeSlack(appContext, connections, {
-    ...{ accounts, ledger, names, orders, expiry, webhooks, links, savedSettings },
-    facts,
-    proposals: createProposals({ orders, store: stores.proposals, findNameConfirmers: facts.findConfirmers }),
+    ...{ accounts, ledger, names, orders, expiry, webhooks, signingLinks, savedSettings },
+    protectedChanges,
+    proposals: createProposals({
+      orders,
+      store: stores.proposals,
+      findNameConfirmers: protectedChanges.findConfirmers,
+    }),
     offboard: (userId) => offboard(offboarding, userId),
     notifyDue: reconciler.notifyDue,
   });
   const notifySubject = createNotifier(slackContext);
   const sending = composeSending(appContext, orders, { accounts, names, expiry });
-  return { slack: slackContext, sending, offboarding, reconciler, observing };
+  return { slack: slackContext, sending, offboarding, reconciler, observationLoop };
 }
 
 function composeSending(
-  { pace, processId, metrics, shutdown }: Site,
+  { pace, processId, metrics, shutdown }: AppContext,
   orders: OrdersContext,
   { accounts, names, expiry }: { accounts: Accounts; names: Names; expiry: Expiry },
 ): SendingContext {
@@ -157,30 +161,30 @@ function composeSending(
     leaseMs: pace.leaseMs,
     maxSendDelayMs: pace.maxSendDelayMs,
     wallClock: Date.now,
-    recordDuration: metrics.serviceRequest,
+    recordDuration: metrics.recordServiceRequest,
     updateWatchList: expiry.updateAfterOrder,
-    findEvidence: names.evidence,
-    lookUpAtRegistry: names.confirmation,
+    findEvidence: names.findEvidence,
+    lookUpAtRegistry: names.findConfirmation,
     lookUpDelegation: names.impacts.checkDelegation,
-    stopSending: shutdown.sending,
-    stopLookups: shutdown.stopBackgroundWork,
+    sendingSignal: shutdown.stopSending,
+    lookupSignal: shutdown.stopBackgroundWork,
   };
 }
 
-function createObservationLoop({ pace, metrics, log }: Site, names: Names): Loop {
+function createObservationLoop({ pace, metrics, log }: AppContext, names: Names): Loop {
   return createLoop({
     name: 'looking up names',
     concurrency: MAX_PARALLEL_LOOKUPS,
     periodMs: pace.periodMs,
     claim: names.claimDue,
     work: names.lookUp,
-    onFailed: () => metrics.jobFailed('names'),
+    onFailed: () => metrics.countJobFailure('names'),
     log,
   });
 }
 
 function composeNames(
-  { config, seams, pace: { spacingMs }, processId, now, log, shutdown }: Site,
+  { config, seams, pace: { spacingMs }, processId, now, log, shutdown }: AppContext,
   stores: Stores,
   { notifyDue }: Reconciler,
 ): NamesContext {
@@ -227,8 +231,8 @@ interface OrderParts {
 }
 
 function composeOrders(
-  { config, seams, log, now }: Site,
-  connections: Connected,
+  { config, seams, log, now }: AppContext,
+  connections: Connections,
   { accounts, names, ledger, reconciler }: OrderParts,
 ): OrdersContext {
   const { slack, stores, vault } = connections;
@@ -253,7 +257,7 @@ function composeOrders(
         ? readRows
         : async () => ({ ...(await readRows()), policy: await policy.current() }),
     directory,
-    applySaved: (saved) => applySavedSettings(connections.teamDefaults.current(), saved),
+    applySavedSettings: (saved) => applySavedSettings(connections.teamDefaults.current(), saved),
     environmentSettings: applySavedSettings(connections.teamDefaults.current(), {}),
     ruleFacts,
     now,
@@ -281,7 +285,7 @@ function composeOrders(
         day,
       ),
     compareBudgets: createBudgetComparison({ ...budgetSources, now }),
-    budgetsOn: (day) => createBudgetComparison({ ...budgetSources, now: () => new Date(day) }),
+    compareBudgetsOn: (day) => createBudgetComparison({ ...budgetSources, now: () => new Date(day) }),
     isAdmin: (userId) => isCurrentAdmin({ admins: config.admins, directory, log }, userId),
     findFirstExpiry: stores.watchList.findFirstExpiry,
     checkImpact: names.impacts.assessAtApproval,
@@ -302,8 +306,8 @@ function composeOrders(
 }
 
 function composeSlack(
-  { config, pace, log, now, shutdown }: Site,
-  { slack, stores, vault, databaseUrl }: Connected,
+  { config, pace, log, now, shutdown }: AppContext,
+  { slack, stores, vault, databaseUrl }: Connections,
   features: FeatureParts,
 ): SlackContext {
   const { savedSettings } = features;
@@ -327,30 +331,30 @@ function composeSlack(
     seals: stores.ledger,
     currency: config.currency,
     certificateDays: config.certificateDays,
-    refreshWaitingCards: () =>
+    refreshPendingCards: () =>
       stores.orders.refreshPending(now()).catch((err: unknown) => log.warn({ err }, 'updating cards failed')),
     adoptCard: (orderId, message) => adoptCard(cards, orderId, message),
-    homeTabs: createLatest('publishing a Home tab', log),
-    openForms: createLatest('updating an open form', log),
+    homeTabUpdates: createUpdateQueue('publishing a Home tab', log),
+    formUpdates: createUpdateQueue('updating an open form', log),
     readFile: createFileReader(botToken, apiUrl, MAX_CSV_BYTES),
-    isSlackAddress: (address) => isSlackAddress(address, apiUrl),
+    isSlackResponseUrl: (address) => isSlackResponseUrl(address, apiUrl),
     settingsStore: stores.savedSettings,
-    examine: async function* () {
+    runDoctor: async function* () {
       const database = { url: databaseUrl, accounts: stores.accounts };
       const options = { config, database, vault, web, now: () => new Date() };
       yield* examine({ ...options, settings: await savedSettings() });
     },
-    linkTries: createLinkLimiter(),
+    linkAttempts: createLinkLimiter(),
     defaultContext: config.service.defaultContext,
-    stopDigests: shutdown.stopBackgroundWork,
+    digestAbortSignal: shutdown.stopBackgroundWork,
     now,
     log,
   };
 }
 
 function composeOffboarding(
-  { log, now }: Site,
-  { slack, stores }: Connected,
+  { log, now }: AppContext,
+  { slack, stores }: Connections,
   accounts: Accounts,
   { store, advance }: OrdersContext,
 ): OffboardingContext {
@@ -371,16 +375,16 @@ function composeOffboarding(
     },
     directory: slack.directory,
     alertTeamAccountOwnerLeft: (account: Account, userId: string) =>
-      stores.notifications.open(toDepartureSubject(account, userId), now()),
+      stores.notifications.addIfMissing(toDepartureSubject(account, userId), now()),
     now,
     log,
   };
 }
 
 /** The signing pages; undefined if WebAuthn doesn't work at `PUBLIC_URL`. */
-export function openPages(
-  { now }: Site,
-  { stores, relyingParty, teamDefaults }: Connected,
+export function createPageHandler(
+  { now }: AppContext,
+  { stores, relyingParty, teamDefaults }: Connections,
   deps: SlackContext,
 ): Routes['page'] {
   if (relyingParty === undefined) return async () => false;
@@ -390,11 +394,11 @@ export function openPages(
     orders: deps.orders,
     onRulesChanged: () => {
       deps.notifyDue();
-      void deps.refreshWaitingCards();
+      void deps.refreshPendingCards();
     },
     proposals: deps.proposals,
     readSettings: savedSettings.loadAll,
-    settingsOf: (saved) => applySavedSettings(teamDefaults.current(), saved),
+    applySaved: (saved) => applySavedSettings(teamDefaults.current(), saved),
   });
   return createPages({ ceremonies, origin: relyingParty.origin, ...createPageTexts(deps) }).handle;
 }
@@ -405,7 +409,7 @@ export function openPages(
  */
 function buildKeyTrust(
   roots: readonly string[],
-  { relyingParty, ledgerKey }: Connected,
+  { relyingParty, ledgerKey }: Connections,
 ): KeyTrust | undefined {
   if (roots.length === 0) return undefined;
   return { roots: new Set(roots), verifier: createVerifier(relyingParty), botSigner: ledgerKey };

@@ -8,21 +8,21 @@ import { RELEASE } from './release.ts';
 export interface Metrics {
   text(): Promise<string>;
   readonly contentType: string;
-  serviceRequest(task: string, outcome: string, seconds: number): void;
-  slackCall(method: string, outcome: string): void;
+  recordServiceRequest(task: string, outcome: string, seconds: number): void;
+  countSlackCall(method: string, outcome: string): void;
   /** Counts a value that couldn't be decrypted because its key isn't in `CREDENTIALS_KEYS`. */
-  unknownKey(): void;
+  countUnknownKey(): void;
   /** @param times 0 creates the counter, so that alerts can see the job before its first failure */
-  jobFailed(job: string, times?: number): void;
-  acknowledged(kind: string, seconds: number): void;
+  countJobFailure(job: string, times?: number): void;
+  recordAcknowledgement(kind: string, seconds: number): void;
   /** Reads the figures about orders at every scrape. */
   watchOrders(figures: () => Promise<OrderFigures>): void;
   /** Reads these values at every scrape, in addition to other sources. */
-  watchCondition(source: () => Promise<Condition>): void;
+  watchGauges(source: () => Promise<GaugeValues>): void;
 }
 
 /** Values that the source doesn't know are undefined. */
-export type Condition = Readonly<Partial<Record<keyof typeof GAUGES, number | undefined>>>;
+export type GaugeValues = Readonly<Partial<Record<keyof typeof GAUGES, number | undefined>>>;
 
 /** Name and help of each gauge. Times are in seconds since 1970. */
 const GAUGES = {
@@ -126,10 +126,10 @@ export function createMetrics(): Metrics {
   const { service, slack, acks, unknownKeys, jobFailures, states, age, unsealed, database } =
     createInstruments(registry);
   const gauges = createGauges(registry);
-  const gaugeSources: (() => Promise<Condition>)[] = [];
+  const gaugeSources: (() => Promise<GaugeValues>)[] = [];
   /** Unknown values are omitted from a scrape. */
   const setGauges = async () => {
-    const loaded = await Promise.all(gaugeSources.map((source) => source().catch((): Condition => ({}))));
+    const loaded = await Promise.all(gaugeSources.map((source) => source().catch((): GaugeValues => ({}))));
     const values = new Map(loaded.flatMap((condition) => Object.entries(condition)));
     for (const [key, gauge] of gauges) {
       const value = values.get(key);
@@ -158,14 +158,14 @@ export function createMetrics(): Metrics {
       }
       return registry.metrics();
     },
-    serviceRequest: (task, outcome, seconds) => service.observe({ task, outcome }, seconds),
-    slackCall: (method, outcome) => slack.inc({ method, outcome }),
-    unknownKey: () => unknownKeys.inc(),
-    jobFailed: (job, times = 1) => jobFailures.inc({ name: job }, times),
-    acknowledged: (kind, seconds) => acks.observe({ kind }, seconds),
+    recordServiceRequest: (task, outcome, seconds) => service.observe({ task, outcome }, seconds),
+    countSlackCall: (method, outcome) => slack.inc({ method, outcome }),
+    countUnknownKey: () => unknownKeys.inc(),
+    countJobFailure: (job, times = 1) => jobFailures.inc({ name: job }, times),
+    recordAcknowledgement: (kind, seconds) => acks.observe({ kind }, seconds),
     watchOrders(figures) {
       loadOrderFigures = figures;
     },
-    watchCondition: (source) => void gaugeSources.push(source),
+    watchGauges: (source) => void gaugeSources.push(source),
   };
 }

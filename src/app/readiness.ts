@@ -6,11 +6,11 @@ const DETAIL_MS = 1_000;
 export type PartProblems = Readonly<Record<string, string>>;
 
 export interface Readiness {
-  missing(): Promise<PartProblems>;
+  listMissing(): Promise<PartProblems>;
   /** @param check returns why the part isn't ready; undefined if it is */
   watch(part: string, check: () => Promise<string | undefined>): void;
   /** Problems that don't affect readiness. */
-  details(): Promise<PartProblems>;
+  listDetails(): Promise<PartProblems>;
   /** @param check returns the part's problem; undefined if there is none */
   watchDetail(part: string, check: () => Promise<string | undefined>): void;
 }
@@ -20,8 +20,8 @@ export function createReadiness(parts: readonly string[]): Readiness {
   const checks = new Map(parts.map((part) => [part, async (): Promise<string | undefined> => NOT_YET]));
   const details = new Map<string, () => Promise<string | undefined>>();
   return {
-    missing: () => runChecks(checks),
-    details: () => runChecks(details),
+    listMissing: () => runChecks(checks),
+    listDetails: () => runChecks(details),
     watchDetail(part, check) {
       // A detail that can't be read in time is omitted, so that it doesn't delay the response.
       details.set(part, () =>

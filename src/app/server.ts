@@ -26,8 +26,8 @@ export interface ServedMetrics {
 }
 
 export interface ServerOptions extends ListenOptions {
-  readonly missing: () => Promise<PartProblems>;
-  readonly details: () => Promise<PartProblems>;
+  readonly listMissing: () => Promise<PartProblems>;
+  readonly listDetails: () => Promise<PartProblems>;
   /** Undefined if the metrics have their own port. */
   readonly metrics: ServedMetrics | undefined;
 }
@@ -203,7 +203,7 @@ async function route(
   if (path === '/slack/events') return handleSlackRequest(routes, request, response);
   if (path === '/healthz' && isReadRequest) return sendJson(response, 200, { status: 'alive' });
   if (path === '/readyz' && isReadRequest) {
-    const [missing, details] = await Promise.all([options.missing(), options.details()]);
+    const [missing, details] = await Promise.all([options.listMissing(), options.listDetails()]);
     const ready = Object.keys(missing).length === 0;
     const more = Object.keys(details).length === 0 ? {} : { details };
     return sendJson(

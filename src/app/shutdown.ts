@@ -9,7 +9,7 @@ const LAST_BEAT_MS = 1_000;
 
 export interface Shutdown {
   /** Aborts requests to the service. */
-  readonly sending: AbortSignal;
+  readonly stopSending: AbortSignal;
   /** Aborts lookups and digests, which can be resumed later. */
   readonly stopBackgroundWork: AbortSignal;
   /** Registers a part to close at the end. The last one added is closed first. */
@@ -42,7 +42,7 @@ export function createShutdown(log: Log): Shutdown {
     }
   };
   return {
-    sending: sendingAbort.signal,
+    stopSending: sendingAbort.signal,
     stopBackgroundWork: backgroundAbort.signal,
     onClose: (close) => void closers.push(close),
     closeAll,

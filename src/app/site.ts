@@ -20,7 +20,7 @@ import type { HttpServer, ListeningServer } from './server.ts';
 import type { Shutdown } from './shutdown.ts';
 
 /** Shared by all steps of the composition. */
-export interface Site {
+export interface AppContext {
   readonly config: Config;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -58,7 +58,7 @@ export interface TeamDefaults {
   refresh(): Promise<void>;
 }
 
-export interface Connected {
+export interface Connections {
   readonly server: HttpServer;
   readonly metricsServer: ListeningServer;
   readonly publicUrl: string;
@@ -80,5 +80,5 @@ export interface Contexts {
   readonly sending: SendingContext;
   readonly offboarding: OffboardingContext;
   readonly reconciler: Reconciler;
-  readonly observing: Loop;
+  readonly observationLoop: Loop;
 }

@@ -11,8 +11,8 @@ import { applySavedSettings, formatSettings } from '../config/settings.ts';
 import type { LedgerKey } from '../ledger/key.ts';
 import { OVERDUE_SECONDS, openLedgerKey } from '../ledger/ledger.ts';
 import type { Log } from '../lib/log.ts';
-import { lastBackupAt, takeDailyBackup } from '../ops/daily-backup.ts';
-import { freeBytes } from '../ops/disk.ts';
+import { findLastBackupTime, takeDailyBackup } from '../ops/daily-backup.ts';
+import { readFreeBytes } from '../ops/disk.ts';
 import { checkNames } from '../ops/doctor/slack-checks.ts';
 import { recordUnreadableGroup } from '../slack/admins/admins.ts';
 import type { SlackContext } from '../slack/context.ts';
@@ -35,9 +35,9 @@ import { createLedgerKeyStore } from '../store/ledger.ts';
 import { MigrationError, migrate } from '../store/migrate.ts';
 import { openProbe } from '../store/probe.ts';
 import { createInstallationStores, createStores, type Stores } from '../store/stores.ts';
-import type { Condition } from './metrics.ts';
+import type { GaugeValues } from './metrics.ts';
 import { type HttpServer, type ListeningServer, startMetricsServer, startServer } from './server.ts';
-import type { Connected, Identity, Site, Slack, TeamDefaults } from './site.ts';
+import type { AppContext, Connections, Identity, Slack, TeamDefaults } from './site.ts';
 
 /* Connects to the database and Slack, and tells the operator what is wrong if that fails. */
 
@@ -83,7 +83,7 @@ export async function identify(web: SlackWeb): Promise<Identity> {
   return { teamId: answer.team_id, userId: answer.user_id, orgId: answer.enterprise_id };
 }
 
-export function slackMode(config: Config): SlackMode {
+export function getSlackMode(config: Config): SlackMode {
   const { appToken, signingSecret } = config.slack;
   if (appToken !== undefined) return { kind: 'socket', appToken };
   if (signingSecret !== undefined) return { kind: 'http', signingSecret };
@@ -114,7 +114,7 @@ export async function retryAtStart<T>(
       const isUnreachable =
         error instanceof SlackApiError ||
         error instanceof StoreError ||
-        (error instanceof MigrationError && error.problem === 'unreachable');
+        (error instanceof MigrationError && error.issue === 'unreachable');
       if (!isUnreachable) throw error;
       if (Date.now() > deadline)
         throw new StartError(
@@ -139,7 +139,7 @@ function throwPortError(variable: string, port: number, cause: unknown): never {
 }
 
 /** Opens the ports first, so that health checks show what is missing. */
-async function startServers({ config, log, seams, metrics, readiness, shutdown }: Site) {
+async function startServers({ config, log, seams, metrics, readiness, shutdown }: AppContext) {
   const { metricsPort } = config;
   const listen = { log, ...(seams.host === undefined ? {} : { host: seams.host }) };
   const open = async <Opened extends ListeningServer>(
@@ -157,8 +157,8 @@ async function startServers({ config, log, seams, metrics, readiness, shutdown }
     startServer({
       ...listen,
       port: config.port,
-      missing: readiness.missing,
-      details: readiness.details,
+      listMissing: readiness.listMissing,
+      listDetails: readiness.listDetails,
       metrics: metricsPort === undefined ? metrics : undefined,
     }),
   );
@@ -168,7 +168,7 @@ async function startServers({ config, log, seams, metrics, readiness, shutdown }
 }
 
 /** Starts the embedded database, if used, and migrates the schema. */
-async function connectDatabase(appContext: Site) {
+async function connectDatabase(appContext: AppContext) {
   const { config, log, signal, now, metrics, readiness, shutdown } = appContext;
   const url = await startDatabase(config, log, shutdown.onClose);
   await retryAtStart('the database', log, signal, async () => migrateDatabase(url, log));
@@ -176,12 +176,12 @@ async function connectDatabase(appContext: Site) {
   shutdown.onClose(() => database.close());
   const probe = openProbe({ url, log });
   shutdown.onClose(() => probe.close());
-  metrics.watchOrders(() => probe.figures(now()));
-  metrics.watchCondition(() => probe.condition(now()));
-  metrics.watchCondition(() => readDiskGauges(config));
+  metrics.watchOrders(() => probe.readOrderFigures(now()));
+  metrics.watchGauges(() => probe.readCondition(now()));
+  metrics.watchGauges(() => readDiskGauges(config));
   readiness.watch('database', async () => ((await probe.ping()) ? undefined : 'does not answer'));
   readiness.watchDetail('ledger', async () => {
-    const seconds = await probe.unsealedSeconds().catch(() => 0);
+    const seconds = await probe.readUnsealedSeconds().catch(() => 0);
     return seconds > OVERDUE_SECONDS
       ? `events have been waiting for a seal for ${Math.round(seconds)} s`
       : undefined;
@@ -189,17 +189,17 @@ async function connectDatabase(appContext: Site) {
   return { database, databaseUrl: url, takeBackup: createDailyBackup(appContext, url) };
 }
 
-async function readDiskGauges({ databaseUrl, dataDir, backupDir }: Config): Promise<Condition> {
-  const lastBackup = backupDir === undefined ? undefined : await lastBackupAt(backupDir);
+async function readDiskGauges({ databaseUrl, dataDir, backupDir }: Config): Promise<GaugeValues> {
+  const lastBackup = backupDir === undefined ? undefined : await findLastBackupTime(backupDir);
   return {
-    databaseDiskFreeBytes: databaseUrl === undefined ? await freeBytes(dataDir) : undefined,
-    backupDiskFreeBytes: backupDir === undefined ? undefined : await freeBytes(backupDir),
+    databaseDiskFreeBytes: databaseUrl === undefined ? await readFreeBytes(dataDir) : undefined,
+    backupDiskFreeBytes: backupDir === undefined ? undefined : await readFreeBytes(backupDir),
     lastBackupAt: lastBackup === undefined ? undefined : lastBackup.getTime() / 1_000,
   };
 }
 
 function createDailyBackup(
-  { config: { backupDir: folder }, now, log }: Site,
+  { config: { backupDir: folder }, now, log }: AppContext,
   url: string,
 ): () => Promise<void> {
   if (folder === undefined) return async () => undefined;
@@ -212,7 +212,7 @@ function createDailyBackup(
 
 /** Decrypts the ledger's key. Without it, nothing is sealed, but everything else works. */
 async function openKey(
-  { config, log, signal }: Site,
+  { config, log, signal }: AppContext,
   database: Database,
   vault: Vault,
   teamId: string,
@@ -244,13 +244,13 @@ function createTeamDefaults(
 }
 
 /** Asks Slack for the bot's identity, and opens the stores of its team. */
-async function connectSlack(appContext: Site, database: Database, vault: Vault, canSign: boolean) {
+async function connectSlack(appContext: AppContext, database: Database, vault: Vault, canSign: boolean) {
   const { config, log, signal, now, seams, metrics, readiness } = appContext;
   const token = createTokenHealth(() => identify(web), log);
   const outage = createOutageWatch(now);
   const pacer = createPacer(() => now().getTime());
   const observe = (method: string, outcome: string) => {
-    metrics.slackCall(method, outcome);
+    metrics.countSlackCall(method, outcome);
     token.recordOutcome(outcome);
     outage.record(outcome);
   };
@@ -261,11 +261,11 @@ async function connectSlack(appContext: Site, database: Database, vault: Vault, 
   // Runs before any work is claimed. From here on, new rows belong to the team.
   await retryAtStart('the database', log, signal, () => installationStores.installation.serve(bot.teamId));
   const ledgerKey = await openKey(appContext, database, vault, bot.teamId);
-  const teamDefaults = createTeamDefaults(config.team, () => directory.workspaceAdmins());
+  const teamDefaults = createTeamDefaults(config.team, () => directory.loadWorkspaceAdmins());
   const formatSaved = (saved: Readonly<Record<string, unknown>>) =>
     formatSettings(applySavedSettings(teamDefaults.current(), saved));
   const teamStores = createStores(database, installationStores, {
-    ...{ teamId: bot.teamId, settingTexts: formatSaved, canSign },
+    ...{ teamId: bot.teamId, formatSavedSettings: formatSaved, canSign },
     witness: ledgerKey,
   });
   const { wrapOrderStore = (store) => store, wrapNotificationStore = (store) => store } = seams;
@@ -294,7 +294,7 @@ async function connectSlack(appContext: Site, database: Database, vault: Vault, 
 }
 
 /** Opens the ports, then connects to the database, then to Slack. */
-export async function connect(appContext: Site): Promise<Connected> {
+export async function connect(appContext: AppContext): Promise<Connections> {
   const { config } = appContext;
   const servers = await startServers(appContext);
   const { database, ...opened } = await connectDatabase(appContext);
@@ -306,7 +306,7 @@ export async function connect(appContext: Site): Promise<Connected> {
   return { ...servers, ...opened, ...connections, publicUrl, relyingParty, vault };
 }
 
-function openVault({ config, log, now, metrics }: Site): Vault {
+function openVault({ config, log, now, metrics }: AppContext): Vault {
   const logMissingKey = createMissingKeyLog(log, now);
   const keys = loadCredentialsKeys(config);
   if (config.credentialsKeys === undefined)
@@ -316,13 +316,13 @@ function openVault({ config, log, now, metrics }: Site): Vault {
     );
   return createVault(keys, (keyId) => {
     logMissingKey(keyId);
-    metrics.unknownKey();
+    metrics.countUnknownKey();
   });
 }
 
 /** Starts accepting requests from Slack. */
 export async function startApp(
-  { config, signal, metrics, seams, readiness }: Site,
+  { config, signal, metrics, seams, readiness }: AppContext,
   { bot, token }: Slack,
   context: SlackContext,
 ): Promise<SlackApp> {
@@ -332,8 +332,8 @@ export async function startApp(
     botToken,
     botUserId: bot.userId,
     apiUrl,
-    mode: slackMode(config),
-    onAcknowledged: metrics.acknowledged,
+    mode: getSlackMode(config),
+    onAcknowledged: metrics.recordAcknowledgement,
     commandsPerMinute: seams.commandsPerMinute,
   });
   signal.addEventListener('abort', () => void app.stop(0), { once: true });
@@ -364,7 +364,7 @@ const SETTINGS_CHECK_MS = 30_000;
  * @returns a function that cancels the check
  */
 export function checkSettingsLater(
-  { config, log }: Pick<Site, 'config' | 'log'>,
+  { config, log }: Pick<AppContext, 'config' | 'log'>,
   { web, bot, orgId }: Pick<Slack, 'web' | 'bot' | 'orgId'>,
   settings: SlackContext['savedSettings'],
 ): () => void {
@@ -387,7 +387,10 @@ export function checkSettingsLater(
 }
 
 /** Logs which features are off. The bot is already running, so a slow database must not stop it. */
-export function logMissingFeatures({ config, log }: Site, settings: SlackContext['savedSettings']): void {
+export function logMissingFeatures(
+  { config, log }: AppContext,
+  settings: SlackContext['savedSettings'],
+): void {
   if (config.service.jsonUrl === undefined)
     log.info('SERVICE_JSON_URL is not set: no domain service is connected, the bot only watches');
   settings().then(
@@ -398,7 +401,7 @@ export function logMissingFeatures({ config, log }: Site, settings: SlackContext
 }
 
 /** Keys are bound to the host in `PUBLIC_URL`. If it changes, they no longer work, and everyone must add new ones. */
-export function warnAboutMovedKeys({ log }: Site, { stores, relyingParty }: Connected): void {
+export function warnAboutMovedKeys({ log }: AppContext, { stores, relyingParty }: Connections): void {
   const host = relyingParty?.id;
   stores.keys.readRows().then(
     ({ log: keyLog }) => {

@@ -7,7 +7,7 @@ import { runMandates } from '../mandates/run.ts';
 import { createDepartureCheck } from '../orders/offboarding.ts';
 import { openMoneyReport } from '../slack/money/money-report.ts';
 import { createLoop, startPeriodicTask } from './reconcile.ts';
-import type { Connected, Contexts, Site } from './site.ts';
+import type { AppContext, Connections, Contexts } from './site.ts';
 
 /** Runs due work. Due times are stored in rows that all replicas share. */
 export interface Work {
@@ -24,9 +24,9 @@ export interface Job {
   readonly everyMs: number;
   readonly run: () => Promise<unknown>;
   /** `early`: runs before other jobs after a clock jump, because they use its results. */
-  readonly whenBehind?: 'early';
+  readonly catchUpPhase?: 'early';
   /** May be aborted at shutdown. The next start runs it again. */
-  readonly isCutOffAtStop?: true;
+  readonly canAbortAtStop?: true;
 }
 
 /** After a clock jump, lookups get this long before due work starts. */
@@ -35,7 +35,7 @@ const CATCH_UP_MS = 10_000;
 const MAX_PARALLEL_WEBHOOKS = 4;
 
 /** One loop per endpoint, so that a slow one doesn't block the others. */
-function createWebhookLoops({ pace, metrics, log }: Site, { slack }: Contexts) {
+function createWebhookLoops({ pace, metrics, log }: AppContext, { slack }: Contexts) {
   return slack.webhooks.endpoints.map(({ host, claimDue, deliver }) =>
     createLoop({
       name: `webhooks to ${host}`,
@@ -43,7 +43,7 @@ function createWebhookLoops({ pace, metrics, log }: Site, { slack }: Contexts) {
       periodMs: pace.periodMs,
       claim: claimDue,
       work: deliver,
-      onFailed: () => metrics.jobFailed('webhooks'),
+      onFailed: () => metrics.countJobFailure('webhooks'),
       log,
     }),
   );
@@ -52,7 +52,7 @@ function createWebhookLoops({ pace, metrics, log }: Site, { slack }: Contexts) {
 /** Longer than a year, so that a name's history includes its last renewal. */
 const OBSERVATION_RETENTION_MS = 400 * DAY_MS;
 
-function listJobs(appContext: Site, connections: Connected, contexts: Contexts): readonly Job[] {
+function listJobs(appContext: AppContext, connections: Connections, contexts: Contexts): readonly Job[] {
   const { now, log, pace, shutdown } = appContext;
   const { stores, slack, takeBackup } = connections;
   const { slack: deps, offboarding } = contexts;
@@ -68,7 +68,7 @@ function listJobs(appContext: Site, connections: Connected, contexts: Contexts):
     ...{ signing: deps.orders.signing, keys: stores.keys, now, log },
     onChange: () => {
       deps.notifyDue();
-      void deps.refreshWaitingCards();
+      void deps.refreshPendingCards();
     },
   });
   return [
@@ -96,28 +96,28 @@ function listJobs(appContext: Site, connections: Connected, contexts: Contexts):
       },
     },
     // Checks a few of them every second.
-    { name: 'guarded_names', everyMs: 1_000, run: names.lookUpGuarded, whenBehind: 'early' },
-    { name: 'departures', everyMs: HOUR_MS, run: checkDepartures, whenBehind: 'early' },
+    { name: 'guarded_names', everyMs: 1_000, run: names.lookUpGuarded, catchUpPhase: 'early' },
+    { name: 'departures', everyMs: HOUR_MS, run: checkDepartures, catchUpPhase: 'early' },
     {
       name: 'expired_orders',
       everyMs: purgeMs,
       run: () => stores.orders.purgeExpired(now()),
-      whenBehind: 'early',
+      catchUpPhase: 'early',
     },
     {
       name: 'expired_proposals',
       everyMs: purgeMs,
       run: () => stores.purgeProposals(now()),
-      whenBehind: 'early',
+      catchUpPhase: 'early',
     },
-    { name: 'expired_links', everyMs: purgeMs, run: () => stores.links.purge(now()), whenBehind: 'early' },
+    { name: 'expired_links', everyMs: purgeMs, run: () => stores.links.purge(now()), catchUpPhase: 'early' },
     {
       name: 'old_observations',
       everyMs: HOUR_MS,
       run: () => stores.names.purgeObservations(new Date(now().getTime() - OBSERVATION_RETENTION_MS)),
     },
-    { name: 'backup', everyMs: 10 * MINUTE_MS, run: takeBackup, isCutOffAtStop: true },
-    { name: 'seals', everyMs: periodMs, run: ledger.sealAndAnchor, whenBehind: 'early' },
+    { name: 'backup', everyMs: 10 * MINUTE_MS, run: takeBackup, canAbortAtStop: true },
+    { name: 'seals', everyMs: periodMs, run: ledger.sealAndAnchor, catchUpPhase: 'early' },
     { name: 'seal_alert', everyMs: periodMs, run: ledger.alertIfStalled },
     { name: 'ledger_check', everyMs: MINUTE_MS, run: ledger.checkIfDue },
     // Admins must be notified within a minute.
@@ -126,38 +126,40 @@ function listJobs(appContext: Site, connections: Connected, contexts: Contexts):
 }
 
 /** Starts with everything that is due. */
-export function startWork(appContext: Site, connections: Connected, contexts: Contexts): Work {
+export function startWork(appContext: AppContext, connections: Connections, contexts: Contexts): Work {
   const { metrics, readiness, now, log } = appContext;
   const { stores } = connections;
-  const { reconciler, observing } = contexts;
-  const health = createJobHealth(now, metrics.jobFailed);
-  readiness.watchDetail('jobs', async () => health.lastingFailures());
+  const { reconciler, observationLoop } = contexts;
+  const health = createJobHealth(now, metrics.countJobFailure);
+  readiness.watchDetail('jobs', async () => health.describeLastingFailures());
   readiness.watchDetail('channels', async () => {
     const refused = await stores.notifications.listRefusedChannels();
     if (refused.length === 0) return undefined;
     return refused.map(({ channelId, code }) => `${channelId}: ${code}`).join(', ');
   });
   const definitions = listJobs(appContext, connections, contexts);
-  for (const { name } of definitions) metrics.jobFailed(name, 0);
+  for (const { name } of definitions) metrics.countJobFailure(name, 0);
   const webhooks = createWebhookLoops(appContext, contexts);
   reconciler.start();
-  observing.start();
+  observationLoop.start();
   for (const loop of webhooks) loop.start();
   const jobs = definitions.map((job) => {
     const { name, everyMs, run } = job;
-    const onEnded = (outcome: 'succeeded' | 'failed') => health.ended(name, outcome);
+    const onEnded = (outcome: 'succeeded' | 'failed') => health.recordOutcome(name, outcome);
     return { job, running: startPeriodicTask({ name: `job ${name}`, everyMs, work: run, onEnded, log }) };
   });
-  const runJobs = (whenBehind: Job['whenBehind']) =>
-    Promise.all(jobs.flatMap(({ job, running }) => (job.whenBehind === whenBehind ? running.runNow() : [])));
-  const loops = [reconciler, observing, ...webhooks];
+  const runJobs = (whenBehind: Job['catchUpPhase']) =>
+    Promise.all(
+      jobs.flatMap(({ job, running }) => (job.catchUpPhase === whenBehind ? running.runNow() : [])),
+    );
+  const loops = [reconciler, observationLoop, ...webhooks];
   const waitAtMost = (work: Promise<unknown>) =>
     Promise.race([work, sleep(CATCH_UP_MS, undefined, { ref: false })]);
   return {
     async catchUp() {
       const lookUpNames = async () => {
-        await observing.poll();
-        await observing.idle();
+        await observationLoop.poll();
+        await observationLoop.idle();
       };
       await waitAtMost(Promise.all([reconciler.catchUp(), lookUpNames(), runJobs('early')]));
       await waitAtMost(runJobs(undefined));
@@ -170,7 +172,7 @@ export function startWork(appContext: Site, connections: Connected, contexts: Co
       for (const { running } of jobs) running.stop();
     },
     async idle() {
-      const running = jobs.flatMap((each) => (each.job.isCutOffAtStop ? [] : each.running));
+      const running = jobs.flatMap((each) => (each.job.canAbortAtStop ? [] : each.running));
       await Promise.all([...loops, ...running].map((each) => each.idle()));
     },
   };
@@ -180,21 +182,21 @@ export function startWork(appContext: Site, connections: Connected, contexts: Co
 const LASTING_MS = 10 * MINUTE_MS;
 
 export interface JobHealth {
-  ended(job: string, outcome: 'succeeded' | 'failed'): void;
+  recordOutcome(job: string, outcome: 'succeeded' | 'failed'): void;
   /** A sentence about jobs that have failed for ten minutes; undefined if none. */
-  lastingFailures(): string | undefined;
+  describeLastingFailures(): string | undefined;
 }
 
 export function createJobHealth(now: () => Date, countFailure: (job: string) => void): JobHealth {
   const failing = new Map<string, { readonly since: Date; readonly times: number }>();
   return {
-    ended(job, outcome) {
+    recordOutcome(job, outcome) {
       if (outcome === 'succeeded') return void failing.delete(job);
       countFailure(job);
       const { since = now(), times = 0 } = failing.get(job) ?? {};
       failing.set(job, { since, times: times + 1 });
     },
-    lastingFailures() {
+    describeLastingFailures() {
       const lasting = [...failing].filter(
         ([, { since, times }]) => times > 1 && now().getTime() - since.getTime() >= LASTING_MS,
       );

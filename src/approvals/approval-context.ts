@@ -4,7 +4,7 @@ import type { Order } from '../orders/order.ts';
 import { type BudgetUse, loadBudgetUse } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { checkMembers, findParties, type MemberCheck } from '../orders/parties.ts';
-import type { ImpactCheck, KnownIncidents } from '../orders/ports.ts';
+import type { ImpactCheck, OpenIncidents } from '../orders/ports.ts';
 import type { EarlierFinding } from '../orders/refusal.ts';
 import type { ServiceEndpoints } from '../orders/statement.ts';
 import { findTask } from '../orders/tasks.ts';
@@ -48,7 +48,7 @@ export interface ApprovalContext extends DecisionContext {
   readonly admins: ReadonlySet<string>;
   /** When an approver was last warned of a new finding. Earlier approvals are dropped. */
   readonly warnedAt: Date | undefined;
-  readonly incidents: KnownIncidents | undefined;
+  readonly incidents: OpenIncidents | undefined;
   /** Undefined for an order that isn't pending. */
   readonly preconditions: Preconditions | undefined;
   /** Undefined unless an admin approves alone in an emergency. */
@@ -60,7 +60,7 @@ interface Preconditions {
   readonly serviceEndpoints: ServiceEndpoints;
   readonly isLinked: boolean;
   readonly members: MemberCheck;
-  readonly earlier: readonly EarlierFinding[];
+  readonly earlierFindings: readonly EarlierFinding[];
 }
 
 interface Emergency {
@@ -70,7 +70,7 @@ interface Emergency {
 }
 
 /** @returns undefined if there is no such order */
-export async function loadApproval(
+export async function loadApprovalContext(
   context: OrdersContext,
   orderId: string,
   clicked: Click,
@@ -85,7 +85,7 @@ export async function loadApproval(
     loadDecisionContext(context, order, userIds),
     loadBudgets(context, order, userIds),
     isWaiting(order) ? loadPreconditions(context, order) : undefined,
-    context.incidents.loadKnown(order),
+    context.incidents.loadOpenIncidents(order),
     order.approvals.length === 0 || findTask(order.task).risk === 'none'
       ? undefined
       : context.findLastImpactWarning(order),
@@ -110,7 +110,7 @@ export async function loadApproval(
 
 async function loadBudgets(context: OrdersContext, order: Order, userIds: readonly string[]) {
   const budgets = await loadBudgetUse(context, order);
-  const candidates = budgets.over.length === 0 ? [] : userIds;
+  const candidates = budgets.exceeded.length === 0 ? [] : userIds;
   const areAdmins = await Promise.all(candidates.map((userId) => context.isAdmin(userId)));
   return { budgets, admins: new Set(candidates.filter((_, index) => areAdmins[index])) };
 }
@@ -118,11 +118,11 @@ async function loadBudgets(context: OrdersContext, order: Order, userIds: readon
 async function loadPreconditions(context: OrdersContext, order: Order): Promise<Preconditions> {
   const { serviceEndpoints } = context;
   const { people, isLinked } = await findParties(context.findAccount, order);
-  const [members, earlier] = await Promise.all([
+  const [members, earlierFindings] = await Promise.all([
     checkMembers(context.directory, people),
     loadEarlierFindings(context.store.load, order),
   ]);
-  return { serviceEndpoints, isLinked, members, earlier };
+  return { serviceEndpoints, isLinked, members, earlierFindings };
 }
 
 async function loadSignatures(

@@ -2,7 +2,7 @@ import { type ChangeOutcome, changeOrder, commitDecision } from '../orders/chang
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
-import { type Click, loadApproval } from './approval-context.ts';
+import { type Click, loadApprovalContext } from './approval-context.ts';
 import { checkCanDecide, evaluateRights, loadDecisionContext } from './approvers.ts';
 import { checkEmergencyApproval, decideClick } from './decide-approval.ts';
 import { isWaiting, loadEvaluation } from './requirements.ts';
@@ -64,7 +64,7 @@ async function applyClick(
 ): Promise<ChangeOutcome> {
   let click: Click = { ...newClick, at: context.now(), agreedExcess: undefined, impact: undefined };
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    const loaded = await loadApproval(context, orderId, click);
+    const loaded = await loadApprovalContext(context, orderId, click);
     if (loaded === undefined) return { ok: false, refusal: { code: 'no_such_order' }, order: undefined };
     const decision = decideClick(loaded);
     click = { ...loaded.click, impact: undefined };
@@ -103,7 +103,8 @@ export async function recordRefusalShown(
   userId: string,
   refusal: Refusal,
 ): Promise<void> {
-  if (refusal.code === 'incident_open') await context.incidents.recordShown(orderId, userId, refusal.shown);
+  if (refusal.code === 'incident_open')
+    await context.incidents.recordShown(orderId, userId, refusal.incidents);
   if (refusal.code === 'impact_changed') await context.recordImpactWarning(orderId);
 }
 
@@ -113,7 +114,7 @@ export async function checkCanApprove(
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
-  if (order.state !== 'PENDING') return { code: 'wrong_state', wanted: 'approved', state: order.state };
+  if (order.state !== 'PENDING') return { code: 'wrong_state', action: 'approved', state: order.state };
   const rights = evaluateRights(await loadDecisionContext(context, order, [userId]), [userId]);
   return checkCanDecide(order, userId, 'approve', rights);
 }
@@ -134,6 +135,6 @@ export function signOff(context: OrdersContext, orderId: string, userId: string)
   return changeOrder(context, orderId, async () =>
     (await context.isAdmin(userId))
       ? { event: { type: 'signed_off', by: userId } }
-      : { refusal: { code: 'not_an_admin', wanted: 'sign_off' } },
+      : { refusal: { code: 'not_an_admin', action: 'sign_off' } },
   );
 }

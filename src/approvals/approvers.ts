@@ -48,18 +48,18 @@ export function checkCanDecide(
   return checkApprover(rights, userId, decision);
 }
 
-/** @param wanted an action reserved for approvers */
+/** @param action an action reserved for approvers */
 export function checkApprover(
   { approvers, unconfirmed, unreadableGroups, namedApprovers }: ApproverRights,
   userId: string,
-  wanted: ApproverRight,
+  action: ApproverRight,
 ): Refusal | undefined {
   if (approvers.has(userId)) return undefined;
   if (unconfirmed.has(userId)) return { code: 'own_membership_unknown' };
   return unreadableGroups.length === 0
     ? {
         code: 'not_an_approver',
-        wanted,
+        action,
         ...(namedApprovers === undefined ? {} : { approvers: namedApprovers }),
       }
     : { code: 'groups_unreadable', groupIds: unreadableGroups };
@@ -113,7 +113,7 @@ export async function findNotifiedPeople(
   return { people: people.filter((id) => !silent.has(id)), unreadableGroups };
 }
 
-export interface KnownPeople {
+export interface LoadedPeople {
   readonly people: People;
   readonly unreadableGroups: readonly string[];
   /** Possible approvers whose membership Slack can't look up. */
@@ -137,7 +137,7 @@ export async function loadPeople(
   requirements: readonly Requirement[],
   userIds: readonly string[],
   { allGroups = false } = {},
-): Promise<KnownPeople> {
+): Promise<LoadedPeople> {
   const needed = new Set(
     requirements.flatMap(({ approvers }) =>
       allGroups || userIds.some((userId) => !approvers.includes(userId)) ? approvers.filter(isGroup) : [],
@@ -195,7 +195,7 @@ export interface ApproverQuery {
 /** Which people may decide under these requirements, as approvers or stand-ins. */
 export function buildApproverRights(
   { requirements, requesters, userIds }: ApproverQuery,
-  { people, unreadableGroups, unconfirmed }: KnownPeople,
+  { people, unreadableGroups, unconfirmed }: LoadedPeople,
   settings: TeamSettings,
   now: Date,
 ): ApproverRights {
@@ -225,7 +225,7 @@ export interface DecisionContext {
   readonly now: Date;
   readonly order: Order;
   readonly evaluation: CurrentEvaluation;
-  readonly people: KnownPeople;
+  readonly people: LoadedPeople;
 }
 
 /** @param userIds the people concerned @param extraDeciders `general`: people named in the settings may decide too */

@@ -11,7 +11,7 @@ import type { OrderImpact } from '../names/ports.ts';
 import { isPaused } from '../orders/bulk/waves.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { type Order, WATCH_LIST_TASKS } from '../orders/order.ts';
-import { budgetsOnSendDay, computeCost, pickBudgetedItems } from '../orders/order-budget.ts';
+import { compareBudgetsOnSendDay, computeCost, pickBudgetedItems } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { tryBuildStatement } from '../orders/statement.ts';
 import type { Statement } from '../orders/statement-shape.ts';
@@ -26,7 +26,7 @@ export interface DraftBriefing {
   /** Undefined if the rows are invalid. */
   readonly statement: Statement | undefined;
   /** The last successful order for the same name, with its cost. */
-  readonly last: { readonly order: Order; readonly cost: OrderCost | undefined } | undefined;
+  readonly lastChange: { readonly order: Order; readonly cost: OrderCost | undefined } | undefined;
   /** For a deletion: the price of restoring the name. */
   readonly restoreCost: OrderCost | undefined;
 }
@@ -70,7 +70,7 @@ export async function loadBriefing(
     isPending ? loadPendingDecision(orders, order) : undefined,
     isPending ? costPromise : undefined,
     costPromise && !isDemoContext(order.account.context)
-      ? budgetsOnSendDay(orders, order)(pickBudgetedItems(order), costPromise)
+      ? compareBudgetsOnSendDay(orders, order)(pickBudgetedItems(order), costPromise)
       : undefined,
     readTerm(expiry.findListed, order),
     isPending ? names.impacts.loadForCard(order) : ('none' as const),
@@ -104,7 +104,7 @@ export async function loadDraftBriefing(
 ): Promise<DraftBriefing> {
   const { state, task, account } = order;
   const [item, ...others] = order.items;
-  const draft = { now: now(), statement: tryBuildStatement(order, serviceEndpoints), last: undefined };
+  const draft = { now: now(), statement: tryBuildStatement(order, serviceEndpoints), lastChange: undefined };
   const isUndecided = state === 'PENDING' || state === 'DRAFT';
   const needsLastChange = isUndecided && WATCH_LIST_TASKS.includes(task) && !isDemoContext(account.context);
   if (!needsLastChange || item === undefined || others.length > 0)
@@ -120,7 +120,7 @@ export async function loadDraftBriefing(
   const history = await store.loadHistory(last.id, 'system');
   const requestedPrice = history.findLast((event) => event.kind === 'requested')?.price;
   const cost = history.findLast((event) => event.kind === 'approved')?.price ?? requestedPrice;
-  return { ...draft, last: { order: last, cost }, restoreCost };
+  return { ...draft, lastChange: { order: last, cost }, restoreCost };
 }
 
 async function loadMandatePreview(orders: OrdersContext, order: Order): Promise<MandatePreview | undefined> {

@@ -78,7 +78,7 @@ export type CharterStatus =
       readonly kind: 'invalid';
       readonly problem: CharterProblem;
       /** The last published policy and settings, as far as they can be trusted. */
-      readonly last: Rules;
+      readonly lastRules: Rules;
     };
 
 export interface SigningLog {
@@ -98,11 +98,11 @@ export function evaluateCharter(
 ): CharterStatus {
   const newest = charters.at(-1);
   if (newest === undefined && keys.isComplete) return { kind: 'none' };
-  const last = lastValid?.rules ?? newest?.rules ?? rows;
-  if (!keys.isComplete) return { kind: 'invalid', problem: 'events_missing', last };
-  if (lastValid !== newest) return { kind: 'invalid', problem: 'not_signed', last };
-  const isSame = hashJson(buildCharter(last, undefined)) === hashJson(buildCharter(rows, undefined));
-  return isSame ? { kind: 'valid' } : { kind: 'invalid', problem: 'rows_differ', last };
+  const lastRules = lastValid?.rules ?? newest?.rules ?? rows;
+  if (!keys.isComplete) return { kind: 'invalid', problem: 'events_missing', lastRules };
+  if (lastValid !== newest) return { kind: 'invalid', problem: 'not_signed', lastRules };
+  const isSame = hashJson(buildCharter(lastRules, undefined)) === hashJson(buildCharter(rows, undefined));
+  return isSame ? { kind: 'valid' } : { kind: 'invalid', problem: 'rows_differ', lastRules };
 }
 
 /** The last charter that is valid by itself. A signature stays valid if its signer leaves or retires the key. */
@@ -155,16 +155,16 @@ export function buildRulesWithKeys(
       policy: { version: 0, rules: [], isCharterMissing: true, tags, charterProblem: undefined },
     };
   }
-  const { last, problem } = status;
-  const allowSelfApproval = last.settings.allowSelfApproval && environmentSettings.allowSelfApproval;
+  const { lastRules, problem } = status;
+  const allowSelfApproval = lastRules.settings.allowSelfApproval && environmentSettings.allowSelfApproval;
   const { approvalsRequired: needed, approvalTasks: tasks } = environmentSettings;
   const people = mergeApprovers(environmentSettings.approvers, environmentSettings.silentApprovers);
   return {
-    settings: { ...settings, ...pickProtectedSettings(last.settings), allowSelfApproval },
+    settings: { ...settings, ...pickProtectedSettings(lastRules.settings), allowSelfApproval },
     policy: {
-      ...last.policy,
+      ...lastRules.policy,
       isCharterMissing: false,
-      tags: [...new Set([...findRuleTags(last.policy), ...findRuleTags(policy)])],
+      tags: [...new Set([...findRuleTags(lastRules.policy), ...findRuleTags(policy)])],
       charterProblem: { problem, environment: { ...people, needed, tasks } },
     },
   };

@@ -35,10 +35,15 @@ export function countClick(
   const others = approvals.filter((approval) => approval.userId !== userId);
   const allApprovals = [...others, { userId, agreedExcess, at: now, signed }];
   const isRepeated = others.length < approvals.length;
-  const { over, price } = budgets;
-  const { admins, unaware, reservation } = findExcessConsent(order, budgets, loaded.admins, allApprovals);
-  if (unaware.includes(userId) && (refusal !== undefined || isRepeated))
-    return { refusal: { code: 'excess_unseen', over } };
+  const { exceeded, price } = budgets;
+  const { admins, unawareAdmins, reservation } = findExcessConsent(
+    order,
+    budgets,
+    loaded.admins,
+    allApprovals,
+  );
+  if (unawareAdmins.includes(userId) && (refusal !== undefined || isRepeated))
+    return { refusal: { code: 'excess_unseen', exceeded } };
   if (refusal !== undefined && !admins.includes(userId)) return { refusal };
   const counted = countApprovals(loaded, allApprovals, userId, collectSigners(loaded));
   // A click is enough if no signature is needed. It never replaces a signature.
@@ -48,7 +53,14 @@ export function countClick(
   const obstacle = findSendingObstacle(loaded);
   if (obstacle !== undefined) return obstacle;
   if ('refusal' in counted) return counted;
-  const approval = { ...counted, by: userId, signed, agreedExcess, price, budget: { over, admins } };
+  const approval = {
+    ...counted,
+    by: userId,
+    signed,
+    agreedExcess,
+    price,
+    budget: { exceeded, admins },
+  };
   return { approval, reservation, isRepeated };
 }
 
@@ -142,7 +154,7 @@ export function countApprovals(
 export function findSendingObstacle(loaded: ApprovalContext): ChangeDecision | undefined {
   const { order, history, preconditions } = loaded;
   if (preconditions === undefined) return undefined;
-  const { serviceEndpoints, isLinked, members, earlier } = preconditions;
+  const { serviceEndpoints, isLinked, members, earlierFindings } = preconditions;
   if (verifyStatement(order, serviceEndpoints) === undefined) {
     const parts = [...findChangedParts(order, history, serviceEndpoints)];
     return { event: { type: 'stopped', summary: { code: 'statement_changed', parts } } };
@@ -151,8 +163,8 @@ export function findSendingObstacle(loaded: ApprovalContext): ChangeDecision | u
   const summary = members.kind === 'left' ? members.summary : obstacle;
   if (summary !== undefined) return { event: { type: 'stopped', summary } };
   if (members.kind === 'unknown') return { refusal: { code: 'membership_unknown', userId: members.userId } };
-  const open = earlier.find(({ found }) => found === 'open');
+  const open = earlierFindings.find(({ outcome }) => outcome === 'open');
   if (open !== undefined) return { refusal: { code: 'earlier_order', finding: open } };
-  const event = buildEarlierOrderStop(order, earlier);
+  const event = buildEarlierOrderStop(order, earlierFindings);
   return event && { event };
 }

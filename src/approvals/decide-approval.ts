@@ -35,7 +35,7 @@ export function decideApproval(loaded: ApprovalContext): ClickDecision {
   const { click, order } = loaded;
   const { userId, reason } = click;
   // A paused order is resumed with another button.
-  if (isPaused(order)) return { refusal: { code: 'wrong_state', wanted: 'approved', state: order.state } };
+  if (isPaused(order)) return { refusal: { code: 'wrong_state', action: 'approved', state: order.state } };
   const approvals = dropStaleApproval(loaded, dropUnwarnedApprovals(loaded, order.approvals));
   const refusal = checkCanDecide(order, userId, 'approve', evaluateRights(loaded, [userId]));
   const counted = countClick(loaded, approvals, refusal);
@@ -72,8 +72,8 @@ export function decideResumption(loaded: ApprovalContext): ClickDecision {
   );
   const approval = { ...counted.approval, validApprovers };
   const { isApproved, requirements } = approval.progress;
-  const { over, admins } = approval.budget;
-  if (isApproved && (over.length === 0 || admins.length > 0)) {
+  const { exceeded, admins } = approval.budget;
+  if (isApproved && (exceeded.length === 0 || admins.length > 0)) {
     const resumed = {
       event: { type: 'resumed', ...approval },
       extra: { reservation: counted.reservation },
@@ -84,7 +84,7 @@ export function decideResumption(loaded: ApprovalContext): ClickDecision {
   if (isNewApproval || admins.includes(userId))
     return { event: { type: 'approved', ...approval, isRenewed: approvals !== order.approvals } };
   return {
-    refusal: isApproved ? { code: 'over_budget', over } : { code: 'approvals_missing', requirements },
+    refusal: isApproved ? { code: 'over_budget', exceeded } : { code: 'approvals_missing', requirements },
   };
 }
 
@@ -95,11 +95,11 @@ export function decideEmergencyApproval(loaded: ApprovalContext): ClickDecision 
   const refusal = checkEmergencyApproval(order, userId, emergency?.isAdmin === true, evaluation.requirements);
   if (refusal !== undefined) return { refusal };
   if (reason === undefined || reason.trim() === '') return { refusal: { code: 'reason_missing' } };
-  const { over, price } = budgets;
-  const { unaware, reservation } = findExcessConsent(order, budgets, loaded.admins, [
+  const { exceeded, price } = budgets;
+  const { unawareAdmins, reservation } = findExcessConsent(order, budgets, loaded.admins, [
     { userId, agreedExcess },
   ]);
-  if (unaware.length > 0) return { refusal: { code: 'excess_unseen', over } };
+  if (unawareAdmins.length > 0) return { refusal: { code: 'excess_unseen', exceeded } };
   const obstacle = findSendingObstacle(loaded) ?? findUnseenFinding(loaded);
   if (obstacle !== undefined) return obstacle;
   const requesters = listRequesters(order);
@@ -111,7 +111,7 @@ export function decideEmergencyApproval(loaded: ApprovalContext): ClickDecision 
     event: {
       type: 'emergency_approved',
       ...{ by: userId, agreedExcess, reason, approvers, unreadableGroups, policyVersion },
-      ...{ price, isImpactUnknown, over },
+      ...{ price, isImpactUnknown, exceeded },
     },
     extra: { reservation },
   };
@@ -123,9 +123,9 @@ export function checkEmergencyApproval(
   isAdmin: boolean,
   { outcome, refusedBy, breakGlass }: Requirements,
 ): Refusal | undefined {
-  if (!isAdmin) return { code: 'not_an_admin', wanted: 'break_glass' };
+  if (!isAdmin) return { code: 'not_an_admin', action: 'break_glass' };
   if (order.state !== 'PENDING')
-    return { code: 'wrong_state', wanted: 'emergency_approved', state: order.state };
+    return { code: 'wrong_state', action: 'emergency_approved', state: order.state };
   if (isRequester(order, userId)) return { code: 'own_emergency' };
   if (outcome === 'refuse') return { code: 'policy_refuses', rules: refusedBy };
   return breakGlass ? undefined : { code: 'break_glass_not_allowed' };
@@ -149,5 +149,5 @@ function findUnseenFinding(loaded: ApprovalContext): ClickDecision | undefined {
 function findUnseenIncidents({ click, incidents }: ApprovalContext): ChangeDecision | undefined {
   const informedAt = incidents?.informedSince.get(click.userId);
   if (incidents === undefined || (informedAt !== undefined && informedAt <= click.at)) return undefined;
-  return { refusal: { code: 'incident_open', shown: incidents.shown } };
+  return { refusal: { code: 'incident_open', incidents: incidents.incidents } };
 }

@@ -4,7 +4,7 @@ import { computeDeadlines } from '../orders/deadlines.ts';
 import { getChosenTime, type OrderEvent } from '../orders/order.ts';
 import { type BudgetUse, findExcessConsent } from '../orders/order-budget.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
-import type { ImpactCheck, KnownIncidents } from '../orders/ports.ts';
+import type { ImpactCheck, OpenIncidents } from '../orders/ports.ts';
 import type { ReopenReason } from '../orders/summary.ts';
 import type { DecisionContext } from './approvers.ts';
 import { countApprovals, dropUnwarnedApprovals } from './count-approvals.ts';
@@ -25,7 +25,7 @@ export interface RecheckContext extends DecisionContext {
   /** The admins among the approvers. */
   readonly admins: ReadonlySet<string>;
   readonly warnedAt: Date | undefined;
-  readonly incidents: KnownIncidents | undefined;
+  readonly incidents: OpenIncidents | undefined;
   readonly impact: ImpactCheck;
   readonly firstExpiry: Date | undefined;
 }
@@ -52,7 +52,7 @@ export function decideRecheck(loaded: RecheckContext): RecheckDecision {
     return isApproved === 'unclear'
       ? { kind: 'unclear', until: new Date(now.getTime() + RECHECK_DELAY_MS) }
       : { kind: 'unchanged' };
-  const approvalsRequired = budgets.over.length > 0 ? 0 : computeMinimumApprovals(requirements, settings);
+  const approvalsRequired = budgets.exceeded.length > 0 ? 0 : computeMinimumApprovals(requirements, settings);
   return {
     kind: 'changed',
     event: {
@@ -70,9 +70,9 @@ function findChanges(loaded: RecheckContext): ReopenReason[] {
   const { approvals } = order;
   const lateMs = now.getTime() - (getChosenTime(order) ?? now).getTime();
   const late: ReopenReason[] = lateMs > MAX_DELAY_MS ? ['late'] : [];
-  const { over, price } = budgets;
+  const { exceeded, price } = budgets;
   const isAgreed =
-    over.length === 0 || findExcessConsent(order, budgets, admins, approvals).admins.length > 0;
+    exceeded.length === 0 || findExcessConsent(order, budgets, admins, approvals).admins.length > 0;
   const budget: ReopenReason[] = isAgreed ? [] : ['budget'];
   // Without approvals, no one has approved another price or impact.
   if (approvals.length === 0) return [...late, ...budget];

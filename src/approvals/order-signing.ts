@@ -4,13 +4,13 @@ import { isPaused, resumeBulk } from '../orders/bulk/waves.ts';
 import { isSameRequest } from '../orders/check-statement.ts';
 import type { Order } from '../orders/order.ts';
 import type {
+  Consent,
   Directory,
   KeyTrust,
   OrderSigning,
   SendingGuard,
   SendingObstacle,
   SendingRows,
-  SignedBy,
   SigningRows,
 } from '../orders/ports.ts';
 import { getSignedVersion, needsSignatures } from '../policy/policy.ts';
@@ -27,7 +27,7 @@ import {
 } from './charter.ts';
 import { evaluateProgress } from './progress.ts';
 import { loadCurrentEvaluation, type RequirementSources } from './requirements.ts';
-import { type BoundTo, findSignatureDifference, type SignedSubject } from './signing/approval.ts';
+import { findSignatureDifference, type SignatureBinding, type SignedSubject } from './signing/approval.ts';
 import { hashJson, type Verifier } from './signing/assertion.ts';
 import type { SignatureDifference } from './signing/difference.ts';
 import { buildKeyRing, type KeyLog, type KeyRing, listActiveKeys } from './signing/key-ring.ts';
@@ -41,14 +41,14 @@ export interface OrderSigningDeps {
   readonly trust: KeyTrust | undefined;
   readonly readRows: () => Promise<SigningRows>;
   readonly directory: Directory;
-  readonly applySaved: (saved: Readonly<Record<string, unknown>>) => TeamSettings;
+  readonly applySavedSettings: (saved: Readonly<Record<string, unknown>>) => TeamSettings;
   readonly environmentSettings: ProtectedSettings;
   readonly ruleFacts: RequirementSources['ruleFacts'];
   readonly now: () => Date;
 }
 
 /** The facts that an approval is bound to besides the statement. For a paused order, the state after it is resumed. */
-function buildApprovalBinding(order: Order): BoundTo {
+function buildApprovalBinding(order: Order): SignatureBinding {
   const { id, requesterId, earlierRequesters, account, retryOf, requirements, bulk, items, approvalRound } =
     order;
   const waves = bulk !== undefined && isPaused(order) ? resumeBulk(items, bulk) : bulk;
@@ -133,16 +133,16 @@ async function readKeys(context: SigningContext) {
 async function readEffectiveRules(context: SigningContext) {
   const rows = await context.readRows();
   if (context.trust !== undefined) return computeEffectiveRules(context, context.trust, rows);
-  const rules = buildRulesWithoutKeys(rows.policy, context.applySaved(rows.saved));
+  const rules = buildRulesWithoutKeys(rows.policy, context.applySavedSettings(rows.savedSettings));
   return { rulesHash: '', status: undefined, ...rules };
 }
 
 async function computeEffectiveRules(
-  { validCharters, applySaved, environmentSettings }: SigningContext,
+  { validCharters, applySavedSettings, environmentSettings }: SigningContext,
   trust: KeyTrust,
-  { log, policy, saved }: SigningRows,
+  { log, policy, savedSettings }: SigningRows,
 ) {
-  const settings = applySaved(saved);
+  const settings = applySavedSettings(savedSettings);
   const last = validCharters.get(log) ?? findLastValidCharter(log, trust);
   validCharters.set(log, last);
   const status = evaluateCharter(log, { policy, settings }, await last);
@@ -168,7 +168,7 @@ async function loadGuard(context: SigningContext, order: Order): Promise<Sending
   const { trust, directory } = context;
   if (trust === undefined) {
     if (!needsSignatures(order.requirements)) return 'no_signatures';
-    return { verify: async () => ({ kind: 'not_signed', differs: ['no_keys'] }) };
+    return { verify: async () => ({ kind: 'not_signed', differences: ['no_keys'] }) };
   }
   const [rules, { left, unknown }] = await Promise.all([readEffectiveRules(context), readKeys(context)]);
   const fixedRules = {
@@ -200,11 +200,11 @@ async function verifySignatures(
   { order, trust, rules, requirements, signedRequirements: list, people, left, at }: SigningFacts,
   rows: SendingRows,
 ): Promise<SendingObstacle | undefined> {
-  if (!isSameRequest(rows.order, order)) return { kind: 'not_signed', differs: ['statement'] };
+  if (!isSameRequest(rows.order, order)) return { kind: 'not_signed', differences: ['statement'] };
   const { rulesHash } = await computeEffectiveRules(context, trust, rows);
   if (rulesHash !== rules.rulesHash) return { kind: 'changed' };
   const ring = await loadRing(context, rows.log.keys, left);
-  if (requirements.outcome === 'refuse') return { kind: 'not_signed', differs: ['refused'] };
+  if (requirements.outcome === 'refuse') return { kind: 'not_signed', differences: ['refused'] };
   if (list.length === 0) return undefined;
   const { approvals } = rows.order;
   const subject = buildSignedSubject(rows.order, getSignedVersion(rules.policy));
@@ -221,7 +221,7 @@ async function verifySignatures(
     },
   );
   if (isApproved) return undefined;
-  return { kind: 'not_signed', differs: differs.length > 0 ? differs : ['count'] };
+  return { kind: 'not_signed', differences: differs.length > 0 ? differs : ['count'] };
 }
 
 /** Looks up in Slack whether key owners are still members. */
@@ -236,7 +236,7 @@ async function loadKeyOwners(directory: Directory, log: KeyLog) {
 }
 
 /** The approvals with valid signatures, and what is wrong with the others. */
-async function verifySignedApprovals<Each extends SignedBy>(
+async function verifySignedApprovals<Each extends Consent>(
   approvals: readonly Each[],
   subject: SignedSubject,
   ring: KeyRing,
@@ -252,6 +252,6 @@ async function verifySignedApprovals<Each extends SignedBy>(
   return { valid, differs: [...differs] };
 }
 
-function listSigners(approvals: Iterable<SignedBy>): ReadonlySet<string> {
+function listSigners(approvals: Iterable<Consent>): ReadonlySet<string> {
   return new Set([...approvals].map(({ userId }) => userId));
 }

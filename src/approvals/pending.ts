@@ -12,7 +12,7 @@ export function cancelOrder(context: OrdersContext, orderId: string, userId: str
   return changeOrder(context, orderId, (order) =>
     order.requesterId === userId
       ? { event: { type: 'cancelled', by: userId } }
-      : { refusal: { code: 'not_the_requester', wanted: 'cancel' } },
+      : { refusal: { code: 'not_the_requester', action: 'cancel' } },
   );
 }
 
@@ -58,7 +58,7 @@ export async function checkCanAsk(
   order: Order,
   userId: string,
 ): Promise<Refusal | undefined> {
-  if (order.state !== 'PENDING') return { code: 'wrong_state', wanted: 'asked', state: order.state };
+  if (order.state !== 'PENDING') return { code: 'wrong_state', action: 'asked', state: order.state };
   if (isRequester(order, userId)) return { code: 'own_question' };
   return checkApprover(await findApprovers(context, order, [userId]), userId, 'ask');
 }

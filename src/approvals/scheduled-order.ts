@@ -16,7 +16,7 @@ export async function recheckScheduledOrder(context: OrdersContext, order: Order
     loadDecisionContext(context, order, userIds),
     context.store.loadHistory(order.id, 'system'),
     loadBudgetUse(context, order),
-    context.incidents.loadKnown(order),
+    context.incidents.loadOpenIncidents(order),
     needsImpactCheck ? context.checkImpact(order, context.now()) : ('none' as const),
     context.findFirstExpiry(items.map(({ name }) => name)),
     Promise.all(userIds.map((userId) => context.isAdmin(userId))),

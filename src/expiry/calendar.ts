@@ -5,7 +5,7 @@ export interface CalendarName {
   readonly name: string;
   readonly expiresAt: Date;
   readonly source: ExpirySource;
-  readonly lapsing?: boolean | undefined;
+  readonly isLapsing?: boolean | undefined;
   readonly isMandated?: boolean | undefined;
 }
 

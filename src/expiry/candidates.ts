@@ -1,9 +1,9 @@
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../lib/duration.ts';
-import { calendarDay } from '../zones/calendar-day.ts';
-import { lifecycleAt } from '../zones/lifecycle.ts';
-import { documentedZones } from '../zones/rules.ts';
+import { formatCalendarDay } from '../zones/calendar-day.ts';
+import { computeLifecycle } from '../zones/lifecycle.ts';
+import { listDocumentedZones } from '../zones/rules.ts';
 import { type Day, shiftDay } from './days.ts';
-import { AFTER_EXPIRY, MAX_DAYS_AFTER_EXPIRY, type Mark } from './marks.ts';
+import { MARKS_AFTER_EXPIRY, MAX_DAYS_AFTER_EXPIRY, type Mark } from './marks.ts';
 import type { ReminderSchedule } from './plan.ts';
 
 /** A range of expiries in which names can be due for one threshold. */
@@ -30,14 +30,14 @@ const MAX_OFFSET_HOURS = 16;
 export function candidateRanges(options: ReminderSchedule): CandidateRange[] {
   const thresholds = options.thresholds.toSorted((a, b) => a - b);
   const addDays = (days: number) => new Date(options.now.getTime() + days * DAY_MS);
-  const today = calendarDay(options.now, options.timeZone);
+  const today = formatCalendarDay(options.now, options.timeZone);
   const beforeExpiry = thresholds.map((threshold, index) => ({
     threshold,
     from: addDays((thresholds[index - 1] ?? -1) - PAD_DAYS),
     until: computeExpiryLimit(shiftDay(today, threshold), options.timeZone),
   }));
   const expiredLimit = computeExpiryLimit(shiftDay(today, -1), options.timeZone);
-  const afterExpiry = AFTER_EXPIRY.flatMap((mark) => {
+  const afterExpiry = MARKS_AFTER_EXPIRY.flatMap((mark) => {
     const spans = markSpans(mark);
     if (spans.length === 0) return [];
     const first = Math.min(...spans.map(({ begin }) => begin));
@@ -59,7 +59,7 @@ function computeExpiryLimit(day: Day, timeZone: string): Date {
   let late = midnightUtc + MAX_OFFSET_HOURS * HOUR_MS;
   while (late - early > SECOND_MS) {
     const middle = Math.floor((early + late) / 2);
-    if (calendarDay(new Date(middle), timeZone) < next) early = middle;
+    if (formatCalendarDay(new Date(middle), timeZone) < next) early = middle;
     else late = middle;
   }
   // A typed day is stored as midnight UTC and is the same day in every zone.
@@ -70,8 +70,8 @@ function computeExpiryLimit(day: Day, timeZone: string): Date {
 function markSpans(mark: Mark): { readonly begin: number; readonly end: number }[] {
   if (mark.phase === 'expired') return [{ begin: mark.daysAfterExpiry ?? 0, end: MAX_DAYS_AFTER_EXPIRY }];
   const expiresAt = new Date(0);
-  return documentedZones().flatMap((zone) => {
-    const stage = lifecycleAt(zone, { expiresAt }, expiresAt).stages.find(
+  return listDocumentedZones().flatMap((zone) => {
+    const stage = computeLifecycle(zone, { expiresAt }, expiresAt).stages.find(
       ({ phase }) => phase === mark.phase,
     );
     if (stage === undefined) return [];

@@ -7,7 +7,7 @@ import type { ExpiringCertificate } from '../names/ports.ts';
  * @param days before the expiry
  * @param from the previous digest
  */
-export function dueCertificates(
+export function findDueCertificates(
   certificates: readonly ExpiringCertificate[],
   days: readonly number[],
   { from, to }: { readonly from: Date; readonly to: Date },

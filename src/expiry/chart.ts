@@ -1,4 +1,4 @@
-import { calendarDay } from '../zones/calendar-day.ts';
+import { formatCalendarDay } from '../zones/calendar-day.ts';
 
 export interface MonthCount {
   readonly month: string;
@@ -20,7 +20,7 @@ export function shortMonth(month: string): string {
  * @param timeZone IANA name; determines the current month
  */
 export function nextTwelveMonths(now: Date, timeZone: string): string[] {
-  const [year = 0, month = 1] = calendarDay(now, timeZone).split('-').map(Number);
+  const [year = 0, month = 1] = formatCalendarDay(now, timeZone).split('-').map(Number);
   return Array.from({ length: MONTHS }, (_, index) =>
     new Date(Date.UTC(year, month - 1 + index)).toISOString().slice(0, 7),
   );

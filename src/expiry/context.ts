@@ -18,5 +18,5 @@ export interface ExpiryContext extends NamesContext {
   readonly loadMandateCheck: () => Promise<(name: CalendarName) => boolean>;
   readonly settings: () => Promise<TeamSettings>;
   /** Starts the lookups of added names in the background. */
-  readonly lookUpAdded: () => void;
+  readonly startLookups: () => void;
 }

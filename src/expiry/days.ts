@@ -1,17 +1,17 @@
 import { type ExpirySource, pickLaterExpiry } from '../names/dates.ts';
-import { calendarDay, dayFromNumber, dayNumber, utcDay } from '../zones/calendar-day.ts';
+import { formatCalendarDay, formatDayNumber, getUtcDay, parseDayNumber } from '../zones/calendar-day.ts';
 
 /** A calendar day as YYYY-MM-DD. Days can be compared as text. */
 export type Day = string;
 
 /** Calendar days between two days; negative when `to` is earlier. Unaffected by daylight saving. */
 export function daysBetween(from: Day, to: Day): number {
-  return dayNumber(to) - dayNumber(from);
+  return parseDayNumber(to) - parseDayNumber(from);
 }
 
 /** @param days may be negative */
 export function shiftDay(day: Day, days: number): Day {
-  return dayFromNumber(dayNumber(day) + days);
+  return formatDayNumber(parseDayNumber(day) + days);
 }
 
 /**
@@ -20,10 +20,12 @@ export function shiftDay(day: Day, days: number): Day {
  * @param timeZone IANA name
  */
 export function expiryDay(expiresAt: Date, source: ExpirySource, timeZone: string): Day {
-  return source === 'person' || source === 'whois' ? utcDay(expiresAt) : calendarDay(expiresAt, timeZone);
+  return source === 'person' || source === 'whois'
+    ? getUtcDay(expiresAt)
+    : formatCalendarDay(expiresAt, timeZone);
 }
 
-export function reminderEnd({
+export function getEffectiveExpiry({
   expiresAt,
   renewedUntil,
 }: {

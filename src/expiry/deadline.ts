@@ -1,11 +1,11 @@
-import type { LifePhase } from '../zones/lifecycle.ts';
+import type { LifecyclePhase } from '../zones/lifecycle.ts';
 import { type Day, daysBetween, shiftDay } from './days.ts';
 
 /** The next action that can keep a name, and its deadline. Lists show and sort by this date. */
 export interface Deadline {
   /** `check`: the grace period is over and no deletion is known, so check whether the name auto-renewed. */
   readonly action: 'renew' | 'restore' | 'check' | 'none';
-  readonly phase: LifePhase;
+  readonly phase: LifecyclePhase;
   /**
    * The expiry day of a registered name; after the expiry, the last safe day. Undefined if nothing can be done or the
    * zone's periods aren't documented.
@@ -16,7 +16,7 @@ export interface Deadline {
 }
 
 export interface DeadlineFacts {
-  readonly phase: LifePhase;
+  readonly phase: LifecyclePhase;
   /** Treated as deleted to be safe, although no deletion is known. */
   readonly isDeletionAssumed: boolean;
   readonly expiryDay: Day;
@@ -25,7 +25,7 @@ export interface DeadlineFacts {
   readonly lastSafeDay: Day | undefined;
 }
 
-const ACTIONS: Readonly<Record<LifePhase, Deadline['action']>> = {
+const ACTIONS: Readonly<Record<LifecyclePhase, Deadline['action']>> = {
   registered: 'renew',
   auto_renew_grace: 'renew',
   expired: 'renew',
@@ -36,7 +36,7 @@ const ACTIONS: Readonly<Record<LifePhase, Deadline['action']>> = {
 };
 
 /** Whether a renewal keeps a name in this phase. */
-export function isRenewable(phase: LifePhase): boolean {
+export function isRenewable(phase: LifecyclePhase): boolean {
   return ACTIONS[phase] === 'renew';
 }
 
@@ -49,7 +49,7 @@ export function renewalOptions({
   phase,
 }: {
   readonly action: Deadline['action'];
-  readonly phase: LifePhase;
+  readonly phase: LifecyclePhase;
 }): {
   readonly renews: boolean;
   readonly restores: boolean;
@@ -72,7 +72,7 @@ export function canBeSaved({ phase }: Deadline): boolean {
   return isSavablePhase(phase);
 }
 
-export function isSavablePhase(phase: LifePhase): boolean {
+export function isSavablePhase(phase: LifecyclePhase): boolean {
   return ACTIONS[phase] !== 'none';
 }
 

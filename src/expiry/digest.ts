@@ -2,12 +2,12 @@ import type { TeamSettings } from '../config/environment.ts';
 import { groupBy, splitIntoChunks } from '../lib/collections.ts';
 import { DAY_MS, MINUTE_MS, WEEK_MS } from '../lib/duration.ts';
 import { RENEWAL_DISPUTE_DAYS } from '../names/dates.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import { type CandidateRange, candidateRanges } from './candidates.ts';
 import { renewalsByMonth } from './chart.ts';
-import { type Day, reminderEnd } from './days.ts';
-import { AFTER_EXPIRY, DISPUTED_CODE, isDisputeCode, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
-import { buildOwnerDay, isUnanswered } from './owner-question.ts';
+import { type Day, getEffectiveExpiry } from './days.ts';
+import { DISPUTED_CODE, isDisputeCode, MARKS_AFTER_EXPIRY, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
+import { buildOwnerDayKey, isUnanswered } from './owner-question.ts';
 import {
   compareUrgency,
   type DueReminder,
@@ -77,7 +77,7 @@ const MAX_LATE_MS = 10 * MINUTE_MS;
  * for `collectMs`, so that they form one batch.
  * @returns when to check again; undefined if nothing is left
  */
-export async function nextBatch(
+export async function claimNextBatch(
   reminders: ReminderStore,
   digestId: string,
   options: DigestSchedule,
@@ -89,7 +89,7 @@ export async function nextBatch(
     reminders.listPlanned(digestId),
     reminders.findLastClaimTime(digestId),
     collectDue(reminders, options),
-    reminders.listDisputed(before, now, MAX_DISPUTED),
+    reminders.listUnconfirmedRenewals(before, now, MAX_DISPUTED),
   ]);
   if (left.length > 0)
     return { planned: left, hasMoreNames: due.length > 0, hasMoreDisputed: disputed.length > 0 };
@@ -191,18 +191,19 @@ export function toClaim(
   reminderChannel: string | undefined,
   schedule: DigestSchedule,
 ): ReminderClaim {
-  const { name, expiry, threshold, watched, lastThreshold, phase } = due;
-  const isLast = lastThreshold || phase !== 'registered';
+  const { name, expiry, threshold, watched, isLastThreshold, phase } = due;
+  const isLast = isLastThreshold || phase !== 'registered';
   const owner = watched.ownerLeftAt === undefined ? watched.owner : undefined;
   const ownDestination = watched.channel ?? owner ?? DEFAULT_DESTINATION;
   const destination = ownDestination === reminderChannel ? DEFAULT_DESTINATION : ownDestination;
-  const end = reminderEnd(watched);
+  const end = getEffectiveExpiry(watched);
   return {
     name,
     expiry,
     threshold,
     destination,
-    purpose: watched.channel === undefined && owner !== undefined ? buildOwnerDay(owner, schedule.day) : '',
+    purpose:
+      watched.channel === undefined && owner !== undefined ? buildOwnerDayKey(owner, schedule.day) : '',
     // Anyone may set a name's channel or owner, so neither must hide a name that is about to be lost.
     isCopied:
       destination !== DEFAULT_DESTINATION && (isLast || isUnanswered(watched, { end, threshold }, schedule)),
@@ -239,14 +240,14 @@ function compareRanges(a: CandidateRange, b: CandidateRange): number {
 }
 
 function urgency({ threshold }: CandidateRange): number {
-  const phase = AFTER_EXPIRY.find((mark) => mark.threshold === threshold)?.phase;
+  const phase = MARKS_AFTER_EXPIRY.find((mark) => mark.threshold === threshold)?.phase;
   if (phase === 'pending_delete' || phase === 'released') return Number.MAX_SAFE_INTEGER;
   return phase === 'redemption' ? threshold - 1_000 : threshold;
 }
 
 function disputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Date): ReminderClaim {
   const weeks = Math.floor((now.getTime() - (renewed?.at ?? now).getTime()) / WEEK_MS);
-  const day = utcDay(expiry?.at ?? addedAt);
+  const day = getUtcDay(expiry?.at ?? addedAt);
   return {
     name,
     expiry: day,
@@ -273,7 +274,7 @@ export function toReminder(
     deletedAt: domain.deletedAt,
     deletionPhase: domain.deletionPhase,
     snoozedUntil: domain.snooze?.until,
-    lapsing: domain.lapse?.confirmed !== undefined,
+    isLapsing: domain.lapse?.confirmed !== undefined,
     remindedThresholds: thresholds,
     addedBy: domain.addedBy,
     registeredBy: domain.registeredBy,

@@ -3,14 +3,14 @@ import { isSameExpiry } from '../names/dates.ts';
 import { lookUpAtRegistry, lookUpMissingDns } from '../names/lookup.ts';
 import { createTimeLimit } from '../names/time-limit.ts';
 import type { Order } from '../orders/order.ts';
-import { calendarDay } from '../zones/calendar-day.ts';
-import { isDeletionAssumed, type LifeDates, lifecycleAt } from '../zones/lifecycle.ts';
-import { zoneFor } from '../zones/rules.ts';
+import { formatCalendarDay } from '../zones/calendar-day.ts';
+import { computeLifecycle, isDeletionAssumed, type LifecycleDates } from '../zones/lifecycle.ts';
+import { findZoneProfile } from '../zones/rules.ts';
 import { type MonthCount, renewalsByMonth } from './chart.ts';
 import type { ExpiryContext } from './context.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
 import { canBeSaved, compareDeadlines, type Deadline, findDeadline, isRenewable } from './deadline.ts';
-import { feedAddress, openFeed } from './feed.ts';
+import { getFeedUrl, openFeed } from './feed.ts';
 import type { ImportReport } from './import.ts';
 import { isDisputeCode } from './marks.ts';
 import {
@@ -52,7 +52,7 @@ export function createExpiry(context: ExpiryContext) {
   const { watchList } = context;
   return {
     add: (...args: Tail<typeof list.addName>) => list.addName(context, ...args),
-    async lookUp(added: list.AddedName, timeoutMs: number): Promise<list.WatchedOutcome> {
+    async lookUp(added: list.AddedName, timeoutMs: number): Promise<list.AddNameOutcome> {
       await Promise.all([
         lookUpWatched(context, added.name, timeoutMs),
         lookUpWatched(context, added.name, timeoutMs, lookUpMissingDns),
@@ -62,11 +62,11 @@ export function createExpiry(context: ExpiryContext) {
     /** @param names the parsed list, or text that is known to be valid */
     async importNames(
       names: ImportReport | string,
-      saveChanges: list.Gate,
+      saveChanges: list.SaveChanges,
       progress: (done: number, total: number) => Promise<void>,
     ): Promise<list.ImportSummary> {
       const summary = await list.importNames(context, names, saveChanges, progress);
-      context.lookUpAdded();
+      context.startLookups();
       return summary;
     },
     snooze: (...args: Tail<typeof list.snoozeName>) => list.snoozeName(context, ...args),
@@ -89,7 +89,7 @@ export function createExpiry(context: ExpiryContext) {
       return domain && toListedName(domain, context.now(), timeZone);
     },
     list: (days: number, offset: number, limit: number) => listPage(context, days, offset, limit),
-    renewable: (digestId: string, destination: Destination = DEFAULT_DESTINATION) =>
+    listRenewable: (digestId: string, destination: Destination = DEFAULT_DESTINATION) =>
       listRenewable(context, digestId, destination),
     /** Names that can be renewed and have no decision yet, most urgent first. */
     filterRenewable: (names: readonly string[]) => filterRenewable(context, names),
@@ -97,11 +97,11 @@ export function createExpiry(context: ExpiryContext) {
       loadMessageNames(context, digestId, destination),
     loadNextExpiring: (limit: number) => loadNextExpiring(context, limit),
     /** Renewals in the current month and the next eleven. */
-    async countsByMonth(): Promise<readonly MonthCount[]> {
+    async countRenewalsByMonth(): Promise<readonly MonthCount[]> {
       const [timeZone, now] = [await loadTimeZone(context), context.now()];
       return renewalsByMonth(await watchList.countByMonth(now, daysAfter(now, 366), timeZone), now, timeZone);
     },
-    feedAddress: (userId: string, reset: boolean) => feedAddress(context, userId, reset),
+    getFeedUrl: (userId: string, reset: boolean) => getFeedUrl(context, userId, reset),
     /** @returns undefined for an unknown token */
     openFeed: (token: string) => openFeed(context, token),
     /** Updates the watch list after an order succeeded. */
@@ -141,8 +141,8 @@ function toListedName(domain: WatchedDomain, now: Date, timeZone: string): Liste
   const dates = toLifeDates(domain);
   if (dates === undefined) return { domain, day: undefined, daysLeft: undefined, deadline: undefined };
   const day = expiryDay(dates.expiresAt, domain.expiry?.source ?? 'rdap', timeZone);
-  const daysLeft = daysBetween(calendarDay(now, timeZone), day);
-  const life = lifecycleAt(zoneFor(domain.name), dates, now, timeZone);
+  const daysLeft = daysBetween(formatCalendarDay(now, timeZone), day);
+  const life = computeLifecycle(findZoneProfile(domain.name), dates, now, timeZone);
   const { phase, lastSafeDay } = life.current;
   const facts = { phase, isDeletionAssumed: isDeletionAssumed(life), lastSafeDay };
   return {
@@ -269,11 +269,11 @@ function isUndecided({ lapse }: WatchedDomain): boolean {
 function canBeRenewed(domain: WatchedDomain, now: Date): boolean {
   const dates = toLifeDates(domain);
   if (dates === undefined || !isUndecided(domain)) return false;
-  return isRenewable(lifecycleAt(zoneFor(domain.name), dates, now).current.phase);
+  return isRenewable(computeLifecycle(findZoneProfile(domain.name), dates, now).current.phase);
 }
 
 /** If the expiry is unknown, the deletion is used as the expiry. */
-function toLifeDates({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifeDates | undefined {
+function toLifeDates({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifecycleDates | undefined {
   const expiresAt = expiry?.at ?? deletedAt;
   return expiresAt && { expiresAt, deletedAt, deletionPhase };
 }

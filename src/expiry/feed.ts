@@ -14,7 +14,7 @@ const TOKEN_BYTES = 32;
  * @param reset create a new URL; the old one stops working
  * @throws {UnknownKeyError} if this process lacks the key that decrypts the URL; the URL keeps working
  */
-export async function feedAddress(context: ExpiryContext, userId: string, reset: boolean): Promise<Secret> {
+export async function getFeedUrl(context: ExpiryContext, userId: string, reset: boolean): Promise<Secret> {
   if (!reset) {
     const record =
       (await context.feeds.find(userId)) ??

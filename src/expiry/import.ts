@@ -180,7 +180,7 @@ function readCells({
   readonly name: string;
   readonly date: string;
 }): Read<ImportedName, NameIssue | DateIssue> {
-  const name = registrableName(nameText);
+  const name = parseRegistrableName(nameText);
   if (!name.ok) return name;
   if (dateText === '') return { ok: true, value: { name: name.value.ascii } };
   const date = parseTypedDate(dateText);
@@ -200,7 +200,7 @@ export type NamesToWatchProblem =
 const MAX_WATCHED_AT_ONCE = 50;
 
 /** Parses the words of a command: names, or one name and a date. */
-export function readWatchList(
+export function readNamesToWatch(
   words: readonly string[],
 ): NamesToWatch | { readonly problem: NamesToWatchProblem } {
   const items = words.flatMap((word) => word.split(/[,;]+/)).filter((item) => item !== '');
@@ -220,7 +220,7 @@ export function readWatchList(
 }
 
 /** Parses a name that can be registered, and therefore watched. The issue is from the zone's rules. */
-export function registrableName(text: string): Read<DomainName, NameIssue> {
+export function parseRegistrableName(text: string): Read<DomainName, NameIssue> {
   const name = readName(text);
   if (!name.ok) return name;
   const [first] = checkRegistrable(name.value);

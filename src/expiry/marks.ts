@@ -1,4 +1,4 @@
-import type { LifePhase } from '../zones/lifecycle.ts';
+import type { LifecyclePhase } from '../zones/lifecycle.ts';
 
 /** Names that expired longer ago get no reminders, because every documented period has ended. */
 export const MAX_DAYS_AFTER_EXPIRY = 120;
@@ -7,7 +7,7 @@ export const MAX_DAYS_AFTER_EXPIRY = 120;
 export interface Mark {
   /** Serves as the reminder's threshold. Later marks have lower numbers. */
   readonly threshold: number;
-  readonly phase: LifePhase;
+  readonly phase: LifecyclePhase;
   /** Days before the phase's last safe day; undefined: at the start of the phase. */
   readonly daysToSafeDay?: number;
   /** Days after the expiry; undefined: at the start of the phase. */
@@ -25,7 +25,7 @@ export function isDisputeCode(threshold: number): boolean {
 }
 
 /** One mark at the start of each phase, and more while the name can still be saved. */
-export const AFTER_EXPIRY: readonly Mark[] = [
+export const MARKS_AFTER_EXPIRY: readonly Mark[] = [
   { threshold: -1, phase: 'auto_renew_grace' },
   { threshold: -2, phase: 'auto_renew_grace', daysToSafeDay: 7 },
   { threshold: -3, phase: 'auto_renew_grace', daysToSafeDay: 1 },

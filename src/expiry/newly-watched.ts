@@ -1,7 +1,7 @@
 import { UNKNOWN_DATES } from '../names/dates.ts';
 import type { WatchedDomain } from './ports.ts';
 
-export function newlyWatched(name: string, addedBy: string, now: Date): WatchedDomain {
+export function createWatchedDomain(name: string, addedBy: string, now: Date): WatchedDomain {
   return {
     name,
     version: 0,

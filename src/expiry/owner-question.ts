@@ -3,9 +3,9 @@ import { groupBy, settleEach, throwIfAny } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
 import type { ExpirySource } from '../names/dates.ts';
 import { findCurrentQuestion, getExpiry, getOwnerAnswer, type OwnedName } from '../names/portfolio.ts';
-import { calendarDay, utcDay } from '../zones/calendar-day.ts';
-import { lifecycleAt } from '../zones/lifecycle.ts';
-import { zoneFor } from '../zones/rules.ts';
+import { formatCalendarDay, getUtcDay } from '../zones/calendar-day.ts';
+import { computeLifecycle } from '../zones/lifecycle.ts';
+import { findZoneProfile } from '../zones/rules.ts';
 import { type Day, daysBetween, expiryDay } from './days.ts';
 import { isSavablePhase } from './deadline.ts';
 import { MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
@@ -16,22 +16,22 @@ import { lastScheduled } from './schedule.ts';
 /* Asks owners whether they still need a name. */
 
 /** Identifies an owner's messages of one day. The first one starts a thread for the others. */
-export function buildOwnerDay(owner: string, day: Day): string {
+export function buildOwnerDayKey(owner: string, day: Day): string {
   return `${owner} ${day}`;
 }
 
-/** The owner of {@link buildOwnerDay}. */
+/** The owner of {@link buildOwnerDayKey}. */
 export function parseOwner(subject: string): string {
   return subject.split(' ')[0] ?? '';
 }
 
 /** A day of messages starts at the scheduled time of its digest. */
-export function dayOfMessages(
+export function findMessageDay(
   { reminderCron, reminderTimezone }: TeamSettings,
   now: Date,
 ): { readonly scheduled: Date; readonly day: Day } {
   const scheduled = lastScheduled(reminderCron, reminderTimezone, now);
-  return { scheduled, day: calendarDay(scheduled, reminderTimezone) };
+  return { scheduled, day: formatCalendarDay(scheduled, reminderTimezone) };
 }
 
 /** Whether the owner must be asked: the name has passed its first threshold and can still be saved. */
@@ -45,12 +45,17 @@ export function needsOwnerQuestion(
   if (getOwnerAnswer(domain, end)?.code !== 'unasked') return false;
   const left = daysLeft(end, expiry?.source ?? 'rdap', now, timeZone);
   if (left > Math.max(0, ...thresholds)) return false;
-  const life = lifecycleAt(zoneFor(name), { expiresAt: end, deletedAt, deletionPhase }, now, timeZone);
+  const life = computeLifecycle(
+    findZoneProfile(name),
+    { expiresAt: end, deletedAt, deletionPhase },
+    now,
+    timeZone,
+  );
   return isSavablePhase(life.current.phase);
 }
 
 function daysLeft(end: Date, source: ExpirySource, at: Date, timeZone: string): number {
-  return daysBetween(calendarDay(at, timeZone), expiryDay(end, source, timeZone));
+  return daysBetween(formatCalendarDay(at, timeZone), expiryDay(end, source, timeZone));
 }
 
 /** Whether the owner was asked at an earlier threshold and hasn't answered. */
@@ -76,7 +81,7 @@ export async function askOwners(
   now: Date,
 ): Promise<void> {
   const { reminderDays: thresholds, reminderTimezone: timeZone } = settings;
-  const { scheduled, day } = dayOfMessages(settings, now);
+  const { scheduled, day } = findMessageDay(settings, now);
   const until = new Date(now.getTime() + (Math.max(0, ...thresholds) + 2) * DAY_MS);
   const found = await reminders.listUnasked(
     day,
@@ -87,8 +92,8 @@ export async function askOwners(
   const { errors } = await settleEach(
     groupBy(due, ({ owner = '' }) => owner),
     async ([owner, domains]) => {
-      const names = new Map(domains.map((domain) => [domain.name, utcDay(getExpiry(domain) ?? now)]));
-      await reminders.queueQuestions({ owner, subject: buildOwnerDay(owner, day), names, at: now });
+      const names = new Map(domains.map((domain) => [domain.name, getUtcDay(getExpiry(domain) ?? now)]));
+      await reminders.queueQuestions({ owner, subject: buildOwnerDayKey(owner, day), names, at: now });
     },
   );
   throwIfAny(errors);
@@ -106,7 +111,7 @@ export async function askBetweenDigests({
 }): Promise<void> {
   const current = await settings();
   const at = now();
-  const { scheduled } = dayOfMessages(current, at);
+  const { scheduled } = findMessageDay(current, at);
   if (current.reminderChannel !== undefined && !(await reminders.isComplete(scheduled.toISOString()))) return;
   await askOwners(reminders, current, at);
 }

@@ -1,16 +1,16 @@
 import { DAY_MS } from '../lib/duration.ts';
 import type { ExpirySource } from '../names/dates.ts';
-import { calendarDay, utcDay } from '../zones/calendar-day.ts';
+import { formatCalendarDay, getUtcDay } from '../zones/calendar-day.ts';
 import {
+  computeLifecycle,
   type DeletionPhase,
   isDeletionAssumed,
   type Lifecycle,
-  type LifePhase,
-  lifecycleAt,
+  type LifecyclePhase,
 } from '../zones/lifecycle.ts';
-import { zoneFor } from '../zones/rules.ts';
-import { type Day, daysBetween, expiryDay, reminderEnd, shiftDay } from './days.ts';
-import { AFTER_EXPIRY, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
+import { findZoneProfile } from '../zones/rules.ts';
+import { type Day, daysBetween, expiryDay, getEffectiveExpiry, shiftDay } from './days.ts';
+import { MARKS_AFTER_EXPIRY, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
 
 /**
  * Plans the reminders that are due at a given time. The result depends only on the arguments, so repeated or concurrent
@@ -28,7 +28,7 @@ export interface WatchedName {
   readonly deletionPhase?: DeletionPhase | undefined;
   readonly snoozedUntil?: Date | undefined;
   /** Two people have decided to let the name lapse. */
-  readonly lapsing?: boolean | undefined;
+  readonly isLapsing?: boolean | undefined;
   readonly remindedThresholds: readonly number[];
 }
 
@@ -45,14 +45,14 @@ export interface DueReminder<Watched extends WatchedName = WatchedName> {
   readonly name: string;
   /** The expiry day in UTC. It identifies the reminder, so it doesn't depend on settings. */
   readonly expiry: Day;
-  /** Days before the expiry, or a negative number for a mark after it ({@link AFTER_EXPIRY}). */
+  /** Days before the expiry, or a negative number for a mark after it ({@link MARKS_AFTER_EXPIRY}). */
   readonly threshold: number;
   readonly expiryDay: Day;
   /** Calendar days to {@link expiryDay}; negative after it. */
   readonly daysLeft: number;
   /** The smallest threshold before the expiry. The digest then also shows who registered the name. */
-  readonly lastThreshold: boolean;
-  readonly phase: LifePhase;
+  readonly isLastThreshold: boolean;
+  readonly phase: LifecyclePhase;
   /** The grace period is over and no deletion is known, so the name is treated as deleted to be safe. */
   readonly isDeletionAssumed: boolean;
   /**
@@ -63,11 +63,11 @@ export interface DueReminder<Watched extends WatchedName = WatchedName> {
   /** Set in the grace period and in redemption. */
   readonly restoreUntil: Day | undefined;
   /** Estimated from one of the bot's orders. */
-  readonly estimated: boolean;
+  readonly isEstimated: boolean;
 }
 
 /** Names that are lost soonest come first, then names that expire later, then names that can't be recovered. */
-const URGENCY: Readonly<Record<LifePhase, number>> = {
+const URGENCY: Readonly<Record<LifecyclePhase, number>> = {
   deleted: 0,
   redemption: 1,
   auto_renew_grace: 2,
@@ -96,10 +96,10 @@ export function* dueReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
   options: ReminderSchedule,
 ): Generator<DueReminder<Watched>> {
-  const today = calendarDay(options.now, options.timeZone);
+  const today = formatCalendarDay(options.now, options.timeZone);
   const thresholds = options.thresholds.toSorted((a, b) => a - b);
   for (const item of watched) {
-    const reminder = item.lapsing ? undefined : planReminder(item, today, thresholds, options);
+    const reminder = item.isLapsing ? undefined : planReminder(item, today, thresholds, options);
     if (reminder) yield reminder;
   }
 }
@@ -108,7 +108,7 @@ export function* dueReminders<Watched extends WatchedName>(
  * @param days as requested
  * @returns at the latest the expiry, if it is in the future
  */
-export function snoozeUntil(expiresAt: Date | undefined, days: number, now: Date): Date {
+export function computeSnoozeEnd(expiresAt: Date | undefined, days: number, now: Date): Date {
   const wanted = new Date(now.getTime() + days * DAY_MS);
   return expiresAt !== undefined && expiresAt > now && expiresAt < wanted ? expiresAt : wanted;
 }
@@ -120,7 +120,7 @@ function planReminder<Watched extends WatchedName>(
   options: ReminderSchedule,
 ): DueReminder<Watched> | undefined {
   const { now, timeZone } = options;
-  const expiresAt = reminderEnd(watched);
+  const expiresAt = getEffectiveExpiry(watched);
   const isRenewed = expiresAt > watched.expiresAt;
   const source = isRenewed ? 'order' : watched.source;
   const lastDay = expiryDay(expiresAt, source, timeZone);
@@ -138,16 +138,16 @@ function planReminder<Watched extends WatchedName>(
     due && {
       watched,
       name: watched.name,
-      expiry: utcDay(expiresAt),
+      expiry: getUtcDay(expiresAt),
       threshold: due.threshold,
       expiryDay: lastDay,
       daysLeft,
-      lastThreshold: due.lastThreshold,
+      isLastThreshold: due.isLastThreshold,
       phase: due.phase,
       isDeletionAssumed: due.isDeletionAssumed,
       lastSafeDay: due.lastSafeDay,
       restoreUntil: due.restoreUntil,
-      estimated: source === 'order',
+      isEstimated: source === 'order',
     }
   );
 }
@@ -164,7 +164,7 @@ interface PlanDates {
 
 type ReachedThreshold = Pick<
   DueReminder,
-  'threshold' | 'lastThreshold' | 'phase' | 'isDeletionAssumed' | 'lastSafeDay' | 'restoreUntil'
+  'threshold' | 'isLastThreshold' | 'phase' | 'isDeletionAssumed' | 'lastSafeDay' | 'restoreUntil'
 >;
 
 function findDueBeforeExpiry(
@@ -177,9 +177,9 @@ function findDueBeforeExpiry(
   if (threshold === undefined || wasReminded(watched, threshold)) return undefined;
   const lastSafeDay = shiftDay(lastDay, -1);
   if (isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
-  const lastThreshold = threshold === thresholds[0];
+  const isLastThreshold = threshold === thresholds[0];
   const phase = { phase: 'registered', isDeletionAssumed: false } as const;
-  return { threshold, lastThreshold, ...phase, lastSafeDay, restoreUntil: undefined };
+  return { threshold, isLastThreshold, ...phase, lastSafeDay, restoreUntil: undefined };
 }
 
 function findDueAfterExpiry(
@@ -189,9 +189,9 @@ function findDueAfterExpiry(
 ): ReachedThreshold | undefined {
   if (daysLeft < -MAX_DAYS_AFTER_EXPIRY) return undefined;
   const dates = { expiresAt, deletedAt, deletionPhase: watched.deletionPhase };
-  const life = lifecycleAt(zoneFor(watched.name), dates, now, timeZone);
+  const life = computeLifecycle(findZoneProfile(watched.name), dates, now, timeZone);
   const { phase, lastSafeDay } = life.current;
-  const mark = AFTER_EXPIRY.findLast(
+  const mark = MARKS_AFTER_EXPIRY.findLast(
     ({ phase: marked, daysToSafeDay, daysAfterExpiry }) =>
       marked === phase &&
       (daysAfterExpiry === undefined || -daysLeft >= daysAfterExpiry) &&
@@ -202,7 +202,7 @@ function findDueAfterExpiry(
   const isPhaseStart = mark.daysToSafeDay === undefined && mark.daysAfterExpiry === undefined;
   if (!isPhaseStart && isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
   const { threshold } = mark;
-  const reached = { threshold, lastThreshold: false, phase, isDeletionAssumed: isDeletionAssumed(life) };
+  const reached = { threshold, isLastThreshold: false, phase, isDeletionAssumed: isDeletionAssumed(life) };
   return { ...reached, lastSafeDay, restoreUntil: findRestoreUntil(life) };
 }
 
@@ -217,7 +217,7 @@ function isSnoozed(
   lastSafeDay: Day | undefined,
   timeZone: string,
 ): boolean {
-  if (snoozedUntil === undefined || today >= calendarDay(snoozedUntil, timeZone)) return false;
+  if (snoozedUntil === undefined || today >= formatCalendarDay(snoozedUntil, timeZone)) return false;
   return lastSafeDay === undefined || today < lastSafeDay;
 }
 

@@ -2,7 +2,7 @@ import type { Sealed } from '../accounts/vault.ts';
 import type { NameDates } from '../names/dates.ts';
 import type { DetailsChange, OwnedName } from '../names/portfolio.ts';
 import type { Lapse, NameObservation } from '../names/ports.ts';
-import type { LifePhase } from '../zones/lifecycle.ts';
+import type { LifecyclePhase } from '../zones/lifecycle.ts';
 import type { CalendarName } from './calendar.ts';
 import type { CandidateRange } from './candidates.ts';
 import type { Day } from './days.ts';
@@ -113,7 +113,7 @@ export type Destination = string;
 export const DEFAULT_DESTINATION: Destination = '';
 
 /** The notification purpose of the monthly chart in a digest's thread. */
-export const MONTHS = 'months';
+export const MONTHS_CHART_PURPOSE = 'months';
 
 export interface ReminderClaim extends ReminderKey {
   readonly destination: Destination;
@@ -122,7 +122,7 @@ export interface ReminderClaim extends ReminderKey {
   /** Also posted in the reminder channel. */
   readonly isCopied: boolean;
   /** The name's phase if this is a last reminder, which is also sent to webhooks. */
-  readonly lastReminderPhase: LifePhase | undefined;
+  readonly lastReminderPhase: LifecyclePhase | undefined;
 }
 
 /** A claimed reminder, or its copy in the reminder channel, with the name's current state. */
@@ -162,7 +162,7 @@ export interface ReminderStore {
    * Names renewed before `before` whose renewal the registry still doesn't show. Each is reported once a week, counted
    * from the renewal.
    */
-  listDisputed(before: Date, now: Date, limit: number): Promise<readonly WatchedDomain[]>;
+  listUnconfirmedRenewals(before: Date, now: Date, limit: number): Promise<readonly WatchedDomain[]>;
   /**
    * Claims reminders for an open digest. A reminder belongs to one digest.
    * @returns the number claimed
@@ -180,7 +180,7 @@ export interface ReminderStore {
   /**
    * Redirects reminders that can't be sent to their owner to the reminder channel, unless they are copied there anyway.
    */
-  redirectOwner(subject: string, now: Date): Promise<void>;
+  redirectOwnerReminders(subject: string, now: Date): Promise<void>;
   /** Redirects undeliverable reminders to the reminder channel. */
   redirect(digestId: string, destination: Destination): Promise<void>;
   /**

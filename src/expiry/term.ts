@@ -1,7 +1,7 @@
 import { isDemoContext } from '../accounts/account.ts';
 import { addYears } from '../names/dates.ts';
 import { type Order, readPeriod } from '../orders/order.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import type { Day } from './days.ts';
 import type { ListedName } from './expiry.ts';
 
@@ -27,5 +27,5 @@ export async function readTerm(
   const listed = await findListed(item.name);
   if (task !== 'renew') return listed && { task, listed };
   const day = listed?.day && new Date(listed.day);
-  return { task, listed, renewedUntil: day && utcDay(addYears(day, readPeriod(input) ?? 1)) };
+  return { task, listed, renewedUntil: day && getUtcDay(addYears(day, readPeriod(input) ?? 1)) };
 }

@@ -2,7 +2,7 @@ import { isDemoContext } from '../accounts/account.ts';
 import { type DatedOrder, hasNewExpiry, updateDatesAfterOrder } from '../names/dates.ts';
 import { getItemInput, type Order, type OrderItem, readPeriod } from '../orders/order.ts';
 import type { ExpiryContext } from './context.ts';
-import { newlyWatched } from './newly-watched.ts';
+import { createWatchedDomain } from './newly-watched.ts';
 import type { WatchedDomain, WatchListChange } from './ports.ts';
 
 const DATED_TASKS: readonly DatedOrder['task'][] = ['create', 'renew', 'transfer', 'delete', 'restore'];
@@ -42,7 +42,7 @@ export function applySuccess(
   if (task === undefined || isDemoContext(order.account.context)) return undefined;
   const isPaid = task === 'create' || task === 'renew' || task === 'transfer';
   if (!isPaid && known === undefined) return undefined;
-  const before = known ?? newlyWatched(item.name, order.requesterId, now);
+  const before = known ?? createWatchedDomain(item.name, order.requesterId, now);
   const doneAt = item.answeredAt ?? now;
   const years = readPeriod(getItemInput(order, item)) ?? 1;
   const done = { task, years, sentAt: item.sentAt ?? doneAt, doneAt };

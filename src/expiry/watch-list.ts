@@ -3,7 +3,7 @@ import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import { type DateIssue, parseTypedDate } from '../lib/typed-date.ts';
 import { computeStaleLimit } from '../names/dates.ts';
 import {
-  MAX_WATCHED,
+  MAX_WATCHED_NAMES,
   type NameLimit,
   type QuestionAnswer,
   type ReminderChange,
@@ -12,9 +12,9 @@ import {
 import type { EditResult } from '../names/protected-changes.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import type { ExpiryContext } from './context.ts';
-import { type ImportReport, type NameIssue, parseImport, registrableName } from './import.ts';
-import { type AnswerIssue, buildOwnerDay, dayOfMessages, refuseAnswer } from './owner-question.ts';
-import { snoozeUntil } from './plan.ts';
+import { type ImportReport, type NameIssue, parseImport, parseRegistrableName } from './import.ts';
+import { type AnswerIssue, buildOwnerDayKey, findMessageDay, refuseAnswer } from './owner-question.ts';
+import { computeSnoozeEnd } from './plan.ts';
 import type { WatchedDomain } from './ports.ts';
 
 /** Actions on the watch list. Refusals are codes with data; the texts are in the views. */
@@ -37,11 +37,11 @@ export type WatchOutcome =
   | { readonly ok: true; readonly domain: WatchedDomain }
   | { readonly ok: false; readonly refusal: WatchRefusal };
 
-export type WatchedOutcome =
+export type AddNameOutcome =
   | {
       readonly ok: true;
       readonly domain: WatchedDomain;
-      readonly known: boolean;
+      readonly wasWatched: boolean;
       /** The given date, if it was ignored because a better one is known. */
       readonly ignoredDate: Date | undefined;
       /** The date weakens protection, so it waits for confirmation. */
@@ -69,7 +69,7 @@ export interface ImportSummary {
  * Saves changes that one person makes in one channel, or proposes those that weaken protection. `changed`: a name
  * has changed since it was read, so read it again and retry.
  */
-export type Gate = (changes: readonly ReminderChange[]) => Promise<EditResult | 'changed' | NameLimit>;
+export type SaveChanges = (changes: readonly ReminderChange[]) => Promise<EditResult | 'changed' | NameLimit>;
 
 const IMPORT_BATCH = 1_000;
 export const MAX_SNOOZE_DAYS = 365;
@@ -78,9 +78,9 @@ export const MAX_SNOOZE_DAYS = 365;
 export interface AddedName {
   readonly ok: true;
   readonly name: string;
-  readonly known: boolean;
+  readonly wasWatched: boolean;
   /** The date from the person. */
-  readonly given: Date | undefined;
+  readonly givenDate: Date | undefined;
   readonly proposal: EditResult['proposal'];
 }
 
@@ -91,9 +91,9 @@ export interface AddedName {
 export async function addName(
   context: ExpiryContext,
   { text, date }: { readonly text: string; readonly date: string | undefined },
-  saveChanges: Gate,
-): Promise<AddedName | Extract<WatchedOutcome, { readonly ok: false }>> {
-  const read = registrableName(text);
+  saveChanges: SaveChanges,
+): Promise<AddedName | Extract<AddNameOutcome, { readonly ok: false }>> {
+  const read = parseRegistrableName(text);
   if (!read.ok) return { ok: false, refusal: read.issue };
   const at = context.now();
   const given = date === undefined ? undefined : parseTypedDate(date);
@@ -106,7 +106,7 @@ export async function addName(
     `watching ${name}`,
     () => context.watchList.find(name),
     async (known) => {
-      const dateChange = known && given && datedName(known, given.value);
+      const dateChange = known && given && buildDateChange(known, given.value);
       const written = await saveChanges(
         known === undefined
           ? [{ name, isNew: true, ...(given && { date: { after: given.value } }) }]
@@ -115,9 +115,10 @@ export async function addName(
       return written === 'changed' ? undefined : { known, written };
     },
   );
-  if (typeof written === 'string') return { ok: false, refusal: { code: 'list_full', limit: MAX_WATCHED } };
+  if (typeof written === 'string')
+    return { ok: false, refusal: { code: 'list_full', limit: MAX_WATCHED_NAMES } };
   const { proposal } = written;
-  return { ok: true, name, known: known !== undefined, given: given?.value, proposal };
+  return { ok: true, name, wasWatched: known !== undefined, givenDate: given?.value, proposal };
 }
 
 /**
@@ -126,13 +127,13 @@ export async function addName(
  */
 export async function readAdded(
   { watchList }: Pick<ExpiryContext, 'watchList'>,
-  { name, known, given, proposal }: AddedName,
-): Promise<WatchedOutcome> {
+  { name, wasWatched, givenDate, proposal }: AddedName,
+): Promise<AddNameOutcome> {
   const domain = await watchList.find(name);
   if (domain === undefined) return { ok: false, refusal: { code: 'removed_meanwhile' } };
   const isUsed =
-    given === undefined || proposal !== undefined || domain.expiry?.at.getTime() === given.getTime();
-  return { ok: true, domain, known, ignoredDate: isUsed ? undefined : given, proposal };
+    givenDate === undefined || proposal !== undefined || domain.expiry?.at.getTime() === givenDate.getTime();
+  return { ok: true, domain, wasWatched, ignoredDate: isUsed ? undefined : givenDate, proposal };
 }
 
 /** No registry registers names for longer. */
@@ -145,7 +146,7 @@ export function isTooFarAhead(date: Date, now: Date): boolean {
 }
 
 /** @returns undefined if an equal or better date is known */
-export function datedName({ name, expiry }: WatchedDomain, after: Date): ReminderChange | undefined {
+export function buildDateChange({ name, expiry }: WatchedDomain, after: Date): ReminderChange | undefined {
   if (expiry === undefined) return { name, date: { after } };
   if (expiry.source === 'whois' && after < expiry.at)
     return { name, date: { before: { at: expiry.at }, after } };
@@ -161,7 +162,7 @@ export function datedName({ name, expiry }: WatchedDomain, after: Date): Reminde
 export async function importNames(
   context: ExpiryContext,
   list: ImportReport | string,
-  saveChanges: Gate,
+  saveChanges: SaveChanges,
   progress: (done: number, total: number) => Promise<void>,
 ): Promise<ImportSummary> {
   const report = typeof list === 'string' ? await parseImport(list) : list;
@@ -176,7 +177,7 @@ export async function importNames(
       'importing names',
       async () => ({
         known: await context.watchList.findMany(batch.map(({ name }) => name)),
-        capacity: Math.max(0, MAX_WATCHED - (await context.watchList.countWatched())),
+        capacity: Math.max(0, MAX_WATCHED_NAMES - (await context.watchList.countWatched())),
       }),
       async ({ known, capacity }) => {
         const watched = new Map(known.map((domain) => [domain.name, domain]));
@@ -195,7 +196,7 @@ export async function importNames(
     dateChanges.push(
       ...batch.flatMap(({ name, expiresAt }) => {
         const domain = imported.watched.get(name);
-        return (domain && expiresAt && datedName(domain, expiresAt)) ?? [];
+        return (domain && expiresAt && buildDateChange(domain, expiresAt)) ?? [];
       }),
     );
     done += batch.length;
@@ -220,7 +221,7 @@ const NO_CHANGES: EditResult = { changed: [], proposal: undefined };
 async function decide(
   { watchList }: ExpiryContext,
   name: string,
-  saveChanges: Gate,
+  saveChanges: SaveChanges,
   decideFor: (known: WatchedDomain) => ReminderDecision | WatchRefusal,
 ): Promise<WatchOutcome> {
   return compareAndSwap(
@@ -249,13 +250,13 @@ export async function snoozeName(
   context: ExpiryContext,
   { name, ...details }: ReminderRequest,
   days: number,
-  saveChanges: Gate,
+  saveChanges: SaveChanges,
 ): Promise<WatchOutcome> {
   if (!Number.isInteger(days) || days < 1 || days > MAX_SNOOZE_DAYS) {
     return { ok: false, refusal: { code: 'invalid_snooze', maxDays: MAX_SNOOZE_DAYS } };
   }
   return decide(context, name, saveChanges, ({ expiry }) => ({
-    ...{ kind: 'name_snoozed', until: snoozeUntil(expiry?.at, days, context.now()) },
+    ...{ kind: 'name_snoozed', until: computeSnoozeEnd(expiry?.at, days, context.now()) },
     ...details,
   }));
 }
@@ -268,7 +269,7 @@ export async function recordRenewal(
   context: ExpiryContext,
   { name, ...details }: ReminderRequest,
   expires: string,
-  saveChanges: Gate,
+  saveChanges: SaveChanges,
 ): Promise<WatchOutcome & { readonly proposal?: EditResult['proposal'] }> {
   const read = parseTypedDate(expires);
   if (!read.ok) return { ok: false, refusal: read.issue };
@@ -288,7 +289,7 @@ export async function recordRenewal(
         staleUntil: computeStaleLimit(known),
         ...details,
       } as const;
-      const dateChange = known.expiry && datedName(known, until);
+      const dateChange = known.expiry && buildDateChange(known, until);
       const written = await saveChanges([{ name, ...dateChange, decision }]);
       if (typeof written === 'string') return undefined;
       const domain = await context.watchList.find(name);
@@ -301,7 +302,7 @@ export async function recordRenewal(
 export function requestLapse(
   context: ExpiryContext,
   { name, ...details }: ReminderRequest & { readonly reason: string },
-  saveChanges: Gate,
+  saveChanges: SaveChanges,
 ): Promise<WatchOutcome> {
   return decide(context, name, saveChanges, ({ lapse }) =>
     lapse?.confirmed === undefined ? { kind: 'lapse_requested', ...details } : { code: 'lapse_decided' },
@@ -313,11 +314,11 @@ export async function answerQuestion(
   context: ExpiryContext,
   { name, by }: { readonly name: string; readonly by: string },
   answer: QuestionAnswer,
-  saveChanges: Gate,
+  saveChanges: SaveChanges,
 ): Promise<WatchOutcome> {
-  const { day } = dayOfMessages(await context.settings(), context.now());
+  const { day } = findMessageDay(await context.settings(), context.now());
   const decision =
-    answer.kind === 'name_kept' ? answer : { ...answer, subject: buildOwnerDay(answer.to, day) };
+    answer.kind === 'name_kept' ? answer : { ...answer, subject: buildOwnerDayKey(answer.to, day) };
   return decide(context, name, saveChanges, (known) => refuseAnswer(known, by, answer.kind) ?? decision);
 }
 

@@ -18,7 +18,7 @@ export interface LedgerSnapshot {
   /** The newest anchor kept outside of the database. */
   readonly savedAnchor: SealHash | undefined;
   /** Events that are neither sealed nor waiting to be sealed. */
-  readonly strayEvents: number;
+  readonly strayEventCount: number;
   readonly forgotten: ForgottenEvents;
 }
 
@@ -60,8 +60,8 @@ export async function checkLedger(snapshot: LedgerSnapshot): Promise<readonly Le
   const savedDifference =
     savedAnchor && findHistoryDifference(savedAnchor, last?.n ?? 0, hashes.get(savedAnchor.n));
   if (savedDifference !== undefined) differences.set(savedDifference.code, savedDifference);
-  if (snapshot.strayEvents > 0)
-    differences.set('event_unsealed', { code: 'event_unsealed', count: snapshot.strayEvents });
+  if (snapshot.strayEventCount > 0)
+    differences.set('event_unsealed', { code: 'event_unsealed', count: snapshot.strayEventCount });
   return [...differences.values()];
 }
 
@@ -85,11 +85,11 @@ function checkBlock(
  * because it could be a revocation.
  */
 export async function areSigningEventsSealed(
-  { numbers, entries, isAnyGone, blocks }: SigningBlocks,
+  { numbers, lastSeq, hasMissingEvents, blocks }: SigningBlocks,
   context: BlockCheckContext,
 ): Promise<boolean> {
   const sealed = numbers.filter((number) => number !== null);
-  let isValid = !isAnyGone && numbers.slice(0, sealed.length).every((number) => number !== null);
+  let isValid = !hasMissingEvents && numbers.slice(0, sealed.length).every((number) => number !== null);
   const newest = Math.max(0, ...sealed);
   const missing = new Set(sealed);
   let last: Seal | undefined;
@@ -102,7 +102,7 @@ export async function areSigningEventsSealed(
     for (const { seq } of events) missing.delete(seq);
     last = seal;
   }
-  return isValid && missing.size === 0 && (last?.to ?? 0) >= entries;
+  return isValid && missing.size === 0 && (last?.to ?? 0) >= lastSeq;
 }
 
 function checkEvent(

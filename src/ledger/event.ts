@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 export const texts = z.array(z.string()).readonly();
-export const at = z.coerce.date();
+export const timestamp = z.coerce.date();
 /** Slack user id, `system`, or `evidence` for public records. */
 export const actor = z.string();
 export const amount = z.object({ currency: z.string(), minor: z.int() });
@@ -11,11 +11,11 @@ const values = z.record(z.string(), z.string()).optional();
 export const changedValues = { before: values, after: values, confirmedBy };
 
 /** The schema of an event that isn't about an order. */
-export function event<Subject extends string, Kind extends string, Data extends z.ZodRawShape>(
+export function defineEvent<Subject extends string, Kind extends string, Data extends z.ZodRawShape>(
   subject: Subject,
   kinds: readonly [Kind, ...Kind[]],
   data: Data,
 ) {
   const subjectField = z.object({ kind: z.literal(subject), id: z.string() });
-  return z.object({ subject: subjectField, kind: z.enum(kinds), actor, at, ...data });
+  return z.object({ subject: subjectField, kind: z.enum(kinds), actor, at: timestamp, ...data });
 }

@@ -6,7 +6,7 @@ import type { Order } from '../orders/order.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import { policyEvents } from '../policy/policy-events.ts';
 import { LEDGER_DIFFERENCES } from './difference.ts';
-import { changedValues, event } from './event.ts';
+import { changedValues, defineEvent } from './event.ts';
 
 /** Each subject's module declares its event schemas. The store parses rows with the union below. */
 
@@ -21,13 +21,13 @@ export const teamEvent = z.discriminatedUnion('kind', [
   ...moneyEvents,
   ...policyEvents,
   ...keyEvents,
-  event('preset', ['preset_changed'], changedValues),
-  event('account', ['team_account_linked', 'team_account_unlinked'], { application: z.string() }),
-  event('ledger', ['ledger_differs'], { differences: z.array(ledgerDifference).readonly() }),
-  event('ledger', ['sealing_stalled'], {}),
+  defineEvent('preset', ['preset_changed'], changedValues),
+  defineEvent('account', ['team_account_linked', 'team_account_unlinked'], { application: z.string() }),
+  defineEvent('ledger', ['ledger_differs'], { differences: z.array(ledgerDifference).readonly() }),
+  defineEvent('ledger', ['sealing_stalled'], {}),
   /** A backup was restored. Later events reuse sequence numbers of the ledger. */
-  event('ledger', ['database_restored'], { takenAt: z.iso.datetime(), seal: z.int() }),
-  event('ledger', ['events_forgotten'], {
+  defineEvent('ledger', ['database_restored'], { takenAt: z.iso.datetime(), seal: z.int() }),
+  defineEvent('ledger', ['events_forgotten'], {
     reason: z.enum(['age', 'person']),
     count: z.int(),
     /** Ranges of sequence numbers in the ledger, both ends inclusive. */

@@ -90,7 +90,7 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
             blocks: store.read(),
             key,
             savedAnchor: await anchorFile.load(),
-            strayEvents: await store.countStrayEvents(),
+            strayEventCount: await store.countStrayEvents(),
             forgotten: await store.loadForgottenEvents(),
           })
         : [{ code: 'other_key', count: 1, first: newest.n } as const];
@@ -138,7 +138,7 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
       return areSigningEventsSealed(blocks, { key, forgotten });
     },
 
-    async state(): Promise<LedgerState> {
+    async loadState(): Promise<LedgerState> {
       const [newest, waitingSeconds, anchor] = await Promise.all([
         store.findNewestSeal(),
         store.loadWaitingSeconds(),
@@ -153,11 +153,11 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
     },
 
     /** @param period limits the seals by time. @returns undefined without a key */
-    file: (period?: { readonly from: Date; readonly to: Date }): AsyncIterable<FileLine> | undefined =>
+    streamFile: (period?: { readonly from: Date; readonly to: Date }): AsyncIterable<FileLine> | undefined =>
       key && generateFileLines(store, key, period),
 
     /** @param statement rebuilt from the order's current rows. @returns undefined without a key */
-    receipt: async (order: ProvedOrder, statement: Statement | undefined) =>
+    buildReceipt: async (order: ProvedOrder, statement: Statement | undefined) =>
       key && buildReceiptLines(store, key, order, statement),
   };
 }

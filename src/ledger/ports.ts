@@ -29,9 +29,9 @@ export interface SigningBlocks {
   /** The events' sequence numbers in the ledger, oldest first; null for unsealed events. */
   readonly numbers: readonly (number | null)[];
   /** The highest sequence number in the ledger. */
-  readonly entries: number;
+  readonly lastSeq: number;
   /** Whether an unsealed event is gone. */
-  readonly isAnyGone: boolean;
+  readonly hasMissingEvents: boolean;
   /** Blocks that contain these events, and all blocks after the newest of them. */
   readonly blocks: AsyncIterable<SealedBlock>;
 }

@@ -24,7 +24,7 @@ export function createLog(level: string, destination?: DestinationStream): Log {
 }
 
 /** Writes human-readable lines instead of JSON. */
-export function prettyOutput(): DestinationStream {
+export function createPrettyOutput(): DestinationStream {
   // Synchronous, so that the last lines before an exit are written.
   return pretty({ sync: true, ignore: 'pid,hostname', colorize: process.stdout.isTTY });
 }

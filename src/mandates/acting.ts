@@ -1,7 +1,7 @@
 import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
 import type { Amount } from '../money/amount.ts';
 import { type BudgetSpan, getPeriod } from '../money/budget.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import type { HoldReason } from './codes.ts';
 import { coversName, isActive, type Mandate } from './mandate.ts';
 import type { MandateTerms } from './terms.ts';
@@ -18,7 +18,7 @@ export const ANNOUNCEMENT_MS = DAY_MS;
 /** A day's requests are spread over this time. */
 const SPREAD_MS = 8 * HOUR_MS;
 /** Two expiry dates of a name that are closer than this are the same expiry, corrected. */
-export const SAME_EXPIRY_MS = 180 * DAY_MS;
+export const SAME_PERIOD_MS = 180 * DAY_MS;
 
 /** Holds that need no action, so no regular order is made. */
 const NEEDS_NO_ACTION: ReadonlySet<HoldReason> = new Set<HoldReason>([
@@ -108,7 +108,7 @@ export function planSending(
   let sendAfter = computeEarliestSending(expiry.name, now);
   if (sendAfter >= expiry.renewableUntil) return 'too_late';
   for (;;) {
-    const day = utcDay(sendAfter);
+    const day = getUtcDay(sendAfter);
     const limit = findExceededLimit(mandate.terms, amount, day, used);
     if (limit !== undefined && limit !== 'day_full') return limit;
     if (limit === undefined && amount !== undefined)
@@ -133,7 +133,7 @@ function computeSpreadDelayMs(name: string): number {
 
 /** Facts about a name that decide whether its mandate renews it. */
 export interface RenewalFacts {
-  readonly end: NameExpiry;
+  readonly expiry: NameExpiry;
   /** The registry shows the date, and nothing casts doubt on it. */
   readonly isDateCertain: boolean;
   readonly hasOwnerLeft: boolean;
@@ -168,7 +168,7 @@ export function decideRenewal(
 ): SendPlan | HoldReason {
   const held = findHoldReason(facts);
   if (held !== undefined) return held;
-  return planSending(mandate, facts.end, facts.amount, used, now);
+  return planSending(mandate, facts.expiry, facts.amount, used, now);
 }
 
 /** Facts read in the transaction that marks a mandate's order as sent. */
@@ -196,15 +196,15 @@ export function findSendingRefusal(facts: FinalCheckFacts, now: Date): HoldReaso
   const { mandate, expiresAt, announcedAt } = facts;
   if (mandate === undefined || !facts.isUnchanged || !isActive(mandate, now)) return 'mandate_ended';
   if (expiresAt === undefined || !coversName(mandate, facts.name, facts.affectedTags)) return 'moved_out';
-  if (!isSameExpiry(facts.plannedExpiry, expiresAt)) return 'renewed_meanwhile';
+  if (!isSameRegistrationPeriod(facts.plannedExpiry, expiresAt)) return 'renewed_meanwhile';
   if (facts.isLapsing) return 'let_go';
   if (announcedAt === undefined || now.getTime() - announcedAt.getTime() < ANNOUNCEMENT_MS)
     return 'not_announced';
-  return findExceededLimit(mandate.terms, facts.amount, utcDay(now), facts.used);
+  return findExceededLimit(mandate.terms, facts.amount, getUtcDay(now), facts.used);
 }
 
-export function isSameExpiry(a: Date, b: Date): boolean {
-  return Math.abs(a.getTime() - b.getTime()) < SAME_EXPIRY_MS;
+export function isSameRegistrationPeriod(a: Date, b: Date): boolean {
+  return Math.abs(a.getTime() - b.getTime()) < SAME_PERIOD_MS;
 }
 
 /** Whether a mandate's order may be sent. */
@@ -218,7 +218,7 @@ export type SendDecision =
 export interface DueFacts extends RenewalFacts, FinalCheckFacts {
   readonly fitsBudgets: boolean;
   /** When the order was created. */
-  readonly madeAt: Date;
+  readonly createdAt: Date;
   /** When its name was last looked up at the registry. */
   readonly lastLookupAt: Date | undefined;
 }
@@ -243,26 +243,26 @@ export function decideSend(facts: DueFacts, now: Date): SendDecision {
     // If the order is announced now, it can be sent in a day. If that is too late, people have the remaining time, and
     // the expiry alerts notify them.
     const until = new Date((announcedAt ?? now).getTime() + ANNOUNCEMENT_MS);
-    if (isTooLate(facts.end, until)) return held(refusal);
+    if (isTooLate(facts.expiry, until)) return held(refusal);
     return {
       kind: 'later',
       until: announcedAt === undefined ? new Date(now.getTime() + RECHECK_INTERVAL_MS) : until,
     };
   }
   if (refusal === 'day_full') {
-    const until = new Date(Date.parse(utcDay(now)) + DAY_MS + computeSpreadDelayMs(facts.name));
-    return isTooLate(facts.end, until) ? held(refusal) : { kind: 'later', until };
+    const until = new Date(Date.parse(getUtcDay(now)) + DAY_MS + computeSpreadDelayMs(facts.name));
+    return isTooLate(facts.expiry, until) ? held(refusal) : { kind: 'later', until };
   }
   const code = refusal ?? findHoldReason(facts) ?? (facts.fitsBudgets ? undefined : 'budget_empty');
   if (code !== undefined) return held(code);
-  const requiredSince = Math.max(facts.madeAt.getTime(), now.getTime() - MAX_LOOKUP_AGE_MS);
+  const requiredSince = Math.max(facts.createdAt.getTime(), now.getTime() - MAX_LOOKUP_AGE_MS);
   if (facts.lastLookupAt === undefined || facts.lastLookupAt.getTime() < requiredSince) {
     const until = new Date(now.getTime() + RECHECK_INTERVAL_MS);
     // Leaves people a day to check the registry.
     const latest = new Date(until.getTime() + DAY_MS);
-    return isTooLate(facts.end, latest) ? held('date_in_doubt') : { kind: 'later', until };
+    return isTooLate(facts.expiry, latest) ? held('date_in_doubt') : { kind: 'later', until };
   }
-  return facts.end.renewableUntil <= now ? held('too_late') : { kind: 'clear' };
+  return facts.expiry.renewableUntil <= now ? held('too_late') : { kind: 'clear' };
 }
 
 function isTooLate({ renewableUntil }: NameExpiry, at: Date): boolean {

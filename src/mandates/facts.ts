@@ -8,7 +8,7 @@ import type { OrderCost } from '../money/prices.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import { needsSignatures } from '../policy/policy.ts';
-import { zoneFor } from '../zones/rules.ts';
+import { findZoneProfile } from '../zones/rules.ts';
 import { computeEarliestSending, type NameExpiry, type RenewalFacts } from './acting.ts';
 import type { MandateName } from './ports.ts';
 
@@ -16,7 +16,7 @@ import type { MandateName } from './ports.ts';
 
 /** A name's expiry, with the latest time at which a renewal keeps the name. */
 export function toNameExpiry({ name, expiresAt }: MandateName): NameExpiry {
-  const graceDays = zoneFor(name).lifecycle?.autoRenewGraceDays ?? 0;
+  const graceDays = findZoneProfile(name).lifecycle?.autoRenewGraceDays ?? 0;
   return { name, expiresAt, renewableUntil: new Date(expiresAt.getTime() + graceDays * DAY_MS) };
 }
 
@@ -68,7 +68,7 @@ export async function loadName(
     cost,
     hasOpenOrder: other !== undefined && other.state !== 'UNKNOWN',
     facts: {
-      end: toNameExpiry(name),
+      expiry: toNameExpiry(name),
       isDateCertain: name.isDateCertain && name.deletedAt === undefined,
       hasOwnerLeft: owner === 'left',
       hasOpenIncident: incident,
@@ -139,6 +139,9 @@ export async function loadReservation(
   day: string,
   orderId?: string,
 ): Promise<Reservation | undefined> {
-  const comparison = await deps.budgetsOn(day)({ items: [{ n: 1, name }], resumedOrderId: orderId }, cost);
-  return comparison === undefined || comparison.over.length > 0 ? undefined : comparison.reservation;
+  const comparison = await deps.compareBudgetsOn(day)(
+    { items: [{ n: 1, name }], resumedOrderId: orderId },
+    cost,
+  );
+  return comparison === undefined || comparison.exceeded.length > 0 ? undefined : comparison.reservation;
 }

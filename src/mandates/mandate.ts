@@ -1,6 +1,6 @@
 import type { Order } from '../orders/order.ts';
 import { matchesPatterns, type NamePatterns, splitPatterns } from '../policy/name-patterns.ts';
-import { toSubject } from '../policy/subject.ts';
+import { toAffectedName } from '../policy/subject.ts';
 import type { MandateEnd } from './codes.ts';
 import { computeMandateEnd, type MandateTerms, mandateTerms } from './terms.ts';
 
@@ -47,7 +47,7 @@ export function isActive({ end, endsAt }: Mandate, at: Date): boolean {
 }
 
 export function coversName({ patterns }: Mandate, name: string, affectedTags: readonly string[]): boolean {
-  return matchesPatterns(patterns, toSubject(name, 'host'), affectedTags) === 'yes';
+  return matchesPatterns(patterns, toAffectedName(name, 'host'), affectedTags) === 'yes';
 }
 
 /** If several mandates cover a name, the oldest applies, even if the others allow more. */

@@ -6,7 +6,7 @@ import type { Order } from '../orders/order.ts';
 import type { OrderLogEntry } from '../orders/order-events.ts';
 import type { SystemViewer } from '../orders/ports.ts';
 import { canSee, filterVisibleIds, type PersonViewer } from '../orders/visibility.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import { actsInTime, decideRenewal, findExceededLimit, type SendPlan, type UsedAmounts } from './acting.ts';
 import type { HoldReason } from './codes.ts';
 import { loadName, loadReservation } from './facts.ts';
@@ -53,7 +53,7 @@ export async function loadMandateStatuses(
   );
   const shown = await Promise.all(
     visibleMandates.map(async ({ order, mandate }): Promise<MandateStatus> => {
-      const { from, until, period } = getPeriodBounds(mandate.terms.span, utcDay(now));
+      const { from, until, period } = getPeriodBounds(mandate.terms.span, getUtcDay(now));
       const [spent, acts, history] = await Promise.all([
         deps.mandates.loadSpending(mandate.id, from, until),
         deps.mandates.listActs(mandate.id, new Date(now.getTime() - SHOWN_DAYS * DAY_MS)),
@@ -72,7 +72,7 @@ export function getPeriodBounds(span: BudgetSpan, day: string) {
   const next = new Date(from);
   if (span === 'month') next.setUTCMonth(next.getUTCMonth() + 1);
   else next.setUTCFullYear(next.getUTCFullYear() + 1);
-  return { period, from, until: utcDay(next) };
+  return { period, from, until: getUtcDay(next) };
 }
 
 /** The names that each mandate will renew within 30 days. */
@@ -148,7 +148,7 @@ export interface MandatePreview {
   readonly lastYear: OrderCost | undefined;
   readonly nextYear: OrderCost | undefined;
   /** Names that it wouldn't renew now, each with the reason. */
-  readonly held: readonly { readonly name: string; readonly because: HoldReason }[];
+  readonly held: readonly { readonly name: string; readonly holdReason: HoldReason }[];
   /** Names for which an older mandate applies. */
   readonly others: readonly string[];
 }
@@ -163,8 +163,8 @@ export async function loadPreview(
   const names = await deps.mandates.findMatchingNames(terms.mandate_names);
   const [watched, lastYear, nextYear, covering] = await Promise.all([
     deps.mandates.findMany(names),
-    deps.priceRenewals(names, utcDay(new Date(now.getTime() - 365 * DAY_MS))),
-    deps.priceRenewals(names, utcDay(now)),
+    deps.priceRenewals(names, getUtcDay(new Date(now.getTime() - 365 * DAY_MS))),
+    deps.priceRenewals(names, getUtcDay(now)),
     findCoveringMandates(
       deps,
       names.map((name) => ({ name })),
@@ -179,17 +179,17 @@ export async function loadPreview(
     nextYear,
     held: names.flatMap((name, index) => {
       const amount = nextYear.names[index]?.quote?.amount;
-      const because =
-        findExceededLimit(terms, amount, utcDay(now), nothingUsed) ??
+      const holdReason =
+        findExceededLimit(terms, amount, getUtcDay(now), nothingUsed) ??
         (known.get(name)?.isDateCertain ? undefined : 'date_in_doubt');
-      return because === undefined ? [] : [{ name, because }];
+      return holdReason === undefined ? [] : [{ name, holdReason }];
     }),
     others: names.filter((name) => (covering.get(name)?.mandate.id ?? order.id) !== order.id),
   };
 }
 
 /** Creates a check for expiries that an active mandate will handle in time. */
-export async function findMandatesInTime(
+export async function createMandateCheck(
   deps: OrdersContext,
 ): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
   const now = deps.now();
@@ -210,7 +210,7 @@ export interface CoveringMandate {
 }
 
 /** The mandate that covers a name. If there are several, the one that applies; undefined if there is none. */
-export async function findMandate(
+export async function findCoveringMandate(
   deps: OrdersContext,
   name: string,
   viewer: PersonViewer,

@@ -2,7 +2,7 @@ import { type Account, isDemoContext } from '../accounts/account.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import type { OrderRequest } from '../orders/request-context.ts';
 import { type RequestOutcome, requestOrder } from '../orders/request-order.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import { type MandateIssue, readTerms, type TypedTerms } from './terms.ts';
 
 export interface MandateRequest
@@ -24,7 +24,7 @@ export async function requestMandate(
   deps: OrdersContext,
   { typed, account, ...request }: MandateRequest,
 ): Promise<MandateRequestOutcome> {
-  const read = readTerms(typed, deps.ruleFacts.currency, utcDay(deps.now()));
+  const read = readTerms(typed, deps.ruleFacts.currency, getUtcDay(deps.now()));
   const issues: MandateIssue[] = read.ok
     ? await findUnmatchedPatterns(deps, read.terms.mandate_names)
     : [...read.issues];

@@ -5,7 +5,7 @@ import { DAY_MS } from '../lib/duration.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import { buildOrder } from '../orders/decide-request.ts';
 import type { Order } from '../orders/order.ts';
-import { checkRequest, newOrderId, type OrderRequest } from '../orders/request-context.ts';
+import { checkRequest, generateOrderId, type OrderRequest } from '../orders/request-context.ts';
 import { requestOrder } from '../orders/request-order.ts';
 import { NO_SECRETS } from '../orders/salted-secret.ts';
 import { decideRenewal, isRenewalDue, type SendPlan } from './acting.ts';
@@ -152,11 +152,11 @@ async function createRenewalOrder(
   const at = deps.now();
   const created = buildOrder(
     {
-      ...{ now: at, id: newOrderId(), request, account, checked, schedule: undefined },
+      ...{ now: at, id: generateOrderId(), request, account, checked, schedule: undefined },
       evaluated: loaded.evaluated,
       price: loaded.cost,
       firstExpiry: name.expiresAt,
-      budgets: { price: loaded.cost, over: [], reservation },
+      budgets: { price: loaded.cost, exceeded: [], reservation },
       secrets: NO_SECRETS,
       serviceEndpoints: deps.serviceEndpoints,
     },

@@ -5,7 +5,7 @@ import type { Order } from '../orders/order.ts';
 import type { FinalCheckRows, MandatedSending } from '../orders/ports.ts';
 import { verifyStatement } from '../orders/statement.ts';
 import { needsSignatures } from '../policy/policy.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import { type DueFacts, decideSend, findSendingRefusal, type SendDecision } from './acting.ts';
 import type { HoldReason } from './codes.ts';
 import { buildRenewal, loadName, loadReservation } from './facts.ts';
@@ -25,13 +25,13 @@ export async function checkClearance(deps: OrdersContext, order: Order): Promise
   const now = deps.now();
   const loaded = await loadDueFacts(deps, order, now);
   if (!('facts' in loaded)) return loaded;
-  const { facts, reservation, signedBy } = loaded;
+  const { facts, reservation, signedBy: signedMandate } = loaded;
   const clearance = decideSend(facts, now);
   if (clearance.kind !== 'clear') return clearance;
   if (reservation === undefined) return { kind: 'held', code: 'budget_empty' };
   return {
     kind: 'clear',
-    sending: { reservation, signedBy, check: createFinalCheck(deps, reservation.day) },
+    sending: { reservation, signedMandate, check: createFinalCheck(deps, reservation.day) },
   };
 }
 
@@ -49,7 +49,7 @@ async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
   const known = await loadName(deps, mandateOrder, name, order.id);
   if (known === undefined)
     return { kind: 'later', until: new Date(now.getTime() + MEMBERSHIP_RETRY_MS) } as const;
-  const reservation = await loadReservation(deps, item.name, known, utcDay(now), order.id);
+  const reservation = await loadReservation(deps, item.name, known, getUtcDay(now), order.id);
   const facts: DueFacts = {
     ...known.facts,
     mandate: readMandate(mandateOrder),
@@ -62,7 +62,7 @@ async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
     announcedAt: act.announcedAt,
     used: await deps.mandates.loadUsedAmounts(mandateOrder.id, order.id),
     fitsBudgets: reservation !== undefined,
-    madeAt: act.at,
+    createdAt: act.at,
     lastLookupAt: name.lastLookupAt,
   };
   const signedBy = needsSignatures(known.evaluated.requirements) ? mandateOrder : undefined;
@@ -95,7 +95,7 @@ function createFinalCheck({ serviceEndpoints, now }: OrdersContext, day: string)
     const at = now();
     return (
       findSendingRefusal({ ...rows, mandate, isUnchanged }, at) ??
-      (utcDay(at) === day ? undefined : 'day_full')
+      (getUtcDay(at) === day ? undefined : 'day_full')
     );
   };
 }

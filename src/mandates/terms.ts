@@ -4,7 +4,7 @@ import { parseTypedDate } from '../lib/typed-date.ts';
 import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../money/amount.ts';
 import { BUDGET_SPANS } from '../money/budget.ts';
 import { readPattern } from '../policy/name-patterns.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 
 /** A mandate's terms: the names that may be renewed without a request each time, and the limits. Pure. */
 
@@ -154,7 +154,7 @@ function readLimit(
 function readUntil(text: string, today: string, report: ReportIssue): string | undefined {
   const field = 'until';
   const read = parseTypedDate(text);
-  const day = read.ok ? utcDay(read.value) : undefined;
+  const day = read.ok ? getUtcDay(read.value) : undefined;
   if (day === undefined) report({ field, code: 'not_a_day' });
   // Orders created today are sent tomorrow at the earliest.
   else if (day <= today) report({ field, code: 'day_past' });

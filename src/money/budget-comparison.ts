@@ -1,4 +1,4 @@
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import {
   type BudgetShare,
   buildReservation,
@@ -13,7 +13,7 @@ import type { OrderCost } from './prices.ts';
 export interface BudgetComparison {
   readonly reservation: Reservation;
   readonly shares: readonly BudgetShare[];
-  readonly over: readonly MissingAmount[];
+  readonly exceeded: readonly MissingAmount[];
 }
 
 export interface BudgetedItems {
@@ -41,7 +41,7 @@ export function createBudgetComparison(deps: {
 }): CompareBudgets {
   return async ({ items, resumedOrderId }, pricing) => {
     const { teamId } = deps;
-    const day = utcDay(deps.now());
+    const day = getUtcDay(deps.now());
     const names = items.map(({ name }) => name);
     const [cost, { statuses, tags }] = await Promise.all([
       pricing,
@@ -53,7 +53,7 @@ export function createBudgetComparison(deps: {
     return {
       reservation: { ...reservation, isLimited: shares.length > 0 },
       shares,
-      over: findMissingAmounts(shares),
+      exceeded: findMissingAmounts(shares),
     };
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { amount, confirmedBy, event } from '../ledger/event.ts';
+import { amount, confirmedBy, defineEvent } from '../ledger/event.ts';
 import { BUDGET_SPANS } from './budget.ts';
 import { PRICED_TASKS } from './prices.ts';
 
@@ -15,6 +15,10 @@ export const loggedPrice = z.object({
 const budget = z.object({ id: z.string(), tag: z.string().optional(), span: z.enum(BUDGET_SPANS), amount });
 
 export const moneyEvents = [
-  event('price', ['price_changed'], { before: loggedPrice.optional(), after: loggedPrice, confirmedBy }),
-  event('budget', ['budget_changed'], { before: budget.optional(), after: budget.optional() }),
+  defineEvent('price', ['price_changed'], {
+    before: loggedPrice.optional(),
+    after: loggedPrice,
+    confirmedBy,
+  }),
+  defineEvent('budget', ['budget_changed'], { before: budget.optional(), after: budget.optional() }),
 ] as const;

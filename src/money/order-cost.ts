@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import type { Amount } from './amount.ts';
 import type { PriceStore } from './ports.ts';
 import { calculateCost, getZone, isCharged, isPricedTask, type OrderCost } from './prices.ts';
@@ -14,7 +14,7 @@ export interface PricedOrder {
 
 /** The earliest day (UTC) on which an order is sent. The prices and budgets of that day apply. */
 export function getSendingDay({ sendAfter }: Pick<PricedOrder, 'sendAfter'>, now: Date): string {
-  return utcDay(sendAfter !== undefined && sendAfter > now ? sendAfter : now);
+  return getUtcDay(sendAfter !== undefined && sendAfter > now ? sendAfter : now);
 }
 
 /** One period for all names, or one for each. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { groupBy } from '../lib/collections.ts';
-import { zoneFor } from '../zones/rules.ts';
+import { findZoneProfile } from '../zones/rules.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 
 /** The team's own price list. If a price isn't listed, it is unknown: the task is neither free nor refused. */
@@ -168,8 +168,8 @@ function multiplyAmount({ currency, minor }: Amount, factor: number): Amount {
 
 /** Whether the zone has premium names, or may have some. */
 function isPossiblyPremium(name: string, task: PricedTask): boolean {
-  const zone = zoneFor(name);
-  return PREMIUM_TASKS.has(task) && (zone.premiumNames !== undefined || !zone.documented);
+  const zone = findZoneProfile(name);
+  return PREMIUM_TASKS.has(task) && (zone.premiumNames !== undefined || !zone.isDocumented);
 }
 
 /** @param day YYYY-MM-DD */

@@ -1,7 +1,7 @@
 import { type CsvIssue, type CsvRecord, hasExtraCells, iterateYielding, readCsv } from '../lib/csv.ts';
 import { findColumn } from '../lib/csv-headings.ts';
 import { parseTypedDate } from '../lib/typed-date.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import { parseZone } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
 import { formatPriceKey, hasPeriod, isPricedTask, type Price } from './prices.ts';
@@ -65,7 +65,7 @@ export function readPrice(texts: Texts, currency: string): ReadPrice {
     return { ok: false, issues };
   return {
     ok: true,
-    price: { zone, task, period, amount: amount.amount, validFrom: utcDay(validFrom.value), source },
+    price: { zone, task, period, amount: amount.amount, validFrom: getUtcDay(validFrom.value), source },
   };
 }
 

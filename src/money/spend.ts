@@ -1,5 +1,5 @@
 import { groupBy } from '../lib/collections.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import { type Amount, sumByCurrency } from './amount.ts';
 import { findQuote, getZone, isCharged, type Price, type PricedTask, type Quote } from './prices.ts';
 
@@ -60,7 +60,7 @@ export function calculateSpend(
 ): Spend {
   const priced = purchases
     .map((purchase) => {
-      const day = utcDay(purchase.at);
+      const day = getUtcDay(purchase.at);
       return { purchase, day, quote: findQuote(list, purchase, day) };
     })
     .filter(({ purchase, quote }) => isCharged(purchase.task) || quote !== undefined);
@@ -171,14 +171,14 @@ export function computeRenewalCost(list: readonly Price[], names: readonly strin
   return sumPurchases(names.map((name) => ({ quote: findQuote(list, { name, task: 'renew' }, day) })));
 }
 
-export interface SpendSpan {
+export interface SpendPeriod {
   readonly text: string;
   readonly from: Date;
   readonly to: Date;
 }
 
 /** Accepts `2026` or `2026-11`. */
-export function readSpan(text: string): SpendSpan | undefined {
+export function parseSpendPeriod(text: string): SpendPeriod | undefined {
   const [matched, year = '', month] = /^(20\d\d)(?:-(0[1-9]|1[0-2]))?$/.exec(text) ?? [];
   if (matched === undefined) return undefined;
   const monthStart = (months: number) => new Date(Date.UTC(Number(year), months));

@@ -1,6 +1,6 @@
-import { calendarDay } from '../zones/calendar-day.ts';
-import { type LifeDates, lifecycleAt } from '../zones/lifecycle.ts';
-import { zoneFor } from '../zones/rules.ts';
+import { formatCalendarDay } from '../zones/calendar-day.ts';
+import { computeLifecycle, type LifecycleDates } from '../zones/lifecycle.ts';
+import { findZoneProfile } from '../zones/rules.ts';
 import type { Amount } from './amount.ts';
 import { findQuote, type Price, type Quote } from './prices.ts';
 
@@ -35,18 +35,18 @@ export interface ReaderTime {
 export function listWaitingSteps(
   list: readonly Price[],
   name: string,
-  dates: LifeDates,
+  dates: LifecycleDates,
   { now, timeZone }: ReaderTime,
 ): WaitingStep[] {
-  const zone = zoneFor(name);
-  const { current, stages } = lifecycleAt(zone, dates, now, timeZone);
+  const zone = findZoneProfile(name);
+  const { current, stages } = computeLifecycle(zone, dates, now, timeZone);
   const quoteRenewal = (day: string) => findQuote(list, { name, task: 'renew' }, day);
   const buildRestoreStep = (day: string, until: string | undefined): WaitingStep => ({
     ...{ kind: 'restore', until, restore: findQuote(list, { name, task: 'restore' }, day) },
     renewal: quoteRenewal(day),
   });
   if (zone.lifecycle === undefined) {
-    const today = calendarDay(now, timeZone);
+    const today = formatCalendarDay(now, timeZone);
     if (current.phase === 'pending_delete') return [{ kind: 'lost' }];
     return current.phase === 'deleted'
       ? [buildRestoreStep(today, undefined)]
@@ -54,7 +54,7 @@ export function listWaitingSteps(
   }
   const left = stages.slice(stages.indexOf(current));
   const steps = left.flatMap(({ phase, from, lastSafeDay }): WaitingStep[] => {
-    const start = calendarDay(from === undefined || from < now ? now : from, timeZone);
+    const start = formatCalendarDay(from === undefined || from < now ? now : from, timeZone);
     if (phase === 'redemption') return [buildRestoreStep(start, lastSafeDay)];
     if (lastSafeDay === undefined) return [];
     switch (phase) {

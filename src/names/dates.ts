@@ -2,7 +2,7 @@ import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
 import { findDeletionPhase } from '../registry/rdap/status.ts';
 import type { WhoisAnswer } from '../registry/whois/client.ts';
 import type { DeletionPhase } from '../zones/lifecycle.ts';
-import { zoneFor } from '../zones/rules.ts';
+import { findZoneProfile } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
 import type { Facts } from './facts.ts';
 import type { RecordProblem, Registration, RegistryLookup } from './registry-record.ts';
@@ -113,14 +113,14 @@ export function updateDatesAfterLookup(
   const updated = {
     ...dates,
     trusted: distrust === undefined ? updateTrust(dates.trusted, registration, now) : dates.trusted,
-    ...findDeletion(registration, before, zoneFor(name), now),
+    ...findDeletion(registration, before, findZoneProfile(name), now),
   };
   const { expiresAt } = registration;
   if (expiresAt === undefined) return { ...updated, doubt: explainMissingDate(facts) };
   const { renewed } = dates;
   if (isStale(expiresAt, renewed)) return { ...updated, doubt: createStaleDoubt(expiresAt, renewed, now) };
   const at =
-    renewed === undefined ? computePaidUntil(expiresAt, registration, zoneFor(name), now) : expiresAt;
+    renewed === undefined ? computePaidUntil(expiresAt, registration, findZoneProfile(name), now) : expiresAt;
   const after: NameDates = {
     ...updated,
     expiry: { at, source: 'rdap' },
@@ -369,7 +369,7 @@ function isRenewalShown({ expiry, changed }: NameDates, years: number, sentAt: D
  */
 function estimateExpiry({ expiry }: NameDates, name: string, years: number, doneAt: Date): Date {
   if (expiry !== undefined) return addYears(expiry.at, years);
-  return new Date(addYears(doneAt, years).getTime() - getGracePeriodDays(zoneFor(name)) * DAY_MS);
+  return new Date(addYears(doneAt, years).getTime() - getGracePeriodDays(findZoneProfile(name)) * DAY_MS);
 }
 
 /**

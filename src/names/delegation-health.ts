@@ -1,6 +1,6 @@
 import { HOUR_MS } from '../lib/duration.ts';
 import { FACT_NAMES, type FactName, type FactValue, isSameSet } from './facts.ts';
-import type { KnownFact, NameHistory } from './history.ts';
+import type { FactHistory, NameHistory } from './history.ts';
 import type { KnownChange, NameChange, UnexplainedChange } from './unexplained-changes.ts';
 
 /**
@@ -41,7 +41,7 @@ type HealthFact = keyof typeof FAULT_BY_FACT;
 export const HEALTH_FACTS = FACT_NAMES.filter((fact): fact is HealthFact => fact in FAULT_BY_FACT);
 
 /** Lookups are daily, but may be up to 20 % early. */
-export const DAILY_MS = 18 * HOUR_MS;
+export const MIN_DAILY_INTERVAL_MS = 18 * HOUR_MS;
 
 export function isHealthLookupDue(history: NameHistory, now: Date): boolean {
   return isDailyLookupDue(HEALTH_FACTS, history, now);
@@ -51,7 +51,7 @@ export function isDailyLookupDue(facts: readonly FactName[], history: NameHistor
   return facts.some((fact) => {
     const known = history[fact];
     if (known?.unseen !== undefined || known?.current === undefined) return true;
-    return now.getTime() - getLastSeen(known) >= DAILY_MS;
+    return now.getTime() - getLastSeen(known) >= MIN_DAILY_INTERVAL_MS;
   });
 }
 
@@ -113,11 +113,11 @@ function isAllLame(history: NameHistory): boolean {
 }
 
 /** Two daily lookups agree, and the latest doesn't contradict them. */
-function isSeenDaily(known: KnownFact | undefined): boolean {
+function isSeenDaily(known: FactHistory | undefined): boolean {
   if (known?.current === undefined || known.candidate !== undefined) return false;
-  return known.current.lastSeen.getTime() - known.current.firstSeen.getTime() >= DAILY_MS;
+  return known.current.lastSeen.getTime() - known.current.firstSeen.getTime() >= MIN_DAILY_INTERVAL_MS;
 }
 
-function getLastSeen(known: KnownFact | undefined): number {
+function getLastSeen(known: FactHistory | undefined): number {
   return Math.max(known?.current?.lastSeen.getTime() ?? 0, known?.candidate?.lastSeen.getTime() ?? 0);
 }

@@ -45,7 +45,7 @@ export function findDependents(name: string, candidates: Iterable<DependentName>
       redirects: other.redirectTargets.map(parseTargetHost),
     };
     for (const kind of DEPENDENCIES) {
-      if (hosts[kind].some((host) => isSubdomain(host, name)))
+      if (hosts[kind].some((host) => isHostInDomain(host, name)))
         found[kind].set(other.name, other.isPrivate && found[kind].get(other.name) !== false);
     }
   }
@@ -61,7 +61,7 @@ export function findDependents(name: string, candidates: Iterable<DependentName>
 }
 
 /** Whether the host is the name itself or below it. */
-export function isSubdomain(host: string, name: string): boolean {
+export function isHostInDomain(host: string, name: string): boolean {
   return host === name || host.endsWith(`.${name}`);
 }
 

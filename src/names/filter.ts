@@ -1,12 +1,12 @@
 import { DAY_MS } from '../lib/duration.ts';
 import { NONE } from './portfolio.ts';
 import {
+  type AssessedName,
+  assessName,
   DELEGATION_FINDINGS,
   FINDING_CODES,
   type FindingCode,
   getCertificateEnd,
-  type JudgedName,
-  judgeName,
 } from './posture.ts';
 
 /** Filters of the portfolio. Filters of different kinds combine with AND, those of the same kind with OR. */
@@ -186,7 +186,7 @@ function parseFindings(filter: NameFilter, values: readonly string[]): ReturnTyp
 }
 
 /** Whether a name matches the filter's conditions on findings and certificates. */
-export function matchesFindings(filter: NameFilter, name: JudgedName, now: Date): boolean {
+export function matchesFindings(filter: NameFilter, name: AssessedName, now: Date): boolean {
   const { findingWords, findings: wanted, certificateWithinDays } = filter;
   if (
     certificateWithinDays !== undefined &&
@@ -198,7 +198,7 @@ export function matchesFindings(filter: NameFilter, name: JudgedName, now: Date)
     ...(wanted.length > 0 ? [wanted] : []),
   ];
   if (groups.length === 0) return true;
-  const { findings } = judgeName(name, now);
+  const { findings } = assessName(name, now);
   return groups.every((group) => findings.some(({ code }) => group.includes(code)));
 }
 
@@ -211,6 +211,6 @@ export function isNone(value: string): boolean {
 }
 
 /** Whether the value selects owners who have left. */
-export function isLeft(value: string): boolean {
+export function selectsLeftOwners(value: string): boolean {
   return value.toLowerCase() === 'left';
 }

@@ -31,7 +31,7 @@ export interface Candidate extends KnownValue {
   readonly sightings: number;
 }
 
-export interface KnownFact {
+export interface FactHistory {
   readonly current: KnownValue | undefined;
   readonly candidate: Candidate | undefined;
   /** Previous values, latest first. */
@@ -43,7 +43,7 @@ export interface KnownFact {
 /** Values seen in one lookup. Empty means absent. */
 export type SeenValues = { readonly [Name in FactName]?: FactValue };
 
-export type NameHistory = { readonly [Name in FactName]?: KnownFact };
+export type NameHistory = { readonly [Name in FactName]?: FactHistory };
 
 /** A change confirmed by two lookups. */
 export interface FactChange {
@@ -68,7 +68,7 @@ const MIN_BETWEEN_SIGHTINGS_MS = MINUTE_MS;
 /** A value that returns within this time is flapping. */
 const FLAP_WINDOW_MS = 7 * DAY_MS;
 
-const EMPTY_FACT: KnownFact = { current: undefined, candidate: undefined, past: [], unseen: undefined };
+const EMPTY_FACT: FactHistory = { current: undefined, candidate: undefined, past: [], unseen: undefined };
 
 /**
  * The first value is accepted immediately. A different value is accepted after two consecutive lookups, or more if the
@@ -88,7 +88,7 @@ function mergeFacts(
   observation: Observation,
   requireSightings: typeof computeRequiredSightings,
 ): MergeResult {
-  const merged: { -readonly [Name in FactName]?: KnownFact } = { ...history };
+  const merged: { -readonly [Name in FactName]?: FactHistory } = { ...history };
   const changes: FactChange[] = [];
   for (const [fact, updated] of listFactEntries(observation.facts)) {
     const known = merged[fact] ?? EMPTY_FACT;
@@ -156,11 +156,11 @@ export function hasUnconfirmedChange(history: NameHistory): boolean {
 
 function mergeValue(
   fact: FactName,
-  known: KnownFact,
+  known: FactHistory,
   value: FactValue,
   at: Date,
   requireSightings: typeof computeRequiredSightings,
-): { readonly after: KnownFact; readonly change?: FactChange } {
+): { readonly after: FactHistory; readonly change?: FactChange } {
   const { current, past } = known;
   if (current === undefined) {
     return { after: { ...EMPTY_FACT, current: { value, firstSeen: at, lastSeen: at } } };
@@ -221,7 +221,7 @@ function computeRequiredSightings(
   return Math.min(MIN_SIGHTINGS * 2 ** repeats, MAX_SIGHTINGS);
 }
 
-function getLastLookupTime({ current, candidate }: KnownFact): number {
+function getLastLookupTime({ current, candidate }: FactHistory): number {
   return Math.max(current?.lastSeen.getTime() ?? 0, candidate?.lastSeen.getTime() ?? 0);
 }
 

@@ -102,7 +102,7 @@ export interface ImpactInput {
   /** Current facts. Missing ones count as not seen. */
   readonly facts: Facts;
   /** Earlier facts, to warn when the current lookup failed. */
-  readonly earlier: Facts;
+  readonly earlierFacts: Facts;
   /** Undefined if the lookup failed. */
   readonly dependents: Dependents | undefined;
   /** For `nameservers`: the answers of the new ones; undefined until they are asked. */
@@ -269,7 +269,8 @@ function getUseSeverity({ task, checks }: ImpactInput): Severity {
 
 function listUseItems(input: ImpactInput): ImpactItem[] {
   const severity = getUseSeverity(input);
-  const find = (fact: FactName) => getFactValue(input.facts[fact]) ?? getFactValue(input.earlier[fact]) ?? [];
+  const find = (fact: FactName) =>
+    getFactValue(input.facts[fact]) ?? getFactValue(input.earlierFacts[fact]) ?? [];
   const servers = parseMailServers(find('mx'));
   const addresses = [...new Set(WEB_FACTS.flatMap(find))].sort();
   const hasAnyValue = (facts: readonly FactName[]) => facts.some((fact) => find(fact).length > 0);

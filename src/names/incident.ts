@@ -145,7 +145,7 @@ export function confirmAsOurs(
   { shownHash, ...claim }: IncidentConfirmation,
   isGuarded: boolean,
 ): IncidentOutcome {
-  const refusal = findEndedRefusal(incident);
+  const refusal = findClosedRefusal(incident);
   if (refusal !== undefined) return { ok: false, refusal };
   if (hashIncident(incident) !== shownHash) return { ok: false, refusal: { code: 'changed' } };
   if (isGuarded && incident.proposed === undefined) {
@@ -159,7 +159,7 @@ export function confirmAsOurs(
 
 /** Can be done once per incident. */
 export function markRaised(incident: Incident, by: string): IncidentOutcome {
-  const refusal = findEndedRefusal(incident);
+  const refusal = findClosedRefusal(incident);
   if (refusal !== undefined) return { ok: false, refusal };
   if (incident.raisedBy !== undefined) {
     return { ok: false, refusal: { code: 'raised_already', by: incident.raisedBy } };
@@ -168,7 +168,7 @@ export function markRaised(incident: Incident, by: string): IncidentOutcome {
 }
 
 /** Why no one can act on a closed incident. */
-export function findEndedRefusal({ state, explained }: Incident): IncidentRefusal | undefined {
+export function findClosedRefusal({ state, explained }: Incident): IncidentRefusal | undefined {
   if (explained !== undefined) return { code: 'explained_already', by: explained.by };
   return state === 'over' ? { code: 'over' } : undefined;
 }

@@ -50,7 +50,7 @@ export function scheduleNextLookup(kind: LookupKind, name: ScheduledName, now: D
 }
 
 /** Whether a status or an unconfirmed value shows a pending change. */
-export function findPendingStatus(history: NameHistory) {
+export function findPendingChanges(history: NameHistory) {
   const { current, candidate } = history.statuses ?? {};
   const statuses = [...(current?.value ?? []), ...(candidate?.value ?? [])];
   return {

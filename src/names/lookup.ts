@@ -16,7 +16,7 @@ import { getFactValue, type Observation } from './facts.ts';
 import { findNewValues, mergeMajority, mergeObservation } from './history.ts';
 import { type Incident, isOpen, updateIncidents } from './incident.ts';
 import {
-  findPendingStatus,
+  findPendingChanges,
   isUrgent,
   type LookupPlanner,
   type ScheduledName,
@@ -25,9 +25,15 @@ import {
 import type { DnsObserver } from './observe.ts';
 import { NO_DELEGATION } from './observe-delegation.ts';
 import { hasNewDelegation } from './parent-delegation.ts';
-import type { LookupResult, NameObservation, NameRecord, NameRecordStore } from './ports.ts';
-import { assessPosture, CERTIFICATES, type JudgedName, judgeName, listFindingCodes } from './posture.ts';
-import { getRegistry } from './registry-of.ts';
+import type { NameObservation, NameRecord, NameRecordStore, RecordUpdate } from './ports.ts';
+import {
+  type AssessedName,
+  assessName,
+  assessPosture,
+  CERTIFICATE_FACTS,
+  listFindingCodes,
+} from './posture.ts';
+import { getRegistryKey } from './registry-of.ts';
 import { isUnanswered, type RegistryLookup, readRegistryAnswer } from './registry-record.ts';
 import { createTimeLimit } from './time-limit.ts';
 import { explainChanges } from './unexplained-changes.ts';
@@ -73,7 +79,7 @@ async function lookUpDns(
   now: Date,
   signal: AbortSignal,
 ): Promise<Observation> {
-  const observation = await observer.observe(name, signal, isDailyLookupDue(CERTIFICATES, history, now));
+  const observation = await observer.observe(name, signal, isDailyLookupDue(CERTIFICATE_FACTS, history, now));
   const hosts = getFactValue(observation.facts.parent_nameservers);
   // Without the delegation, there is no server to ask, so the health facts become stale.
   if (hosts === undefined || !isHealthLookupDue(history, now)) return observation;
@@ -162,7 +168,7 @@ async function saveLookups(
   context: NamesContext,
   original: NameRecord,
   results: LookupResults,
-): Promise<LookupResult | undefined> {
+): Promise<RecordUpdate | undefined> {
   const saved = await updateRecord(context.records, original.name, original, async (latest) =>
     keepNewRequests(
       original,
@@ -188,8 +194,8 @@ async function updateRecord(
   records: NameRecordStore,
   name: string,
   record: NameRecord | undefined,
-  change: (latest: NameRecord) => Promise<LookupResult>,
-): Promise<LookupResult | undefined> {
+  change: (latest: NameRecord) => Promise<RecordUpdate>,
+): Promise<RecordUpdate | undefined> {
   const { update } = await compareAndSwap(
     `updating the record of ${name}`,
     async (tries) => (tries === 0 ? record : records.find(name)),
@@ -207,7 +213,7 @@ export function mergeLookups(
   results: LookupResults,
   activity: NameActivity,
   { now, random, certificateDays }: ReturnType<typeof getLookupContext>,
-): LookupResult {
+): RecordUpdate {
   const { dns, parent, registry, registryAt } = results;
   const { name } = record;
   let { history } = record;
@@ -242,7 +248,7 @@ export function mergeLookups(
   const posture = assessPosture({ name, history, at: now, certificateDays }, record.posture);
   const updated = { ...record, ...dates, history, knownChanges, posture };
   const findings = listFindingCodes(
-    judgeName(toJudgedName(updated, [incident?.after, ...activity.incidents]), now),
+    assessName(toAssessedName(updated, [incident?.after, ...activity.incidents]), now),
   );
   const opened = findings.filter((code) => !record.findings.includes(code));
   const closed = record.findings.filter((code) => !findings.includes(code));
@@ -275,7 +281,7 @@ function updateDates(record: NameRecord, { registry, whois }: LookupResults): Na
 }
 
 /** @param incidents of the name; only the first version of each counts */
-function toJudgedName(record: NameRecord, incidents: readonly (Incident | undefined)[]): JudgedName {
+function toAssessedName(record: NameRecord, incidents: readonly (Incident | undefined)[]): AssessedName {
   const latest = new Map(
     dropMissing(incidents)
       .toReversed()
@@ -296,7 +302,7 @@ function toJudgedName(record: NameRecord, incidents: readonly (Incident | undefi
  * A request made during a lookup stays open, because the lookup may have started before the change.
  * @param original the name when the lookup began
  */
-function keepNewRequests(original: NameRecord, latest: NameRecord, result: LookupResult): LookupResult {
+function keepNewRequests(original: NameRecord, latest: NameRecord, result: RecordUpdate): RecordUpdate {
   const { after } = result;
   const isDnsRequested = latest.nextDnsAt.getTime() !== original.nextDnsAt.getTime();
   const isRegistryRequested = latest.nextRegistryAt.getTime() !== original.nextRegistryAt.getTime();
@@ -320,7 +326,7 @@ function toScheduledName(
   incident: Incident | undefined,
   now: Date,
 ): ScheduledName {
-  const { isChanging, hasUnconfirmedChange } = findPendingStatus(record.history);
+  const { isChanging, hasUnconfirmedChange } = findPendingChanges(record.history);
   return {
     expiresAt: record.expiry?.at,
     isGuarded,
@@ -340,7 +346,7 @@ function mayContinue(incident: Incident | undefined, now: Date): boolean {
 /** @returns a future time if the name isn't due or others come first */
 function reserveRegistryLookup(planner: LookupPlanner, record: NameRecord, now: Date): Date {
   if (record.nextRegistryAt > now || record.isRegistryReserved) return record.nextRegistryAt;
-  return planner.reserve(getRegistry(record.name), record.isUrgent, now);
+  return planner.reserve(getRegistryKey(record.name), record.isUrgent, now);
 }
 
 /** A failed lookup is retried after an hour, or later if the registry asks for it. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { at, changedValues, confirmedBy, event, texts } from '../ledger/event.ts';
+import { changedValues, confirmedBy, defineEvent, texts, timestamp } from '../ledger/event.ts';
 import { holdReason } from '../mandates/codes.ts';
 import { messagePlace } from '../outbox/notifications.ts';
 import { FACT_NAMES } from './facts.ts';
@@ -9,7 +9,7 @@ const routing = z.object({ owner: z.string().exactOptional(), channel: z.string(
 const incident = z.enum(INCIDENT_KINDS);
 
 export const nameEvents = [
-  event(
+  defineEvent(
     'name',
     [
       ...(['name_watched', 'name_dated', 'name_unwatched', 'name_snoozed', 'name_renewed'] as const),
@@ -17,7 +17,7 @@ export const nameEvents = [
     ],
     {
       /** The end of a snooze, or the given expiry. */
-      until: at.optional(),
+      until: timestamp.optional(),
       reason: z.string().optional(),
       confirmedBy,
       askedBy: z.string().optional(),
@@ -28,26 +28,26 @@ export const nameEvents = [
     },
   ),
   /** `incident_joined`: the change was added to an open incident. */
-  event('name', ['incident_opened', 'incident_joined'], {
+  defineEvent('name', ['incident_opened', 'incident_joined'], {
     incident,
     fact: z.enum(FACT_NAMES),
     before: texts,
     after: texts,
   }),
   /** `incident_proposed`: by the first of two people. `incident_over`: the name is back to normal. */
-  event('name', ['incident_proposed', 'incident_ours', 'incident_raised', 'incident_over'], {
+  defineEvent('name', ['incident_proposed', 'incident_ours', 'incident_raised', 'incident_over'], {
     incidents: z.array(incident).readonly(),
     reason: z.string().optional(),
   }),
   /** `orderId`: the regular order that is used instead, or the mandate's order that isn't sent. */
-  event('name', ['mandate_held'], {
+  defineEvent('name', ['mandate_held'], {
     mandate: z.string(),
     because: holdReason,
     orderId: z.string().optional(),
   }),
-  event('name', ['name_changed'], changedValues),
+  defineEvent('name', ['name_changed'], changedValues),
   /** Names with a new owner or channel: the first few, and how many in all. */
-  event('name', ['notices_rerouted'], {
+  defineEvent('name', ['notices_rerouted'], {
     count: z.int(),
     names: z.array(z.object({ name: z.string(), before: routing, after: routing })).readonly(),
     confirmedBy,

@@ -3,7 +3,7 @@ import { getItemInput, type Order, type OrderItem, type OrderTaskName } from '..
 import { IMPACT_TASKS, type ImpactTask } from './impact.ts';
 import type { Incident } from './incident.ts';
 import type { Lapse } from './ports.ts';
-import { incidentOrderId, NAME_TASKS, type NameOrder } from './unexplained-changes.ts';
+import { buildIncidentOrderId, NAME_TASKS, type NameOrder } from './unexplained-changes.ts';
 
 /** Orders and decisions as possible explanations of changes. */
 
@@ -56,7 +56,7 @@ export function listConfirmedTransfers(incidents: readonly Incident[]): NameOrde
       changes
         .filter(({ kind }) => kind === 'pending_transfer')
         .map(({ lastSeenBefore }) => ({
-          id: incidentOrderId(id),
+          id: buildIncidentOrderId(id),
           task: 'transfer',
           state: 'succeeded',
           sentAt: lastSeenBefore,

@@ -65,7 +65,7 @@ export function createNames(context: NamesContext) {
     requestLookup: (name: string) => records.requestLookup(name, now()),
     claimDue: (limit: number) => records.claimDue(now(), LEASE_MS, limit),
     lookUp: (name: string) => lookUpClaimed(context, name),
-    known: (name: string) => loadKnownName(context, name),
+    loadKnownName: (name: string) => loadKnownName(context, name),
     isGuarded: (name: string) => isGuarded(context, name),
     incidents: {
       find: incidents.find,
@@ -77,9 +77,9 @@ export function createNames(context: NamesContext) {
       raise: (id: string, by: string) => raiseIncident(context, id, by),
     },
     /** Evidence about the outcome of an order whose answer was lost. */
-    evidence: (order: Order, item: OrderItem) => findEvidence(context, order, item),
+    findEvidence: (order: Order, item: OrderItem) => findEvidence(context, order, item),
     /** Whether the registry shows that an accepted order was carried out. */
-    confirmation: (order: Order, item: OrderItem) => findConfirmation(context, order, item),
+    findConfirmation: (order: Order, item: OrderItem) => findConfirmation(context, order, item),
     orderIncidents: createOrderIncidents(context),
     impacts: createImpacts(context),
   };
@@ -154,9 +154,12 @@ async function findEvidence(context: NamesContext, order: Order, item: OrderItem
   const sentAt = getRegistrySendTime(order, item);
   if (sentAt === undefined) return { kind: 'nothing' };
   const lookup = await lookUpAtRegistry(context, name, createTimeLimit(signal, EVIDENCE_TIMEOUT_MS));
-  const [record, seen] = await Promise.all([records.find(name), records.listRegistrySightings(name)]);
+  const [record, sightings] = await Promise.all([records.find(name), records.listRegistrySightings(name)]);
   const { orders } = await context.loadActivity(record ?? { name, lapse: undefined });
-  return findProofOrHint({ order, sentAt, history: record?.history ?? {}, seen, orders, now: now() }, lookup);
+  return findProofOrHint(
+    { order, sentAt, history: record?.history ?? {}, sightings, orders, now: now() },
+    lookup,
+  );
 }
 
 async function findConfirmation(

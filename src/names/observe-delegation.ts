@@ -7,7 +7,7 @@ import { HEALTH_FACTS } from './delegation-health.ts';
 import { ABSENT, createFact, createUnseenFact, type Fact, type Facts } from './facts.ts';
 import type { LookupPlanner } from './lookup-planner.ts';
 import { checkServer } from './nameserver-check.ts';
-import { getRegistry } from './registry-of.ts';
+import { getRegistryKey } from './registry-of.ts';
 import { readRegistryAnswer } from './registry-record.ts';
 
 /** Asks the servers of a delegation about the name, and registries about the servers' domains. */
@@ -51,7 +51,7 @@ export function createDelegationObserver(
 
   async function lookUpDomain(domain: string, signal: AbortSignal): Promise<DomainState> {
     // Uses the budget of the other lookups. If it is exhausted, the domain is checked on another day.
-    if (planner.reserve(getRegistry(domain), false, now()) > now()) return { kind: 'unseen' };
+    if (planner.reserve(getRegistryKey(domain), false, now()) > now()) return { kind: 'unseen' };
     const { result } = readRegistryAnswer(await rdap.fetchRecord(domain, signal), domain, now());
     switch (result.kind) {
       case 'registered':

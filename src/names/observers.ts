@@ -1,10 +1,10 @@
 import { readCertificate } from '../registry/certificate.ts';
 import { createDnsClient, type DnsClient } from '../registry/dns/client.ts';
 import { createParentZones, type ParentZones } from '../registry/dns/parent-zones.ts';
-import { type DnsServer, systemDnsServers } from '../registry/dns/servers.ts';
+import { type DnsServer, getSystemDnsServers } from '../registry/dns/servers.ts';
 import { createUnseenFact } from './facts.ts';
 import { createDnsObserver, type DnsObserver, type ReadCertificate } from './observe.ts';
-import { createReachability, isSandbox } from './reachability.ts';
+import { createAddressFilter, isSandbox } from './reachability.ts';
 
 export interface Observers {
   readonly dns: DnsClient;
@@ -31,9 +31,9 @@ export function createObservers(
   reader?: ReadCertificate,
   isPrivateAllowed = false,
 ): Observers {
-  const mayConnect = createReachability(configuredServers !== undefined && isSandbox(configuredServers));
-  const certificateOptions = { mayConnect: isPrivateAllowed ? () => true : createReachability(false) };
-  const options = { servers: configuredServers ?? systemDnsServers(), mayConnect };
+  const mayConnect = createAddressFilter(configuredServers !== undefined && isSandbox(configuredServers));
+  const certificateOptions = { mayConnect: isPrivateAllowed ? () => true : createAddressFilter(false) };
+  const options = { servers: configuredServers ?? getSystemDnsServers(), mayConnect };
   const dns = createDnsClient(options);
   const quickDns = createDnsClient({ ...options, timeoutMs: QUICK_TIMEOUT_MS, rounds: 1 });
   const parents = createParentZones(dns, now);

@@ -2,7 +2,7 @@ import { isDemoContext } from '../accounts/account.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 import { type Order, readPeriod } from '../orders/order.ts';
 import type { RegistryLookup as Confirmation, Evidence } from '../orders/ports.ts';
-import type { RecordHint, RecordProof, RecordProofCode } from '../orders/record-finding.ts';
+import type { EvidenceHint, EvidenceProof, EvidenceProofCode } from '../orders/record-finding.ts';
 import { mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
 import { isDeleted } from '../registry/rdap/status.ts';
 import { addYears } from './dates.ts';
@@ -25,7 +25,7 @@ export interface LostAnswer {
   readonly sentAt: Date;
   readonly history: NameHistory;
   /** Latest first. */
-  readonly seen: readonly RegistrySighting[];
+  readonly sightings: readonly RegistrySighting[];
   readonly orders: readonly NameOrder[];
   readonly now: Date;
 }
@@ -83,7 +83,7 @@ export function getRegistrySendTime(
 function findProof(
   { order, sentAt, history, orders }: LostAnswer,
   record: Registration,
-): RecordProofCode | undefined {
+): EvidenceProofCode | undefined {
   const findOldValue = (fact: FactName) => findValueBefore(history, fact, sentAt);
   const hasOtherCause = (since: Date) =>
     orders.some(({ id, state, sentAt: other }) => id !== order.id && state !== 'refused' && other >= since);
@@ -158,7 +158,7 @@ function isSameOrUnknownRegistrar(registrar: FactValue | undefined, record: Regi
   return mayBeSameRegistrar(registrar && getRegistrarName(registrar), record.registrar);
 }
 
-type RecordAssessment = { readonly done: RecordProof } | { readonly hint: RecordHint } | undefined;
+type RecordAssessment = { readonly done: EvidenceProof } | { readonly hint: EvidenceHint } | undefined;
 
 function assessRecord(record: Registration, lost: LostAnswer): RecordAssessment {
   switch (lost.order.task) {
@@ -199,10 +199,13 @@ function assessCreation(record: Registration, { order, sentAt }: LostAnswer): Re
  * The date also changes automatically after the old date, with a transfer, or by someone else's renewal. Proof is an
  * increase by exactly the requested years, in time, at the same registrar.
  */
-function assessRenewal(record: Registration, { order, sentAt, seen, now }: LostAnswer): RecordAssessment {
+function assessRenewal(
+  record: Registration,
+  { order, sentAt, sightings, now }: LostAnswer,
+): RecordAssessment {
   if (record.expiresAt === undefined) return undefined;
   const years = readPeriod(order.input);
-  const before = findSightingBefore(seen, 'expires_at', sentAt)?.[0];
+  const before = findSightingBefore(sightings, 'expires_at', sentAt)?.[0];
   const expiresAt = record.expiresAt.toISOString();
   if (before === undefined) return { hint: { code: 'expiry_seen', expiresAt } };
   const oldExpiry = new Date(before);
@@ -212,15 +215,15 @@ function assessRenewal(record: Registration, { order, sentAt, seen, now }: LostA
   const isPeriodAdded = years !== undefined && isSameDay(record.expiresAt, addYears(oldExpiry, years));
   if (!isPeriodAdded) return { hint };
   // Registries change the date automatically after that day.
-  if (findFirstSeen(seen, expiresAt, now) >= oldExpiry)
+  if (findFirstSeen(sightings, expiresAt, now) >= oldExpiry)
     return { hint: { ...hint, otherCause: 'expiry_passed' } };
-  const registrar = getRegistrarName(findSightingBefore(seen, 'registrar', sentAt) ?? []);
+  const registrar = getRegistrarName(findSightingBefore(sightings, 'registrar', sentAt) ?? []);
   if (record.registrar !== registrar || (record.transferredAt ?? sentAt) > sentAt)
     return { hint: { ...hint, otherCause: 'transfer' } };
   const isSecure =
     record.isSecure &&
     record.hasExactDates &&
-    (findSightingBefore(seen, 'transport', sentAt) ?? []).includes('https');
+    (findSightingBefore(sightings, 'transport', sentAt) ?? []).includes('https');
   return isSecure ? { done: { code: 'renewed', ...dates } } : { hint };
 }
 

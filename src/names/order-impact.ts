@@ -4,7 +4,7 @@ import type { Order, OrderItem } from '../orders/order.ts';
 import type { DelegationLookup, ImpactCheck } from '../orders/ports.ts';
 import { findTask } from '../orders/tasks.ts';
 import type { PreviousNameServers } from '../orders/undo.ts';
-import { toSubject } from '../policy/subject.ts';
+import { toAffectedName } from '../policy/subject.ts';
 import type { DnsClient } from '../registry/dns/client.ts';
 import type { NamesContext } from './context.ts';
 import { type Dependents, findDependents } from './dependents.ts';
@@ -72,7 +72,7 @@ export function createImpacts(context: NamesContext) {
     /** Uses earlier lookups only. */
     assessUse: (names: readonly string[]) => assessUse(context, names),
     /** For a draft; at most a few minutes old. */
-    findAtRequest: async (order: Order) => (await impacts.findImpact(order.id))?.atRequest,
+    findImpactAtRequest: async (order: Order) => (await impacts.findImpact(order.id))?.atRequest,
 
     /** The stored impact; `none` if the task has no risk. */
     async findLatest(order: Order): Promise<Impact | 'unseen' | 'none'> {
@@ -129,9 +129,9 @@ async function assessWithHistory(
       ),
   ]);
   const { at: seenAt, facts } = lookup;
-  const earlier = collectRecentFacts(history ?? {}, seenAt, MAX_WARNING_AGE_MS);
+  const earlierFacts = collectRecentFacts(history ?? {}, seenAt, MAX_WARNING_AGE_MS);
   return {
-    impact: assessImpact({ task, seenAt, facts, earlier, dependents, checks }),
+    impact: assessImpact({ task, seenAt, facts, earlierFacts, dependents, checks }),
     history: mergeObservation(history ?? {}, lookup).history,
   };
 }
@@ -242,7 +242,7 @@ function toStoredFacts(history: NameHistory, seenAt: Date) {
   return {
     seenAt,
     facts: collectRecentFacts(history, seenAt, MAX_CURRENT_AGE_MS),
-    earlier: collectRecentFacts(history, seenAt, MAX_WARNING_AGE_MS),
+    earlierFacts: collectRecentFacts(history, seenAt, MAX_WARNING_AGE_MS),
   };
 }
 
@@ -288,6 +288,6 @@ function toImpactQuery(order: Order): ImpactQuery | undefined {
   const [item, ...others] = order.items;
   if (task === undefined || item === undefined || others.length > 0 || order.bulk !== undefined)
     return undefined;
-  const [name] = toSubject(item.name, findTask(order.task).nameKind).hosts;
+  const [name] = toAffectedName(item.name, findTask(order.task).nameKind).hosts;
   return name === undefined ? undefined : { name, task, newNameServers: getRequestedNameServers(order) };
 }

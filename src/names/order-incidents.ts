@@ -1,7 +1,7 @@
 import type { Order } from '../orders/order.ts';
 import type { IncidentRecords } from '../orders/ports.ts';
 import { findTask } from '../orders/tasks.ts';
-import { toSubject } from '../policy/subject.ts';
+import { toAffectedName } from '../policy/subject.ts';
 import type { NamesContext } from './context.ts';
 import type { ListedIncident } from './incident.ts';
 
@@ -16,7 +16,9 @@ export interface OrderIncidents extends IncidentRecords {
 export function createOrderIncidents({ incidents, now }: NamesContext): OrderIncidents {
   const listOpen = ({ items, task }: Order) => {
     const { nameKind } = findTask(task);
-    return incidents.listOpen([...new Set(items.flatMap(({ name }) => toSubject(name, nameKind).hosts))]);
+    return incidents.listOpen([
+      ...new Set(items.flatMap(({ name }) => toAffectedName(name, nameKind).hosts)),
+    ]);
   };
 
   /** The people who know all open incidents, and since when. */
@@ -45,11 +47,11 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
   return {
     listOpen,
 
-    async loadKnown(order) {
+    async loadOpenIncidents(order) {
       const open = await listOpen(order);
       if (open.length === 0) return undefined;
       const shown = open.map(({ id, changes }) => ({ id, changes: changes.length }));
-      return { shown, informedSince: await findInformedPeople(order.id, open) };
+      return { incidents: shown, informedSince: await findInformedPeople(order.id, open) };
     },
 
     recordShown: (orderId, userId, shown) => incidents.recordWarnings(orderId, userId, shown, now()),

@@ -40,9 +40,9 @@ export const MAX_TAGS = 20;
 const MAX_TAG_LENGTH = 40;
 export const MAX_NOTE_LENGTH = 500;
 /** Guarded names are looked up every minute, and the names of a parent zone share a budget. */
-export const MAX_GUARDED = 1_000;
+export const MAX_GUARDED_NAMES = 1_000;
 /** Lookups share the registries' budgets. */
-export const MAX_WATCHED = 25_000;
+export const MAX_WATCHED_NAMES = 25_000;
 export const MAX_IMPORTED_NAMES = 20_000;
 /** Letters and digits of any script, and characters that join words. */
 const TAG = /^[\p{L}\p{M}\p{Nd}][\p{L}\p{M}\p{Nd}_.-]*$/u;

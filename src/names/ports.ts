@@ -9,7 +9,7 @@ import type { Impact } from './impact.ts';
 import type { Incident, IncidentUpdate } from './incident.ts';
 import type { KnownDelegation } from './parent-delegation.ts';
 import type { EditedName, NameDetails, NameLimit } from './portfolio.ts';
-import type { FindingCode, FindingsChange, JudgedName, Posture } from './posture.ts';
+import type { AssessedName, FindingCode, FindingsChange, Posture } from './posture.ts';
 import type { Preset, PresetContent } from './presets.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 import type { AllowedChanges } from './weakening.ts';
@@ -57,7 +57,7 @@ export type NameObservation =
   /** A date from a person; without a date, a confirmed transfer. */
   | { readonly origin: 'person'; readonly at: Date; readonly expiresAt: Date | undefined };
 
-export interface LookupResult {
+export interface RecordUpdate {
   readonly after: NameRecord;
   readonly observations: readonly NameObservation[];
   readonly incident: IncidentUpdate | undefined;
@@ -89,7 +89,7 @@ export interface NameRecordStore {
    * Stores a lookup and the changes to incidents in one transaction, and ends the claim.
    * @returns false on a conflict; nothing is stored
    */
-  save(before: NameRecord, result: LookupResult): Promise<boolean>;
+  save(before: NameRecord, result: RecordUpdate): Promise<boolean>;
   /** Watched names that mention a name, and redirects from live orders. May include names that don't depend on it. */
   findMentions(name: string): Promise<readonly DependentName[]>;
   /** @returns the number deleted */
@@ -198,7 +198,7 @@ export interface TagSource {
   findTags(names: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
-export interface FoundName extends NameDetails {
+export interface PortfolioEntry extends NameDetails {
   readonly name: string;
   readonly expiresAt: Date | undefined;
   readonly expirySource: string | undefined;
@@ -214,7 +214,7 @@ export interface KnownOwner {
   readonly hasLeft: boolean;
 }
 
-export interface FoundZone {
+export interface PortfolioZone {
   /** In ASCII, without a leading dot. */
   readonly zone: string;
   readonly count: number;
@@ -223,7 +223,7 @@ export interface FoundZone {
 }
 
 /** The page starts after this name. */
-export type NameCursor = Pick<FoundName, 'name' | 'expiresAt'>;
+export type NameCursor = Pick<PortfolioEntry, 'name' | 'expiresAt'>;
 
 export interface ImportPlan {
   readonly hash: string;
@@ -284,17 +284,17 @@ export interface PortfolioStore extends TagSource {
     at: Date,
     progress: ReportProgress,
   ): Promise<ImportPlan | { readonly stale: ImportPlan } | 'gone'>;
-  listPage(query: NameQuery): Promise<readonly FoundName[]>;
-  listZones(query: NameQuery): Promise<readonly FoundZone[]>;
+  listPage(query: NameQuery): Promise<readonly PortfolioEntry[]>;
+  listZones(query: NameQuery): Promise<readonly PortfolioZone[]>;
   listOwners(): Promise<readonly KnownOwner[]>;
   /** Marks a person's names and queues an alert about them. Idempotent. */
   recordOwnerLeft(userId: string, at: Date): Promise<void>;
   /** Records that the person is a member again. */
   recordOwnerReturned(userId: string): Promise<void>;
   /** All names that match the filter, ignoring its conditions on findings. */
-  listJudgedNames(
+  listAssessedNames(
     query: Pick<NameQuery, 'filter' | 'owners' | 'names' | 'now'>,
-  ): Promise<readonly ListedJudgedName[]>;
+  ): Promise<readonly ListedAssessedName[]>;
   /** Findings of watched names that began or ended in [from, to). Only the state at both ends is compared. */
   listFindingsChanges(from: Date, to: Date): Promise<readonly FindingsChange[]>;
   /**
@@ -304,7 +304,7 @@ export interface PortfolioStore extends TagSource {
   listOwnRegistrars(): Promise<readonly string[]>;
 }
 
-export type ListedJudgedName = JudgedName & { readonly name: string };
+export type ListedAssessedName = AssessedName & { readonly name: string };
 
 export interface PresetStore {
   list(): Promise<readonly Preset[]>;

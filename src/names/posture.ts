@@ -2,16 +2,16 @@ import { DAY_MS } from '../lib/duration.ts';
 import { findRegistryLocks, isTransferLock } from '../registry/rdap/status.ts';
 import { type DelegationFaultCode, findFaults, HEALTH_FACTS } from './delegation-health.ts';
 import { type FactName, type FactValue, findPart } from './facts.ts';
-import type { KnownFact, NameHistory } from './history.ts';
+import type { FactHistory, NameHistory } from './history.ts';
 import { NO_MAIL } from './impact.ts';
 import { getSignatureWarning } from './signatures.ts';
 
 /**
- * The findings of a name; nothing else judges names. Each lookup stores a {@link Posture}. Dates, owner and incidents
+ * The findings of a name; nothing else assesses names. Each lookup stores a {@link Posture}. Dates, owner and incidents
  * are added when it is read, because they change without a lookup. Pure.
  */
 
-export const CERTIFICATES = ['certificate', 'www_certificate'] as const satisfies readonly FactName[];
+export const CERTIFICATE_FACTS = ['certificate', 'www_certificate'] as const satisfies readonly FactName[];
 
 /** Worst first. */
 const CODES_BY_LEVEL = {
@@ -91,7 +91,7 @@ export interface UnseenPart {
 }
 
 /** Everything that findings depend on. */
-export interface JudgedName {
+export interface AssessedName {
   readonly expiresAt: Date | undefined;
   readonly deletedAt: Date | undefined;
   /** The lapse is confirmed, so it needs no date and no owner. */
@@ -103,7 +103,7 @@ export interface JudgedName {
   readonly posture: Posture | undefined;
 }
 
-export interface Judgement {
+export interface Assessment {
   /** Worst first. */
   readonly findings: readonly Finding[];
   readonly unseen: readonly UnseenPart[];
@@ -142,7 +142,7 @@ export function getLevel(code: FindingCode): FindingLevel {
   return isIn(CODES_BY_LEVEL.danger) ? 'danger' : isIn(CODES_BY_LEVEL.warning) ? 'warning' : 'note';
 }
 
-export function judgeName(name: JudgedName, now: Date): Judgement {
+export function assessName(name: AssessedName, now: Date): Assessment {
   const at = now.getTime();
   const { findings: lookupFindings = [], unseen = NEVER_SEEN } = name.posture ?? {};
   const findings = [...listRecordFindings(name), ...lookupFindings]
@@ -165,11 +165,11 @@ function addFinding(all: Finding[], { code, since, about }: PeriodFinding): Find
 
 const NEVER_SEEN: readonly UnseenPart[] = PARTS.map((part) => ({ part, since: 0 }));
 
-export function listFindingCodes({ findings }: Judgement): readonly FindingCode[] {
+export function listFindingCodes({ findings }: Assessment): readonly FindingCode[] {
   return findings.map(({ code }) => code);
 }
 
-export interface NameJudgement extends Judgement {
+export interface NameAssessment extends Assessment {
   readonly name: string;
   readonly status: NameStatus;
 }
@@ -180,23 +180,23 @@ export type NameStatus = (typeof NAME_STATUSES)[number];
 
 export interface PostureSummary {
   /** Worst first. */
-  readonly names: readonly NameJudgement[];
+  readonly names: readonly NameAssessment[];
   readonly counts: Readonly<Record<NameStatus, number>>;
 }
 
 export function summarizePosture(
-  names: readonly (JudgedName & { readonly name: string })[],
+  names: readonly (AssessedName & { readonly name: string })[],
   now: Date,
 ): PostureSummary {
   const counts = { danger: 0, warning: 0, unchecked: 0, fine: 0 };
   const ranked = names.map((each) => {
-    const judgement = judgeName(each, now);
-    const status = getStatus(judgement);
+    const assessment = assessName(each, now);
+    const status = getStatus(assessment);
     counts[status] += 1;
-    const [worst] = judgement.findings;
+    const [worst] = assessment.findings;
     const rank =
       NAME_STATUSES.indexOf(status) * 100 + (worst === undefined ? RANK_BY_CODE.size : getRank(worst));
-    return { ...judgement, name: each.name, status, rank };
+    return { ...assessment, name: each.name, status, rank };
   });
   ranked.sort(
     (a, b) => a.rank - b.rank || b.findings.length - a.findings.length || (a.name < b.name ? -1 : 1),
@@ -204,7 +204,7 @@ export function summarizePosture(
   return { names: ranked, counts };
 }
 
-function getStatus({ findings: [worst], unseen }: Judgement): NameStatus {
+function getStatus({ findings: [worst], unseen }: Assessment): NameStatus {
   const level = worst && getLevel(worst.code);
   if (level !== undefined && level !== 'note') return level;
   return unseen.length > 0 ? 'unchecked' : 'fine';
@@ -241,7 +241,7 @@ export function countChanges(changes: readonly FindingsChange[]) {
 }
 
 /** Findings from dates, owner and incidents. */
-function listRecordFindings(name: JudgedName): readonly PeriodFinding[] {
+function listRecordFindings(name: AssessedName): readonly PeriodFinding[] {
   const { expiresAt, deletedAt, isLapsing, hasOwner, incidentSince } = name;
   const incident: readonly PeriodFinding[] =
     incidentSince === undefined ? [] : [{ code: 'incident', since: incidentSince.getTime() }];
@@ -331,7 +331,7 @@ function listDnsFindings(history: NameHistory): UndatedFinding[] {
 
 /** Uses the latest sighting, because the next one may already show a new certificate. */
 function listCertificateFindings({ name, history, certificateDays }: LookedUpName): Posture['findings'] {
-  return CERTIFICATES.flatMap((fact) => {
+  return CERTIFICATE_FACTS.flatMap((fact) => {
     const sighting = history[fact]?.candidate ?? history[fact]?.current;
     const [expiry] = sighting?.value ?? [];
     if (sighting === undefined || expiry === undefined) return [];
@@ -360,7 +360,7 @@ function isUnsigned(history: NameHistory): boolean {
 }
 
 /** The earliest expiry of its certificates, in ms. */
-export function getCertificateEnd({ posture }: JudgedName): number {
+export function getCertificateEnd({ posture }: AssessedName): number {
   const ends = posture?.findings.map(({ until }) => until ?? Number.POSITIVE_INFINITY) ?? [];
   return Math.min(Number.POSITIVE_INFINITY, ...ends);
 }
@@ -368,7 +368,7 @@ export function getCertificateEnd({ posture }: JudgedName): number {
 const FACTS_BY_PART: Readonly<Record<Exclude<Part, 'delegation'>, readonly FactName[]>> = {
   registry: ['statuses'],
   dnssec: ['ds', 'signatures'],
-  certificate: CERTIFICATES,
+  certificate: CERTIFICATE_FACTS,
   dns: ['a', 'aaaa', 'mx', 'caa', 'spf', 'dmarc'],
 };
 
@@ -385,7 +385,7 @@ function listUnseenParts(history: NameHistory): Posture['unseen'] {
   });
 }
 
-function getUnseenSince(fact: KnownFact | undefined, staleMs: number): number {
+function getUnseenSince(fact: FactHistory | undefined, staleMs: number): number {
   const { current, candidate, unseen } = fact ?? {};
   if (current === undefined) return 0;
   if (unseen !== undefined) return unseen.since.getTime();

@@ -4,7 +4,7 @@ import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import { loadActiveMandates } from '../mandates/life.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
-import { toSubject } from '../policy/subject.ts';
+import { toAffectedName } from '../policy/subject.ts';
 import type { NamesContext } from './context.ts';
 import {
   type ChangedName,
@@ -198,7 +198,7 @@ async function loadProtection(
   changes: readonly ChangedName[],
 ): Promise<Protection> {
   const parentNames = changes.flatMap(({ name }) =>
-    toSubject(name, 'host').hosts.filter((host) => host !== name),
+    toAffectedName(name, 'host').hosts.filter((host) => host !== name),
   );
   const unwatched = changes.flatMap(({ name, after }) => (after === undefined ? [name] : []));
   const [settings, policy, budgets, mandates, parentTags, incidents, ...orders] = await Promise.all([

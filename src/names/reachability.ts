@@ -5,7 +5,7 @@ import { DNS_PORT, type DnsServer, isLoopback } from '../registry/dns/servers.ts
  * Allows public addresses only, because anyone may point a name at the bot's own network.
  * @param allowLoopback for a sandbox on this machine
  */
-export function createReachability(allowLoopback: boolean): (address: string) => boolean {
+export function createAddressFilter(allowLoopback: boolean): (address: string) => boolean {
   const guard = createAddressGuard(new URL(allowLoopback ? 'http://127.0.0.1/' : 'http://nobody.invalid/'));
   return (address) => {
     try {

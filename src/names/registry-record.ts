@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { RDAP_PROBLEMS, type RdapAnswer, type RdapProblem } from '../registry/rdap/client.ts';
 import { readRecordDate } from '../registry/rdap/date.ts';
 import {
-  asciiName,
   cleanText,
   domainObject,
   entity,
@@ -12,6 +11,7 @@ import {
   list,
   nameserver,
   parseMatching,
+  toAsciiName,
 } from '../registry/rdap/record-parts.ts';
 import { isDeleted, normalizeStatus, normalizeWord } from '../registry/rdap/status.ts';
 import {
@@ -115,7 +115,7 @@ export function readRegistryAnswer(
   if (answer.kind === 'not_found') return createLookupWithoutRecord(name, at, server, delegation);
   const record = domainObject.safeParse(answer.body).data;
   if (record === undefined) return createEmptyLookup(name, at, { code: 'not_a_domain' });
-  if (asciiName(record.ldhName ?? record.unicodeName ?? '') !== name)
+  if (toAsciiName(record.ldhName ?? record.unicodeName ?? '') !== name)
     return createEmptyLookup(name, at, { code: 'other_name' });
   const facts = { ...readFacts(record), transport: createFact([answer.secure ? 'https' : 'http']) };
   const hasExactDates = parseMembers(event, record.events).every(

@@ -1,6 +1,6 @@
 import { DAY_MS, SECOND_MS } from '../lib/duration.ts';
 import type { SignatureRecord } from '../registry/dns/records.ts';
-import { DAILY_MS } from './delegation-health.ts';
+import { MIN_DAILY_INTERVAL_MS } from './delegation-health.ts';
 import { createFact, createUnseenFact, type Fact } from './facts.ts';
 import type { KnownValue } from './history.ts';
 
@@ -48,7 +48,7 @@ export function getSignatureWarning({ value, firstSeen, lastSeen }: KnownValue):
   if (Number.isNaN(endsAt)) return undefined;
   const since = Math.max(endsAt - WARNING_MS, firstSeen.getTime());
   if (kind !== SHORT || endsAt <= lastSeen.getTime()) return since;
-  return lastSeen.getTime() - firstSeen.getTime() >= DAILY_MS ? since : undefined;
+  return lastSeen.getTime() - firstSeen.getTime() >= MIN_DAILY_INTERVAL_MS ? since : undefined;
 }
 
 /** Times are 32-bit serial numbers (RFC 4034, section 3.1.5; RFC 1982), so the nearest possible time is meant. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { DateDoubt, LastWhoisAnswer } from './dates.ts';
 import { FACT_NAMES, UNSEEN_REASONS } from './facts.ts';
-import type { KnownFact, NameHistory, SeenValues } from './history.ts';
+import type { FactHistory, NameHistory, SeenValues } from './history.ts';
 import { IMPACT_TASKS, type Impact, impactItem } from './impact.ts';
 import { FINDING_CODES, PARTS, type Posture } from './posture.ts';
 import { RECORD_PROBLEMS } from './registry-record.ts';
@@ -26,7 +26,7 @@ const knownFact = z
       ])
       .optional(),
   })
-  .transform(({ current, candidate, past, unseen }): KnownFact => ({ current, candidate, past, unseen }));
+  .transform(({ current, candidate, past, unseen }): FactHistory => ({ current, candidate, past, unseen }));
 
 export const storedHistory: z.ZodType<NameHistory> = z.partialRecord(factName, knownFact);
 

@@ -62,7 +62,7 @@ export interface NameOrder {
 const INCIDENT_PREFIX = 'incident:';
 
 /** The order id of a transfer that was confirmed as the team's own. It explains further changes of the transfer. */
-export function incidentOrderId(incidentId: string): string {
+export function buildIncidentOrderId(incidentId: string): string {
   return `${INCIDENT_PREFIX}${incidentId}`;
 }
 

@@ -25,7 +25,7 @@ import {
   mergeApprovers,
   type PolicyRule,
 } from '../policy/policy.ts';
-import { toSubject } from '../policy/subject.ts';
+import { toAffectedName } from '../policy/subject.ts';
 import { type ChangedName, GUARDED_TAG } from './portfolio.ts';
 
 /* Changes that weaken the protection of names, and who must confirm them. Pure. */
@@ -170,7 +170,7 @@ function isLaterDate(date: ChangedName['date'], by: string): boolean {
 }
 
 function listTagsBefore({ name, before }: ChangedName, { parentTags }: Protection): readonly string[] {
-  const parents = toSubject(name, 'host').hosts.filter((host) => host !== name);
+  const parents = toAffectedName(name, 'host').hosts.filter((host) => host !== name);
   return [...new Set([...before.tags, ...parents.flatMap((host) => parentTags.get(host) ?? [])])];
 }
 
@@ -198,7 +198,7 @@ function createEffectEvaluator(
     const dropIrrelevant = (tags: readonly string[]) => tags.filter((tag) => ruleTags.has(tag)).toSorted();
     const relevantBefore = dropIrrelevant(tagsBefore);
     const relevantAfter = dropIrrelevant([...inherited, ...(after?.tags ?? [])]);
-    const subject = toSubject(name, 'host');
+    const subject = toAffectedName(name, 'host');
     const matchRules = (tags: readonly string[]) =>
       patterns.map((each) => matchesPatterns(each, subject, tags) === 'yes');
     const [matchedBefore, matchedAfter] = [matchRules(relevantBefore), matchRules(relevantAfter)];
@@ -277,7 +277,7 @@ function evaluateScenario(
   { task, requester, price }: Scenario,
 ): Requirements {
   const order = { task, names: [name], requesterId: requester, input: undefined, usesTeamAccount: false };
-  const { hosts } = toSubject(name, 'host');
+  const { hosts } = toAffectedName(name, 'host');
   const groups = policy.rules.flatMap(({ by }) => by.filter(isGroup));
   const facts: PolicyFacts = {
     task: toFactOrder(order).facts,

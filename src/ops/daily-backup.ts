@@ -40,7 +40,7 @@ export async function takeDailyBackup(
 }
 
 /** When the newest backup in the folder was completed, by any process; undefined if there is none. */
-export async function lastBackupAt(folder: string): Promise<Date | undefined> {
+export async function findLastBackupTime(folder: string): Promise<Date | undefined> {
   const files = await readdir(folder).catch(() => []);
   const times = await Promise.all(
     files.filter((file) => file.endsWith('.sql.gz')).map((file) => readMtime(join(folder, file))),

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises';
 
 /** Free bytes for this user on the folder's disk; undefined if the folder doesn't exist. */
-export async function freeBytes(folder: string): Promise<number | undefined> {
+export async function readFreeBytes(folder: string): Promise<number | undefined> {
   const disk = await statfs(folder).catch(() => undefined);
   return disk === undefined ? undefined : disk.bavail * disk.bsize;
 }

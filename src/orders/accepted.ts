@@ -19,9 +19,9 @@ const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
  * Records that the registry shows an accepted task as done, or that this is overdue. Idempotent, even across replicas.
  */
 export async function recordRegistryConfirmations(deps: SendingContext, order: Order): Promise<void> {
-  const { lookUpAtRegistry, log, stopLookups } = deps;
+  const { lookUpAtRegistry, log, lookupSignal } = deps;
   for (const item of findUnconfirmedItems(order)) {
-    if (stopLookups.aborted) return;
+    if (lookupSignal.aborted) return;
     const lookup = await lookUpAtRegistry(order, item).catch((err: unknown) => {
       log.warn(
         { err, orderId: order.id, ctid: item.ctid },

@@ -66,7 +66,7 @@ async function followUpOrder(deps: SendingContext, order: Order): Promise<void> 
     await resolveByEvidence(deps, order);
     await recordRegistryConfirmations(deps, order);
     await recordDelegations(deps, order);
-    if (deps.stopLookups.aborted) return;
+    if (deps.lookupSignal.aborted) return;
   }
   const items = order.items.map((item) =>
     updatedNumbers.has(item.n) ? { ...item, isWatchListUpdated: true } : item,

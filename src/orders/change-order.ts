@@ -89,14 +89,14 @@ export async function commitDecision(
 /** @returns undefined if the order has only changed since it was read */
 function toConflictRefusal({
   conflictingOrderId,
-  differs,
-  earlier,
-  held,
-  notSigned,
+  logDifference,
+  earlierFinding,
+  holdReason,
+  sendingDifferences,
 }: Extract<CommitOutcome, { readonly ok: false }>): Refusal | undefined {
   if (conflictingOrderId !== undefined) return { code: 'open_already', orderId: conflictingOrderId };
-  if (held !== undefined) return { code: 'mandate_held', because: held };
-  if (differs !== undefined) return { code: 'log_differs' };
-  if (notSigned !== undefined) return { code: 'not_signed', differs: notSigned };
-  return earlier === undefined ? undefined : { code: 'earlier_order', finding: earlier };
+  if (holdReason !== undefined) return { code: 'mandate_held', holdReason };
+  if (logDifference !== undefined) return { code: 'log_differs' };
+  if (sendingDifferences !== undefined) return { code: 'not_signed', differences: sendingDifferences };
+  return earlierFinding === undefined ? undefined : { code: 'earlier_order', finding: earlierFinding };
 }

@@ -98,7 +98,7 @@ async function tryToClaim(
     await postpone(context, order, decision);
     return NOT_CLAIMED;
   }
-  if (decision.kind === 'held') await recordMandateHold(context, order.id, decision.because);
+  if (decision.kind === 'held') await recordMandateHold(context, order.id, decision.holdReason);
   // Only a claim has a lease: the store ignores it for other events.
   const change = { event: decision.event, extra: { leaseMs: context.leaseMs } };
   const saved = await commitDecision(context, order, change, isFresh);

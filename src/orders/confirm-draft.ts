@@ -17,10 +17,10 @@ export async function discardDraft(
 ): Promise<Refusal | undefined> {
   const order = await store.load(orderId, 'system');
   if (order === undefined) return DRAFT_GONE;
-  if (order.requesterId !== userId) return { code: 'not_the_requester', wanted: 'cancel' };
+  if (order.requesterId !== userId) return { code: 'not_the_requester', action: 'cancel' };
   if (await store.deleteDraft(orderId)) return undefined;
   const { state } = (await store.load(orderId, 'system')) ?? {};
-  return state === undefined ? DRAFT_GONE : { code: 'wrong_state', wanted: 'cancelled', state };
+  return state === undefined ? DRAFT_GONE : { code: 'wrong_state', action: 'cancelled', state };
 }
 
 export type ConfirmOutcome =
@@ -49,12 +49,12 @@ async function loadConfirmation(context: OrdersContext, order: Order): Promise<C
 /** Why a person can't confirm an order. */
 export function checkConfirmation(order: Order, userId: string, now: Date): Refusal | undefined {
   if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now) return DRAFT_GONE;
-  if (order.requesterId !== userId) return { code: 'not_the_requester', wanted: 'confirm' };
+  if (order.requesterId !== userId) return { code: 'not_the_requester', action: 'confirm' };
   const time = getChosenTime(order);
   if (time !== undefined && time <= now) return { code: 'send_at', issue: 'past' };
   return order.state === 'DRAFT'
     ? undefined
-    : { code: 'wrong_state', wanted: 'confirmed', state: order.state };
+    : { code: 'wrong_state', action: 'confirmed', state: order.state };
 }
 
 function decideConfirmation(
@@ -66,7 +66,7 @@ function decideConfirmation(
   if (requirements.outcome === 'refuse')
     return { refusal: { code: 'policy_refuses', rules: requirements.refusedBy } };
   const decision = toPolicyDecision(evaluated);
-  const isOverBudget = budgets.over.length > 0;
+  const isOverBudget = budgets.exceeded.length > 0;
   return {
     extra: { reservation: budgets.reservation },
     event: {

@@ -45,7 +45,7 @@ export interface OrdersContext {
   readonly priceRenewals: (names: readonly string[], day: string) => Promise<OrderCost>;
   readonly compareBudgets: CompareBudgets;
   /** The budgets on a day (UTC, YYYY-MM-DD). */
-  readonly budgetsOn: (day: string) => CompareBudgets;
+  readonly compareBudgetsOn: (day: string) => CompareBudgets;
   /** Also false while Slack can't look up the person. */
   readonly isAdmin: (userId: string) => Promise<boolean>;
   readonly findFirstExpiry: FindFirstExpiry;
@@ -94,7 +94,7 @@ export interface SendingContext extends OrdersContext {
   readonly lookUpAtRegistry: LookUpAtRegistry;
   readonly lookUpDelegation: LookUpDelegation;
   /** Aborts requests to the service at shutdown. */
-  readonly stopSending: AbortSignal;
+  readonly sendingSignal: AbortSignal;
   /** Aborts lookups at shutdown. */
-  readonly stopLookups: AbortSignal;
+  readonly lookupSignal: AbortSignal;
 }

@@ -69,7 +69,7 @@ function decideInitialState(context: RequestContext): InitialState {
   const { requirements } = evaluated;
   if (startsAsDraft(checked, request))
     return { state: 'DRAFT', deadlines: { expiresAt: new Date(now.getTime() + DRAFT_TTL_MS) } };
-  if (requirements.outcome === 'free' && budgets.over.length === 0)
+  if (requirements.outcome === 'free' && budgets.exceeded.length === 0)
     return { state: 'APPROVED', deadlines: undefined };
   return {
     state: 'PENDING',
@@ -83,7 +83,7 @@ export function buildOrder(
   initial: InitialState,
 ): BuiltOrder | { readonly issue: RequestIssue } {
   const { request, account, price, serviceEndpoints, budgets } = context;
-  const { retries } = request;
+  const { retriedOrder } = request;
   const decision = toPolicyDecision(context.evaluated);
   const unhashed = buildUnhashedOrder(context, initial, decision);
   let statement: Statement;
@@ -115,8 +115,8 @@ export function buildOrder(
     policyVersion: decision.policyVersion,
     decidedBy: decision.decidedBy,
     ...(price === undefined ? {} : { price }),
-    ...(budgets.over.length === 0 ? {} : { overBudget: budgets.over }),
-    ...(retries === undefined ? {} : { retryOf: retries.id, accountOwner: getAccountOwner(order) }),
+    ...(budgets.exceeded.length === 0 ? {} : { overBudget: budgets.exceeded }),
+    ...(retriedOrder === undefined ? {} : { retryOf: retriedOrder.id, accountOwner: getAccountOwner(order) }),
     ...(order.mandate === undefined ? {} : { mandate: order.mandate.id }),
     ...toLoggedSchedule(context.schedule),
   };
@@ -135,7 +135,7 @@ function buildUnhashedOrder(
   decision: PolicyDecision,
 ): Omit<Order, 'statementHash'> {
   const { now, id, request, account, checked, budgets, secrets } = context;
-  const { bulk, retries } = request;
+  const { bulk, retriedOrder } = request;
   const { task, names, input } = checked;
   return {
     id,
@@ -167,7 +167,7 @@ function buildUnhashedOrder(
     threadTs: request.threadTs,
     approvals: [],
     // Budgets are checked here only for an order that needs no approval. If it exceeds one, only an admin must approve.
-    approvalsRequired: budgets.over.length > 0 ? 0 : decision.approvalsRequired,
+    approvalsRequired: budgets.exceeded.length > 0 ? 0 : decision.approvalsRequired,
     policyVersion: decision.policyVersion,
     requirements: decision.requirements,
     expiresAt: deadlines?.expiresAt,
@@ -176,9 +176,11 @@ function buildUnhashedOrder(
     isPrivate: request.isPrivate ?? false,
     shownExcess: [],
     claim: undefined,
-    retryOf: retries?.id,
+    retryOf: retriedOrder?.id,
     earlierRequesters:
-      retries === undefined ? [] : [...new Set([...retries.earlierRequesters, retries.requesterId])],
+      retriedOrder === undefined
+        ? []
+        : [...new Set([...retriedOrder.earlierRequesters, retriedOrder.requesterId])],
     sendAfter: findSendTime(context),
     approvalRound: 0,
     mandate: request.mandate,

@@ -44,7 +44,7 @@ export type SendingDecision =
   | { readonly kind: 'claim'; readonly event: ClaimedEvent }
   | { readonly kind: 'end'; readonly event: StoppedEvent | PausedEvent | ReopenedEvent }
   /** The mandate holds the order. */
-  | { readonly kind: 'held'; readonly because: HoldReason; readonly event: StoppedEvent }
+  | { readonly kind: 'held'; readonly holdReason: HoldReason; readonly event: StoppedEvent }
   | { readonly kind: 'not_due' }
   | { readonly kind: 'later'; readonly until: Date }
   /** Slack can't look up this person's membership. */
@@ -104,8 +104,8 @@ export function decideSending(facts: SendingPrerequisites): SendingDecision {
   return { kind: 'claim', event: { type: 'claimed', workerId } };
 }
 
-export function buildMandateHold(because: HoldReason): Extract<SendingDecision, { kind: 'held' }> {
-  return { kind: 'held', because, event: buildStop({ code: 'mandate_held', because }) };
+export function buildMandateHold(holdReason: HoldReason): Extract<SendingDecision, { kind: 'held' }> {
+  return { kind: 'held', holdReason, event: buildStop({ code: 'mandate_held', because: holdReason }) };
 }
 
 function buildStop(summary: StoppedEvent['summary']): StoppedEvent {

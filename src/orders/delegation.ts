@@ -13,9 +13,9 @@ const PROPAGATION_MS = HOUR_MS;
  * removes the undo button. Idempotent, even across replicas.
  */
 export async function recordDelegations(deps: SendingContext, order: Order): Promise<void> {
-  const { lookUpDelegation, log, stopLookups, now } = deps;
+  const { lookUpDelegation, log, lookupSignal, now } = deps;
   for (const item of findDelegationItems(order)) {
-    if (stopLookups.aborted) return;
+    if (lookupSignal.aborted) return;
     const until = findUndoDeadline(order, item);
     if (until === undefined) continue;
     if (until <= now()) {

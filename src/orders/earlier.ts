@@ -25,9 +25,9 @@ export function findEarlierOutcomes(
   return names.flatMap((name): EarlierFinding[] => {
     const sameName = byName.get(name) ?? [];
     const done = sameName.find(isDone);
-    if (done !== undefined) return [{ orderId: done.orderId, name, found: 'done' }];
+    if (done !== undefined) return [{ orderId: done.orderId, name, outcome: 'done' }];
     const open = sameName.find(isOpen);
-    return open === undefined ? [] : [{ orderId: open.orderId, name, found: 'open' }];
+    return open === undefined ? [] : [{ orderId: open.orderId, name, outcome: 'open' }];
   });
 }
 
@@ -62,14 +62,14 @@ export function buildEarlierOrderStop(
   const [first] = findings;
   if (first === undefined) return undefined;
   const names = findings
-    .filter(({ orderId, found }) => orderId === first.orderId && found === first.found)
+    .filter(({ orderId, outcome }) => orderId === first.orderId && outcome === first.outcome)
     .map(({ name }) => name);
   return {
     type: 'stopped',
-    summary: { code: 'earlier_order', orderId: first.orderId, found: first.found },
-    only: findWaitingItems(order)
+    summary: { code: 'earlier_order', orderId: first.orderId, found: first.outcome },
+    itemNumbers: findWaitingItems(order)
       .filter(({ name }) => names.includes(name))
       .map(({ n }) => n),
-    ...(first.found === 'done' ? { doneIn: first.orderId } : {}),
+    ...(first.outcome === 'done' ? { doneIn: first.orderId } : {}),
   };
 }

@@ -3,16 +3,16 @@ import type { SendingContext } from './context.ts';
 import { findUnknownItems } from './due.ts';
 import { EVIDENCE, getItemInput, type Order, type OrderItem } from './order.ts';
 import type { Evidence } from './ports.ts';
-import type { RecordHint, RecordProof } from './record-finding.ts';
+import type { EvidenceHint, EvidenceProof } from './record-finding.ts';
 
 /**
  * Settles unknown outcomes as done if public records prove it, and otherwise saves a hint. Never settles an outcome as
  * failed, because a missing record proves nothing. Idempotent, even across replicas.
  */
 export async function resolveByEvidence(deps: SendingContext, order: Order): Promise<void> {
-  const { findEvidence, log, stopLookups } = deps;
+  const { findEvidence, log, lookupSignal } = deps;
   for (const item of findUnknownItems(order)) {
-    if (stopLookups.aborted) return;
+    if (lookupSignal.aborted) return;
     const found = await findEvidence({ ...order, input: getItemInput(order, item) }, item).catch(
       (err: unknown): Evidence => {
         log.warn(
@@ -31,7 +31,7 @@ async function resolveAsDone(
   deps: SendingContext,
   { id }: Order,
   { n, ctid }: OrderItem,
-  seen: RecordProof,
+  seen: EvidenceProof,
 ): Promise<void> {
   const settled = await changeOrder(deps, id, () => ({
     event: { type: 'resolved', by: EVIDENCE, outcome: 'SUCCEEDED', reason: undefined, seen, n },
@@ -44,7 +44,7 @@ async function saveHint(
   deps: SendingContext,
   { id }: Order,
   { n }: OrderItem,
-  { seen, source }: { readonly seen: RecordHint; readonly source: string },
+  { seen, source }: { readonly seen: EvidenceHint; readonly source: string },
 ): Promise<void> {
   const hint = { seen, source, seenAt: deps.now().toISOString() };
   await changeOrder(deps, id, () => ({ event: { type: 'hinted', n, hint } }));

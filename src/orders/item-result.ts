@@ -60,13 +60,13 @@ function hasMoreThanStatus({ object, messages, data, received }: Envelope): bool
 }
 
 /** The full response, which is stored separately from the order. */
-export function getFullResponse(envelope: Envelope): unknown {
+export function getFullAnswer(envelope: Envelope): unknown {
   return envelope.received ?? envelope;
 }
 
 /** The full response to a failed request; undefined if there was none. */
-export function getFailedResponse({ envelope, unread }: ServiceError): unknown {
-  return envelope === undefined ? unread && { unread } : getFullResponse(envelope);
+export function getFailedAnswer({ envelope, unread }: ServiceError): unknown {
+  return envelope === undefined ? unread && { unread } : getFullAnswer(envelope);
 }
 
 /** The stored result of a successful response. */

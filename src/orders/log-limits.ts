@@ -193,11 +193,11 @@ export function buildContradiction(
   history: readonly OrderLogEntry[],
   isWitnessed: IsWitnessed,
 ): Extract<OrderEvent, { readonly type: 'contradicted' }> | undefined {
-  const found = findLogDifference(order, history, isWitnessed);
-  if (found === undefined) return undefined;
-  const done = new Map(
+  const difference = findLogDifference(order, history, isWitnessed);
+  if (difference === undefined) return undefined;
+  const loggedOutcomes = new Map(
     order.items.map((item) => [item.n, readLoggedItem(history, item, isWitnessed(order.id)).done]),
   );
   const version = Math.max(order.version, ...history.map((entry) => entry.version));
-  return { type: 'contradicted', found, version, done };
+  return { type: 'contradicted', difference, version, loggedOutcomes };
 }

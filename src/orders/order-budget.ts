@@ -3,7 +3,7 @@ import { isExcessApproved, type MissingAmount, type Reservation } from '../money
 import type { BudgetedItems, CompareBudgets } from '../money/budget-comparison.ts';
 import { getSendingDay } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import { isPaused } from './bulk/waves.ts';
 import type { OrdersContext } from './context.ts';
 import { type Approval, findWaitingItems, isRequester, isWaitingForChosenTime, type Order } from './order.ts';
@@ -16,7 +16,7 @@ import { type Approval, findWaitingItems, isRequester, isWaitingForChosenTime, t
 /** The amounts that an order would reserve in the budgets now. */
 export interface BudgetUse {
   readonly price: OrderCost | undefined;
-  readonly over: readonly MissingAmount[];
+  readonly exceeded: readonly MissingAmount[];
   /** Reserved on approval; undefined for a free order. */
   readonly reservation: Reservation | undefined;
 }
@@ -48,10 +48,10 @@ type BudgetedOrder = Pick<Order, 'sendAfter'> & {
 };
 
 /** The budgets on the day an order is sent. */
-export function budgetsOnSendDay(context: OrdersContext, order: BudgetedOrder): CompareBudgets {
+export function compareBudgetsOnSendDay(context: OrdersContext, order: BudgetedOrder): CompareBudgets {
   const now = context.now();
   const day = getSendingDay(order, now);
-  return day === utcDay(now) ? context.compareBudgets : context.budgetsOn(day);
+  return day === getUtcDay(now) ? context.compareBudgets : context.compareBudgetsOn(day);
 }
 
 /** Demo orders cost nothing. @param cost of these items, awaited while the budgets are loaded */
@@ -64,28 +64,29 @@ export async function checkBudgets(
   const comparison =
     cost === undefined || isDemoContext(order.account.context)
       ? undefined
-      : await budgetsOnSendDay(context, order)(items, cost);
-  return { price: await cost, over: comparison?.over ?? [], reservation: comparison?.reservation };
+      : await compareBudgetsOnSendDay(context, order)(items, cost);
+  return { price: await cost, exceeded: comparison?.exceeded ?? [], reservation: comparison?.reservation };
 }
 
 /** Finds the admins who agreed to exceed the budgets, except requesters. Pure. */
 export function findExcessConsent(
   order: Order,
-  { over, reservation }: BudgetUse,
+  { exceeded, reservation }: BudgetUse,
   admins: ReadonlySet<string>,
   approvals: readonly Pick<Approval, 'userId' | 'agreedExcess'>[],
 ) {
   const adminApprovals = approvals.filter(({ userId }) => admins.has(userId) && !isRequester(order, userId));
   const consents =
-    over.length === 0
+    exceeded.length === 0
       ? []
-      : adminApprovals.filter(({ agreedExcess }) => isExcessApproved(over, agreedExcess));
-  const unaware = over.length === 0 ? [] : adminApprovals.filter((approval) => !consents.includes(approval));
+      : adminApprovals.filter(({ agreedExcess }) => isExcessApproved(exceeded, agreedExcess));
+  const unaware =
+    exceeded.length === 0 ? [] : adminApprovals.filter((approval) => !consents.includes(approval));
   const agreedExcess = consents[0]?.agreedExcess ?? [];
   return {
     admins: consents.map(({ userId }) => userId),
     /** Admins who approved before the card showed the whole excess. They may approve again. */
-    unaware: unaware.map(({ userId }) => userId),
+    unawareAdmins: unaware.map(({ userId }) => userId),
     reservation: reservation && { ...reservation, agreedExcess },
   };
 }

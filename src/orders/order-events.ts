@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { boundTo } from '../approvals/signing/approval.ts';
+import { signatureBinding } from '../approvals/signing/approval.ts';
 import { approvalAssertion, vouchAssertion } from '../approvals/signing/assertion.ts';
-import { actor, amount, at, texts } from '../ledger/event.ts';
+import { actor, amount, texts, timestamp } from '../ledger/event.ts';
 import { storedMandateEnd } from '../mandates/codes.ts';
 import { storedMissingAmount } from '../money/budget.ts';
 import { storedCost } from '../money/prices.ts';
@@ -15,7 +15,7 @@ import {
   storedItemResult,
   storedOwnership,
 } from './order.ts';
-import { recordFinding } from './record-finding.ts';
+import { storedEvidence } from './record-finding.ts';
 import { itemSummary, LOG_DIFFERENCES, REOPEN_REASONS, retryReason } from './summary.ts';
 
 /** Schemas of an order's events. The store parses rows with them. */
@@ -24,7 +24,7 @@ import { itemSummary, LOG_DIFFERENCES, REOPEN_REASONS, retryReason } from './sum
 function orderEvent<Kind extends string, Data extends z.ZodRawShape>(kind: Kind, data: Data) {
   const state = z.enum(ORDER_STATES);
   const witness = z.string().exactOptional();
-  return z.object({ kind: z.literal(kind), actor, at, state, version: z.int(), witness, ...data });
+  return z.object({ kind: z.literal(kind), actor, at: timestamp, state, version: z.int(), witness, ...data });
 }
 
 const rules = z.array(storedRule).readonly();
@@ -71,7 +71,7 @@ const approvals = {
   admins,
   /** For a signed approval: the signature, the content of its nonce, and the chain of vouching keys up to a root. */
   signature: approvalAssertion.exactOptional(),
-  bound: boundTo.exactOptional(),
+  bound: signatureBinding.exactOptional(),
   chain: z.array(vouchAssertion).readonly().exactOptional(),
 };
 
@@ -98,7 +98,7 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     /** The order of the mandate that made it. */
     mandate: z.string().exactOptional(),
     /** The time that its requester chose. */
-    notBefore: at.exactOptional(),
+    notBefore: timestamp.exactOptional(),
     /** The local time occurs twice that day; the first is used. */
     occursTwice: z.literal(true).exactOptional(),
   }),
@@ -143,7 +143,7 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     mandate: z.string().exactOptional(),
     amount: amount.exactOptional(),
   }),
-  orderEvent('retry_scheduled', { ...item, worker, why: retryReason, until: at }),
+  orderEvent('retry_scheduled', { ...item, worker, why: retryReason, until: timestamp }),
   orderEvent('answered', answer),
   orderEvent('answered_late', { ...answer, resolvedBy: z.string().exactOptional(), agrees: z.boolean() }),
   orderEvent('shown', item),
@@ -157,7 +157,7 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
   orderEvent('stopped', { summary: itemSummary, names: texts, doneIn: z.string().exactOptional() }),
   orderEvent('paused', { pause: storedPauseReason, waiting: z.int() }),
   orderEvent('resumed', { ...approvals, waiting: z.int() }),
-  orderEvent('hinted', { ...sentItem, hint: recordFinding, source: z.string() }),
+  orderEvent('hinted', { ...sentItem, hint: storedEvidence, source: z.string() }),
   orderEvent('invalidated', {
     summary: itemSummary,
     ...z.object(answer).partial().shape,
@@ -168,12 +168,12 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
   orderEvent('resolved', {
     outcome: z.enum(['SUCCEEDED', 'FAILED']),
     reason,
-    seen: recordFinding.exactOptional(),
+    seen: storedEvidence.exactOptional(),
     ctids: texts,
   }),
   /** A mandate has started, or ends soon. */
-  orderEvent('in_force', { until: at }),
-  orderEvent('mandate_ending', { until: at }),
+  orderEvent('in_force', { until: timestamp }),
+  orderEvent('mandate_ending', { until: timestamp }),
   /** `by`: the person who ended it or who has left. */
   orderEvent('mandate_ended', { because: storedMandateEnd.shape.because, by: z.string().exactOptional() }),
   /** The last item has ended. `through` is the kind of the event that ended it. */

@@ -16,15 +16,15 @@ import type {
   TaskOutline,
 } from '../service/task.ts';
 import { guessZone, parseDomainName } from '../zones/names.ts';
-import { zoneFor } from '../zones/rules.ts';
+import { findZoneProfile } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
 import { zoneIssue } from '../zones/zone-issue.ts';
 import {
   type Charge,
   checkTask,
-  describeTask,
   findCharge,
   findTransferLock,
+  listTaskNotes,
   type TaskNote,
   type ZoneTask,
 } from '../zones/zone-tasks.ts';
@@ -61,7 +61,7 @@ export interface TaskWords {
   /** Precedes the name: `Renew`. */
   readonly verb: string;
   /** Past tense: `Renewed`. */
-  readonly done: string;
+  readonly pastTense: string;
   /** Plural noun within a sentence: `renewals`. */
   readonly plural: string;
   /** The title of its form and menu entry. */
@@ -214,9 +214,9 @@ function readTexts(input: unknown, field: string): readonly string[] {
 function findZones(raw: unknown, nameField: string): readonly ZoneProfile[] {
   const zones = readTexts(raw, nameField).map((name) => {
     const parsed = parseDomainName(name);
-    return zoneFor(parsed.ok ? parsed.value.ascii : (guessZone(name) ?? ''));
+    return findZoneProfile(parsed.ok ? parsed.value.ascii : (guessZone(name) ?? ''));
   });
-  return zones.length === 0 ? [zoneFor('')] : [...new Set(zones)];
+  return zones.length === 0 ? [findZoneProfile('')] : [...new Set(zones)];
 }
 
 /** For an issue without a code of its own, such as in an input stored by another release. */
@@ -305,7 +305,7 @@ function checkInput<Input>(
   input: Input,
 ): ReturnType<OrderTask['check']> {
   const inputNames = findNames?.(input) ?? readTexts(input, field);
-  const zones = inputNames.map(zoneFor);
+  const zones = inputNames.map(findZoneProfile);
   const zoneIssues = zoneTask === undefined ? [] : zones.flatMap((zone) => checkTask(zone, zoneTask));
   const issues = removeDuplicates<InputIssue>([
     ...zoneIssues.map((issue) => ({ field, code: 'zone_issue' as const, issue })),
@@ -322,12 +322,12 @@ function buildZoneMethods(
     return { listNotes: () => remarks, findTransferLock: () => undefined, findCharge: () => 'not_stated' };
   return {
     listNotes(names) {
-      const notes = names.flatMap((name) => describeTask(zoneFor(name), zoneTask));
+      const notes = names.flatMap((name) => listTaskNotes(findZoneProfile(name), zoneTask));
       return [...removeDuplicates(notes), ...remarks];
     },
-    findTransferLock: (name) => findTransferLock(zoneFor(name), zoneTask),
+    findTransferLock: (name) => findTransferLock(findZoneProfile(name), zoneTask),
     findCharge(names) {
-      const charges = names.map((name) => findCharge(zoneFor(name), zoneTask));
+      const charges = names.map((name) => findCharge(findZoneProfile(name), zoneTask));
       return charges.find((charge) => charge !== 'no') ?? 'no';
     },
   };
@@ -365,7 +365,7 @@ function beginCall<Output>(
     if (request.interface === 'none') throw new InvalidInputError('this task sends no request');
     return client.begin(secretService, {
       ...call,
-      ...{ ctid, about: name, description: insertSecrets(request, secrets) },
+      ...{ ctid, itemName: name, description: insertSecrets(request, secrets) },
     });
   };
 }

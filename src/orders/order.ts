@@ -10,7 +10,7 @@ import type { Requirement, Requirements } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { Bulk, PauseReason } from './bulk/stored-bulk.ts';
 import type { PendingDeadlines } from './deadlines.ts';
-import { type RecordProof, recordFinding } from './record-finding.ts';
+import { type EvidenceProof, storedEvidence } from './record-finding.ts';
 import {
   itemSummary,
   type LogDifference,
@@ -121,7 +121,7 @@ export type ResultObject = Readonly<z.output<typeof resultObject>>;
 
 /** Public records seen while the outcome was unknown. */
 const hint = z.object({
-  seen: recordFinding,
+  seen: storedEvidence,
   /** The server that answered. */
   source: z.string(),
   /** ISO 8601. */
@@ -328,7 +328,7 @@ export interface EvaluatedApproval {
   /** The current price of the order, or of its unsent items, by the team's price list. */
   readonly price: OrderCost | undefined;
   /** The budgets it exceeds, and the admins who agreed. Without an admin it stays pending. */
-  readonly budget: { readonly over: readonly MissingAmount[]; readonly admins: readonly string[] };
+  readonly budget: { readonly exceeded: readonly MissingAmount[]; readonly admins: readonly string[] };
 }
 
 export type OrderEvent =
@@ -364,7 +364,7 @@ export type OrderEvent =
       readonly price?: OrderCost | undefined;
       /** The impact on the name wasn't looked up yet. */
       readonly isImpactUnknown?: boolean;
-      readonly over: readonly MissingAmount[];
+      readonly exceeded: readonly MissingAmount[];
     }
   /** Another admin has reviewed an emergency approval. */
   | { readonly type: 'signed_off'; readonly by: string }
@@ -396,7 +396,7 @@ export type OrderEvent =
       readonly workerId: string;
       readonly n: number;
       /** For a second request of the same claim: the proof that the service didn't carry out the first. */
-      readonly again?: RetryReason;
+      readonly retryReason?: RetryReason;
       /** The amount that a mandate's order uses of the mandate's limit. */
       readonly amount?: Amount;
     }
@@ -406,14 +406,14 @@ export type OrderEvent =
       readonly workerId: string;
       readonly n: number;
       readonly notBefore: Date;
-      readonly why: RetryReason;
+      readonly retryReason: RetryReason;
       /** The request may have been carried out: shown to people until it is resent. */
       readonly doubt?: PlainSummary;
     }
   | (ItemOutcome & {
       readonly type: 'answered';
       /** The worker that abandoned the item before its request was sent; undefined if it was sent. */
-      readonly givenUpBy?: string;
+      readonly abandonedBy?: string;
     })
   /**
    * The outcome of a request, received after its item had ended without it: settled, denied, or answered to another
@@ -448,7 +448,7 @@ export type OrderEvent =
        */
       readonly by?: string;
       /** Only these items; default: all waiting ones. */
-      readonly only?: readonly number[];
+      readonly itemNumbers?: readonly number[];
       /** The earlier order that turned out to be carried out. */
       readonly doneIn?: string;
     }
@@ -467,7 +467,7 @@ export type OrderEvent =
       readonly type: 'invalidated';
       readonly summary: PlainSummary;
       /** A sent request, with its outcome, that the database has lost. */
-      readonly known?: LostRequest;
+      readonly lostRequest?: LostRequest;
     }
   /** Too many failures: a bulk order is paused until a person resumes it. */
   | {
@@ -482,11 +482,11 @@ export type OrderEvent =
   /** The rows differ from the log, which is authoritative: nothing more is sent. */
   | {
       readonly type: 'contradicted';
-      readonly found: LogDifference;
+      readonly difference: LogDifference;
       /** The newest version in the log. */
       readonly version: number;
       /** For each item: whether the service carried it out, or may have. */
-      readonly done: ReadonlyMap<number, 'SUCCEEDED' | 'UNKNOWN' | undefined>;
+      readonly loggedOutcomes: ReadonlyMap<number, 'SUCCEEDED' | 'UNKNOWN' | undefined>;
     }
   /** The worker is unresponsive, or has nothing to do until an item's `notBefore`. */
   | { readonly type: 'released' }
@@ -496,7 +496,7 @@ export type OrderEvent =
       readonly by: string;
       readonly outcome: 'SUCCEEDED' | 'FAILED';
       readonly reason: string | undefined;
-      readonly seen?: RecordProof;
+      readonly seen?: EvidenceProof;
       /** Only this item; default: all unknown ones. */
       readonly n?: number;
     };

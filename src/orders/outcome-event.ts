@@ -19,9 +19,9 @@ type RetryScheduledEvent = OrderEvent & { readonly type: 'retry_scheduled' };
 export interface SendOutcome {
   readonly event: AnsweredEvent | RetryScheduledEvent;
   /** The item as marked before its request was sent; undefined if nothing was sent. */
-  readonly sent: OrderItem | undefined;
+  readonly sentItem: OrderItem | undefined;
   /** For a request that may be retried: the outcome to record if the item has been abandoned. */
-  readonly end?: AnsweredEvent;
+  readonly finalAnswer?: AnsweredEvent;
 }
 
 export interface RequestProgress {
@@ -31,41 +31,44 @@ export interface RequestProgress {
   readonly item: OrderItem;
   readonly workerId: string;
   /** The item as marked for its last request; undefined if no request can have been sent. */
-  readonly sent: OrderItem | undefined;
+  readonly sentItem: OrderItem | undefined;
   /** This request may have been carried out. */
   readonly mayBeDone: boolean;
 }
 
 /** Turns an error into an item's outcome. Pure. */
 export function buildErrorOutcome(error: unknown, progress: RequestProgress, now: Date): SendOutcome {
-  const { task, item, workerId, sent } = progress;
-  const decision = decideResend(error, task, sent?.attempts ?? item.attempts + 1, progress.mayBeDone);
-  if (decision.kind === 'final') return { event: buildErrorAnswer(error, progress, decision.outcome), sent };
-  const { why, inDoubt = item.result?.inDoubt ?? false } = decision;
+  const { task, item, workerId, sentItem } = progress;
+  const decision = decideResend(error, task, sentItem?.attempts ?? item.attempts + 1, progress.mayBeDone);
+  if (decision.kind === 'final')
+    return { event: buildErrorAnswer(error, progress, decision.outcome), sentItem };
+  const { retryReason, inDoubt = item.result?.inDoubt ?? false } = decision;
   return {
     event: {
       type: 'retry_scheduled',
       workerId,
       n: item.n,
       notBefore: new Date(now.getTime() + decision.afterMs),
-      why,
+      retryReason,
       ...(inDoubt ? { doubt: { code: 'sent_again' } as const } : {}),
     },
-    sent,
-    ...(sent === undefined ? {} : { end: buildErrorAnswer(error, progress, inDoubt ? 'UNKNOWN' : 'FAILED') }),
+    sentItem,
+    ...(sentItem === undefined
+      ? {}
+      : { finalAnswer: buildErrorAnswer(error, progress, inDoubt ? 'UNKNOWN' : 'FAILED') }),
   };
 }
 
 function buildErrorAnswer(
   error: unknown,
-  { account, item, workerId, sent }: RequestProgress,
+  { account, item, workerId, sentItem }: RequestProgress,
   outcome: 'FAILED' | 'UNKNOWN',
 ): AnsweredEvent {
   const result = buildErrorResult(error, outcome, account);
   const event = {
     type: 'answered',
     n: item.n,
-    ...(sent === undefined ? { givenUpBy: workerId } : {}),
+    ...(sentItem === undefined ? { abandonedBy: workerId } : {}),
   } as const;
   // An earlier request may still have been carried out.
   return outcome === 'FAILED' && item.result?.inDoubt === true
@@ -79,13 +82,13 @@ function buildErrorAnswer(
 
 /** The event that records an outcome in the current order. Pure. */
 export function buildOutcomeEvent(current: Order, outcome: SendOutcome): UnguardedEvent {
-  const { event, sent, end } = outcome;
+  const { event, sentItem, finalAnswer } = outcome;
   const item = current.items.find(({ n }) => n === event.n);
   // A request that was never sent matters only to its own claim. So does an already scheduled retry.
-  if (sent === undefined || item === undefined) return event;
-  if (event.type === 'retry_scheduled' && (item.state === 'SENT' || isRetryScheduled(item, event, sent)))
+  if (sentItem === undefined || item === undefined) return event;
+  if (event.type === 'retry_scheduled' && (item.state === 'SENT' || isRetryScheduled(item, event, sentItem)))
     return event;
-  const answer = event.type === 'answered' ? event : (end ?? event);
+  const answer = event.type === 'answered' ? event : (finalAnswer ?? event);
   if (answer.type === 'retry_scheduled') return answer;
   const { n, outcome: answerOutcome, result } = answer;
   // The connection was refused after the mark, so nothing was sent. The refusal matters only if the item was treated as
@@ -94,7 +97,7 @@ export function buildOutcomeEvent(current: Order, outcome: SendOutcome): Unguard
   if (result.errorKind === 'not_sent' && !wasTreatedAsSent) return event;
   if (isFinal(current.state) || item.state === 'SUCCEEDED' || item.state === 'FAILED')
     return { type: 'answered_late', n, outcome: answerOutcome, result };
-  return item.state === 'WAITING' ? buildLostRequest(answer, sent) : answer;
+  return item.state === 'WAITING' ? buildLostRequest(answer, sentItem) : answer;
 }
 
 /** Whether this outcome was committed before. */
@@ -112,7 +115,7 @@ export function buildLostRequest(
   return {
     type: 'invalidated',
     summary: { code: 'may_be_sent_too' },
-    known: {
+    lostRequest: {
       n,
       sentAt: sent.sentAt,
       attempts: sent.attempts,

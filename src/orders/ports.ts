@@ -16,7 +16,7 @@ import type { EffectivePolicySource, StandInSource } from '../policy/ports.ts';
 import type { IsWitnessed } from './log-limits.ts';
 import type { Order, OrderItem, OrderState, OrderTaskName } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
-import type { RecordHint, RecordProof } from './record-finding.ts';
+import type { EvidenceHint, EvidenceProof } from './record-finding.ts';
 import type { EarlierFinding, ShownIncident } from './refusal.ts';
 import type { LogDifference, SendingDifference } from './summary.ts';
 
@@ -46,7 +46,7 @@ export interface OrderCommit {
 export interface MandatedSending {
   readonly reservation: Reservation;
   /** The mandate's order, whose signatures are used, if the renewal must be signed. */
-  readonly signedBy: Order | undefined;
+  readonly signedMandate: Order | undefined;
   /**
    * Why the order may not be sent, from rows read under the transaction's locks. Pure.
    * @param mandate the mandate's order
@@ -57,7 +57,7 @@ export interface MandatedSending {
 /** Facts about a name, read in the transaction that sends it. */
 export type FinalCheckRows = Omit<FinalCheckFacts, 'mandate' | 'isUnchanged'>;
 
-export interface StoredResponse {
+export interface StoredAnswer {
   readonly n: number;
   readonly at: Date;
   readonly answer: unknown;
@@ -69,13 +69,13 @@ export type CommitOutcome =
       readonly ok: false;
       readonly conflictingOrderId: string | undefined;
       /** The commit would have sent an order that its mandate now holds. */
-      readonly held?: HoldReason;
+      readonly holdReason?: HoldReason;
       /** The commit would have sent a retry of an order that was, or may have been, carried out. */
-      readonly earlier?: EarlierFinding;
+      readonly earlierFinding?: EarlierFinding;
       /** The commit would have sent an item that, according to the log, was sent before or has ended. */
-      readonly differs?: LogDifference;
+      readonly logDifference?: LogDifference;
       /** The commit would have sent an order that isn't signed as required. */
-      readonly notSigned?: readonly SendingDifference[];
+      readonly sendingDifferences?: readonly SendingDifference[];
     };
 
 export interface OrderWithHistory {
@@ -165,7 +165,7 @@ export interface OrderStore {
   /** An order with its log, oldest first, in one snapshot. Item events of an order with many rows are omitted. */
   loadWithHistory(id: string, viewer: SystemViewer): Promise<OrderWithHistory | undefined>;
   /** All answers of the service, item by item, oldest first. */
-  loadAnswers(orderId: string, viewer: SystemViewer): Promise<readonly StoredResponse[]>;
+  loadAnswers(orderId: string, viewer: SystemViewer): Promise<readonly StoredAnswer[]>;
   /** The newest order of a task by a person in a context, for prefilling forms. */
   findLatest(
     task: OrderTaskName,
@@ -225,7 +225,7 @@ export interface SigningRows {
   readonly log: SigningLog;
   readonly policy: Policy;
   /** Saved by `/domain settings`. */
-  readonly saved: Readonly<Record<string, unknown>>;
+  readonly savedSettings: Readonly<Record<string, unknown>>;
   /** Keyed by the absent approver. Some may have ended. */
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
@@ -240,7 +240,7 @@ export interface SendingRows extends SigningRows {
  */
 export type SendingObstacle =
   | { readonly kind: 'changed' }
-  | { readonly kind: 'not_signed'; readonly differs: readonly SendingDifference[] };
+  | { readonly kind: 'not_signed'; readonly differences: readonly SendingDifference[] };
 
 /**
  * Preconditions of marking a request as sent. `no_signatures`: no key is in use, and the order doesn't need signatures.
@@ -255,8 +255,8 @@ export type SendingGuard =
  */
 export type ImpactCheck = 'none' | 'known' | 'unknown' | 'changed';
 
-export interface KnownIncidents {
-  readonly shown: readonly ShownIncident[];
+export interface OpenIncidents {
+  readonly incidents: readonly ShownIncident[];
   /** Since when each person has known about all of them. People without an entry don't. */
   readonly informedSince: ReadonlyMap<string, Date>;
 }
@@ -264,7 +264,7 @@ export interface KnownIncidents {
 /** The open incidents of orders' names, and the approvers who know them. */
 export interface IncidentRecords {
   /** Undefined if none is open. */
-  readonly loadKnown: (order: Order) => Promise<KnownIncidents | undefined>;
+  readonly loadOpenIncidents: (order: Order) => Promise<OpenIncidents | undefined>;
   /** Records that these incidents were shown to a person. */
   readonly recordShown: (orderId: string, userId: string, shown: readonly ShownIncident[]) => Promise<void>;
 }
@@ -278,7 +278,7 @@ export interface KeyTrust {
   readonly botSigner: BotSigner | undefined;
 }
 
-export interface SignedBy {
+export interface Consent {
   readonly userId: string;
   readonly signed?: ApprovalSignature | undefined;
 }
@@ -300,12 +300,12 @@ export interface OrderSigning {
   /** People with a valid signed approval of an order. @param policyVersion the current version */
   loadSigners(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
   /** Keeps the approvals with a valid signature. @param ring of {@link loadKeys} */
-  filterValid<Each extends SignedBy>(
+  filterValid<Each extends Consent>(
     approvals: readonly Each[],
     subject: SignedSubject,
     ring: KeyRing,
   ): Promise<ReadonlySet<Each>>;
-  findSigners(approvals: readonly SignedBy[], subject: SignedSubject): Promise<ReadonlySet<string>>;
+  findSigners(approvals: readonly Consent[], subject: SignedSubject): Promise<ReadonlySet<string>>;
   /**
    * Preconditions of sending a request of an order.
    * @param order as claimed; its rows matched its statement
@@ -338,7 +338,7 @@ export type RegistryLookup = 'shown' | 'not_shown' | 'unknown';
 /** Public records about a request whose answer was lost. */
 export type Evidence =
   /** Proves that it was carried out: nothing else can have caused the records. */
-  | { readonly kind: 'done'; readonly seen: RecordProof }
+  | { readonly kind: 'done'; readonly seen: EvidenceProof }
   /** Proves nothing, but helps the person who settles it. `source` is the server that answered. */
-  | { readonly kind: 'hint'; readonly seen: RecordHint; readonly source: string }
+  | { readonly kind: 'hint'; readonly seen: EvidenceHint; readonly source: string }
   | { readonly kind: 'nothing' };

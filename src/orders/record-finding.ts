@@ -55,11 +55,11 @@ const PROOFS = [
 ] as const;
 const recordProof = z.discriminatedUnion('code', PROOFS);
 
-export const recordFinding = z.discriminatedUnion('code', [...HINTS, ...PROOFS]);
+export const storedEvidence = z.discriminatedUnion('code', [...HINTS, ...PROOFS]);
 
 /** Proves nothing, but helps the person who settles the order. */
-export type RecordHint = z.output<typeof recordHint>;
-export type RecordProofCode = (typeof PROOF_CODES)[number];
+export type EvidenceHint = z.output<typeof recordHint>;
+export type EvidenceProofCode = (typeof PROOF_CODES)[number];
 /** Only the requested change can have caused it. */
-export type RecordProof = z.output<typeof recordProof>;
-export type RecordFinding = z.output<typeof recordFinding>;
+export type EvidenceProof = z.output<typeof recordProof>;
+export type StoredEvidence = z.output<typeof storedEvidence>;

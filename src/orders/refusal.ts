@@ -28,7 +28,7 @@ export type Refusal =
   /** A deleted draft, or a typo. */
   | { readonly code: 'no_such_order' }
   /** The event isn't possible in the order's state. */
-  | { readonly code: 'wrong_state'; readonly wanted: OrderEvent['type']; readonly state: OrderState }
+  | { readonly code: 'wrong_state'; readonly action: OrderEvent['type']; readonly state: OrderState }
   /** An automatic change found nothing to do. Not shown. */
   | { readonly code: 'not_due' }
   | { readonly code: 'draft_forgotten' }
@@ -42,24 +42,24 @@ export type Refusal =
   /** When sending: according to the log, the item was sent before or has ended. */
   | { readonly code: 'log_differs' }
   /** When sending: the approvals aren't signed as required. */
-  | { readonly code: 'not_signed'; readonly differs: readonly SendingDifference[] }
+  | { readonly code: 'not_signed'; readonly differences: readonly SendingDifference[] }
   /** Requesters can't ask themselves. */
   | { readonly code: 'own_question' }
   /** Only an admin's consent to exceed the budgets is missing. */
-  | { readonly code: 'over_budget'; readonly over: readonly MissingAmount[] }
+  | { readonly code: 'over_budget'; readonly exceeded: readonly MissingAmount[] }
   /** An admin approved before the card showed the excess. */
-  | { readonly code: 'excess_unseen'; readonly over: readonly MissingAmount[] }
+  | { readonly code: 'excess_unseen'; readonly exceeded: readonly MissingAmount[] }
   | { readonly code: 'own_order'; readonly isApprover: boolean }
   | {
       readonly code: 'not_an_approver';
-      readonly wanted: ApproverRight;
+      readonly action: ApproverRight;
       /** Ids of the approvers and groups, if a policy rule names other ones than the settings. */
       readonly approvers?: readonly string[];
     }
   | { readonly code: 'policy_refuses'; readonly rules: readonly RuleReference[] }
   /** The absent approver or another stand-in has approved. */
   | { readonly code: 'stand_in_not_needed' }
-  | { readonly code: 'not_an_admin'; readonly wanted: 'break_glass' | 'sign_off' }
+  | { readonly code: 'not_an_admin'; readonly action: 'break_glass' | 'sign_off' }
   | { readonly code: 'own_emergency' }
   /** A rule that requires approval doesn't allow break glass. */
   | { readonly code: 'break_glass_not_allowed' }
@@ -70,13 +70,13 @@ export type Refusal =
   | { readonly code: 'own_emergency_approval' }
   /** Requesters can't sign off an emergency approval of their own order. */
   | { readonly code: 'own_order_to_sign_off' }
-  | { readonly code: 'not_the_requester'; readonly wanted: 'cancel' | 'confirm' | 'reveal' }
+  | { readonly code: 'not_the_requester'; readonly action: 'cancel' | 'confirm' | 'reveal' }
   /** Slack can't look up whether the person is still a member. */
   | { readonly code: 'own_membership_unknown' }
   /** Something that the card didn't show would also stop working. */
   | { readonly code: 'impact_changed' }
   /** The card shows an open incident of one of the order's names. */
-  | { readonly code: 'incident_open'; readonly shown: readonly ShownIncident[] }
+  | { readonly code: 'incident_open'; readonly incidents: readonly ShownIncident[] }
   /** Slack can't look up the membership of another person on whom the decision depends. */
   | { readonly code: 'membership_unknown'; readonly userId: string }
   /** Slack can't look up the members of approver groups. */
@@ -107,7 +107,7 @@ export type Refusal =
   | { readonly code: 'sent_already' }
   | { readonly code: 'not_in_force' }
   /** The mandate holds the order now. Not shown. */
-  | { readonly code: 'mandate_held'; readonly because: HoldReason }
+  | { readonly code: 'mandate_held'; readonly holdReason: HoldReason }
   | { readonly code: 'outcome_known' }
   | { readonly code: 'nothing_to_reveal' }
   | { readonly code: 'reveal_over' }
@@ -118,5 +118,5 @@ export type Refusal =
 export interface EarlierFinding {
   readonly orderId: string;
   readonly name: string;
-  readonly found: 'done' | 'open';
+  readonly outcome: 'done' | 'open';
 }

@@ -42,7 +42,7 @@ export interface OrderRequest {
   readonly sendAfter?: Date;
   /** When a person wants it sent. */
   readonly sendAt?: TypedTime | undefined;
-  readonly retries?: Order;
+  readonly retriedOrder?: Order;
   /** Identifies the command, form or click, so that a redelivery creates no second order. */
   readonly deliveryId: string;
 }
@@ -101,7 +101,7 @@ export async function loadRequest(
   const budgeted = { items, resumedOrderId: undefined };
   const cost = isSentImmediately ? price : undefined;
   const budgets = await checkBudgets(context, { account, sendAfter }, budgeted, cost);
-  const id = newOrderId();
+  const id = generateOrderId();
   return {
     ...{ now, id, request, account, checked, schedule },
     ...{ evaluated, price, firstExpiry, budgets },
@@ -133,7 +133,7 @@ export function startsAsDraft({ task }: CheckedRequest, { bulk }: OrderRequest):
 }
 
 /** An order's id, which is also its `ctid`: 60 random bits in letters and digits that aren't easily confused. */
-export function newOrderId(): string {
+export function generateOrderId(): string {
   const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
   return Array.from(randomBytes(12), (byte) => alphabet[byte & 31]).join('');
 }

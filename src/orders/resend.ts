@@ -16,7 +16,7 @@ export type ResendDecision =
   | {
       readonly kind: 'resend';
       readonly afterMs: number;
-      readonly why: RetryReason;
+      readonly retryReason: RetryReason;
       /** It may have been carried out, but a repeat is harmless. If omitted, it provably wasn't carried out. */
       readonly inDoubt?: boolean;
     }
@@ -46,7 +46,7 @@ export function decideResend(
       if (attempts > MAX_BUSY_RETRIES) return FAILED;
       const afterMs = Math.max(error.retryAfterMs ?? backoff(attempts), 1_000);
       const maxMs = error.kind === 'busy' ? MAX_RETRY_AFTER_MS : Number.POSITIVE_INFINITY;
-      return { kind: 'resend', afterMs: Math.min(afterMs, maxMs), why: error.kind };
+      return { kind: 'resend', afterMs: Math.min(afterMs, maxMs), retryReason: error.kind };
     }
     case 'not_sent':
       return resendUnsent(attempts, 'not_reached');
@@ -56,7 +56,7 @@ export function decideResend(
       // The service received it. Its next answer would be just as unreadable.
       if (error.unread !== undefined) return UNKNOWN;
       return task.effect !== 'charge' && task.idempotent && attempts <= MAX_RETRIES
-        ? { kind: 'resend', afterMs: backoff(attempts), why: 'no_answer_harmless', inDoubt: true }
+        ? { kind: 'resend', afterMs: backoff(attempts), retryReason: 'no_answer_harmless', inDoubt: true }
         : UNKNOWN;
     case 'auth':
     case 'refused':
@@ -70,8 +70,8 @@ const FAILED: ResendDecision = { kind: 'final', outcome: 'FAILED' };
 const UNKNOWN: ResendDecision = { kind: 'final', outcome: 'UNKNOWN' };
 
 /** For an item whose request wasn't sent, so a retry is safe. */
-function resendUnsent(attempts: number, why: RetryReason): ResendDecision {
-  return attempts > MAX_RETRIES ? FAILED : { kind: 'resend', afterMs: backoff(attempts), why };
+function resendUnsent(attempts: number, retryReason: RetryReason): ResendDecision {
+  return attempts > MAX_RETRIES ? FAILED : { kind: 'resend', afterMs: backoff(attempts), retryReason };
 }
 
 /** 1 s, 4 s, 16 s. */

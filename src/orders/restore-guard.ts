@@ -51,7 +51,7 @@ export interface Heartbeat {
    */
   write(beat: {
     readonly at: Date;
-    readonly seen: HeartbeatReading;
+    readonly reading: HeartbeatReading;
     readonly processId: string;
     readonly isLast: boolean;
   }): Promise<number>;
@@ -148,7 +148,7 @@ async function verify(
   isLast: boolean,
 ): Promise<KnownDatabase> {
   const { heartbeat, now, processId } = deps;
-  const count = await heartbeat.write({ at: now(), seen: reading, processId, isLast });
+  const count = await heartbeat.write({ at: now(), reading, processId, isLast });
   await heartbeat.verify(reading);
   return { database: reading.database, server: reading.server, count };
 }

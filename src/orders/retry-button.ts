@@ -76,7 +76,7 @@ export async function retryOrder(
     ...request,
     ...content,
     account,
-    retries: order,
+    retriedOrder: order,
     deliveryId: `retry:${order.id}`,
   });
 }
@@ -106,7 +106,7 @@ export function decideNamesToRetry(
   order: Order,
   findings: readonly EarlierFinding[],
 ): { readonly failed: readonly string[] } | { readonly refusal: Refusal } {
-  const open = findings.find(({ found }) => found === 'open');
+  const open = findings.find(({ outcome }) => outcome === 'open');
   if (open !== undefined) return { refusal: { code: 'earlier_order', finding: open } };
   const done = new Set(findings.map(({ name }) => name));
   const failed = findRetryableItems(order).flatMap(({ name }) => (done.has(name) ? [] : [name]));

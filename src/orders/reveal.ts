@@ -29,7 +29,7 @@ export async function revealSecret(
   const refuse = (refusal: Refusal): RevealOutcome => ({ kind: 'refused', refusal });
   const order = await deps.store.load(orderId, 'system');
   if (order === undefined) return refuse({ code: 'no_such_order' });
-  if (order.requesterId !== userId) return refuse({ code: 'not_the_requester', wanted: 'reveal' });
+  if (order.requesterId !== userId) return refuse({ code: 'not_the_requester', action: 'reveal' });
   const item = order.items.find((candidate) => candidate.result?.hasSecret === true);
   const sealed = item && (await deps.store.takeRevealable(orderId, item.n, deps.now()));
   if (item === undefined || sealed === undefined) return refuse({ code: 'nothing_to_reveal' });

@@ -1,5 +1,5 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-import { isCalendarDay, localTime, resolveLocalTime } from '../zones/calendar-day.ts';
+import { isCalendarDay, resolveLocalTime, toLocalTime } from '../zones/calendar-day.ts';
 import type { OrderTaskName } from './order.ts';
 
 /** The time at which a person wants an order to be sent. Pure. */
@@ -64,10 +64,10 @@ function readLocalTime(text: string): Date | undefined {
 function resolveSchedule(local: Date, timeZone: string): Schedule | ScheduleIssue {
   try {
     const at = resolveLocalTime(local, timeZone);
-    if (localTime(at, timeZone).getTime() !== local.getTime()) return 'no_such_time';
+    if (toLocalTime(at, timeZone).getTime() !== local.getTime()) return 'no_such_time';
     const later = new Date(at.getTime() + CLOCK_CHANGE_MS);
-    const second = new Date(local.getTime() - localTime(later, timeZone).getTime() + later.getTime());
-    return { at, occursTwice: second > at && localTime(second, timeZone).getTime() === local.getTime() };
+    const second = new Date(local.getTime() - toLocalTime(later, timeZone).getTime() + later.getTime());
+    return { at, occursTwice: second > at && toLocalTime(second, timeZone).getTime() === local.getTime() };
   } catch (error) {
     if (error instanceof RangeError) return 'time_zone_unknown';
     throw error;

@@ -29,7 +29,7 @@ import {
 } from './claim-order.ts';
 import type { SendingContext } from './context.ts';
 import { buildMandateHold, decideWave, isDue } from './decide-sending.ts';
-import { buildResult, getFailedResponse, getFullResponse, RetryRefusedError } from './item-result.ts';
+import { buildResult, getFailedAnswer, getFullAnswer, RetryRefusedError } from './item-result.ts';
 import { findWaitingItems, type ItemResult, type Order, type OrderItem } from './order.ts';
 import type { OrderCall, OrderTask } from './order-task.ts';
 import {
@@ -106,7 +106,13 @@ async function sendItems(sending: Sending): Promise<void> {
         'preparing the requests of an order failed',
       );
       for (const item of due) {
-        const progress: RequestProgress = { ...sending, account, item, sent: undefined, mayBeDone: false };
+        const progress: RequestProgress = {
+          ...sending,
+          account,
+          item,
+          sentItem: undefined,
+          mayBeDone: false,
+        };
         await commitOutcome(sending, item, buildErrorOutcome(prepared.error, progress, context.now()));
       }
       return;
@@ -130,7 +136,7 @@ async function sendInParallel(
   const next = items.values();
   const sendInTurn = async () => {
     for (const item of next) {
-      if (sending.context.stopSending.aborted || findPauseReason(sending.latest) !== undefined) return;
+      if (sending.context.sendingSignal.aborted || findPauseReason(sending.latest) !== undefined) return;
       if (!(await areStillMembers(sending))) return;
       await sendItem(sending, item, prepared);
     }
@@ -140,7 +146,7 @@ async function sendInParallel(
 
 /** Sends one wave after the other. Ends when nothing is left, when a person is needed, or when the rest must wait. */
 async function sendWaves(sending: Sending, prepared: ReadyRequests): Promise<void> {
-  while (!sending.context.stopSending.aborted) {
+  while (!sending.context.sendingSignal.aborted) {
     const due = findDueItems(sending, sending.latest);
     if (!(await canContinue(sending)) || due.length === 0 || !(await matchesStatement(sending))) return;
     const { version } = sending.latest;
@@ -232,7 +238,7 @@ async function requestItem(
   try {
     const { replyTo } = statement;
     call = task.beginCall(client, {
-      ...{ item: findStatementItem(statement, item), secrets, replyTo, signal: context.stopSending },
+      ...{ item: findStatementItem(statement, item), secrets, replyTo, signal: context.sendingSignal },
     });
     await call.sign();
     const first = await markSending(sending, item);
@@ -255,18 +261,18 @@ async function requestItem(
     const event = { type: 'answered', n: item.n, outcome: 'SUCCEEDED', result } as const;
     return {
       event,
-      sent: sentItem,
+      sentItem,
       isAccepted: true,
       secret: answer.output,
-      response: getFullResponse(answer.envelope),
+      response: getFullAnswer(answer.envelope),
     };
   } catch (error) {
     if (!(error instanceof ServiceError)) {
       const details = { orderId: order.id, ctid: item.ctid, sent: sentItem !== undefined, mayBeDone };
       context.log.error({ err: error, ...details }, 'executing an order failed');
     }
-    const progress: RequestProgress = { ...sending, account: order.account, item, sent: sentItem, mayBeDone };
-    const response = error instanceof ServiceError ? getFailedResponse(error) : undefined;
+    const progress: RequestProgress = { ...sending, account: order.account, item, sentItem, mayBeDone };
+    const response = error instanceof ServiceError ? getFailedAnswer(error) : undefined;
     return { ...buildErrorOutcome(error, progress, context.now()), response };
   } finally {
     call?.end();
@@ -314,7 +320,7 @@ async function markSending(
 async function decideMark(sending: Sending, { n }: OrderItem, reason?: RetryReason): Promise<ChangeDecision> {
   const { context, order, workerId, mandatedSending } = sending;
   // A mandate's order is sent with the mandate's approvals.
-  const guard = await context.signing.loadGuard(mandatedSending?.signedBy ?? order);
+  const guard = await context.signing.loadGuard(mandatedSending?.signedMandate ?? order);
   if (guard === undefined) return NOT_DUE;
   const amount = mandatedSending?.reservation.items[0]?.amount;
   return {
@@ -322,7 +328,7 @@ async function decideMark(sending: Sending, { n }: OrderItem, reason?: RetryReas
     event: {
       type: 'sending',
       ...{ workerId, n },
-      ...(reason === undefined ? {} : { again: reason }),
+      ...(reason === undefined ? {} : { retryReason: reason }),
       ...(amount === undefined ? {} : { amount }),
     },
     extra: { leaseMs: context.leaseMs, ...(mandatedSending === undefined ? {} : { mandatedSending }) },
@@ -340,14 +346,14 @@ async function handleMarkRefusal(sending: Sending, refusal: Refusal): Promise<vo
   const { context, order } = sending;
   const orderId = order.id;
   if (refusal.code === 'earlier_order') await stopEarlierNames(context, orderId);
-  if (refusal.code === 'mandate_held' && !TEMPORARY_HOLDS.has(refusal.because)) {
-    await recordMandateHold(context, orderId, refusal.because);
-    await commitChange(sending, buildMandateHold(refusal.because).event);
+  if (refusal.code === 'mandate_held' && !TEMPORARY_HOLDS.has(refusal.holdReason)) {
+    await recordMandateHold(context, orderId, refusal.holdReason);
+    await commitChange(sending, buildMandateHold(refusal.holdReason).event);
   }
   if (refusal.code === 'log_differs')
     await commitChange(sending, (current) => loadContradiction(context, current));
   if (refusal.code === 'not_signed') {
-    const differs = [...refusal.differs];
+    const differs = [...refusal.differences];
     context.log.error({ orderId, differs }, 'an order’s approvals lack required signatures');
     await commitChange(sending, { type: 'stopped', summary: { code: 'not_signed', differs } });
   }
@@ -390,12 +396,12 @@ async function commitOutcome(sending: Sending, { n, ctid }: OrderItem, outcome: 
 
 /** Recreates an order that the database has lost, as far as this worker knows it. */
 async function restoreLostOrder({ context, latest }: Sending, outcome: SendOutcome): Promise<void> {
-  const { event, sent, end } = outcome;
-  const response = event.type === 'answered' ? event : end;
-  if (sent === undefined || response === undefined) return;
-  const lost = transition(latest, buildLostRequest(response, sent), context.now());
+  const { event, sentItem, finalAnswer } = outcome;
+  const response = event.type === 'answered' ? event : finalAnswer;
+  if (sentItem === undefined || response === undefined) return;
+  const lost = transition(latest, buildLostRequest(response, sentItem), context.now());
   const { id } = latest;
-  context.log.error({ orderId: id, ctid: sent.ctid }, 'the database lost a sent order');
+  context.log.error({ orderId: id, ctid: sentItem.ctid }, 'the database lost a sent order');
   if (!lost.ok) return;
   const { order, log } = lost;
   const first = await context.store.create({ order, log });
@@ -460,7 +466,7 @@ function changeUntilCommitted(sending: Sending, event: EventSource): Promise<Cha
  * ends before that, the worker that takes over the order marks it as `UNKNOWN`.
  */
 async function retryUntilCommitted<T>(
-  { log, stopSending }: SendingContext,
+  { log, sendingSignal }: SendingContext,
   commit: () => Promise<T>,
 ): Promise<T> {
   for (let wait = 100; ; wait = Math.min(wait * 2, 2_000)) {
@@ -468,7 +474,7 @@ async function retryUntilCommitted<T>(
       return await commit();
     } catch (err) {
       log.error({ err }, 'saving the outcome of a request failed, will retry');
-      if (stopSending.aborted) throw err;
+      if (sendingSignal.aborted) throw err;
       await sleep(wait);
     }
   }

@@ -93,7 +93,7 @@ function applyRule<Type extends OrderEvent['type']>(
 ): Transition {
   const { from, apply } = EVENTS[type];
   const result = from.includes(order.state) ? apply(order, event, now) : undefined;
-  return result ?? refuse({ code: 'wrong_state', wanted: type, state: order.state });
+  return result ?? refuse({ code: 'wrong_state', action: type, state: order.state });
 }
 
 function applyConfirmed(order: Order, event: EventOf<'confirmed'>, now: Date): Transition {
@@ -117,14 +117,15 @@ function applyApproved(order: Order, event: EventOf<'approved'>, now: Date): Tra
   // Earlier approvers may click again: a person whose approval had lapsed may have become an approver again.
   const previous = order.approvals.find((approval) => approval.userId === event.by);
   const approvals = addApproval(order, event, now);
-  const { over, admins } = event.budget;
+  const { exceeded, admins } = event.budget;
   const validCount = approvals.filter(({ userId }) => event.validApprovers.includes(userId)).length;
   const hasEnoughApprovals = validCount >= order.approvalsRequired && event.progress.isApproved;
-  const isEnough = hasEnoughApprovals && (over.length === 0 || admins.length > 0);
+  const isEnough = hasEnoughApprovals && (exceeded.length === 0 || admins.length > 0);
   // An admin who clicks again may agree to a new excess.
-  const agreesToExcess = admins.includes(event.by) && !isExcessApproved(over, previous?.agreedExcess ?? []);
+  const agreesToExcess =
+    admins.includes(event.by) && !isExcessApproved(exceeded, previous?.agreedExcess ?? []);
   if (previous !== undefined && !isEnough && !agreesToExcess && event.isRenewed !== true) {
-    return refuse(hasEnoughApprovals ? { code: 'over_budget', over } : { code: 'approved_already' });
+    return refuse(hasEnoughApprovals ? { code: 'over_budget', exceeded } : { code: 'approved_already' });
   }
   if (isPaused(order) && isEnough) return undefined;
   const detail = {
@@ -145,7 +146,14 @@ function applyApproved(order: Order, event: EventOf<'approved'>, now: Date): Tra
 function describeApprovals(
   { approvalsRequired, statementHash }: Order,
   approvals: readonly Approval[],
-  { validApprovers, unreadableGroups, price, progress, budget: { over, admins }, signed }: EvaluatedApproval,
+  {
+    validApprovers,
+    unreadableGroups,
+    price,
+    progress,
+    budget: { exceeded, admins },
+    signed,
+  }: EvaluatedApproval,
 ) {
   const others = approvals.map(({ userId }) => userId).filter((userId) => !validApprovers.includes(userId));
   // Admins who agree to exceed a budget don't have to be approvers.
@@ -158,7 +166,7 @@ function describeApprovals(
     ...(price === undefined ? {} : { price }),
     statement: statementHash,
     progress,
-    ...(over.length === 0 ? {} : { overBudget: over, admins }),
+    ...(exceeded.length === 0 ? {} : { overBudget: exceeded, admins }),
     ...signed,
   };
 }
@@ -196,7 +204,7 @@ function applyEmergencyApproved(
   event: EventOf<'emergency_approved'>,
   now: Date,
 ): Transition | undefined {
-  const { type, by, agreedExcess: _, over, price, isImpactUnknown, ...details } = event;
+  const { type, by, agreedExcess: _, exceeded, price, isImpactUnknown, ...details } = event;
   if (hasExpired(order, now)) return TIME_IS_OVER;
   if (isRequester(order, by)) return refuse({ code: 'own_emergency' });
   const detail = {
@@ -204,7 +212,7 @@ function applyEmergencyApproved(
     ...details,
     ...(price === undefined ? {} : { price }),
     ...(isImpactUnknown === true ? { isImpactUnknown } : {}),
-    ...(over.length === 0 ? {} : { overBudget: over, admins: [by] }),
+    ...(exceeded.length === 0 ? {} : { overBudget: exceeded, admins: [by] }),
   };
   const approvals = addApproval(order, event, now);
   return applyChanges(
@@ -301,13 +309,13 @@ function applyClaimed(order: Order, event: EventOf<'claimed'>, now: Date): Trans
 function applySending(order: Order, event: EventOf<'sending'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
   const applies =
-    event.again === undefined
+    event.retryReason === undefined
       ? item?.state === 'WAITING' && item.sentAt === undefined
       : // The order may have been stopped while the refused request was in progress.
         item?.state === 'SENT' && item.result?.stoppedBy === undefined && !order.items.some(wasStopped);
   if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return undefined;
-  if (event.again === undefined && !canBeSentNext(order, item)) return undefined;
-  const why = event.again === undefined ? {} : { why: { code: event.again } };
+  if (event.retryReason === undefined && !canBeSentNext(order, item)) return undefined;
+  const why = event.retryReason === undefined ? {} : { why: { code: event.retryReason } };
   return applyChanges(
     order,
     now,
@@ -335,8 +343,8 @@ function applyRetryScheduled(
   const item = findItem(order, event.n);
   if (!isClaimedBy(order, event.workerId) || (item?.state !== 'SENT' && item?.state !== 'WAITING'))
     return undefined;
-  const { type: kind, workerId: worker, why, notBefore } = event;
-  const entry = { kind, n: item.n, name: item.name, worker, why: { code: why }, until: notBefore };
+  const { type: kind, workerId: worker, retryReason, notBefore } = event;
+  const entry = { kind, n: item.n, name: item.name, worker, why: { code: retryReason }, until: notBefore };
   if (item.result?.stoppedBy !== undefined) return cancelRetry(order, item, entry, event.doubt, now);
   return applyChanges(order, now, entry, {
     items: replaceItem(order, event.n, {
@@ -385,9 +393,9 @@ function applyReleased(order: Order, event: EventOf<'released'>, now: Date): Tra
 
 /** Stops an order's unsent items, or some of them. */
 function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition | undefined {
-  const { by, only, doneIn } = event;
+  const { by, itemNumbers, doneIn } = event;
   const isAffected = (item: OrderItem) =>
-    item.state === 'WAITING' && (only === undefined || only.includes(item.n));
+    item.state === 'WAITING' && (itemNumbers === undefined || itemNumbers.includes(item.n));
   // Items are sent in parallel, and each detects by itself that a person has left. The first one stops all.
   if (!order.items.some(isAffected)) return undefined;
   // A person can stop only approved orders. A pending one is cancelled instead.
@@ -437,8 +445,8 @@ function applyResumed(order: Order, event: EventOf<'resumed'>, now: Date): Trans
   if (bulk?.pause === undefined) return undefined;
   if (hasExpired(order, now)) return TIME_IS_OVER;
   if (!progress.isApproved) return refuse({ code: 'approvals_missing', requirements: progress.requirements });
-  if (budget.over.length > 0 && budget.admins.length === 0)
-    return refuse({ code: 'over_budget', over: budget.over });
+  if (budget.exceeded.length > 0 && budget.admins.length === 0)
+    return refuse({ code: 'over_budget', exceeded: budget.exceeded });
   const isApproval = validApprovers.includes(by) || budget.admins.includes(by);
   const approvals = isApproval ? addApproval(order, event, now) : order.approvals;
   const detail = { waiting: findWaitingItems(order).length, ...describeApprovals(order, approvals, event) };
@@ -475,14 +483,14 @@ function applyAnswered(order: Order, event: EventOf<'answered'>, now: Date): Tra
     unknown.answeredAt === undefined ||
     (event.outcome !== 'UNKNOWN' && !hasSameAnswer(unknown, event.result));
   const applies =
-    event.givenUpBy === undefined
+    event.abandonedBy === undefined
       ? item?.state === 'SENT' || (item?.state === 'UNKNOWN' && acceptsAnswer(item))
       : event.outcome === (item?.result?.inDoubt === true ? 'UNKNOWN' : 'FAILED') &&
-        isClaimedBy(order, event.givenUpBy) &&
+        isClaimedBy(order, event.abandonedBy) &&
         (item?.state === 'WAITING' || item?.state === 'SENT');
   if (item === undefined || !applies) return undefined;
-  const { type: kind, outcome, result, givenUpBy } = event;
-  const worker = givenUpBy === undefined ? {} : { worker: givenUpBy };
+  const { type: kind, outcome, result, abandonedBy } = event;
+  const worker = abandonedBy === undefined ? {} : { worker: abandonedBy };
   return applyAndSettle(
     order,
     now,
@@ -503,17 +511,17 @@ function applyAnswered(order: Order, event: EventOf<'answered'>, now: Date): Tra
  * to have been sent stops any order that hasn't ended, even a pending one.
  */
 function applyInvalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
-  const { summary, known } = event;
-  const item = findItem(order, known?.n);
+  const { summary, lostRequest } = event;
+  const item = findItem(order, lostRequest?.n);
   const applies =
-    known === undefined
+    lostRequest === undefined
       ? order.state === 'APPROVED' || order.state === 'EXECUTING'
       : item !== undefined && !hasOutcome(item);
   if (!applies) return undefined;
   const sent =
-    known === undefined || item === undefined
+    lostRequest === undefined || item === undefined
       ? {}
-      : { ...pickRequestFields(item), outcome: known.outcome, result: known.result };
+      : { ...pickRequestFields(item), outcome: lostRequest.outcome, result: lostRequest.result };
   return applyAndSettle(
     order,
     now,
@@ -521,9 +529,9 @@ function applyInvalidated(order: Order, event: EventOf<'invalidated'>, now: Date
     {
       items: order.items.map((each): OrderItem => {
         if (hasOutcome(each)) return each;
-        if (each.n !== known?.n) return markUnknown(each, summary);
-        const attempts = Math.max(each.attempts, known.attempts);
-        const { sentAt, result } = known;
+        if (each.n !== lostRequest?.n) return markUnknown(each, summary);
+        const attempts = Math.max(each.attempts, lostRequest.attempts);
+        const { sentAt, result } = lostRequest;
         return { ...each, state: 'UNKNOWN', sentAt, attempts, answeredAt: now, result };
       }),
     },
@@ -532,12 +540,12 @@ function applyInvalidated(order: Order, event: EventOf<'invalidated'>, now: Date
 
 /** The next version follows the newest one in the log. An item that may have been carried out is never resent. */
 function applyContradicted(order: Order, event: EventOf<'contradicted'>, now: Date): Transition {
-  const { type: kind, found, version, done } = event;
+  const { type: kind, difference, version, loggedOutcomes } = event;
   const before = { ...order, version: Math.max(order.version, version) };
-  const entry = { kind, found };
+  const entry = { kind, found: difference };
   const items = order.items.map((item): OrderItem => {
     if (hasOutcome(item)) return item;
-    const loggedOutcome = done.get(item.n);
+    const loggedOutcome = loggedOutcomes.get(item.n);
     const result: ItemResult = {
       ...item.result,
       summary: { code: 'log_differs' },

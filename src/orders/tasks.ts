@@ -17,7 +17,7 @@ import { sslContactUpdate } from '../service/tasks/ssl-contact.ts';
 import { userCreate } from '../service/tasks/user.ts';
 import { checkNameServers, checkPeriod } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
-import { contactsNote, daysNote } from '../zones/zone-tasks.ts';
+import { buildContactsNote, buildDaysNote } from '../zones/zone-tasks.ts';
 import {
   contactId,
   contextNumber,
@@ -95,19 +95,19 @@ const create = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Register',
-    done: 'Registered',
+    pastTense: 'Registered',
     plural: 'registrations',
     title: 'Register a domain',
     summary: 'Register a new domain',
     submit: 'Request',
   },
   zoneTask: {
-    listedAs: 'create',
+    profileKey: 'create',
     words: 'Registering names',
-    locksTransfers: 'registration',
-    alwaysChargeable: true,
+    transferLockLabel: 'registration',
+    isAlwaysChargeable: true,
     premium: true,
-    notes: (zone) => [contactsNote(zone), daysNote('locks_transfers', zone.transfer.lockDays)],
+    notes: (zone) => [buildContactsNote(zone), buildDaysNote('locks_transfers', zone.transfer.lockDays)],
   },
   input: z.object({ ...registrationFields, confirmOrder: z.boolean().default(true) }),
   findIssues: findNameServerIssues,
@@ -123,21 +123,21 @@ const transfer = defineOrderTask({
   nextStep: 'transfer_period',
   words: {
     verb: 'Transfer',
-    done: 'Transferred',
+    pastTense: 'Transferred',
     plural: 'transfers',
     title: 'Transfer a domain',
     summary: 'Transfer a domain from another registrar',
     submit: 'Request',
   },
   zoneTask: {
-    listedAs: 'transfer',
+    profileKey: 'transfer',
     words: 'Transfers',
-    alwaysChargeable: true,
+    isAlwaysChargeable: true,
     notes: (zone) => [
-      contactsNote(zone),
-      daysNote('approved_automatically', zone.transfer.autoApproveDays),
+      buildContactsNote(zone),
+      buildDaysNote('approved_automatically', zone.transfer.autoApproveDays),
       zone.transfer.renews === true ? { code: 'transfer_renews' } : undefined,
-      zone.transfer.authCodeRequired ? { code: 'auth_code_needed' } : undefined,
+      zone.transfer.isAuthCodeRequired ? { code: 'auth_code_needed' } : undefined,
     ],
   },
   secretField: 'auth',
@@ -153,16 +153,16 @@ const renew = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Renew',
-    done: 'Renewed',
+    pastTense: 'Renewed',
     plural: 'renewals',
     title: 'Renew domains',
     summary: 'Renew one or more domains, for 1 year or more',
     submit: 'Request',
   },
   zoneTask: {
-    listedAs: 'renew',
+    profileKey: 'renew',
     words: 'Renewals',
-    alwaysChargeable: true,
+    isAlwaysChargeable: true,
     premium: true,
     notes: () => [{ code: 'period_taken_for_years' }],
   },
@@ -193,17 +193,17 @@ const restore = defineOrderTask({
   nextStep: 'manual_processing',
   words: {
     verb: 'Restore',
-    done: 'Restored',
+    pastTense: 'Restored',
     plural: 'restores',
     title: 'Restore a domain',
     summary: 'Restore a deleted domain in its redemption period',
     submit: 'Request',
   },
   zoneTask: {
-    listedAs: 'restore',
+    profileKey: 'restore',
     words: 'Restoring deleted names',
-    alwaysChargeable: true,
-    notes: ({ lifecycle }) => [daysNote('restorable', lifecycle?.redemptionDays)],
+    isAlwaysChargeable: true,
+    notes: ({ lifecycle }) => [buildDaysNote('restorable', lifecycle?.redemptionDays)],
   },
   input: singleName,
   toWire: (input) => input,
@@ -216,7 +216,7 @@ const deleteDomain = defineOrderTask({
   risk: 'loses_name',
   words: {
     verb: 'Delete',
-    done: 'Deleted',
+    pastTense: 'Deleted',
     plural: 'deletions',
     title: 'Delete a domain',
     summary: 'Delete a domain (asks for confirmation)',
@@ -224,7 +224,7 @@ const deleteDomain = defineOrderTask({
     confirm: 'Yes, delete it',
   },
   zoneTask: {
-    listedAs: 'delete',
+    profileKey: 'delete',
     words: 'Deleting names',
     notes: ({ lifecycle }) => [
       { code: 'website_and_mail_stop' },
@@ -249,7 +249,7 @@ const ownerChange = defineOrderTask({
   formNote: { code: 'new_owner_not_sent' },
   words: {
     verb: 'Start the owner change for',
-    done: 'Started the owner change for',
+    pastTense: 'Started the owner change for',
     plural: 'owner changes',
     title: 'Start an owner change',
     summary: 'Start a domain’s owner change (asks for confirmation)',
@@ -257,13 +257,13 @@ const ownerChange = defineOrderTask({
     confirm: 'Yes, start it',
   },
   zoneTask: {
-    listedAs: undefined,
+    profileKey: undefined,
     words: 'Changing the owner',
-    locksTransfers: 'owner change',
+    transferLockLabel: 'owner change',
     notes: ({ transfer }) => [
       { code: 'new_owner_not_sent' },
       { code: 'registrants_notified' },
-      daysNote('locks_transfers_unless_opted_out', transfer.lockDays),
+      buildDaysNote('locks_transfers_unless_opted_out', transfer.lockDays),
     ],
   },
   needsConfirmation: true,
@@ -278,14 +278,14 @@ const authcode = defineOrderTask({
   risk: 'loses_name',
   words: {
     verb: 'Get the auth code for',
-    done: 'Got the auth code for',
+    pastTense: 'Got the auth code for',
     plural: 'auth codes',
     title: 'Get the auth code',
     summary: 'Get a domain’s auth code, shown only to you',
     submit: 'Get it',
   },
   zoneTask: {
-    listedAs: undefined,
+    profileKey: undefined,
     words: 'Getting auth codes',
     notes: () => [{ code: 'auth_code_gives_name_away' }],
   },
@@ -302,7 +302,7 @@ const nameservers = defineOrderTask({
   risk: 'takes_down',
   words: {
     verb: 'Change the nameservers of',
-    done: 'Changed the nameservers of',
+    pastTense: 'Changed the nameservers of',
     plural: 'nameserver changes',
     title: 'Change nameservers',
     summary: 'Replace the nameservers of a domain',
@@ -310,7 +310,7 @@ const nameservers = defineOrderTask({
     confirm: 'Yes, change them',
   },
   zoneTask: {
-    listedAs: 'update',
+    profileKey: 'update',
     words: 'Changing nameservers',
     notes: () => [{ code: 'replaces_nameservers' }],
   },
@@ -352,7 +352,7 @@ const redirect = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Change the redirect for',
-    done: 'Changed the redirect for',
+    pastTense: 'Changed the redirect for',
     plural: 'redirects',
     title: 'Change a redirect',
     summary: 'Change a redirect’s target',
@@ -398,7 +398,7 @@ const sslContact = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Change SSL contact',
-    done: 'Changed SSL contact',
+    pastTense: 'Changed SSL contact',
     plural: 'SSL contacts',
     title: 'Change an SSL contact',
     summary: 'Change a contact of SSL certificates',
@@ -446,7 +446,7 @@ const user = defineOrderTask({
   risk: 'none',
   words: {
     verb: 'Create user',
-    done: 'Created user',
+    pastTense: 'Created user',
     plural: 'users',
     title: 'Create a user',
     summary: 'Create a user or a sub-user',
@@ -502,7 +502,7 @@ const mandate: OrderTask<'mandate'> = {
   name: 'mandate',
   words: {
     verb: 'Mandate to renew',
-    done: 'Mandate to renew',
+    pastTense: 'Mandate to renew',
     plural: 'mandates',
     title: 'Request a mandate',
     summary: 'Standing renewals: terms, activity and remaining amounts',

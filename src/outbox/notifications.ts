@@ -123,7 +123,7 @@ export interface NotificationStore {
    * Saves where a message was posted.
    * @returns false if another process has already posted a message for this purpose. That message is kept
    */
-  record(subject: Subject, message: ShownContent & PostedMessage): Promise<boolean>;
+  recordPosted(subject: Subject, message: ShownContent & PostedMessage): Promise<boolean>;
   /** Records that Slack no longer allows edits of a message. Another message can then be posted for its purpose. */
   retire(subject: Subject, purpose: string): Promise<void>;
   /** If a message was retired, returns its subject and the link to its replacement or, without one, to the card. */
@@ -142,9 +142,9 @@ export interface NotificationStore {
   /** Channels that refuse messages, with Slack's error code. */
   listRefusedChannels(): Promise<readonly { readonly channelId: string; readonly code: string }[]>;
   /** Adds a subject, if missing. */
-  open(subject: Subject, now: Date): Promise<void>;
+  addIfMissing(subject: Subject, now: Date): Promise<void>;
   /** Queues an update of a subject's messages without a change of the subject. */
-  request(subject: Subject, now: Date): Promise<void>;
+  requestUpdate(subject: Subject, now: Date): Promise<void>;
   /**
    * Saves where a message was found, unless it is already known or the subject is missing. The message is updated next,
    * because its content is unknown.

@@ -11,7 +11,7 @@ import {
   type RuleReference,
 } from './policy.ts';
 import type { storedRequirement, storedRequirements } from './stored-requirements.ts';
-import { type AffectedName, findAffectedTags, type NameKind, toSubject } from './subject.ts';
+import { type AffectedName, findAffectedTags, type NameKind, toAffectedName } from './subject.ts';
 
 /**
  * Evaluates an order's requirements under one policy version. Pure.
@@ -73,7 +73,7 @@ export type Condition = (typeof CONDITIONS)[number];
 export interface SkippedRule {
   readonly rule: RuleReference;
   /** The first condition that failed. `unknown`: the rule may match, and would then make the order free. */
-  readonly because: Condition | 'unknown';
+  readonly reason: Condition | 'unknown';
   readonly unknowns: readonly UnknownFact[];
 }
 
@@ -167,7 +167,7 @@ export function evaluatePolicy(
   };
   const collected: RequirementCollector = { approvals: new Map(), refusals: new Map(), isCertain: false };
   const evaluated = names.map((name) => {
-    const affected = toSubject(name, facts.task.nameKind);
+    const affected = toAffectedName(name, facts.task.nameKind);
     const nameWithTags = { ...affected, tags: findAffectedTags(affected, facts.tags) };
     const { decidedBy, skipped, isUndecided } = decideName(candidates, nameWithTags, collected);
     if (!isUndecided) return { name, decidedBy, skipped };
@@ -224,7 +224,7 @@ function decideName(
     const missingPrices = typeof candidate.over === 'string' ? [] : candidate.over;
     const unknowns = [...doubts, ...missingPrices];
     if (rule.decision === 'free' && unknowns.length > 0) {
-      skipped.push({ rule: reference, because: 'unknown', unknowns });
+      skipped.push({ rule: reference, reason: 'unknown', unknowns });
       continue;
     }
     decidedBy.push({ rule: reference, unknowns });
@@ -241,14 +241,14 @@ function decideName(
 
 /** Whether a rule that may match would make the name free. */
 function couldBeFree(skipped: readonly SkippedRule[]): boolean {
-  return skipped.some(({ because }) => because === 'unknown');
+  return skipped.some(({ reason }) => reason === 'unknown');
 }
 
 /** Conditions shared by all names of an order. */
 type OrderMatch = Readonly<Record<'tasks' | 'by' | 'over', Match>>;
 
 function toCandidate(rule: PolicyRule, reference: RuleReference, match: OrderMatch): Candidate {
-  const skip = (failed: Condition): SkippedRule => ({ rule: reference, because: failed, unknowns: [] });
+  const skip = (failed: Condition): SkippedRule => ({ rule: reference, reason: failed, unknowns: [] });
   const failed = (['tasks', 'by', 'over'] as const).find((condition) => match[condition] === 'no');
   return {
     rule,

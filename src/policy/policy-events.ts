@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import { at, confirmedBy, event } from '../ledger/event.ts';
+import { confirmedBy, defineEvent, timestamp } from '../ledger/event.ts';
 import { loggedChange } from './change-log.ts';
 
 export const policyEvents = [
-  event('setting', ['setting_changed'], { before: z.string(), after: z.string(), confirmedBy }),
+  defineEvent('setting', ['setting_changed'], { before: z.string(), after: z.string(), confirmedBy }),
   /** Without a stand-in: the person is back. */
-  event('person', ['stand_in_changed'], {
-    standIn: z.object({ userId: z.string(), until: at }).optional(),
+  defineEvent('person', ['stand_in_changed'], {
+    standIn: z.object({ userId: z.string(), until: timestamp }).optional(),
     /** The previous stand-in. */
     replaced: z.string().optional(),
   }),
-  event(
+  defineEvent(
     'policy',
     ['policy_draft_changed', 'policy_draft_discarded', 'policy_published', 'policy_confirmed'],
     {

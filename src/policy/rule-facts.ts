@@ -1,7 +1,7 @@
 import type { Amount } from '../money/amount.ts';
 import type { PolicyFacts, PolicyOrder } from './evaluate.ts';
 import { isGroup, type PolicyRule, parseTagPattern } from './policy.ts';
-import { toSubject } from './subject.ts';
+import { toAffectedName } from './subject.ts';
 
 /* Loads only the facts that an order's evaluation needs. */
 
@@ -38,7 +38,7 @@ export async function loadRuleFacts<Task extends string>(
   order: FactOrder<Task>,
 ): Promise<PolicyFacts> {
   const groupIds = [...new Set(rules.flatMap(({ by }) => by.filter(isGroup)))];
-  const hosts = order.names.flatMap((name) => toSubject(name, order.facts.nameKind).hosts);
+  const hosts = order.names.flatMap((name) => toAffectedName(name, order.facts.nameKind).hosts);
   const usesTags = rules.some(({ names }) => names.some((name) => parseTagPattern(name) !== undefined));
   const usesPrices = rules.some(({ over }) => over !== undefined);
   const [members, tags, prices] = await Promise.all([

@@ -77,10 +77,10 @@ export interface PolicyIssue {
   readonly field: string | undefined;
   /** The original text. */
   readonly given: string | undefined;
-  readonly instead: readonly string[];
+  readonly suggestions: readonly string[];
 }
 
-export type ReadRules =
+export type ParsedRules =
   | { readonly ok: true; readonly rules: readonly PolicyRule[] }
   | { readonly ok: false; readonly issues: readonly PolicyIssue[] };
 
@@ -88,15 +88,21 @@ const ruleShape = z.record(z.string(), z.union([z.string(), z.array(z.string())]
 const rulesShape = z.array(z.unknown());
 
 /** @param input an untrusted list of objects like {@link RuleText}. */
-export function parseRules(input: unknown, vocabulary: PolicyVocabulary): ReadRules {
+export function parseRules(input: unknown, vocabulary: PolicyVocabulary): ParsedRules {
   const list = rulesShape.safeParse(input);
   const whole = { path: [], ruleName: undefined, field: undefined, given: undefined };
   if (!list.success) {
-    return { ok: false, issues: [{ ...whole, code: 'not_a_list_of_rules', instead: ['- rule_name: …'] }] };
+    return {
+      ok: false,
+      issues: [{ ...whole, code: 'not_a_list_of_rules', suggestions: ['- rule_name: …'] }],
+    };
   }
   if (list.data.length > MAX_RULES) {
     const given = String(list.data.length);
-    return { ok: false, issues: [{ ...whole, code: 'too_many_rules', given, instead: [String(MAX_RULES)] }] };
+    return {
+      ok: false,
+      issues: [{ ...whole, code: 'too_many_rules', given, suggestions: [String(MAX_RULES)] }],
+    };
   }
   const issues: PolicyIssue[] = [];
   const taken = new Set<string>();
@@ -179,7 +185,7 @@ class RuleReader {
   ) {
     const name = this.#fields['rule_name'];
     const ruleName = typeof name === 'string' && name.trim() !== '' ? name.trim() : undefined;
-    this.#issues.push({ code, path: [this.#index, ...path], ruleName, field, given, instead: suggestions });
+    this.#issues.push({ code, path: [this.#index, ...path], ruleName, field, given, suggestions });
   }
 
   #reportUnknownFields() {

@@ -11,7 +11,7 @@ export interface AffectedName {
 }
 
 /** @param name from a form: a host, a host with a path, or an email address */
-export function toSubject(name: string, kind: NameKind): AffectedName {
+export function toAffectedName(name: string, kind: NameKind): AffectedName {
   if (kind === 'id') return { name, hosts: [] };
   const [authority = ''] = name.split('/');
   const labels = authority
@@ -36,7 +36,7 @@ export function createTagReader(
   loadTags: (hosts: readonly string[]) => Promise<TagsByHost>,
 ): (hosts: readonly string[]) => Promise<TagsByHost> {
   return async (names) => {
-    const affected = names.map((name) => toSubject(name, 'host'));
+    const affected = names.map((name) => toAffectedName(name, 'host'));
     return mapTagsByName(affected, await loadTags([...new Set(affected.flatMap(({ hosts }) => hosts))]));
   };
 }

@@ -10,7 +10,7 @@ import {
 } from '../money/prices.ts';
 import { matchesTask, type TaskRisk } from './evaluate.ts';
 import { type PolicyRule, parseTagPattern } from './policy.ts';
-import { toSubject } from './subject.ts';
+import { toAffectedName } from './subject.ts';
 
 /** Changes that weaken approval wait for a second person. All other changes apply immediately. */
 
@@ -143,5 +143,5 @@ function canMatchZone(pattern: string, zone: string): boolean {
   if (pattern === '*' || parseTagPattern(pattern) !== undefined) return true;
   return pattern.startsWith('*.')
     ? `.${zone}`.endsWith(pattern.slice(1))
-    : getZone(pattern) === zone || toSubject(zone, 'host').hosts.includes(pattern);
+    : getZone(pattern) === zone || toAffectedName(zone, 'host').hosts.includes(pattern);
 }

@@ -32,12 +32,12 @@ export type YamlIssue =
   | ({ readonly line: number } & PolicyIssue)
   | { readonly line: number; readonly code: YamlIssueCode; readonly given: string | undefined };
 
-export type ReadYaml =
+export type ParsedYaml =
   | { readonly ok: true; readonly rules: readonly PolicyRule[] }
   | { readonly ok: false; readonly issues: readonly YamlIssue[] };
 
 /** Every issue has its line number. */
-export function parsePolicyYaml(text: string, vocabulary: PolicyVocabulary): ReadYaml {
+export function parsePolicyYaml(text: string, vocabulary: PolicyVocabulary): ParsedYaml {
   const source = text.replace(/^\uFEFF/, '');
   const forbidden = findForbiddenSyntax(source);
   if (forbidden !== undefined) return { ok: false, issues: [forbidden] };

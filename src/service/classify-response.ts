@@ -17,7 +17,7 @@ export type ResponseClass =
   | { readonly kind: 'done' }
   | {
       readonly kind: Exclude<ServiceErrorKind, 'not_sent' | 'token_used' | 'unsupported' | 'invalid_input'>;
-      readonly what: string;
+      readonly problem: string;
       readonly retryAfterMs?: number;
     };
 
@@ -43,27 +43,27 @@ export function classifyResponse(
   const retry = retryAfterMs === undefined ? {} : { retryAfterMs };
   const statusText = formatStatus(envelope);
   if (status >= 200 && status < 300) {
-    if (envelope === undefined) return { kind: unclearKind, what: unreadable };
-    if (isRefusal(envelope)) return { kind: 'refused', what: `the service refused it${statusText}` };
+    if (envelope === undefined) return { kind: unclearKind, problem: unreadable };
+    if (isRefusal(envelope)) return { kind: 'refused', problem: `the service refused it${statusText}` };
     const contradiction = findContradiction(envelope, task);
     return contradiction === undefined
       ? { kind: 'done' }
-      : { kind: unclearKind, what: `the service ${contradiction}${statusText}` };
+      : { kind: unclearKind, problem: `the service ${contradiction}${statusText}` };
   }
   if (status >= 400 && status < 500 && status !== 408) {
     // The status is a refusal but the envelope reports success, so the outcome is unknown.
     if (envelope !== undefined && hasSuccessCode(envelope))
-      return { kind: unclearKind, what: `the service contradicts itself: HTTP ${status}${statusText}` };
+      return { kind: unclearKind, problem: `the service contradicts itself: HTTP ${status}${statusText}` };
     if (status === 401 || status === 403)
-      return { kind: 'auth', what: `the service refused the account (HTTP ${status})${statusText}` };
+      return { kind: 'auth', problem: `the service refused the account (HTTP ${status})${statusText}` };
     if (status === 429)
-      return { kind: 'busy', what: `the service is busy (HTTP 429)${statusText}`, ...retry };
-    return { kind: 'refused', what: `the service refused it (HTTP ${status})${statusText}` };
+      return { kind: 'busy', problem: `the service is busy (HTTP 429)${statusText}`, ...retry };
+    return { kind: 'refused', problem: `the service refused it (HTTP ${status})${statusText}` };
   }
   if (status === 503 && effect === 'read')
-    return { kind: 'busy', what: `the service is busy (HTTP 503)${statusText}`, ...retry };
+    return { kind: 'busy', problem: `the service is busy (HTTP 503)${statusText}`, ...retry };
   const answer = status >= 300 && status < 400 ? 'a redirect, which is never followed' : 'no clear answer';
-  return { kind: unclearKind, what: `the service sent ${answer} (HTTP ${status})${statusText}` };
+  return { kind: unclearKind, problem: `the service sent ${answer} (HTTP ${status})${statusText}` };
 }
 
 /** Why a success code doesn't prove that this task was carried out. */

@@ -21,7 +21,7 @@ import {
   createServiceError,
   type Deadline,
   type PreparedRequest,
-  prepareDescribed,
+  prepareDescribedRequest,
   prepareTask,
   send,
 } from './request.ts';
@@ -60,7 +60,7 @@ export interface CallOptions {
 export interface DescribedCall extends Omit<CallOptions, 'keys' | 'interface'> {
   readonly description: RequestDescription;
   /** The item's name, for error messages. */
-  readonly about: string;
+  readonly itemName: string;
 }
 
 /** One call of a task, in steps and under one deadline: sign, send, and repeat once if the session had ended. */
@@ -229,14 +229,14 @@ function beginTask<I, O>(
 function beginDescribedCall<O>(
   parts: ClientParts,
   task: SendableTask<O>,
-  { description, about: itemName, ...call }: DescribedCall,
+  { description, itemName, ...call }: DescribedCall,
 ): ServiceCall<O> {
   parts.calls.throwIfClosed(task.name);
   const { ctid, replyTo } = call;
   if (!parts.interfaces[description.interface])
     throw createUnsupportedError(task.name, { code: 'other_interface_needed' }, ctid);
   const activity = { task: task.name, name: `${task.name} ${itemName}`, ctid };
-  const prepared = prepareDescribed(parts.context, {
+  const prepared = prepareDescribedRequest(parts.context, {
     task,
     activity,
     description,

@@ -41,15 +41,15 @@ export interface ServiceErrorDetails {
   readonly retryAfterMs?: number | undefined;
   /** With secrets masked. */
   readonly envelope?: Envelope | undefined;
-  readonly unread?: UnreadResponse | undefined;
+  readonly unread?: UnreadableResponse | undefined;
   /** Set for `unsupported` and `invalid_input`. */
   readonly issue?: RequestIssue | undefined;
   readonly cause?: unknown;
 }
 
 /** A 2xx response that can't be parsed. A retry would give the same result. */
-export interface UnreadResponse {
-  readonly why: string;
+export interface UnreadableResponse {
+  readonly reason: string;
   readonly contentType?: string | undefined;
   readonly contentEncoding?: string | undefined;
   /** Escaped, with secrets masked. Omitted if secrets in it can't be recognized. */
@@ -79,7 +79,7 @@ export class ServiceError extends Error {
   readonly ctid: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly envelope: Envelope | undefined;
-  readonly unread: UnreadResponse | undefined;
+  readonly unread: UnreadableResponse | undefined;
   readonly issue: RequestIssue | undefined;
 
   constructor(kind: ServiceErrorKind, message: string, details: ServiceErrorDetails) {

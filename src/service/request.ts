@@ -34,7 +34,7 @@ import {
   type ServiceErrorDetails,
   type ServiceErrorKind,
   SuspendedError,
-  type UnreadResponse,
+  type UnreadableResponse,
 } from './errors.ts';
 import { isRecord } from './record.ts';
 import { createMask, MAX_RESPONSE_BYTES, type Mask, maskEnvelope } from './redact.ts';
@@ -139,7 +139,7 @@ export function prepareTask<I, O>(
   const description = encodeOrThrow({ task: task.name, name: task.name, ctid }, () =>
     describeRequest(task, input, via, keys),
   );
-  return prepareDescribed(context, {
+  return prepareDescribedRequest(context, {
     task,
     activity: { task: task.name, name: task.activity(input), ctid },
     description,
@@ -151,7 +151,7 @@ export function prepareTask<I, O>(
   });
 }
 
-export function prepareDescribed<O>(
+export function prepareDescribedRequest<O>(
   context: ClientContext,
   { general = {}, ...plan }: RequestPlan<O>,
 ): PreparedRequest<O> {
@@ -248,7 +248,7 @@ function parseResponse<O>(
   if (verdict.kind !== 'done') {
     if (task.readsSecrets === true && envelope !== undefined)
       envelope = maskReadSecrets(readOutput, envelope, secrets);
-    throw failure(verdict.kind, verdict.what, verdict.retryAfterMs);
+    throw failure(verdict.kind, verdict.problem, verdict.retryAfterMs);
   }
   if (decoded === undefined || envelope === undefined) throw failure(getUnclearKind(task), unreadable);
 
@@ -312,7 +312,7 @@ async function sendAndReceive<O>(
     const kind = error.wasSent ? getUnclearKind(task) : 'not_sent';
     const { status, message } = error;
     const details: Partial<ServiceErrorDetails> = isSuccess(status)
-      ? { httpStatus: status, unread: { why: message } }
+      ? { httpStatus: status, unread: { reason: message } }
       : {};
     throw createServiceError(kind, activity, message, { cause: error.cause ?? error, ...details });
   }
@@ -333,10 +333,10 @@ function describeUnreadResponse(
   { rawBody, headers }: HttpResponse,
   reason: string,
   mask: Mask | undefined,
-): UnreadResponse {
+): UnreadableResponse {
   const text = isUtf8(rawBody) ? rawBody.toString() : rawBody.toString('latin1');
   return {
-    why: reason,
+    reason,
     contentType: toHeaderList(headers['content-type'])[0],
     contentEncoding: toHeaderList(headers['content-encoding']).join(', ') || undefined,
     body: mask && escapeBytes(mask(text), isUtf8(rawBody)).slice(0, MAX_UNREAD_BYTES),
@@ -375,10 +375,7 @@ function decode(
   }
 }
 
-function maskDecoded(
-  { envelope, text, opaque: isOpaque }: DecodedResponse,
-  secrets: readonly string[],
-): Envelope {
+function maskDecoded({ envelope, text, isOpaque }: DecodedResponse, secrets: readonly string[]): Envelope {
   const mayEcho = isOpaque || secrets.some((secret) => text.includes(secret));
   return mayEcho ? maskEnvelope(envelope, createMask(secrets)) : envelope;
 }

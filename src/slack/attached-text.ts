@@ -36,18 +36,18 @@ export type TextInput = { readonly text: string; readonly field: string } | { re
 
 /** Reads the CSV file of a form that also has a field for pasting rows. */
 export function readCsvInput(call: SubmissionCall): Promise<TextInput> {
-  return readTextInput(call, { field: ROWS, missing: NO_CSV_GIVEN });
+  return readTextInput(call, { field: ROWS, missingText: NO_CSV_GIVEN });
 }
 
 export async function readTextInput(
   call: SubmissionCall,
   {
     field,
-    missing,
+    missingText,
     isPrefilled = false,
   }: {
     readonly field: string;
-    readonly missing: string;
+    readonly missingText: string;
     /** The field is prefilled with the current text, so an attached file takes precedence. */
     readonly isPrefilled?: boolean;
   },
@@ -58,7 +58,7 @@ export async function readTextInput(
   const [url] = splitLines(values[FILE]);
   if (url !== undefined && pastedText !== '' && !isPrefilled) return { errors: { [field]: FILE_AND_TEXT } };
   if (url === undefined)
-    return pastedText === '' ? { errors: { [field]: missing } } : { text: pastedText, field };
+    return pastedText === '' ? { errors: { [field]: missingText } } : { text: pastedText, field };
   try {
     const decoded = decodeFile(await context.readFile(url));
     return decoded.ok

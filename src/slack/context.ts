@@ -24,7 +24,7 @@ import type { Capability } from './capability.ts';
 import type { Limiter } from './kit/limiter.ts';
 import type { HomeWorkspace, SlackDirectory } from './outbound/directory.ts';
 import type { ReadFile } from './outbound/download.ts';
-import type { Latest } from './outbound/latest.ts';
+import type { UpdateQueue } from './outbound/latest.ts';
 import type { SlackWeb } from './outbound/web.ts';
 
 /** Dependencies of all features. Built once in `app/compose.ts` and passed as a whole. */
@@ -49,7 +49,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly portfolio: PortfolioStore;
   readonly presets: PresetStore;
   /** Changes names. Changes that weaken protection need confirmation. */
-  readonly facts: ProtectedChanges;
+  readonly protectedChanges: ProtectedChanges;
   readonly events: EventLog;
   readonly ledger: Ledger;
   readonly seals: LedgerStore;
@@ -62,34 +62,34 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly moneyReports: MoneyReportStore;
   readonly currency: string;
   /** Updates the cards of pending orders with current prices and approvers. Never rejects. */
-  readonly refreshWaitingCards: () => Promise<void>;
+  readonly refreshPendingCards: () => Promise<void>;
   readonly adoptCard: (orderId: string, card: CardLocation) => Promise<void>;
   readonly directory: SlackDirectory;
   /** Deletes and stops everything that belongs to a person who has left. */
   readonly offboard: (userId: string) => Promise<void>;
-  readonly links: {
+  readonly signingLinks: {
     open(purpose: LinkPurpose, userId: string, subject: string): Promise<string | undefined>;
   };
   readonly web: SlackWeb;
-  readonly homeTabs: Latest;
-  readonly openForms: Latest;
+  readonly homeTabUpdates: UpdateQueue;
+  readonly formUpdates: UpdateQueue;
   readonly readFile: ReadFile;
   /** Whether the bot may call a delivery's `response_url`. */
-  readonly isSlackAddress: (address: string) => boolean;
+  readonly isSlackResponseUrl: (address: string) => boolean;
   readonly webhooks: Webhooks;
   /** The saved settings, for notifications. Decisions use `orders.settings` instead, which a charter may restrict. */
   readonly savedSettings: () => Promise<TeamSettings>;
   readonly settingsStore: SettingsStore;
-  readonly examine: () => AsyncIterable<Finding>;
+  readonly runDoctor: () => AsyncIterable<Finding>;
   /** `ADMINS`: people who may change settings, in addition to workspace admins and owners. */
   readonly admins: readonly string[];
   readonly adminsToNotify: AdminsToNotify;
   /** Limits the rejected credentials per person, so that nobody can guess passwords through the bot. */
-  readonly linkTries: Limiter;
+  readonly linkAttempts: Limiter;
   /** The context that the link form starts with. */
   readonly defaultContext: number;
   /** Aborts work at shutdown. The next start resumes it. */
-  readonly stopDigests: AbortSignal;
+  readonly digestAbortSignal: AbortSignal;
   readonly now: () => Date;
   readonly log: Log;
 }

@@ -5,7 +5,7 @@ import type { PersonViewer } from '../orders/visibility.ts';
 import type { Needs } from './capability.ts';
 import type { SlackContext } from './context.ts';
 import type { Message } from './kit/blocks.ts';
-import type { FieldErrors, Form, FormOrigin, FormValues, FormView } from './kit/form.ts';
+import type { FieldErrors, Form, FormContent, FormOrigin, FormValues } from './kit/form.ts';
 import type { Person, SlackDirectory } from './outbound/directory.ts';
 import { SlackApiError } from './outbound/web.ts';
 
@@ -20,9 +20,9 @@ export interface Interaction {
   /** In ms, from `performance.now`. */
   readonly arrivedAt: number;
   /** The person's active account. Read once, so that a delivery uses only one account. */
-  account(): Promise<Account | undefined>;
+  loadAccount(): Promise<Account | undefined>;
   /** The account for orders: the person's active one, or else the team's. Read once. */
-  orderAccount(): Promise<Account | undefined>;
+  loadOrderAccount(): Promise<Account | undefined>;
   /** Must be called after the changes of this delivery are committed. Work after it isn't awaited. */
   acknowledge(): void;
   /**
@@ -44,9 +44,9 @@ export interface Interaction {
 
 interface OpenOptions {
   /** Runs once the modal is open. May replace its view. */
-  readonly done?: (viewId: string) => Promise<void>;
+  readonly onOpened?: (viewId: string) => Promise<void>;
   /** Runs if opening failed, before the person is notified. */
-  readonly undo?: () => Promise<void>;
+  readonly onFailed?: () => Promise<void>;
 }
 
 export interface CommandCall extends Interaction {
@@ -82,13 +82,13 @@ export interface SubmissionCall extends Interaction {
 /** Replaces the form. Long work runs in the background and may update the view again. */
 export interface NextView {
   readonly view: ModalView;
-  readonly meanwhile?: (show: (view: ModalView) => Promise<void>) => Promise<void>;
+  readonly backgroundTask?: (show: (view: ModalView) => Promise<void>) => Promise<void>;
 }
 
 export type SubmissionResult =
   | { readonly errors: FieldErrors }
   /** Closes the form. The reply is shown to this person only. */
-  | { readonly say: Message | undefined }
+  | { readonly reply: Message | undefined }
   | NextView;
 
 export interface Command {
@@ -102,7 +102,7 @@ export interface Command {
   run(call: CommandCall): Promise<void>;
 }
 
-export type FormOverrides = Partial<Pick<FormView, 'form' | 'origin' | 'values' | 'intro'>>;
+export type FormOverrides = Partial<Pick<FormContent, 'form' | 'origin' | 'values' | 'intro'>>;
 
 export interface FormFeature<Name extends string = string> {
   readonly form: Form<Name>;
@@ -110,10 +110,10 @@ export interface FormFeature<Name extends string = string> {
    * Refuses a form before it opens, because the person's account lacks the rights or the policy refuses the initial
    * values.
    */
-  refusal?(interaction: Interaction, values?: FormValues): Promise<Message | undefined>;
+  findRefusal?(interaction: Interaction, values?: FormValues): Promise<Message | undefined>;
   /** Overrides the declared form and the typed values, because fields may depend on values. */
   render?(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormOverrides> | FormOverrides;
-  issuesOf?(values: FormValues): FieldErrors;
+  findIssues?(values: FormValues): FieldErrors;
   submit(call: SubmissionCall): Promise<SubmissionResult>;
 }
 
@@ -129,9 +129,9 @@ export interface Feature {
   readonly actions?: readonly Action[];
 }
 
-export type WithNeeds<Declaration> = Declaration & { readonly needs: Needs };
+export type Registered<Declaration> = Declaration & { readonly needs: Needs };
 
-export type NamedCommand = WithNeeds<Command> & { readonly name: string };
+export type RegisteredCommand = Registered<Command> & { readonly name: string };
 
 /** Whether a person may change settings and read the audit log. */
 export function isAdmin(context: { readonly admins: readonly string[] }, person: Person): boolean {
@@ -144,7 +144,7 @@ export async function isCurrentAdmin(
   userId: string,
 ): Promise<boolean> {
   try {
-    return isAdmin(context, await context.directory.person(userId, undefined));
+    return isAdmin(context, await context.directory.loadPerson(userId, undefined));
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     context.log.warn({ err: error, userId }, 'checking whether a person is an admin failed');

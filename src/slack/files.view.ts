@@ -1,4 +1,4 @@
-import { uncapitalized } from './kit/mrkdwn.ts';
+import { uncapitalize } from './kit/mrkdwn.ts';
 
 /* Texts about uploaded and shared files. */
 
@@ -18,7 +18,7 @@ export interface FileDescription {
 }
 
 export const fileSentText = (description: string) =>
-  `I sent you ${uncapitalized(description)} as a direct message.`;
+  `I sent you ${uncapitalize(description)} as a direct message.`;
 
 export const fileNotSentText = ({ cause, remedy }: { readonly cause: string; readonly remedy: string }) =>
   `I can’t send you the file. ${cause} ${remedy}`;

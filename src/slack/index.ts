@@ -9,7 +9,7 @@ import { watchListImport } from './expiry/import.ts';
 import { ownerQuestion } from './expiry/owner-question.ts';
 import { reminders } from './expiry/reminders.ts';
 import { watch } from './expiry/watch.ts';
-import type { Action, Command, Feature, FormFeature, NamedCommand, WithNeeds } from './feature.ts';
+import type { Action, Command, Feature, FormFeature, Registered, RegisteredCommand } from './feature.ts';
 import { createHelp } from './help/help.ts';
 import { audit } from './ledger/audit.ts';
 import { ledger } from './ledger/ledger.ts';
@@ -60,9 +60,9 @@ type FeatureNeeds<Declared extends Feature> = {
 };
 
 interface RegisteredFeature {
-  readonly commands: readonly NamedCommand[];
-  readonly forms: readonly WithNeeds<FormFeature>[];
-  readonly actions: readonly WithNeeds<Action>[];
+  readonly commands: readonly RegisteredCommand[];
+  readonly forms: readonly Registered<FormFeature>[];
+  readonly actions: readonly Registered<Action>[];
 }
 
 type UntypedFeatureNeeds = { readonly [Part in keyof Feature]?: Needs | Readonly<Record<string, Needs>> };
@@ -96,7 +96,7 @@ const TASK_FORMS: readonly FormFeature[] = [domains, redirects, sslContacts, use
   ({ forms }): readonly FormFeature[] => forms,
 );
 
-export const TASK_MENU: WithNeeds<FormFeature> = { ...createTaskMenu(TASK_FORMS), needs: 'account' };
+export const TASK_MENU: Registered<FormFeature> = { ...createTaskMenu(TASK_FORMS), needs: 'account' };
 
 const FEATURES: readonly RegisteredFeature[] = [
   addNeeds(

@@ -6,7 +6,7 @@ import {
   type Interaction,
   toFormOrigin,
 } from './feature.ts';
-import { type FormOrigin, type FormValues, type FormView, formView } from './kit/form.ts';
+import { type FormContent, type FormOrigin, type FormValues, formView } from './kit/form.ts';
 import { unusedWordsText } from './orders/input-issue.view.ts';
 import { refusalText } from './orders/refusal.view.ts';
 import { SlackApiError } from './outbound/web.ts';
@@ -18,7 +18,7 @@ export async function renderForm(
   interaction: Interaction,
   origin: FormOrigin,
   values: FormValues,
-): Promise<FormView> {
+): Promise<FormContent> {
   return { form: feature.form, origin, values, ...(await feature.render?.(interaction, origin, values)) };
 }
 
@@ -29,7 +29,7 @@ export async function openForm(
   origin: FormOrigin,
   values: FormValues = {},
 ): Promise<void> {
-  const refusal = await feature.refusal?.(interaction, values);
+  const refusal = await feature.findRefusal?.(interaction, values);
   if (refusal !== undefined) return interaction.respond(refusal);
   const view = await renderForm(feature, interaction, origin, values);
   const { fields } = view.form;
@@ -61,7 +61,7 @@ export function createOpenAction<const Id extends string>(
 /** The words after the subcommand, and how many of the first ones are used. */
 export interface CommandWords {
   readonly words: readonly string[];
-  readonly used: number;
+  readonly usedCount: number;
 }
 
 /**
@@ -72,9 +72,9 @@ export async function openFormFromCommand(
   call: CommandCall,
   feature: FormFeature,
   values: FormValues,
-  { words, used }: CommandWords = { words: [], used: 0 },
+  { words, usedCount }: CommandWords = { words: [], usedCount: 0 },
 ): Promise<void> {
-  const refusal = await feature.refusal?.(call, values);
+  const refusal = await feature.findRefusal?.(call, values);
   if (refusal !== undefined) return call.respond(refusal);
   const initialValues = {
     ...values,
@@ -85,6 +85,6 @@ export async function openFormFromCommand(
   if (call.sendAt !== undefined && view.form.fields.every(({ name }) => name !== 'send_at'))
     return call.respond(refusalText({ code: 'send_at', issue: 'not_for_task' }));
   // The subcommand is the first word.
-  const problems = words.length > used ? [unusedWordsText(used + 2, words.length + 1)] : [];
-  await call.open(formView({ ...view, problems, fieldIssues: feature.issuesOf?.(initialValues) ?? {} }));
+  const problems = words.length > usedCount ? [unusedWordsText(usedCount + 2, words.length + 1)] : [];
+  await call.open(formView({ ...view, problems, fieldIssues: feature.findIssues?.(initialValues) ?? {} }));
 }

@@ -29,7 +29,7 @@ export function updateInClickOrder(
   viewId: string,
   render: () => Promise<readonly ModalView[]>,
 ): Promise<void> {
-  return context.openForms.run(
+  return context.formUpdates.run(
     viewId,
     async () => updateOpenView(context.web, viewId, ...(await render())),
     clickedAt,

@@ -32,7 +32,7 @@ export async function deliverFile(
   { filename, description, ...file }: TextFile | (FileInfo & { readonly path: string }),
 ): Promise<Message | undefined> {
   try {
-    const channelId = await context.directory.directMessage(person.id);
+    const channelId = await context.directory.openDirectMessage(person.id);
     const shared = { filename, channelId, comment: `${description}.` };
     await ('path' in file
       ? uploadFile(context.web, { ...shared, ...file })

@@ -24,7 +24,7 @@ export function toAccount(row: Omit<Row, 'sealed' | 'keyId' | 'createdAt' | 'upd
     context: row.context ?? undefined,
     login: row.login,
     application: row.application ?? undefined,
-    active: row.activeKey !== null,
+    isActive: row.activeKey !== null,
     verifiedAt: row.verifiedAt ?? undefined,
     profile: row.profile === null ? undefined : readProfile(row.profile),
   };

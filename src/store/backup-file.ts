@@ -87,7 +87,7 @@ export class BackupReader {
   }
 
   /** @throws {BackupFileError} if the file isn't a backup or has a newer format */
-  async manifest(): Promise<Manifest> {
+  async readManifest(): Promise<Manifest> {
     const line = await this.#next().catch(() => undefined);
     if (line?.toString().startsWith(BEGIN) !== true)
       throw new BackupFileError('This file isn’t a backup of Domain Steward.');
@@ -115,7 +115,7 @@ export class BackupReader {
    * Compares what was read with the last line.
    * @throws {BackupFileError} if they differ
    */
-  async end(): Promise<void> {
+  async verifyTrailer(): Promise<void> {
     for (;;) {
       const digest = this.#hash.copy().digest('hex');
       const line = (await this.#next()).toString();

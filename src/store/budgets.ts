@@ -4,7 +4,7 @@ import type { TeamEventOf } from '../ledger/events.ts';
 import { groupBy, removeDuplicates } from '../lib/collections.ts';
 import { BUDGET_SPANS, type Budget } from '../money/budget.ts';
 import type { BudgetStore } from '../money/ports.ts';
-import { mapTagsByName, toSubject } from '../policy/subject.ts';
+import { mapTagsByName, toAffectedName } from '../policy/subject.ts';
 import { batch } from './batch.ts';
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, isUniqueViolation, type Transaction, wrapStore } from './database.ts';
@@ -52,7 +52,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
     },
   );
   const loadStatusesForNames: BudgetStore['loadStatusesForNames'] = async (names, day, exceptOrderId) => {
-    const subjects = names.map((name) => toSubject(name, 'host'));
+    const subjects = names.map((name) => toAffectedName(name, 'host'));
     const hosts = subjects.flatMap((subject) => subject.hosts);
     const { statuses, tags } =
       exceptOrderId === undefined

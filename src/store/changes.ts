@@ -31,7 +31,7 @@ export async function lockChanges(tx: Transaction, lock: string): Promise<void> 
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
 }
 
-export function planKey(teamId: string, subjectKind: SubjectKind, subjectId: string) {
+export function buildPlanKey(teamId: string, subjectKind: SubjectKind, subjectId: string) {
   return { teamId, subjectKind, subjectId, purpose: 'plan' };
 }
 

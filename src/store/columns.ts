@@ -26,17 +26,17 @@ type Writable<Fields> = {
 };
 
 /** How SQL selects a row, and how values are read and written. */
-export interface Row<Schema extends z.ZodObject, Computed extends PropertyKey = never> {
+export interface RowMapping<Schema extends z.ZodObject, Computed extends PropertyKey = never> {
   readonly schema: Schema;
   /** For `SELECT` or `RETURNING`. Each column has the name of its field. */
   readonly columns: Prisma.Sql;
   /** The same columns as one JSON value, for aggregates. Timestamps are text. */
   readonly json: Prisma.Sql;
   /** Names of the fields that aren't computed. */
-  readonly stored: readonly string[];
+  readonly storedFields: readonly string[];
   read(rows: unknown): z.output<Schema>[];
-  /** A value's {@link stored} fields, for writing. */
-  write(value: Writable<Omit<z.output<Schema>, Computed>>): Readonly<Record<string, unknown>>;
+  /** A value's {@link storedFields} fields, for writing. */
+  toFields(value: Writable<Omit<z.output<Schema>, Computed>>): Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -47,14 +47,14 @@ export function row<Schema extends z.ZodObject, Computed extends keyof z.output<
   schema: Schema,
   table = '',
   computed?: Readonly<Record<Computed, Prisma.Sql>>,
-): Row<Schema, Computed> {
+): RowMapping<Schema, Computed> {
   const rows = z.array(schema);
   const expressions = new Map<string, Prisma.Sql>(Object.entries(computed ?? {}));
   const fields = Object.keys(schema.shape).map((field) => ({
     field,
     value: expressions.get(field) ?? Prisma.raw(`${table}${columnName(field)}`),
   }));
-  const stored = Object.keys(schema.shape).filter((field) => !expressions.has(field));
+  const storedFields = Object.keys(schema.shape).filter((field) => !expressions.has(field));
   const members = fields.map(({ field, value }) => Prisma.sql`${Prisma.raw(`'${field}'`)}, ${value}`);
   return {
     schema,
@@ -62,11 +62,11 @@ export function row<Schema extends z.ZodObject, Computed extends keyof z.output<
       fields.map(({ field, value }) => Prisma.sql`${value} AS ${Prisma.raw(`"${field}"`)}`),
     ),
     json: Prisma.sql`json_build_object(${Prisma.join(members)})`,
-    stored,
+    storedFields,
     read: (found) => rows.parse(found),
-    write: (value) => {
+    toFields: (value) => {
       const fields: Record<string, unknown> = {};
-      for (const field of stored) fields[field] = Reflect.get(value, field);
+      for (const field of storedFields) fields[field] = Reflect.get(value, field);
       return fields;
     },
   };

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
 import { Prisma, PrismaClient } from './generated/client.ts';
-import { KnownKeyLog } from './known-key-log.ts';
+import { VerifiedSigningLog } from './known-key-log.ts';
 import { DatabaseUnverifiedError, KnownServer } from './known-server.ts';
 import { LivePool } from './live-pool.ts';
 import { DURABLE_COMMITS, SEARCH_PATH, SERVER } from './session-settings.ts';
@@ -40,7 +40,7 @@ export interface Database {
   transaction<T>(work: (run: RunStatement) => Promise<T>, trust?: Trust): Promise<T>;
   /** The server that {@link run} and {@link transaction} use. */
   readonly server: KnownServer;
-  readonly keyLog: KnownKeyLog;
+  readonly signingLog: VerifiedSigningLog;
   /** Waits for running queries and closes the connections. */
   close(): Promise<void>;
 }
@@ -146,7 +146,7 @@ export function openDatabase({
   return {
     prisma,
     server,
-    keyLog: new KnownKeyLog(),
+    signingLog: new VerifiedSigningLog(),
 
     async run(statement, trust = 'any') {
       const client = await connect(trust);

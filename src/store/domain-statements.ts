@@ -4,7 +4,7 @@ import type { WatchedDomain } from '../expiry/ports.ts';
 import type { WatchDecision } from '../ledger/events.ts';
 import { isSameExpiry, type NameDates } from '../names/dates.ts';
 import type { NameObservation } from '../names/ports.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import { assignColumns, columnName, recordset, toStorableJson } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 import { domainRow, toDomain, toDomainColumns } from './domain-rows.ts';
@@ -106,8 +106,8 @@ export function claimSuccess(orderId: string, n: number, now: Date): Statement {
  * @param from the former date of the same expiry, whose reminders count for the new date
  */
 function recordReminder(name: string, expiresAt: Date, from: Date | undefined): Statement {
-  const day = new Date(utcDay(expiresAt));
-  const formerDay = from === undefined ? null : new Date(utcDay(from));
+  const day = new Date(getUtcDay(expiresAt));
+  const formerDay = from === undefined ? null : new Date(getUtcDay(from));
   return Prisma.sql`
     WITH kept AS (
       INSERT INTO reminders (name, expires_at, threshold, digest_id, destination, purpose, claimed_at)
@@ -147,7 +147,7 @@ export function buildReminderUpdates(
   const isRegisteredAgain = before.deletedAt !== undefined && after.deletedAt === undefined;
   const from = before.expiry?.at;
   const to = after.expiry?.at;
-  const hasNewDay = to !== undefined && (from === undefined || utcDay(from) !== utcDay(to));
+  const hasNewDay = to !== undefined && (from === undefined || getUtcDay(from) !== getUtcDay(to));
   const keepsReminders = hasNewDay && from !== undefined && isSameExpiry(from, to);
   return [
     ...(isRegisteredAgain ? [forgetReminders(name)] : []),
@@ -156,7 +156,7 @@ export function buildReminderUpdates(
 }
 
 /** The author of a change, and who confirmed it if it was protected. */
-export type Changer = Omit<WatchDecision, 'kind'>;
+export type NameChangeAuthor = Omit<WatchDecision, 'kind'>;
 
 /**
  * Adds names. An imported date never replaces one from the registry or an order. It replaces one from WHOIS only if it
@@ -165,7 +165,7 @@ export type Changer = Omit<WatchDecision, 'kind'>;
  */
 export function importNames(
   names: readonly ImportedName[],
-  { actor: by, confirmedBy, at: now }: Changer,
+  { actor: by, confirmedBy, at: now }: NameChangeAuthor,
 ): Prisma.Sql {
   const allNames = names.map(({ name }) => name);
   const dates = names.map(({ expiresAt }) => expiresAt?.toISOString() ?? '');

@@ -71,7 +71,7 @@ async function buildReplacements(client: pg.Client): Promise<readonly (readonly 
 }
 
 /** Why a person can't be forgotten yet. */
-export type StillNeeded =
+export type ForgetObstacle =
   | { readonly kind: 'open_order'; readonly orderId: string }
   | { readonly kind: 'setting'; readonly name: string }
   | { readonly kind: 'policy' | 'policy_draft' };
@@ -101,7 +101,7 @@ const SELECT_OBSTACLES = `
 /** The changes that were made, or that a dry run would make. If there are obstacles, nothing is changed. */
 export type ForgetResult =
   | { readonly done: true; readonly changes: readonly TableChange[] }
-  | { readonly done: false; readonly needed: readonly StillNeeded[] };
+  | { readonly done: false; readonly obstacles: readonly ForgetObstacle[] };
 
 /**
  * Removes a person from all stored data. A dry run changes nothing and reports what would change.
@@ -114,7 +114,7 @@ export function forgetPerson(
 ): Promise<ForgetResult> {
   return inTransaction(client, options, async () => {
     const obstacles = obstacleRows.parse((await client.query(SELECT_OBSTACLES, [person])).rows);
-    if (obstacles.length > 0) return { done: false, needed: obstacles };
+    if (obstacles.length > 0) return { done: false, obstacles };
     const changes: TableChange[] = [];
     for (const table of ['events', 'observations']) {
       const { rows } = await client.query(`SELECT forget_person_in_${table}($1)::int AS n`, [person]);

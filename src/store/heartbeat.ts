@@ -23,8 +23,8 @@ export function createHeartbeat({ run, server }: Database): Heartbeat {
         return { ...reading, isBehind: server.isBehind(reading.server, checkpoint) };
       },
 
-      write: async ({ at, seen, processId, isLast }) => {
-        const [row] = beatRows.parse(await run(upsertBeat(at, seen, processId, isLast)));
+      write: async ({ at, reading, processId, isLast }) => {
+        const [row] = beatRows.parse(await run(upsertBeat(at, reading, processId, isLast)));
         if (row === undefined) throw new DatabaseUnverifiedError();
         return row.beat;
       },
@@ -34,7 +34,7 @@ export function createHeartbeat({ run, server }: Database): Heartbeat {
 
     suspend: () => server.suspend(),
 
-    onOtherServer: (listener) => server.onOther(listener),
+    onOtherServer: (listener) => server.onOtherServer(listener),
   };
 }
 

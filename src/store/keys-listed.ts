@@ -12,7 +12,7 @@ const rows = z.array(
 );
 
 /** The registered passkeys, oldest first, for the operator. */
-export async function readKeys(client: pg.Client): Promise<z.output<typeof rows>> {
+export async function listPasskeys(client: pg.Client): Promise<z.output<typeof rows>> {
   const found = await client.query(`
     SELECT e.subject_id AS fingerprint, e.actor AS owner, coalesce(e.data->>'label', '') AS label, e.at,
       EXISTS (SELECT FROM events r WHERE r.subject_kind = 'key' AND r.subject_id = e.subject_id

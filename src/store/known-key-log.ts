@@ -1,7 +1,7 @@
 import type { SigningLog } from '../approvals/charter.ts';
 
 /** The log of keys and charters up to a certain event. */
-export interface KnownLog extends SigningLog {
+export interface SigningLogState extends SigningLog {
   readonly seq: number;
   readonly count: number;
   /** Sum of the events' row stamps. */
@@ -14,6 +14,6 @@ export interface KnownLog extends SigningLog {
  * The part of the log that this process has verified. Until the process has compared the log with its seals, it trusts
  * no key.
  */
-export class KnownKeyLog {
-  log: KnownLog | undefined;
+export class VerifiedSigningLog {
+  log: SigningLogState | undefined;
 }

@@ -64,7 +64,7 @@ export class KnownServer {
   }
 
   /** @param listener called when a connection leads to an unverified server */
-  onOther(listener: () => void): void {
+  onOtherServer(listener: () => void): void {
     this.#onOtherServer = listener;
   }
 }

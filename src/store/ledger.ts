@@ -3,7 +3,7 @@ import type { TeamEvent } from '../ledger/events.ts';
 import type { LedgerKeyStore, LedgerStore, SealedBlock, SealedEvent } from '../ledger/ports.ts';
 import { hashSeal, type Seal, toEventLine, toForgottenLine } from '../ledger/seal.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import { optional, optionalText, row, toStorableJson } from './columns.ts';
 import { type Database, Prisma, withStoreError, wrapStore } from './database.ts';
 import { announceEvents } from './events.ts';
@@ -239,7 +239,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
         SELECT (SELECT s.n FROM seals s WHERE s.team_id = ${teamId} AND s."to" >= number ORDER BY s."to" LIMIT 1)
         FROM unnest(${sealed}::bigint[]) AS number)`;
       const where = Prisma.sql`("to" >= ${Math.max(0, ...sealed)} OR ${containsEvents})`;
-      return { numbers, entries: lastSeq, isAnyGone: hasMissingEvents, blocks: readBlocksWhere(where) };
+      return { numbers, lastSeq, hasMissingEvents, blocks: readBlocksWhere(where) };
     },
 
     listOrderEvents: (orderId) =>
@@ -297,7 +297,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
         if (z.array(z.unknown()).parse(anchored).length === 0) return false;
         await tx(Prisma.sql`
           INSERT INTO notifications AS p (team_id, subject_kind, subject_id, purpose, version, due_at)
-          VALUES (${teamId}, 'anchors', ${utcDay(at)}, 'plan', 1, ${at})
+          VALUES (${teamId}, 'anchors', ${getUtcDay(at)}, 'plan', 1, ${at})
           ON CONFLICT (team_id, subject_kind, subject_id, purpose)
             DO UPDATE SET version = p.version + 1, due_at = LEAST(p.due_at, excluded.due_at)`);
         await queueWebhooks(tx, [buildAnchorWebhook(seal, at)], teamId);

@@ -5,7 +5,7 @@ import { holdReason } from '../mandates/codes.ts';
 import type { MandateAct, MandateName } from '../mandates/ports.ts';
 import { createWitnessCheck, findLoggedOutcome, MANDATE_LIMIT_KINDS } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
-import { findAffectedTags, toSubject } from '../policy/subject.ts';
+import { findAffectedTags, toAffectedName } from '../policy/subject.ts';
 import { optional, optionalText, row } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 import { orderHistories, selectLimits } from './events.ts';
@@ -64,7 +64,7 @@ const usedRows = z.array(
 const mandateRequests = (teamId: string) =>
   Prisma.sql`events e WHERE e.team_id = ${teamId} AND e.kind = 'sending' AND e.data ? 'mandate'`;
 
-export interface TeamLog {
+export interface WitnessedTeam {
   readonly teamId: string;
   readonly witness: BotSigner | undefined;
 }
@@ -72,7 +72,7 @@ export interface TeamLog {
 /** Ids of mandates' orders that, according to witnessed events, weren't carried out. */
 async function listUnexecutedIds(
   run: RunStatement,
-  { teamId, witness }: TeamLog,
+  { teamId, witness }: WitnessedTeam,
 ): Promise<readonly string[]> {
   // Most orders have no such event, so few histories are read.
   const ids = idRows.parse(
@@ -96,7 +96,7 @@ async function listUnexecutedIds(
  */
 export async function readUsedAmounts(
   run: RunStatement,
-  team: TeamLog,
+  team: WitnessedTeam,
   mandateId: string,
   exceptOrderId: string | undefined,
 ): Promise<UsedAmounts> {
@@ -160,7 +160,7 @@ const tagRows = z.array(z.object({ name: z.string(), tags: z.array(z.string()).n
 
 /** The tags that a change of the name affects: its own and those of its parent domains. */
 export async function readAffectedTags(run: RunStatement, name: string): Promise<readonly string[]> {
-  const subject = toSubject(name, 'host');
+  const subject = toAffectedName(name, 'host');
   const hosts = [...subject.hosts];
   const rows = tagRows.parse(
     await run(Prisma.sql`SELECT name, tags FROM domains WHERE name = ANY(${hosts})`),

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { BotSigner } from '../approvals/charter.ts';
 import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
-import { findExceededLimit, needsOrder, SAME_EXPIRY_MS } from '../mandates/acting.ts';
+import { findExceededLimit, needsOrder, SAME_PERIOD_MS } from '../mandates/acting.ts';
 import type { HoldReason } from '../mandates/codes.ts';
 import { isActive, readMandate } from '../mandates/mandate.ts';
 import type { ActOutcome, MandateStore, NewAct } from '../mandates/ports.ts';
 import type { OrderCreation } from '../orders/ports.ts';
 import { matchesPatterns, splitPatterns } from '../policy/name-patterns.ts';
-import { toSubject } from '../policy/subject.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { toAffectedName } from '../policy/subject.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import { insertRows } from './columns.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, wrapStore } from './database.ts';
 import { insertEvents } from './events.ts';
@@ -21,10 +21,10 @@ import {
   nameRow,
   readActs,
   readUsedAmounts,
-  type TeamLog,
+  type WitnessedTeam,
 } from './mandate-reads.ts';
 import { findNameHolder } from './order-changes.ts';
-import { listIds, UNSENT_ORDERS } from './order-reads.ts';
+import { ORDERS_IN_PROGRESS, toIds } from './order-reads.ts';
 import { idRows } from './order-rows.ts';
 import { insertOrder } from './order-save.ts';
 import { fitsBudgets, IS_BOOKED, IS_RELEASED } from './reservations.ts';
@@ -50,7 +50,7 @@ const IS_REPLACEABLE = Prisma.sql`(a.held IS NULL AND EXISTS (
       OR i.result->'summary'->>'code' IN ('requester_left', 'owner_left'))))`;
 
 function isSameExpiry(expiresAt: Prisma.Sql): Prisma.Sql {
-  return Prisma.sql`abs(extract(epoch FROM a.expires_at - ${expiresAt})) < ${SAME_EXPIRY_MS / 1_000}`;
+  return Prisma.sql`abs(extract(epoch FROM a.expires_at - ${expiresAt})) < ${SAME_PERIOD_MS / 1_000}`;
 }
 
 /** @throws {StoreError} from every method if the database fails */
@@ -120,8 +120,9 @@ export function createMandateStore(
       const tags = new Map(watched.map(({ name, tags }) => [name, tags ?? []]));
       const split = splitPatterns(patterns);
       return watched.flatMap(({ name, isLapsing }) => {
-        const affectedTags = toSubject(name, 'host').hosts.flatMap((host) => tags.get(host) ?? []);
-        const isMatch = !isLapsing && matchesPatterns(split, toSubject(name, 'host'), affectedTags) === 'yes';
+        const affectedTags = toAffectedName(name, 'host').hosts.flatMap((host) => tags.get(host) ?? []);
+        const isMatch =
+          !isLapsing && matchesPatterns(split, toAffectedName(name, 'host'), affectedTags) === 'yes';
         return isMatch ? [name] : [];
       });
     },
@@ -217,15 +218,18 @@ export function createMandateStore(
     },
 
     listUnsentIds: async (mandateId) =>
-      listIds(
-        await prisma.order.findMany({ ...UNSENT_ORDERS, where: { mandateId, ...UNSENT_ORDERS.where } }),
+      toIds(
+        await prisma.order.findMany({
+          ...ORDERS_IN_PROGRESS,
+          where: { mandateId, ...ORDERS_IN_PROGRESS.where },
+        }),
       ),
   } satisfies MandateStore);
 }
 
 async function saveOrder(
   run: RunStatement,
-  team: TeamLog,
+  team: WitnessedTeam,
   act: NewAct,
   creation: OrderCreation,
 ): Promise<ActOutcome> {
@@ -265,7 +269,7 @@ async function insertAct(
   const { name, expiresAt, mandateId, at, amount } = act;
   const { minor: amountMinor, currency } = amount ?? {};
   const askAt = held !== undefined && needsOrder(held) ? at : undefined;
-  const fields = { id, teamId, name, expiresAt, mandateId, at, day: utcDay(at) };
+  const fields = { id, teamId, name, expiresAt, mandateId, at, day: getUtcDay(at) };
   await insertRows(run, 'mandate_acts', [{ ...fields, amountMinor, currency, held, orderId, askAt }]);
   if (held === undefined) await run(updateDayMessage(teamId, id, at));
   else await recordHeld(run, teamId, { ...act, id }, held, undefined);

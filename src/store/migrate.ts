@@ -19,11 +19,11 @@ export type MigrationIssue =
 /** The database wasn't migrated to this release's schema. The message is for the operator. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
-  readonly problem: MigrationIssue;
+  readonly issue: MigrationIssue;
 
   constructor(issue: MigrationIssue, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.problem = issue;
+    this.issue = issue;
   }
 }
 

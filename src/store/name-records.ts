@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
 import { hasNewExpiry } from '../names/dates.ts';
-import { type DependentName, isSubdomain, parseTargetHost } from '../names/dependents.ts';
+import { type DependentName, isHostInDomain, parseTargetHost } from '../names/dependents.ts';
 import { getRegistrarName, type UnseenReason } from '../names/facts.ts';
 import { type Impact, listFindingKeys } from '../names/impact.ts';
 import { isInUse } from '../names/in-use.ts';
@@ -189,7 +189,7 @@ export function createNameRecordStore(
         ...redirectRows
           .parse(redirected)
           .map(toRedirectSource)
-          .filter((source) => !isSubdomain(source.name, name)),
+          .filter((source) => !isHostInDomain(source.name, name)),
       ];
     },
   });

@@ -9,7 +9,7 @@ import {
   SUBJECT_KINDS,
   type Subject,
 } from '../outbox/notifications.ts';
-import { planKey } from './changes.ts';
+import { buildPlanKey } from './changes.ts';
 import { optional, optionalText, row } from './columns.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 import { isLeaseExpired, leaseEnd } from './leases.ts';
@@ -115,7 +115,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
     plan: { dueAt: Date; version?: number; refused?: string },
   ) => {
     await prisma.notification.createMany({
-      data: [{ ...planKey(teamId, kind, id), ...plan }],
+      data: [{ ...buildPlanKey(teamId, kind, id), ...plan }],
       skipDuplicates: true,
     });
   };
@@ -155,12 +155,12 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
 
     postpone: async ({ kind, id }, until) => {
       await prisma.notification.updateMany({
-        where: planKey(teamId, kind, id),
+        where: buildPlanKey(teamId, kind, id),
         data: { leaseUntil: null, dueAt: until, attempts: { increment: 1 } },
       });
     },
 
-    record: async (subject, notification) =>
+    recordPosted: async (subject, notification) =>
       purposeRows.parse(await run(recordMessage(teamId, subject, notification))).length === 1,
 
     retire: ({ kind, id }, purpose) =>
@@ -206,9 +206,9 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
       );
     },
 
-    open: (subject, now) => createPlan(subject, { dueAt: now, version: 1 }),
+    addIfMissing: (subject, now) => createPlan(subject, { dueAt: now, version: 1 }),
 
-    request: (subject, now) => execute(markPlan(teamId, subject, now)),
+    requestUpdate: (subject, now) => execute(markPlan(teamId, subject, now)),
 
     adopt: (subject, message, purposes, now) =>
       execute(adoptMessage(teamId, subject, message, purposes, now)),

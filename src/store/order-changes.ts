@@ -15,7 +15,7 @@ import { type Database, isUniqueViolation, Prisma, type RunStatement, wrapStore 
 import { orderHistories, selectLimits } from './events.ts';
 import { findActByOrder, findName, lockMandate, readAffectedTags, readUsedAmounts } from './mandate-reads.ts';
 import { idRows, readEarlierItems, readOrders, selectEarlierItems, selectOrdersById } from './order-rows.ts';
-import { insertOrder, openKey, updateOrders } from './order-save.ts';
+import { formatOpenKey, insertOrder, updateOrders } from './order-save.ts';
 import { fitsBudgets } from './reservations.ts';
 import { readSigningRows } from './signing-rows.ts';
 
@@ -159,7 +159,7 @@ async function refuseSending(
     const refusal = await refuseRetry(run, commit);
     if (refusal !== undefined) return refusal;
   }
-  const signedId = mandatedSending?.signedBy?.id ?? before.id;
+  const signedId = mandatedSending?.signedMandate?.id ?? before.id;
   return refuseUnsigned(context.database, run, signedId, guard);
 }
 
@@ -172,8 +172,8 @@ async function refuseRetry(run: RunStatement, commit: OrderCommit): Promise<Refu
   const retried = idRows.parse(await run(lockRetried(id))).filter((each) => each !== id);
   const names = listSentItems(commit).map(({ name }) => name);
   const items = readEarlierItems(await run(selectEarlierItems(retried, names)));
-  const [earlier] = findEarlierOutcomes(items, names);
-  return earlier && { ...REFUSED, earlier };
+  const [earlierFinding] = findEarlierOutcomes(items, names);
+  return earlierFinding && { ...REFUSED, earlierFinding };
 }
 
 /**
@@ -200,8 +200,8 @@ async function refuseUnsigned(
   if (guard === 'no_signatures') return undefined;
   const [order] = readOrders(await run(selectOrdersById([orderId])));
   if (order === undefined) return REFUSED;
-  const obstacle = await guard.verify({ order, ...(await readSigningRows(database.keyLog, run)) });
-  if (obstacle?.kind === 'not_signed') return { ...REFUSED, notSigned: obstacle.differs };
+  const obstacle = await guard.verify({ order, ...(await readSigningRows(database.signingLog, run)) });
+  if (obstacle?.kind === 'not_signed') return { ...REFUSED, sendingDifferences: obstacle.differences };
   return obstacle && REFUSED;
 }
 
@@ -220,9 +220,9 @@ async function refuseByLog(
     sent.flatMap(({ id, n, order }, index) => {
       const item = order.items.find((each) => each.n === n);
       const history = histories[index]?.[1] ?? [];
-      const differs =
+      const logDifference =
         item === undefined ? 'missing' : findLimit(order, item, history, createWitnessCheck(witness));
-      return differs === undefined ? [] : [[id, { ...REFUSED, differs }] as const];
+      return logDifference === undefined ? [] : [[id, { ...REFUSED, logDifference }] as const];
     }),
   );
 }
@@ -245,8 +245,8 @@ async function refuseMandated(
   const mandate = await lockMandate(run, mandateId);
   const watched = await findName(run, name);
   const act = await findActByOrder(run, after.id);
-  if (act === undefined) return { ...REFUSED, held: 'mandate_ended' };
-  const held = check(mandate, {
+  if (act === undefined) return { ...REFUSED, holdReason: 'mandate_ended' };
+  const holdReason = check(mandate, {
     name,
     affectedTags: await readAffectedTags(run, name),
     plannedExpiry: act.expiresAt,
@@ -256,8 +256,8 @@ async function refuseMandated(
     amount: reservation.items[0]?.amount,
     used: await readUsedAmounts(run, { teamId, witness }, mandateId, after.id),
   });
-  if (held !== undefined) return { ...REFUSED, held };
-  return fits ? undefined : { ...REFUSED, held: 'budget_empty' };
+  if (holdReason !== undefined) return { ...REFUSED, holdReason };
+  return fits ? undefined : { ...REFUSED, holdReason: 'budget_empty' };
 }
 
 /** The order that conflicts with a new one: it has the same delivery, or it is open for one of the names. */
@@ -270,7 +270,7 @@ async function findConflict(database: Database, order: Order): Promise<string | 
 
 /** The open order that holds one of the order's names for the same task. */
 export async function findNameHolder({ run }: Database, order: Order): Promise<string | undefined> {
-  const keys = order.items.map((item) => openKey(order.task, item.name));
+  const keys = order.items.map((item) => formatOpenKey(order.task, item.name));
   const rows = await run(Prisma.sql`
     SELECT order_id AS id FROM order_items WHERE open_key = ANY(${keys}) AND order_id <> ${order.id}
     ORDER BY order_id LIMIT 1`);

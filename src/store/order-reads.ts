@@ -6,7 +6,7 @@ import { batch } from './batch.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 import { historyColumn, historyRows, orderWithHistory, readHistory, selectWithHistory } from './events.ts';
 import { buildOrderFilter, readOrders, selectOrders, selectOrdersById } from './order-rows.ts';
-import { openKey } from './order-save.ts';
+import { formatOpenKey } from './order-save.ts';
 
 const holderRows = z.array(
   z.object({ name: z.string(), id: z.string() }).transform(({ name, id }) => [name, id] as const),
@@ -15,12 +15,12 @@ const histories = z.array(z.object({ history: historyRows }));
 
 const UNFINISHED_STATES: OrderState[] = ['PENDING', 'APPROVED', 'EXECUTING'];
 /** Approved orders that haven't ended. */
-export const UNSENT_ORDERS = {
+export const ORDERS_IN_PROGRESS = {
   where: { state: { in: ['APPROVED', 'EXECUTING'] satisfies OrderState[] } },
   select: { id: true },
 };
 
-export const listIds = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
+export const toIds = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
 
 const SEALED = { sealedInput: true, sealedInputKeyId: true } as const;
 
@@ -62,7 +62,7 @@ export function createOrderReads({ run, prisma }: Database) {
     },
 
     findOpenOrders: async (task, names) => {
-      const keys = names.map((name) => openKey(task, name));
+      const keys = names.map((name) => formatOpenKey(task, name));
       const rows = await run(
         Prisma.sql`SELECT name, order_id AS id FROM order_items WHERE open_key = ANY(${keys})`,
       );
@@ -100,11 +100,11 @@ export function createOrderReads({ run, prisma }: Database) {
     },
 
     listUnsentIds: async () =>
-      listIds(await prisma.order.findMany({ ...UNSENT_ORDERS, orderBy: { updatedAt: 'asc' } })),
+      toIds(await prisma.order.findMany({ ...ORDERS_IN_PROGRESS, orderBy: { updatedAt: 'asc' } })),
 
     listUnfinishedIds: async (accountIds, requesterId) => {
       const byRequester = requesterId === undefined ? [] : [{ requesterId }];
-      return listIds(
+      return toIds(
         await prisma.order.findMany({
           where: {
             state: { in: UNFINISHED_STATES },

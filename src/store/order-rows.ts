@@ -140,7 +140,7 @@ export function toOrder(row: z.output<typeof orderRow.schema>): Order {
 
 export function toOrderRow({ account, claim, mandate, ...order }: Order) {
   const { id: accountId, login: accountLogin, method: accountMethod, context, isTeamAccount } = account;
-  return orderRow.write({
+  return orderRow.toFields({
     ...order,
     ...{ accountId, accountLogin, accountMethod, context, usesTeamAccount: isTeamAccount === true },
     ...{ workerId: claim?.workerId, mandateId: mandate?.id },

@@ -23,7 +23,7 @@ const STATES_WITH_INPUT: ReadonlySet<OrderState> = new Set(['DRAFT', 'PENDING', 
  * The key that an item holds while its order is open. The key is unique, so that there is one open order per task and
  * name.
  */
-export function openKey(task: string, name: string): string {
+export function formatOpenKey(task: string, name: string): string {
   return `${task}:${name}`;
 }
 
@@ -155,7 +155,7 @@ function toSealedColumns(sealed: Sealed | undefined) {
 async function insertItems(run: RunStatement, { order, sealedItems }: OrderCreation): Promise<void> {
   const keys = await findFreeKeys(run, order, order.items);
   const rows = order.items.map((item) => ({
-    ...itemRow.write(item),
+    ...itemRow.toFields(item),
     ...toSealedColumns(sealedItems?.get(item.n)),
     ...{ orderId: order.id, clientTid: item.ctid, openKey: keys.get(item.n) },
   }));
@@ -173,13 +173,13 @@ async function updateItems(run: RunStatement, saved: readonly SavedChange[]): Pr
     const items = listChangedItems(before, after);
     const keys = await findFreeKeys(run, after, items);
     for (const item of items)
-      rows.push({ ...itemProgress.write(item), orderId: after.id, n: item.n, openKey: keys.get(item.n) });
+      rows.push({ ...itemProgress.toFields(item), orderId: after.id, n: item.n, openKey: keys.get(item.n) });
   }
   if (rows.length === 0) return;
   const idsWithInput = saved.flatMap(({ after }) => (STATES_WITH_INPUT.has(after.state) ? after.id : []));
   const keepsInput = Prisma.sql`i.order_id = ANY(${idsWithInput}) AND i.state IN ('WAITING', 'SENT')`;
   await run(Prisma.sql`
-    UPDATE order_items AS kept SET ${copyColumns('i', ['openKey', ...itemProgress.stored])},
+    UPDATE order_items AS kept SET ${copyColumns('i', ['openKey', ...itemProgress.storedFields])},
       sealed_input = CASE WHEN ${keepsInput} THEN kept.sealed_input END,
       sealed_input_key_id = CASE WHEN ${keepsInput} THEN kept.sealed_input_key_id END
     FROM ${recordset('order_items', rows)} AS i WHERE kept.order_id = i.order_id AND kept.n = i.n`);
@@ -198,7 +198,7 @@ async function findFreeKeys(
 ): Promise<ReadonlyMap<number, string>> {
   const isStopped = ({ state, result }: OrderItem) => state === 'FAILED' && result?.stoppedBy !== undefined;
   const openItems = isOpen(order.state) ? items.filter((item) => !isStopped(item)) : [];
-  const keys = new Map(openItems.map(({ n, name }) => [n, openKey(order.task, name)]));
+  const keys = new Map(openItems.map(({ n, name }) => [n, formatOpenKey(order.task, name)]));
   if (order.state !== 'UNKNOWN') return keys;
   const takenKeys = keyRows.parse(
     await run(Prisma.sql`
@@ -239,7 +239,7 @@ const listNewApprovals = ({ before, after }: Change) =>
 
 function toApprovalRows(orderId: string, approvals: Order['approvals']) {
   return approvals.map((approval) => ({
-    ...approvalRow.write(approval),
+    ...approvalRow.toFields(approval),
     orderId,
     signature: approval.signed,
   }));

@@ -10,7 +10,7 @@ import { shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 import { policyRow, storedRules, toStorableRules } from './policy-rows.ts';
-import { propose, readProposal, withdrawOpen } from './proposal-rows.ts';
+import { propose, readProposal, withdrawOpenProposals } from './proposal-rows.ts';
 
 const publishedRow = policyRow.extend({
   publishedBy: z.string(),
@@ -107,7 +107,7 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
         const saved = { ...changed, rules: toStorableRules(rules) };
         await tx.policyDraft.upsert({ where: { teamId }, create: { teamId, ...saved }, update: saved });
         await log(tx, teamId, { kind: 'policy_draft_changed', changes, actor: by, at });
-        await withdrawOpen(tx, teamId, { kind: 'policy' }, by, at);
+        await withdrawOpenProposals(tx, teamId, { kind: 'policy' }, by, at);
         return { ...changed, rules, proposal: undefined };
       }),
 
@@ -117,7 +117,7 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
         if (draft?.revision !== revision) return false;
         const { rules } = await readCurrent(tx, teamId);
         await tx.policyDraft.delete({ where: { teamId } });
-        await withdrawOpen(tx, teamId, { kind: 'policy' }, by, at);
+        await withdrawOpenProposals(tx, teamId, { kind: 'policy' }, by, at);
         const changes = toLoggedChanges(rules, draft.rules);
         await log(tx, teamId, { kind: 'policy_draft_discarded', changes, actor: by, at });
         return true;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { dropMissing, type Maybe } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
-import { isLeft, isNone, type NameSort } from '../names/filter.ts';
+import { isNone, type NameSort, selectsLeftOwners } from '../names/filter.ts';
 import type { NameQuery } from '../names/ports.ts';
 import { FINDING_CODES } from '../names/posture.ts';
 import { storedPosture } from '../names/stored.ts';
@@ -63,7 +63,7 @@ function buildConditions(query: Conditions): Prisma.Sql[] {
   const { filter, names, now } = query;
   const daysFromNow = (days: number) => new Date(now.getTime() + days * DAY_MS);
   const tags = filter.tags.filter((tag) => !isNone(tag));
-  const owners = query.owners.filter((owner) => !isNone(owner) && !isLeft(owner));
+  const owners = query.owners.filter((owner) => !isNone(owner) && !selectsLeftOwners(owner));
   return dropMissing([
     ...joinOr([
       tags.length > 0 && Prisma.sql`d.tags && ${tags}::text[]`,
@@ -73,7 +73,8 @@ function buildConditions(query: Conditions): Prisma.Sql[] {
       owners.length > 0 && Prisma.sql`d.owner_id = ANY (${owners}::text[])`,
       // A name that will lapse needs no owner.
       query.owners.some(isNone) && Prisma.sql`d.owner_id IS NULL AND d.lapse_confirmed_at IS NULL`,
-      query.owners.some(isLeft) && Prisma.sql`d.owner_left_at IS NOT NULL AND d.lapse_confirmed_at IS NULL`,
+      query.owners.some(selectsLeftOwners) &&
+        Prisma.sql`d.owner_left_at IS NOT NULL AND d.lapse_confirmed_at IS NULL`,
     ]),
     query.needsOwner &&
       Prisma.sql`(d.owner_id IS NULL OR d.owner_left_at IS NOT NULL) AND d.lapse_confirmed_at IS NULL`,
@@ -89,7 +90,7 @@ function buildConditions(query: Conditions): Prisma.Sql[] {
       Prisma.sql`d.expires_at < ${daysFromNow(filter.expiresWithinDays)}::timestamptz`,
     filter.expiresAfterDays !== undefined &&
       Prisma.sql`d.expires_at > ${daysFromNow(filter.expiresAfterDays)}::timestamptz`,
-    // Reduces the number of names that must be judged.
+    // Reduces the number of names that must be assessed.
     filter.findingWords.includes('undated') && Prisma.sql`d.expires_at IS NULL`,
     filter.isUnused && Prisma.sql`d.in_use = false`,
     names !== undefined && Prisma.sql`d.name = ANY (${[...names]}::text[])`,

@@ -14,8 +14,8 @@ import {
   GUARDED_TAG,
   isSameDetails,
   listEditedNames,
-  MAX_GUARDED,
-  MAX_WATCHED,
+  MAX_GUARDED_NAMES,
+  MAX_WATCHED_NAMES,
   type NameDetails,
   type ReminderDecision,
   rebaseChange,
@@ -25,7 +25,7 @@ import { messagePlace } from '../outbox/notifications.ts';
 import { assignColumns, insertRows, optional, optionalText } from './columns.ts';
 import { type Database, Prisma, type RunStatement, wrapStore } from './database.ts';
 import { CLEARED_LAPSE, CLEARED_SNOOZE } from './domain-rows.ts';
-import { type Changer, importNames, NO_REMINDER, removeDomain } from './domain-statements.ts';
+import { importNames, type NameChangeAuthor, NO_REMINDER, removeDomain } from './domain-statements.ts';
 import { announceEvents, insertEvents } from './events.ts';
 import { upsertPlans } from './notifications.ts';
 import {
@@ -93,7 +93,7 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
 
     listZones: async (query) => zoneRows.parse(await run(countZones(query))),
 
-    listJudgedNames: async (query) => healthRow.read(await run(selectHealth(query, teamId))),
+    listAssessedNames: async (query) => healthRow.read(await run(selectHealth(query, teamId))),
 
     listFindingsChanges: async (from, to) =>
       changedFindingRows.parse(await run(countChangedFindings(from, to))),
@@ -200,18 +200,18 @@ export async function toStorableNameChanges({ names }: ProposedNameChanges) {
 }
 
 /** Applies a proposal if the names haven't changed since it was made. */
-export async function applyFacts(
+export async function applyNameChanges(
   tx: RunStatement,
   teamId: string,
   { names }: ProposedNameChanges,
-  changer: Changer,
+  changer: NameChangeAuthor,
 ): Promise<'applied' | WriteFailure> {
   const written = await writeChanges(tx, teamId, names, changer);
   return written === 'written' ? 'applied' : written;
 }
 
 /** @returns the remaining changes of a proposal; undefined if none remain */
-export async function rebaseFacts(
+export async function rebaseNameChanges(
   tx: RunStatement,
   { names }: ProposedNameChanges,
 ): Promise<ProposedNameChanges | undefined> {
@@ -340,7 +340,7 @@ async function writeChanges(
   tx: RunStatement,
   teamId: string,
   changes: readonly ChangedName[],
-  changer: Changer,
+  changer: NameChangeAuthor,
   progress: ReportProgress = () => undefined,
 ): Promise<'written' | WriteFailure> {
   const guardedCount = changes.filter(({ before, after }) => isGuarded(after) && !isGuarded(before)).length;
@@ -354,9 +354,12 @@ async function writeChanges(
   );
   for await (const slice of iterateSlices(changes)) if (!(await isUnchanged(tx, slice))) return 'changed';
   const unguardedCount = changes.filter(({ before, after }) => isGuarded(before) && !isGuarded(after)).length;
-  if (guardedCount > 0 && (await countNames(tx, IS_GUARDED)) + guardedCount - unguardedCount > MAX_GUARDED)
+  if (
+    guardedCount > 0 &&
+    (await countNames(tx, IS_GUARDED)) + guardedCount - unguardedCount > MAX_GUARDED_NAMES
+  )
     return 'too_many_guarded';
-  if (addedCount > 0 && (await countNames(tx, Prisma.sql`TRUE`)) + addedCount > MAX_WATCHED)
+  if (addedCount > 0 && (await countNames(tx, Prisma.sql`TRUE`)) + addedCount > MAX_WATCHED_NAMES)
     return 'list_full';
   let done = 0;
   for await (const slice of iterateSlices(changes)) {
@@ -446,7 +449,7 @@ async function writeDecision(
   tx: RunStatement,
   teamId: string,
   { name, decision: { kind, ...decision } }: { readonly name: string; readonly decision: ReminderDecision },
-  { actor: askedBy, confirmedBy, at }: Changer,
+  { actor: askedBy, confirmedBy, at }: NameChangeAuthor,
 ): Promise<void> {
   const by = confirmedBy ?? askedBy;
   const { staleUntil, subject, ...logged } = { staleUntil: undefined, subject: undefined, ...decision };
@@ -491,7 +494,7 @@ export async function setDetails(
   tx: RunStatement,
   name: string,
   change: DetailsChange,
-  changer: Changer,
+  changer: NameChangeAuthor,
   isNew: boolean,
 ): Promise<void> {
   const edited = listEditedNames(await readDetails(tx, [name]), new Map([[name, change]]));
@@ -505,7 +508,7 @@ async function writeDetails(
   tx: RunStatement,
   teamId: string | undefined,
   changed: readonly EditedName[],
-  changer: Changer,
+  changer: NameChangeAuthor,
 ): Promise<void> {
   if (changed.length === 0) return;
   // PostgreSQL requires inner arrays of equal length, so tags are joined by spaces, which tags can't contain.
@@ -538,7 +541,7 @@ function toLoggedDetails({ owner, tags, channel, note }: NameDetails): Readonly<
 }
 
 /** The event that announces new owners and channels. */
-function buildNotice(changes: readonly ChangedName[], changer: Changer): TeamEvent | undefined {
+function buildNotice(changes: readonly ChangedName[], changer: NameChangeAuthor): TeamEvent | undefined {
   const rerouted = changes.flatMap(({ name, before, after }) => {
     const isRerouted =
       after !== undefined && (before.owner !== after.owner || before.channel !== after.channel);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { loggedPrice } from '../money/money-events.ts';
 import type { ListedPrice, PriceStore } from '../money/ports.ts';
 import { formatPriceKey, isSamePrice, PRICED_TASKS, type Price, type PriceEdit } from '../money/prices.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import { batch, shareRead } from './batch.ts';
 import { type ChangeAuthor, exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
@@ -16,7 +16,7 @@ const listedPrice = z
     period: z.number(),
     amountMinor: z.bigint().transform(Number),
     currency: z.string(),
-    validFrom: z.date().transform(utcDay),
+    validFrom: z.date().transform(getUtcDay),
     source: z.string(),
   })
   .transform(

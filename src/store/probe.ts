@@ -20,14 +20,14 @@ export interface DatabaseProbe {
   /** @returns whether the database responds in time; never throws */
   ping(): Promise<boolean>;
   /** @throws {StoreError} on a timeout */
-  figures(now: Date): Promise<OrderFigures>;
+  readOrderFigures(now: Date): Promise<OrderFigures>;
   /** @throws {StoreError} on a timeout */
-  condition(now: Date): Promise<z.infer<typeof conditionRows>[0]>;
+  readCondition(now: Date): Promise<z.infer<typeof conditionRows>[0]>;
   /**
    * For how long the oldest event has been waiting for a seal.
    * @throws {StoreError} on a timeout
    */
-  unsealedSeconds(): Promise<number>;
+  readUnsealedSeconds(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -89,7 +89,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
     // When an embedded server stops, it breaks connections that are already closing.
     if (!pool.ending) log?.warn({ err }, 'a connection to the database broke');
   });
-  const unsealedSeconds = () =>
+  const readUnsealedSeconds = () =>
     withStoreError('reading the age of unsealed events', async () => {
       const { rows } = await pool.query(
         'SELECT coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS seconds FROM unsealed_events',
@@ -97,7 +97,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
       return secondsRows.parse(rows)[0].seconds;
     });
   return {
-    unsealedSeconds,
+    readUnsealedSeconds,
 
     async ping() {
       const timeout = new AbortController();
@@ -114,7 +114,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
       }
     },
 
-    figures: (now) =>
+    readOrderFigures: (now) =>
       withStoreError('counting orders', async () => {
         const { rows } = await pool.query(
           'SELECT state, count(*)::int AS count, min(updated_at) AS oldest FROM orders GROUP BY state',
@@ -124,11 +124,11 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
         return {
           byState: Object.fromEntries(states.map(({ state, count }) => [state, count])),
           queueAgeSeconds: Math.max(0, (now.getTime() - approved.getTime()) / 1_000),
-          unsealedSeconds: await unsealedSeconds(),
+          unsealedSeconds: await readUnsealedSeconds(),
         };
       }),
 
-    condition: (now) =>
+    readCondition: (now) =>
       withStoreError('reading the condition of the database', async () => {
         const { rows } = await pool.query(SELECT_CONDITION, [new Date(now.getTime() - OVERDUE_MS), now]);
         return conditionRows.parse(rows)[0];

@@ -9,7 +9,7 @@ import {
 import { approvalSignature } from '../approvals/signing/approval.ts';
 import { hashJson } from '../lib/canonical-json.ts';
 import { messagePlace } from '../outbox/notifications.ts';
-import { planKey } from './changes.ts';
+import { buildPlanKey } from './changes.ts';
 import { optional, optionalText } from './columns.ts';
 import { Prisma, type Transaction } from './database.ts';
 import { nextPolicy, toStorableRules } from './policy-rows.ts';
@@ -71,7 +71,7 @@ export async function readProposal(row: ProposalRow, now: Date): Promise<Proposa
   };
 }
 
-export function whereOpen(teamId: string, kinds: readonly ProposalKind[], now: Date) {
+export function buildOpenFilter(teamId: string, kinds: readonly ProposalKind[], now: Date) {
   const isUnexpired = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
   return { teamId, kind: { in: [...kinds] }, state: 'proposed', ...isUnexpired };
 }
@@ -83,31 +83,31 @@ export function whereOpen(teamId: string, kinds: readonly ProposalKind[], now: D
 export async function propose(tx: Transaction, teamId: string, proposal: NewProposal): Promise<Proposal> {
   const { id = randomUUID(), kind, subject, proposer, proposedAt, expiresAt, origin } = proposal;
   const payload = await toStorablePayload(proposal);
-  const open = whereOpen(teamId, [kind], proposedAt);
+  const open = buildOpenFilter(teamId, [kind], proposedAt);
   const where = { ...open, proposedBy: proposer, payload: { equals: payload } };
   const existing = await tx.proposal.findFirst({ where });
   if (existing !== null) return readProposal(existing, proposedAt);
-  if (subject !== undefined) await withdrawOpen(tx, teamId, { kind, subject }, proposer, proposedAt);
+  if (subject !== undefined) await withdrawOpenProposals(tx, teamId, { kind, subject }, proposer, proposedAt);
   const row = await tx.proposal.create({
     data: {
       ...{ id, teamId, kind, payload, proposedAt, origin: origin ?? Prisma.DbNull },
       ...{ subject: subject ?? null, proposedBy: proposer, expiresAt: expiresAt ?? null },
     },
   });
-  const plan = planKey(teamId, 'proposal', id);
+  const plan = buildPlanKey(teamId, 'proposal', id);
   await tx.notification.create({ data: { ...plan, version: 1, dueAt: proposedAt } });
   return readProposal(row, proposedAt);
 }
 
 /** Withdraws all open proposals of a kind, or those about one subject. */
-export async function withdrawOpen(
+export async function withdrawOpenProposals(
   tx: Transaction,
   teamId: string,
   selection: { readonly kind: ProposalKind; readonly subject?: string; readonly id?: string },
   by: string,
   at: Date,
 ): Promise<void> {
-  const where = { ...whereOpen(teamId, [selection.kind], at), ...selection };
+  const where = { ...buildOpenFilter(teamId, [selection.kind], at), ...selection };
   for (const { id, version } of await tx.proposal.findMany({ where, select: { id: true, version: true } }))
     await changeProposal(tx, teamId, { id, version }, { state: 'withdrawn', endedBy: by, endedAt: at }, at);
 }
@@ -126,7 +126,7 @@ export async function changeProposal(
   });
   if (count === 0) return false;
   await tx.notification.updateMany({
-    where: planKey(teamId, 'proposal', id),
+    where: buildPlanKey(teamId, 'proposal', id),
     data: { version: { increment: 1 }, dueAt: at },
   });
   return true;

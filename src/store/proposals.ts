@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Confirmed } from '../approvals/proposals/decide-confirmation.ts';
+import type { ValidConfirmation } from '../approvals/proposals/decide-confirmation.ts';
 import type { ApplyOutcome, ProposalStore } from '../approvals/proposals/ports.ts';
 import type { Obstacle, Proposal, ProposalOf, ProposedChange } from '../approvals/proposals/proposal.ts';
 import type { SignedCharter } from '../approvals/signing/ports.ts';
@@ -7,15 +7,15 @@ import { DAY_MS } from '../lib/duration.ts';
 import { type ChangeAuthor, createRunStatement } from './changes.ts';
 import { type Database, type Transaction, withStoreError, wrapStore } from './database.ts';
 import { applyPolicy } from './policies.ts';
-import { applyFacts, rebaseFacts } from './portfolio.ts';
+import { applyNameChanges, rebaseNameChanges } from './portfolio.ts';
 import { applyPrices, rebasePrices } from './prices.ts';
-import { changeProposal, propose, readProposal, whereOpen } from './proposal-rows.ts';
-import { applySettings, rebaseSettings, type SettingTexts } from './settings.ts';
+import { buildOpenFilter, changeProposal, propose, readProposal } from './proposal-rows.ts';
+import { applySettings, type FormatSavedSettings, rebaseSettings } from './settings.ts';
 import { isNextCharter, writeCharter } from './signing.ts';
 
 export interface ProposalStoreOptions {
   readonly teamId: string;
-  readonly settingTexts: SettingTexts;
+  readonly formatSavedSettings: FormatSavedSettings;
   /** Passkeys are set up, so a policy may require signatures. */
   readonly canSign: boolean;
 }
@@ -36,7 +36,7 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
 
     list: async (kinds, now) => {
       const rows = await prisma.proposal.findMany({
-        where: whereOpen(teamId, kinds, now),
+        where: buildOpenFilter(teamId, kinds, now),
         orderBy: [{ proposedAt: 'asc' }, { id: 'asc' }],
       });
       const found = await Promise.all(rows.map((row) => readProposal(row, now)));
@@ -44,14 +44,14 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
     },
 
     find: async (kinds, key, now) => {
-      const { OR: isOpen, ...open } = whereOpen(teamId, kinds, now);
+      const { OR: isOpen, ...open } = buildOpenFilter(teamId, kinds, now);
       const where = { ...open, AND: [{ OR: isOpen }, { OR: [{ id: key }, { subject: key }] }] };
       const row = await prisma.proposal.findFirst({ where });
       const proposal = row === null ? undefined : await readProposal(row, now);
       return hasKind(proposal, kinds) ? proposal : undefined;
     },
 
-    read: async (id, now) => {
+    load: async (id, now) => {
       const row = await prisma.proposal.findFirst({ where: { id, teamId } });
       return row === null ? undefined : readProposal(row, now);
     },
@@ -66,7 +66,7 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
         return await prisma.$transaction((tx) => applyConfirmed(tx, options, confirmed, at, charter));
       } catch (error) {
         if (!(error instanceof RollbackError)) throw error;
-        return error.reason === 'conflict' ? undefined : { kind: 'blocked', by: error.reason };
+        return error.reason === 'conflict' ? undefined : { kind: 'blocked', obstacle: error.reason };
       }
     },
 
@@ -80,7 +80,7 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
 async function applyConfirmed(
   tx: Transaction,
   options: ProposalStoreOptions,
-  { proposal, by }: Confirmed,
+  { proposal, by }: ValidConfirmation,
   at: Date,
   charter: SignedCharter | undefined,
 ): Promise<ApplyOutcome> {
@@ -128,32 +128,35 @@ function toStorableConfirmations({ confirmations }: Proposal) {
 /** Applies the payload that was decided on, as loaded, even if the row has changed since. */
 function apply(
   tx: Transaction,
-  { teamId, settingTexts, canSign }: ProposalStoreOptions,
+  { teamId, formatSavedSettings, canSign }: ProposalStoreOptions,
   proposal: Proposal,
   author: Required<ChangeAuthor>,
 ): Promise<'applied' | 'changed' | Obstacle> {
   switch (proposal.kind) {
     case 'settings':
-      return applySettings(tx, settingTexts, proposal.payload, author);
+      return applySettings(tx, formatSavedSettings, proposal.payload, author);
     case 'prices':
       return applyPrices(tx, teamId, proposal.payload, author);
     case 'policy':
       return applyPolicy(tx, teamId, canSign, proposal, author);
     case 'facts':
     case 'lapse':
-      return applyFacts(createRunStatement(tx), teamId, proposal.payload, { ...author, actor: author.by });
+      return applyNameChanges(createRunStatement(tx), teamId, proposal.payload, {
+        ...author,
+        actor: author.by,
+      });
   }
 }
 
 /** The remaining changes of a superseded proposal. A policy isn't proposed again: it must be published again. */
 async function rebaseChange(
   tx: Transaction,
-  { teamId, settingTexts }: ProposalStoreOptions,
+  { teamId, formatSavedSettings }: ProposalStoreOptions,
   proposal: Proposal,
 ): Promise<ProposedChange | undefined> {
   switch (proposal.kind) {
     case 'settings': {
-      const payload = await rebaseSettings(tx, settingTexts, proposal.payload);
+      const payload = await rebaseSettings(tx, formatSavedSettings, proposal.payload);
       return payload && { kind: 'settings', payload };
     }
     case 'prices': {
@@ -162,7 +165,7 @@ async function rebaseChange(
     }
     case 'facts':
     case 'lapse': {
-      const payload = await rebaseFacts(createRunStatement(tx), proposal.payload);
+      const payload = await rebaseNameChanges(createRunStatement(tx), proposal.payload);
       return payload && { kind: proposal.kind, payload };
     }
     case 'policy':

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CandidateRange } from '../expiry/candidates.ts';
 import { DISPUTED_CODE } from '../expiry/marks.ts';
-import { buildOwnerDay, parseOwner } from '../expiry/owner-question.ts';
+import { buildOwnerDayKey, parseOwner } from '../expiry/owner-question.ts';
 import type {
   Destination,
   NewQuestions,
@@ -15,7 +15,7 @@ import { storedQuestion } from '../names/portfolio.ts';
 import { storedDoubt } from '../names/stored.ts';
 import type { SubjectKind } from '../outbox/notifications.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import { insertRows, jsonColumn, optional, optionalText, row } from './columns.ts';
 import { Prisma, type RunStatement, type Statement } from './database.ts';
 import { deletionPhase, domainRow, expirySource } from './domain-rows.ts';
@@ -61,9 +61,9 @@ const candidateColumns = {
   expiresAt: EXPIRES_AT,
   expirySource: Prisma.sql`COALESCE(d.expiry_source, 'rdap')`,
 };
-/** Rows of {@link deletedQuery}, with everything that the plan and the digest need. */
+/** Rows of {@link selectDeletedCandidates}, with everything that the plan and the digest need. */
 export const candidateRow = row(candidate, 'd.', candidateColumns);
-/** Rows of {@link candidatesQuery}. */
+/** Rows of {@link selectCandidates}. */
 export const candidateRows = z.array(candidate.extend({ range: z.number() }));
 
 /** The lapse is never confirmed, because the queries leave out names with a confirmed lapse. */
@@ -85,7 +85,7 @@ export interface CandidateCursor extends CandidateRange {
  * plan. The outer query sorts only by range, so that rows are returned as they are found, in the order of the inner
  * query.
  */
-export function candidatesQuery(cursors: readonly CandidateCursor[]): Statement {
+export function selectCandidates(cursors: readonly CandidateCursor[]): Statement {
   return Prisma.sql`
       SELECT step.n::int AS range, found.* FROM (
         SELECT * FROM unnest(
@@ -102,7 +102,7 @@ export function candidatesQuery(cursors: readonly CandidateCursor[]): Statement 
 }
 
 /** Deleted names that may be due. The page starts after the name `after`. */
-export function deletedQuery(since: Date, after: string): Statement {
+export function selectDeletedCandidates(since: Date, after: string): Statement {
   return Prisma.sql`
       SELECT ${candidateRow.columns} FROM domains d
       WHERE d.deleted_at >= ${since}::timestamptz AND d.name > ${after} AND d.lapse_confirmed_at IS NULL
@@ -110,7 +110,7 @@ export function deletedQuery(since: Date, after: string): Statement {
 }
 
 /** Renewals that the registry doesn't show. Each is reported at most once a week, counted from the renewal. */
-export function disputedQuery(before: Date, now: Date, limit: number): Statement {
+export function selectUnconfirmedRenewals(before: Date, now: Date, limit: number): Statement {
   return Prisma.sql`
       SELECT ${domainRow.columns} FROM domains d
       WHERE d.renewed_at < ${before}::timestamptz AND d.doubt ->> 'code' = ${RENEWAL_NOT_SHOWN}
@@ -241,15 +241,15 @@ const plannedRow = row(
   },
 );
 
-/** Reads rows of {@link selectPlanned} and {@link selectReminded}. */
-export function readPlanned(rows: unknown): PlannedReminder[] {
+/** Reads rows of {@link selectPlannedReminders} and {@link selectOwnerReminders}. */
+export function readPlannedReminders(rows: unknown): PlannedReminder[] {
   return plannedRow
     .read(rows)
     .map(
       ({ day, threshold, destination, purpose, isCopy, undelivered, digestId, claimedAt, ...reminder }) => ({
         ...toReminder(reminder),
         remindedThresholds: [],
-        key: { name: reminder.name, expiry: utcDay(day), threshold },
+        key: { name: reminder.name, expiry: getUtcDay(day), threshold },
         ...{ destination, purpose, isCopy, undelivered, digestId, claimedAt },
       }),
     );
@@ -260,14 +260,14 @@ const SELECT_REMINDERS = Prisma.sql`SELECT name, expires_at AS day, threshold, d
   false AS "isCopy", undelivered FROM reminders`;
 
 /** Reminders in an owner's messages of one day. */
-export function selectReminded(subject: string): Prisma.Sql {
+export function selectOwnerReminders(subject: string): Prisma.Sql {
   return Prisma.sql`
     SELECT ${plannedRow.columns} FROM (${SELECT_REMINDERS} WHERE purpose = ${subject}) r
     JOIN domains d ON d.name = r.name AND ${EXPIRES_AT} IS NOT NULL AND d.lapse_confirmed_at IS NULL`;
 }
 
 /** Moves an owner's reminders of one day to the reminder channel, unless their copies are there. */
-export async function redirectOwner(
+export async function redirectOwnerReminders(
   run: RunStatement,
   teamId: string,
   subject: string,
@@ -284,7 +284,11 @@ export async function redirectOwner(
  * Claimed reminders of a digest that weren't posted yet, and copies of owners' reminders for the reminder channel.
  * @param purpose only those for this message; undefined: all
  */
-export function selectPlanned(teamId: string, digestId: string, purpose: string | undefined): Prisma.Sql {
+export function selectPlannedReminders(
+  teamId: string,
+  digestId: string,
+  purpose: string | undefined,
+): Prisma.Sql {
   return Prisma.sql`
     SELECT ${plannedRow.columns}
     FROM (
@@ -320,7 +324,7 @@ export function redirectReminders(teamId: string, digestId: string, destination:
 }
 
 /** Releases reminders of a digest that weren't posted (all, or `keys`), and cancels copies that weren't posted. */
-export function freeReminders(
+export function releaseReminders(
   teamId: string,
   digestId: string,
   keys: readonly ReminderKey[] | undefined,
@@ -347,7 +351,7 @@ export function freeReminders(
  * Names that have an owner and expire within the range, if the owner wasn't asked about this expiry and nobody
  * answered.
  */
-export function selectUnasked(teamId: string, day: string, from: Date, until: Date): Statement {
+export function selectUnaskedNames(teamId: string, day: string, from: Date, until: Date): Statement {
   return Prisma.sql`
     SELECT ${domainRow.columns} FROM domains d
     WHERE d.expires_at >= ${from}::timestamptz AND d.expires_at < ${until}::timestamptz
@@ -359,12 +363,12 @@ export function selectUnasked(teamId: string, day: string, from: Date, until: Da
         OR d.question ->> 'owner' <> d.owner_id AND d.question -> 'kept' IS NULL)
       AND NOT EXISTS (
         SELECT FROM notifications n WHERE n.team_id = ${teamId} AND n.subject_kind = 'owner_question'
-          AND n.subject_id = replace(${buildOwnerDay('@', day)}, '@', d.owner_id) AND n.purpose = 'plan')
+          AND n.subject_id = replace(${buildOwnerDayKey('@', day)}, '@', d.owner_id) AND n.purpose = 'plan')
     ORDER BY d.expires_at, d.name`;
 }
 
 /** Queues one day's message. Locks names in the usual order, to avoid deadlocks. */
-export async function askOwner(
+export async function queueOwnerQuestion(
   run: RunStatement,
   teamId: string,
   { owner, subject, names, at }: NewQuestions,
@@ -388,7 +392,7 @@ export async function askOwner(
     WHERE d.name = theirs.name`);
 }
 
-export function selectAsked(subject: string): Statement {
+export function selectAskedNames(subject: string): Statement {
   const owner = parseOwner(subject);
   return Prisma.sql`
     SELECT ${domainRow.columns} FROM domains WHERE owner_id = ${owner} AND question ->> 'subject' = ${subject}

@@ -1,27 +1,27 @@
-import { DEFAULT_DESTINATION, MONTHS, type ReminderStore } from '../expiry/ports.ts';
-import { utcDay } from '../zones/calendar-day.ts';
+import { DEFAULT_DESTINATION, MONTHS_CHART_PURPOSE, type ReminderStore } from '../expiry/ports.ts';
+import { getUtcDay } from '../zones/calendar-day.ts';
 import { type Database, type Prisma, type Statement, withStoreError, wrapStore } from './database.ts';
 import { readDomains } from './domain-rows.ts';
 import {
-  askOwner,
   assignReminders,
   type CandidateCursor,
   candidateRow,
   candidateRows,
-  candidatesQuery,
   claimReminders,
-  deletedQuery,
-  disputedQuery,
-  freeReminders,
   insertDigest,
   PAGE_SIZE,
-  readPlanned,
-  redirectOwner,
+  queueOwnerQuestion,
+  readPlannedReminders,
+  redirectOwnerReminders,
   redirectReminders,
-  selectAsked,
-  selectPlanned,
-  selectReminded,
-  selectUnasked,
+  releaseReminders,
+  selectAskedNames,
+  selectCandidates,
+  selectDeletedCandidates,
+  selectOwnerReminders,
+  selectPlannedReminders,
+  selectUnaskedNames,
+  selectUnconfirmedRenewals,
   toReminder,
 } from './reminder-statements.ts';
 
@@ -47,7 +47,7 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
     async *streamCandidates(ranges) {
       let cursors: readonly CandidateCursor[] = ranges.map((range) => ({ ...range, afterName: '' }));
       for (;;) {
-        const found = candidateRows.parse(await runQuery(candidatesQuery(cursors)));
+        const found = candidateRows.parse(await runQuery(selectCandidates(cursors)));
         yield found.map(toReminder);
         const last = found.at(-1);
         if (last === undefined || found.length < PAGE_SIZE) return;
@@ -59,7 +59,7 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
 
     async *streamDeletedCandidates(since) {
       for (let after = ''; ; ) {
-        const found = candidateRow.read(await runQuery(deletedQuery(since, after)));
+        const found = candidateRow.read(await runQuery(selectDeletedCandidates(since, after)));
         yield found.map(toReminder);
         const last = found.at(-1);
         if (last === undefined || found.length < PAGE_SIZE) return;
@@ -68,7 +68,8 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
     },
 
     ...wrapStore<Omit<ReminderStore, 'streamCandidates' | 'streamDeletedCandidates'>>('reminders', {
-      listDisputed: async (before, now, limit) => readDomains(await run(disputedQuery(before, now, limit))),
+      listUnconfirmedRenewals: async (before, now, limit) =>
+        readDomains(await run(selectUnconfirmedRenewals(before, now, limit))),
 
       openDigest: (digestId, now) => execute(insertDigest(teamId, digestId, now)),
 
@@ -84,26 +85,27 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
       },
 
       listPlanned: async (digestId, purpose) =>
-        readPlanned(await run(selectPlanned(teamId, digestId, purpose))),
+        readPlannedReminders(await run(selectPlannedReminders(teamId, digestId, purpose))),
 
       assign: (digestId, purpose, reminders) => execute(assignReminders(digestId, purpose, reminders)),
 
       redirect: (digestId, destination) => execute(redirectReminders(teamId, digestId, destination)),
 
-      releaseClaims: (digestId, keys) => execute(freeReminders(teamId, digestId, keys)),
+      releaseClaims: (digestId, keys) => execute(releaseReminders(teamId, digestId, keys)),
 
       isComplete: async (digestId) => {
         const complete = { subjectId: { gte: digestId }, dueAt: null };
         return (await prisma.notification.count({ where: { ...digestPlan, ...complete } })) > 0;
       },
 
-      listOwnerReminders: async (subject) => readPlanned(await run(selectReminded(subject))),
+      listOwnerReminders: async (subject) => readPlannedReminders(await run(selectOwnerReminders(subject))),
 
-      redirectOwner: (subject, now) => transaction((tx) => redirectOwner(tx, teamId, subject, now)),
+      redirectOwnerReminders: (subject, now) =>
+        transaction((tx) => redirectOwnerReminders(tx, teamId, subject, now)),
 
       findPrevious: (digestId) => findLatestDigest({ ...digestPlan, subjectId: { lt: digestId } }),
 
-      findLatestWithChart: () => findLatestDigest({ purpose: MONTHS, ts: { not: null } }),
+      findLatestWithChart: () => findLatestDigest({ purpose: MONTHS_CHART_PURPOSE, ts: { not: null } }),
 
       listReminderKeys: async (digestId, destination) => {
         const copied = destination === DEFAULT_DESTINATION ? [{ copyPurpose: { not: null } }] : [];
@@ -111,17 +113,17 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
         const found = await prisma.reminder.findMany({ where });
         return found.map(({ name, expiresAt, threshold }) => ({
           name,
-          expiry: utcDay(expiresAt),
+          expiry: getUtcDay(expiresAt),
           threshold,
         }));
       },
 
       listUnasked: async (day, from, until) =>
-        readDomains(await run(selectUnasked(teamId, day, from, until))),
+        readDomains(await run(selectUnaskedNames(teamId, day, from, until))),
 
-      queueQuestions: (questions) => transaction((tx) => askOwner(tx, teamId, questions)),
+      queueQuestions: (questions) => transaction((tx) => queueOwnerQuestion(tx, teamId, questions)),
 
-      loadQuestions: async (subject) => readDomains(await run(selectAsked(subject))),
+      loadQuestions: async (subject) => readDomains(await run(selectAskedNames(subject))),
     }),
   };
 }

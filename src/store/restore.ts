@@ -26,7 +26,7 @@ export async function restoreBackup(
   const manifest = await withSession(url, async (client) => {
     await requireEmptyDatabase(client);
     const reader = new BackupReader(decompress(file));
-    const loaded = await reader.manifest();
+    const loaded = await reader.readManifest();
     await migrate({ url, log, migrations: loaded.migrations });
     await inTransaction(client, { dryRun: false }, async () => {
       await loadRows(client, reader, loaded);
@@ -102,7 +102,7 @@ async function loadRows(client: pg.Client, reader: BackupReader, manifest: Manif
       client.query(copyFrom(buildCopy(table, 'FROM STDIN'))),
     );
   }
-  await reader.end();
+  await reader.verifyTrailer();
   await client.query('ALTER TABLE events ENABLE TRIGGER USER');
   for (const [name, value] of Object.entries(manifest.sequences)) {
     await client.query('SELECT setval($1::regclass, $2::bigint, true)', [`public.${quoteName(name)}`, value]);

@@ -16,7 +16,7 @@ export const SEALED_COLUMNS = [
 
 /** The number of values of a kind that are encrypted with a key. */
 export interface SealedKey {
-  readonly what: readonly [one: string, many: string];
+  readonly nouns: readonly [one: string, many: string];
   readonly keyId: string;
   readonly count: number;
 }
@@ -24,7 +24,7 @@ export interface SealedKey {
 const rows = z.array(
   z
     .object({ nouns: z.tuple([z.string(), z.string()]), keyId: z.string(), count: z.number() })
-    .transform(({ nouns, keyId, count }): SealedKey => ({ what: nouns, keyId, count })),
+    .transform(({ nouns, keyId, count }): SealedKey => ({ nouns, keyId, count })),
 );
 
 export async function findSealedKeys(client: pg.ClientBase): Promise<readonly SealedKey[]> {

@@ -30,7 +30,9 @@ async function writeChanges(
 }
 
 /** Returns all settings as text, by name, based on the saved ones. */
-export type SettingTexts = (saved: Readonly<Record<string, unknown>>) => Readonly<Record<string, string>>;
+export type FormatSavedSettings = (
+  saved: Readonly<Record<string, unknown>>,
+) => Readonly<Record<string, string>>;
 
 export const proposedSettings = z.array(
   z.object({ name: z.string(), before: z.string(), after: z.string() }),
@@ -38,7 +40,7 @@ export const proposedSettings = z.array(
 
 async function readCurrentValues(
   tx: Transaction,
-  formatSavedSettings: SettingTexts,
+  formatSavedSettings: FormatSavedSettings,
   changes: readonly SettingChange[],
 ) {
   const rows = await tx.setting.findMany({ where: { key: { in: changes.map(({ name }) => name) } } });
@@ -49,7 +51,7 @@ async function readCurrentValues(
 /** Applies a proposal if the settings haven't changed since it was made. */
 export async function applySettings(
   tx: Transaction,
-  formatSavedSettings: SettingTexts,
+  formatSavedSettings: FormatSavedSettings,
   changes: readonly SettingChange[],
   author: Required<ChangeAuthor>,
 ): Promise<'applied' | 'changed'> {
@@ -63,7 +65,7 @@ export async function applySettings(
 /** @returns the remaining changes of a proposal; undefined if none remain */
 export async function rebaseSettings(
   tx: Transaction,
-  formatSavedSettings: SettingTexts,
+  formatSavedSettings: FormatSavedSettings,
   changes: readonly SettingChange[],
 ): Promise<readonly SettingChange[] | undefined> {
   const remaining = (await readCurrentValues(tx, formatSavedSettings, changes)).filter(

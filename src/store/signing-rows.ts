@@ -12,7 +12,7 @@ import { ORDER_TASK_NAMES } from '../orders/order.ts';
 import type { SigningRows } from '../orders/ports.ts';
 import { row } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
-import type { KnownKeyLog, KnownLog } from './known-key-log.ts';
+import type { SigningLogState, VerifiedSigningLog } from './known-key-log.ts';
 import { policyRow } from './policy-rows.ts';
 
 /*
@@ -104,7 +104,7 @@ export async function readNewestLink(run: RunStatement): Promise<string> {
   return newest === undefined ? EMPTY_LINK : hashLink(newest.event);
 }
 
-const EMPTY_LOG: KnownLog = {
+const EMPTY_LOG: SigningLogState = {
   keys: { added: [], vouched: [], revoked: [], isComplete: true },
   ...{ charters: [], seq: 0, count: 0, stamps: 0n, link: EMPTY_LINK },
 };
@@ -115,7 +115,7 @@ const EMPTY_LOG: KnownLog = {
  * @param matchesSeals whether the events match their seals; called once, before the process remembers them. Default: no
  */
 export async function readSigningRows(
-  keyLog: KnownKeyLog,
+  keyLog: VerifiedSigningLog,
   run: RunStatement,
   matchesSeals = async () => false,
 ): Promise<SigningRows> {
@@ -125,7 +125,7 @@ export async function readSigningRows(
   const isUnchanged = count === remembered.count && stamps === remembered.stamps;
   // A restore changes the stamps too.
   if (!isUnchanged) [result] = rows.parse(await run(selectRows(EMPTY_LOG)));
-  const { events, policy, saved } = result;
+  const { events, policy, saved: savedSettings } = result;
   const standIns = new Map(result.standIns.map(({ away, ...standIn }) => [away, standIn]));
   const current = extendLog(isUnchanged ? remembered : EMPTY_LOG, events);
   const isComplete =
@@ -134,10 +134,10 @@ export async function readSigningRows(
       (startsWithRemembered(events, remembered) && (await matchesSeals())));
   if (isComplete && current.seq >= (keyLog.log?.seq ?? 0)) keyLog.log = current;
   const log = isComplete ? current : { ...current, keys: { ...current.keys, isComplete } };
-  return { log, policy: policy ?? { version: 0, rules: [] }, saved, standIns };
+  return { log, policy: policy ?? { version: 0, rules: [] }, savedSettings, standIns };
 }
 
-const selectRows = ({ seq }: KnownLog) => Prisma.sql`
+const selectRows = ({ seq }: SigningLogState) => Prisma.sql`
   SELECT
     (SELECT coalesce(json_agg(${loggedEvent.json} ORDER BY e.seq), '[]') FROM events e
       WHERE e.team_id = installation_team() AND e.seq > ${seq} AND ${SIGNING_EVENTS}) AS events,
@@ -150,12 +150,12 @@ const selectRows = ({ seq }: KnownLog) => Prisma.sql`
       FROM stand_ins d WHERE d.team_id = installation_team()) AS "standIns"`;
 
 /** Whether the events begin with those that the process remembers. */
-function startsWithRemembered(events: readonly LoggedEvent[], { count, link }: KnownLog): boolean {
+function startsWithRemembered(events: readonly LoggedEvent[], { count, link }: SigningLogState): boolean {
   return extendLog(EMPTY_LOG, events.slice(0, count)).link === link;
 }
 
 /** Adds newer events to a log. An unreadable event ends the chain of trust. */
-function extendLog(before: KnownLog, events: readonly LoggedEvent[]): KnownLog {
+function extendLog(before: SigningLogState, events: readonly LoggedEvent[]): SigningLogState {
   if (events.length === 0) return before;
   const keys = {
     added: [...before.keys.added],

@@ -13,7 +13,7 @@ import type { SigningRows } from '../orders/ports.ts';
 import { batch } from './batch.ts';
 import { createRunStatement, exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
-import { KnownKeyLog } from './known-key-log.ts';
+import { VerifiedSigningLog } from './known-key-log.ts';
 import { readLastPublisher, readNewestLink, readSigningRows } from './signing-rows.ts';
 
 const linkRow = z
@@ -76,7 +76,7 @@ export async function isNextCharter(
 ): Promise<boolean> {
   await lockKeys(tx, teamId);
   // The process must not remember this log, because the transaction may be rolled back.
-  const { log } = await readSigningRows(new KnownKeyLog(), createRunStatement(tx));
+  const { log } = await readSigningRows(new VerifiedSigningLog(), createRunStatement(tx));
   return signature.challenge.previous === hashCharter(log.charters.at(-1)).previous;
 }
 
@@ -108,7 +108,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
   const keySubject = (key: string) => ({ kind: 'key', id: key }) as const;
   const readRows: SigningRowsStore['readRows'] = batch(async (checks) => {
     const rows = await readSigningRows(
-      database.keyLog,
+      database.signingLog,
       run,
       checks.find((check) => check !== undefined),
     );
@@ -120,7 +120,7 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
 
     add: ({ fingerprint, owner, addedAt, ...key }) =>
       exclusively(async (tx) => {
-        const { log } = await readSigningRows(database.keyLog, createRunStatement(tx));
+        const { log } = await readSigningRows(database.signingLog, createRunStatement(tx));
         if (isAtKeyLimit(log.keys, owner)) return false;
         const common = { subject: keySubject(fingerprint), actor: owner, at: addedAt };
         await writeChained(tx, teamId, [{ kind: 'key_added', ...common, ...key }]);

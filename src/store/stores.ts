@@ -43,7 +43,7 @@ import { createPresetStore } from './presets.ts';
 import { createPriceStore } from './prices.ts';
 import { createProposalStore, purgeProposals } from './proposals.ts';
 import { createReminderStore } from './reminders.ts';
-import { createSettingsStore, type SettingTexts } from './settings.ts';
+import { createSettingsStore, type FormatSavedSettings } from './settings.ts';
 import { createKeyStore, createLinkStore, type SigningRowsStore } from './signing.ts';
 import { createSpendStore } from './spend.ts';
 import { createStandInStore } from './stand-ins.ts';
@@ -102,7 +102,7 @@ export function createInstallationStores(database: Database): InstallationStores
 
 export interface TeamStoreOptions {
   readonly teamId: string;
-  readonly settingTexts: SettingTexts;
+  readonly formatSavedSettings: FormatSavedSettings;
   /** Passkeys are set up, so a policy may require signatures. */
   readonly canSign: boolean;
   /** Witness of events that allow a retry; undefined while the ledger's key can't be decrypted. */
@@ -112,14 +112,14 @@ export interface TeamStoreOptions {
 export function createStores(
   database: Database,
   installation: InstallationStores,
-  { teamId, settingTexts, canSign, witness }: TeamStoreOptions,
+  { teamId, formatSavedSettings, canSign, witness }: TeamStoreOptions,
 ): Stores {
   return {
     ...installation,
     orders: createOrderStore(database, witness),
     spending: createSpendStore(database),
     policies: createPolicyStore(database, teamId, canSign),
-    proposals: createProposalStore(database, { teamId, settingTexts, canSign }),
+    proposals: createProposalStore(database, { teamId, formatSavedSettings, canSign }),
     purgeProposals: (now) => purgeProposals(database, now),
     portfolio: createPortfolioStore(database, teamId),
     presets: createPresetStore(database, teamId),

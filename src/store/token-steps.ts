@@ -27,7 +27,7 @@ export function createTokenStepStore({ run, prisma }: Database): TokenSteps {
       }
     },
 
-    giveBack: async (user, step) => {
+    releaseStep: async (user, step) => {
       await prisma.tokenStep.updateMany({
         where: { login: normalizeLogin(user), step },
         data: { step: step - 1 },

@@ -62,7 +62,7 @@ export function createWatchListPages(prisma: Database['prisma']) {
         );
         for (const { name, expiresAt, expirySource: source, lapseConfirmedAt } of rows) {
           if (expiresAt === null) continue;
-          yield { name, expiresAt, source: expirySource.parse(source), lapsing: lapseConfirmedAt !== null };
+          yield { name, expiresAt, source: expirySource.parse(source), isLapsing: lapseConfirmedAt !== null };
           after = { at: expiresAt, name };
         }
         if (rows.length < PAGE_SIZE) return;

@@ -94,10 +94,10 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
         await tx.notification.deleteMany({ where: planFilter(endpoint) });
       }),
 
-    postpone: (endpoint, id, { code, until, alertAt }) =>
+    postpone: (endpoint, id, { code, retryAt, alertAt }) =>
       transaction(async (tx) => {
         await tx(Prisma.sql`
-          UPDATE webhook_deliveries SET lease_until = NULL, due_at = ${until}, attempts = attempts + 1
+          UPDATE webhook_deliveries SET lease_until = NULL, due_at = ${retryAt}, attempts = attempts + 1
           WHERE seq = ${id}::bigint`);
         await tx(Prisma.sql`
           INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, version, refused, due_at)

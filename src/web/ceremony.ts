@@ -18,7 +18,7 @@ import {
 import { buildSignedSubject } from '../approvals/order-signing.ts';
 import type { ProposalOf } from '../approvals/proposals/proposal.ts';
 import type { ProposalOutcome, Proposals } from '../approvals/proposals/proposals.ts';
-import { type BoundTo, buildChallenge } from '../approvals/signing/approval.ts';
+import { buildChallenge, type SignatureBinding } from '../approvals/signing/approval.ts';
 import {
   type Assertion,
   type Challenge,
@@ -53,7 +53,7 @@ import type { Statement } from '../orders/statement-shape.ts';
 import { loadVisible } from '../orders/visibility.ts';
 import { getSignedVersion } from '../policy/policy.ts';
 import type { PolicyStore } from '../policy/ports.ts';
-import { hashOfToken } from './links.ts';
+import { hashToken } from './links.ts';
 
 /**
  * One person's use of one signing link. The content to sign is computed from the rows when the page is opened, and
@@ -68,7 +68,7 @@ export interface CeremonyDeps {
   readonly policies: PolicyStore;
   readonly proposals: Proposals;
   readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
-  readonly settingsOf: (saved: Readonly<Record<string, unknown>>) => Rules['settings'];
+  readonly applySaved: (saved: Readonly<Record<string, unknown>>) => Rules['settings'];
   /** Called when the policy or the settings have changed. */
   readonly onRulesChanged: () => void;
   readonly now: () => Date;
@@ -93,7 +93,7 @@ export type Problem =
   | { readonly code: 'refused'; readonly refusal: Refusal };
 type LinkProblem = 'unknown_link' | 'link_expired' | 'link_spent';
 
-export type ToSign = { readonly userId: string } & (
+export type SigningContent = { readonly userId: string } & (
   | { readonly kind: 'order'; readonly order: Order; readonly statement: Statement }
   | { readonly kind: 'facts'; readonly proposal: FactsProposal; readonly hash: string }
   | ({ readonly kind: 'charter' } & ReturnType<typeof buildCharter>)
@@ -101,10 +101,10 @@ export type ToSign = { readonly userId: string } & (
 );
 
 /** Shown when a link is opened. */
-export type Shown =
+export type SigningPage =
   | {
       readonly kind: 'sign';
-      readonly what: ToSign;
+      readonly content: SigningContent;
       readonly options: PublicKeyCredentialRequestOptionsJSON;
     }
   | {
@@ -115,13 +115,13 @@ export type Shown =
       readonly options: PublicKeyCredentialCreationOptionsJSON;
     };
 
-export type Finished =
+export type CeremonyResult =
   | { readonly kind: 'signed' | 'vouched' | 'revoked' }
   | { readonly kind: 'added'; readonly fingerprint: Fingerprint };
 
 export interface Ceremonies {
-  open(token: string): Promise<Shown | Problem>;
-  finish(token: string, body: unknown): Promise<Finished | Problem>;
+  open(token: string): Promise<SigningPage | Problem>;
+  finish(token: string, body: unknown): Promise<CeremonyResult | Problem>;
 }
 
 /** How long a browser waits for the authenticator. */
@@ -144,12 +144,12 @@ const registrationBody = z.object({
 
 /** The content to sign, and the effect of the signature. */
 interface SigningTask {
-  readonly content: ToSign;
+  readonly content: SigningContent;
   readonly challenge: Challenge;
-  readonly act: (assertion: Assertion, key: ValidKey) => Promise<Finished | Problem>;
+  readonly act: (assertion: Assertion, key: ValidKey) => Promise<CeremonyResult | Problem>;
 }
 
-export function isProblem(result: Shown | Finished | Problem | SigningTask): result is Problem {
+export function isProblem(result: SigningPage | CeremonyResult | Problem | SigningTask): result is Problem {
   return 'code' in result;
 }
 
@@ -158,7 +158,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
   const verifier = createVerifier(relyingParty);
 
   async function findUsableLink(token: string): Promise<SigningLink | Problem> {
-    const link = await deps.links.find(hashOfToken(token));
+    const link = await deps.links.find(hashToken(token));
     if (link === undefined) return { code: 'unknown_link' };
     if (link.isSpent) return { code: 'link_spent' };
     return link.expiresAt <= now() ? { code: 'link_expired' } : link;
@@ -175,7 +175,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
       const task = await loadTask(deps, link, { log, ring, charters });
       if (isProblem(task)) return task;
       const options = buildRequestOptions(relyingParty, task.challenge, ownKeys);
-      return { kind: 'sign', what: task.content, options };
+      return { kind: 'sign', content: task.content, options };
     },
 
     async finish(token, body) {
@@ -285,7 +285,11 @@ async function buildOrderTask(
     content: { kind: 'order', order, statement, userId },
     challenge,
     async act(assertion, { chain }) {
-      const signed = { signature: { ...assertion, challenge }, bound: bound satisfies BoundTo, chain };
+      const signed = {
+        signature: { ...assertion, challenge },
+        bound: bound satisfies SignatureBinding,
+        chain,
+      };
       const outcome = isResumption
         ? await resumeOrder(orders, order.id, userId, signed)
         : await approveSigned(orders, order.id, userId, signed);
@@ -303,20 +307,20 @@ async function buildNameChangeTask(
   const proposal = await proposals.find(['facts', 'lapse'], subject);
   if (proposal === undefined) return { code: 'gone' };
   if (proposal.proposer === userId) return { code: 'own_change' };
-  const signed = await proposals.signedSubject(proposal);
+  const signed = await proposals.buildSignedSubject(proposal);
   const { challenge, bound } = buildChallenge(userId, signed, salt);
   return {
     content: { kind: 'facts', userId, proposal, hash: signed.statement },
     challenge,
     async act(assertion) {
       const signature = { signature: { ...assertion, challenge }, bound };
-      const confirmation = { userId, signed: signature, shown: signed.statement };
+      const confirmation = { userId, signed: signature, shownHash: signed.statement };
       return toResult(await proposals.confirm([proposal.kind], proposal.id, confirmation));
     },
   };
 }
 
-function toResult(outcome: ProposalOutcome): Finished | Problem {
+function toResult(outcome: ProposalOutcome): CeremonyResult | Problem {
   if (outcome.ok) return { kind: 'signed' };
   const { refusal } = outcome;
   switch (refusal.code) {
@@ -418,17 +422,17 @@ interface ProposedCharter {
   readonly rules: Rules;
   readonly publisher: string | undefined;
   /** Logs the charter together with the changes that it puts into effect. */
-  readonly confirm: (signed: SignedCharter) => Promise<Finished | Problem>;
+  readonly confirm: (signed: SignedCharter) => Promise<CeremonyResult | Problem>;
 }
 
 async function loadProposedCharter(
-  { keys, policies, proposals, readSettings, settingsOf, now }: CeremonyDeps,
+  { keys, policies, proposals, readSettings, applySaved, now }: CeremonyDeps,
   { purpose, subject, userId }: SigningLink,
 ): Promise<ProposedCharter | undefined> {
   const [policy, saved] = await Promise.all([policies.current(), readSettings()]);
   if (purpose === 'charter') {
     return {
-      rules: { policy, settings: settingsOf(saved) },
+      rules: { policy, settings: applySaved(saved) },
       publisher: policy.version === 0 ? undefined : await keys.findLastPublisher(),
       confirm: async (signed) =>
         (await keys.signCharter(signed, now())) ? { kind: 'signed' } : { code: 'gone' },
@@ -436,15 +440,15 @@ async function loadProposedCharter(
   }
   const proposal = await proposals.find(['policy', 'settings'], subject);
   if (proposal === undefined) return undefined;
-  const { kind, proposer: publisher, payload, hash: shown } = proposal;
+  const { kind, proposer: publisher, payload, hash: shownHash } = proposal;
   return {
     publisher,
     rules:
       kind === 'policy'
-        ? { policy: payload, settings: settingsOf(saved) }
-        : { policy, settings: settingsOf({ ...saved, ...toSavedValues(payload) }) },
+        ? { policy: payload, settings: applySaved(saved) }
+        : { policy, settings: applySaved({ ...saved, ...toSavedValues(payload) }) },
     confirm: async (charter) =>
-      toResult(await proposals.confirm([kind], subject, { userId, shown, charter })),
+      toResult(await proposals.confirm([kind], subject, { userId, shownHash, charter })),
   };
 }
 
@@ -458,7 +462,7 @@ async function showAddPage(
   { userId, salt }: SigningLink,
   log: KeyLog,
   { validKeys }: KeyRing,
-): Promise<Shown | Problem> {
+): Promise<SigningPage | Problem> {
   if (isAtKeyLimit(log, userId)) return { code: 'too_many_keys' };
   const options = await generateRegistrationOptions({
     rpName: 'Domain Steward',
@@ -482,7 +486,7 @@ async function addKey(
   { userId, salt, tokenHash }: SigningLink,
   log: KeyLog,
   body: unknown,
-): Promise<Finished | Problem> {
+): Promise<CeremonyResult | Problem> {
   const read = registrationBody.safeParse(body);
   if (!read.success) return { code: 'unreadable' };
   const { label, registration } = read.data;

@@ -7,11 +7,11 @@ import { MINUTE_MS } from '../lib/duration.ts';
 
 const LINK_TTL_MS = 10 * MINUTE_MS;
 const TOKEN_BYTES = 32;
-export const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+export const TOKEN_PATTERN = /^[A-Za-z0-9_-]{43}$/;
 
 const KEY_PURPOSES: ReadonlySet<LinkPurpose> = new Set(['add', 'vouch', 'revoke']);
 
-export function hashOfToken(token: string): string {
+export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
@@ -37,7 +37,7 @@ export function createLinks({ store, publicUrl, relyingParty, now }: LinkDeps): 
       if (relyingParty === undefined) return undefined;
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
       await store.open({
-        tokenHash: hashOfToken(token),
+        tokenHash: hashToken(token),
         ...{ userId, purpose, subject },
         salt: randomBytes(TOKEN_BYTES).toString('hex'),
         expiresAt: new Date(now().getTime() + LINK_TTL_MS),

@@ -2,7 +2,7 @@ import { type AddedKey, MAX_KEYS } from '../approvals/signing/key-ring.ts';
 import type { ProposedNameChanges } from '../names/portfolio.ts';
 import { findUpcomingTime, isReopened, type Order } from '../orders/order.ts';
 import type { Statement, StatementItem } from '../orders/statement-shape.ts';
-import type { Finished, Problem, Shown, ToSign } from './ceremony.ts';
+import type { CeremonyResult, Problem, SigningContent, SigningPage } from './ceremony.ts';
 import { type Html, html, jsonScript } from './html.ts';
 
 /** The signing pages with all their text. Pure. */
@@ -85,9 +85,9 @@ ${body}
 </html>
 `.markup;
 
-export function shownPage(shown: Shown, words: CardWords, facts: PageFacts): Page {
+export function formatSigningPage(shown: SigningPage, words: CardWords, facts: PageFacts): Page {
   const { title, body, button } =
-    shown.kind === 'add' ? addParts(shown, facts) : signParts(shown.what, words, facts);
+    shown.kind === 'add' ? addParts(shown, facts) : signParts(shown.content, words, facts);
   const data: ScriptData = {
     action: shown.kind === 'add' ? 'create' : 'get',
     options: shown.options,
@@ -108,7 +108,7 @@ ${jsonScript('data', data)}`,
 }
 
 /** Shown when signing isn't possible. */
-export function problemPage(code: Problem['code'], sentence: string): Page {
+export function formatProblemPage(code: Problem['code'], sentence: string): Page {
   const isGone = code === 'link_expired' || code === 'link_spent' || code === 'gone';
   const status = code === 'unknown_link' ? 404 : isGone ? 410 : 403;
   return { status, html: layout('Nothing to sign', html`<h1>Nothing to sign</h1>\n<p>${sentence}</p>`) };
@@ -122,7 +122,7 @@ interface Parts {
 
 const getName = ({ names }: PageFacts, id: string) => names.get(id) ?? id;
 
-function signParts(what: ToSign, words: CardWords, facts: PageFacts): Parts {
+function signParts(what: SigningContent, words: CardWords, facts: PageFacts): Parts {
   switch (what.kind) {
     case 'order':
       return orderParts(what.order, what.statement, what.userId, words, facts);
@@ -224,7 +224,7 @@ function formatRequest(request: StatementItem['request']): string {
 }
 
 function nameChangeParts(
-  { proposal, userId, hash }: Extract<ToSign, { kind: 'facts' }>,
+  { proposal, userId, hash }: Extract<SigningContent, { kind: 'facts' }>,
   words: CardWords,
   facts: PageFacts,
 ): Parts {
@@ -241,7 +241,7 @@ function nameChangeParts(
   };
 }
 
-function charterParts(what: Extract<ToSign, { kind: 'charter' }>, facts: PageFacts): Parts {
+function charterParts(what: Extract<SigningContent, { kind: 'charter' }>, facts: PageFacts): Parts {
   const { settings, policy } = what;
   return {
     title: `Sign the policy and settings`,
@@ -290,7 +290,7 @@ function keyParts(kind: 'vouch' | RevocationKind, key: AddedKey, userId: string,
   };
 }
 
-function addParts({ userId, isFirst }: Extract<Shown, { kind: 'add' }>, facts: PageFacts): Parts {
+function addParts({ userId, isFirst }: Extract<SigningPage, { kind: 'add' }>, facts: PageFacts): Parts {
   return {
     title: `Add a passkey of ${getName(facts, userId)}`,
     button: 'Add this passkey',
@@ -301,7 +301,7 @@ ${isFirst ? html`<p>No passkey is valid yet. Put the first one’s fingerprint i
 }
 
 /** Shown after a signature was accepted. */
-export function finishedText(finished: Finished): { readonly title: string; readonly text: string } {
+export function formatResult(finished: CeremonyResult): { readonly title: string; readonly text: string } {
   switch (finished.kind) {
     case 'signed':
       return { title: 'Signed', text: 'See the card in Slack for what’s next. You can close this window.' };
@@ -318,7 +318,7 @@ export function finishedText(finished: Finished): { readonly title: string; read
 }
 
 /** Why nothing was signed, and what to do. */
-export function problemText(code: keyof typeof PROBLEMS): string {
+export function getProblemText(code: keyof typeof PROBLEMS): string {
   return PROBLEMS[code];
 }
 

@@ -4,16 +4,16 @@ import { createRequire } from 'node:module';
 import type { Order } from '../orders/order.ts';
 import type { Refusal } from '../orders/refusal.ts';
 import type { PolicyRule } from '../policy/policy.ts';
-import { type Ceremonies, isProblem, type Problem, type Shown } from './ceremony.ts';
-import { TOKEN } from './links.ts';
+import { type Ceremonies, isProblem, type Problem, type SigningPage } from './ceremony.ts';
+import { TOKEN_PATTERN } from './links.ts';
 import {
   type CardWords,
-  finishedText,
+  formatProblemPage,
+  formatResult,
+  formatSigningPage,
+  getProblemText,
   type OrderFacts,
   type PageFacts,
-  problemPage,
-  problemText,
-  shownPage,
 } from './page.view.ts';
 
 /** Serves the signing pages at `PUBLIC_URL`. */
@@ -57,27 +57,27 @@ export function createPages(deps: PageDeps): Pages {
   const { ceremonies, words, origin } = deps;
 
   const formatProblem = async (problem: Problem) =>
-    problem.code === 'refused' ? deps.refusalText(problem.refusal) : problemText(problem.code);
+    problem.code === 'refused' ? deps.refusalText(problem.refusal) : getProblemText(problem.code);
 
   async function show(token: string, response: ServerResponse): Promise<void> {
-    const shown: Shown | Problem = TOKEN.test(token)
+    const shown: SigningPage | Problem = TOKEN_PATTERN.test(token)
       ? await ceremonies.open(token)
       : { code: 'unknown_link' };
     const page = isProblem(shown)
-      ? problemPage(shown.code, await formatProblem(shown))
-      : shownPage(shown, words, await loadFacts(deps, shown));
+      ? formatProblemPage(shown.code, await formatProblem(shown))
+      : formatSigningPage(shown, words, await loadFacts(deps, shown));
     response.writeHead(page.status, { 'content-type': 'text/html; charset=utf-8' });
     response.end(page.html);
   }
 
   async function finish(token: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readJson(request);
-    const finished = await (TOKEN.test(token)
+    const finished = await (TOKEN_PATTERN.test(token)
       ? ceremonies.finish(token, body)
       : ({ code: 'unknown_link' } satisfies Problem));
     const isDone = !isProblem(finished);
     const details = isDone
-      ? finishedText(finished)
+      ? formatResult(finished)
       : { title: 'Not signed', text: await formatProblem(finished), code: finished.code };
     sendJson(response, isDone ? 200 : 409, { done: isDone, ...details });
   }
@@ -102,8 +102,8 @@ export function createPages(deps: PageDeps): Pages {
 }
 
 /** Loads a page's facts besides the content to sign. */
-async function loadFacts({ nameOf, fileOf, orderFacts }: PageDeps, shown: Shown): Promise<PageFacts> {
-  const content = shown.kind === 'sign' ? shown.what : undefined;
+async function loadFacts({ nameOf, fileOf, orderFacts }: PageDeps, shown: SigningPage): Promise<PageFacts> {
+  const content = shown.kind === 'sign' ? shown.content : undefined;
   const order = content?.kind === 'order' ? content.order : undefined;
   const charter = content?.kind === 'charter' ? content : undefined;
   const key = content !== undefined && 'key' in content ? content.key : undefined;

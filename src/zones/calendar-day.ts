@@ -16,7 +16,7 @@ const timeZoneCache = new Map<string, TimeZone>();
  * @param timeZone IANA name, such as `Europe/Berlin`
  * @throws RangeError for an unknown time zone
  */
-export function calendarDay(moment: Date, timeZone: string): string {
+export function formatCalendarDay(moment: Date, timeZone: string): string {
   return getTimeZone(timeZone).getDay(moment);
 }
 
@@ -30,7 +30,7 @@ export function resolveLocalTime(time: Date, timeZone: string): Date {
 }
 
 /** The latest local time that clocks showed in the 24 hours before `moment`, as if it were UTC. */
-export function latestLocalTime(moment: Date, timeZone: string): Date {
+export function getLatestLocalTime(moment: Date, timeZone: string): Date {
   return new Date(getTimeZone(timeZone).getLatestLocalTime(moment.getTime()));
 }
 
@@ -38,7 +38,7 @@ export function latestLocalTime(moment: Date, timeZone: string): Date {
  * Local time as if it were UTC.
  * @throws RangeError for an unknown time zone
  */
-export function localTime(moment: Date, timeZone: string): Date {
+export function toLocalTime(moment: Date, timeZone: string): Date {
   return new Date(getTimeZone(timeZone).toLocalTime(moment.getTime()));
 }
 
@@ -46,15 +46,15 @@ function getTimeZone(timeZone: string): TimeZone {
   return getOrCreate(timeZoneCache, timeZone, () => new TimeZone(timeZone));
 }
 
-export function utcDay(at: Date): string {
-  return dayFromNumber(Math.floor(at.getTime() / DAY_MS));
+export function getUtcDay(at: Date): string {
+  return formatDayNumber(Math.floor(at.getTime() / DAY_MS));
 }
 
 /**
  * @param number days since 1 January 1970
  * @returns YYYY-MM-DD
  */
-export function dayFromNumber(number: number): string {
+export function formatDayNumber(number: number): string {
   return getOrCreate(dayCache, number, () => new Date(number * DAY_MS).toISOString().slice(0, 10));
 }
 
@@ -62,7 +62,7 @@ export function dayFromNumber(number: number): string {
  * @param day YYYY-MM-DD
  * @returns days since 1 January 1970
  */
-export function dayNumber(day: string): number {
+export function parseDayNumber(day: string): number {
   return getOrCreate(dayNumberCache, day, () => Date.parse(day) / DAY_MS);
 }
 
@@ -98,7 +98,7 @@ class TimeZone {
     const offset = this.#getDayOffset(utcDay);
     // The offset changes during this day.
     if (offset !== this.#getDayOffset(utcDay + 1)) return this.#format.format(moment).slice(0, 10);
-    return dayFromNumber(Math.floor((at + offset) / DAY_MS));
+    return formatDayNumber(Math.floor((at + offset) / DAY_MS));
   }
 
   resolveLocalTime(time: number): number {

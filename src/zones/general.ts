@@ -1,14 +1,14 @@
 import type { ZoneProfile } from './zone.ts';
 
 /** Only the rules of DNS, for zones without a profile. The service checks everything else. */
-export const general: ZoneProfile = {
+export const generalZone: ZoneProfile = {
   zone: '*',
-  documented: false,
+  isDocumented: false,
   names: { labelLength: { min: 1, max: 63 }, oneLabelOnly: false, idn: 'any', reservedHyphens: false },
   periodYears: { min: 1, max: undefined },
   nameServers: { min: 1, max: undefined },
   transfer: {
-    authCodeRequired: false,
+    isAuthCodeRequired: false,
     authCodeFormat: undefined,
     autoApproveDays: undefined,
     renews: undefined,

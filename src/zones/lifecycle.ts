@@ -1,5 +1,5 @@
 import { DAY_MS } from '../lib/duration.ts';
-import { calendarDay, dayFromNumber, dayNumber } from './calendar-day.ts';
+import { formatCalendarDay, formatDayNumber, parseDayNumber } from './calendar-day.ts';
 import type { LifecycleProfile, ZoneProfile } from './zone.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { LifecycleProfile, ZoneProfile } from './zone.ts';
  * - `expired`: after the expiry, in a zone without documented periods.
  * - `deleted`: deleted in such a zone; the restore period is unknown.
  */
-export type LifePhase =
+export type LifecyclePhase =
   | 'registered'
   | 'auto_renew_grace'
   | 'redemption'
@@ -20,8 +20,8 @@ export type LifePhase =
   | 'expired'
   | 'deleted';
 
-export interface LifeStage {
-  readonly phase: LifePhase;
+export interface LifecycleStage {
+  readonly phase: LifecyclePhase;
   readonly from: Date | undefined;
   /** Exclusive; undefined if the stage has no end. */
   readonly until: Date | undefined;
@@ -30,16 +30,16 @@ export interface LifeStage {
 }
 
 export interface Lifecycle {
-  readonly current: LifeStage;
-  readonly stages: readonly LifeStage[];
+  readonly current: LifecycleStage;
+  readonly stages: readonly LifecycleStage[];
   /** False if the deletion is only assumed, at the end of the auto-renew grace period. */
-  readonly deletionKnown: boolean;
+  readonly isDeletionKnown: boolean;
 }
 
 /** Phases that registries publish. */
-export type DeletionPhase = Extract<LifePhase, 'redemption' | 'pending_delete'>;
+export type DeletionPhase = Extract<LifecyclePhase, 'redemption' | 'pending_delete'>;
 
-export interface LifeDates {
+export interface LifecycleDates {
   readonly expiresAt: Date;
   readonly deletedAt?: Date | undefined;
   /** The phase that the registry shows. It overrides the dates. */
@@ -53,33 +53,38 @@ export interface LifeDates {
  * @param zone if it has no documented periods, the phases are only `registered`, `expired` and `deleted`
  * @param timeZone IANA name, for the last safe days
  */
-export function lifecycleAt(zone: ZoneProfile, dates: LifeDates, now: Date, timeZone = 'UTC'): Lifecycle {
+export function computeLifecycle(
+  zone: ZoneProfile,
+  dates: LifecycleDates,
+  now: Date,
+  timeZone = 'UTC',
+): Lifecycle {
   const boundaries =
     zone.lifecycle === undefined ? listUndocumentedStarts(dates) : listStarts(zone.lifecycle, dates);
-  const phases: readonly (readonly [LifePhase, Date | undefined])[] = [
+  const phases: readonly (readonly [LifecyclePhase, Date | undefined])[] = [
     ['registered', undefined],
     ...boundaries,
   ];
-  const stages = phases.map(([phase, from], index): LifeStage => {
+  const stages = phases.map(([phase, from], index): LifecycleStage => {
     const until = phases[index + 1]?.[1];
     return { phase, from, until, lastSafeDay: until && getDayBefore(until, timeZone) };
   });
   const [first, ...later] = stages;
   if (first === undefined) throw new Error('a lifecycle has at least one stage');
   const stageByDates = later.findLast(({ from }) => from !== undefined && from <= now) ?? first;
-  const deletionKnown = dates.deletedAt !== undefined;
+  const isDeletionKnown = dates.deletedAt !== undefined;
   const current = findRegistryStage(zone, dates, stageByDates);
-  if (current === undefined) return { current: stageByDates, stages, deletionKnown };
+  if (current === undefined) return { current: stageByDates, stages, isDeletionKnown };
   // The end of a phase that the registry shows is unknown.
-  return { current, stages: [...stages.slice(0, stages.indexOf(stageByDates)), current], deletionKnown };
+  return { current, stages: [...stages.slice(0, stages.indexOf(stageByDates)), current], isDeletionKnown };
 }
 
 /** @returns undefined if the dates lead to the same stage */
 function findRegistryStage(
   zone: ZoneProfile,
-  { deletedAt, deletionPhase }: LifeDates,
-  stageByDates: LifeStage,
-): LifeStage | undefined {
+  { deletedAt, deletionPhase }: LifecycleDates,
+  stageByDates: LifecycleStage,
+): LifecycleStage | undefined {
   if (deletedAt === undefined || deletionPhase === undefined) return undefined;
   const isUndocumented = zone.lifecycle === undefined && deletionPhase === 'redemption';
   const phase = isUndocumented ? 'deleted' : deletionPhase;
@@ -92,13 +97,13 @@ function findRegistryStage(
  * To be safe, a name without a known deletion date counts as deleted after the grace period, although the service API
  * says that it was renewed.
  */
-export function isDeletionAssumed({ current: { phase }, deletionKnown }: Lifecycle): boolean {
-  return !deletionKnown && (phase === 'redemption' || phase === 'pending_delete' || phase === 'released');
+export function isDeletionAssumed({ current: { phase }, isDeletionKnown }: Lifecycle): boolean {
+  return !isDeletionKnown && (phase === 'redemption' || phase === 'pending_delete' || phase === 'released');
 }
 
-type PhaseStart = readonly [LifePhase, Date];
+type PhaseStart = readonly [LifecyclePhase, Date];
 
-function listUndocumentedStarts({ expiresAt, deletedAt }: LifeDates): readonly PhaseStart[] {
+function listUndocumentedStarts({ expiresAt, deletedAt }: LifecycleDates): readonly PhaseStart[] {
   if (deletedAt === undefined) return [['expired', expiresAt]];
   // A name deleted before its expiry never expires.
   return deletedAt <= expiresAt
@@ -109,7 +114,10 @@ function listUndocumentedStarts({ expiresAt, deletedAt }: LifeDates): readonly P
       ];
 }
 
-function listStarts(periods: LifecycleProfile, { expiresAt, deletedAt }: LifeDates): readonly PhaseStart[] {
+function listStarts(
+  periods: LifecycleProfile,
+  { expiresAt, deletedAt }: LifecycleDates,
+): readonly PhaseStart[] {
   const deletion = deletedAt ?? addDays(expiresAt, periods.autoRenewGraceDays);
   const pendingDelete = addDays(deletion, periods.redemptionDays);
   const released = addDays(pendingDelete, periods.pendingDeleteDays);
@@ -127,5 +135,5 @@ function addDays(moment: Date, days: number): Date {
 }
 
 function getDayBefore(moment: Date, timeZone: string): string {
-  return dayFromNumber(dayNumber(calendarDay(moment, timeZone)) - 1);
+  return formatDayNumber(parseDayNumber(formatCalendarDay(moment, timeZone)) - 1);
 }

@@ -1,6 +1,6 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { cleanText } from '../lib/typed-text.ts';
-import { zoneFor } from './profiles.ts';
+import { findZoneProfile } from './profiles.ts';
 import type { NameIssue } from './zone-issue.ts';
 
 /** A valid host name (RFC 1123, UTS 46). It may not be registrable, because nameservers have such names too. */
@@ -77,7 +77,7 @@ export function parseZone(text: string): string | undefined {
  * Adds the ASCII form to a Unicode name, because letters that look alike can mislead.
  * @returns for example `cafe.rest` or `münchen.rest (xn--mnchen-3ya.rest)`
  */
-export function displayName(ascii: string): string {
+export function formatDomainName(ascii: string): string {
   const unicode = domainToUnicode(ascii);
   return unicode === '' || unicode === ascii ? ascii : `${unicode} (${ascii})`;
 }
@@ -110,7 +110,7 @@ export function parseBareHost(text: string): ParsedName {
   const ascii = /^[\x21-\x7e]+$/.test(name) ? name.toLowerCase() : domainToASCII(name);
   const decoded = domainToUnicode(ascii);
   // Without a profile, only the rules of DNS apply, so a name that UTS 46 rejects is shown in its ASCII form.
-  const isLenient = ascii !== '' && !zoneFor(ascii).documented;
+  const isLenient = ascii !== '' && !findZoneProfile(ascii).isDocumented;
   const unicode = isLenient && domainToASCII(decoded) !== ascii ? ascii : decoded;
   const encodedIssue = checkEncodedName({ displayText, ascii, unicode, isLenient });
   if (encodedIssue !== undefined) return { ok: false, issue: encodedIssue };

@@ -1,18 +1,18 @@
-import { general } from './general.ts';
-import { rest } from './rest.ts';
+import { generalZone } from './general.ts';
+import { restZone } from './rest.ts';
 import type { ZoneProfile } from './zone.ts';
 
-const PROFILES: readonly ZoneProfile[] = [rest];
+const PROFILES: readonly ZoneProfile[] = [restZone];
 
 /**
  * @param asciiName a name or zone in ASCII, such as `cafe.rest`, `.rest` or `rest`
  * @returns the zone's profile, or else the general rules
  */
-export function zoneFor(asciiName: string): ZoneProfile {
+export function findZoneProfile(asciiName: string): ZoneProfile {
   const name = `.${asciiName.toLowerCase().replace(/\.$/, '')}`;
-  return PROFILES.find((profile) => name.endsWith(`.${profile.zone}`)) ?? general;
+  return PROFILES.find((profile) => name.endsWith(`.${profile.zone}`)) ?? generalZone;
 }
 
-export function documentedZones(): readonly ZoneProfile[] {
+export function listDocumentedZones(): readonly ZoneProfile[] {
   return PROFILES;
 }

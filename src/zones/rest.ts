@@ -1,12 +1,12 @@
 import type { TaskProfile, ZoneProfile } from './zone.ts';
 
-const free: TaskProfile = { available: true, chargeable: false, processing: 'automated' };
-const charged: TaskProfile = { available: true, chargeable: true, processing: 'automated' };
+const free: TaskProfile = { isAvailable: true, isChargeable: false, processing: 'automated' };
+const charged: TaskProfile = { isAvailable: true, isChargeable: true, processing: 'automated' };
 
 /** Service API, Profile of the .rest zone and Domain lifecycle in the .rest zone. */
-export const rest: ZoneProfile = {
+export const restZone: ZoneProfile = {
   zone: 'rest',
-  documented: true,
+  isDocumented: true,
   names: {
     labelLength: { min: 1, max: 63 },
     oneLabelOnly: true,
@@ -16,7 +16,7 @@ export const rest: ZoneProfile = {
   periodYears: { min: 1, max: 10 },
   nameServers: { min: 2, max: 7 },
   transfer: {
-    authCodeRequired: true,
+    isAuthCodeRequired: true,
     authCodeFormat: 'standard EPP',
     autoApproveDays: 5,
     renews: true,

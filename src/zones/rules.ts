@@ -1,17 +1,17 @@
 import { domainToUnicode } from 'node:url';
 import { getDomain, parse } from 'tldts';
 import { type DomainName, parseDomainName } from './names.ts';
-import { zoneFor } from './profiles.ts';
+import { findZoneProfile } from './profiles.ts';
 import type { ZoneProfile } from './zone.ts';
 import type { ZoneIssue } from './zone-issue.ts';
 
-export { documentedZones, zoneFor } from './profiles.ts';
+export { findZoneProfile, listDocumentedZones } from './profiles.ts';
 
 /** Letters of ISO 8859-1 that IDNA allows. The middle dot is allowed only between two l, as in Catalan (RFC 5892). */
 const LATIN_1_LABEL = /^(?:[a-z0-9-]|[\u00df-\u00f6\u00f8-\u00ff]|(?<=l)\u00b7(?=l))+$/;
 
 export function checkName(name: DomainName): ZoneIssue[] {
-  const { zone, names } = zoneFor(name.ascii);
+  const { zone, names } = findZoneProfile(name.ascii);
   const issues: ZoneIssue[] = [];
   const asciiLabels = name.ascii.split('.');
   const unicodeLabels = name.unicode.split('.');
@@ -45,7 +45,7 @@ export function checkRegistrable(name: DomainName): ZoneIssue[] {
   const { publicSuffix, isIcann } = parse(name.ascii);
   if (publicSuffix === name.ascii && isIcann === true) return [{ code: 'public_suffix', name: name.unicode }];
   const issues = checkName(name);
-  const registrable = zoneFor(name.ascii).documented
+  const registrable = findZoneProfile(name.ascii).isDocumented
     ? null
     : getDomain(name.ascii, { allowPrivateDomains: true });
   if (registrable === null || registrable === name.ascii) return issues;
@@ -82,7 +82,7 @@ export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): Z
   const { min, max } = zone.nameServers;
   const given = hosts.length;
   if (given < min || given > (max ?? given)) {
-    const documentedZone = zone.documented ? zone.zone : undefined;
+    const documentedZone = zone.isDocumented ? zone.zone : undefined;
     issues.push({ code: 'nameserver_count', zone: documentedZone, given, min, max });
   }
   return issues;

@@ -4,16 +4,16 @@ import type { ZoneIssue } from './zone-issue.ts';
 /** How zones treat a domain task. Each task declares this as data. */
 export interface ZoneTask {
   /** Its name in zone profiles; undefined if no profile lists it. */
-  readonly listedAs: string | undefined;
+  readonly profileKey: string | undefined;
   /** The subject of "… is not possible" in `slack/names/zone-issue.view.ts`. */
   readonly words: string;
   /**
    * The task is chargeable whatever the profiles say, so that an error in a profile can't send a paid task without
    * approval.
    */
-  readonly alwaysChargeable?: true;
+  readonly isAlwaysChargeable?: true;
   /** If the task starts a transfer lock, the task's name in texts about the lock. */
-  readonly locksTransfers?: string;
+  readonly transferLockLabel?: string;
   /** Premium names cost more. */
   readonly premium?: true;
   readonly notes?: (zone: ZoneProfile) => readonly (TaskNote | undefined)[];
@@ -53,28 +53,28 @@ export type TaskNote =
     };
 
 /** For zones that require more than contact ids. */
-export function contactsNote({ requiredContactFields }: ZoneProfile): TaskNote | undefined {
+export function buildContactsNote({ requiredContactFields }: ZoneProfile): TaskNote | undefined {
   return requiredContactFields.length === 0 ? undefined : { code: 'contacts_need_email' };
 }
 
-export function daysNote(
+export function buildDaysNote(
   code: Extract<TaskNote, { readonly days: number }>['code'],
   days: number | undefined,
 ): TaskNote | undefined {
   return days === undefined ? undefined : { code, days };
 }
 
-function findTaskProfile(zone: ZoneProfile, { listedAs }: ZoneTask): TaskProfile | undefined {
-  return listedAs === undefined ? undefined : zone.tasks?.[listedAs];
+function findTaskProfile(zone: ZoneProfile, { profileKey }: ZoneTask): TaskProfile | undefined {
+  return profileKey === undefined ? undefined : zone.tasks?.[profileKey];
 }
 
 /** A charge that isn't documented is never called free. `assumed`: documented only for other zones. */
 export type Charge = 'yes' | 'no' | 'assumed' | 'not_stated';
 
 export function findCharge(zone: ZoneProfile, task: ZoneTask): Charge {
-  const documented = findTaskProfile(zone, task)?.chargeable;
-  if (task.alwaysChargeable === true && documented === undefined) return 'assumed';
-  const chargeable = task.alwaysChargeable ?? documented;
+  const documented = findTaskProfile(zone, task)?.isChargeable;
+  if (task.isAlwaysChargeable === true && documented === undefined) return 'assumed';
+  const chargeable = task.isAlwaysChargeable ?? documented;
   return chargeable === undefined ? 'not_stated' : chargeable ? 'yes' : 'no';
 }
 
@@ -83,23 +83,23 @@ export function findTransferLock(
   zone: ZoneProfile,
   task: ZoneTask,
 ): { readonly days: number; readonly since: string } | undefined {
-  const since = task.locksTransfers;
+  const since = task.transferLockLabel;
   const days = zone.transfer.lockDays;
   return since === undefined || days === undefined ? undefined : { days, since };
 }
 
 export function checkTask(zone: ZoneProfile, task: ZoneTask): ZoneIssue[] {
-  if (zone.tasks === undefined || task.listedAs === undefined) return [];
-  if (findTaskProfile(zone, task)?.available === true) return [];
-  return [{ code: 'task_not_offered', task: task.listedAs, zone: zone.zone }];
+  if (zone.tasks === undefined || task.profileKey === undefined) return [];
+  if (findTaskProfile(zone, task)?.isAvailable === true) return [];
+  return [{ code: 'task_not_offered', task: task.profileKey, zone: zone.zone }];
 }
 
 /** Most important first. */
-export function describeTask(zone: ZoneProfile, task: ZoneTask): TaskNote[] {
+export function listTaskNotes(zone: ZoneProfile, task: ZoneTask): TaskNote[] {
   const notes: readonly (TaskNote | undefined)[] = [
     findCharge(zone, task) === 'yes' ? { code: 'costs_money' } : undefined,
     findCharge(zone, task) === 'assumed' ? { code: 'charge_assumed' } : undefined,
-    zone.documented ? undefined : { code: 'zone_not_documented' },
+    zone.isDocumented ? undefined : { code: 'zone_not_documented' },
     task.premium && zone.premiumNames !== undefined
       ? { code: 'premium_names', words: zone.premiumNames }
       : undefined,

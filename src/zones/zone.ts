@@ -10,8 +10,8 @@ export interface OpenRange {
 }
 
 export interface TaskProfile {
-  readonly available: boolean;
-  readonly chargeable: boolean;
+  readonly isAvailable: boolean;
+  readonly isChargeable: boolean;
   readonly processing: 'automated' | 'manual';
   /** Quoted from the profile. */
   readonly note?: string;
@@ -27,7 +27,7 @@ export interface LifecycleProfile {
 }
 
 export interface TransferProfile {
-  readonly authCodeRequired: boolean;
+  readonly isAuthCodeRequired: boolean;
   readonly authCodeFormat: 'standard EPP' | undefined;
   /** Days until a transfer completes if the losing registrar doesn't answer. */
   readonly autoApproveDays: number | undefined;
@@ -65,7 +65,7 @@ export interface RegistryProfile {
 export interface ZoneProfile {
   /** In ASCII without a leading dot; `*` for undocumented zones. */
   readonly zone: string;
-  readonly documented: boolean;
+  readonly isDocumented: boolean;
   readonly names: NameProfile;
   /** For registration and renewal, in years. */
   readonly periodYears: OpenRange;

@@ -91,8 +91,8 @@ describe('linking', () => {
     const outcome = await accounts.link('U0ALICE', password());
     expect(outcome).toMatchObject({
       kind: 'linked',
-      verified: true,
-      account: { login: 'alice', context: 4, slot: '4', method: 'password', active: true },
+      isVerified: true,
+      account: { login: 'alice', context: 4, slot: '4', method: 'password', isActive: true },
     });
     expect(await accounts.findActive('U0ALICE')).toMatchObject({ id: idOf(outcome), login: 'alice' });
     expect(await renewAs(accounts, idOf(outcome))).toBe('alice in 4');
@@ -103,7 +103,7 @@ describe('linking', () => {
     const wrong = password({ ...SANDBOX_ACCOUNTS.alice, password: 'wrong' });
     expect(await accounts.link('U0ALICE', wrong)).toMatchObject({
       kind: 'refused',
-      refusal: { code: 'not_accepted', statement: { words: expect.stringMatching(/^E/) } },
+      refusal: { code: 'not_accepted', explanation: { text: expect.stringMatching(/^E/) } },
     });
     for (const [kind, code] of [
       ['drop_before', 'no_clear_answer'],
@@ -185,7 +185,7 @@ describe('linking', () => {
       application,
       password: new Secret(secret),
     });
-    expect(outcome).toMatchObject({ verified: false, account: { slot: 'application', login: uuid } });
+    expect(outcome).toMatchObject({ isVerified: false, account: { slot: 'application', login: uuid } });
     expect(service.requests, 'nothing documented checks it').toHaveLength(sent);
     expect((await accounts.findActive('U0ALICE'))?.verifiedAt).toBeUndefined();
     await renewAs(accounts, idOf(outcome));
@@ -218,7 +218,7 @@ describe('choosing and forgetting', () => {
     await accounts.link('U0ALICE', password(SANDBOX_ACCOUNTS.aliceDemoSystem));
     expect((await accounts.findActive('U0ALICE'))?.context).toBe(1);
     expect((await accounts.activate('U0ALICE', '4'))?.context).toBe(4);
-    expect((await accounts.list('U0ALICE')).filter(({ active }) => active)).toHaveLength(1);
+    expect((await accounts.list('U0ALICE')).filter(({ isActive }) => isActive)).toHaveLength(1);
     expect(await accounts.activate('U0ALICE', '7'), 'a context without an account').toBeUndefined();
     expect((await accounts.findActive('U0ALICE'))?.context).toBe(4);
   });

@@ -10,16 +10,16 @@ test('a job that has failed for ten minutes is named until it succeeds, and each
   );
   const failAfter = (minutes: number) => {
     now = new Date(now.getTime() + minutes * 60_000);
-    health.ended('mandates', 'failed');
+    health.recordOutcome('mandates', 'failed');
   };
   failAfter(0);
-  health.ended('digest', 'succeeded');
+  health.recordOutcome('digest', 'succeeded');
   failAfter(9);
-  expect(health.lastingFailures()).toBeUndefined();
+  expect(health.describeLastingFailures()).toBeUndefined();
   failAfter(1);
-  expect(health.lastingFailures()).toBe('mandates failed 3 times since 2026-11-26T09:00:00.000Z');
+  expect(health.describeLastingFailures()).toBe('mandates failed 3 times since 2026-11-26T09:00:00.000Z');
   expect(counted).toEqual(['mandates', 'mandates', 'mandates']);
-  health.ended('mandates', 'succeeded');
+  health.recordOutcome('mandates', 'succeeded');
   failAfter(30);
-  expect(health.lastingFailures()).toBeUndefined();
+  expect(health.describeLastingFailures()).toBeUndefined();
 });

@@ -6,7 +6,7 @@ import { startMetricsServer } from '../../src/app/server.ts';
 import { bolt, SIGNED, serve } from '../support/http-server.ts';
 
 test('healthz is up whatever else is missing; readyz names missing parts', async () => {
-  const url = await serve({ missing: async () => ({ database: 'does not answer' }) });
+  const url = await serve({ listMissing: async () => ({ database: 'does not answer' }) });
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   const ready = await fetch(`${url}/readyz`);
   expect(ready.status).toBe(503);

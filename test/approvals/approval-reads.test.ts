@@ -38,7 +38,7 @@ beforeAll(async () => {
     trust: undefined,
     readRows: () => keys.readRows(),
     directory: rig.directory,
-    applySaved: () => TEAM,
+    applySavedSettings: () => TEAM,
     environmentSettings: TEAM,
     ruleFacts: rig.orders.ruleFacts,
     now: () => rig.now,

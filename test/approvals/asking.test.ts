@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Account } from '../../src/accounts/account.ts';
 import { cancelOrder } from '../../src/approvals/pending.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
-import { newOrderId } from '../../src/orders/request-context.ts';
+import { generateOrderId } from '../../src/orders/request-context.ts';
 import { retryOrder } from '../../src/orders/retry-button.ts';
 import { buildInputOwner, buildResultOwner } from '../../src/orders/salted-secret.ts';
 import { Secret } from '../../src/service/secret.ts';
@@ -23,7 +23,7 @@ const AT_ONCE = () => ({ work: rig.now, notifications: rig.now });
 
 describe('ids', () => {
   test('are twelve unambiguous letters and digits, and unique', () => {
-    const ids = Array.from({ length: 1_000 }, newOrderId);
+    const ids = Array.from({ length: 1_000 }, generateOrderId);
     expect(ids.filter((id) => !/^[0-9a-hjkmnp-tv-z]{12}$/.test(id))).toEqual([]);
     expect(new Set(ids).size).toBe(ids.length);
     expect(new Set(ids.join('')).size, 'signs in use').toBe(32);

@@ -80,7 +80,7 @@ describe('approving alone', () => {
   test('reserves the price, even over a budget, and says so', async () => {
     rig.setPolicy(3, RULE);
     const order = await renewal();
-    const over = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 }];
+    const exceeded = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 }];
     const reservation = {
       ...{ teamId: 'T0STEWARD', day: '2026-03-01', items: [] },
       ...{ agreedExcess: [], isLimited: true },
@@ -89,15 +89,15 @@ describe('approving alone', () => {
     rig.setBeforeCommit(async (change) => void reserved.push(change.reservation));
     const budgets = {
       priceOrder: async () => calculateCost([], { task: 'renew', names: ['cafe.rest'] }, '2026-03-01'),
-      compareBudgets: async () => ({ shares: [], over, reservation }),
+      compareBudgets: async () => ({ shares: [], exceeded, reservation }),
     };
     const press = () => approveInEmergency({ ...deps, ...budgets }, order.id, 'U0ADA', 'Now');
     expect(codeOf(await press()), 'before the card says so').toBe('excess_unseen');
-    await rig.messages.recordShownExcess(order.id, over);
+    await rig.messages.recordShownExcess(order.id, exceeded);
     expect(codeOf(await press())).toBe('APPROVED');
-    expect(reserved).toEqual([{ ...reservation, agreedExcess: over }]);
+    expect(reserved).toEqual([{ ...reservation, agreedExcess: exceeded }]);
     expect((await rig.store.loadHistory(order.id, 'system')).at(-1)).toMatchObject({
-      overBudget: over,
+      overBudget: exceeded,
       admins: ['U0ADA'],
     });
   });

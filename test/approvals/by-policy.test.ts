@@ -160,7 +160,7 @@ describe('while an incident of a name is open', () => {
   function openIncident() {
     const shown = new Map<string, Date>();
     return {
-      loadKnown: async () => ({ shown: [{ id: 'i1', changes: 1 }], informedSince: shown }),
+      loadOpenIncidents: async () => ({ incidents: [{ id: 'i1', changes: 1 }], informedSince: shown }),
       recordShown: async (_orderId: string, userId: string) => void shown.set(userId, rig.now),
     };
   }

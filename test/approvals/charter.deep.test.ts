@@ -5,7 +5,7 @@ import { createLog } from '../../src/lib/log.ts';
 import type { OrderSigning } from '../../src/orders/ports.ts';
 import { needsSignatures } from '../../src/policy/policy.ts';
 import type { Database } from '../../src/store/database.ts';
-import { KnownKeyLog } from '../../src/store/known-key-log.ts';
+import { VerifiedSigningLog } from '../../src/store/known-key-log.ts';
 import { createKeyStore } from '../../src/store/signing.ts';
 import { readNewestLink } from '../../src/store/signing-rows.ts';
 import { rule } from '../policy/sample.ts';
@@ -234,7 +234,7 @@ test('a copied database object keeps the verified log of keys, a new process sta
   const isComplete = async (database: Database) =>
     (await createKeyStore(database, TEAM_ID).readRows()).log.keys.isComplete;
   expect(await isComplete({ ...s.rig.database })).toBe(true);
-  expect(await isComplete({ ...s.rig.database, keyLog: new KnownKeyLog() })).toBe(false);
+  expect(await isComplete({ ...s.rig.database, signingLog: new VerifiedSigningLog() })).toBe(false);
 });
 
 test('an event about keys in the middle of the log can’t be changed either', async () => {

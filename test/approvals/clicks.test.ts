@@ -11,7 +11,7 @@ import { contextWith } from '../support/context.ts';
 
 test.each<[refusal: Refusal, recorded: readonly string[]]>([
   [{ code: 'impact_changed' }, ['impact']],
-  [{ code: 'incident_open', shown: [] }, ['incident']],
+  [{ code: 'incident_open', incidents: [] }, ['incident']],
   [{ code: 'no_such_order' }, []],
 ])('of the refusal %j is recorded that a person was shown %j', async (refusal, expected) => {
   const recorded: string[] = [];
@@ -43,7 +43,7 @@ describe('a draft’s briefing', () => {
       store: { list: async () => [last], loadHistory: async () => [] },
     });
     const briefing = await loadDraftBriefing(context, newOrder(['cafe.rest'], changes));
-    return [briefing.last?.order.id, briefing.restoreCost];
+    return [briefing.lastChange?.order.id, briefing.restoreCost];
   };
 
   test.each<

@@ -35,7 +35,7 @@ const FINANCE = { requirements: ruled('U0BOB'), decidedBy: ruled('U0BOB').list.m
 const TWO = newDemand(['cafe.rest'], 2);
 const TWO_APPROVERS = requiring(TWO, { approvers: ['U0BOB', 'U0CAROL'] });
 const SIGNED = requiring(newDemand(['cafe.rest']), { signed: true });
-const OVER_BUDGET = { budgets: { price: undefined, over: OVER, reservation: undefined } };
+const OVER_BUDGET = { budgets: { price: undefined, exceeded: OVER, reservation: undefined } };
 const ADA = { userId: 'U0ADA' };
 /** Not verified here. */
 const SIGNATURE: LoggedSignature = {
@@ -52,7 +52,7 @@ const SIGNATURE: LoggedSignature = {
   chain: [],
 };
 const openIncident = (...informed: readonly (readonly [string, Date])[]) => ({
-  incidents: { shown: [{ id: 'i1', changes: 1 }], informedSince: new Map(informed) },
+  incidents: { incidents: [{ id: 'i1', changes: 1 }], informedSince: new Map(informed) },
 });
 const RISKY = { order: { task: 'authcode', input: { name: 'cafe.rest' } } } as const;
 const preconditions = (changes: object) => ({
@@ -153,16 +153,16 @@ describe('an approval', () => {
   });
 
   test.each<[what: string, given: Given, decision: object]>([
-    ['waits for an admin', {}, event('approved', { budget: { over: OVER, admins: [] } })],
+    ['waits for an admin', {}, event('approved', { budget: { exceeded: OVER, admins: [] } })],
     [
       'has an admin’s consent',
       { click: { ...ADA, agreedExcess: OVER }, admins: new Set(['U0ADA']) },
-      event('approved', { budget: { over: OVER, admins: ['U0ADA'] } }),
+      event('approved', { budget: { exceeded: OVER, admins: ['U0ADA'] } }),
     ],
     [
       'was not shown to the admin',
       { click: ADA, admins: new Set(['U0ADA']) },
-      refused('excess_unseen', { over: OVER }),
+      refused('excess_unseen', { exceeded: OVER }),
     ],
     [
       'is no admin’s own to agree to',
@@ -219,13 +219,13 @@ describe('an approval', () => {
     ],
     [
       'an earlier order that may still do it',
-      preconditions({ earlier: [{ orderId: 'o1', name: 'cafe.rest', found: 'open' }] }),
+      preconditions({ earlierFindings: [{ orderId: 'o1', name: 'cafe.rest', outcome: 'open' }] }),
       refused('earlier_order'),
     ],
     [
       'an earlier order that has done it',
-      preconditions({ earlier: [{ orderId: 'o1', name: 'cafe.rest', found: 'done' }] }),
-      event('stopped', { only: [1], doneIn: 'o1' }),
+      preconditions({ earlierFindings: [{ orderId: 'o1', name: 'cafe.rest', outcome: 'done' }] }),
+      event('stopped', { itemNumbers: [1], doneIn: 'o1' }),
     ],
   ])('of an order with %s', (_, given, decision) => {
     expect(decideApproval(newApproval(given))).toMatchObject(decision);
@@ -273,7 +273,7 @@ describe('an approval', () => {
   });
 
   test.each<[what: string, given: Given, decision: object]>([
-    ['shows it first', openIncident(), refused('incident_open', { shown: [{ id: 'i1', changes: 1 }] })],
+    ['shows it first', openIncident(), refused('incident_open', { incidents: [{ id: 'i1', changes: 1 }] })],
     ['counts once it was shown', openIncident(['U0BOB', AT_CLICK]), event('approved')],
     ['was clicked before it was shown', openIncident(['U0BOB', NOW]), refused('incident_open')],
     [
@@ -318,12 +318,12 @@ test('an excess is agreed to by admins who saw all of it, and by no requester', 
   const { order } = newApproval();
   const saw = (userId: string) => approvedBy(userId, { agreedExcess: OVER });
   const approvals = [saw('U0ADA'), approvedBy('U0CAROL'), saw('U0ALICE'), saw('U0NINA')];
-  const consent = (over: BudgetUse['over']) => {
-    const budgets = { price: undefined, over, reservation: undefined };
+  const consent = (exceeded: BudgetUse['exceeded']) => {
+    const budgets = { price: undefined, exceeded, reservation: undefined };
     return findExcessConsent(order, budgets, new Set(['U0ADA', 'U0CAROL', 'U0ALICE']), approvals);
   };
-  expect(consent(OVER)).toMatchObject({ admins: ['U0ADA'], unaware: ['U0CAROL'] });
-  expect(consent([])).toMatchObject({ admins: [], unaware: [] });
+  expect(consent(OVER)).toMatchObject({ admins: ['U0ADA'], unawareAdmins: ['U0CAROL'] });
+  expect(consent([])).toMatchObject({ admins: [], unawareAdmins: [] });
 });
 
 test('a person decides by the order’s requirements, or those of the settings', () => {
@@ -355,7 +355,7 @@ describe('a resumption', () => {
   test.each<[what: string, given: Given, decision: object]>([
     ['of an order that isn’t paused', { order: { state: 'PENDING' } }, refused('not_paused')],
     ['by an approver', {}, event('resumed', { by: 'U0BOB' })],
-    ['by another person', { click: { userId: 'U0NINA' } }, refused('not_an_approver', { wanted: 'resume' })],
+    ['by another person', { click: { userId: 'U0NINA' } }, refused('not_an_approver', { action: 'resume' })],
     [
       'by the requester, after an approver',
       { click: { userId: 'U0ALICE' }, order: { approvals: [approvedBy('U0BOB')] } },
@@ -435,7 +435,7 @@ describe('an approval with break glass', () => {
     [
       'over a budget that the card showed',
       { ...OVER_BUDGET, admins: new Set(['U0ADA']), click: { agreedExcess: OVER } },
-      event('emergency_approved', { over: OVER }),
+      event('emergency_approved', { exceeded: OVER }),
     ],
     [
       'without the account',

@@ -7,7 +7,7 @@ const REFUSED = { ...newDemand(['cafe.rest']), outcome: 'refuse', list: [] } as 
 
 test.each<[what: string, userId: string, given: Given, decision: object]>([
   ['an approver', 'U0BOB', {}, { event: { type: 'denied', progress: { isApproved: true } } }],
-  ['somebody else', 'U0NINA', {}, { refusal: { code: 'not_an_approver', wanted: 'deny' } }],
+  ['somebody else', 'U0NINA', {}, { refusal: { code: 'not_an_approver', action: 'deny' } }],
   [
     'an approver by a rule',
     'U0CAROL',

@@ -34,14 +34,14 @@ function recheck({
   const { click: _, ...context } = newApproval({
     now: TIME,
     history: [approved(calculateCost(1_800))],
-    budgets: { price: calculateCost(1_800), over: [], reservation: undefined },
+    budgets: { price: calculateCost(1_800), exceeded: [], reservation: undefined },
     ...given,
     order: { state: 'APPROVED', sendAfter: TIME, approvals: [approvedBy('U0BOB')], ...given.order },
   });
   return { ...context, impact, firstExpiry: undefined };
 }
 
-const INCIDENT = { shown: [], informedSince: new Map() };
+const INCIDENT = { incidents: [], informedSince: new Map() };
 const free = { ...newDemand(['cafe.rest']), outcome: 'free', list: [] } as const;
 const GONE = {
   people: {
@@ -57,7 +57,7 @@ describe('it is sent', () => {
     ['an hour late', { now: hoursLater(11) }],
     [
       'when its unknown price is still unknown',
-      { history: [approved(undefined)], budgets: { price: undefined, over: [], reservation: undefined } },
+      { history: [approved(undefined)], budgets: { price: undefined, exceeded: [], reservation: undefined } },
     ],
     [
       'at the price of its last approval, whatever was logged later',
@@ -67,7 +67,7 @@ describe('it is sent', () => {
     [
       'when an admin agreed to the same excess',
       {
-        budgets: { price: calculateCost(1_800), over: [...OVER], reservation: undefined },
+        budgets: { price: calculateCost(1_800), exceeded: [...OVER], reservation: undefined },
         admins: new Set(['U0BOB']),
         order: { approvals: [approvedBy('U0BOB', { agreedExcess: [...OVER] })] },
       },
@@ -77,7 +77,7 @@ describe('it is sent', () => {
       {
         requirements: { requirements: free },
         order: { approvals: [] },
-        budgets: { price: calculateCost(9), over: [], reservation: undefined },
+        budgets: { price: calculateCost(9), exceeded: [], reservation: undefined },
       },
     ],
     [
@@ -98,17 +98,17 @@ describe('it needs approval again', () => {
     ['more than an hour late', { now: new Date(hoursLater(11).getTime() + 1) }, ['late']],
     [
       'at another price',
-      { budgets: { price: calculateCost(1_801), over: [], reservation: undefined } },
+      { budgets: { price: calculateCost(1_801), exceeded: [], reservation: undefined } },
       ['price'],
     ],
     [
       'at a price that is no longer known',
-      { budgets: { price: undefined, over: [], reservation: undefined } },
+      { budgets: { price: undefined, exceeded: [], reservation: undefined } },
       ['price'],
     ],
     [
       'over a budget',
-      { budgets: { price: calculateCost(1_800), over: [...OVER], reservation: undefined } },
+      { budgets: { price: calculateCost(1_800), exceeded: [...OVER], reservation: undefined } },
       ['budget'],
     ],
     ['with another impact', { impact: 'changed' }, ['impact']],

@@ -62,7 +62,7 @@ export function newApproval(given: Given = {}): ApprovalContext {
     },
     signers: new Set(),
     isSigned: false,
-    budgets: { price: undefined, over: [], reservation: undefined },
+    budgets: { price: undefined, exceeded: [], reservation: undefined },
     admins: new Set(),
     warnedAt: undefined,
     incidents: undefined,
@@ -70,7 +70,7 @@ export function newApproval(given: Given = {}): ApprovalContext {
       serviceEndpoints: ENDPOINTS,
       isLinked: true,
       members: { kind: 'members' },
-      earlier: [],
+      earlierFindings: [],
     },
     emergency: undefined,
     click: {

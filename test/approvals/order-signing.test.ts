@@ -18,7 +18,7 @@ const TRUST = { roots: rootsOf(anna), verifier: VERIFIER, botSigner: undefined }
 const ROWS: SigningRows = {
   log: { keys: KEYS, charters: [] },
   policy: { version: 0, rules: [] },
-  saved: {},
+  savedSettings: {},
   standIns: new Map(),
 };
 
@@ -43,7 +43,7 @@ function signingOf(
       findMembership: async (id) => memberships[id] ?? 'member',
       listGroupMembers: async () => undefined,
     },
-    applySaved: () => newTeamSettings(settings),
+    applySavedSettings: () => newTeamSettings(settings),
     environmentSettings: newTeamSettings(settings),
     ruleFacts: NO_POLICY.ruleFacts,
     now: () => START,
@@ -63,13 +63,13 @@ const obstacleTo = async (order: Order, world: World, now: Partial<SigningRows> 
   if (guard === undefined || guard === 'no_signatures') return guard ?? 'later';
   return guard.verify({ ...ROWS, ...world.rows, ...now, order });
 };
-const differs = (...all: readonly string[]) => ({ kind: 'not_signed', differs: all });
+const differences = (...all: readonly string[]) => ({ kind: 'not_signed', differences: all });
 
 test.each<[string, Order, World, unknown]>([
   ['is sent with Bob’s signature', signed, {}, undefined],
-  ['isn’t sent with a click', clicked, {}, differs('unsigned')],
-  ['isn’t sent without approvals', unsigned, {}, differs('count')],
-  ['isn’t sent after Bob has left', signed, { memberships: { U0BOB: 'left' } }, differs('key')],
+  ['isn’t sent with a click', clicked, {}, differences('unsigned')],
+  ['isn’t sent without approvals', unsigned, {}, differences('count')],
+  ['isn’t sent after Bob has left', signed, { memberships: { U0BOB: 'left' } }, differences('key')],
   ['waits while Slack doesn’t return Bob', signed, { memberships: { U0BOB: 'unknown' } }, 'later'],
   ['waits while Slack doesn’t return a key’s owner', signed, { memberships: { U0ANNA: 'unknown' } }, 'later'],
   [
@@ -84,7 +84,7 @@ test.each<[string, Order, World, unknown]>([
     'isn’t sent if a rule refuses it',
     signed,
     { rows: { policy: REFUSING, log: { keys: { ...KEYS, isComplete: false }, charters: [] } } },
-    differs('refused'),
+    differences('refused'),
   ],
 ])('an order that Bob has to sign %s', async (_, order, world, expected) => {
   expect(await obstacleTo(order, world)).toEqual(expected);
@@ -101,7 +101,7 @@ test('without keys, only orders without signed requirements are sent', async () 
   const needsSignature = { ...requirements, list: list.map((each) => ({ ...each, signed: true })) };
   const guard = await loadGuard({ ...signed, requirements: needsSignature });
   if (guard === undefined || guard === 'no_signatures') throw new Error('it would be sent');
-  expect(await guard.verify({ ...ROWS, order: signed })).toEqual(differs('no_keys'));
+  expect(await guard.verify({ ...ROWS, order: signed })).toEqual(differences('no_keys'));
 });
 
 test.each([

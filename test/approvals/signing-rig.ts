@@ -10,7 +10,7 @@ import { createLedger } from '../../src/ledger/ledger.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { getSignedVersion, type PolicyRule } from '../../src/policy/policy.ts';
-import { KnownKeyLog } from '../../src/store/known-key-log.ts';
+import { VerifiedSigningLog } from '../../src/store/known-key-log.ts';
 import { createLedgerStore } from '../../src/store/ledger.ts';
 import { createPolicyStore } from '../../src/store/policies.ts';
 import { createSettingsStore } from '../../src/store/settings.ts';
@@ -70,7 +70,7 @@ export async function startSigningRig() {
       trust: { roots: rootsOf(people.anna), verifier, botSigner: witness },
       readRows: () => readRows(ledger.areSigningEventsSealed),
       directory: rig.directory,
-      applySaved: (each) => applySavedSettings(START, each),
+      applySavedSettings: (each) => applySavedSettings(START, each),
       environmentSettings,
       ruleFacts: rig.orders.ruleFacts,
       now: () => rig.now,
@@ -92,7 +92,7 @@ export async function startSigningRig() {
     signing,
     /** After a restart, without any memory. */
     restarted: (verifier?: Verifier) =>
-      signingOf(createKeyStore({ ...database, keyLog: new KnownKeyLog() }, TEAM_ID), verifier),
+      signingOf(createKeyStore({ ...database, signingLog: new VerifiedSigningLog() }, TEAM_ID), verifier),
     /** Seals every event that waits. */
     seal: () => ledger.sealAndAnchor(),
     /** With the triggers disabled, as the owner of the database could. */

@@ -44,7 +44,7 @@ test('both sides are measured alternately, and neither always comes first', asyn
 
 test('the table shows each measurement, its reference, and whether it meets the target', () => {
   const [head, , line] = tableOf([LINE]).split('\n');
-  expect(head).toMatch(/^row .*ours .*reference .*judged \(least … most\) .*target/);
+  expect(head).toMatch(/^row .*ours .*reference .*assessed \(least … most\) .*target/);
   expect(line).toMatch(
     /^orders .*50\.0 \/s .*100 \/s .*jobs by hand .*0\.400× \(0\.400 … 0\.600\) .*≥ 0\.5× .*NOT MET$/,
   );

@@ -60,7 +60,7 @@ describe('the feed, read back by a calendar library', () => {
   });
 
   test('shows a name that is left to lapse as decided', async () => {
-    const [event] = await events([{ ...cafe, lapsing: true }]);
+    const [event] = await events([{ ...cafe, isLapsing: true }]);
     expect(event?.summary).toBe('cafe.rest expires (set to lapse)');
     expect(event?.description).not.toContain('renew');
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dueCertificates } from '../../src/expiry/certificate-warnings.ts';
+import { findDueCertificates } from '../../src/expiry/certificate-warnings.ts';
 
 const DAY_MS = 86_400_000;
 const day = (n: number) => new Date(Date.UTC(2026, 10, 22) + n * DAY_MS);
@@ -8,7 +8,7 @@ const day = (n: number) => new Date(Date.UTC(2026, 10, 22) + n * DAY_MS);
 function warned(endsAt: Date, seenAt: Date): number[] {
   const certificates = [{ host: 'cafe.rest', endsAt, seenAt }];
   return Array.from({ length: 30 }, (_, n) => n).filter(
-    (n) => dueCertificates(certificates, [14, 7, 3, 1], { from: day(n - 1), to: day(n) }).length > 0,
+    (n) => findDueCertificates(certificates, [14, 7, 3, 1], { from: day(n - 1), to: day(n) }).length > 0,
   );
 }
 
@@ -24,5 +24,5 @@ test.each([
 
 test('a pause of the bot loses no warning', () => {
   const certificates = [{ host: 'cafe.rest', endsAt: day(9), seenAt: day(-50) }];
-  expect(dueCertificates(certificates, [14, 7], { from: day(1), to: day(5) })).toEqual(certificates);
+  expect(findDueCertificates(certificates, [14, 7], { from: day(1), to: day(5) })).toEqual(certificates);
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { compareDeadlines, findDeadline, renewalOptions } from '../../src/expiry/deadline.ts';
-import type { LifePhase } from '../../src/zones/lifecycle.ts';
+import type { LifecyclePhase } from '../../src/zones/lifecycle.ts';
 
-function deadline(phase: LifePhase, daysLeft: number, lastSafeDay?: string, isDeletionAssumed = false) {
+function deadline(phase: LifecyclePhase, daysLeft: number, lastSafeDay?: string, isDeletionAssumed = false) {
   return findDeadline({ phase, isDeletionAssumed, expiryDay: '2027-06-20', daysLeft, lastSafeDay });
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { daysBetween, shiftDay } from '../../src/expiry/days.ts';
-import { calendarDay } from '../../src/zones/calendar-day.ts';
+import { formatCalendarDay } from '../../src/zones/calendar-day.ts';
 import { DAY_MS, MINUTE_MS, nineInBerlin, Rig } from './rig.ts';
 
 let rig: Rig;
@@ -41,9 +41,9 @@ test('over 130 days, two replicas, a change of the clock, an outage and restarts
       name,
       [...new Set(thresholds)].toSorted((a, b) => b - a),
     ]);
-    const lastDay = calendarDay(at, 'Europe/Berlin');
+    const lastDay = formatCalendarDay(at, 'Europe/Berlin');
     for (const { threshold, at: when } of heard.filter((each) => each.threshold >= 0)) {
-      const day = calendarDay(when, 'Europe/Berlin');
+      const day = formatCalendarDay(when, 'Europe/Berlin');
       const left = daysBetween(day, lastDay);
       if (day !== firstDayBack) expect([name, left], 'said on its day').toEqual([name, threshold]);
     }

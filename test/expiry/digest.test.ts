@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import {
   assignMessages,
+  claimNextBatch,
   collectDue,
   type DigestSchedule,
   dropOutdated,
   loadChart,
-  nextBatch,
   nextClaimAt,
   toClaim,
 } from '../../src/expiry/digest.ts';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import { planReminders } from '../../src/expiry/plan.ts';
 import type { PlannedReminder, ReminderClaim, ReminderKey, WatchedReminder } from '../../src/expiry/ports.ts';
 import { slackContextWith } from '../support/context.ts';
@@ -26,7 +26,7 @@ const SCHEDULE: DigestSchedule = {
 };
 
 function reminder(days: number, more: Partial<WatchedReminder> = {}): WatchedReminder {
-  const { expiry, ...known } = newlyWatched('cafe.rest', 'U0ALICE', NOW);
+  const { expiry, ...known } = createWatchedDomain('cafe.rest', 'U0ALICE', NOW);
   return { ...known, expiresAt: inDays(days), source: 'rdap', remindedThresholds: [], ...more };
 }
 
@@ -48,7 +48,7 @@ function planned(days: number, threshold: number, more: Partial<PlannedReminder>
 function disputed(name: string, renewedDays: number) {
   const renewed = { until: inDays(300), at: inDays(renewedDays) };
   return {
-    ...newlyWatched(name, 'U0ALICE', NOW),
+    ...createWatchedDomain(name, 'U0ALICE', NOW),
     renewed,
     expiry: { at: inDays(300), source: 'order' } as const,
   };
@@ -75,7 +75,7 @@ function storing({ candidates = [], claimedAt, ...stored }: Stored) {
       streamDeletedCandidates: async function* () {
         yield [];
       },
-      listDisputed: async (before, _now, limit) =>
+      listUnconfirmedRenewals: async (before, _now, limit) =>
         (stored.disputed ?? []).filter(({ renewed }) => renewed.at < before).slice(0, limit),
       claim: async (_digestId, added) => claims.push(...added),
       releaseClaims: async (_digestId, keys) => {
@@ -86,7 +86,8 @@ function storing({ candidates = [], claimedAt, ...stored }: Stored) {
   return { reminders, claims, freed };
 }
 
-const next = (stored: ReturnType<typeof storing>) => nextBatch(stored.reminders, 'd', SCHEDULE, 'C0EXPIRY');
+const next = (stored: ReturnType<typeof storing>) =>
+  claimNextBatch(stored.reminders, 'd', SCHEDULE, 'C0EXPIRY');
 
 describe('the next batch of a digest', () => {
   test.each<[what: string, stored: Stored, hasMoreNames: boolean, hasMoreDisputed: boolean]>([

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { collectDue } from '../../src/expiry/digest.ts';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import type { ReminderKey, WatchedDomain } from '../../src/expiry/ports.ts';
-import { utcDay } from '../../src/zones/calendar-day.ts';
+import { getUtcDay } from '../../src/zones/calendar-day.ts';
 import fc from '../support/properties.ts';
 import { DAY_MS, Rig } from './rig.ts';
 
@@ -51,12 +51,12 @@ async function say(name: string, threshold: number, posts: boolean): Promise<voi
   if (unfinished !== undefined) await rig.reminders.releaseClaims(unfinished);
   const digestId = await open();
   unfinished = digestId;
-  const keys = [{ name, expiry: utcDay(known.expiry.at), threshold }];
+  const keys = [{ name, expiry: getUtcDay(known.expiry.at), threshold }];
   await claim(digestId, keys);
   if (posts) {
     const purpose = ':1';
     await rig.reminders.assign(digestId, purpose, await rig.reminders.listPlanned(digestId));
-    await rig.notifications.record(
+    await rig.notifications.recordPosted(
       { kind: 'digest', id: digestId },
       { purpose, shows: 'once', channelId: 'C0EXPIRY', ts: '1.0' },
     );
@@ -86,7 +86,8 @@ async function wrong(): Promise<string[]> {
   const reminders = await prisma.reminder.findMany();
   return (await prisma.domain.findMany()).flatMap(({ name, expiresAt, remindedThreshold }) => {
     const said = reminders.filter(
-      (each) => each.name === name && expiresAt !== null && utcDay(each.expiresAt) === utcDay(expiresAt),
+      (each) =>
+        each.name === name && expiresAt !== null && getUtcDay(each.expiresAt) === getUtcDay(expiresAt),
     );
     const tightest = Math.min(2_147_483_647, ...said.map(({ threshold }) => threshold));
     return expiresAt === null || remindedThreshold === tightest
@@ -97,10 +98,10 @@ async function wrong(): Promise<string[]> {
 
 test('a complete digest claims nothing: it would never be posted', async () => {
   await rig.store.add({
-    ...newlyWatched('cafe.rest', 'U0ALICE', rig.now),
+    ...createWatchedDomain('cafe.rest', 'U0ALICE', rig.now),
     expiry: { at: dayAt(0), source: 'person' },
   });
-  const keys = [{ name: 'cafe.rest', expiry: utcDay(dayAt(0)), threshold: 30 }];
+  const keys = [{ name: 'cafe.rest', expiry: getUtcDay(dayAt(0)), threshold: 30 }];
   const over = await open();
   const plan = await rig.notifications.read({ kind: 'digest', id: over });
   if (plan === undefined) throw new Error('there is no such digest');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { MAX_IMPORT_LINES, parseImport, readWatchList } from '../../src/expiry/import.ts';
+import { MAX_IMPORT_LINES, parseImport, readNamesToWatch } from '../../src/expiry/import.ts';
 import { decodeFile } from '../../src/lib/csv.ts';
 import { parseTypedDate } from '../../src/lib/typed-date.ts';
 import { listIssueText } from '../../src/slack/expiry/watch-list.view.ts';
@@ -327,7 +327,7 @@ test.each([
 });
 
 const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}.rest`);
-test.each<[words: readonly string[], read: ReturnType<typeof readWatchList>]>([
+test.each<[words: readonly string[], read: ReturnType<typeof readNamesToWatch>]>([
   [['cafe.rest'], { names: ['cafe.rest'], date: undefined }],
   [['cafe.rest', '2027-03-01'], { names: ['cafe.rest'], date: '2027-03-01' }],
   [['cafe.rest,soon'], { names: ['cafe.rest'], date: 'soon' }],
@@ -339,5 +339,5 @@ test.each<[words: readonly string[], read: ReturnType<typeof readWatchList>]>([
   [names(50), { names: names(50), date: undefined }],
   [names(51), { problem: { code: 'too_many_names', limit: 50 } }],
 ])('reads the words %j of a command', (words, read) => {
-  expect(readWatchList(words)).toEqual(read);
+  expect(readNamesToWatch(words)).toEqual(read);
 });

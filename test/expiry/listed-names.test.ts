@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createExpiry } from '../../src/expiry/expiry.ts';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import type { ListRange, ReminderKey, WatchedDomain } from '../../src/expiry/ports.ts';
 import { namesContextWith } from '../support/names-context.ts';
 import { newTeamSettings } from '../support/settings.ts';
@@ -10,7 +10,7 @@ const inDays = (days: number) => new Date(NOW.getTime() + days * 86_400_000);
 
 function watched(name: string, days: number | undefined, more: Partial<WatchedDomain> = {}): WatchedDomain {
   const expiry = days === undefined ? undefined : ({ at: inDays(days), source: 'rdap' } as const);
-  return { ...newlyWatched(name, 'U0ALICE', NOW), expiry, ...more };
+  return { ...createWatchedDomain(name, 'U0ALICE', NOW), expiry, ...more };
 }
 const lapse = { reason: 'old', requestedBy: 'U0ALICE', confirmed: { by: 'U0BOB', at: NOW } };
 
@@ -73,7 +73,7 @@ describe('names of a digest that can be renewed', () => {
     ];
     const claimed = known.map(({ name }) => claim(name, 6)).filter(({ name }) => name !== 'lost.rest');
     const { expiry } = listing(known, [...claimed, claim('lost.rest', 300, 100_000)]);
-    expect((await expiry.renewable('d')).map(({ domain }) => domain.name)).toEqual([
+    expect((await expiry.listRenewable('d')).map(({ domain }) => domain.name)).toEqual([
       'a.rest',
       'b.rest',
       'near.rest',

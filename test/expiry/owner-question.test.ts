@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import {
   askBetweenDigests,
   askOwners,
@@ -19,7 +19,7 @@ const dayIn = (days: number) => inDays(days).toISOString().slice(0, 10);
 
 function owned(days: number, more: Partial<WatchedDomain> = {}): WatchedDomain {
   const expiry = { at: inDays(days), source: 'rdap' } as const;
-  return { ...newlyWatched('cafe.rest', 'U0ALICE', NOW), expiry, owner: 'U0CAROL', ...more };
+  return { ...createWatchedDomain('cafe.rest', 'U0ALICE', NOW), expiry, owner: 'U0CAROL', ...more };
 }
 const question = { owner: 'U0CAROL', expiry: dayIn(20), at: NOW, subject: 'U0CAROL 2027-06-14' };
 const kept = { ...question, kept: { by: 'U0CAROL', at: NOW } };

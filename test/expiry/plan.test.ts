@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { candidateRanges } from '../../src/expiry/candidates.ts';
 import { daysBetween, expiryDay, shiftDay } from '../../src/expiry/days.ts';
-import { planReminders, snoozeUntil, type WatchedName } from '../../src/expiry/plan.ts';
-import { calendarDay } from '../../src/zones/calendar-day.ts';
+import { computeSnoozeEnd, planReminders, type WatchedName } from '../../src/expiry/plan.ts';
+import { formatCalendarDay } from '../../src/zones/calendar-day.ts';
 import fc, { runs } from '../support/properties.ts';
 
 const DAY_MS = 86_400_000;
@@ -46,8 +46,8 @@ describe('before the expiry', () => {
   });
 
   test('a name that is left to lapse or was renewed has no reminder', () => {
-    expect(planned(6, { lapsing: true })).toBeUndefined();
-    expect(planned(-3, { lapsing: true })).toBeUndefined();
+    expect(planned(6, { isLapsing: true })).toBeUndefined();
+    expect(planned(-3, { isLapsing: true })).toBeUndefined();
     expect(planned(6, { renewedUntil: new Date('2028-06-07') })).toBeUndefined();
     expect(planned(-3, { renewedUntil: new Date('2028-06-07') })).toBeUndefined();
   });
@@ -55,14 +55,17 @@ describe('before the expiry', () => {
   test('an estimate is marked as one, and the requester of the registration is asked last', () => {
     const [reminder] = planReminders([watched(1, { source: 'order' })], options);
     expect(reminder).toMatchObject({
-      estimated: true,
-      lastThreshold: true,
+      isEstimated: true,
+      isLastThreshold: true,
       daysLeft: 1,
       expiry: '2026-06-02',
       expiryDay: '2026-06-02',
       lastSafeDay: '2026-06-01',
     });
-    expect(planReminders([watched(3)], options)[0]).toMatchObject({ estimated: false, lastThreshold: false });
+    expect(planReminders([watched(3)], options)[0]).toMatchObject({
+      isEstimated: false,
+      isLastThreshold: false,
+    });
   });
 
   test('days are those of people’s calendar', () => {
@@ -106,10 +109,10 @@ describe('a snooze', () => {
   test('is stored with an end not after the expiry', () => {
     const now = new Date('2026-06-01T09:00:00Z');
     const expiresAt = new Date('2026-06-05T00:00:00Z');
-    expect(snoozeUntil(expiresAt, 2, now)).toEqual(new Date('2026-06-03T09:00:00Z'));
-    expect(snoozeUntil(expiresAt, 7, now)).toEqual(expiresAt);
-    expect(snoozeUntil(now, 7, now), 'at the expiry').toEqual(new Date('2026-06-08T09:00:00Z'));
-    expect(snoozeUntil(new Date('2026-05-01'), 7, now)).toEqual(new Date('2026-06-08T09:00:00Z'));
+    expect(computeSnoozeEnd(expiresAt, 2, now)).toEqual(new Date('2026-06-03T09:00:00Z'));
+    expect(computeSnoozeEnd(expiresAt, 7, now)).toEqual(expiresAt);
+    expect(computeSnoozeEnd(now, 7, now), 'at the expiry').toEqual(new Date('2026-06-08T09:00:00Z'));
+    expect(computeSnoozeEnd(new Date('2026-05-01'), 7, now)).toEqual(new Date('2026-06-08T09:00:00Z'));
   });
 });
 
@@ -322,7 +325,7 @@ describe('over 400 days', () => {
       for (const { at, threshold, daysLeft } of heard.slice(0, 6)) {
         expect([name, daysLeft]).toEqual([name, threshold]);
         const lastDay = expiryDay(expiresAt, 'rdap', timeZone);
-        expect(daysBetween(calendarDay(at, timeZone), lastDay)).toBe(threshold);
+        expect(daysBetween(formatCalendarDay(at, timeZone), lastDay)).toBe(threshold);
       }
     }
   });
@@ -334,8 +337,10 @@ describe('over 400 days', () => {
       const heard = (said.get(name) ?? []).map(({ threshold }) => threshold);
       expect([name, new Set(heard).size]).toEqual([name, heard.length]);
       expect([name, heard]).toEqual([name, heard.toSorted((a, b) => b - a)]);
-      const firstDayBack = calendarDay(nineOClock(shiftDay('2026-01-01', 110)), timeZone);
-      const onReturn = (said.get(name) ?? []).filter(({ at }) => calendarDay(at, timeZone) === firstDayBack);
+      const firstDayBack = formatCalendarDay(nineOClock(shiftDay('2026-01-01', 110)), timeZone);
+      const onReturn = (said.get(name) ?? []).filter(
+        ({ at }) => formatCalendarDay(at, timeZone) === firstDayBack,
+      );
       expect(onReturn.length).toBeLessThanOrEqual(1);
       const leftOnReturn = daysBetween(firstDayBack, expiryDay(expiresAt, 'rdap', timeZone));
       const missed = THRESHOLDS.filter((days) => days >= leftOnReturn && days < leftOnReturn + 31);

@@ -4,7 +4,7 @@ import { applySavedSettings } from '../../src/config/settings.ts';
 import type { MonthCount } from '../../src/expiry/chart.ts';
 import { openDigest } from '../../src/expiry/digest.ts';
 import type { ListedName } from '../../src/expiry/expiry.ts';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import type {
   DigestHead,
   DigestPart,
@@ -99,7 +99,7 @@ class FakePoster {
   };
 
   readonly directory = {
-    directMessage: async (userId: string) => userId,
+    openDirectMessage: async (userId: string) => userId,
     findMembership: async (userId: string) =>
       this.left.has(userId) ? ('left' as const) : ('member' as const),
   };
@@ -264,7 +264,7 @@ export class Rig {
       savedSettings: async () => this.settings,
       now,
       pauseMs: 0,
-      stopDigests: new AbortController().signal,
+      digestAbortSignal: new AbortController().signal,
     });
     const collecting = this.collectMs === undefined ? {} : { collectMs: this.collectMs };
     const digest = createDigestPlanner(context, { views, ...collecting });
@@ -317,7 +317,7 @@ export class Rig {
   async watch(name: string, days: number, more: Partial<WatchedDomain> = {}): Promise<WatchedDomain> {
     const noon = Date.parse(`${this.now.toISOString().slice(0, 10)}T12:00:00Z`);
     const domain: WatchedDomain = {
-      ...newlyWatched(name, 'U0ALICE', this.now),
+      ...createWatchedDomain(name, 'U0ALICE', this.now),
       expiry: { at: new Date(noon + days * DAY_MS), source: 'rdap' },
       ...more,
     };

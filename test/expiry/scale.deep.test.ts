@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { candidateRanges } from '../../src/expiry/candidates.ts';
 import { collectDue } from '../../src/expiry/digest.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
-import { candidatesQuery } from '../../src/store/reminder-statements.ts';
+import { selectCandidates } from '../../src/store/reminder-statements.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { fillWatchList } from '../support/watch-list.ts';
@@ -75,7 +75,7 @@ test('finds the names by an index with these ranges', async () => {
 
 // A named statement gets one generic plan, if that pays.
 test('finds the names by an index for any ranges', async () => {
-  const { text } = candidatesQuery([]);
+  const { text } = selectCandidates([]);
   expectIndex(await explained(`EXPLAIN (GENERIC_PLAN) ${text}`));
 });
 
@@ -87,7 +87,7 @@ function expectIndex(plan: string): void {
 }
 
 async function planOf(analyze: 'ANALYZE' | '' = ''): Promise<string> {
-  const { text, values } = candidatesQuery(
+  const { text, values } = selectCandidates(
     candidateRanges(OPTIONS).map((range) => ({ ...range, afterName: '' })),
   );
   return explained(`EXPLAIN ${analyze} ${text}`, values);

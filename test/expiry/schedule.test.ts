@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { lastScheduled } from '../../src/expiry/schedule.ts';
-import { calendarDay } from '../../src/zones/calendar-day.ts';
+import { formatCalendarDay } from '../../src/zones/calendar-day.ts';
 
 /* A schedule's times are wall-clock times: each comes once per local day, through every clock change. */
 
@@ -113,7 +113,7 @@ test('a day has one digest, checked hourly for a year', () => {
     const days = new Map<string, Set<number>>();
     for (let at = FROM; at < FROM + 365 * DAY_MS; at += 60 * MINUTE_MS) {
       const last = lastScheduled('30 2 * * *', timeZone, new Date(at));
-      const day = calendarDay(last, timeZone);
+      const day = formatCalendarDay(last, timeZone);
       days.set(day, (days.get(day) ?? new Set()).add(last.getTime()));
     }
     expect([...days.values()].filter(({ size }) => size !== 1)).toEqual([]);

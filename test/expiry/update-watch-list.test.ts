@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { applySuccess, updateWatchList } from '../../src/expiry/update-watch-list.ts';
 import { addYears, updateDatesAfterLookup } from '../../src/names/dates.ts';
@@ -19,7 +19,7 @@ const account = { id: 'a1', login: 'alice', method: 'password', context: 4 };
 const item = { name: 'cafe.rest', sentAt: NOW, answeredAt: NOW };
 
 const known: WatchedDomain = {
-  ...newlyWatched('cafe.rest', 'U0CAROL', new Date('2026-01-01T00:00:00Z')),
+  ...createWatchedDomain('cafe.rest', 'U0CAROL', new Date('2026-01-01T00:00:00Z')),
   expiry: { at: new Date('2027-06-20T12:00:00Z'), source: 'rdap' },
   snooze: { until: new Date('2027-06-19T00:00:00Z'), by: 'U0CAROL', reason: undefined },
   lapse: { reason: 'old', requestedBy: 'U0CAROL', confirmed: undefined },

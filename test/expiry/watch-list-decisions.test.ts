@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import {
   addName,
-  datedName,
-  type Gate,
+  buildDateChange,
   importNames,
   isTooFarAhead,
   recordRenewal,
+  type SaveChanges,
   snoozeName,
 } from '../../src/expiry/watch-list.ts';
 import { NO_DETAILS, type ReminderChange } from '../../src/names/portfolio.ts';
@@ -20,7 +20,7 @@ type Source = NonNullable<WatchedDomain['expiry']>['source'];
 
 function watched(name: string, source?: Source, at = FUTURE): WatchedDomain {
   const by = source === 'person' ? { by: 'U0BOB' } : {};
-  return { ...newlyWatched(name, 'U0ALICE', NOW), expiry: source && { at, source, ...by } };
+  return { ...createWatchedDomain(name, 'U0ALICE', NOW), expiry: source && { at, source, ...by } };
 }
 
 /** A list, and a gate that records changes. Those of some names wait for confirmation. */
@@ -34,7 +34,7 @@ function listing(known: readonly WatchedDomain[], { size = known.length, waiting
       countWatched: async () => size,
     },
   });
-  const gate: Gate = async (changes) => {
+  const gate: SaveChanges = async (changes) => {
     asked.push(changes);
     const names = changes.filter(({ name }) => name === waiting);
     const proposal = {
@@ -70,7 +70,7 @@ test.each<[known: string, domain: WatchedDomain, date: ReminderChange['date']]>(
     { before: { at: FUTURE, by: 'U0BOB' }, after: LATER },
   ],
 ])('a person’s date replaces no better one: %s', (_known, domain, date) => {
-  expect(datedName(domain, LATER)?.date).toEqual(date);
+  expect(buildDateChange(domain, LATER)?.date).toEqual(date);
 });
 
 test('a date may be ten years ahead, and not more', async () => {

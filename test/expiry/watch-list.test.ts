@@ -41,13 +41,13 @@ describe('watch', () => {
     const kept = await watchName(deps(), look, 'Cafe.REST.', '2027-09-01', 'U0ALICE');
     expect(kept).toMatchObject({
       ok: true,
-      known: false,
+      wasWatched: false,
       ignoredDate: undefined,
       domain: { name: 'cafe.rest', expiry: { at: new Date('2027-09-01T00:00:00Z'), source: 'person' } },
     });
     shownEnd = new Date('2027-10-05T11:00:00Z');
     expect(await watchName(deps(), look, 'cafe.rest', '2027-09-01', 'U0BOB')).toMatchObject({
-      known: true,
+      wasWatched: true,
       ignoredDate: new Date('2027-09-01T00:00:00Z'),
       domain: { expiry: { source: 'rdap' }, addedBy: 'U0ALICE' },
     });

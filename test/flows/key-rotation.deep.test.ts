@@ -70,7 +70,7 @@ async function bothWork(): Promise<void> {
 
 /** The keys in use, as `doctor` reports them. */
 async function keysInUse(): Promise<string[]> {
-  return (await findSealedKeys(db)).map(({ what: [, plural], keyId }) => `${plural} ${keyId}`).sort();
+  return (await findSealedKeys(db)).map(({ nouns: [, plural], keyId }) => `${plural} ${keyId}`).sort();
 }
 
 const stateOf = async (order: SeenOrder) =>

@@ -169,7 +169,7 @@ test('a click on a question counts for what it showed', async () => {
   await told('unwatch shown.rest');
   const question = await currentQuestion('shown.rest');
   const [id = ''] = JSON.stringify(question).match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
-  const given = { userId: 'U0CAROL', shown: 'f'.repeat(64) };
+  const given = { userId: 'U0CAROL', shownHash: 'f'.repeat(64) };
   expect(await t.demo.bot.proposals.confirm(['facts'], id, given)).toMatchObject({
     ok: false,
     refusal: { code: 'changed' },
@@ -191,7 +191,10 @@ test('asks for every confirmation that the rule needs, from its approvers', asyn
   const [id = ''] = JSON.stringify(question).match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
   const waiting = await proposals.find(['facts'], id);
   if (waiting === undefined) throw new Error('nothing waits');
-  expect((await proposals.signedSubject(waiting)).bound).toEqual({ change: id, requesters: ['U0ALICE'] });
+  expect((await proposals.buildSignedSubject(waiting)).bound).toEqual({
+    change: id,
+    requesters: ['U0ALICE'],
+  });
   const written = [{ userId: 'U0BOB' }, { userId: 'U0ALICE' }];
   const [progress] = await proposals.loadProgress({ ...waiting, confirmations: written });
   expect(

@@ -53,7 +53,7 @@ test(`${KILLS} kills while sealing: one chain, no fork, nothing sealed twice`, {
   isOver = true;
   await Promise.all(sealers);
   await rig.running.turn();
-  const report = await verifyText(await textOf(rig.ledger().file()), { key: rig.key.fingerprint });
+  const report = await verifyText(await textOf(rig.ledger().streamFile()), { key: rig.key.fingerprint });
   expect(report).toMatchObject({
     verdict: 'proved',
     differences: [],

@@ -29,7 +29,7 @@ async function sealedLongAgo(size: number): Promise<void> {
   await rig.running.turn();
 }
 
-const file = () => textOf(rig.ledger().file());
+const file = () => textOf(rig.ledger().streamFile());
 const newest = async () => {
   const seal = await rig.ledgerStore.findNewestSeal();
   if (seal === undefined) throw new Error('nothing is sealed');
@@ -232,7 +232,7 @@ describe('a receipt', () => {
     await sealed(2);
     const anchored = await newest();
     await sealed(2);
-    const text = await textOf(await rig.ledger().receipt(order, statement));
+    const text = await textOf(await rig.ledger().buildReceipt(order, statement));
     const report = await verifyText(text, { key: rig.key.fingerprint, anchors: [anchored] });
     expect(report).toMatchObject({
       ...{ verdict: 'proved', differences: [], order: order.id },
@@ -264,7 +264,7 @@ describe('the receipt of a signed order', () => {
     await sealed(2);
     await revoke(key('s'));
     await sealed(1);
-    const lines = (await rig.ledger().receipt(order, statement)) ?? [];
+    const lines = (await rig.ledger().buildReceipt(order, statement)) ?? [];
     const about = lines.flatMap((line) => ('subject' in line ? [line.subject.id] : []));
     expect(about).toEqual([key('v'), order.id, order.id, key('s')]);
     const report = await verifyText(await textOf(lines));

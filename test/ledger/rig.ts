@@ -79,7 +79,7 @@ export async function startLedgerRig() {
     async receipt(orderId: string): Promise<string> {
       const order = await rig.store.load(orderId, 'system');
       if (order === undefined) throw new Error('there is no such order');
-      return textOf(await running.receipt(order, tryBuildStatement(order, ENDPOINTS)));
+      return textOf(await running.buildReceipt(order, tryBuildStatement(order, ENDPOINTS)));
     },
     /** Writes events about other subjects than orders. */
     async happen(times = 1, moment = now): Promise<void> {

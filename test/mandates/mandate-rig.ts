@@ -5,7 +5,7 @@ import { runMandates } from '../../src/mandates/run.ts';
 import type { MandateTerms } from '../../src/mandates/terms.ts';
 import type { Order } from '../../src/orders/order.ts';
 import { refusalText } from '../../src/slack/orders/refusal.view.ts';
-import { utcDay } from '../../src/zones/calendar-day.ts';
+import { getUtcDay } from '../../src/zones/calendar-day.ts';
 import type { Rig } from '../orders/rig.ts';
 
 /** Helpers for tests of mandates, on the rig of orders. */
@@ -37,7 +37,7 @@ export function mandatesOn(rig: Rig) {
         max_price: { currency: 'EUR', minor: 2_000 },
         max_total: { currency: 'EUR', minor: 10_000 },
         span: 'month',
-        until: utcDay(new Date(rig.now.getTime() + 300 * DAY_MS)),
+        until: getUtcDay(new Date(rig.now.getTime() + 300 * DAY_MS)),
         notice: 14,
         ...changes,
       });

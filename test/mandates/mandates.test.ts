@@ -3,9 +3,9 @@ import { approveOrder } from '../../src/approvals/approve.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/duration.ts';
 import { endMandate } from '../../src/mandates/life.ts';
 import {
-  findMandate,
+  createMandateCheck,
+  findCoveringMandate,
   findMandatesByPerson,
-  findMandatesInTime,
   loadMandateStatuses,
   loadPreview,
   loadRenewalForecast,
@@ -22,7 +22,7 @@ import { markUnsentUnknown } from '../../src/orders/restore-guard.ts';
 import { buildStatement } from '../../src/orders/statement.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
 import { webhookBody } from '../../src/outbox/webhooks/messages.ts';
-import { utcDay } from '../../src/zones/calendar-day.ts';
+import { getUtcDay } from '../../src/zones/calendar-day.ts';
 import { ALICE, type Rig, startRig } from '../orders/rig.ts';
 import { ENDPOINTS } from '../orders/sample.ts';
 import { fails } from '../orders/scripted-service.ts';
@@ -62,15 +62,15 @@ test('its renewal is priced and budgeted by the day on which it is sent', async 
       priced.add(getSendingDay(order, rig.now));
       return rig.mandates.priceOrder(order);
     },
-    budgetsOn: (day) => {
+    compareBudgetsOn: (day) => {
       budgeted.push(day);
-      return rig.mandates.budgetsOn(day);
+      return rig.mandates.compareBudgetsOn(day);
     },
   };
   await runMandates(context);
   const order = await orderOf('cafe.rest');
-  const day = utcDay(order.sendAfter ?? rig.now);
-  expect(day > utcDay(rig.now)).toBe(true);
+  const day = getUtcDay(order.sendAfter ?? rig.now);
+  expect(day > getUtcDay(rig.now)).toBe(true);
   budgeted.length = 0;
   await loadBudgetUse(context, order);
   expect([[...priced], budgeted]).toEqual([[day], [day]]);
@@ -147,12 +147,12 @@ describe('a mandate', () => {
     expect(await preview(await on.ask())).toMatchObject({
       names: ['cafe.rest', 'dear.rest', 'doubtful.rest', 'old.rest'],
       held: [
-        { name: 'dear.rest', because: 'price_above' },
-        { name: 'doubtful.rest', because: 'date_in_doubt' },
+        { name: 'dear.rest', holdReason: 'price_above' },
+        { name: 'doubtful.rest', holdReason: 'date_in_doubt' },
       ],
       others: ['old.rest'],
     });
-    expect(priced).toEqual([utcDay(new Date(rig.now.getTime() - 365 * DAY_MS)), utcDay(rig.now)]);
+    expect(priced).toEqual([getUtcDay(new Date(rig.now.getTime() - 365 * DAY_MS)), getUtcDay(rig.now)]);
     expect((await preview(older)).others).toEqual([]);
   });
 
@@ -265,11 +265,11 @@ describe('acting', () => {
 
   test('of a mandate that ends before sending leaves the name to another one, and doesn’t count as covering it', async () => {
     await on.watch('cafe.rest', 20);
-    const soon = await on.inForce({ until: utcDay(new Date(rig.now.getTime() + 6 * DAY_MS)) });
+    const soon = await on.inForce({ until: getUtcDay(new Date(rig.now.getTime() + 6 * DAY_MS)) });
     const end = { name: 'cafe.rest', expiresAt: new Date(rig.now.getTime() + 20 * DAY_MS) };
-    const isRenewed = async () => (await findMandatesInTime(rig.mandates))(end);
+    const isRenewed = async () => (await createMandateCheck(rig.mandates))(end);
     expect(await isRenewed()).toBe(false);
-    expect(await findMandate(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
+    expect(await findCoveringMandate(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
       mandate: { order: { id: soon.id } },
       endsBeforeRenewal: true,
     });
@@ -280,7 +280,7 @@ describe('acting', () => {
     rig.pass(1_000);
     const long = await on.inForce();
     expect(await isRenewed()).toBe(true);
-    expect(await findMandate(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
+    expect(await findCoveringMandate(rig.mandates, 'cafe.rest', ADA)).toMatchObject({
       mandate: { order: { id: long.id } },
       endsBeforeRenewal: false,
     });

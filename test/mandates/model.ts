@@ -5,7 +5,7 @@ import {
   decideSend,
   findSendingRefusal,
   isRenewalDue,
-  isSameExpiry,
+  isSameRegistrationPeriod,
   needsOrder,
   type RenewalFacts,
   type UsedAmounts,
@@ -14,7 +14,7 @@ import type { HoldReason } from '../../src/mandates/codes.ts';
 import { findApplicableMandate, type Mandate, readMandate } from '../../src/mandates/mandate.ts';
 import { computeMandateEnd, type MandateTerms } from '../../src/mandates/terms.ts';
 import { getPeriod } from '../../src/money/budget.ts';
-import { utcDay } from '../../src/zones/calendar-day.ts';
+import { getUtcDay } from '../../src/zones/calendar-day.ts';
 import { newOrder } from '../orders/sample.ts';
 
 /*
@@ -120,7 +120,7 @@ export function simulateYear(random: Random): Year {
       max_price: { currency: 'EUR', minor: between(20, 50) * 100 },
       max_total: { currency: 'EUR', minor: between(25, 90) * 100 },
       span: chance(0.5) ? 'month' : 'year',
-      until: utcDay(new Date(now + between(120, 400) * DAY_MS)),
+      until: getUtcDay(new Date(now + between(120, 400) * DAY_MS)),
       notice: between(3, 30),
     };
     const order = newOrder(given.mandate_names, {
@@ -176,7 +176,7 @@ export function simulateYear(random: Random): Year {
     return { name, expiresAt, renewableUntil: expiresAt };
   };
   const factsOf = ({ name, price, ...each }: Name): RenewalFacts => ({
-    end: endOf(name),
+    expiry: endOf(name),
     isDateCertain: loadKnown(name).isCertain,
     hasOwnerLeft: each.hasOwnerLeft,
     hasOpenIncident: each.hasIncident,
@@ -197,7 +197,9 @@ export function simulateYear(random: Random): Year {
       const isActedFor = db.acts.some((act) => {
         const order = db.orders.find(({ id }) => id === act.orderId);
         return (
-          act.name === name.name && isSameExpiry(new Date(act.end), new Date(end)) && order?.state !== 'ENDED'
+          act.name === name.name &&
+          isSameRegistrationPeriod(new Date(act.end), new Date(end)) &&
+          order?.state !== 'ENDED'
         );
       });
       if (isActedFor || end <= now.getTime()) continue;
@@ -280,7 +282,7 @@ export function simulateYear(random: Random): Year {
           ...facts,
           ...sending,
           fitsBudgets: !chance(0.02),
-          madeAt: new Date(order.madeAt),
+          createdAt: new Date(order.madeAt),
           lastLookupAt: new Date(loadKnown(order.name).lastLookupAt),
         },
         now,
@@ -298,7 +300,7 @@ export function simulateYear(random: Random): Year {
       if (cleared.kind !== 'clear' || order.state !== 'APPROVED') continue;
       if (findSendingRefusal(sending, now) !== undefined) continue;
       order.state = 'SENT';
-      order.day = utcDay(now);
+      order.day = getUtcDay(now);
       order.minor = amount?.minor ?? 0;
       carryOut(order, name, now.getTime());
     }
@@ -317,12 +319,14 @@ export function simulateYear(random: Random): Year {
   };
   const orderOf = (name: Name) =>
     db.orders.findLast(
-      (order) => order.name === name.name && isSameExpiry(new Date(order.actedFor), new Date(name.trueEnd)),
+      (order) =>
+        order.name === name.name &&
+        isSameRegistrationPeriod(new Date(order.actedFor), new Date(name.trueEnd)),
     );
   /** The fate of a name at its end, as people were notified; undefined if they weren't, so that it is lost. */
   const endAt = (name: Name): Year['ends'][number] | undefined => {
     const acts = db.acts.filter(
-      (act) => act.name === name.name && isSameExpiry(new Date(act.end), new Date(name.trueEnd)),
+      (act) => act.name === name.name && isSameRegistrationPeriod(new Date(act.end), new Date(name.trueEnd)),
     );
     const told = acts.find(
       ({ held: code }) => code !== undefined && (needsOrder(code) || code === 'earlier_unknown'),

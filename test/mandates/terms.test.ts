@@ -8,7 +8,7 @@ import {
   type FinalCheckFacts,
   findSendingRefusal,
   isRenewalDue,
-  isSameExpiry,
+  isSameRegistrationPeriod,
   MAX_SENT_A_DAY,
   planSending,
   type UsedAmounts,
@@ -116,6 +116,15 @@ test('the oldest of overlapping mandates acts; an ended one doesn’t', () => {
   expect(findApplicableMandate([young, old], 'cafe.example', [], NOW)).toBeUndefined();
 });
 
+test('of mandates that began at the same time, the one with the first ID acts, in any order', () => {
+  const [a, b] = [given('a', ['*.rest']), given('b', ['*.rest'])];
+  for (const mandates of [
+    [a, b],
+    [b, a],
+  ])
+    expect(findApplicableMandate(mandates, 'cafe.rest', [], NOW)?.id).toBe('a');
+});
+
 describe('the plan of sending', () => {
   const mandate = given('a', ['*.rest']);
   const endIn = (days: number) => {
@@ -190,21 +199,21 @@ describe('right before sending', () => {
     expect(findSendingRefusal({ ...facts, used: used('2026-02-01', 58_001n) }, NOW)).toBe('total_spent');
   });
 
-  const end = { name: 'cafe.rest', expiresAt: END, renewableUntil: END };
+  const expiry = { name: 'cafe.rest', expiresAt: END, renewableUntil: END };
   const due: DueFacts = {
     ...{
       ...facts,
-      end,
+      expiry,
       isDateCertain: true,
       hasOwnerLeft: false,
       hasOpenIncident: false,
       isAccountLinked: true,
     },
     ...{ isInOtherAccount: false, hasUnknownRenewal: false, policy: 'satisfied', fitsBudgets: true },
-    ...{ madeAt: later(-DAY_MS), lastLookupAt: NOW },
+    ...{ createdAt: later(-DAY_MS), lastLookupAt: NOW },
   };
   const full = { byDay: [], countOn: () => MAX_SENT_A_DAY };
-  const until = (ms: number) => ({ end: { ...end, renewableUntil: later(ms) } });
+  const until = (ms: number) => ({ expiry: { ...expiry, renewableUntil: later(ms) } });
   const [stale, silent] = [{ lastLookupAt: later(-DAY_MS - 1) }, { announcedAt: undefined }];
   const nextDay = Date.parse('2026-03-02T00:00:00Z') - NOW.getTime() + spread;
 
@@ -214,7 +223,7 @@ describe('right before sending', () => {
     ['in the last moment', until(1), 'clear'],
     ['looked up too long ago: it is looked up again', stale, 15 * MINUTE_MS],
     ['never looked up', { lastLookupAt: undefined }, 15 * MINUTE_MS],
-    ['looked up before it was made', { madeAt: NOW, lastLookupAt: later(-1) }, 15 * MINUTE_MS],
+    ['looked up before it was made', { createdAt: NOW, lastLookupAt: later(-1) }, 15 * MINUTE_MS],
     ['no day is left after that lookup', { ...stale, ...until(DAY_MS + 15 * MINUTE_MS) }, 'held'],
     ['a day is left after it', { ...stale, ...until(DAY_MS + 15 * MINUTE_MS + 1) }, 15 * MINUTE_MS],
     ['not announced: it is soon', silent, 15 * MINUTE_MS],
@@ -242,10 +251,10 @@ test('a renewal is due in its notice, and in time if it is sent before the manda
   for (const now of [NOW, later(-5 * DAY_MS)])
     expect([inTime(sentAt, now), inTime(new Date(sentAt.getTime() + 1), now)]).toEqual([false, true]);
   expect(inTime(new Date(sentAt.getTime() + 1), later(1)), 'later').toBe(false);
-  expect([isSameExpiry(NOW, later(180 * DAY_MS - 1)), isSameExpiry(later(180 * DAY_MS), NOW)]).toEqual([
-    true,
-    false,
-  ]);
+  expect([
+    isSameRegistrationPeriod(NOW, later(180 * DAY_MS - 1)),
+    isSameRegistrationPeriod(later(180 * DAY_MS), NOW),
+  ]).toEqual([true, false]);
 });
 
 test('the names of the next 30 days are those whose notice begins by then, each with its mandate', () => {

@@ -109,8 +109,8 @@ test('a mandate that was only inserted as a row does nothing', async () => {
 test('a mandate is shown with its approvers by the log', async () => {
   const order = await on.inForce();
   await rig.sql(`UPDATE approvals SET user_id = 'U0EVE'`);
-  const { shown } = await loadMandateStatuses(rig.mandates, { id: 'U0ADA', isAdmin: true });
-  const text = JSON.stringify(mandatesMessage({ shown, total: 1, offset: 0 }, []));
+  const { shown: items } = await loadMandateStatuses(rig.mandates, { id: 'U0ADA', isAdmin: true });
+  const text = JSON.stringify(mandatesMessage({ items, total: 1, offset: 0 }, []));
   expect(text).toContain('<@U0BOB> approved');
   expect(text).not.toContain('U0EVE');
   const history = await rig.store.loadHistory(order.id, 'system');

@@ -30,9 +30,9 @@ const stateOf = async (orderId: string) => (await m.rig.read(orderId)).state;
 const stands = async () => (await m.stands())[0];
 
 async function lastExcess(orderId: string) {
-  const { overBudget: over, admins = [] }: AnyOrderLogEntry =
+  const { overBudget: exceeded, admins = [] }: AnyOrderLogEntry =
     (await m.rig.store.loadHistory(orderId, 'system')).at(-1) ?? {};
-  return over && { over, admins };
+  return exceeded && { exceeded, admins };
 }
 
 describe('what an order costs', () => {
@@ -165,7 +165,7 @@ describe('an order that exceeds a budget', () => {
     expect((await approve(id)).ok).toBe(true);
     expect(await stateOf(id)).toBe('PENDING');
     expect(await lastExcess(id)).toEqual({
-      over: [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 1_500, takesMinor: 2_000 }],
+      exceeded: [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 1_500, takesMinor: 2_000 }],
       admins: [],
     });
     const again = await approve(id);
@@ -268,7 +268,7 @@ describe('a paused bulk order', () => {
     expect(await resume(id)).toMatchObject({ ok: false, refusal: { code: 'over_budget' } });
     expect(await resume(id, 'U0ADA')).toMatchObject({ ok: true });
     expect(await lastExcess(id)).toMatchObject({
-      over: [{ leftMinor: 500, takesMinor: waiting * 1_000 }],
+      exceeded: [{ leftMinor: 500, takesMinor: waiting * 1_000 }],
       admins: ['U0ADA'],
     });
     await m.rig.runDue();

@@ -101,7 +101,7 @@ export async function startRig() {
       const takes = pickBudgetedItems(order);
       const names = takes.items.map(({ name }) => name);
       const look = await money.compareBudgets(takes, money.priceOrder({ task, names, input }));
-      await rig.messages.recordShownExcess(orderId, look?.over ?? []);
+      await rig.messages.recordShownExcess(orderId, look?.exceeded ?? []);
     },
     /** Today's budgets: booked and reserved, in minor units. */
     async stands(): Promise<[booked: bigint, reserved: bigint][]> {

@@ -6,7 +6,7 @@ import {
   calculateSpend,
   forecastRenewals,
   type Purchase,
-  readSpan,
+  parseSpendPeriod,
   type Spend,
   type SpendLine,
 } from '../../src/money/spend.ts';
@@ -172,12 +172,12 @@ test.each([
   ['2026-12', '2026-12-01', '2027-01-01'],
   ['2026-02', '2026-02-01', '2026-03-01'],
 ])('%s is a span', (text, from, to) => {
-  expect(readSpan(text)).toEqual({ text, from: new Date(from), to: new Date(to) });
+  expect(parseSpendPeriod(text)).toEqual({ text, from: new Date(from), to: new Date(to) });
 });
 
 test.each(['', '26', '2026-13', '2026-1', '2026-00', '1999', 'last', '2026-11-22'])(
   '%j is not a span',
   (text) => {
-    expect(readSpan(text)).toBeUndefined();
+    expect(parseSpendPeriod(text)).toBeUndefined();
   },
 );

@@ -14,8 +14,8 @@ import {
   updateDatesAfterWhois,
 } from '../../src/names/dates.ts';
 import type { Registration, RegistryLookup } from '../../src/names/registry-record.ts';
-import { lifecycleAt } from '../../src/zones/lifecycle.ts';
-import { zoneFor } from '../../src/zones/rules.ts';
+import { computeLifecycle } from '../../src/zones/lifecycle.ts';
+import { findZoneProfile } from '../../src/zones/rules.ts';
 import { lookThatShows, registrationUntil } from '../support/registry-lookup.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
@@ -140,7 +140,8 @@ describe('after a registry lookup', () => {
     const gone = { zone: 'rest', statuses: ['redemption period'] };
     const stage = (before: NameDates, name = 'cafe.rest') => {
       const { deletedAt, deletionPhase } = afterLookup(before, inDays(20), gone);
-      return lifecycleAt(zoneFor(name), { expiresAt: inDays(20), deletedAt, deletionPhase }, NOW).current;
+      return computeLifecycle(findZoneProfile(name), { expiresAt: inDays(20), deletedAt, deletionPhase }, NOW)
+        .current;
     };
     const unread = { code: 'undated', problem: { code: 'busy', detail: '429' } } as const;
     expect(stage(known)).toMatchObject({ phase: 'redemption', until: undefined });
@@ -150,7 +151,7 @@ describe('after a registry lookup', () => {
       expect(stage({ ...known, lastLookupAt: inDays(-1), doubt })).toMatchObject({ until: inDays(29) });
     const ending = afterLookup(known, inDays(20), { zone: 'rest', statuses: ['pending delete'] });
     const dates = { expiresAt: inDays(20), ...ending };
-    expect(lifecycleAt(zoneFor('cafe.rest'), dates, NOW).current).toMatchObject({
+    expect(computeLifecycle(findZoneProfile('cafe.rest'), dates, NOW).current).toMatchObject({
       phase: 'pending_delete',
       until: undefined,
     });

@@ -39,7 +39,7 @@ interface Look {
 function look({ task, result: given, seen = [], days = 0.1, input = INPUT }: Look): string {
   const order = { id: 'o1', task, input };
   const now = inDays(days);
-  const lost = { order, sentAt: SENT, history: {}, seen, orders: [], now };
+  const lost = { order, sentAt: SENT, history: {}, sightings: seen, orders: [], now };
   const outcome = 'kind' in given ? given : result(given);
   const evidence = findProofOrHint(lost, { name: 'cafe.rest', at: now, facts: {}, result: outcome });
   return evidence.kind === 'hint' ? recordFindingText(evidence.seen) : evidence.kind;

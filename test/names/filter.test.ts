@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { hasFindingFilter, isLeft, isNone, NO_FILTER, parseFilter } from '../../src/names/filter.ts';
+import {
+  hasFindingFilter,
+  isNone,
+  NO_FILTER,
+  parseFilter,
+  selectsLeftOwners,
+} from '../../src/names/filter.ts';
 
 describe('a filter', () => {
   test.each([
@@ -54,7 +60,7 @@ test.each([
 });
 
 test('words for nobody and for people who left', () => {
-  expect([isNone('None'), isNone('left'), isLeft('Left'), isLeft('none')]).toEqual([
+  expect([isNone('None'), isNone('left'), selectsLeftOwners('Left'), selectsLeftOwners('none')]).toEqual([
     true,
     false,
     true,

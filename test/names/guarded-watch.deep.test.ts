@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createGuardedWatch } from '../../src/names/guarded-watch.ts';
 import { createObservers } from '../../src/names/observers.ts';
@@ -54,7 +54,7 @@ test('1,000 guarded names take less than 5 % of a core, with one query a minute 
   const list = arrangedList(db);
   for (const name of names) {
     dns.world.delegate(name, OURS);
-    await list.add(newlyWatched(name, 'U0ALICE', now()));
+    await list.add(createWatchedDomain(name, 'U0ALICE', now()));
   }
   await db.prisma.domain.updateMany({ data: { tags: ['guarded'] } });
   const store = createNameRecordStore(db, 'T0TEAM');

@@ -45,7 +45,7 @@ function impact(task: ImpactTask, more: Partial<ImpactInput> = {}) {
     task,
     seenAt: NOW,
     facts: EMPTY,
-    earlier: {},
+    earlierFacts: {},
     dependents: NOBODY,
     checks: [READY],
     ...more,
@@ -310,11 +310,11 @@ describe('changes that need another approval', () => {
 describe('earlier findings', () => {
   test('warn about what isn’t seen now, and never replace what is seen', () => {
     const unseenMail = { ...EMPTY, mx: createUnseenFact('timeout') };
-    const warned = impact('delete', { facts: unseenMail, earlier: IN_USE });
+    const warned = impact('delete', { facts: unseenMail, earlierFacts: IN_USE });
     expect(told(warned.items)).toEqual(['stops mail', 'unseen unseen']);
     expect(warned.isInUse).toBe('yes');
-    expect(told(impact('delete', { earlier: IN_USE }).items)).toEqual([]);
-    expect(impact('delete', { facts: unseenMail, earlier: EMPTY }).isInUse).toBe('unknown');
+    expect(told(impact('delete', { earlierFacts: IN_USE }).items)).toEqual([]);
+    expect(impact('delete', { facts: unseenMail, earlierFacts: EMPTY }).isInUse).toBe('unknown');
   });
 
   test('from an hour ago are no longer known, and still warn', () => {
@@ -355,7 +355,7 @@ describe('for all facts', () => {
     task: fc.constantFrom(...IMPACT_TASKS),
     seenAt: fc.constant(NOW),
     facts,
-    earlier: fc.constant({}),
+    earlierFacts: fc.constant({}),
     dependents: fc.constantFrom(NOBODY, undefined),
     checks: fc.option(fc.array(check, { maxLength: 3 }), { nil: undefined }),
   });

@@ -5,7 +5,7 @@ import { createServer, type TlsOptions } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createFact, getFactValue } from '../../src/names/facts.ts';
 import { createDnsObserver } from '../../src/names/observe.ts';
-import { createReachability, isSandbox } from '../../src/names/reachability.ts';
+import { createAddressFilter, isSandbox } from '../../src/names/reachability.ts';
 import { readCertificate } from '../../src/registry/certificate.ts';
 import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
 import { clientFor, serveName, startDns } from '../registry/dns/sandbox-dns.ts';
@@ -299,7 +299,7 @@ describe('a certificate', () => {
         socket.destroy();
       }),
     );
-    const mayConnect = createReachability(false);
+    const mayConnect = createAddressFilter(false);
     expect(await readCertificate('cafe.rest', ['127.0.0.1', '10.0.0.1'], { mayConnect, port })).toEqual({
       state: 'unseen',
       reason: 'private_address',
@@ -312,15 +312,15 @@ describe('allowed connections', () => {
   test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', '::1', 'fd00::1', '::ffff:10.0.0.1', '0.0.0.0'])(
     '%s may not',
     (address) => {
-      expect(createReachability(false)(address)).toBe(false);
+      expect(createAddressFilter(false)(address)).toBe(false);
     },
   );
 
   test('include public addresses, and the machine itself only if configured', () => {
-    expect(createReachability(false)('198.41.0.4')).toBe(true);
-    expect(createReachability(false)('2606:4700::1111')).toBe(true);
-    expect(createReachability(true)('127.0.0.10')).toBe(true);
-    expect(createReachability(true)('10.1.2.3')).toBe(false);
+    expect(createAddressFilter(false)('198.41.0.4')).toBe(true);
+    expect(createAddressFilter(false)('2606:4700::1111')).toBe(true);
+    expect(createAddressFilter(true)('127.0.0.10')).toBe(true);
+    expect(createAddressFilter(true)('10.1.2.3')).toBe(false);
   });
 
   test('a sandbox is recognized by a resolver on the loopback at its own port', () => {

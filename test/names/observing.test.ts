@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { type StoryContext, setUpStory, startSandboxService, theft } from '@domain-steward/sandbox-service';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { findDependents } from '../../src/names/dependents.ts';
 import { createFact, createUnseenFact, type Facts } from '../../src/names/facts.ts';
@@ -58,7 +58,7 @@ beforeEach(async () => {
 
 async function watch(...names: readonly string[]): Promise<void> {
   const list = arrangedList(db);
-  for (const name of names) await list.add(newlyWatched(name, 'U0ALICE', now()));
+  for (const name of names) await list.add(createWatchedDomain(name, 'U0ALICE', now()));
 }
 
 /** A lookup without a change. */

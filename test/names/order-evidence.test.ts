@@ -45,7 +45,7 @@ const deletedBefore = lookedAt(-20, {
 
 function input(task: ProofInput['order']['task'], changes: Partial<ProofInput> = {}): ProofInput {
   const order = { id: 'o1', task, input: { name: 'cafe.rest', nameServers: NEW } };
-  return { order, sentAt: SENT, record, history: before, seen: [], orders: [], now: SENT, ...changes };
+  return { order, sentAt: SENT, record, history: before, sightings: [], orders: [], now: SENT, ...changes };
 }
 
 const other = (changes: Partial<NameOrder> = {}): NameOrder => ({
@@ -226,7 +226,12 @@ describe('a renewal', () => {
   const evidenceOf = (changes: Partial<ProofInput>) => {
     const order = { id: 'o1', task: 'renew', input: { names: ['cafe.rest'], period: 1 } } as const;
     const renewed = { ...record, expiresAt: nextYear };
-    const { record: shown, ...lost } = input('renew', { order, record: renewed, seen: [last], ...changes });
+    const { record: shown, ...lost } = input('renew', {
+      order,
+      record: renewed,
+      sightings: [last],
+      ...changes,
+    });
     const evidence = findProofOrHint(lost, lookThatShows('cafe.rest', SENT, shown));
     if (evidence.kind === 'nothing') return 'nothing';
     const { code, otherCause = code } = { otherCause: undefined, ...evidence.seen };
@@ -235,17 +240,17 @@ describe('a renewal', () => {
 
   test.each<[string, Partial<ProofInput>, string]>([
     ['by its period', {}, 'renewed'],
-    ['known only since it was sent', { seen: [{ ...last, at: SENT }] }, 'expiry_seen'],
+    ['known only since it was sent', { sightings: [{ ...last, at: SENT }] }, 'expiry_seen'],
     [
       'whose date was missing at the last sighting',
-      { seen: [{ at: hours(-1), seen: { expires_at: [] } }, last] },
+      { sightings: [{ at: hours(-1), seen: { expires_at: [] } }, last] },
       'renewed',
     ],
     ['first seen at its expiry', { now: expiring }, 'expiry_passed'],
     ['first seen just before its expiry', { now: new Date(expiring.getTime() - 1) }, 'renewed'],
     [
       'seen in time, and without a date since',
-      { now: expiring, seen: [{ at: hours(2), seen: { expires_at: [] } }, sighting(1, nextYear), last] },
+      { now: expiring, sightings: [{ at: hours(2), seen: { expires_at: [] } }, sighting(1, nextYear), last] },
       'renewed',
     ],
     [

@@ -140,6 +140,17 @@ describe('an approval', () => {
     expect(state.looks).toBe(2);
   });
 
+  test('a card’s lookup is repeated after ten minutes', async () => {
+    const { impacts, state, showCard } = impactsWith();
+    await showCard();
+    state.now += 10 * 60_000;
+    await impacts.loadForCard(ORDER);
+    expect(state.looks).toBe(1);
+    state.now += 1;
+    await impacts.loadForCard(ORDER);
+    expect(state.looks).toBe(2);
+  });
+
   test('before the card has shown anything counts if everything was seen', async () => {
     const { state, press } = impactsWith();
     state.facts = MAIL;

@@ -30,9 +30,9 @@ const warned = (incidentId: string, changes: number, hour: number, userId = 'U0B
 
 async function informedSince(open: readonly Incident[], warnings: readonly IncidentWarning[]) {
   const incidents = { listOpen: async () => open, listWarnings: async () => warnings };
-  const known = await createOrderIncidents(namesContextWith({ incidents, now: () => at(9) })).loadKnown(
-    newOrder(['cafe.rest']),
-  );
+  const known = await createOrderIncidents(
+    namesContextWith({ incidents, now: () => at(9) }),
+  ).loadOpenIncidents(newOrder(['cafe.rest']));
   return known && [...known.informedSince];
 }
 

@@ -4,11 +4,11 @@ import { matchesFindings, parseFilter } from '../../src/names/filter.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { NO_DELEGATION } from '../../src/names/observe-delegation.ts';
 import {
+  type AssessedName,
+  assessName,
   assessPosture,
   countChanges,
   type FindingCode,
-  type JudgedName,
-  judgeName,
   PARTS,
   type Posture,
   summarizePosture,
@@ -52,7 +52,7 @@ function historyOf(...looks: readonly (readonly [days: number, facts: Facts])[])
   );
 }
 
-function nameWith(given: Partial<JudgedName> & { readonly facts?: Facts } = {}): JudgedName {
+function nameWith(given: Partial<AssessedName> & { readonly facts?: Facts } = {}): AssessedName {
   const { facts = {}, ...rest } = given;
   return {
     ...{ expiresAt: at(300), deletedAt: undefined, isLapsing: false, hasOwner: true },
@@ -62,7 +62,7 @@ function nameWith(given: Partial<JudgedName> & { readonly facts?: Facts } = {}):
   };
 }
 
-const codesAt = (name: JudgedName, days = 1) => judgeName(name, at(days)).findings.map(({ code }) => code);
+const codesAt = (name: AssessedName, days = 1) => assessName(name, at(days)).findings.map(({ code }) => code);
 
 describe('a name', () => {
   test.each<[string, Parameters<typeof nameWith>[0], readonly FindingCode[]]>([
@@ -156,7 +156,7 @@ describe('a name', () => {
     const facts = { lame_nameservers: createFact(HOSTS.slice(1)), ds: createFact([]) };
     const former = posed(historyOf([0, { ...SOUND, ...facts }]), at(0), undefined);
     const posture = posed(historyOf([0, { ...SOUND, ...facts }], [1, SOUND]), at(1), former);
-    expect(judgeName(nameWith({ posture, expiresAt: at(-5) }), at(2)).findings).toEqual([
+    expect(assessName(nameWith({ posture, expiresAt: at(-5) }), at(2)).findings).toEqual([
       { code: 'expired', since: at(-5) },
       { code: 'lame', since: at(0), about: HOSTS.slice(1) },
       { code: 'unsigned', since: at(0) },
@@ -181,14 +181,14 @@ describe('a name', () => {
     ['has unknown mail servers', { ...SOUND, mx: createUnseenFact('timeout') }, ['dns']],
   ] as const)('that %s', (_case, facts, parts) => {
     const posture = facts && posed(historyOf([0, facts]), START, undefined);
-    const { unseen: missing } = judgeName(nameWith({ posture }), at(1));
+    const { unseen: missing } = assessName(nameWith({ posture }), at(1));
     expect(missing.map(({ part }) => part)).toEqual(parts);
   });
 
   test.each(['certificate', 'www_certificate'] as const)('is named with its expired %s', (fact) => {
     const name = nameWith({ facts: { [fact]: createFact([at(1).toISOString()]) } });
     const host = fact === 'certificate' ? 'cafe.rest' : 'www.cafe.rest';
-    expect(judgeName(name, at(1)).findings).toMatchObject([{ code: 'certificate_expired', about: [host] }]);
+    expect(assessName(name, at(1)).findings).toMatchObject([{ code: 'certificate_expired', about: [host] }]);
   });
 
   test('lists its silent servers, if there are any', () => {
@@ -201,7 +201,7 @@ describe('a name', () => {
   });
 
   test('is not known to be fine once its lookups are old', () => {
-    const partsAt = (days: number) => judgeName(nameWith(), at(days)).unseen.map(({ part }) => part);
+    const partsAt = (days: number) => assessName(nameWith(), at(days)).unseen.map(({ part }) => part);
     expect(partsAt(1.9)).toEqual([]);
     expect(partsAt(2)).toEqual(['delegation', 'dnssec', 'dns', 'certificate']);
     expect(partsAt(15)).toEqual([...PARTS]);
@@ -213,7 +213,7 @@ describe('a name', () => {
       [1, { ds: createUnseenFact('timeout') }],
     );
     const name = nameWith({ posture: posed(history, at(1), undefined) });
-    expect(judgeName(name, at(1))).toMatchObject({
+    expect(assessName(name, at(1))).toMatchObject({
       findings: [{ code: 'unsigned' }],
       unseen: [{ part: 'dnssec' }],
     });

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { createFact, type Facts } from '../../src/names/facts.ts';
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
@@ -49,7 +49,7 @@ async function arrange() {
   const now = () => new Date(nowMs);
   const store = createNameRecordStore(db, 'T0TEAM');
   const incidents = createIncidentStore(db, 'T0TEAM');
-  await arrangedList(db).add(newlyWatched(name, 'U0ALICE', now()));
+  await arrangedList(db).add(createWatchedDomain(name, 'U0ALICE', now()));
   const pure: {
     history: NameHistory;
     knownChanges: readonly KnownChange[];

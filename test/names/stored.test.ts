@@ -87,7 +87,7 @@ describe('an impact', () => {
             task,
             seenAt: new Date(0),
             facts: Object.fromEntries(facts),
-            earlier: {},
+            earlierFacts: {},
             dependents,
             checks,
           });

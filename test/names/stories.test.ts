@@ -126,7 +126,7 @@ describe('a botched move', () => {
       task: 'nameservers',
       seenAt: new Date(START),
       facts: facts(),
-      earlier: {},
+      earlierFacts: {},
       dependents,
       checks,
     });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { applySuccess } from '../../src/expiry/update-watch-list.ts';
 import { updateDatesAfterLookup } from '../../src/names/dates.ts';
@@ -37,7 +37,7 @@ function record(endsInDays: number, more: Partial<Registration> = {}): Registrat
 
 /** A name after lookups, a day apart. */
 function lookedUp(...records: readonly Registration[]): WatchedDomain {
-  const name = newlyWatched('cafe.rest', 'U0ALICE', NOW);
+  const name = createWatchedDomain('cafe.rest', 'U0ALICE', NOW);
   return records.reduce((known, each, day) => then(known, day, each), name);
 }
 

@@ -32,7 +32,7 @@ async function runHere(args: readonly string[], env: Readonly<Record<string, str
   const write = (line: string) => {
     output += `${line}\n`;
   };
-  return { code: await runCommand(args, { print: write, complain: write }), output };
+  return { code: await runCommand(args, { print: write, printError: write }), output };
 }
 
 test('the process ends with the command’s exit code, and prints problems on standard error', async () => {

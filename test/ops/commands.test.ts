@@ -10,7 +10,7 @@ async function run(args: readonly string[]) {
   const write = (line: string) => {
     output += `${line}\n`;
   };
-  return { code: await runCommand(args, { print: write, complain: write }), output };
+  return { code: await runCommand(args, { print: write, printError: write }), output };
 }
 
 const { scripts } = z

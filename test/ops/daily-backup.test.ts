@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { lastBackupAt, takeDailyBackup } from '../../src/ops/daily-backup.ts';
+import { findLastBackupTime, takeDailyBackup } from '../../src/ops/daily-backup.ts';
 
 /* The existing daily backups, day by day. */
 
@@ -84,10 +84,10 @@ describe('the backup of a day', () => {
 });
 
 test('the newest backup is the one completed last, by any means', async () => {
-  expect(await lastBackupAt(folder)).toBeUndefined();
+  expect(await findLastBackupTime(folder)).toBeUndefined();
   await put(nameOf(1), 'by-hand.sql.gz', 'newer.txt');
   await utimes(join(folder, nameOf(1)), NOW, new Date('2026-11-24T04:00:00Z'));
   await utimes(join(folder, 'by-hand.sql.gz'), NOW, new Date('2026-11-24T09:00:00Z'));
-  expect(await lastBackupAt(folder)).toEqual(new Date('2026-11-24T09:00:00Z'));
-  expect(await lastBackupAt(join(folder, 'none'))).toBeUndefined();
+  expect(await findLastBackupTime(folder)).toEqual(new Date('2026-11-24T09:00:00Z'));
+  expect(await findLastBackupTime(join(folder, 'none'))).toBeUndefined();
 });

@@ -71,7 +71,7 @@ const count = async (table: string) =>
 describe('the commands for records', () => {
   test('list the keys in use', async () => {
     const keys = await findSealedKeys(client);
-    expect(keys.map(({ what: [, many], keyId }) => `${many} ${keyId}`)).toEqual([
+    expect(keys.map(({ nouns: [, many], keyId }) => `${many} ${keyId}`)).toEqual([
       'accounts demo',
       'calendars demo',
       'keys of the ledger demo',
@@ -94,7 +94,7 @@ describe('the commands for records', () => {
     const before = await traces();
     expect(await forgetPerson(client, 'U0ALICE', { dryRun: false })).toEqual({
       done: false,
-      needed: [{ kind: 'setting', name: 'approvers' }],
+      obstacles: [{ kind: 'setting', name: 'approvers' }],
     });
     expect(await traces()).toBe(before);
   });

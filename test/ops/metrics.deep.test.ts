@@ -108,7 +108,7 @@ describe('without the database', () => {
       if (away) throw new Error('away');
       return { byState: { PENDING: 3 }, unsealedSeconds: 0, queueAgeSeconds: 7 };
     });
-    metrics.slackCall('chat.update', 'rate_limited');
+    metrics.countSlackCall('chat.update', 'rate_limited');
     expect(await metrics.text()).toContain('domain_steward_orders{state="PENDING"} 3');
     away = true;
     const said = await metrics.text();

@@ -73,7 +73,7 @@ const failed = newOrder(['a.rest', 'b.rest'], {
   state: 'FAILED',
   items: items.map((item) => ({ ...item, state: 'FAILED' })),
 });
-const earlier = (name: string, found: EarlierFinding['found']) => ({ orderId: 'o1', name, found });
+const earlier = (name: string, outcome: EarlierFinding['outcome']) => ({ orderId: 'o1', name, outcome });
 
 test('names that an earlier order has done aren’t retried, and none while one may still do it', () => {
   expect(decideNamesToRetry(failed, [])).toEqual({ failed: ['a.rest', 'b.rest'] });

@@ -137,9 +137,9 @@ describe('the status', () => {
     ]),
   ])('when %s', (_, charters, keys, rows, signed, expected) => {
     const status = evaluateCharter({ keys, charters }, rows, signed);
-    expect(status.kind === 'invalid' ? [status.problem, status.last.policy.version] : status.kind).toEqual(
-      expected,
-    );
+    expect(
+      status.kind === 'invalid' ? [status.problem, status.lastRules.policy.version] : status.kind,
+    ).toEqual(expected);
   });
 });
 
@@ -155,7 +155,11 @@ describe('what decides', () => {
     ...rulesOf(3, { approvers: ['U0ROW'] }, 'row'),
     settings: newTeamSettings({ approvers: ['U0ROW'] }),
   };
-  const invalid = (last: Rules): CharterStatus => ({ kind: 'invalid', problem: 'rows_differ', last });
+  const invalid = (lastRules: Rules): CharterStatus => ({
+    kind: 'invalid',
+    problem: 'rows_differ',
+    lastRules,
+  });
 
   test('before the first charter is the environment, with signatures; tags of the policy protect names', () => {
     const { settings, policy } = buildRulesWithKeys(rows, environment, { kind: 'none' });

@@ -55,7 +55,7 @@ function newRequest({ demand: requirements = NEEDED, request: changes, ...rest }
     evaluated: { settings: newTeamSettings(), policyVersion: 3, requirements, decidedBy: [RULE] },
     price: undefined,
     firstExpiry: undefined,
-    budgets: { price: undefined, over: [], reservation: RESERVATION },
+    budgets: { price: undefined, exceeded: [], reservation: RESERVATION },
     secrets: { ...NO_SECRETS, hash: request.secret && saltSecret(request.secret).hash },
     serviceEndpoints: ENDPOINTS,
     ...rest,
@@ -136,7 +136,7 @@ test.each<[what: string, given: Given, decision: object]>([
   ],
   [
     'waits for an admin alone when it is free and exceeds a budget',
-    { demand: FREE, budgets: { price: undefined, over: OVER, reservation: RESERVATION } },
+    { demand: FREE, budgets: { price: undefined, exceeded: OVER, reservation: RESERVATION } },
     {
       reservation: undefined,
       order: { state: 'PENDING', approvalsRequired: 0 },
@@ -171,7 +171,7 @@ test.each<[what: string, given: Given, decision: object]>([
   ],
   [
     'keeps all earlier requesters',
-    { request: { retries: RETRIED } },
+    { request: { retriedOrder: RETRIED } },
     {
       order: { retryOf: 'earlier', earlierRequesters: ['U0CY', 'U0BOB'] },
       entry: { retryOf: 'earlier', accountOwner: 'U0CY' },

@@ -106,7 +106,7 @@ describe('an order that its row allows', () => {
     [
       'is stopped when its mandate does not',
       { clearance: held },
-      { kind: 'held', because: 'price_above', event: { type: 'stopped', summary: heldSummary } },
+      { kind: 'held', holdReason: 'price_above', event: { type: 'stopped', summary: heldSummary } },
     ],
     ['waits when its mandate does', { clearance: later }, later],
     [

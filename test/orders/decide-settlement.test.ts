@@ -12,7 +12,7 @@ const RIGHTS = {
 
 test.each([
   ['an approver', 'U0BOB', UNKNOWN, RIGHTS, { event: { type: 'resolved', by: 'U0BOB', outcome: 'FAILED' } }],
-  ['somebody else', 'U0NINA', UNKNOWN, RIGHTS, { refusal: { code: 'not_an_approver', wanted: 'resolve' } }],
+  ['somebody else', 'U0NINA', UNKNOWN, RIGHTS, { refusal: { code: 'not_an_approver', action: 'resolve' } }],
   [
     'a person while a group can’t be read',
     'U0NINA',

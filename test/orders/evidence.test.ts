@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { resolveByEvidence } from '../../src/orders/evidence.ts';
 import type { Evidence } from '../../src/orders/ports.ts';
-import type { RecordHint } from '../../src/orders/record-finding.ts';
+import type { EvidenceHint } from '../../src/orders/record-finding.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { orderRow } from '../../src/slack/ledger/audit.view.ts';
 import { recordLines } from '../../src/slack/orders/order.view.ts';
@@ -21,12 +21,12 @@ beforeEach(() => rig.reset());
 afterAll(() => rig.end());
 
 const SEEN = 'No registration of the name was found.';
-const hint = (seen: RecordHint = { code: 'not_registered' }, source = 'rdap.example'): Evidence => ({
+const hint = (seen: EvidenceHint = { code: 'not_registered' }, source = 'rdap.example'): Evidence => ({
   kind: 'hint',
   seen,
   source,
 });
-const statuses = (...seen: readonly string[]): RecordHint => ({ code: 'statuses_seen', statuses: seen });
+const statuses = (...seen: readonly string[]): EvidenceHint => ({ code: 'statuses_seen', statuses: seen });
 
 /** A renewal of names with unknown outcomes. */
 const unknown = async (...names: string[]) => {
@@ -42,7 +42,7 @@ const look = async (orderId: string, found: (name: string) => Evidence) =>
     contextWith({
       ...rig.orders,
       findEvidence: async (_order, { name }) => found(name),
-      stopLookups: new AbortController().signal,
+      lookupSignal: new AbortController().signal,
     }),
     await rig.read(orderId),
   );

@@ -3,7 +3,7 @@ import type { OrderTaskName } from '../../src/orders/order.ts';
 import { buildStatement } from '../../src/orders/statement.ts';
 import type { StatementRequest } from '../../src/orders/statement-shape.ts';
 import { findTask } from '../../src/orders/tasks.ts';
-import { toSubject } from '../../src/policy/subject.ts';
+import { toAffectedName } from '../../src/policy/subject.ts';
 import { orderTitle } from '../../src/slack/orders/order.view.ts';
 import { commonFields } from '../../src/slack/orders/statement.view.ts';
 import { sampleOrder } from '../slack/orders/samples.ts';
@@ -174,7 +174,7 @@ test(
             .join('\n')
             .replaceAll('\u2060', '');
           for (const each of sent) {
-            expect(toSubject(each, 'host').hosts[0], `${task}: ${typed}`).toBe(browserHost(each));
+            expect(toAffectedName(each, 'host').hosts[0], `${task}: ${typed}`).toBe(browserHost(each));
             expect(card, `${task}: ${typed}`).toContain(each);
           }
           if (task !== 'nameservers') expect(sent, `${task}: ${typed}`).toEqual([name]);

@@ -3,7 +3,7 @@ import { VaultError } from '../../src/accounts/vault.ts';
 import {
   buildErrorResult,
   buildResult,
-  getFailedResponse,
+  getFailedAnswer,
   RetryRefusedError,
 } from '../../src/orders/item-result.ts';
 import { decideResend, type ResendDecision } from '../../src/orders/resend.ts';
@@ -75,7 +75,7 @@ function expectedOnceSent(kind: ServiceErrorKind, { effect, idempotent }: (typeo
 
 describe('an item’s result after an error', () => {
   it('an unreadable 2xx response isn’t requested again, for any task', () => {
-    const unread = failure('unknown_outcome', { httpStatus: 200, unread: { why: 'it is no JSON' } });
+    const unread = failure('unknown_outcome', { httpStatus: 200, unread: { reason: 'it is no JSON' } });
     for (const task of TASKS) expect(tries(unread, task, true)).toEqual(again(0, 'UNKNOWN'));
   });
 
@@ -182,7 +182,7 @@ describe('when an item is retried', () => {
     ] as const) {
       const todo = decideResend(error, put, 1, sent);
       if (todo.kind !== 'resend') throw new Error('it is over');
-      expect(retryReasonText({ code: todo.why })).toMatch(/^[A-Z][^.]+\.$/);
+      expect(retryReasonText({ code: todo.retryReason })).toMatch(/^[A-Z][^.]+\.$/);
       expect(JSON.stringify(todo)).not.toContain('canary');
     }
   });
@@ -229,10 +229,10 @@ describe('the saved part of a response', () => {
   });
 
   it('of a failure is what was received, read or not', () => {
-    const unread = { why: 'it is no JSON' };
-    expect(getFailedResponse(failure('refused', { envelope }))).toEqual(envelope);
-    expect(getFailedResponse(failure('unknown_outcome', { unread }))).toEqual({ unread });
-    expect(getFailedResponse(failure('not_sent'))).toBeUndefined();
+    const unread = { reason: 'it is no JSON' };
+    expect(getFailedAnswer(failure('refused', { envelope }))).toEqual(envelope);
+    expect(getFailedAnswer(failure('unknown_outcome', { unread }))).toEqual({ unread });
+    expect(getFailedAnswer(failure('not_sent'))).toBeUndefined();
   });
 
   it('refers to nothing more if there is only a status', () => {

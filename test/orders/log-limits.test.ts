@@ -15,7 +15,13 @@ import { newBulk, newOrder } from './sample.ts';
 const NOW = new Date('2026-03-01T09:00:00Z');
 const DONE = { summary: { code: 'done' } } as const;
 const SENDING: OrderEvent = { type: 'sending', workerId: 'w', n: 1 };
-const BUSY: OrderEvent = { type: 'retry_scheduled', workerId: 'w', n: 1, notBefore: NOW, why: 'busy' };
+const BUSY: OrderEvent = {
+  type: 'retry_scheduled',
+  workerId: 'w',
+  n: 1,
+  notBefore: NOW,
+  retryReason: 'busy',
+};
 const ANSWERED: OrderEvent = { type: 'answered', n: 1, outcome: 'SUCCEEDED', result: DONE };
 const LEFT: OrderEvent = { type: 'stopped', summary: { code: 'requester_left' } };
 const STOPPED: OrderEvent = { type: 'stopped', summary: { code: 'stopped' }, by: 'U0BOB' };
@@ -23,7 +29,7 @@ const STOPPED: OrderEvent = { type: 'stopped', summary: { code: 'stopped' }, by:
 const FAILED: OrderEvent = { ...ANSWERED, outcome: 'FAILED' };
 const UNANSWERED: OrderEvent = { ...ANSWERED, outcome: 'UNKNOWN' };
 const SETTLED: OrderEvent = { type: 'resolved', by: 'U0BOB', outcome: 'FAILED', reason: undefined };
-const GIVEN_UP: OrderEvent = { ...FAILED, givenUpBy: 'x' };
+const GIVEN_UP: OrderEvent = { ...FAILED, abandonedBy: 'x' };
 const X_SENDING: OrderEvent = { ...SENDING, workerId: 'x' };
 const X_BUSY: OrderEvent = { ...BUSY, workerId: 'x' };
 const isWitnessed = createWitnessCheck(WITNESS);
@@ -60,7 +66,7 @@ describe('an item in the log', () => {
     ['its request left', 'sent', 'UNKNOWN', SENDING],
     ['refused by the service for load', 'unsent', undefined, SENDING, BUSY],
     ['it was sent again', 'sent', 'UNKNOWN', SENDING, BUSY, SENDING],
-    ['its session ended', 'sent', 'UNKNOWN', SENDING, { ...SENDING, again: 'session_ended' }],
+    ['its session ended', 'sent', 'UNKNOWN', SENDING, { ...SENDING, retryReason: 'session_ended' }],
     ['it was answered', 'ended', 'SUCCEEDED', SENDING, ANSWERED],
     ['the requester left', 'ended', undefined, LEFT],
     ['the requester left while it was under way', 'sent', 'UNKNOWN', SENDING, LEFT],

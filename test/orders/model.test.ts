@@ -25,9 +25,9 @@ const settledAs = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const);
 
 /** The excess, and the admins who agree to it. */
 const budget = fc.constantFrom(
-  { over: [], admins: [] },
-  { over: [EXCESS], admins: [] },
-  { over: [EXCESS], admins: ['U0BOB'] },
+  { exceeded: [], admins: [] },
+  { exceeded: [EXCESS], admins: [] },
+  { exceeded: [EXCESS], admins: ['U0BOB'] },
 );
 
 const eventOf = {
@@ -65,14 +65,14 @@ const eventOf = {
     type: fc.constant('sending' as const),
     workerId: worker,
     n: item,
-    again: fc.constant('session_ended' as const),
+    retryReason: fc.constant('session_ended' as const),
   }),
   retry_scheduled: fc.record({
     type: fc.constant('retry_scheduled' as const),
     workerId: worker,
     n: item,
     notBefore: fc.constant(hoursLater(1)),
-    why: fc.constant('busy' as const),
+    retryReason: fc.constant('busy' as const),
   }),
   answered: fc.record({
     type: fc.constant('answered' as const),
@@ -82,7 +82,7 @@ const eventOf = {
   }),
   given_up: fc.record({
     type: fc.constant('answered' as const),
-    givenUpBy: worker,
+    abandonedBy: worker,
     n: item,
     outcome: ending,
     result: fc.constant({ summary: { code: 'not_prepared' as const } }),
@@ -98,12 +98,12 @@ const eventOf = {
       type: fc.constant('stopped' as const),
       summary: fc.constant({ code: 'account_gone' as const }),
       by: fc.option(person, { nil: undefined }),
-      only: fc.option(fc.uniqueArray(item), { nil: undefined }),
+      itemNumbers: fc.option(fc.uniqueArray(item), { nil: undefined }),
     })
-    .map(({ by, only, ...event }) => ({
+    .map(({ by, itemNumbers, ...event }) => ({
       ...event,
       ...(by === undefined ? {} : { by }),
-      ...(only === undefined ? {} : { only }),
+      ...(itemNumbers === undefined ? {} : { itemNumbers }),
     })),
   paused: fc
     .record({
@@ -137,7 +137,7 @@ const eventOf = {
   lost: fc.record({
     type: fc.constant('invalidated' as const),
     summary: fc.constant({ code: 'may_be_sent_too' as const }),
-    known: fc.record({
+    lostRequest: fc.record({
       n: item,
       sentAt: fc.constant(START),
       attempts: fc.integer({ min: 1, max: 3 }),
@@ -260,7 +260,7 @@ describe('any sequence of an order’s events', () => {
       return ({ event }) => {
         if (event.type === 'retry_scheduled') sent.delete(event.n);
         if (event.type !== 'sending') return;
-        const isProven = event.again !== undefined;
+        const isProven = event.retryReason !== undefined;
         expect(sent.has(event.n), `item ${event.n} was sent a second time`).toBe(isProven);
         sent.add(event.n);
       };
@@ -271,7 +271,7 @@ describe('any sequence of an order’s events', () => {
     always(() => {
       let isStopped = false;
       return ({ event, after }) => {
-        if (event.type === 'stopped' && event.by !== undefined && event.only === undefined) {
+        if (event.type === 'stopped' && event.by !== undefined && event.itemNumbers === undefined) {
           isStopped = true;
           if (after.state === 'CANCELLED') return;
           expect(
@@ -293,7 +293,7 @@ describe('any sequence of an order’s events', () => {
           if (after.bulk?.pause !== undefined) return;
           if (event.type !== 'resumed') throw new Error(`it goes on by ${event.type}`);
           expect(event.progress.isApproved, 'as an approval would').toBe(true);
-          expect(event.budget.over.length === 0 || event.budget.admins.length > 0).toBe(true);
+          expect(event.budget.exceeded.length === 0 || event.budget.admins.length > 0).toBe(true);
           expect(before.expiresAt === undefined || before.expiresAt > now, 'too late').toBe(true);
         },
       1_000,
@@ -346,7 +346,7 @@ describe('any sequence of an order’s events', () => {
         event.type === 'sending' || event.type === 'retry_scheduled'
           ? event.workerId
           : event.type === 'answered'
-            ? event.givenUpBy
+            ? event.abandonedBy
             : undefined;
       if (by === undefined) return;
       expect(before.state).toBe('EXECUTING');

@@ -9,7 +9,7 @@ import { hoursLater, newOrder, START } from './sample.ts';
 
 const order = newOrder(['a.rest'], { state: 'EXECUTING', claim: { workerId: 'w' } });
 const [waiting] = order.items as readonly [OrderItem];
-const sent: OrderItem = { ...waiting, state: 'SENT', sentAt: START, attempts: 2 };
+const sentItem: OrderItem = { ...waiting, state: 'SENT', sentAt: START, attempts: 2 };
 const summary = { code: 'refused' } as const;
 const answer = { type: 'answered', n: 1, outcome: 'FAILED', result: { summary } } as const;
 const unsent = { ...answer, result: { summary, errorKind: 'not_sent' } } as const;
@@ -18,7 +18,7 @@ const retry = {
   workerId: 'w',
   n: 1,
   notBefore: hoursLater(1),
-  why: 'busy',
+  retryReason: 'busy',
 } as const;
 const inDoubt = { ...retry, doubt: { code: 'sent_again' } } as const;
 
@@ -31,21 +31,27 @@ test.each<
     Partial<Order>?,
   ]
 >([
-  ['an answer of a request', sent, answer, 'answered'],
-  ['of one whose worker was given up', { ...sent, state: 'UNKNOWN' }, answer, 'answered'],
-  ['of one that was settled', { ...sent, state: 'FAILED' }, answer, 'answered_late'],
-  ['of one that was settled as done', { ...sent, state: 'SUCCEEDED' }, answer, 'answered_late'],
-  ['of an order that has ended', { ...sent, state: 'UNKNOWN' }, answer, 'answered_late', { state: 'FAILED' }],
+  ['an answer of a request', sentItem, answer, 'answered'],
+  ['of one whose worker was given up', { ...sentItem, state: 'UNKNOWN' }, answer, 'answered'],
+  ['of one that was settled', { ...sentItem, state: 'FAILED' }, answer, 'answered_late'],
+  ['of one that was settled as done', { ...sentItem, state: 'SUCCEEDED' }, answer, 'answered_late'],
+  [
+    'of an order that has ended',
+    { ...sentItem, state: 'UNKNOWN' },
+    answer,
+    'answered_late',
+    { state: 'FAILED' },
+  ],
   ['of a request that the row has lost', waiting, answer, 'invalidated'],
-  ['that nothing was sent', sent, unsent, 'answered'],
-  ['that nothing was sent of one that was stopped', { ...sent, state: 'FAILED' }, unsent, 'answered'],
+  ['that nothing was sent', sentItem, unsent, 'answered'],
+  ['that nothing was sent of one that was stopped', { ...sentItem, state: 'FAILED' }, unsent, 'answered'],
   [
     'that nothing was sent of one that was settled',
-    { ...sent, state: 'FAILED', result: { summary, resolvedBy: 'U0BOB' } },
+    { ...sentItem, state: 'FAILED', result: { summary, resolvedBy: 'U0BOB' } },
     unsent,
     'answered_late',
   ],
-  ['a retry', sent, retry, 'retry_scheduled'],
+  ['a retry', sentItem, retry, 'retry_scheduled'],
   ['a retry that is scheduled already', { ...waiting, attempts: 2 }, retry, 'retry_scheduled'],
   ['a retry that was sent since', { ...waiting, attempts: 3, sentAt: START }, retry, 'retry_scheduled'],
   ['a retry of a request that the row has lost', { ...waiting, attempts: 1 }, retry, 'invalidated'],
@@ -62,28 +68,46 @@ test.each<
     'retry_scheduled',
   ],
   ['a doubt that the row has lost', { ...waiting, attempts: 2 }, inDoubt, 'invalidated'],
-  ['a retry of one that was settled', { ...sent, state: 'FAILED' }, retry, 'answered_late'],
+  ['a retry of one that was settled', { ...sentItem, state: 'FAILED' }, retry, 'answered_late'],
 ])('%s', (_what, item, event, type, changes) => {
   const current = { ...order, ...changes, items: [{ ...waiting, ...item }] };
-  expect(buildOutcomeEvent(current, { event, sent, end: answer }).type).toBe(type);
-  expect(buildOutcomeEvent(current, { event, sent: undefined, end: answer })).toBe(event);
+  expect(buildOutcomeEvent(current, { event, sentItem, finalAnswer: answer }).type).toBe(type);
+  expect(buildOutcomeEvent(current, { event, sentItem: undefined, finalAnswer: answer })).toBe(event);
 });
 
 test('a success that the row has lost is named', () => {
   const done = { ...answer, outcome: 'SUCCEEDED' } as const;
   const lost = (event: typeof answer | typeof done) =>
-    buildOutcomeEvent(order, { event, sent }) as { readonly known?: { readonly result: unknown } };
-  expect(lost(done).known?.result).toMatchObject({ summary: { since: { code: 'answered_done' } } });
-  expect(lost(answer).known?.result).toMatchObject({ summary: { since: summary } });
+    buildOutcomeEvent(order, { event, sentItem }) as { readonly lostRequest?: { readonly result: unknown } };
+  expect(lost(done).lostRequest?.result).toMatchObject({ summary: { since: { code: 'answered_done' } } });
+  expect(lost(answer).lostRequest?.result).toMatchObject({ summary: { since: summary } });
 });
 
 test.each<
-  [kind: ServiceErrorKind, sent: number | undefined, mayBeDone: boolean, doubted: boolean, expected: object]
+  [
+    kind: ServiceErrorKind,
+    attempts: number | undefined,
+    mayBeDone: boolean,
+    doubted: boolean,
+    expected: object,
+  ]
 >([
-  ['not_sent', undefined, false, false, { event: { why: 'not_reached' } }],
-  ['not_sent', 3, false, false, { event: { why: 'not_reached' }, end: { outcome: 'FAILED' } }],
+  ['not_sent', undefined, false, false, { event: { retryReason: 'not_reached' } }],
+  [
+    'not_sent',
+    3,
+    false,
+    false,
+    { event: { retryReason: 'not_reached' }, finalAnswer: { outcome: 'FAILED' } },
+  ],
   ['not_sent', 4, false, false, { event: { type: 'answered', outcome: 'FAILED' } }],
-  ['not_sent', 3, false, true, { event: { doubt: { code: 'sent_again' } }, end: { outcome: 'UNKNOWN' } }],
+  [
+    'not_sent',
+    3,
+    false,
+    true,
+    { event: { doubt: { code: 'sent_again' } }, finalAnswer: { outcome: 'UNKNOWN' } },
+  ],
   ['unknown_outcome', 1, true, false, { event: { type: 'answered', outcome: 'UNKNOWN' } }],
   ['refused', 1, false, false, { event: { outcome: 'FAILED', result: { errorKind: 'refused' } } }],
   [
@@ -97,15 +121,15 @@ test.each<
   const item: OrderItem = { ...waiting, attempts: 2, ...(doubted && { result: { summary, inDoubt: true } }) };
   const progress = {
     ...{ task: findTask('renew'), account: order.account, item, workerId: 'w', mayBeDone },
-    sent: attempts === undefined ? undefined : { ...sent, attempts },
+    sentItem: attempts === undefined ? undefined : { ...sentItem, attempts },
   };
   const outcome = buildErrorOutcome(new ServiceError(kind, kind, { task: 'renew' }), progress, START);
   expect(outcome).toMatchObject(expected);
-  expect('end' in outcome).toBe('end' in expected);
+  expect('finalAnswer' in outcome).toBe('finalAnswer' in expected);
   // Without a request, the third try is the last but one.
   const third = buildErrorOutcome(
     new ServiceError('not_sent', kind, { task: 'renew' }),
-    { ...progress, sent: undefined, item: { ...item, attempts: 3 } },
+    { ...progress, sentItem: undefined, item: { ...item, attempts: 3 } },
     START,
   );
   expect(third.event.type).toBe('answered');

@@ -56,7 +56,7 @@ export const ALICE: PersonAccount = {
   context: 4,
   login: 'alice',
   application: undefined,
-  active: true,
+  isActive: true,
   verifiedAt: START,
 };
 
@@ -209,10 +209,10 @@ export async function startRig(
     trust: undefined,
     readRows: async () => ({
       log: { keys: { added: [], vouched: [], revoked: [], isComplete: true }, charters: [] },
-      ...{ policy: state.policy, saved: {}, standIns: new Map() },
+      ...{ policy: state.policy, savedSettings: {}, standIns: new Map() },
     }),
     directory,
-    applySaved: () => state.team,
+    applySavedSettings: () => state.team,
     environmentSettings: TEAM,
     ruleFacts,
     now,
@@ -250,12 +250,12 @@ export async function startRig(
     signing,
     recordImpactWarning: async () => undefined,
     incidents: {
-      loadKnown: async () => undefined,
+      loadOpenIncidents: async () => undefined,
       recordShown: async () => undefined,
     },
     mandates: mandateStore,
     priceRenewals: async (names) => costOfNames(names, prices),
-    budgetsOn: (day) =>
+    compareBudgetsOn: (day) =>
       createBudgetComparison({
         teamId: '',
         budgets: withTags(budgets, ruleFacts.loadTags),
@@ -289,8 +289,8 @@ export async function startRig(
       findEvidence: async () => ({ kind: 'nothing' }),
       lookUpAtRegistry: async () => 'unknown',
       lookUpDelegation: async () => ({ kind: 'unknown' }),
-      stopSending: shutdown.signal,
-      stopLookups: shutdown.signal,
+      sendingSignal: shutdown.signal,
+      lookupSignal: shutdown.signal,
       ...overrides,
     };
     return {

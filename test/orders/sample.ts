@@ -113,7 +113,7 @@ export const ENOUGH = {
   progress: { isApproved: true, policyVersion: 0, isStricter: false, requirements: [] },
   unreadableGroups: [],
   price: undefined,
-  budget: { over: [], admins: [] },
+  budget: { exceeded: [], admins: [] },
 } as const satisfies Omit<EvaluatedApproval, 'by' | 'validApprovers'>;
 
 /** Bob resumes a paused order that needs nobody else. */

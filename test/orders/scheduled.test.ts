@@ -217,9 +217,9 @@ test('its budget is that of the month in which it is sent', async () => {
   const days: string[] = [];
   const context = {
     ...rig.mandates,
-    budgetsOn: (day: string) => {
+    compareBudgetsOn: (day: string) => {
       days.push(day);
-      return rig.mandates.budgetsOn(day);
+      return rig.mandates.compareBudgetsOn(day);
     },
   };
   const outcome = await request({ sendAt: { text: '2026-04-02 09:00', timeZone: 'UTC' } });

@@ -34,9 +34,9 @@ const claimed = { type: 'claimed', workerId: 'worker-1' } as const;
 const sending = (n = 1, workerId = 'worker-1') => ({ type: 'sending', workerId, n }) as const;
 const answered = (outcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN', n = 1) =>
   ({ type: 'answered', n, outcome, result: { summary: { code: 'refused' } } }) as const;
-const givenUp = (workerId: string, n = 1) => ({ ...answered('FAILED', n), givenUpBy: workerId }) as const;
+const givenUp = (workerId: string, n = 1) => ({ ...answered('FAILED', n), abandonedBy: workerId }) as const;
 const heldBack = (workerId: string, n = 1) =>
-  ({ type: 'retry_scheduled', workerId, n, notBefore: hoursLater(1), why: 'busy' }) as const;
+  ({ type: 'retry_scheduled', workerId, n, notBefore: hoursLater(1), retryReason: 'busy' }) as const;
 const approved = (by: string, ...validApprovers: string[]) =>
   ({ type: 'approved', by, ...ENOUGH, validApprovers }) as const;
 const emergencyApproved = (by: string) =>
@@ -48,7 +48,7 @@ const emergencyApproved = (by: string) =>
     approvers: ['U0BOB'],
     unreadableGroups: [],
     policyVersion: 1,
-    over: [],
+    exceeded: [],
   }) as const;
 const settled = (outcome: 'SUCCEEDED' | 'FAILED') =>
   ({ type: 'resolved', by: 'U0BOB', outcome, reason: 'seen at the service' }) as const;
@@ -161,8 +161,13 @@ describe('which event applies in which state', () => {
     ['nudged, at its moment', { type: 'reminded' }, 'system', { PENDING: 'PENDING' }, hoursLater(4)],
     ['claimed', { ...claimed, workerId: 'worker-2' }, 'system', { APPROVED: 'EXECUTING' }],
     ['sending', sending(), 'system', { EXECUTING: 'EXECUTING' }],
-    ['sending again', { ...sending(), again: 'session_ended' }, 'system', { SENT: 'EXECUTING' }],
-    ['sending again, by another worker', { ...sending(1, 'worker-2'), again: 'session_ended' }, 'system', {}],
+    ['sending again', { ...sending(), retryReason: 'session_ended' }, 'system', { SENT: 'EXECUTING' }],
+    [
+      'sending again, by another worker',
+      { ...sending(1, 'worker-2'), retryReason: 'session_ended' },
+      'system',
+      {},
+    ],
     ['sending, by another worker', sending(1, 'worker-2'), 'system', {}],
     ['sending, of an item that is not there', sending(2), 'system', {}],
     ['held back', heldBack('worker-1'), 'system', { EXECUTING: 'EXECUTING', SENT: 'EXECUTING' }],
@@ -192,7 +197,7 @@ describe('which event applies in which state', () => {
       {
         type: 'invalidated',
         summary: { code: 'database_restored' },
-        known: {
+        lostRequest: {
           n: 1,
           sentAt: START,
           attempts: 1,
@@ -292,7 +297,7 @@ function logOf(order: Order, event: OrderEvent) {
 }
 
 /** More than the month's budget of all names. */
-const over = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, takesMinor: 5 }];
+const excess = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, takesMinor: 5 }];
 
 describe('the log of an approval', () => {
   const needsTwo = newOrder(['cafe.rest'], { approvalsRequired: 2 });
@@ -306,18 +311,18 @@ describe('the log of an approval', () => {
   });
 
   it('names approvers who no longer count, groups that couldn’t be read, and exceeded budgets', () => {
-    const budget = { over, admins: ['U0BOB'] };
+    const budget = { exceeded: excess, admins: ['U0BOB'] };
     const event = { ...approved('U0CAROL', 'U0CAROL'), unreadableGroups: ['S0LEGAL'], isImpactUnknown: true };
     expect(logOf(one, event)).toMatchObject({
       ...{ validCount: 1, lapsed: ['U0BOB'], unreadableGroups: ['S0LEGAL'], isImpactUnknown: true },
     });
-    expect(logOf(one, { ...event, budget })).toMatchObject({ validCount: 1, lapsed: [], overBudget: over });
+    expect(logOf(one, { ...event, budget })).toMatchObject({ validCount: 1, lapsed: [], overBudget: excess });
   });
 
   it('of an exceeded budget needs an admin who agrees', () => {
     const by = (admins: string[]) => ({
       ...approved('U0CAROL', 'U0BOB', 'U0CAROL'),
-      budget: { over, admins },
+      budget: { exceeded: excess, admins },
     });
     expect(apply(one, by([])).state).toBe('PENDING');
     expect(apply(one, by(['U0CAROL'])).state).toBe('APPROVED');
@@ -400,14 +405,20 @@ describe('an approval by the same person again', () => {
     transition(order, { ...approved('U0BOB', 'U0BOB'), ...more }, hoursLater(1));
 
   it('counts if an admin agrees to a new excess, at the time of the first one', () => {
-    const budget = { over, admins: ['U0BOB'] };
-    const agreed = later(one, { budget, agreedExcess: over });
+    const budget = { exceeded: excess, admins: ['U0BOB'] };
+    const agreed = later(one, { budget, agreedExcess: excess });
     if (!agreed.ok) throw new Error(agreed.refusal.code);
-    expect(agreed.order).toMatchObject({ state: 'PENDING', approvals: [{ at: START, agreedExcess: over }] });
-    expect(later(agreed.order, { budget, agreedExcess: over })).toMatchObject({
+    expect(agreed.order).toMatchObject({
+      state: 'PENDING',
+      approvals: [{ at: START, agreedExcess: excess }],
+    });
+    expect(later(agreed.order, { budget, agreedExcess: excess })).toMatchObject({
       refusal: { code: 'approved_already' },
     });
-    expect(later(one, { budget: { over, admins: ['U0ADA'] } }), 'another admin agrees').toMatchObject({
+    expect(
+      later(one, { budget: { exceeded: excess, admins: ['U0ADA'] } }),
+      'another admin agrees',
+    ).toMatchObject({
       refusal: { code: 'approved_already' },
     });
   });
@@ -464,9 +475,9 @@ describe('a paused order', () => {
   });
 
   it('is resumed within its budgets, or by an admin who agrees; only approvers add an approval', () => {
-    const within = (admins: string[], exceeded: readonly (typeof over)[number][] = over) => ({
+    const within = (admins: string[], exceeded: readonly (typeof excess)[number][] = excess) => ({
       ...resumed,
-      budget: { over: exceeded, admins },
+      budget: { exceeded, admins },
     });
     expect(transition(paused, within([]), START)).toMatchObject({ refusal: { code: 'over_budget' } });
     expect(apply(paused, within(['U0ADA'])).approvals).toEqual([]);
@@ -568,7 +579,12 @@ describe('a mandate in force', () => {
   });
 
   it('ends when its rows differ from the log; another ended order doesn’t change', () => {
-    const differs = { type: 'contradicted', found: 'ended', version: 1, done: new Map() } as const;
+    const differs = {
+      type: 'contradicted',
+      difference: 'ended',
+      version: 1,
+      loggedOutcomes: new Map(),
+    } as const;
     expect(apply(mandate, differs)).toMatchObject({
       mandateEnd: { because: 'log_differs' },
       expiresAt: undefined,
@@ -718,17 +734,17 @@ describe('the items of an order', () => {
     const two = apply(newOrder(['cafe.rest', 'tea.rest']), approved('U0BOB', 'U0BOB'), claimed, sending(1));
     const stopped = apply(two, { type: 'stopped', by: 'U0ALICE', summary: { code: 'account_gone' } });
     expect(stopped.items[0]?.state, 'its request is out').toBe('SENT');
-    const again = transition(stopped, { ...sending(1), again: 'session_ended' }, START);
+    const again = transition(stopped, { ...sending(1), retryReason: 'session_ended' }, START);
     expect(again.ok).toBe(false);
   });
 
   it('are sent again only after proof, and every try is counted', () => {
     const sent = apply(three, claimed, sending(1));
     expect(transition(sent, sending(1), START).ok, 'a second send').toBe(false);
-    const again = apply(sent, { ...sending(1), again: 'session_ended' });
+    const again = apply(sent, { ...sending(1), retryReason: 'session_ended' });
     expect(again.items[0]).toMatchObject({ state: 'SENT', attempts: 2 });
     const stopped = apply(sent, { type: 'stopped', summary: { code: 'account_gone' } });
-    const second = { ...sending(1), again: 'session_ended' } as const;
+    const second = { ...sending(1), retryReason: 'session_ended' } as const;
     expect(transition(stopped, second, START).ok, 'a second send of what was stopped').toBe(false);
     const held = apply(sent, heldBack('worker-1', 1));
     expect(held.items[0]).toMatchObject({

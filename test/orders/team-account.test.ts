@@ -19,7 +19,7 @@ const TEAM: Account = {
   context: undefined,
   login: '5a1c7d52',
   application: 'steward',
-  active: false,
+  isActive: false,
   verifiedAt: undefined,
 };
 const DAVE = { requesterId: 'U0DAVE', account: TEAM } as const;

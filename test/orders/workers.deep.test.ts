@@ -150,21 +150,27 @@ class World {
         this.charges.set(n, (this.charges.get(n) ?? 0) + 1);
         return;
       case 'prove': {
-        const sent = actor.out.get(n);
-        if (sent === undefined) return;
+        const sentItem = actor.out.get(n);
+        if (sentItem === undefined) return;
         actor.out.delete(n);
         this.charges.set(n, (this.charges.get(n) ?? 0) - 1);
         const busy = { summary: { code: 'service_busy' }, code: workerId } as const;
-        const end: AnsweredEvent = { type: 'answered', n, outcome: 'FAILED', result: busy };
-        const event = { type: 'retry_scheduled', workerId, n, notBefore: START, why: 'busy' } as const;
-        this.apply(buildOutcomeEvent(this.order, { event, sent, end }));
+        const finalAnswer: AnsweredEvent = { type: 'answered', n, outcome: 'FAILED', result: busy };
+        const event = {
+          type: 'retry_scheduled',
+          workerId,
+          n,
+          notBefore: START,
+          retryReason: 'busy',
+        } as const;
+        this.apply(buildOutcomeEvent(this.order, { event, sentItem, finalAnswer }));
         return;
       }
       case 'send_again': {
         // Its session had ended: it was refused, and is repeated if the commit of that succeeds.
-        const sent = actor.out.get(n);
-        if (sent === undefined) return;
-        if (this.apply({ type: 'sending', workerId, n, again: 'session_ended' })) return;
+        const sentItem = actor.out.get(n);
+        if (sentItem === undefined) return;
+        if (this.apply({ type: 'sending', workerId, n, retryReason: 'session_ended' })) return;
         actor.out.delete(n);
         this.charges.set(n, (this.charges.get(n) ?? 0) - 1);
         const event: AnsweredEvent = {
@@ -173,16 +179,16 @@ class World {
           outcome: 'FAILED',
           result: { summary: { code: 'session_ended' } },
         };
-        this.apply(buildOutcomeEvent(this.order, { event, sent }));
+        this.apply(buildOutcomeEvent(this.order, { event, sentItem }));
         return;
       }
       case 'answer': {
-        const sent = actor.out.get(n);
-        if (sent === undefined) return;
+        const sentItem = actor.out.get(n);
+        if (sentItem === undefined) return;
         actor.out.delete(n);
         const result = { summary: { code: 'done' }, code: workerId } as const;
         const event: AnsweredEvent = { type: 'answered', n, outcome: move.outcome, result };
-        this.apply(buildOutcomeEvent(this.order, { event, sent }));
+        this.apply(buildOutcomeEvent(this.order, { event, sentItem }));
         this.reported = new Set([...this.reported, n]);
         const { state, result: kept } = this.itemOf(n);
         const isKept = kept?.code === workerId || kept?.late === 'SUCCEEDED';
@@ -198,12 +204,12 @@ class World {
           move.giveUp
             ? {
                 type: 'answered',
-                givenUpBy: workerId,
+                abandonedBy: workerId,
                 n,
                 outcome: 'FAILED',
                 result: { summary: { code: 'not_reached' } },
               }
-            : { type: 'retry_scheduled', workerId, n, notBefore: START, why: 'not_reached' },
+            : { type: 'retry_scheduled', workerId, n, notBefore: START, retryReason: 'not_reached' },
         );
         return;
     }

@@ -125,7 +125,7 @@ describe('the first matching rule decides', () => {
       rule({ name: 'too late' }),
     ]);
     expect(names).toHaveLength(1);
-    expect(names[0]?.skipped.map(({ rule: each, because }) => [each, because])).toMatchObject([
+    expect(names[0]?.skipped.map(({ rule: each, reason }) => [each, reason])).toMatchObject([
       [{ name: 'other task', index: 0, version: 3 }, 'tasks'],
       [{ name: 'other people' }, 'names'],
       [{ name: 'others ask' }, 'by'],
@@ -226,7 +226,7 @@ describe('unknown facts count against the order', () => {
       nobody,
     );
     expect(requirements.outcome).toBe('approve');
-    expect(names[0]?.skipped).toMatchObject([{ because: 'unknown', unknowns: [group] }]);
+    expect(names[0]?.skipped).toMatchObject([{ reason: 'unknown', unknowns: [group] }]);
     expect(unknowns).toEqual([group]);
   });
 

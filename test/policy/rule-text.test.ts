@@ -111,7 +111,7 @@ test.each([
 
 test('contradictory fields', () => {
   expect(issuesOf({ approvers: ['U0CFO', 'U0CEO'], needed: '3' })).toMatchObject([
-    { field: 'needed', code: 'more_than_people', ruleName: 'renewals', given: '3', instead: ['2'] },
+    { field: 'needed', code: 'more_than_people', ruleName: 'renewals', given: '3', suggestions: ['2'] },
   ]);
   expect(issuesOf({ needed: '9' })).toEqual([]);
   expect(issuesOf({ ttl: '2h', remind_after: '2h', escalate_after: '1h' })).toMatchObject([

@@ -167,6 +167,7 @@ describe('a changed price, with a rule above 100.00', () => {
     ['of any task falls', edit(price({ task: 'create' }), price({ task: 'create', minor: 9_000 })), true],
     ['is more than the whole budget', edit(price(), price({ minor: 10_001 })), false],
     ['rises', edit(cheap, price()), false],
+    ['stays the same', edit(cheap, price({ minor: 5_000, source: 'Contract 8' })), false],
     ['falls in another currency', edit(cheap, price({ minor: 1, currency: 'USD' })), false],
   ])('is compared with budgets: %s', (_, change, expected) => {
     const list = change.before === undefined ? [] : [change.before];

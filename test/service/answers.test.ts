@@ -122,7 +122,7 @@ describe('the outcome of a charge by its response', () => {
 });
 
 describe('a response that can’t be read', () => {
-  const page = { why: 'the response is not JSON', contentType: 'text/html', body: '<p>sent</p>\\x01' };
+  const page = { reason: 'the response is not JSON', contentType: 'text/html', body: '<p>sent</p>\\x01' };
   const contentEncoding = undefined;
 
   it.each([

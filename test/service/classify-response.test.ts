@@ -15,5 +15,5 @@ test.each([
 ])('HTTP %i with a success code: %s', (status, kind, what) => {
   const found = classifyResponse(task, { status, envelope, unreadable: '' });
   expect(found.kind).toBe(kind);
-  if (found.kind !== 'done') expect(found.what).toContain(what);
+  if (found.kind !== 'done') expect(found.problem).toContain(what);
 });

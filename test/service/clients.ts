@@ -71,7 +71,7 @@ export async function sendMarked<I, O>(
 ): Promise<CallResult<O>> {
   const { mark, sendDeadline, timeoutMs } = steps;
   const description = describeRequest(task, input, 'json');
-  const call = client.begin(task, { description, about: 'in a test', timeoutMs });
+  const call = client.begin(task, { description, itemName: 'in a test', timeoutMs });
   try {
     await call.sign();
     await mark?.();

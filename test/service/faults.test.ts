@@ -292,7 +292,7 @@ describe('connections', () => {
   it('are never reused: each request is signed and sent once', async () => {
     const service = await serving(always(200, OK_JSON));
     const description = describeRequest(domainRenew, { name: 'cafe.rest', period: 1 }, 'json');
-    const call = client(service.origin).begin(domainRenew, { description, about: 'cafe.rest' });
+    const call = client(service.origin).begin(domainRenew, { description, itemName: 'cafe.rest' });
     await expect(call.send()).rejects.toThrow(/must be signed before it is sent/);
     await call.sign();
     await call.send();

@@ -169,7 +169,7 @@ describe('a service that echoes secrets', () => {
   ])('in text that can’t be read isn’t repeated for a task that %s one', async (_what, run) => {
     service.respond = always(200, `<html>${echo}</html>`);
     const { unread } = await errorOf(run(client(password)));
-    expect(unread).toMatchObject({ why: 'the response is not JSON', body: undefined });
+    expect(unread).toMatchObject({ reason: 'the response is not JSON', body: undefined });
   });
 
   it('in answers to a two-factor account is not repeated', async () => {

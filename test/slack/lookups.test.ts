@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { visibleText } from '../../src/slack/kit/blocks.ts';
 import { rulesMessage, zonesMessage } from '../../src/slack/names/rules.view.ts';
 import { preregPage } from '../../src/slack/prereg/prereg.view.ts';
-import { rest } from '../../src/zones/rest.ts';
-import { zoneFor } from '../../src/zones/rules.ts';
+import { restZone } from '../../src/zones/rest.ts';
+import { findZoneProfile } from '../../src/zones/rules.ts';
 import { rendered } from '../support/rendered.ts';
 import { expectMessage } from './kit/limits.ts';
 
@@ -12,13 +12,13 @@ const AT = { now: NOW, timeZone: 'UTC' };
 
 describe('rules', () => {
   it('of a documented zone', () => {
-    const message = rulesMessage(zoneFor('rest'), 'rest', undefined, AT);
+    const message = rulesMessage(findZoneProfile('rest'), 'rest', undefined, AT);
     expectMessage(message);
     expect(rendered(message)).toMatchSnapshot();
   });
 
   it('of a zone that nobody documents', () => {
-    const message = rulesMessage(zoneFor('example'), 'example', undefined, AT);
+    const message = rulesMessage(findZoneProfile('example'), 'example', undefined, AT);
     expectMessage(message);
     expect(rendered(message)).toMatchSnapshot();
   });
@@ -34,13 +34,13 @@ describe('rules', () => {
         deletedAt: undefined,
       },
     };
-    const message = rulesMessage(zoneFor('cafe.rest'), 'rest', name, AT);
+    const message = rulesMessage(findZoneProfile('cafe.rest'), 'rest', name, AT);
     expectMessage(message);
     expect(rendered(message)).toMatchSnapshot();
   });
 
   it('lists the documented zones', () => {
-    const message = zonesMessage([rest]);
+    const message = zonesMessage([restZone]);
     expectMessage(message);
     expect(rendered(message)).toMatchSnapshot();
   });

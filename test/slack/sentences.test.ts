@@ -10,7 +10,7 @@ import { CALLS_FOR_THE_LOG, type Exempt, filesIn, findIn, textsOf } from '../sup
 const DECLARED: Exempt = {
   calls: new RegExp(`${CALLS_FOR_THE_LOG.source}|^(?:z\\s*\\.[^]*|\\w*(?:[fF]ields?|Schema)|\\w*Reason)$`),
   properties:
-    /^(?:usage|summary|example|title|submit|label|hint|placeholder|options|choice|xmlFeatures|description|consequence)$/,
+    /^(?:usage|summary|example|title|submit|label|hint|placeholder|options|choiceHint|xmlFeatures|description|consequence)$/,
 };
 
 function sentencesIn(source: string): string[] {
@@ -20,7 +20,7 @@ function sentencesIn(source: string): string[] {
 describe('a sentence is found', () => {
   test.each([
     ["call.respond('Nothing was sent.');", 1],
-    ['const result = { say: `It was put back.` };', 1],
+    ['const result = { reply: `It was put back.` };', 1],
     ["const A = 'Only the requester can confirm.';", 1],
     ["const ROW = { usage: 'watch NAME [DAY]', summary: 'Put a name now' };", 0],
     ["const NAME = field({ label: 'The whole name', kind: 'text' }, z.string('Give the name.'));", 0],

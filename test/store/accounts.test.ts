@@ -41,7 +41,7 @@ function person() {
     context: 4,
     login: 'alice',
     application: undefined,
-    active: true,
+    isActive: true,
     verifiedAt: VERIFIED,
     ...changes,
   });
@@ -68,7 +68,7 @@ test('linked accounts are read back complete, and the last one is active', async
   const second = account('b', application);
   await store.save(first, sealed(1));
   await store.save(second, sealed(2));
-  expect(await list()).toEqual([{ ...first, active: false }, second]);
+  expect(await list()).toEqual([{ ...first, isActive: false }, second]);
   expect(await store.find(second.id)).toEqual({ account: second, sealed: sealed(2) });
   expect(await store.find('nobody')).toBeUndefined();
   expect(await store.list('T2', first.userId)).toEqual([]);
@@ -109,7 +109,7 @@ test('10 concurrent links of one person, in one slot or in several, all end, wit
   await Promise.all([...same, ...others].map((each, index) => store.save(each, sealed(index))));
   const accounts = await list();
   expect(accounts.map(({ slot }) => slot)).toEqual(['1', '2', '3', '4', '5', '6']);
-  expect(accounts.filter(({ active }) => active)).toHaveLength(1);
+  expect(accounts.filter(({ isActive }) => isActive)).toHaveLength(1);
 });
 
 test('another account becomes active, one at a time', async () => {
@@ -117,15 +117,17 @@ test('another account becomes active, one at a time', async () => {
   await store.save(account('a'), sealed(1));
   await store.save(account('b', { slot: '1', context: 1 }), sealed(2));
   expect(await store.activate('T1', userId, '4')).toBe(true);
-  expect((await list()).map(({ slot, active }) => [slot, active])).toEqual([
+  expect((await list()).map(({ slot, isActive }) => [slot, isActive])).toEqual([
     ['1', false],
     ['4', true],
   ]);
   expect(await store.activate('T1', userId, '99')).toBe(false);
-  expect((await list()).find(({ active }) => active)?.slot, 'a failed choice must change nothing').toBe('4');
+  expect((await list()).find(({ isActive }) => isActive)?.slot, 'a failed choice must change nothing').toBe(
+    '4',
+  );
   const results = await Promise.all(['1', '4', '1', '4'].map((slot) => store.activate('T1', userId, slot)));
   expect(results).toEqual([true, true, true, true]);
-  expect((await list()).filter(({ active }) => active)).toHaveLength(1);
+  expect((await list()).filter(({ isActive }) => isActive)).toHaveLength(1);
 });
 
 test('a deleted account is gone with its secret, and no other becomes active instead', async () => {
@@ -133,7 +135,7 @@ test('a deleted account is gone with its secret, and no other becomes active ins
   await store.save(account('a'), sealed(1));
   await store.save(account('b', { slot: '1', context: 1 }), sealed(2));
   await store.remove([account('b').id]);
-  expect(await list()).toEqual([account('a', { active: false })]);
+  expect(await list()).toEqual([account('a', { isActive: false })]);
   await store.remove([]);
   await store.remove([account('a').id, 'nobody']);
   expect(await list()).toEqual([]);

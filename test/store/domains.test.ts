@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../src/expiry/ports.ts';
 import { Rig } from '../expiry/rig.ts';
 
@@ -15,7 +15,7 @@ beforeEach(async () => {
 /** A different time for each field. */
 const at = (hour: number) => new Date(Date.UTC(2027, 2, 28, hour, 59, 59, 123));
 
-const bare = newlyWatched('cafe.rest', 'U0ALICE', at(0));
+const bare = createWatchedDomain('cafe.rest', 'U0ALICE', at(0));
 const full: WatchedDomain = {
   ...bare,
   expiry: { at: at(1), source: 'person' },
@@ -84,7 +84,7 @@ test('a page starts with names that expire first, then early deleted ones, then 
     'without-a-date.rest': {},
   };
   for (const [name, known] of Object.entries(names))
-    await rig.store.add({ ...newlyWatched(name, 'U0ALICE', at(0)), ...known });
+    await rig.store.add({ ...createWatchedDomain(name, 'U0ALICE', at(0)), ...known });
   const range = { from: day(-80), until: day(31), deletedFrom: day(-35) };
   const expected = [
     'deleted-after-its-expiry.rest',

@@ -79,7 +79,7 @@ describe('a due order', () => {
   test('isn’t claimed before its time', async () => {
     const order = newOrder({}, ['wait-1.rest', 'wait-2.rest', 'done.rest']);
     await underWay(rig, order, 3);
-    const heldBack = { type: 'retry_scheduled', workerId: 'worker', why: 'busy' } as const;
+    const heldBack = { type: 'retry_scheduled', workerId: 'worker', retryReason: 'busy' } as const;
     await rig.apply(order.id, { ...heldBack, n: 1, notBefore: at(100) }, at(4));
     await rig.apply(order.id, { ...heldBack, n: 2, notBefore: at(50) }, at(4));
     await rig.apply(

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { candidateRanges } from '../../src/expiry/candidates.ts';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import type { WatchedDomain, WatchListChange } from '../../src/expiry/ports.ts';
 import type { Subject } from '../../src/outbox/notifications.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
@@ -286,7 +286,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'taking up a message': () =>
     outbox().adopt(subject(PENDING), { channelId: 'C0DOMAINS', ts: '1.3' }, ['card:1.3'], NOW),
   'recording a message’s place': () =>
-    outbox().record(subject(PENDING), {
+    outbox().recordPosted(subject(PENDING), {
       purpose: 'reply:9:denied',
       channelId: 'C0DOMAINS',
       ts: '1.2',
@@ -329,7 +329,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'a success that is followed': follow,
   'a name that is put on the list': () =>
     arrangedList(database).add({
-      ...newlyWatched('new.rest', 'U0BOB', NOW),
+      ...createWatchedDomain('new.rest', 'U0BOB', NOW),
       expiry: { at: NOW, source: 'person' },
     }),
   'names with due lookups': () => createNameRecordStore(database, '').claimDue(NOW, 60_000, 50),
@@ -339,7 +339,8 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
     arrangedList(database).listPage({ from: NOW, until: ago(-30 * 24), deletedFrom: ago(35 * 24) }, 0, 20),
   'how many names expire': () =>
     arrangedList(database).count({ from: NOW, until: ago(-30 * 24), deletedFrom: ago(35 * 24) }),
-  'renewals in dispute': () => createReminderStore(database, 'T0STEWARD').listDisputed(ago(3 * 24), NOW, 20),
+  'renewals in dispute': () =>
+    createReminderStore(database, 'T0STEWARD').listUnconfirmedRenewals(ago(3 * 24), NOW, 20),
   'names that can be due': () =>
     all(
       createReminderStore(database, 'T0STEWARD').streamCandidates(

@@ -105,6 +105,6 @@ test('a person named by another person’s open order is still needed', async ()
   await client.query('SET session_replication_role = origin');
   expect(await forgetPerson(client, 'U0DORA', { dryRun: false })).toEqual({
     done: false,
-    needed: [{ kind: 'open_order', orderId: 'id0' }],
+    obstacles: [{ kind: 'open_order', orderId: 'id0' }],
   });
 });

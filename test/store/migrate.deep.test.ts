@@ -121,7 +121,7 @@ test('a broken migration is reported with its line, leaves nothing, and runs onc
   await writeMigration('1_good', 'CREATE TABLE good ();');
   await writeMigration('2_bad', 'CREATE TABLE half ();\n\nALTER TABLE missing ADD COLUMN n int;');
   await expect(migrate({ url: database.url, folder })).rejects.toMatchObject({
-    problem: 'failed',
+    issue: 'failed',
     message: expect.stringMatching(/2_bad: relation "missing" does not exist.*Nothing was applied/),
   });
   expect(await tables()).toEqual(['good']);
@@ -137,7 +137,7 @@ test('a broken migration is reported with its line, leaves nothing, and runs onc
 test('an interrupted migration leaves nothing', async () => {
   await writeMigration('1_slow', 'CREATE TABLE half (); SELECT pg_sleep(60);');
   const migrating = migrate({ url: database.url, folder });
-  const failed = expect(migrating).rejects.toMatchObject({ problem: 'failed' });
+  const failed = expect(migrating).rejects.toMatchObject({ issue: 'failed' });
   await vi.waitUntil(
     async () =>
       (
@@ -158,7 +158,7 @@ test('a database migrated by a newer release is refused', async () => {
   await migrate({ url: database.url, folder });
   await rm(join(folder, '2_later'), { recursive: true });
   await expect(migrate({ url: database.url, folder })).rejects.toMatchObject({
-    problem: 'database_newer',
+    issue: 'database_newer',
     message: expect.stringContaining('2_later'),
   });
 });
@@ -167,7 +167,7 @@ test('a database from before the first release is refused, and not changed', asy
   await writeMigration('00000000000000_init', 'CREATE TABLE former ();');
   await migrate({ url: database.url, folder });
   await expect(migrate({ url: database.url })).rejects.toMatchObject({
-    problem: 'before_first_release',
+    issue: 'before_first_release',
     message: expect.stringMatching(/00000000000000_init.*before the first release.*DATABASE_URL or DATA_DIR/),
   });
   expect(await tables()).toEqual(['former']);
@@ -178,7 +178,7 @@ test('a migration that the prisma command has left unfinished is refused', async
   await migrate({ url: database.url, folder });
   await query('UPDATE _prisma_migrations SET finished_at = NULL');
   await expect(migrate({ url: database.url, folder })).rejects.toMatchObject({
-    problem: 'unfinished',
+    issue: 'unfinished',
     message: expect.stringContaining('npx prisma migrate resolve --applied 1_first'),
   });
 });
@@ -197,7 +197,7 @@ test('an unreachable database is named, without its password', async () => {
     (e: unknown) => e,
   );
   expect(error).toMatchObject({
-    problem: 'unreachable',
+    issue: 'unreachable',
     message: expect.stringMatching(/orders at 127\.0\.0\.1:1: .*ECONNREFUSED/),
   });
   expect(String(error)).not.toContain('hunter2');

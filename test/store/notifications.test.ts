@@ -76,7 +76,7 @@ test('updated messages are saved on release, even if there is more to show', asy
   const order = await rig.keep(newOrder());
   await take(order.id);
   const claim = await toShow(order.id);
-  await rig.notifications.record(claim, { purpose: 'card', channelId: 'C1', ts: '1.1', shows: '0' });
+  await rig.notifications.recordPosted(claim, { purpose: 'card', channelId: 'C1', ts: '1.1', shows: '0' });
   await rig.apply(order.id, { type: 'cancelled', by: 'U0ALICE' }, at(1));
   const updated = [{ purpose: 'card', shows: '7' }];
   expect(await rig.notifications.release(claim, { updated, repeatAt: undefined, isComplete: true })).toBe(
@@ -134,7 +134,7 @@ test('an order isn’t shown before its rescheduled time', async () => {
 test('a message’s place is saved, the first one for each purpose', async () => {
   const { id } = await rig.keep(newOrder());
   expect(
-    await rig.notifications.record(subjectOf(id), {
+    await rig.notifications.recordPosted(subjectOf(id), {
       purpose: 'card',
       channelId: 'C1',
       ts: '1.000100',
@@ -142,7 +142,7 @@ test('a message’s place is saved, the first one for each purpose', async () =>
     }),
   ).toBe(true);
   expect(
-    await rig.notifications.record(subjectOf(id), {
+    await rig.notifications.recordPosted(subjectOf(id), {
       purpose: 'reply:2:approved',
       channelId: 'C1',
       ts: '1.000200',
@@ -150,7 +150,7 @@ test('a message’s place is saved, the first one for each purpose', async () =>
     }),
   ).toBe(true);
   expect(
-    await rig.notifications.record(subjectOf(id), {
+    await rig.notifications.recordPosted(subjectOf(id), {
       purpose: 'card',
       channelId: 'C2',
       ts: '2.000100',
@@ -192,7 +192,7 @@ describe('a refresh of pending orders', () => {
     await rig.apply(acted, { type: 'cancelled', by: 'U0ALICE' }, at(2));
     expect(await claimed(true)).toEqual([idle]);
     expect((await claimed(false)).toSorted()).toEqual([acted, fresh].toSorted());
-    await rig.notifications.request(subjectOf(idle), at(3));
+    await rig.notifications.requestUpdate(subjectOf(idle), at(3));
     expect(await claimed(true)).toEqual([]);
   });
 

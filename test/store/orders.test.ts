@@ -198,7 +198,7 @@ describe('a stored order is read back', () => {
       workerId: 'worker',
       n: 1,
       notBefore: at(60),
-      why: 'busy',
+      retryReason: 'busy',
     } as const;
     const held = await rig.apply(order.id, heldBack, at(4));
     expect(held.items).toMatchObject([
@@ -634,7 +634,7 @@ describe('an item of a retry that is about to be sent', () => {
       await rig.sql(LATE, [orders[which].id]);
       expect(await sending(orders.claimed)).toMatchObject({
         ok: false,
-        earlier: { orderId: orders[which].id, name: orders.claimed.items[0]?.name, found: 'done' },
+        earlierFinding: { orderId: orders[which].id, name: orders.claimed.items[0]?.name, outcome: 'done' },
       });
       expect(await rig.read(orders.claimed.id), 'nothing is written').toEqual(orders.claimed);
       expect(await sending(orders.claimed, 2), 'the other name').toEqual({ ok: true });
@@ -653,7 +653,7 @@ describe('an item of a retry that is about to be sent', () => {
         () => [sending(orders.claimed)],
         'COMMIT',
       );
-      expect(outcome).toMatchObject({ ok: false, earlier: { found: 'done' } });
+      expect(outcome).toMatchObject({ ok: false, earlierFinding: { outcome: 'done' } });
       expect(await rig.read(orders.claimed.id)).toEqual(orders.claimed);
     },
   );

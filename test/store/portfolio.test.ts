@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ProposalStore } from '../../src/approvals/proposals/ports.ts';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import { parseImport } from '../../src/names/details-import.ts';
 import { parseFilter } from '../../src/names/filter.ts';
 import type { DetailsChange } from '../../src/names/portfolio.ts';
-import type { FoundName, NameCursor, PortfolioStore } from '../../src/names/ports.ts';
+import type { NameCursor, PortfolioEntry, PortfolioStore } from '../../src/names/ports.ts';
 import type { FindingCode } from '../../src/names/posture.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 async function watch(...names: string[]): Promise<void> {
   const list = arrangedList(database);
-  for (const name of names) await list.add(newlyWatched(name, 'U0ALICE', NOW));
+  for (const name of names) await list.add(createWatchedDomain(name, 'U0ALICE', NOW));
 }
 
 async function changesOf(name: string) {
@@ -138,7 +138,7 @@ describe('the names that a filter finds', () => {
     for (const { name, days, tags, owner, registrar } of rows) {
       const at = days === undefined ? undefined : new Date(NOW.getTime() + days * DAY_MS);
       await list.add({
-        ...newlyWatched(name, 'U0ALICE', NOW),
+        ...createWatchedDomain(name, 'U0ALICE', NOW),
         expiry: at && { at, source: 'rdap' },
       });
       if (registrar !== undefined)
@@ -185,7 +185,7 @@ describe('the names that a filter finds', () => {
     return { filter: read.filter, owners: read.filter.owners, now: NOW, cursor, isBackward, limit };
   }
 
-  const letters = (names: readonly FoundName[]) => names.map(({ name }) => name[0]).join('');
+  const letters = (names: readonly PortfolioEntry[]) => names.map(({ name }) => name[0]).join('');
 
   test.each([
     ['', 'dabcef'],
@@ -221,7 +221,7 @@ describe('the names that a filter finds', () => {
     'have pages, forwards and backwards: %s',
     async (text) => {
       const all = await store.listPage(query(text));
-      const turned: FoundName[][] = [];
+      const turned: PortfolioEntry[][] = [];
       for (let cursor: NameCursor | undefined; ; ) {
         const page = await store.listPage(query(text, { limit: 2, ...(cursor && { cursor }) }));
         if (page.length === 0) break;

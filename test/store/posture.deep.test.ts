@@ -6,7 +6,7 @@ import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { useTestDatabase } from '../support/database.ts';
 
 /*
- * 20,000 names with what lookups showed of them are judged within a second.
+ * 20,000 names with what lookups showed of them are assessed within a second.
  */
 
 const NOW = new Date('2027-06-15T09:00:00Z');
@@ -57,7 +57,7 @@ test('takes less than a second (p95)', async () => {
   for (let run = 0; run < RUNS; run += 1) {
     calculations.push(calculation());
     const begin = performance.now();
-    const names = await portfolio.listJudgedNames({ filter: NO_FILTER, owners: [], now: NOW });
+    const names = await portfolio.listAssessedNames({ filter: NO_FILTER, owners: [], now: NOW });
     const summary = summarizePosture(names, NOW);
     took.push(performance.now() - begin);
     expect(summary.counts).toEqual({ danger: 0, warning: NAMES, unchecked: 0, fine: 0 });

@@ -29,12 +29,16 @@ async function lock(table: string): Promise<() => Promise<void>> {
 
 test('counts orders by state, and the wait of the oldest approved one', async () => {
   const probing = probe();
-  expect(await probing.figures(at(0))).toEqual({ byState: {}, queueAgeSeconds: 0, unsealedSeconds: 0 });
+  expect(await probing.readOrderFigures(at(0))).toEqual({
+    byState: {},
+    queueAgeSeconds: 0,
+    unsealedSeconds: 0,
+  });
   await rig.keep(newOrder());
   await rig.keep(newOrder());
   await rig.keep(newOrder({ state: 'APPROVED', createdAt: at(5) }));
   await rig.keep(newOrder({ state: 'APPROVED', createdAt: at(3) }));
-  expect(await probing.figures(at(60))).toEqual({
+  expect(await probing.readOrderFigures(at(60))).toEqual({
     byState: { PENDING: 2, APPROVED: 2 },
     queueAgeSeconds: 57,
     unsealedSeconds: expect.any(Number),
@@ -56,7 +60,7 @@ test('responds while orders use all of their connections', async () => {
   });
   const probing = probe();
   expect(await probing.ping()).toBe(true);
-  expect((await probing.figures(at(60))).byState).toMatchObject({ APPROVED: expect.any(Number) });
+  expect((await probing.readOrderFigures(at(60))).byState).toMatchObject({ APPROVED: expect.any(Number) });
   await unlock();
   await Promise.all(waiting);
 });
@@ -64,7 +68,7 @@ test('responds while orders use all of their connections', async () => {
 test('reports that the database is up while orders can’t be counted, and aborts the count', async () => {
   const unlock = await lock('orders');
   const probing = probe();
-  const counting = probing.figures(at(0)).catch((error: unknown) => error);
+  const counting = probing.readOrderFigures(at(0)).catch((error: unknown) => error);
   expect(await probing.ping()).toBe(true);
   expect(await counting).toMatchObject({ name: 'StoreError' });
   await unlock();
@@ -89,7 +93,7 @@ describe('a database that is down', () => {
     const begun = performance.now();
     const [up, error] = await Promise.all([
       probing.ping(),
-      probing.figures(at(0)).catch((reason: unknown) => reason),
+      probing.readOrderFigures(at(0)).catch((reason: unknown) => reason),
     ]);
     expect(up).toBe(false);
     expect(error).toMatchObject({ name: 'StoreError' });

@@ -24,8 +24,8 @@ beforeEach(async () => {
 });
 
 function storeOf(teamId = 'T1'): ProposalStore {
-  const settingTexts = () => ({ approval_ttl: ttl });
-  return createProposalStore(database, { teamId, settingTexts, canSign: false });
+  const formatSavedSettings = () => ({ approval_ttl: ttl });
+  return createProposalStore(database, { teamId, formatSavedSettings, canSign: false });
 }
 const store = () => storeOf();
 const ttlTo = (after: string) => [{ name: 'approval_ttl', before: '72h', after }];
@@ -47,7 +47,7 @@ test('a proposal stays open until another person confirms it, and is applied onc
   expect(outcomes.filter(({ kind }) => kind === 'applied')).toHaveLength(1);
   expect(await database.prisma.event.count({ where: { kind: 'setting_changed' } })).toBe(1);
   expect(await open()).toEqual([]);
-  expect(await store().read(proposal.id, NOON)).toMatchObject({ state: 'confirmed' });
+  expect(await store().load(proposal.id, NOON)).toMatchObject({ state: 'confirmed' });
 });
 
 test('its proposer can’t confirm it', async () => {
@@ -60,7 +60,7 @@ test('an expired proposal can’t be confirmed, and is purged a week later', asy
   const { id } = await propose();
   expect(await store().find(['settings'], id, EXPIRY)).toBeUndefined();
   expect(await confirmProposal(store(), id, 'U0BOB', EXPIRY)).toMatchObject({ code: 'gone' });
-  expect(await store().read(id, EXPIRY)).toMatchObject({ state: 'expired' });
+  expect(await store().load(id, EXPIRY)).toMatchObject({ state: 'expired' });
   expect(await purgeProposals(database, new Date(BEFORE_EXPIRY.getTime() + WEEK_MS))).toBe(0);
   expect(await purgeProposals(database, new Date(EXPIRY.getTime() + WEEK_MS))).toBe(1);
 });
@@ -73,7 +73,7 @@ test('a proposal of something that changed is superseded, and its remaining chan
     kind: 'changed',
     current: again,
   });
-  expect(await store().read(proposal.id, NOON)).toMatchObject({ state: 'superseded' });
+  expect(await store().load(proposal.id, NOON)).toMatchObject({ state: 'superseded' });
   const [left] = await open();
   expect(left).toMatchObject(again);
   expect(left?.hash).not.toBe(proposal.hash);
@@ -99,13 +99,13 @@ test('the same is proposed once; other changes, people and teams have their own 
   await propose('48h', 'U0EVE');
   expect(await open()).toHaveLength(3);
   expect(await store().find(['facts'], other.id, NOON)).toBeUndefined();
-  expect(await storeOf('T2').read(other.id, NOON)).toBeUndefined();
+  expect(await storeOf('T2').load(other.id, NOON)).toBeUndefined();
   expect(await storeOf('T2').withdraw(other, 'U0BOB', NOON)).toBe(false);
 });
 
 test('any change of its row changes the hash of what is shown', async () => {
   const { id, hash } = await propose();
-  const hashNow = async () => (await store().read(id, NOON))?.hash;
+  const hashNow = async () => (await store().load(id, NOON))?.hash;
   expect(await hashNow()).toBe(hash);
   for (const [column, value] of [
     ['payload', JSON.stringify(ttlTo('1h'))],
@@ -133,5 +133,5 @@ test('a subject has one open proposal: the newest', async () => {
   const first = await lapse('old', 'U0ADA');
   const second = await lapse('sold', 'U0BOB');
   expect(await store().find(['lapse'], 'cafe.rest', NOON)).toEqual(second);
-  expect(await store().read(first.id, NOON)).toMatchObject({ state: 'withdrawn', endedBy: 'U0BOB' });
+  expect(await store().load(first.id, NOON)).toMatchObject({ state: 'withdrawn', endedBy: 'U0BOB' });
 });

@@ -93,11 +93,11 @@ test('twenty concurrent saves leave one value, and twenty lines in the log', asy
 
 test('another admin’s confirmation is saved with both people in the log, if the setting is unchanged', async () => {
   const start = { approvals_required: '2', approval_tasks: 'renew' };
-  const settingTexts = (saved: Readonly<Record<string, unknown>>) => ({
+  const formatSavedSettings = (saved: Readonly<Record<string, unknown>>) => ({
     ...start,
     ...z.record(z.string(), z.string()).parse(saved),
   });
-  const proposals = createProposalStore(database, { teamId: 'T1', settingTexts, canSign: false });
+  const proposals = createProposalStore(database, { teamId: 'T1', formatSavedSettings, canSign: false });
   const proposed = (payload: readonly SettingChange[]) =>
     proposals.propose({ kind: 'settings', payload, proposer: 'U0ADA', proposedAt: at(1) });
   const fewer = await proposed([change('approvals_required', '2', '1')]);

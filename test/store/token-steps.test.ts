@@ -36,11 +36,11 @@ test('an earlier step counts as used too; each user has separate steps, however 
 
 test('a step that is given back can be used again, and no other one is given back with it', async () => {
   await steps.claimStep('tina', STEP);
-  await steps.giveBack('tina', STEP);
+  await steps.releaseStep('tina', STEP);
   expect(await steps.claimStep('tina', STEP - 1)).toBe(STEP - 1);
   expect(await steps.claimStep('tina', STEP)).toBeUndefined();
   await steps.claimStep('tina', STEP + 1);
-  await steps.giveBack('tina', STEP);
+  await steps.releaseStep('tina', STEP);
   expect(await steps.claimStep('tina', STEP + 1)).toBe(STEP + 1);
 });
 

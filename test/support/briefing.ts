@@ -13,7 +13,7 @@ export function newBriefing(changes: Partial<Briefing> = {}): Briefing {
     term: undefined,
     impact: 'none',
     incidents: [],
-    last: undefined,
+    lastChange: undefined,
     restoreCost: undefined,
     preview: undefined,
     ...changes,

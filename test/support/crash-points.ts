@@ -70,11 +70,11 @@ export function withNotificationCrashPoints(
         reached('question not posted');
       return claimed;
     },
-    async record(subject, notification) {
+    async recordPosted(subject, notification) {
       if (subject.kind === 'order')
         reached(notification.purpose === 'card' ? 'card posted, not recorded' : 'reply posted, not recorded');
       if (subject.kind === 'owner_question') reached('question posted, not recorded');
-      return store.record(subject, notification);
+      return store.recordPosted(subject, notification);
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { JsonObject, Workspace } from '@domain-steward/slack-workspace';
 import { z } from 'zod';
-import { displayName } from '../../src/zones/names.ts';
+import { formatDomainName } from '../../src/zones/names.ts';
 import { phoneLines, textsOf, unreadable, unusualFacts } from './reading.ts';
 
 /* Checks the bot's messages in a story: the maximum length of each kind, and that they have no technical values. */
@@ -129,7 +129,7 @@ function lockScreenIssues({ text, blocks, metadata: about, isMessage }: Shown): 
   const names = (about?.event_payload.names ?? '').split(',');
   const begins = text.slice(0, 60);
   const isNamed =
-    names.some((name) => begins.includes(name) || begins.includes(displayName(name))) ||
+    names.some((name) => begins.includes(name) || begins.includes(formatDomainName(name))) ||
     /\b\d+ names\b/.test(begins);
   return [
     ...(text === '' ? ['a message without a text'] : []),

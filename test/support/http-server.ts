@@ -11,8 +11,8 @@ export async function serve(options: Partial<ServerOptions & Routes> = {}): Prom
   const server = await startServer({
     port: 0,
     log: pino({ level: 'silent' }),
-    missing: async () => ({}),
-    details: async () => ({}),
+    listMissing: async () => ({}),
+    listDetails: async () => ({}),
     metrics: { contentType: 'text/plain; version=0.0.4', text: async () => 'orders 3\n' },
     ...options,
   });

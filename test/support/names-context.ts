@@ -1,5 +1,5 @@
 import type { ExpiryContext } from '../../src/expiry/context.ts';
-import { newlyWatched } from '../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import type { NameHistory } from '../../src/names/history.ts';
 import type { NameRecord } from '../../src/names/ports.ts';
 
@@ -26,7 +26,7 @@ export function namesContextWith(given: Known): ExpiryContext {
 /** The record of a name with only its history. */
 export function recordWith(name: string, history: NameHistory, now: Date): NameRecord {
   return {
-    ...newlyWatched(name, 'U0ALICE', now),
+    ...createWatchedDomain(name, 'U0ALICE', now),
     ...{ name, version: 1, history, knownChanges: [], lapse: undefined },
     ...{ hasOwner: false, posture: undefined, findings: [] },
     ...{ nextDnsAt: now, nextRegistryAt: now, isRegistryReserved: false, isUrgent: false },

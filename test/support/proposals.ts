@@ -14,11 +14,11 @@ export const proposalsOf = (
   database: Database,
   teamId: string,
   texts: Readonly<Record<string, string>> = {},
-) => createProposalStore(database, { teamId, settingTexts: () => texts, canSign: true });
+) => createProposalStore(database, { teamId, formatSavedSettings: () => texts, canSign: true });
 
 /** @returns the refusal, or the store's result */
 export async function confirmProposal(store: ProposalStore, id: string, userId: string, at: Date) {
-  const found = await store.read(id, at);
+  const found = await store.load(id, at);
   const proposal = found?.state === 'proposed' ? found : undefined;
   const confirmation = { userId };
   const given = { ...DECIDED, proposal, confirmation, shownHash: proposal?.hash ?? '' };

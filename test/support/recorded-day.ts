@@ -342,7 +342,7 @@ export async function recordDay(url: string): Promise<Generated> {
       context: undefined,
       login,
       application: `the application ${login}`,
-      active: true,
+      isActive: true,
       verifiedAt: undefined,
       linkedBy: 'U0ADA',
     });

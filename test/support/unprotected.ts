@@ -73,7 +73,7 @@ interface Deps {
 const contextOf = ({ store, now }: Deps) => namesContextWith({ watchList: store, now });
 
 /** The gate without protection. */
-function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.Gate {
+function openGate({ portfolio, now }: Omit<Deps, 'store'>, by: string): list.SaveChanges {
   return async (asked) => {
     const found = await portfolio.findMany(asked.map(({ name }) => name));
     const changes = asked.flatMap((each) => {

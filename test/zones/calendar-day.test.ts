@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { calendarDay, dayFromNumber, dayNumber, isCalendarDay } from '../../src/zones/calendar-day.ts';
+import {
+  formatCalendarDay,
+  formatDayNumber,
+  isCalendarDay,
+  parseDayNumber,
+} from '../../src/zones/calendar-day.ts';
 import fc, { runs } from '../support/properties.ts';
 
 /** Half-hour and quarter-hour offsets, half-hour daylight saving, clocks that change at midnight, a skipped day. */
@@ -29,7 +34,7 @@ test.each(ZONES)('%s: the day equals Intl’s, through every change of the clock
     for (let at = Date.UTC(year, 0, 1); at < Date.UTC(year + 1, 0, 1); at += HALF_HOUR_MS) {
       for (const moment of [new Date(at - 1), new Date(at)]) {
         const told = formats.get(timeZone)?.format(moment);
-        if (calendarDay(moment, timeZone) !== told) wrong.push(`${moment.toISOString()} is ${told}`);
+        if (formatCalendarDay(moment, timeZone) !== told) wrong.push(`${moment.toISOString()} is ${told}`);
       }
     }
   }
@@ -41,18 +46,18 @@ test('any time has the same day as in Intl', () => {
     fc.property(
       fc.date({ min: new Date('1970-01-02'), max: new Date('2199-12-31'), noInvalidDate: true }),
       fc.constantFrom(...ZONES),
-      (moment, timeZone) => calendarDay(moment, timeZone) === formats.get(timeZone)?.format(moment),
+      (moment, timeZone) => formatCalendarDay(moment, timeZone) === formats.get(timeZone)?.format(moment),
     ),
     { numRuns: runs(2_000) },
   );
 });
 
 test('days and their numbers convert both ways', () => {
-  expect(dayFromNumber(0)).toBe('1970-01-01');
-  expect(dayNumber('2028-03-01') - dayNumber('2028-02-28')).toBe(2);
+  expect(formatDayNumber(0)).toBe('1970-01-01');
+  expect(parseDayNumber('2028-03-01') - parseDayNumber('2028-02-28')).toBe(2);
   for (let number = -1_000; number < 30_000; number += 1) {
-    if (dayNumber(dayFromNumber(number)) !== number)
-      expect.fail(`${dayFromNumber(number)} is not day ${number}`);
+    if (parseDayNumber(formatDayNumber(number)) !== number)
+      expect.fail(`${formatDayNumber(number)} is not day ${number}`);
   }
 });
 

@@ -1,27 +1,27 @@
 import { describe, expect, test } from 'vitest';
-import { calendarDay } from '../../src/zones/calendar-day.ts';
-import { general } from '../../src/zones/general.ts';
-import { lifecycleAt } from '../../src/zones/lifecycle.ts';
-import { rest } from '../../src/zones/rest.ts';
+import { formatCalendarDay } from '../../src/zones/calendar-day.ts';
+import { generalZone } from '../../src/zones/general.ts';
+import { computeLifecycle } from '../../src/zones/lifecycle.ts';
+import { restZone } from '../../src/zones/rest.ts';
 import fc from '../support/properties.ts';
 
 const expiresAt = new Date('2026-03-01T10:00:00Z');
 
 function phaseAt(now: string, deletedAt?: Date) {
-  return lifecycleAt(rest, { expiresAt, deletedAt }, new Date(now)).current.phase;
+  return computeLifecycle(restZone, { expiresAt, deletedAt }, new Date(now)).current.phase;
 }
 
 test.each([
-  ['rest', rest, 'redemption', 'redemption'],
-  ['rest', rest, 'pending_delete', 'pending_delete'],
-  ['a zone without periods', general, 'redemption', 'deleted'],
-  ['a zone without periods', general, 'pending_delete', 'pending_delete'],
+  ['rest', restZone, 'redemption', 'redemption'],
+  ['rest', restZone, 'pending_delete', 'pending_delete'],
+  ['a zone without periods', generalZone, 'redemption', 'deleted'],
+  ['a zone without periods', generalZone, 'pending_delete', 'pending_delete'],
 ] as const)('in %s the registry’s phase wins over the dates', (_zone, zone, deletionPhase, phase) => {
   // By its dates, a .rest name that was deleted a day ago can be restored, and one deleted two months ago is released.
   for (const days of [1, 60]) {
     const now = new Date('2026-02-20T00:00:00Z');
     const deletedAt = new Date(now.getTime() - days * 86_400_000);
-    const { current } = lifecycleAt(zone, { expiresAt, deletedAt, deletionPhase }, now);
+    const { current } = computeLifecycle(zone, { expiresAt, deletedAt, deletionPhase }, now);
     expect(current.phase).toBe(phase);
   }
 });
@@ -42,7 +42,7 @@ describe('an unrenewed .rest name', () => {
   });
 
   test('has a last safe day for each stage and a deadline for the restore', () => {
-    const life = lifecycleAt(rest, { expiresAt }, new Date('2026-03-02T00:00:00Z'));
+    const life = computeLifecycle(restZone, { expiresAt }, new Date('2026-03-02T00:00:00Z'));
     expect(life.stages.map(({ phase, lastSafeDay }) => [phase, lastSafeDay])).toEqual([
       ['registered', '2026-02-28'],
       ['auto_renew_grace', '2026-04-14'],
@@ -53,7 +53,7 @@ describe('an unrenewed .rest name', () => {
     expect(life.stages.find(({ phase }) => phase === 'redemption')?.until).toEqual(
       new Date('2026-05-15T10:00:00Z'),
     );
-    expect(life.deletionKnown).toBe(false);
+    expect(life.isDeletionKnown).toBe(false);
   });
 });
 
@@ -62,9 +62,9 @@ describe('a known deletion', () => {
     const deletedAt = new Date('2026-03-10T00:00:00Z');
     expect(phaseAt('2026-03-09T00:00:00Z', deletedAt)).toBe('auto_renew_grace');
     expect(phaseAt('2026-03-10T00:00:00Z', deletedAt)).toBe('redemption');
-    const life = lifecycleAt(rest, { expiresAt, deletedAt }, deletedAt);
+    const life = computeLifecycle(restZone, { expiresAt, deletedAt }, deletedAt);
     expect(life.current.until).toEqual(new Date('2026-04-09T00:00:00Z'));
-    expect(life.deletionKnown).toBe(true);
+    expect(life.isDeletionKnown).toBe(true);
   });
 
   test('before the expiry leaves no grace', () => {
@@ -78,14 +78,15 @@ describe('a known deletion', () => {
 
 test('the last safe day is a calendar day in people’s time zone', () => {
   const dates = { expiresAt: new Date('2026-03-01T02:00:00Z') };
-  const dayIn = (zone: string) => lifecycleAt(rest, dates, dates.expiresAt, zone).stages[0]?.lastSafeDay;
+  const dayIn = (zone: string) =>
+    computeLifecycle(restZone, dates, dates.expiresAt, zone).stages[0]?.lastSafeDay;
   expect(dayIn('UTC')).toBe('2026-02-28');
   expect(dayIn('America/New_York')).toBe('2026-02-27');
   expect(dayIn('Pacific/Kiritimati')).toBe('2026-02-28');
 });
 
 test('without documented periods a name is registered or expired', () => {
-  const at = (now: string) => lifecycleAt(general, { expiresAt }, new Date(now));
+  const at = (now: string) => computeLifecycle(generalZone, { expiresAt }, new Date(now));
   expect(at('2026-03-01T09:59:59Z').current.phase).toBe('registered');
   expect(at('2026-03-01T10:00:00Z').current.phase).toBe('expired');
   expect(at('2036-01-01T00:00:00Z').current.phase).toBe('expired');
@@ -94,7 +95,7 @@ test('without documented periods a name is registered or expired', () => {
 
 test('without documented periods a deleted name stays deleted, whatever its expiry was', () => {
   const phase = (deletedAt: string, now: string) =>
-    lifecycleAt(general, { expiresAt, deletedAt: new Date(deletedAt) }, new Date(now)).current.phase;
+    computeLifecycle(generalZone, { expiresAt, deletedAt: new Date(deletedAt) }, new Date(now)).current.phase;
   expect(phase('2026-02-01T00:00:00Z', '2026-01-31T00:00:00Z')).toBe('registered');
   expect(phase('2026-02-01T00:00:00Z', '2026-02-01T00:00:00Z')).toBe('deleted');
   expect(phase('2026-02-01T00:00:00Z', '2036-01-01T00:00:00Z')).toBe('deleted');
@@ -103,7 +104,7 @@ test('without documented periods a deleted name stays deleted, whatever its expi
 });
 
 test('an unknown time zone is refused', () => {
-  expect(() => calendarDay(expiresAt, 'Mars/Olympus')).toThrow(RangeError);
+  expect(() => formatCalendarDay(expiresAt, 'Mars/Olympus')).toThrow(RangeError);
 });
 
 test('stages have no gaps, the current one contains now, and its last safe day is before its end', () => {
@@ -122,12 +123,17 @@ test('stages have no gaps, the current one contains now, and its last safe day i
       moment,
       zones,
       (expiry, deletedAt, now, timeZone) => {
-        const { stages, current } = lifecycleAt(rest, { expiresAt: expiry, deletedAt }, now, timeZone);
+        const { stages, current } = computeLifecycle(
+          restZone,
+          { expiresAt: expiry, deletedAt },
+          now,
+          timeZone,
+        );
         for (const [index, stage] of stages.entries()) {
           expect(stages[index + 1]?.from).toEqual(stage.until);
           if (stage.from && stage.until) expect(stage.from <= stage.until).toBe(true);
           if (stage.until && stage.lastSafeDay) {
-            expect(stage.lastSafeDay < calendarDay(stage.until, timeZone)).toBe(true);
+            expect(stage.lastSafeDay < formatCalendarDay(stage.until, timeZone)).toBe(true);
           }
         }
         if (current.from) expect(current.from <= now).toBe(true);

@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { zoneIssueText } from '../../src/slack/names/zone-issue.view.ts';
-import { displayName, parseDomainName } from '../../src/zones/names.ts';
+import { formatDomainName, parseDomainName } from '../../src/zones/names.ts';
 import fc, { runs } from '../support/properties.ts';
 
 function nameOf(text: string): string {
@@ -132,9 +132,9 @@ describe('reading a domain name', () => {
 });
 
 test('a name is shown in both forms if they differ', () => {
-  expect(displayName('cafe.rest')).toBe('cafe.rest');
-  expect(displayName('xn--mnchen-3ya.rest')).toBe('münchen.rest (xn--mnchen-3ya.rest)');
-  expect(displayName('xn--a.rest')).toBe('xn--a.rest');
+  expect(formatDomainName('cafe.rest')).toBe('cafe.rest');
+  expect(formatDomainName('xn--mnchen-3ya.rest')).toBe('münchen.rest (xn--mnchen-3ya.rest)');
+  expect(formatDomainName('xn--a.rest')).toBe('xn--a.rest');
 });
 
 test('a nameserver may be in any zone, and must be a valid name', () => {

@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { zoneIssueText } from '../../src/slack/names/zone-issue.view.ts';
-import { general } from '../../src/zones/general.ts';
+import { generalZone } from '../../src/zones/general.ts';
 import { type DomainName, parseDomainName } from '../../src/zones/names.ts';
-import { rest } from '../../src/zones/rest.ts';
+import { restZone } from '../../src/zones/rest.ts';
 import {
   checkName,
   checkNameServers,
   checkPeriod,
   checkRegistrable,
-  documentedZones,
+  findZoneProfile,
   isGenericZone,
-  zoneFor,
+  listDocumentedZones,
 } from '../../src/zones/rules.ts';
 import fc from '../support/properties.ts';
 
@@ -25,13 +25,13 @@ function hosts(count: number): string[] {
 }
 
 test('a name follows the profile of its zone, or else the general rules', () => {
-  expect(zoneFor('cafe.rest')).toBe(rest);
-  expect(zoneFor('CAFE.REST.')).toBe(rest);
-  expect(zoneFor('rest')).toBe(rest);
-  expect(zoneFor('.rest')).toBe(rest);
-  expect(zoneFor('cafe.forest')).toBe(general);
-  expect(zoneFor('rest.com')).toBe(general);
-  expect(documentedZones()).toContain(rest);
+  expect(findZoneProfile('cafe.rest')).toBe(restZone);
+  expect(findZoneProfile('CAFE.REST.')).toBe(restZone);
+  expect(findZoneProfile('rest')).toBe(restZone);
+  expect(findZoneProfile('.rest')).toBe(restZone);
+  expect(findZoneProfile('cafe.forest')).toBe(generalZone);
+  expect(findZoneProfile('rest.com')).toBe(generalZone);
+  expect(listDocumentedZones()).toContain(restZone);
 });
 
 describe('names in .rest', () => {
@@ -114,7 +114,7 @@ describe('a name to register, watch or renew', () => {
 describe('nameservers', () => {
   test('as many as the zone accepts and no more', () => {
     for (let count = 0; count <= 9; count += 1) {
-      const problems = checkNameServers(rest, hosts(count)).map(zoneIssueText);
+      const problems = checkNameServers(restZone, hosts(count)).map(zoneIssueText);
       expect([count, problems.length]).toEqual([count, count >= 2 && count <= 7 ? 0 : 1]);
       if (count === 1) expect(problems[0]).toContain('Add more');
       if (count === 8) expect(problems[0]).toContain('Remove some');
@@ -122,19 +122,19 @@ describe('nameservers', () => {
   });
 
   test('any number from one if no rules are known', () => {
-    expect(checkNameServers(general, []).map(zoneIssueText)).toEqual([
+    expect(checkNameServers(generalZone, []).map(zoneIssueText)).toEqual([
       'A name needs at least 1 nameserver, but you entered 0. Add more.',
     ]);
-    for (const count of [1, 13, 14, 40]) expect(checkNameServers(general, hosts(count))).toEqual([]);
+    for (const count of [1, 13, 14, 40]) expect(checkNameServers(generalZone, hosts(count))).toEqual([]);
   });
 
   test('each one once, in any form', () => {
-    const issues = checkNameServers(rest, ['ns1.example.net', 'NS1.example.net.', 'ns1.example.net']);
+    const issues = checkNameServers(restZone, ['ns1.example.net', 'NS1.example.net.', 'ns1.example.net']);
     expect(issues).toEqual([{ code: 'nameserver_repeated', host: 'ns1.example.net' }]);
   });
 
   test('each one a valid host name', () => {
-    expect(checkNameServers(rest, ['ns1.example.net', '192.0.2.1', 'ns'])).toEqual([
+    expect(checkNameServers(restZone, ['ns1.example.net', '192.0.2.1', 'ns'])).toEqual([
       { code: 'nameserver_unreadable', issue: { code: 'ip_address', text: '192.0.2.1' } },
       { code: 'nameserver_unreadable', issue: { code: 'no_ending', text: 'ns', example: 'ns.rest' } },
     ]);
@@ -142,22 +142,22 @@ describe('nameservers', () => {
 });
 
 test.each([
-  [rest, [1, 2, 10], [0, -1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
-  [general, [1, 10, 11, 99], [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
+  [restZone, [1, 2, 10], [0, -1, 11, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
+  [generalZone, [1, 10, 11, 99], [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]],
 ])('periods are integers from 1, up to the documented maximum', (zone, right, wrong) => {
   for (const period of right) expect(checkPeriod(zone, period), String(period)).toEqual([]);
   for (const period of wrong) expect(checkPeriod(zone, period), String(period)).toHaveLength(1);
 });
 
 test('the error codes of .rest are those in its profile', () => {
-  expect(rest.errorCodes).toHaveLength(18);
-  expect(new Set(rest.errorCodes).size).toBe(18);
+  expect(restZone.errorCodes).toHaveLength(18);
+  expect(new Set(restZone.errorCodes).size).toBe(18);
 });
 
 test('any list of servers gets sentences as an answer', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.domain(), fc.string()), { maxLength: 20 }), (list) => {
-      for (const issue of checkNameServers(rest, list))
+      for (const issue of checkNameServers(restZone, list))
         expect(zoneIssueText(issue)).toMatch(/\. [A-Z].*\.$|^(Nameserver: )?Enter/);
     }),
   );

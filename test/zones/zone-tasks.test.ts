@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { ORDER_TASKS } from '../../src/orders/tasks.ts';
 import { zoneIssueText } from '../../src/slack/names/zone-issue.view.ts';
 import { formatTaskNote } from '../../src/slack/orders/task-notes.view.ts';
-import { general } from '../../src/zones/general.ts';
-import { rest } from '../../src/zones/rest.ts';
+import { generalZone } from '../../src/zones/general.ts';
+import { restZone } from '../../src/zones/rest.ts';
 import type { ZoneProfile } from '../../src/zones/zone.ts';
-import { checkTask, describeTask, findCharge, type ZoneTask } from '../../src/zones/zone-tasks.ts';
+import { checkTask, findCharge, listTaskNotes, type ZoneTask } from '../../src/zones/zone-tasks.ts';
 
 /** The tasks of domains, as the orders' rows have them. */
 const TASKS: Readonly<Record<string, ZoneTask>> = Object.fromEntries(
@@ -25,14 +25,15 @@ function each<T>(tell: (task: ZoneTask) => T): Readonly<Record<string, T>> {
   return Object.fromEntries(Object.entries(TASKS).map(([name, task]) => [name, tell(task)]));
 }
 
-const say = (zone: ZoneProfile) => (task: ZoneTask) => describeTask(zone, task).map(formatTaskNote).join(' ');
+const say = (zone: ZoneProfile) => (task: ZoneTask) =>
+  listTaskNotes(zone, task).map(formatTaskNote).join(' ');
 
 test('the four chargeable tasks cost money in every zone, even where a profile says otherwise', () => {
   const careless: ZoneProfile = {
-    ...rest,
-    tasks: { create: { available: true, chargeable: false, processing: 'automated' } },
+    ...restZone,
+    tasks: { create: { isAvailable: true, isChargeable: false, processing: 'automated' } },
   };
-  for (const zone of [rest, general, careless]) {
+  for (const zone of [restZone, generalZone, careless]) {
     expect(
       Object.keys(TASKS).filter((name) => ['yes', 'assumed'].includes(findCharge(zone, taskOf(name)))),
     ).toEqual(['create', 'transfer', 'renew', 'restore']);
@@ -41,21 +42,21 @@ test('the four chargeable tasks cost money in every zone, even where a profile s
 
 test('a task that the profile declares chargeable costs money', () => {
   const dear: ZoneProfile = {
-    ...rest,
-    tasks: { ...rest.tasks, delete: { available: true, chargeable: true, processing: 'automated' } },
+    ...restZone,
+    tasks: { ...restZone.tasks, delete: { isAvailable: true, isChargeable: true, processing: 'automated' } },
   };
   expect(findCharge(dear, taskOf('delete'))).toBe('yes');
 });
 
 test('a task without a documented charge is not called free', () => {
   const stated = (zone: ZoneProfile) => each((task) => findCharge(zone, task));
-  expect(stated(rest)).toMatchObject({
+  expect(stated(restZone)).toMatchObject({
     delete: 'no',
     nameservers: 'no',
     authcode: 'not_stated',
     'owner-change': 'not_stated',
   });
-  expect(stated(general)).toMatchObject({
+  expect(stated(generalZone)).toMatchObject({
     create: 'assumed',
     delete: 'not_stated',
     nameservers: 'not_stated',
@@ -66,21 +67,21 @@ test('a task without a documented charge is not called free', () => {
 
 test('a task that the profile doesn’t offer is refused; without a list everything is allowed', () => {
   const poor: ZoneProfile = {
-    ...rest,
-    tasks: { ...rest.tasks, restore: { available: false, chargeable: true, processing: 'manual' } },
+    ...restZone,
+    tasks: { ...restZone.tasks, restore: { isAvailable: false, isChargeable: true, processing: 'manual' } },
   };
   expect(checkTask(poor, taskOf('restore')).map(zoneIssueText)).toEqual([
     'Restoring deleted names isn’t possible in .rest. Ask the domain service for another way.',
   ]);
-  expect(checkTask({ ...rest, tasks: {} }, taskOf('renew'))).toHaveLength(1);
+  expect(checkTask({ ...restZone, tasks: {} }, taskOf('renew'))).toHaveLength(1);
   for (const task of Object.values(TASKS)) {
-    expect(checkTask(rest, task)).toEqual([]);
-    expect(checkTask(general, task)).toEqual([]);
+    expect(checkTask(restZone, task)).toEqual([]);
+    expect(checkTask(generalZone, task)).toEqual([]);
   }
 });
 
 test('notes for approvers about each task in .rest', () => {
-  const said = each(say(rest));
+  const said = each(say(restZone));
   expect(said['create']).toMatch(
     /costs money.*cost more at registration.*each need an email address.*60 days/,
   );
@@ -96,7 +97,7 @@ test('notes for approvers about each task in .rest', () => {
 
 test('notes for approvers in an undocumented zone', () => {
   for (const task of Object.values(TASKS)) {
-    const said = say(general)(task);
+    const said = say(generalZone)(task);
     expect(said).toContain('I don’t know this zone’s rules');
     expect(said).not.toMatch(/undefined|\d/);
   }

@@ -36,7 +36,7 @@ class ValidConfirmation {
   }
 }
 
-export type { ValidConfirmation as Confirmed };
+export type { ValidConfirmation };
 
 export interface ConfirmationContext {
   /** Undefined if the proposal isn't open. */

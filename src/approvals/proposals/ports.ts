@@ -1,12 +1,12 @@
 import type { SignedCharter } from '../signing/ports.ts';
-import type { Confirmed } from './decide-confirmation.ts';
+import type { ValidConfirmation } from './decide-confirmation.ts';
 import type { NewProposal, Obstacle, Proposal, ProposalKind, ProposalOf } from './proposal.ts';
 
 export type ApplyOutcome =
   | { readonly kind: 'applied'; readonly proposal: Proposal }
   /** The current values differ from the proposal's. `current`: the remaining changes, proposed again. */
   | { readonly kind: 'changed'; readonly current: Proposal | undefined }
-  | { readonly kind: 'blocked'; readonly by: Obstacle };
+  | { readonly kind: 'blocked'; readonly obstacle: Obstacle };
 
 /** Implemented by the store, which applies confirmed changes in the same transaction. */
 export interface ProposalStore {
@@ -23,15 +23,15 @@ export interface ProposalStore {
     key: string,
     now: Date,
   ): Promise<ProposalOf<Kind> | undefined>;
-  read(id: string, now: Date): Promise<Proposal | undefined>;
+  load(id: string, now: Date): Promise<Proposal | undefined>;
   /** Adds a confirmation that isn't the last one needed. @returns false on a conflict: read again */
-  addConfirmation(confirmed: Confirmed, at: Date): Promise<boolean>;
+  addConfirmation(confirmed: ValidConfirmation, at: Date): Promise<boolean>;
   /**
    * Applies a proposal with its last confirmation.
    * @param charter the charter under which it takes effect, if it needs one
    * @returns undefined on a conflict: read again
    */
-  apply(confirmed: Confirmed, at: Date, charter?: SignedCharter): Promise<ApplyOutcome | undefined>;
+  apply(confirmed: ValidConfirmation, at: Date, charter?: SignedCharter): Promise<ApplyOutcome | undefined>;
   /** @returns false on a conflict: read again */
   withdraw(proposal: Proposal, by: string, at: Date): Promise<boolean>;
 }

@@ -13,7 +13,7 @@ export interface NextPolicy {
   readonly rules: readonly PolicyRule[];
 }
 
-export interface Payloads {
+export interface ProposalPayloads {
   readonly settings: readonly SettingChange[];
   readonly prices: readonly PriceEdit[];
   /** The proposal's id is the draft's revision. */
@@ -22,7 +22,7 @@ export interface Payloads {
   /** One name that lapses. The subject is the name. */
   readonly lapse: ProposedNameChanges;
 }
-export type ProposalKind = keyof Payloads;
+export type ProposalKind = keyof ProposalPayloads;
 
 /**
  * - `superseded`: the current values differed from the proposal's, so nothing was applied
@@ -55,7 +55,7 @@ interface ProposalBase {
 }
 
 export type ProposedChange = {
-  readonly [Kind in ProposalKind]: { readonly kind: Kind; readonly payload: Payloads[Kind] };
+  readonly [Kind in ProposalKind]: { readonly kind: Kind; readonly payload: ProposalPayloads[Kind] };
 }[ProposalKind];
 export type Proposal = ProposalBase & ProposedChange;
 export type ProposalOf<Kind extends ProposalKind> = Extract<Proposal, { readonly kind: Kind }>;

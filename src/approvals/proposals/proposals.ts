@@ -43,7 +43,7 @@ const CHARTER_KINDS: ReadonlySet<ProposalKind> = new Set(['settings', 'policy'])
 
 export interface ProposalConfirmation extends Confirmation {
   /** The hash of what the person saw. */
-  readonly shown: string;
+  readonly shownHash: string;
   readonly charter?: SignedCharter | undefined;
 }
 
@@ -55,17 +55,17 @@ export type Proposals = ReturnType<typeof createProposals>;
 
 export function createProposals(context: ProposalsContext) {
   const { store, orders } = context;
-  const { propose, list, read } = store;
+  const { propose, list, load } = store;
   return {
     propose,
     list: <Kind extends ProposalKind>(kinds: readonly Kind[]) => list(kinds, orders.now()),
     find: <Kind extends ProposalKind>(kinds: readonly Kind[], key: string) =>
       store.find(kinds, key, orders.now()),
-    read: (id: string) => read(id, orders.now()),
+    load: (id: string) => load(id, orders.now()),
     /** Requirements with their confirmations; empty if there are none. */
     loadProgress: (proposal: Proposal) => loadProgress(context, proposal),
     /** The statement for a signed confirmation. */
-    signedSubject: (proposal: Proposal) => buildProposalSubject(context, proposal),
+    buildSignedSubject: (proposal: Proposal) => buildProposalSubject(context, proposal),
     /** Confirms a proposal. The last confirmation applies it. @param key its id or its subject */
     confirm: (kinds: readonly ProposalKind[], key: string, confirmation: ProposalConfirmation) =>
       confirm(context, kinds, key, confirmation),
@@ -102,7 +102,7 @@ function confirm(
         case 'changed':
           return refuse({ code: 'changed', current: outcome.current });
         case 'blocked':
-          return refuse({ code: outcome.by });
+          return refuse({ code: outcome.obstacle });
       }
     },
   );
@@ -143,7 +143,7 @@ async function checkWithdrawal(
 async function loadConfirmation(
   context: ProposalsContext,
   proposal: Proposal,
-  { shown: shownHash, charter, ...confirmation }: ProposalConfirmation,
+  { shownHash, charter, ...confirmation }: ProposalConfirmation,
 ): Promise<ConfirmationContext> {
   const { orders } = context;
   const { userId, signed } = confirmation;

@@ -16,13 +16,13 @@ import { findSigningKey, type KeyRing } from './key-ring.ts';
  * Its nonce is a hash of everything else that the approval covers, so nothing can be changed afterwards. Pure.
  */
 
-export const boundTo = z.record(z.string(), z.json());
-export type BoundTo = z.output<typeof boundTo>;
+export const signatureBinding = z.record(z.string(), z.json());
+export type SignatureBinding = z.output<typeof signatureBinding>;
 
 export const approvalSignature = z.object({
   signature: approvalAssertion,
   /** The challenge's nonce is the hash of this object. Its `salt` is random. */
-  bound: boundTo,
+  bound: signatureBinding,
 });
 export type ApprovalSignature = Readonly<z.output<typeof approvalSignature>>;
 
@@ -34,7 +34,7 @@ export interface LoggedSignature extends ApprovalSignature {
 export interface SignedSubject {
   readonly statement: string;
   readonly policy: number;
-  readonly bound: BoundTo;
+  readonly bound: SignatureBinding;
 }
 
 /** @param salt 64 hex digits, never reused */

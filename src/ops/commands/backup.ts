@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { backupTo, takeBackup } from '../../store/backup.ts';
-import { type Command, CommandError, onlyArgument, withBotDatabase } from './command.ts';
+import { type Command, CommandError, requireOneArgument, withBotDatabase } from './command.ts';
 
 export const backupCommand: Command = {
   usage: 'FILE',
@@ -10,7 +10,7 @@ export const backupCommand: Command = {
     'FILE must not exist yet. In a folder the backup gets its own name; - writes it to standard output.\nThe keys (CREDENTIALS_KEYS) are not in it: keep them elsewhere.',
   options: {},
   async run({ args, env, print }) {
-    const target = onlyArgument(args, 'FILE');
+    const target = requireOneArgument(args, 'FILE');
     const toStdout = target === '-';
     // Standard output must contain only the backup.
     const say = toStdout ? (line: string) => void process.stderr.write(`${line}\n`) : print;

@@ -35,7 +35,7 @@ export class CommandError extends Error {
 }
 
 /** @param argument its name in the usage text */
-export function onlyArgument(args: readonly string[], argument: string): string {
+export function requireOneArgument(args: readonly string[], argument: string): string {
   const [only, ...more] = args;
   if (only === undefined || only === '') throw new UsageError(`${argument} is missing.`);
   if (more.length > 0) throw new UsageError(`Expected one ${argument}, got ${args.length}.`);

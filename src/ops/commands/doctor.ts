@@ -8,8 +8,8 @@ import { createAccountStore } from '../../store/accounts.ts';
 import { openDatabase } from '../../store/database.ts';
 import { MigrationError, migrate } from '../../store/migrate.ts';
 import { createSettingsStore } from '../../store/settings.ts';
-import { type Examined, examine } from '../doctor/doctor.ts';
-import { type Finding, formatFinding, nextStep, summaryOf, wrong } from '../doctor/finding.ts';
+import { type DoctorContext, examine } from '../doctor/doctor.ts';
+import { type Finding, formatFinding, formatNextStep, formatSummary, wrong } from '../doctor/finding.ts';
 import { type Command, UsageError, withDatabase } from './command.ts';
 
 export const doctorCommand: Command = {
@@ -28,7 +28,7 @@ export const doctorCommand: Command = {
     };
     const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl);
     const common = { config, vault: createVault(loadCredentialsKeys(config)), web, now: () => new Date() };
-    const examineAll = async (settings: TeamSettings, database: Examined['database']) => {
+    const examineAll = async (settings: TeamSettings, database: DoctorContext['database']) => {
       for await (const finding of examine({ ...common, settings, database })) report(finding);
     };
     const examineWith = async (url: string) => {
@@ -48,8 +48,8 @@ export const doctorCommand: Command = {
       report(wrong('Database', `${error.message}.`, 'Fix that first.'));
       await examineAll(applySavedSettings(config.team, {}), undefined);
     }
-    print(summaryOf(found));
-    print(nextStep(found));
+    print(formatSummary(found));
+    print(formatNextStep(found));
     return found.some(({ outcome }) => outcome === 'wrong') ? 1 : 0;
   },
 };

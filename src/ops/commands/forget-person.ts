@@ -1,7 +1,14 @@
 import { findVariablesWithPerson } from '../../config/environment.ts';
-import { forgetPerson, type StillNeeded } from '../../store/forget-person.ts';
+import { type ForgetObstacle, forgetPerson } from '../../store/forget-person.ts';
 import { withSession } from '../../store/session.ts';
-import { type Command, DRY_RUN, onlyArgument, printChanges, UsageError, withBotDatabase } from './command.ts';
+import {
+  type Command,
+  DRY_RUN,
+  printChanges,
+  requireOneArgument,
+  UsageError,
+  withBotDatabase,
+} from './command.ts';
 
 export const forgetPersonCommand: Command = {
   usage: 'ID [--dry-run]',
@@ -10,7 +17,7 @@ export const forgetPersonCommand: Command = {
     'ID is their Slack user id. Their credentials and calendar are deleted; in the log they become “former”, and its hashes stay.\nMessages in Slack stay: delete them there. With --dry-run nothing changes.',
   options: DRY_RUN,
   async run({ args, values, env, print }) {
-    const person = onlyArgument(args, 'ID');
+    const person = requireOneArgument(args, 'ID');
     if (!/^[UW][A-Z0-9]{2,}$/.test(person)) throw new UsageError(`${person} isn’t a Slack user id (U…).`);
     const dryRun = values['dry-run'] === true;
     const result = await withBotDatabase({ env, print }, (url) =>
@@ -18,7 +25,7 @@ export const forgetPersonCommand: Command = {
     );
     if (!result.done) {
       print(`${person} is still in use, so nothing changed:`);
-      for (const needed of result.needed) print(`  ${toSentence(needed)}`);
+      for (const needed of result.obstacles) print(`  ${toSentence(needed)}`);
       return 1;
     }
     if (result.changes.length === 0) print(`No data about ${person}.`);
@@ -30,7 +37,7 @@ export const forgetPersonCommand: Command = {
   },
 };
 
-function toSentence(needed: StillNeeded): string {
+function toSentence(needed: ForgetObstacle): string {
   switch (needed.kind) {
     case 'open_order':
       return `The order ${needed.orderId} names them and hasn't ended: wait for it, or stop it.`;

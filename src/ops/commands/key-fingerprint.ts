@@ -1,4 +1,4 @@
-import { readKeys } from '../../store/keys-listed.ts';
+import { listPasskeys } from '../../store/keys-listed.ts';
 import { withSession } from '../../store/session.ts';
 import { type Command, UsageError, withBotDatabase } from './command.ts';
 
@@ -11,7 +11,7 @@ export const keyFingerprintCommand: Command = {
   async run({ args, env, print }) {
     if (args.length > 0) throw new UsageError('It takes no arguments.');
     const keys = await withBotDatabase({ env, print }, (url) =>
-      withSession(url, (client) => readKeys(client)),
+      withSession(url, (client) => listPasskeys(client)),
     );
     if (keys.length === 0) print('No passkeys yet. Add one with /domain key.');
     for (const { fingerprint, owner, label, at, isRevoked } of keys) {

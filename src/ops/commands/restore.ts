@@ -6,7 +6,7 @@ import { readAnchorFile, type SavedAnchor } from '../../ledger/anchor-file.ts';
 import type { Manifest } from '../../store/backup-file.ts';
 import { type RestoreResult, restoreBackup } from '../../store/restore.ts';
 import { DatabaseAccessError } from '../../store/session.ts';
-import { type Command, CommandError, onlyArgument } from './command.ts';
+import { type Command, CommandError, requireOneArgument } from './command.ts';
 
 export const restoreCommand: Command = {
   usage: 'FILE',
@@ -15,7 +15,7 @@ export const restoreCommand: Command = {
     'Stop every bot first. FILE may come from an older release, and from either kind of database; - reads standard input.',
   options: {},
   async run({ args, env, print }) {
-    const source = onlyArgument(args, 'FILE');
+    const source = requireOneArgument(args, 'FILE');
     const settings = readDatabaseSettings(env);
     const file = source === '-' ? process.stdin : (await openFile(source)).createReadStream();
     const restored = await withEmptyDatabase(settings, print, (url) => restoreBackup(url, file, print));

@@ -16,7 +16,7 @@ import { restoreCommand } from './restore.ts';
 
 export interface Output {
   print(line: string): void;
-  complain(line: string): void;
+  printError(line: string): void;
 }
 
 const COMMANDS: ReadonlyMap<string, Command> = new Map([
@@ -46,12 +46,12 @@ const OPERATOR_ERRORS = [
 /** @returns the exit code */
 export async function runCommand(
   [name, ...rest]: readonly string[],
-  { print, complain }: Output,
+  { print, printError }: Output,
 ): Promise<number> {
   const command = name === undefined ? undefined : COMMANDS.get(name);
   if (name === undefined || command === undefined) {
     const isHelp = name === '--help' || name === '-h' || name === 'help';
-    (isHelp ? print : complain)(formatOverview(isHelp ? undefined : name));
+    (isHelp ? print : printError)(formatOverview(isHelp ? undefined : name));
     return isHelp ? 0 : INVALID_ARGUMENTS;
   }
   try {
@@ -69,10 +69,10 @@ export async function runCommand(
     if (error instanceof UsageError || isArgumentError(error)) {
       // Node adds how to pass an argument that starts with a hyphen, but no command accepts one.
       const [problem] = error.message.split('. To specify');
-      complain(`${problem}\n\n${formatUsage(name, command)}`);
+      printError(`${problem}\n\n${formatUsage(name, command)}`);
       return INVALID_ARGUMENTS;
     }
-    complain(toSentence(error));
+    printError(toSentence(error));
     return FAILED;
   }
 }

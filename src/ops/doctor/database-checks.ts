@@ -1,7 +1,7 @@
 import type { SealedKey } from '../../store/sealed-keys.ts';
 import type { ServerFacts } from '../../store/server-facts.ts';
-import { freeBytes } from '../disk.ts';
-import { amount, type Finding, ok, warning, wrong } from './finding.ts';
+import { readFreeBytes } from '../disk.ts';
+import { type Finding, formatCount, ok, warning, wrong } from './finding.ts';
 
 const MIN_SERVER_VERSION = 140_000;
 /** Number of connections that a replica opens. */
@@ -26,7 +26,7 @@ export function checkServer(facts: ServerFacts, now: Date): readonly Finding[] {
       : [
           warning(
             'Database',
-            `It has only ${amount(freeConnections, 'more connection')} left.`,
+            `It has only ${formatCount(freeConnections, 'more connection')} left.`,
             `A replica opens ${CONNECTIONS}: raise max_connections, or run fewer replicas.`,
           ),
         ]),
@@ -54,7 +54,9 @@ export function checkKeys(
   if (inUse.length === 0) return [ok('Keys', 'nothing is encrypted yet.')];
   const ids = [...new Set(inUse.map(({ keyId }) => keyId))];
   return ids.map((id) => {
-    const uses = inUse.filter(({ keyId }) => keyId === id).map(({ what, count }) => amount(count, ...what));
+    const uses = inUse
+      .filter(({ keyId }) => keyId === id)
+      .map(({ nouns, count }) => formatCount(count, ...nouns));
     const found = `“${id}” encrypts ${uses.join(', ')}`;
     if (!knownIds.includes(id))
       return wrong(
@@ -74,7 +76,7 @@ export function checkKeys(
 
 /** @param folder may not exist yet */
 export async function checkDisk(subject: string, folder: string): Promise<Finding> {
-  const free = await freeBytes(folder);
+  const free = await readFreeBytes(folder);
   if (free === undefined) return ok(subject, `${folder} is created at the start.`);
   const found = `${Math.floor(free / MIB)} MiB free at ${folder}.`;
   return free >= MIN_FREE_BYTES

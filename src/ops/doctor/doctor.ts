@@ -13,7 +13,7 @@ import { type Finding, ok, warning, wrong } from './finding.ts';
 import { checkPublicUrl, checkReachable, checkRegistryList, checkSlackClock } from './network-checks.ts';
 import { checkSlack, type SlackNames } from './slack-checks.ts';
 
-export interface Examined {
+export interface DoctorContext {
   readonly config: Config;
   /** Undefined if the database can't be used, which has already been reported. */
   readonly database: { readonly url: string; readonly accounts: AccountStore } | undefined;
@@ -24,7 +24,7 @@ export interface Examined {
 }
 
 /** Checks every setting. Each group of checks yields its findings when it is done and never throws. */
-export async function* examine(deps: Examined): AsyncGenerator<Finding> {
+export async function* examine(deps: DoctorContext): AsyncGenerator<Finding> {
   const groups: readonly (readonly [subject: string, check: () => Promise<readonly Finding[]>])[] = [
     ['Settings', async () => examineVariables(deps.config)],
     ['Database', () => examineDatabase(deps)],
@@ -54,7 +54,7 @@ function examineVariables({ typos }: Config): readonly Finding[] {
 
 const SLACK_API = 'https://slack.com/api/';
 
-function getSlackNames({ config, settings }: Examined): SlackNames {
+function getSlackNames({ config, settings }: DoctorContext): SlackNames {
   return { settings, admins: config.admins, allowOrgMembers: config.allowOrgMembers };
 }
 
@@ -71,7 +71,7 @@ async function examineAppToken({ slack: { appToken, apiUrl } }: Config): Promise
   }
 }
 
-async function examineService({ config: { service }, now }: Examined): Promise<readonly Finding[]> {
+async function examineService({ config: { service }, now }: DoctorContext): Promise<readonly Finding[]> {
   if (service.jsonUrl === undefined)
     return [ok('Domain service', 'none connected, so the bot only watches: SERVICE_JSON_URL connects one.')];
   const addresses = { SERVICE_JSON_URL: service.jsonUrl, SERVICE_XML_URL: service.xmlUrl };
@@ -93,7 +93,7 @@ async function examinePublicUrl({ publicUrl }: Config): Promise<readonly Finding
   ];
 }
 
-async function examineDatabase({ config, database, vault, now }: Examined): Promise<readonly Finding[]> {
+async function examineDatabase({ config, database, vault, now }: DoctorContext): Promise<readonly Finding[]> {
   if (database === undefined) return [];
   return withSession(database.url, async (client): Promise<readonly Finding[]> => {
     const facts = await readServerFacts(client);

@@ -22,18 +22,18 @@ export function formatFinding({ subject, outcome, found, action }: Finding): str
   return `${outcome.padEnd(7)}  ${subject}: ${found}${action === undefined ? '' : ` ${action}`}`;
 }
 
-export function summaryOf(found: readonly Finding[]): string {
+export function formatSummary(found: readonly Finding[]): string {
   const count = (outcome: Finding['outcome']) =>
     found.filter((finding) => finding.outcome === outcome).length;
   return `${count('wrong')} wrong, ${count('warning')} warning, ${count('ok')} ok.`;
 }
 
 /** The last line: `Ready.`, or the first thing to fix. */
-export function nextStep(found: readonly Finding[]): string {
+export function formatNextStep(found: readonly Finding[]): string {
   const first = found.find(({ outcome }) => outcome === 'wrong');
   return first === undefined ? 'Ready.' : `Next: ${first.subject}: ${first.action ?? first.found}`;
 }
 
-export function amount(count: number, one: string, many = `${one}s`): string {
+export function formatCount(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }

@@ -3,7 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { exchangeOnFreshConnection, HttpExchangeError } from '../../http/exchange.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { checkClock } from './database-checks.ts';
-import { amount, type Finding, ok, warning, wrong } from './finding.ts';
+import { type Finding, formatCount, ok, warning, wrong } from './finding.ts';
 
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 2_000_000;
@@ -28,7 +28,7 @@ export async function checkReachable(name: string, address: string, now: Date): 
     if (expiresAt === undefined)
       return warning(name, `${host} is reachable, without TLS.`, 'Use https, unless it is on this machine.');
     const days = Math.floor((expiresAt.getTime() - now.getTime()) / DAY_MS);
-    const found = `${host} is reachable; its certificate is valid for ${amount(days, 'more day')}.`;
+    const found = `${host} is reachable; its certificate is valid for ${formatCount(days, 'more day')}.`;
     return days < MIN_CERTIFICATE_DAYS ? warning(name, found, 'Tell its operator.') : ok(name, found);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

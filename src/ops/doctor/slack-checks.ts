@@ -5,7 +5,7 @@ import { isFullMember, slackUser } from '../../slack/outbound/directory.ts';
 import { tryPosting } from '../../slack/outbound/post-message.ts';
 import { BOT_SCOPES } from '../../slack/outbound/scopes.ts';
 import { okResponse, SlackApiError, type SlackWeb } from '../../slack/outbound/web.ts';
-import { amount, type Finding, ok, warning, wrong } from './finding.ts';
+import { type Finding, formatCount, ok, warning, wrong } from './finding.ts';
 
 export interface SlackNames {
   /** The current settings. Saved settings override the environment. */
@@ -104,7 +104,7 @@ async function checkGroup(web: SlackWeb, name: string, id: string): Promise<Find
   try {
     const { users } = await retry(() => web.call('usergroups.users.list', { usergroup: id }, groups));
     return users.length > 0
-      ? ok(name, `the group ${id} has ${amount(users.length, 'member')}.`)
+      ? ok(name, `the group ${id} has ${formatCount(users.length, 'member')}.`)
       : warning(name, `the group ${id} is empty.`, 'Add people to it in Slack.');
   } catch (error) {
     return warning(name, `the group ${id}: ${formatError(error)}.`, `Check that it exists. ${REINSTALL}`);

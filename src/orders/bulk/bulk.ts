@@ -61,12 +61,12 @@ const MAX_LISTED_NAMES = 10;
 /** Checks the parsed rows against the known facts. */
 export function planBulk(
   task: BulkTask,
-  parsed: { readonly rows: readonly BulkRow[]; readonly bad: readonly BadRow[] },
+  parsed: { readonly rows: readonly BulkRow[]; readonly badRows: readonly BadRow[] },
   getFacts: (name: string) => RowFacts,
   now: Date,
 ): BulkPlan {
   const rows: BulkRow[] = [];
-  const skipped: SkippedRow[] = [...parsed.bad];
+  const skipped: SkippedRow[] = [...parsed.badRows];
   for (const row of parsed.rows) {
     const issues = findIssues(task, getFacts(row.name));
     if (issues.length === 0) rows.push(row);

@@ -55,7 +55,7 @@ export interface BadRow {
 }
 
 export type BulkFileResult =
-  | { readonly ok: true; readonly rows: readonly BulkRow[]; readonly bad: readonly BadRow[] }
+  | { readonly ok: true; readonly rows: readonly BulkRow[]; readonly badRows: readonly BadRow[] }
   | { readonly ok: false; readonly issues: readonly FileIssue[] };
 
 /**
@@ -158,20 +158,20 @@ function dropDuplicates(parsedRows: readonly ParsedRow[]): BulkFileResult {
   const validRows = parsedRows.filter(({ row }) => !('issues' in row));
   const byName = groupBy(validRows, ({ row }) => row.name);
   const rows: BulkRow[] = [];
-  const bad: BadRow[] = [];
+  const badRows: BadRow[] = [];
   for (const { row, content } of parsedRows) {
     if ('issues' in row) {
-      bad.push(row);
+      badRows.push(row);
       continue;
     }
     const sameName = byName.get(row.name) ?? [];
     const conflicting = sameName.find((other) => other.content !== content)?.row;
     const first = sameName[0]?.row ?? row;
-    if (conflicting !== undefined) bad.push(toBadRow(row, { code: 'conflict', line: conflicting.line }));
-    else if (first !== row) bad.push(toBadRow(row, { code: 'repeated', line: first.line }));
+    if (conflicting !== undefined) badRows.push(toBadRow(row, { code: 'conflict', line: conflicting.line }));
+    else if (first !== row) badRows.push(toBadRow(row, { code: 'repeated', line: first.line }));
     else rows.push(row);
   }
-  return { ok: true, rows, bad };
+  return { ok: true, rows, badRows };
 }
 
 function toBadRow({ line, name }: BulkRow, issue: RowIssue): BadRow {

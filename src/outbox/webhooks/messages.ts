@@ -5,7 +5,7 @@ import { DANGERS, type DangerCode } from '../../names/posture.ts';
 import { INCIDENT_KINDS, type IncidentKind } from '../../names/unexplained-changes.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
-import type { LifePhase } from '../../zones/lifecycle.ts';
+import type { LifecyclePhase } from '../../zones/lifecycle.ts';
 
 /**
  * Notifications outside of Slack, as Standard Webhooks. A body contains only codes, names, ids and times, and a
@@ -24,7 +24,7 @@ const REMINDER_CODES = [
   'released',
   'expired',
   'deleted',
-] as const satisfies readonly LifePhase[];
+] as const satisfies readonly LifecyclePhase[];
 
 const DATA_SCHEMAS = {
   'incident.opened': z.strictObject({
@@ -138,7 +138,7 @@ const RESOLVED_TEXTS: Readonly<Record<DangerCode, string>> = {
   incident: 'its unexplained change is resolved',
 };
 
-const REMINDER_TEXTS: Readonly<Record<LifePhase, (expires: string) => string>> = {
+const REMINDER_TEXTS: Readonly<Record<LifecyclePhase, (expires: string) => string>> = {
   registered: (expires) => `expires on ${expires}, and this is the last reminder`,
   auto_renew_grace: (expires) => `expired on ${expires} and can still be renewed`,
   redemption: (expires) => `expired on ${expires} and can still be restored`,

@@ -14,7 +14,7 @@ export interface WebhookDelivery {
 export interface WebhookFailure {
   /** For example `http_500` or `timeout`. */
   readonly code: string;
-  readonly until: Date;
+  readonly retryAt: Date;
   /** When admins are notified, unless the endpoint accepts a webhook before then. */
   readonly alertAt: Date;
 }

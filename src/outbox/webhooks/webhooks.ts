@@ -110,11 +110,11 @@ async function deliver(context: EndpointContext, first: string): Promise<void> {
       continue;
     }
     const delayMs = Math.max(MIN_RETRY_DELAY_MS * 2 ** attempts, failure.waitMs ?? 0);
-    const until = new Date(at + Math.min(delayMs, MAX_RETRY_DELAY_MS));
-    log.warn({ ...details, until }, 'delivering a webhook failed, will retry');
+    const retryAt = new Date(at + Math.min(delayMs, MAX_RETRY_DELAY_MS));
+    log.warn({ ...details, until: retryAt }, 'delivering a webhook failed, will retry');
     // A failed test is reported immediately.
     const alertAt = new Date(type === 'test' ? at : at + ALERT_AFTER_MS);
-    return store.postpone(id, delivery.id, { code: failure.code, until, alertAt });
+    return store.postpone(id, delivery.id, { code: failure.code, retryAt, alertAt });
   }
 }
 

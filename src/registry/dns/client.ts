@@ -1,7 +1,7 @@
 import type { Answer } from 'dns-packet';
 import { type Question, RESPONSE_CODES, type Response } from './message.ts';
 import {
-  dnsName,
+  normalizeDnsName,
   type RecordData,
   type RecordType,
   readRecord,
@@ -128,7 +128,7 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
   const context: DnsContext = { ...options, timeoutMs, rounds, sockets: createUdpSockets() };
   return {
     async query(name, type, signal) {
-      let current = dnsName(name);
+      let current = normalizeDnsName(name);
       const seen = new Set<string>();
       while (seen.size <= MAX_ALIASES && !seen.has(current)) {
         if (!isValidName(current)) return { kind: 'unanswered', failure: 'invalid_name' };
@@ -144,7 +144,7 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
       return { kind: 'unanswered', failure: 'alias_loop' };
     },
     async querySignatures(name, type, signal) {
-      const question = { name: dnsName(name), type, recursive: true, dnssec: true };
+      const question = { name: normalizeDnsName(name), type, recursive: true, dnssec: true };
       if (!isValidName(question.name)) return 'invalid_name';
       const reply = await queryInTurn(context, context.servers, question, signal);
       if ('failure' in reply) return reply.failure;
@@ -153,20 +153,20 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
       return signatures.length > MAX_RECORDS ? 'too_large' : signatures;
     },
     async queryNameserver(address, name, type, signal) {
-      const question = { name: dnsName(name), type, dnssec: false };
+      const question = { name: normalizeDnsName(name), type, dnssec: false };
       const reply = await queryOne(context, address, question, signal);
       if ('failure' in reply) return { kind: 'unanswered', failure: reply.failure };
-      return readAnswer(reply.response, dnsName(name), type, new Set());
+      return readAnswer(reply.response, normalizeDnsName(name), type, new Set());
     },
     async queryDelegation(address, name, records, signal) {
       const dnssec = records === 'nameservers and ds';
-      const question = { name: dnsName(name), type: 'NS', dnssec } as const;
+      const question = { name: normalizeDnsName(name), type: 'NS', dnssec } as const;
       const reply = await queryOne(context, address, question, signal);
       if ('failure' in reply) return { kind: 'unanswered', failure: reply.failure };
-      const read = readDelegation(reply.response, dnsName(name));
+      const read = readDelegation(reply.response, normalizeDnsName(name));
       if (!dnssec || read.kind !== 'delegated' || read.ds !== undefined) return read;
       const ds = await queryOne(context, address, { ...question, type: 'DS', dnssec: false }, signal);
-      return { ...read, ds: 'failure' in ds ? undefined : readDs(ds.response, dnsName(name)) };
+      return { ...read, ds: 'failure' in ds ? undefined : readDs(ds.response, normalizeDnsName(name)) };
     },
   };
 }
@@ -270,7 +270,7 @@ function readAnswer<Type extends RecordType>(
     const records = own.flatMap((record) => readRecord(type, record) ?? []);
     if (records.length > MAX_RECORDS) return { kind: 'unanswered', failure: 'too_large' };
     if (records.length > 0) return { kind: 'records', records, authoritative, ttl: getLowestTtl(own) };
-    const target = own.flatMap((record) => (record.type === 'CNAME' ? dnsName(record.data) : []))[0];
+    const target = own.flatMap((record) => (record.type === 'CNAME' ? normalizeDnsName(record.data) : []))[0];
     if (target === undefined) break;
     if (current !== name) seen.add(current);
     if (seen.has(target)) return { kind: 'unanswered', failure: 'alias_loop' };
@@ -317,5 +317,5 @@ function getLowestTtl(records: readonly Answer[]): number {
 }
 
 function isRecordFor(record: Answer, name: string): boolean {
-  return 'class' in record && record.class === 'IN' && dnsName(record.name) === name;
+  return 'class' in record && record.class === 'IN' && normalizeDnsName(record.name) === name;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type DnskeyRecord, type DsRecord, dnsName } from './records.ts';
+import { type DnskeyRecord, type DsRecord, normalizeDnsName } from './records.ts';
 
 /** The digest types of RFC 4034, 4509 and 6605 that are still in use. */
 const DIGESTS: Readonly<Record<number, 'sha1' | 'sha256' | 'sha384'>> = {
@@ -68,7 +68,7 @@ function encodeKey({ flags, algorithm, key }: DnskeyRecord): Buffer {
 
 /** Canonical form (RFC 4034, section 6.2). */
 function encodeName(name: string): Buffer {
-  const labels = dnsName(name)
+  const labels = normalizeDnsName(name)
     .split('.')
     .filter((label) => label !== '');
   return Buffer.concat([

@@ -7,7 +7,7 @@ import {
   encode,
   RECURSION_DESIRED,
 } from 'dns-packet';
-import { dnsName, type RecordType } from './records.ts';
+import { normalizeDnsName, type RecordType } from './records.ts';
 
 export interface Question {
   readonly name: string;
@@ -30,7 +30,7 @@ export interface Response {
 }
 
 /** How a received packet relates to the question. */
-export type ReadResponse =
+export type PacketReading =
   | { readonly kind: 'response'; readonly response: Response }
   /** The id is right, but the packet can't be read. */
   | { readonly kind: 'malformed' }
@@ -83,7 +83,7 @@ export function encodeQuestion(
 }
 
 /** @param packet from the server that was asked (RFC 5452, section 9.1) */
-export function readResponse(packet: Buffer, id: number, question: Question): ReadResponse {
+export function readResponse(packet: Buffer, id: number, question: Question): PacketReading {
   if (packet.length < HEADER_BYTES || packet.readUInt16BE(0) !== id) return { kind: 'foreign' };
   let decoded: DecodedPacket;
   try {
@@ -126,6 +126,6 @@ function isSameQuestion({ questions = [] }: DecodedPacket, { name, type }: Quest
     more.length === 0 &&
     answered.type === type &&
     answered.class === 'IN' &&
-    dnsName(answered.name) === dnsName(name)
+    normalizeDnsName(answered.name) === normalizeDnsName(name)
   );
 }

@@ -1,3 +1,4 @@
+import { abortable } from '../../lib/abortable.ts';
 import type { DnsClient } from './client.ts';
 
 export interface ParentZones {
@@ -23,19 +24,14 @@ interface Servers {
 /** Uses expired entries while the resolvers don't respond. */
 export function createParentZones(dns: DnsClient, now: () => Date): ParentZones {
   const zones = new Map<string, Servers>();
-  /** Concurrent lookups of the same zone share a query. */
+  /** Concurrent lookups of the same zone share a query, which one of them can't abort. */
   const pendingLookups = new Map<string, Promise<Servers | 'none' | 'unanswered'>>();
 
-  async function find(
-    zone: string,
-    signal: AbortSignal | undefined,
-  ): Promise<Servers | 'none' | 'unanswered'> {
-    const hosts = await dns.query(zone, 'NS', signal);
+  async function find(zone: string): Promise<Servers | 'none' | 'unanswered'> {
+    const hosts = await dns.query(zone, 'NS');
     if (hosts.kind === 'unanswered') return 'unanswered';
     if (hosts.kind !== 'records') return 'none';
-    const found = await Promise.all(
-      hosts.records.slice(0, MAX_SERVERS).map((host) => findAddress(host, signal)),
-    );
+    const found = await Promise.all(hosts.records.slice(0, MAX_SERVERS).map(findAddress));
     const addresses = [...new Set(found.flatMap((each) => each?.addresses.slice(0, 1) ?? []))];
     if (addresses.length === 0) return 'unanswered';
     const ttl = Math.min(hosts.ttl, ...found.flatMap((each) => each?.ttl ?? []));
@@ -46,16 +42,16 @@ export function createParentZones(dns: DnsClient, now: () => Date): ParentZones 
     return servers;
   }
 
-  async function findAddress(host: string, signal: AbortSignal | undefined) {
+  async function findAddress(host: string) {
     for (const type of ['A', 'AAAA'] as const) {
-      const answer = await dns.query(host, type, signal);
+      const answer = await dns.query(host, type);
       if (answer.kind === 'records') return { addresses: answer.records, ttl: answer.ttl };
     }
     return undefined;
   }
 
-  function findOnce(zone: string, signal: AbortSignal | undefined) {
-    const pending = pendingLookups.get(zone) ?? find(zone, signal).finally(() => pendingLookups.delete(zone));
+  function findOnce(zone: string) {
+    const pending = pendingLookups.get(zone) ?? find(zone).finally(() => pendingLookups.delete(zone));
     pendingLookups.set(zone, pending);
     return pending;
   }
@@ -67,7 +63,7 @@ export function createParentZones(dns: DnsClient, now: () => Date): ParentZones 
         const zone = labels.slice(cut).join('.');
         const cached = zones.get(zone);
         if (cached !== undefined && cached.expiresAt > now().getTime()) return cached.addresses;
-        const found = await findOnce(zone, signal);
+        const found = await abortable(findOnce(zone), signal);
         if (found === 'unanswered') return cached?.addresses ?? [];
         if (found !== 'none') return found.addresses;
       }

@@ -47,11 +47,11 @@ type Readers = { readonly [Type in RecordType]: (record: Answer) => RecordData[T
 const READERS: Readers = {
   A: (record) => (record.type === 'A' ? record.data : undefined),
   AAAA: (record) => (record.type === 'AAAA' ? record.data.toLowerCase() : undefined),
-  CNAME: (record) => (record.type === 'CNAME' ? dnsName(record.data) : undefined),
-  NS: (record) => (record.type === 'NS' ? dnsName(record.data) : undefined),
+  CNAME: (record) => (record.type === 'CNAME' ? normalizeDnsName(record.data) : undefined),
+  NS: (record) => (record.type === 'NS' ? normalizeDnsName(record.data) : undefined),
   MX: (record) =>
     record.type === 'MX'
-      ? { preference: record.data.preference ?? 0, exchange: dnsName(record.data.exchange) }
+      ? { preference: record.data.preference ?? 0, exchange: normalizeDnsName(record.data.exchange) }
       : undefined,
   TXT: (record) => (record.type === 'TXT' ? [record.data].flat().map(String).join('') : undefined),
   CAA: (record) =>
@@ -64,7 +64,7 @@ const READERS: Readers = {
       : undefined,
   SOA: (record) =>
     record.type === 'SOA'
-      ? { primary: dnsName(record.data.mname), contact: dnsName(record.data.rname) }
+      ? { primary: normalizeDnsName(record.data.mname), contact: normalizeDnsName(record.data.rname) }
       : undefined,
   DS: (record) =>
     record.type === 'DS' ? { ...record.data, digest: record.data.digest.toString('hex') } : undefined,
@@ -102,7 +102,7 @@ export function readSignature(type: RecordType, record: Answer): SignatureRecord
 }
 
 /** Lower case, without a trailing dot. */
-export function dnsName(name: string): string {
+export function normalizeDnsName(name: string): string {
   const bare = name.toLowerCase().replace(/\.$/, '');
   return bare === '' ? '.' : bare;
 }

@@ -26,7 +26,7 @@ export function isLoopback(address: string): boolean {
   return address.startsWith('127.') || address === '::1';
 }
 
-export function systemDnsServers(): readonly DnsServer[] {
+export function getSystemDnsServers(): readonly DnsServer[] {
   return getServers().flatMap((entry) => parseServer(entry) ?? []);
 }
 

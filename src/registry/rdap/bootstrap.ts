@@ -34,7 +34,7 @@ export function readRdapBootstrap(body: unknown): RdapBootstrap | undefined {
  * @param name in ASCII
  * @returns undefined if no server is listed
  */
-export function rdapAddress(bootstrap: RdapBootstrap, name: string): URL | undefined {
+export function findRecordUrl(bootstrap: RdapBootstrap, name: string): URL | undefined {
   const labels = name.split('.');
   for (let first = 0; first <= labels.length; first += 1) {
     const base = bootstrap.servers.get(labels.slice(first).join('.'))?.[0];

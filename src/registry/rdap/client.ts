@@ -9,8 +9,9 @@ import {
 } from '../../http/public-address.ts';
 import { parseRetryAfter } from '../../http/retry-after.ts';
 import { decodeJsonBody, parseJson } from '../../http/text.ts';
+import { abortable } from '../../lib/abortable.ts';
 import { DAY_MS, MINUTE_MS } from '../../lib/duration.ts';
-import { type RdapBootstrap, rdapAddress, readRdapBootstrap } from './bootstrap.ts';
+import { findRecordUrl, type RdapBootstrap, readRdapBootstrap } from './bootstrap.ts';
 
 export type RdapAnswer =
   | ({ readonly kind: 'answered'; readonly body: unknown } & RdapOrigin)
@@ -156,7 +157,7 @@ async function fetchRecord(
   signal: AbortSignal | undefined,
 ): Promise<RdapAnswer> {
   if (bootstrap === undefined) return unavailable({ code: 'no_bootstrap' }, BOOTSTRAP_RETRY_MS);
-  const address = rdapAddress(bootstrap.servers, name);
+  const address = findRecordUrl(bootstrap.servers, name);
   if (address === undefined) return unavailable({ code: 'no_public_record' }, DAY_MS);
   try {
     const answer = await followRedirects(context, address, signal);
@@ -218,7 +219,7 @@ async function followRedirects(
     if (isBusy(status))
       throw new LookupError(unavailable({ code: 'busy', detail: String(status) }, retryAfterMs));
     if (!REDIRECTS.has(status)) return { ...response, server: url.host, secure };
-    const target = redirectTarget(url, location);
+    const target = resolveRedirect(url, location);
     if (!(target instanceof URL)) throw new LookupError(target);
     url = target;
   }
@@ -302,7 +303,7 @@ function readJson(text: string | undefined): unknown {
  * @returns the address, or why it isn't followed: it isn't a web address, has credentials, or leads from `https` to
  * `http`
  */
-export function redirectTarget(from: URL, location: string | undefined): URL | RdapUnavailable {
+export function resolveRedirect(from: URL, location: string | undefined): URL | RdapUnavailable {
   if (location === undefined || !URL.canParse(location, from.href)) {
     return unavailable({ code: 'redirect_to_nowhere' });
   }
@@ -330,15 +331,6 @@ function toLookupError(error: unknown, deadlineMs: number): unknown {
     unavailable({ code: 'unreachable', ...(hasCode && { detail: String(cause.code) }) }),
     error,
   );
-}
-
-function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }
 
 function unavailable(problem: RdapProblem, retryAfterMs?: number): RdapUnavailable {

@@ -44,10 +44,10 @@ export const jCard = z.tuple([z.literal('vcard'), z.array(z.unknown())]);
 export const nameserver = z
   .union([z.string(), z.object({ ldhName: optionalText, unicodeName: optionalText })])
   .transform((server) => (typeof server === 'string' ? server : (server.ldhName ?? server.unicodeName ?? '')))
-  .transform((host) => asciiName(host) || cleanText(host).toLowerCase());
+  .transform((host) => toAsciiName(host) || cleanText(host).toLowerCase());
 
 /** @returns lower-case ASCII without a trailing dot; empty if it isn't a name */
-export function asciiName(name: string): string {
+export function toAsciiName(name: string): string {
   return domainToASCII(name.trim().replace(/\.$/, '')).toLowerCase();
 }
 

@@ -91,7 +91,7 @@ export function createAuthenticator(
       const hashes = [isCallerSession ? undefined : xml?.key, scope === 'all' ? callerHash : undefined];
       await Promise.allSettled([
         json === undefined ? undefined : calls.logout(json.key),
-        ...hashes.map((hash) => (hash === undefined ? undefined : calls.endXml(hash))),
+        ...hashes.map((hash) => (hash === undefined ? undefined : calls.endXmlSession(hash))),
       ]);
     },
   };

@@ -12,7 +12,7 @@ import {
 } from '../tasks/session.ts';
 import type { AuthenticatorOptions, LoginExtras } from './options.ts';
 import type { PasswordCredential } from './signature.ts';
-import { signByTask } from './task-signature.ts';
+import { signWithTaskSignature } from './task-signature.ts';
 
 export interface SessionCalls {
   login(
@@ -22,8 +22,8 @@ export interface SessionCalls {
   ): Promise<OpenedSession>;
   logout(sessionId: Secret): Promise<unknown>;
   /** @param token only for accounts with a second factor */
-  openXml(token: Secret | undefined, deadline: Deadline): Promise<Secret>;
-  endXml(hash: Secret): Promise<unknown>;
+  openXmlSession(token: Secret | undefined, deadline: Deadline): Promise<Secret>;
+  endXmlSession(hash: Secret): Promise<unknown>;
 }
 
 const LOGOUT_TIMEOUT_MS = 5_000;
@@ -46,7 +46,7 @@ export function createSessionCalls(
   ): Promise<O> {
     const via = task.json === undefined ? 'xml' : 'json';
     const prepared = prepareTask(clientContext, task, input, { via, general });
-    const signed = signByTask(prepared, credential);
+    const signed = signWithTaskSignature(prepared, credential);
     if (signed === undefined) throw new Error(`${task.name} does not define its signature`);
     return (await send(clientContext, prepared, signed, { deadline })).output;
   }
@@ -58,7 +58,7 @@ export function createSessionCalls(
       return sendTask(sessionLogin, { user, context, password, ...extras }, deadline, general);
     },
     logout: (sessionId) => sendTask(sessionLogout, { sessionId, place }, createDeadline(LOGOUT_TIMEOUT_MS)),
-    openXml: async (token, deadline) => (await sendTask(authSessionCreate, { token }, deadline)).hash,
-    endXml: (hash) => sendTask(authSessionDelete, { hash }, createDeadline(LOGOUT_TIMEOUT_MS)),
+    openXmlSession: async (token, deadline) => (await sendTask(authSessionCreate, { token }, deadline)).hash,
+    endXmlSession: (hash) => sendTask(authSessionDelete, { hash }, createDeadline(LOGOUT_TIMEOUT_MS)),
   };
 }

@@ -28,9 +28,9 @@ export function createSessions(
   }
 
   async function openXml(): Promise<Session> {
-    const { token, giveBack } = await nextToken();
+    const { token, release } = await nextToken();
     try {
-      const hash = await calls.openXml(token, createDeadline(timeoutMs));
+      const hash = await calls.openXmlSession(token, createDeadline(timeoutMs));
       // Without the shared secret, no further token can be generated. So the session is used until the service refuses
       // it.
       const isRenewable = credential.method !== 'two_factor' || credential.totpSecret !== undefined;
@@ -40,7 +40,7 @@ export function createSessions(
       };
     } catch (error) {
       // If this fails, the time step counts as used, and the next login waits for the next token.
-      if (error instanceof ServiceError && error.kind === 'not_sent') await giveBack().catch(() => undefined);
+      if (error instanceof ServiceError && error.kind === 'not_sent') await release().catch(() => undefined);
       throw error;
     }
   }

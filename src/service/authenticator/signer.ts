@@ -4,7 +4,7 @@ import { waitForSession } from './session-wait.ts';
 import type { Sessions } from './sessions.ts';
 import type { Session } from './shared-session.ts';
 import type { JsonSignature, XmlSignature } from './signature.ts';
-import { type SignedRequest, signByTask } from './task-signature.ts';
+import { type SignedRequest, signWithTaskSignature } from './task-signature.ts';
 
 interface SignatureWithSession<S> {
   readonly signature: S;
@@ -45,7 +45,7 @@ export function createSigner(options: AuthenticatorOptions, sessions: Sessions) 
   }
 
   return async <O>(prepared: PreparedRequest<O>, deadline: Deadline): Promise<SignedRequest> => {
-    const taskSigned = signByTask(prepared, credential);
+    const taskSigned = signWithTaskSignature(prepared, credential);
     if (taskSigned !== undefined) return taskSigned;
     const { activity, unsigned } = prepared;
     if (unsigned.via === 'json') {

@@ -6,7 +6,7 @@ export interface SignedRequest extends SignedTask {
   readonly session?: Session | undefined;
 }
 
-export function signByTask<O>(
+export function signWithTaskSignature<O>(
   { activity, unsigned, signature: taskSignature }: PreparedRequest<O>,
   credential: Credential,
 ): SignedRequest | undefined {

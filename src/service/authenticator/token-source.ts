@@ -8,7 +8,7 @@ export interface ClaimedToken {
   /** Undefined for an account without a second factor. */
   readonly token?: Secret;
   /** Call if the token was never sent. */
-  giveBack(): Promise<void>;
+  release(): Promise<void>;
 }
 
 interface TokenSourceOptions {
@@ -24,7 +24,7 @@ export function createTokenSource(
   { steps, sleep, maxWaitMs }: TokenSourceOptions,
 ): () => Promise<ClaimedToken> {
   const activity = { task: authSessionCreate.name, name: 'opening an XML session' };
-  if (credential.method !== 'two_factor') return async () => ({ giveBack: async () => undefined });
+  if (credential.method !== 'two_factor') return async () => ({ release: async () => undefined });
   const { user, totpSecret, token } = credential;
   let isUsed = false;
 
@@ -34,7 +34,7 @@ export function createTokenSource(
       const generated = encodeOrThrow(activity, () => generateToken(secret, now()));
       const lastStep = await steps.claimStep(user, generated.step);
       if (lastStep === undefined) {
-        return { token: generated.token, giveBack: () => steps.giveBack(user, generated.step) };
+        return { token: generated.token, release: () => steps.releaseStep(user, generated.step) };
       }
       const next = computeStepStart(lastStep + 1);
       const retryAfterMs = next - now();
@@ -58,7 +58,7 @@ export function createTokenSource(
     await steps.claimStep(user, computeStep(now()));
     return {
       token: typed,
-      giveBack: async () => {
+      release: async () => {
         isUsed = false;
       },
     };

@@ -9,7 +9,7 @@ export interface TokenSteps {
    */
   claimStep(user: string, step: number): Promise<number | undefined>;
   /** Call if the token wasn't sent. */
-  giveBack(user: string, step: number): Promise<void>;
+  releaseStep(user: string, step: number): Promise<void>;
 }
 
 /** In memory, for one process. */
@@ -22,7 +22,7 @@ export function createTokenSteps(): TokenSteps {
       used.set(user, step);
       return undefined;
     },
-    async giveBack(user, step) {
+    async releaseStep(user, step) {
       if (used.get(user) === step) used.set(user, step - 1);
     },
   };

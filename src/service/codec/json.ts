@@ -12,7 +12,7 @@ export interface DecodedResponse {
   /** The response text, which is searched for echoed secrets. */
   readonly text: string;
   /** The text has escaped characters or a `__proto__` key, so a search can miss values. */
-  readonly opaque: boolean;
+  readonly isOpaque: boolean;
 }
 
 /** Service API, General query parameters. */
@@ -136,5 +136,5 @@ export function decodeJson(body: Buffer, contentType?: string | undefined): Deco
     throw new InvalidResponseError(text.trim() === '' ? 'the response is empty' : 'the response is not JSON');
   }
   const hasPrototypeKey = assertDepth(decoded);
-  return { envelope: parseEnvelope(decoded), text, opaque: hasPrototypeKey || text.includes('\\') };
+  return { envelope: parseEnvelope(decoded), text, isOpaque: hasPrototypeKey || text.includes('\\') };
 }

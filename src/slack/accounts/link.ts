@@ -73,7 +73,7 @@ const METHOD: FieldDisplay = {
 const VISIBLE = /^[^\p{Cc}\p{Cs}]*$/u;
 
 function nameField(missing: string, tooLong: string) {
-  return z.string(missing).trim().min(1, missing).max(255, tooLong).regex(VISIBLE, LINK.unseen);
+  return z.string(missing).trim().min(1, missing).max(255, tooLong).regex(VISIBLE, LINK.invisibleCharacter);
 }
 
 const userFields = {
@@ -99,7 +99,7 @@ const password = field(
   z
     .string('Enter the password.')
     .max(1_000, 'That’s too long for a password.')
-    .regex(VISIBLE, LINK.unseen)
+    .regex(VISIBLE, LINK.invisibleCharacter)
     .transform((text) => new Secret(text)),
 );
 
@@ -200,18 +200,18 @@ const linkForm: FormFeature<'link'> = {
     const method = selectedMethod(call.values);
     const read = readForm(SCHEMAS[method], { ...call.values, method });
     if ('errors' in read) return read;
-    const { linkTries, log } = call.context;
+    const { linkAttempts, log } = call.context;
     const owner = readOwner(call, read.value);
     if ('errors' in owner) return owner;
-    const seconds = linkTries.take(call.person.id);
+    const seconds = linkAttempts.take(call.person.id);
     if (seconds !== undefined) {
       log.warn({ userId: call.person.id }, 'repeated attempts to link credentials');
       return { errors: { password: tooManyTriesText(seconds) } };
     }
     const outcome = await owner.link();
-    if (outcome.kind !== 'refused') linkTries.undo(call.person.id);
+    if (outcome.kind !== 'refused') linkAttempts.undo(call.person.id);
     if (outcome.kind !== 'linked') return { errors: { password: formatLinkRefusal(outcome.refusal) } };
-    return { say: textMessage(owner.isTeam ? teamLinkedText(outcome) : linkedText(outcome)) };
+    return { reply: textMessage(owner.isTeam ? teamLinkedText(outcome) : linkedText(outcome)) };
   },
 };
 
@@ -286,7 +286,7 @@ async function runWhoami(call: CommandCall): Promise<void> {
     call.context.accounts.team.current(),
   ]);
   const text = whoamiText(accounts, team);
-  const loginAccount = accounts.find(({ active, method }) => active && method === 'password');
+  const loginAccount = accounts.find(({ isActive, method }) => isActive && method === 'password');
   const details = loginAccount === undefined ? [] : actions('whoami', [detailsButton(loginAccount)]);
   await call.respond(message(text, [...lines(text.split('\n')), ...details]));
 }
@@ -295,7 +295,7 @@ async function runWhoami(call: CommandCall): Promise<void> {
 async function showDetails(call: ActionCall): Promise<void> {
   const { accounts } = call.context;
   const account = (await accounts.list(call.person.id)).find(({ id }) => id === call.value);
-  const outcome = account === undefined ? undefined : await accounts.lookUp(account.id);
+  const outcome = account === undefined ? undefined : await accounts.readUser(account.id);
   await call.respond(
     account === undefined || outcome === undefined ? NO_LONGER_LINKED : detailsMessage(account, outcome),
   );

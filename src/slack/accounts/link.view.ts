@@ -1,7 +1,7 @@
 import type { Button } from '@slack/types';
 import { type Account, formatAccountName, isDemoContext } from '../../accounts/account.ts';
-import type { LookupOutcome } from '../../accounts/accounts.ts';
-import type { LinkOutcome, LinkRefusal, ServiceStatement } from '../../accounts/check.ts';
+import type { ReadUserOutcome } from '../../accounts/accounts.ts';
+import type { LinkOutcome, LinkRefusal, ServiceExplanation } from '../../accounts/check.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import {
   button,
@@ -17,7 +17,7 @@ import {
   quote,
   textMessage,
 } from '../kit/blocks.ts';
-import { fieldWords, listFields } from '../orders/answer.view.ts';
+import { formatFieldName, listAnswerFields } from '../orders/answer.view.ts';
 import { formatContext } from '../orders/order.view.ts';
 import { requestIssueText } from '../orders/request-issue.view.ts';
 
@@ -41,29 +41,29 @@ export const NOT_LINKED_BUT_CAN_ORDER = textMessage(
 export function formatLinkRefusal(refusal: LinkRefusal): string {
   switch (refusal.code) {
     case 'not_accepted':
-      return `The service didn’t accept these credentials. Check them and try again.${formatStatement(refusal.statement)}`;
+      return `The service didn’t accept these credentials. Check them and try again.${formatStatement(refusal.explanation)}`;
     case 'not_sendable':
       return requestIssueText(refusal.issue);
     case 'busy':
-      return `The service is busy, so nothing was saved. Try again in a minute.${formatStatement(refusal.statement)}`;
+      return `The service is busy, so nothing was saved. Try again in a minute.${formatStatement(refusal.explanation)}`;
     case 'token_used':
       return `The current one-time token is already used, so nothing was saved. Try again in ${Math.ceil(refusal.retryAfterMs / 1_000)} seconds.`;
     case 'no_clear_answer':
-      return refusal.statement === undefined
+      return refusal.explanation === undefined
         ? 'The service didn’t respond, so nothing was saved. Try again in a few minutes.'
-        : `The service gave no clear answer, so nothing was saved. Try again in a few minutes.${formatStatement(refusal.statement)}`;
+        : `The service gave no clear answer, so nothing was saved. Try again in a few minutes.${formatStatement(refusal.explanation)}`;
   }
 }
 
-function formatStatement(statement: ServiceStatement | undefined): string {
+function formatStatement(statement: ServiceExplanation | undefined): string {
   if (statement === undefined) return '';
-  return ` It says: ${statement.words}${statement.stid === undefined ? '' : ` (server transaction ${statement.stid})`}`;
+  return ` It says: ${statement.text}${statement.stid === undefined ? '' : ` (server transaction ${statement.stid})`}`;
 }
 
 export const LINK = {
   intro:
     'Enter your own credentials for the domain service. I check them, encrypt them, and use them only for your orders.',
-  unseen: 'It contains an invisible character. Enter it again.',
+  invisibleCharacter: 'It contains an invisible character. Enter it again.',
   teamByAdmins: 'Only admins can link the team’s account. Nothing was saved.',
   teamIsApplication: 'The team’s account must be a trusted application. Nothing was saved.',
 } as const;
@@ -83,7 +83,7 @@ export function teamLinkedText({ account, replaced }: LinkOutcome & { readonly k
 
 export function linkedText({
   account,
-  verified,
+  isVerified,
   replaced,
 }: LinkOutcome & { readonly kind: 'linked' }): string {
   const name = code(formatAccountName(account));
@@ -96,7 +96,7 @@ export function linkedText({
     replaced === undefined
       ? ''
       : ` It replaces ${code(formatAccountName(replaced))} (${METHOD_WORDS[replaced.method]}): pending orders with that account won’t be sent.`;
-  return verified
+  return isVerified
     ? `:white_check_mark: Linked: ${name}, ${system}. It’s your active account now.${removed}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
     : `:white_check_mark: Saved: ${name}. The service can’t check it in advance, so its first use will show whether it works. It’s your active account now.${removed}`;
 }
@@ -158,7 +158,7 @@ function accountLine(account: Account): string {
   const checked =
     account.verifiedAt === undefined ? 'not used yet' : `last checked ${moment(account.verifiedAt)}`;
   const name = account.application === undefined ? '' : ` “${escapeText(account.application)}”`;
-  return `${account.active ? ':large_green_circle: *active*' : ':white_circle:'} ${code(formatAccountName(account))}${name}, ${formatContext(account.context)}, ${METHOD_WORDS[account.method]}, ${checked}${formatProfile(account)}`;
+  return `${account.isActive ? ':large_green_circle: *active*' : ':white_circle:'} ${code(formatAccountName(account))}${name}, ${formatContext(account.context)}, ${METHOD_WORDS[account.method]}, ${checked}${formatProfile(account)}`;
 }
 
 function formatProfile({ profile, method }: Account): string {
@@ -201,19 +201,21 @@ const NO_DETAILS = 'The service’s documentation has no way to read more about 
 /** The list of rights can be long. */
 const MAX_FACTS = 60;
 
-export function detailsMessage(account: Account, outcome: LookupOutcome): Message {
+export function detailsMessage(account: Account, outcome: ReadUserOutcome): Message {
   switch (outcome.kind) {
     case 'failed':
       return textMessage(escapeText(formatLinkRefusal(outcome.refusal)));
     case 'not_documented':
       return textMessage(NO_DETAILS);
     case 'told': {
-      const facts = listFields(outcome.record);
+      const facts = listAnswerFields(outcome.record);
       const left = facts.length - MAX_FACTS;
       return message(`Service data for ${escapeText(formatAccountName(account))}`, [
         ...lines([
           `*Service data for ${code(formatAccountName(account))}*`,
-          ...facts.slice(0, MAX_FACTS).map(([name, value]) => `• ${fieldWords(name)}: ${quote(value, 300)}`),
+          ...facts
+            .slice(0, MAX_FACTS)
+            .map(([name, value]) => `• ${formatFieldName(name)}: ${quote(value, 300)}`),
           left > 0 && `• and ${left} more`,
         ]),
       ]);

@@ -1,7 +1,7 @@
 import type { Account } from '../../accounts/account.ts';
 import type { Log } from '../../lib/log.ts';
 import type { NotificationStore, Subject } from '../../outbox/notifications.ts';
-import { utcDay } from '../../zones/calendar-day.ts';
+import { getUtcDay } from '../../zones/calendar-day.ts';
 import type { AdminsToNotify, SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
@@ -22,7 +22,7 @@ import {
 /** Returns the people in `ADMINS` if it is set, or else the workspace's admins and owners. */
 export function createAdminsToNotify(
   configured: readonly string[],
-  { workspaceAdmins }: SlackDirectory,
+  { loadWorkspaceAdmins }: SlackDirectory,
   log: Log,
 ): AdminsToNotify {
   // Used if Slack doesn't answer.
@@ -30,7 +30,7 @@ export function createAdminsToNotify(
   return async () => {
     if (configured.length > 0) return configured;
     try {
-      lastKnown = await workspaceAdmins();
+      lastKnown = await loadWorkspaceAdmins();
     } catch (err) {
       log.warn({ err }, 'listing the workspace’s admins failed');
     }
@@ -50,7 +50,7 @@ async function notifyAdmins(
     await send({
       purpose: `to:${admin}`,
       version: ONCE,
-      since: new Date(0),
+      occurredAt: new Date(0),
       places: [directMessagePlace(directory, admin)],
       message: () => message,
     });
@@ -64,7 +64,7 @@ export function recordUnreadableGroup(
 ): void {
   log.warn({ err: problem, groupId }, 'the members of an approver group can’t be read');
   if (problem.kind !== 'refused') return;
-  const subject = { kind: 'group', id: `${groupId} ${utcDay(now())}` } as const;
+  const subject = { kind: 'group', id: `${groupId} ${getUtcDay(now())}` } as const;
   notifications
     .recordRefusal(subject, problem.code ?? problem.kind, now())
     .catch((err: unknown) => log.warn({ err, groupId }, 'recording an unreadable approver group failed'));

@@ -2,9 +2,9 @@ import type { TeamSettings } from '../../config/environment.ts';
 import { formatSettings, type SettingChange, teamSettings } from '../../config/settings.ts';
 import { isGroup } from '../../policy/policy.ts';
 import type { SlackContext } from '../context.ts';
-import { approverError } from '../outbound/slack-error.view.ts';
+import { approverErrorText } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
-import { NO_APPROVERS, noMemberText, tooFewText } from '../settings/settings.view.ts';
+import { NO_APPROVERS, noMemberText, tooFewApproversText } from '../settings/settings.view.ts';
 
 /* Checks that the approvers exist, can be reached and are enough. */
 
@@ -33,14 +33,14 @@ export async function lookUpPeople(
       if (isGroup(id)) {
         // Skips the cache, because people may open the settings after a recent change.
         directory.forgetGroup(id);
-        for (const member of await directory.groupMembers(id)) people.add(member);
-      } else if ((await directory.person(id, undefined)).isMember) people.add(id);
+        for (const member of await directory.loadGroupMembers(id)) people.add(member);
+      } else if ((await directory.loadPerson(id, undefined)).isMember) people.add(id);
       else {
         return noMemberText((await directory.findName(id)) ?? id);
       }
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
-      return approverError(id, error);
+      return approverErrorText(id, error);
     }
   }
   return people;
@@ -50,7 +50,7 @@ export async function lookUpPeople(
  * Refuses settings that would leave no possible approver.
  * @returns errors by field
  */
-export async function approverErrors(
+export async function findApproverErrors(
   context: SlackContext,
   settings: TeamSettings,
 ): Promise<Readonly<Record<string, string>>> {
@@ -61,6 +61,6 @@ export async function approverErrors(
   const people = new Set([...notified, ...silent]);
   if (people.size === 0) return { approvers: NO_APPROVERS };
   return people.size < settings.approvalsRequired
-    ? { approvals_required: tooFewText(people.size, settings.approvalsRequired) }
+    ? { approvals_required: tooFewApproversText(people.size, settings.approvalsRequired) }
     : {};
 }

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../lib/duration.ts';
 import { isCalendarDay, resolveLocalTime } from '../../zones/calendar-day.ts';
 import type { CommandCall, Feature } from '../feature.ts';
 import { backText } from '../ledger/event-notification.view.ts';
-import { AWAY, awayText, NOT_AWAY } from './away.view.ts';
+import { AWAY_ERRORS, awayText, NOT_AWAY } from './away.view.ts';
 
 const MAX_DAYS = 366;
 
@@ -24,20 +24,20 @@ function parsePersonId(word: string): string | undefined {
 
 function parseAbsence({ words, person, context }: CommandCall, timeZone: string): StandIn | string {
   const [first, second, ...others] = words;
-  if (first === undefined || second === undefined || others.length > 0) return AWAY.usage;
+  if (first === undefined || second === undefined || others.length > 0) return AWAY_ERRORS.usage;
   const isPersonFirst = /^[<@]/.test(first);
   const untilWord = isPersonFirst ? second : first;
   const personWord = isPersonFirst ? first : second;
   const now = context.now();
   const until = parseEnd(untilWord, now, timeZone);
-  if (until === undefined) return AWAY.noTime(untilWord);
-  if (until <= now) return AWAY.over(untilWord);
-  if (until.getTime() - now.getTime() > MAX_DAYS * DAY_MS) return AWAY.tooLate;
+  if (until === undefined) return AWAY_ERRORS.notATime(untilWord);
+  if (until <= now) return AWAY_ERRORS.inPast(untilWord);
+  if (until.getTime() - now.getTime() > MAX_DAYS * DAY_MS) return AWAY_ERRORS.tooLate;
   const [, groupId] = /^<!subteam\^(S[A-Z0-9]+)/.exec(personWord) ?? [];
-  if (groupId !== undefined) return AWAY.group(groupId);
+  if (groupId !== undefined) return AWAY_ERRORS.group(groupId);
   const userId = parsePersonId(personWord);
-  if (userId === undefined) return AWAY.nobody(personWord);
-  if (userId === person.id) return AWAY.self;
+  if (userId === undefined) return AWAY_ERRORS.notAPerson(personWord);
+  if (userId === person.id) return AWAY_ERRORS.self;
   return { userId, until };
 }
 
@@ -46,14 +46,14 @@ async function runAway(call: CommandCall): Promise<void> {
   const standIn = parseAbsence(call, (await context.directory.findTimeZone(person.id)) ?? 'UTC');
   if (typeof standIn === 'string') return call.respond(standIn);
   const membership = await context.directory.findMembership(standIn.userId);
-  if (membership !== 'member') return call.respond(AWAY[membership](standIn.userId));
+  if (membership !== 'member') return call.respond(AWAY_ERRORS[membership](standIn.userId));
   const now = context.now();
   await context.standIns.begin(person.id, standIn, now);
   const standIns = await context.standIns.current(now);
   call.acknowledge();
   context.notifyDue();
   // Cards show the possible approvers.
-  await context.refreshWaitingCards();
+  await context.refreshPendingCards();
   await call.respond(awayText(standIn, standIns.get(standIn.userId)));
 }
 
@@ -64,7 +64,7 @@ async function runBack(call: CommandCall): Promise<void> {
   call.acknowledge();
   context.notifyDue();
   // Cards show the possible approvers.
-  await context.refreshWaitingCards();
+  await context.refreshPendingCards();
   await call.respond(backText(ended.userId));
 }
 

@@ -1,16 +1,16 @@
 import type { StandIn } from '../../approvals/progress.ts';
 import { code, mention, mentionApprover, moment } from '../kit/blocks.ts';
 
-export const AWAY = {
+export const AWAY_ERRORS = {
   usage:
     'Enter an end date and a stand-in, such as `/domain away 2026-12-24 @carol` or `/domain away 2w @carol`.',
-  noTime: (word: string) =>
+  notATime: (word: string) =>
     `${code(word)} isn’t a date or duration. Use a date such as \`2026-12-24\`, or \`5d\` or \`2w\`.`,
-  over: (word: string) => `${code(word)} is in the past. Use a future date.`,
+  inPast: (word: string) => `${code(word)} is in the past. Use a future date.`,
   tooLate: 'That’s more than a year ahead. Use an earlier date; you can extend it later.',
   group: (groupId: string) =>
     `${mentionApprover(groupId)} is a group. Choose one person, such as \`/domain away 2w @carol\`.`,
-  nobody: (word: string) =>
+  notAPerson: (word: string) =>
     `I don’t know who ${code(word)} is. Type @ and choose the person from Slack’s list. If you did that, an admin has to set \`should_escape: true\` for \`/domain\` in the app’s manifest.`,
   self: 'You can’t be your own stand-in. Choose someone else.',
   left: (userId: string) =>

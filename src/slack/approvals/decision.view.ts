@@ -145,7 +145,7 @@ export function changedRequirementsLine({
 }
 
 /** Undefined if several requirements need approvals. */
-export function approvalsNeeded(order: Order, decision: PendingDecision | undefined): number | undefined {
+export function findNeededApprovals(order: Order, decision: PendingDecision | undefined): number | undefined {
   const requirements = decision?.requirements.list ?? [];
   const [only, ...others] = requirements;
   if (others.length > 0) return undefined;

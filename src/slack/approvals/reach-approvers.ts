@@ -53,7 +53,7 @@ export async function copyCard(context: SlackContext, post: PendingOrderPost, co
   if (state === 'refused') await copyToApprovers(context, post, copy);
 }
 
-export function copyPurpose(channelId: string, userId: string): string {
+export function buildCopyPurpose(channelId: string, userId: string): string {
   return isDirectMessage(channelId) ? `${PERSON_COPY_PREFIX}${userId}` : `${CHANNEL_COPY_PREFIX}${channelId}`;
 }
 
@@ -109,11 +109,11 @@ export async function remindPeople(
       const { state } = await send({
         purpose: `notice:${entry.version}:${entry.kind}:${id}`,
         version: ONCE,
-        since: entry.at,
+        occurredAt: entry.at,
         places: [
           async () =>
             thread === undefined
-              ? { channelId: await context.directory.directMessage(id) }
+              ? { channelId: await context.directory.openDirectMessage(id) }
               : { channelId: thread.channelId, threadTs: thread.ts },
         ],
         message: () => notice,
@@ -135,7 +135,7 @@ export interface NotifiedPerson {
 export function toNotifiedPeople(results: readonly NotifiedPerson[]): NotifiedPeople {
   const listByState = (wanted: NotifiedPerson['state']) =>
     results.filter(({ state }) => state === wanted).map(({ userId }) => userId);
-  return { reached: listByState('current'), waiting: listByState('pending') };
+  return { reached: listByState('current'), delayed: listByState('pending') };
 }
 
 interface Recipient {

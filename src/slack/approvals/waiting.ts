@@ -3,7 +3,7 @@ import type { RenewalDays, WatchedDomain, WatchedReminder } from '../../expiry/p
 import { loadRenewalForecast, type RenewalForecast } from '../../mandates/overview.ts';
 import { listWaitingSteps, type WaitingStep } from '../../money/waiting.ts';
 import { isAtForeignRegistrar } from '../../names/trust.ts';
-import { calendarDay } from '../../zones/calendar-day.ts';
+import { formatCalendarDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
 import type { RenewalCapability } from '../expiry/due.view.ts';
 
@@ -56,7 +56,7 @@ export async function loadRenewalCapability({
 }
 
 export function toRenewalDays({ renewals }: RenewalForecast, timeZone: string): RenewalDays {
-  return new Map([...renewals].map(([name, at]) => [name, calendarDay(at, timeZone)]));
+  return new Map([...renewals].map(([name, at]) => [name, formatCalendarDay(at, timeZone)]));
 }
 
 export async function loadRenewalDays(

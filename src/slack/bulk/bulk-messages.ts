@@ -3,7 +3,7 @@ import { DECISION_KINDS, type OrderLogEntry } from '../../orders/order-events.ts
 import type { SlackContext } from '../context.ts';
 import { textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
-import { createNamer } from '../ledger/actor-names.ts';
+import { createNameLookup } from '../ledger/actor-names.ts';
 import { AUDIT_COLUMNS, orderLines } from '../ledger/audit.view.ts';
 import type { PlannedThread } from '../orders/order-posts.ts';
 import { ONCE } from '../outbound/notify.ts';
@@ -12,7 +12,7 @@ import { formatSlackError } from '../outbound/slack-error.view.ts';
 import { uploadText } from '../outbound/upload.ts';
 import { isTransient, SlackApiError } from '../outbound/web.ts';
 import { noFileText, planCells, planComment, progressMessage, resultComment } from './bulk.view.ts';
-import { PLAN_FILE, SHARED } from './plan-rows.ts';
+import { PLAN_FILE_PURPOSE, SHARED_FILE_TS } from './plan-rows.ts';
 
 /*
  * Extra messages in the thread of a bulk order: the progress, and files with the plan and the result. They have no
@@ -23,15 +23,15 @@ export async function sendProgress(
   { now }: SlackContext,
   { order, history, version, send, thread }: PlannedThread,
 ): Promise<void> {
-  const since = history.find(({ kind }) => kind === 'claimed')?.at;
-  if (order.bulk === undefined || since === undefined) return;
+  const occurredAt = history.find(({ kind }) => kind === 'claimed')?.at;
+  if (order.bulk === undefined || occurredAt === undefined) return;
   await send({
     purpose: 'progress',
     version: String(version),
     repostKey: 'progress',
-    since,
+    occurredAt,
     places: [async () => thread],
-    message: () => progressMessage(order, since, now()),
+    message: () => progressMessage(order, occurredAt, now()),
   });
 }
 
@@ -41,7 +41,7 @@ export async function sendFiles(context: SlackContext, planned: PlannedThread): 
   if (order.bulk === undefined) return;
   const statement = context.buildStatement(order);
   if (statement !== undefined)
-    await sendFile(context, planned, PLAN_FILE, {
+    await sendFile(context, planned, PLAN_FILE_PURPOSE, {
       text: async () => csvFile(planCells(statement)),
       filename: `domain-steward-plan-${order.id}.csv`,
       comment: planComment(order),
@@ -59,7 +59,7 @@ export async function sendFiles(context: SlackContext, planned: PlannedThread): 
 /** Shares a file once. If Slack refuses it permanently, posts the error instead. */
 async function sendFile(
   { web, log }: SlackContext,
-  { order, send, thread, since }: PlannedThread,
+  { order, send, thread, occurredAt }: PlannedThread,
   purpose: string,
   {
     text,
@@ -69,13 +69,13 @@ async function sendFile(
   await send({
     purpose,
     version: ONCE,
-    since,
+    occurredAt,
     places: [async () => thread],
     message: () => textMessage(file.comment),
     post: async () => {
       try {
         await uploadText(web, { ...file, ...thread, text: await text() });
-        return { channelId: thread.channelId, ts: SHARED };
+        return { channelId: thread.channelId, ts: SHARED_FILE_TS };
       } catch (error) {
         if (!(error instanceof SlackApiError) || isTransient(error)) throw error;
         log.warn({ err: error, orderId: order.id, purpose }, 'sharing a file of an order failed');
@@ -90,7 +90,7 @@ const EVIDENCE_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set(['hinted', '
 
 /** Contains the latest audit log entry of each row. */
 async function resultCsv({ orders, directory }: SlackContext, order: Order): Promise<string> {
-  const nameOf = createNamer(directory);
+  const nameOf = createNameLookup(directory);
   const lastLines = new Map<number, readonly string[]>();
   const history = await orders.store.loadHistory(order.id, 'system');
   const decisions = history.filter(({ kind }) => DECISION_KINDS.has(kind));

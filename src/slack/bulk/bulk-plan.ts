@@ -12,7 +12,7 @@ import { type Interaction, toViewer } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import type { FieldErrors, FormOrigin } from '../kit/form.ts';
-import { buildRejection, timeErrors } from '../orders/order-reply.ts';
+import { buildRejection, findTimeErrors } from '../orders/order-reply.ts';
 import { requestFromForm } from '../orders/ordering.ts';
 import { sendFile } from '../send-file.ts';
 import { alreadyPlannedText, planMessage, skippedCells } from './bulk.view.ts';
@@ -25,13 +25,13 @@ import { alreadyPlannedText, planMessage, skippedCells } from './bulk.view.ts';
 interface RequestedRows {
   readonly task: BulkTask;
   readonly rows: readonly BulkRow[];
-  readonly bad: readonly BadRow[];
+  readonly badRows: readonly BadRow[];
   readonly reason: string | undefined;
   readonly sendAt?: string | undefined;
   readonly ownership?: Ownership | undefined;
 }
 
-type PlanOutcome = { readonly say: Message } | { readonly errors: FieldErrors };
+type PlanOutcome = { readonly reply: Message } | { readonly errors: FieldErrors };
 
 const UNKNOWN_NAME: RowFacts = { isWatched: false, isLapsing: false };
 
@@ -42,7 +42,7 @@ async function loadRowFacts(
 ): Promise<ReadonlyMap<string, RowFacts>> {
   const { context, person } = interaction;
   const names = rows.map(({ name }) => name);
-  const account = await interaction.orderAccount();
+  const account = await interaction.loadOrderAccount();
   const usesTeamAccount = account !== undefined && isTeamAccount(account);
   const order = { task, names, requesterId: person.id, input: buildBulkInput(rows), usesTeamAccount };
   const [openIds, watched, inUse, cost, refusingRules] = await Promise.all([
@@ -98,7 +98,7 @@ export async function savePlan(
     });
   }
   const sums = sumByCurrency(rows.flatMap(({ name }) => facts.get(name)?.price ?? []));
-  if (rows.length === 0) return { say: planMessage(plan, undefined, sums) };
+  if (rows.length === 0) return { reply: planMessage(plan, undefined, sums) };
   const outcome = await requestFromForm(interaction, origin, {
     task,
     input: {},
@@ -108,11 +108,11 @@ export async function savePlan(
     ...(request.ownership && { ownership: request.ownership }),
   });
   if (outcome.kind !== 'accepted')
-    return timeErrors(outcome) ?? { say: await buildRejection(interaction, outcome) };
+    return findTimeErrors(outcome) ?? { reply: await buildRejection(interaction, outcome) };
   const { order } = outcome;
-  const say =
+  const reply =
     order.state === 'DRAFT' && order.requesterId === interaction.person.id
       ? planMessage(plan, order, sums)
       : textMessage(alreadyPlannedText(order));
-  return { say };
+  return { reply };
 }

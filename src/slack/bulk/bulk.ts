@@ -20,10 +20,10 @@ import { openForm } from '../open-form.ts';
 import { createChangeAction } from '../orders/order-buttons.ts';
 import { resumedText } from '../orders/order-buttons.view.ts';
 import { requireFullView } from '../orders/order-details.ts';
-import { OWNERSHIP, readOwnership } from '../orders/order-form.ts';
+import { OWNERSHIP_FIELDS, readOwnership } from '../orders/order-form.ts';
 import { checkAccount } from '../orders/ordering.ts';
 import { refusalText } from '../orders/refusal.view.ts';
-import { AUTH_CODES_NOTE, bulkTasksText, DROPPED, fileIssuesText } from './bulk.view.ts';
+import { AUTH_CODES_NOTE, bulkTasksText, fileIssuesText, PLAN_DISCARDED } from './bulk.view.ts';
 import { savePlan } from './bulk-plan.ts';
 
 /* Runs one task for many names from a CSV file. The valid rows become one order. */
@@ -40,7 +40,7 @@ const bulkSchema = z.object({
     hint: 'A header and one row per name. Columns: “name”, “period”, “nameservers”, “ownerc”, “adminc”, “techc”, “auth”. You can check the plan before you request it.',
   }),
   owner: ownerField({ label: 'Owner in the team', hint: 'For registrations and transfers.' }),
-  note: OWNERSHIP.shape.note,
+  note: OWNERSHIP_FIELDS.shape.note,
   reason: reasonField('Shown to the approvers.'),
   send_at: sendAtField,
 });
@@ -74,7 +74,7 @@ const bulkForm: FormFeature<'bulk'> = {
     if ('errors' in csv) return csv;
     const { text, field } = csv;
     const refusal = await checkAccount(call, task);
-    if (refusal !== undefined) return { say: refusal };
+    if (refusal !== undefined) return { reply: refusal };
     const file = await readBulkFile(task, text);
     if (!file.ok) return { errors: { [field]: fileIssuesText(file.issues, task, findNearest) } };
     const ownership = await readOwnership(needsOwner(task), call, addDefaultOwner(call, call.values));
@@ -99,7 +99,7 @@ async function runBulk(call: CommandCall): Promise<void> {
 
 async function discardPlan(call: ActionCall): Promise<void> {
   const refusal = await discardDraft(call.context.orders, call.value, call.person.id);
-  await call.respond(refusal === undefined ? DROPPED : refusalText(refusal), {
+  await call.respond(refusal === undefined ? PLAN_DISCARDED : refusalText(refusal), {
     replace: refusal === undefined,
   });
 }

@@ -10,7 +10,7 @@ import { inputIssue } from '../../orders/input-issue.ts';
 import { findWaitingItems, type ItemState, type Order } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement-shape.ts';
 import { findTask } from '../../orders/tasks.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import { requirementLines } from '../approvals/decision.view.ts';
 import {
   actions,
@@ -29,12 +29,12 @@ import {
   utcMinute,
 } from '../kit/blocks.ts';
 import { csvIssueText, MORE_CELLS, unreadableFileText } from '../kit/csv-issue.view.ts';
-import { fitLines, MAX_LINES, ROW_OF_BUTTONS } from '../kit/phone.ts';
+import { BUTTON_ROW_LINES, fitLines, MAX_LINES } from '../kit/phone.ts';
 import { amountsText } from '../money/price.view.ts';
 import { dependentNames } from '../orders/impact.view.ts';
 import { issueText, NO_AUTH_CODE } from '../orders/input-issue.view.ts';
 import { shortHash } from '../orders/order.view.ts';
-import { listFields, timeText } from '../orders/statement.view.ts';
+import { listStatementFields, timeText } from '../orders/statement.view.ts';
 
 type Nearest = (word: string, candidates: readonly string[]) => string | undefined;
 
@@ -163,7 +163,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
 }
 
 /** Maximum number of lines above the buttons of a plan. One more line is below them. */
-const MAX_PLAN_LINES = MAX_LINES.plan - ROW_OF_BUTTONS - 1;
+const MAX_PLAN_LINES = MAX_LINES.plan - BUTTON_ROW_LINES - 1;
 
 function approversText({ requirements }: Order): string {
   return requirements.outcome === 'free'
@@ -213,7 +213,9 @@ const PLAN_COLUMNS: ReadonlyMap<string, string> = new Map([
 export function planCells({ items }: Statement): string[][] {
   const rows = items.map((item) => ({
     start: [String(item.n), item.name],
-    values: new Map(listFields(item, '[secret]').map(({ path, values }) => [path, values.join(' ')])),
+    values: new Map(
+      listStatementFields(item, '[secret]').map(({ path, values }) => [path, values.join(' ')]),
+    ),
   }));
   const fields = [...new Set([...PLAN_COLUMNS.keys(), ...rows.flatMap(({ values }) => [...values.keys()])])];
   return [
@@ -255,7 +257,7 @@ export function tallyText(order: Order): string {
 }
 
 function pauseText(reason: PauseReason): string {
-  const names = reason.names.map((name) => `*${escapeText(displayName(name))}*`).join(', ');
+  const names = reason.names.map((name) => `*${escapeText(formatDomainName(name))}*`).join(', ');
   return reason.code === 'refusals'
     ? `the service refused three names in a row: ${names}`
     : `the outcome of ${count(reason.names.length, 'name')} of ${reason.rows} is unknown: ${names}`;
@@ -329,7 +331,7 @@ export function bulkTasksText(suggestion: string | undefined): string {
   return `Enter one of these tasks: ${BULK_TASKS.map(code).join(', ')}.${hint} You can enter the names in the form.`;
 }
 
-export const DROPPED = 'I discarded the plan. Nothing was requested.';
+export const PLAN_DISCARDED = 'I discarded the plan. Nothing was requested.';
 
 export function alreadyPlannedText({ id, state, requesterId }: Order): string {
   return state === 'DRAFT'

@@ -1,14 +1,14 @@
 import type { Order } from '../../orders/order.ts';
 import type { PostedMessage } from '../../outbox/notifications.ts';
-import { CARD } from '../orders/order-posts.ts';
+import { CARD_PURPOSE } from '../orders/order-posts.ts';
 
 /* A bulk order can be approved only by people who could see all of its rows. The card shows only a few. */
 
-export const PLAN_FILE = 'file:plan';
+export const PLAN_FILE_PURPOSE = 'file:plan';
 /** Stands for the file's `ts`, which Slack assigns later. If Slack refused the file, there is a message instead. */
-export const SHARED = 'file';
+export const SHARED_FILE_TS = 'file';
 
-export function openedPagesPlace(userId: string, channelId: string | undefined) {
+export function buildOpenedPagesRecord(userId: string, channelId: string | undefined) {
   return { purpose: `pages:${userId}`, channelId: channelId ?? '', ts: '', shows: undefined };
 }
 
@@ -17,16 +17,16 @@ export function openedPagesPlace(userId: string, channelId: string | undefined) 
  * @param posted the order's messages by purpose
  * @returns `soon` while the file is being delivered
  */
-export function canSeeAllRows(
+export function findRowVisibility(
   order: Order,
   posted: ReadonlyMap<string, PostedMessage>,
   userId: string,
   channelId: string | undefined,
 ): 'yes' | 'no' | 'soon' {
   if (order.bulk === undefined) return 'yes';
-  if (posted.has(openedPagesPlace(userId, channelId).purpose)) return 'yes';
+  if (posted.has(buildOpenedPagesRecord(userId, channelId).purpose)) return 'yes';
   if (channelId === undefined) return 'no';
-  const file = posted.get(PLAN_FILE);
-  if (file?.ts === SHARED && file.channelId === channelId) return 'yes';
-  return file === undefined && posted.get(CARD)?.channelId === channelId ? 'soon' : 'no';
+  const file = posted.get(PLAN_FILE_PURPOSE);
+  if (file?.ts === SHARED_FILE_TS && file.channelId === channelId) return 'yes';
+  return file === undefined && posted.get(CARD_PURPOSE)?.channelId === channelId ? 'soon' : 'no';
 }

@@ -10,7 +10,7 @@ async function runCalendar(call: CommandCall): Promise<void> {
   const isReset = word !== undefined;
   let address: string;
   try {
-    address = (await call.context.expiry.feedAddress(call.person.id, isReset)).reveal();
+    address = (await call.context.expiry.getFeedUrl(call.person.id, isReset)).reveal();
   } catch (error) {
     if (!(error instanceof UnknownKeyError)) throw error;
     return call.respond(ADDRESS_UNREADABLE);

@@ -1,6 +1,6 @@
 import type { CalendarName, CalendarText } from '../../expiry/calendar.ts';
 import type { ExpirySource } from '../../names/dates.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import { code, context, type Message, message, section } from '../kit/blocks.ts';
 
 const SOURCES: Readonly<Record<ExpirySource, string>> = {
@@ -15,16 +15,16 @@ const SOURCES: Readonly<Record<ExpirySource, string>> = {
  * @param hasService whether orders can be placed
  */
 export function formatCalendarEvent(
-  { name, source, lapsing, isMandated }: CalendarName,
+  { name, source, isLapsing, isMandated }: CalendarName,
   hasService: boolean,
 ): CalendarText {
-  const title = displayName(name);
-  if (isMandated && !lapsing)
+  const title = formatDomainName(name);
+  if (isMandated && !isLapsing)
     return {
       summary: `${title} expires (a mandate renews it)`,
       description: `${SOURCES[source]}\nA mandate renews it. See /domain mandates in Slack.`,
     };
-  return lapsing
+  return isLapsing
     ? { summary: `${title} expires (set to lapse)`, description: SOURCES[source] }
     : {
         summary: `${title} expires`,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TeamSettings } from '../../config/environment.ts';
-import { dueCertificates } from '../../expiry/certificate-warnings.ts';
+import { findDueCertificates } from '../../expiry/certificate-warnings.ts';
 import type { MonthCount } from '../../expiry/chart.ts';
-import { assignMessages, dropOutdated, loadChart, nextBatch } from '../../expiry/digest.ts';
-import { askOwners, dayOfMessages } from '../../expiry/owner-question.ts';
+import { assignMessages, claimNextBatch, dropOutdated, loadChart } from '../../expiry/digest.ts';
+import { askOwners, findMessageDay } from '../../expiry/owner-question.ts';
 import type { DueReminder, ReminderSchedule } from '../../expiry/plan.ts';
 import {
   DEFAULT_DESTINATION,
@@ -11,7 +11,7 @@ import {
   type DigestHead,
   type DigestPart,
   type DigestReply,
-  MONTHS,
+  MONTHS_CHART_PURPOSE,
   type PlannedReminder,
   type WatchedReminder,
 } from '../../expiry/ports.ts';
@@ -21,7 +21,7 @@ import { MINUTE_MS } from '../../lib/duration.ts';
 import { loadRenewalForecast } from '../../mandates/overview.ts';
 import { getChosenTime, sortScheduledFirst } from '../../orders/order.ts';
 import type { ClaimedSubject, MessagePlace, PostedMessage } from '../../outbox/notifications.ts';
-import { calendarDay, dayNumber } from '../../zones/calendar-day.ts';
+import { formatCalendarDay, parseDayNumber } from '../../zones/calendar-day.ts';
 import { loadRenewalCapability, loadWaitingCostCalculator, toRenewalDays } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import type { Message } from '../kit/blocks.ts';
@@ -67,11 +67,11 @@ export function createDigestPlanner(
   return async (claim, send) => {
     const settings = await context.savedSettings();
     const now = context.now();
-    const { day } = dayOfMessages(settings, now);
+    const { day } = findMessageDay(settings, now);
     const schedule = { ...toSchedule(settings, now), collectMs, day };
     // Questions come first, so that an owner gets them in one message with the reminders.
     await askOwners(context.reminders, settings, now);
-    const batch = await nextBatch(context.reminders, claim.id, schedule, settings.reminderChannel);
+    const batch = await claimNextBatch(context.reminders, claim.id, schedule, settings.reminderChannel);
     if (batch === undefined || batch instanceof Date) {
       await postNewFindings(context, settings, claim, send);
       await postScheduled(context, settings, claim, send);
@@ -90,7 +90,7 @@ export function createDigestPlanner(
     const planned = await context.reminders.listPlanned(claim.id);
     const hasMore = batch.hasMoreNames || batch.hasMoreDisputed;
     states.push(await postReminders(context, { ...run, hasMore }, DEFAULT_DESTINATION, planned));
-    return states.includes('pending') && !context.stopDigests.aborted
+    return states.includes('pending') && !context.digestAbortSignal.aborted
       ? undefined
       : { repeatAt: context.now() };
   };
@@ -124,14 +124,14 @@ async function postNewFindings(
     records.listExpiringCertificates(until),
     records.listRenewedElsewhere(since, until),
   ]);
-  const certificates = dueCertificates(expiring, certificateDays, { from: since, to: until });
+  const certificates = findDueCertificates(expiring, certificateDays, { from: since, to: until });
   const news = { faulty, unrecorded, certificates, renewed, now: until };
   const count = faulty.length + unrecorded.length + certificates.length + renewed.length;
   if (count === 0) return;
   await send({
     purpose: 'delegations',
     version: ONCE,
-    since: until,
+    occurredAt: until,
     places: [toDigestThread(claim, reminderChannel)],
     message: () => newsMessage(news),
   });
@@ -151,20 +151,20 @@ async function postScheduled(
   send: SendNotification,
 ): Promise<void> {
   if (reminderChannel === undefined) return;
-  const since = new Date(claim.id);
-  const today = calendarDay(since, timeZone);
-  const last = calendarDay(nextScheduled(reminderCron, timeZone, since), timeZone);
+  const occurredAt = new Date(claim.id);
+  const today = formatCalendarDay(occurredAt, timeZone);
+  const last = formatCalendarDay(nextScheduled(reminderCron, timeZone, occurredAt), timeZone);
   const open = await orders.store.list({ viewer: 'system', states: ['PENDING', 'APPROVED'], limit: 1_000 });
   const upcoming = sortScheduledFirst(open).filter((order) => {
     const time = getChosenTime(order);
-    const day = time && calendarDay(time, timeZone);
+    const day = time && formatCalendarDay(time, timeZone);
     return day !== undefined && day > today && day <= last && !order.isPrivate;
   });
   if (upcoming.length === 0) return;
   const places = [toDigestThread(claim, reminderChannel)];
-  const until = dayNumber(last) === dayNumber(today) + 1 ? 'tomorrow' : 'next_digest';
+  const until = parseDayNumber(last) === parseDayNumber(today) + 1 ? 'tomorrow' : 'next_digest';
   const message = () => scheduledMessage(upcoming, until);
-  await send({ purpose: 'scheduled', version: ONCE, since, places, message });
+  await send({ purpose: 'scheduled', version: ONCE, occurredAt, places, message });
 }
 
 /** @returns the state of the first message that couldn't be posted */
@@ -185,10 +185,10 @@ async function postReminders(
   let remainingCount = due.length;
   for (const message of messages) {
     if (thread !== undefined)
-      await sleep(context.pauseMs ?? PAUSE_MS, undefined, { signal: context.stopDigests }).catch(
+      await sleep(context.pauseMs ?? PAUSE_MS, undefined, { signal: context.digestAbortSignal }).catch(
         () => undefined,
       );
-    if (context.stopDigests.aborted) return 'pending';
+    if (context.digestAbortSignal.aborted) return 'pending';
     const purpose = `${destination}:${message.part ?? ++lastPart}`;
     if (message.part === undefined) await reminders.assign(claim.id, purpose, message.reminders);
     const current = await dropOutdated(
@@ -210,7 +210,7 @@ async function postReminders(
     const sent = await send({
       purpose,
       version: ONCE,
-      since: new Date(claim.id),
+      occurredAt: new Date(claim.id),
       // If the thread's channel can't be used, the other messages go to the current reminder channel.
       places: dropMissing([
         thread !== undefined && toThreadPlace(thread),
@@ -234,11 +234,11 @@ async function postReminders(
  * Posts the monthly chart in the thread of the month's first digest. If Slack refuses it, the next digest tries again.
  */
 async function postChart(
-  { watchList, reminders, pauseMs = PAUSE_MS, stopDigests: signal }: SlackContext,
+  { watchList, reminders, pauseMs = PAUSE_MS, digestAbortSignal: signal }: SlackContext,
   { claim, send, views, schedule }: DigestRun,
   thread: PostedMessage,
 ): Promise<void> {
-  const toMonth = (digestId: string) => calendarDay(new Date(digestId), schedule.timeZone).slice(0, 7);
+  const toMonth = (digestId: string) => formatCalendarDay(new Date(digestId), schedule.timeZone).slice(0, 7);
   const latest = await reminders.findLatestWithChart();
   if (latest !== undefined && toMonth(latest) === toMonth(claim.id)) return;
   const months = await loadChart(watchList.countByMonth, schedule);
@@ -246,9 +246,9 @@ async function postChart(
   await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   if (signal.aborted) return;
   await send({
-    purpose: MONTHS,
+    purpose: MONTHS_CHART_PURPOSE,
     version: ONCE,
-    since: new Date(claim.id),
+    occurredAt: new Date(claim.id),
     places: [toThreadPlace(thread)],
     message: () => views.months(months),
   });

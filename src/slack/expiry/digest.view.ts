@@ -1,5 +1,5 @@
 import type { MonthCount } from '../../expiry/chart.ts';
-import { reminderEnd } from '../../expiry/days.ts';
+import { getEffectiveExpiry } from '../../expiry/days.ts';
 import { compareDeadlines, findDeadline, isRenewable } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
@@ -14,8 +14,8 @@ import type {
 import { dropMissing } from '../../lib/collections.ts';
 import { compareCostAtRisk, computeCostAtRisk, type WaitingStep } from '../../money/waiting.ts';
 import { getOwnerAnswer } from '../../names/portfolio.ts';
-import { calendarDay } from '../../zones/calendar-day.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatCalendarDay } from '../../zones/calendar-day.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import {
   type AnyBlock,
   actions,
@@ -33,13 +33,13 @@ import {
   section,
 } from '../kit/blocks.ts';
 import { uncoveredText } from '../mandates/mandate.view.ts';
-import { laterText } from '../money/price.view.ts';
+import { laterStepsText } from '../money/price.view.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
-import { answerText, ownerlessLine } from '../names/owner.view.ts';
+import { ownerlessLine, ownerWithAnswerText } from '../names/owner.view.ts';
 import { channelMention } from '../names/portfolio.view.ts';
 import {
   deadlineText,
-  displayDay,
+  getToday,
   keepButtons,
   lineWithMenu,
   priceText,
@@ -48,7 +48,7 @@ import {
 } from './due.view.ts';
 import { type CalculateCost, listedLines, MAX_LISTED_NAMES } from './expiring.view.ts';
 import { formatDay, formatDays, formatName } from './expiry.view.ts';
-import { NO_DELETION_KNOWN } from './phase.view.ts';
+import { POSSIBLY_DELETED } from './phase.view.ts';
 
 /*
  * The digest of expiring names: one line per name, most urgent first, with a menu of actions. For names with a near
@@ -113,7 +113,7 @@ export function digestReply(
   calculateWaitingCost: CalculateWaitingCost = calculateNoCost,
   capability: RenewalCapability = RENEWAL_BY_ORDER,
 ): Message {
-  const names = part.reminders.map(({ name }) => displayName(name));
+  const names = part.reminders.map(({ name }) => formatDomainName(name));
   const title = names.length === 0 ? disputedTitle(part.disputed) : `Also due: ${names.join(', ')}`;
   const followsText = part.hasMore
     ? part.remainingCount === 0
@@ -162,8 +162,8 @@ export function digestList(
 const NO_NAMES_LEFT = 'None of this digest’s names is watched anymore.';
 
 /** Whether a mandate renews the name. The last reminder always asks for a decision. */
-function isRenewedByMandate({ name, phase, lastThreshold }: Reminder, renewals: RenewalDays): boolean {
-  return phase === 'registered' && !lastThreshold && renewals.has(name);
+function isRenewedByMandate({ name, phase, isLastThreshold }: Reminder, renewals: RenewalDays): boolean {
+  return phase === 'registered' && !isLastThreshold && renewals.has(name);
 }
 
 /** Decided names come last. The others are sorted by deadline, then by cost at risk, highest first. */
@@ -201,7 +201,7 @@ function digestTitle(
   const atLeast = hasMore ? 'More than ' : '';
   const [urgent] = sortByUrgency(all, renewals, calculateWaitingCost);
   if (urgent === undefined) return `${atLeast}${disputedTitle(disputed)}`;
-  const name = displayName(urgent.name);
+  const name = formatDomainName(urgent.name);
   if (total === 1) return `${name} ${headline(urgent)}`;
   const undecided = all.filter((reminder) => !isRenewedByMandate(reminder, renewals)).length;
   const what =
@@ -213,7 +213,7 @@ function digestTitle(
 }
 
 function headline(reminder: Reminder): string {
-  if (reminder.isDeletionAssumed) return `is ${NO_DELETION_KNOWN}`;
+  if (reminder.isDeletionAssumed) return `is ${POSSIBLY_DELETED}`;
   switch (reminder.phase) {
     case 'registered':
       return `expires ${formatDays(reminder.daysLeft)}`;
@@ -260,36 +260,36 @@ function reminderLines(
   renewals: RenewalDays,
   isShortDigest: boolean,
 ): string[] {
-  const { watched, phase, daysLeft, lastThreshold } = reminder;
+  const { watched, phase, daysLeft, isLastThreshold } = reminder;
   const { owner } = watched;
-  const answer = getOwnerAnswer(watched, reminderEnd(watched));
+  const answer = getOwnerAnswer(watched, getEffectiveExpiry(watched));
 
-  const isMentionedBelow = lastThreshold && answer?.code === 'unasked';
+  const isMentionedBelow = isLastThreshold && answer?.code === 'unasked';
   const isNear = phase !== 'registered' || daysLeft < NEAR_DAYS || (isShortDigest && daysLeft === NEAR_DAYS);
   return dropMissing([
     [
       formatName(reminder.name),
       whenText(reminder),
       deadlineText(reminder, waiting, renewals.get(reminder.name)),
-      ...dropMissing([!isMentionedBelow && answerText(answer)]),
+      ...dropMissing([!isMentionedBelow && ownerWithAnswerText(answer)]),
     ].join(' · '),
-    isNear && !isRenewedByMandate(reminder, renewals) && laterText(waiting, displayDay(reminder)),
-    lastThreshold &&
+    isNear && !isRenewedByMandate(reminder, renewals) && laterStepsText(waiting, getToday(reminder)),
+    isLastThreshold &&
       `Last reminder. ${mention(owner ?? watched.registeredBy ?? watched.addedBy)}: action needed.`,
     ...reminderWarnings(reminder).map((warning) => `:warning: ${warning}`),
   ]);
 }
 
 function reminderWarnings(reminder: Reminder): string[] {
-  const { watched, phase, isDeletionAssumed, restoreUntil, lastSafeDay, estimated } = reminder;
+  const { watched, phase, isDeletionAssumed, restoreUntil, lastSafeDay, isEstimated } = reminder;
   const until = restoreUntil ?? lastSafeDay;
   return dropMissing([
     isDeletionAssumed && 'It should have renewed automatically. Check the domain service',
     isDeletionAssumed &&
       phase === 'redemption' &&
       until !== undefined &&
-      `If it was deleted, restore it by ${formatDay(until, displayDay(reminder))}`,
-    estimated && 'The date is estimated from the last order',
+      `If it was deleted, restore it by ${formatDay(until, getToday(reminder))}`,
+    isEstimated && 'The date is estimated from the last order',
     watched.doubt !== undefined && `Registry lookup: ${quote(formatDoubt(watched.doubt))}`,
     watched.undelivered !== undefined && undeliveredWarning(watched.undelivered),
     watched.lapse !== undefined &&
@@ -315,7 +315,7 @@ function disputedBlocks(disputed: readonly WatchedDomain[], { hasService }: Rene
       : '*:warning: Renewed elsewhere, but not at the registry.* Ask the registrar about these names. I’ll remind you weekly.',
     ...disputed.map(
       ({ name, renewed, doubt }) =>
-        `• ${formatName(name)}: renewed ${renewed === undefined ? '' : formatDay(calendarDay(renewed.at, 'UTC'))}. ${escapeText(doubt === undefined ? '' : formatDoubt(doubt))}.`,
+        `• ${formatName(name)}: renewed ${renewed === undefined ? '' : formatDay(formatCalendarDay(renewed.at, 'UTC'))}. ${escapeText(doubt === undefined ? '' : formatDoubt(doubt))}.`,
     ),
   ]);
 }

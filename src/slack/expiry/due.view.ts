@@ -5,22 +5,22 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import type { DueReminder } from '../../expiry/plan.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
 import { type AnyBlock, actions, addMenu, button, fitsMenu, type MenuId, moreMenu } from '../kit/blocks.ts';
 import { quoteText, restoreText } from '../money/price.view.ts';
 import { formatDay, formatDays } from './expiry.view.ts';
-import { NO_DELETION_KNOWN } from './phase.view.ts';
+import { POSSIBLY_DELETED } from './phase.view.ts';
 
 /* A name's deadline, action and price on one line, with a menu. */
 
-export type DueFacts = Pick<
+export type DueStatus = Pick<
   DueReminder,
   'phase' | 'daysLeft' | 'isDeletionAssumed' | 'expiryDay' | 'lastSafeDay' | 'restoreUntil'
 >;
 
 /** Undefined if no date is known. */
-export function buildDueFacts({ day: expiryDay, daysLeft, deadline }: ListedName): DueFacts | undefined {
+export function buildDueStatus({ day: expiryDay, daysLeft, deadline }: ListedName): DueStatus | undefined {
   if (expiryDay === undefined || daysLeft === undefined || deadline === undefined) return undefined;
   const { phase, action, until } = deadline;
   return {
@@ -34,7 +34,7 @@ export function buildDueFacts({ day: expiryDay, daysLeft, deadline }: ListedName
 }
 
 /** `tomorrow`, `6 days`, `expired 3 days ago`, `deleted`. */
-export function whenText({ phase, daysLeft, isDeletionAssumed }: DueFacts): string {
+export function whenText({ phase, daysLeft, isDeletionAssumed }: DueStatus): string {
   if (phase === 'registered') return formatDays(daysLeft).replace(/^in /, '');
   return isDeletionAssumed || phase === 'expired' || phase === 'auto_renew_grace'
     ? `expired ${formatDays(daysLeft)}`
@@ -44,13 +44,13 @@ export function whenText({ phase, daysLeft, isDeletionAssumed }: DueFacts): stri
 }
 
 /** `expires tomorrow`, `expires in 6 days`, `expired 3 days ago`, `was deleted`. */
-export function expiresText(due: DueFacts): string {
+export function expiresText(due: DueStatus): string {
   if (due.phase === 'registered') return `expires ${formatDays(due.daysLeft)}`;
   const when = whenText(due);
   return when.startsWith('expired') ? when : `was ${when}`;
 }
 
-export function displayDay({ expiryDay, daysLeft }: DueFacts): string {
+export function getToday({ expiryDay, daysLeft }: DueStatus): string {
   return shiftDay(expiryDay, -daysLeft);
 }
 
@@ -59,18 +59,18 @@ export function displayDay({ expiryDay, daysLeft }: DueFacts): string {
  * @param renewal the day on which a mandate renews it, if any
  */
 export function deadlineText(
-  due: DueFacts,
+  due: DueStatus,
   waiting: readonly WaitingStep[],
   renewal: Day | undefined,
 ): string {
   const { phase, daysLeft, lastSafeDay, restoreUntil, isDeletionAssumed } = due;
   const byDay = (day: string | undefined) =>
-    day === undefined ? 'now' : `by ${formatDay(day, displayDay(due))}`;
+    day === undefined ? 'now' : `by ${formatDay(day, getToday(due))}`;
   const price = priceText(due, waiting);
-  if (isDeletionAssumed) return NO_DELETION_KNOWN;
+  if (isDeletionAssumed) return POSSIBLY_DELETED;
   switch (phase) {
     case 'registered':
-      if (renewal !== undefined) return renewalText(formatDay(renewal, displayDay(due)), price);
+      if (renewal !== undefined) return renewalText(formatDay(renewal, getToday(due)), price);
       return `renew ${daysLeft === 0 ? 'now' : byDay(lastSafeDay)}${price}`;
     case 'auto_renew_grace':
       return `late renewal (not guaranteed) ${byDay(lastSafeDay)}${price}`;
@@ -83,7 +83,7 @@ export function deadlineText(
     case 'deleted':
       return `restore now, because the deadline isn’t documented${price}`;
     case 'pending_delete':
-      return `can’t be recovered${lastSafeDay === undefined ? '' : `, released after ${formatDay(lastSafeDay, displayDay(due))}`}`;
+      return `can’t be recovered${lastSafeDay === undefined ? '' : `, released after ${formatDay(lastSafeDay, getToday(due))}`}`;
     case 'released':
       return 'anyone can register it';
   }
@@ -102,17 +102,17 @@ export function ownerRenewalText(day: string, price: string): string {
 }
 
 export function ownerDeadlineText(
-  due: DueFacts,
+  due: DueStatus,
   waiting: readonly WaitingStep[],
   renewal: Day | undefined,
 ): string {
   return due.phase === 'registered' && renewal !== undefined
-    ? ownerRenewalText(formatDay(renewal, displayDay(due)), priceText(due, waiting))
+    ? ownerRenewalText(formatDay(renewal, getToday(due)), priceText(due, waiting))
     : deadlineText(due, waiting, renewal);
 }
 
 /** `, about €18.00`: the current price of keeping the name. Empty without a price list. */
-export function priceText({ phase }: DueFacts, waiting: readonly WaitingStep[]): string {
+export function priceText({ phase }: DueStatus, waiting: readonly WaitingStep[]): string {
   const [step] = waiting;
   if (step === undefined || step.kind === 'lost') return '';
   return `, ${step.kind === 'restore' && (phase === 'redemption' || phase === 'deleted') ? restoreText(step) : quoteText(step.renewal)}`;
@@ -129,7 +129,7 @@ export function keepButtons(
   { hasService, isAtOtherRegistrar }: RenewalCapability,
 ): Button[] {
   const make = (actionId: string, text: string) =>
-    button(actionId, text, name, { label: `${text}: ${displayName(name)}` });
+    button(actionId, text, name, { label: `${text}: ${formatDomainName(name)}` });
   const { renews, restores } =
     deadline === undefined ? { renews: false, restores: false } : renewalOptions(deadline);
   if (!renews && !restores) return [];

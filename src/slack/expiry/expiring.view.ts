@@ -5,7 +5,7 @@ import { dropMissing } from '../../lib/collections.ts';
 import type { WaitingStep } from '../../money/waiting.ts';
 import { isDateless } from '../../names/dates.ts';
 import { getExpiry, getOwnerAnswer } from '../../names/portfolio.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import {
   actions,
   button,
@@ -21,10 +21,10 @@ import {
   textMessage,
 } from '../kit/blocks.ts';
 import { formatDoubt } from '../names/doubt.view.ts';
-import { answerText } from '../names/owner.view.ts';
+import { ownerWithAnswerText } from '../names/owner.view.ts';
 import { DATELESS_STATE } from './dateless.view.ts';
 import {
-  buildDueFacts,
+  buildDueStatus,
   deadlineText,
   keepButtons,
   lineWithMenu,
@@ -64,7 +64,7 @@ export function expiringPage(
   const pageButton = (actionId: string, label: string, toOffset: number) =>
     button(actionId, label, `${days}:${toOffset}`);
   return message(
-    `${title}${first === undefined ? '' : `, first ${escapeText(displayName(first.domain.name))}${urgencySuffix(first, calculateCost)}`}`,
+    `${title}${first === undefined ? '' : `, first ${escapeText(formatDomainName(first.domain.name))}${urgencySuffix(first, calculateCost)}`}`,
     [
       section(`*${title}*${range}`),
       ...page.names.flatMap((listed, index) =>
@@ -95,7 +95,7 @@ export function expiringPage(
 
 /** `: in 5 days, about €18.00` */
 function urgencySuffix(listed: ListedName, calculateCost: CalculateCost): string {
-  const due = buildDueFacts(listed);
+  const due = buildDueStatus(listed);
   return due === undefined ? '' : `: ${whenText(due)}${priceText(due, calculateCost(listed))}`;
 }
 
@@ -107,7 +107,7 @@ export function listedLines(
   now: Date,
 ): string[] {
   const { name, lapse, snooze, renewed, deletedAt, doubt, lastLookupAt, expiry } = listed.domain;
-  const due = buildDueFacts(listed);
+  const due = buildDueStatus(listed);
   const answer = getOwnerAnswer(listed.domain, getExpiry(listed.domain));
   const deadlineTexts =
     due === undefined
@@ -128,7 +128,7 @@ export function listedLines(
       lapse?.confirmed !== undefined && `set to lapse: “${quote(lapse.reason)}”`,
       renewed !== undefined && 'renewed, but the registry doesn’t show it yet',
       lastLookupAt === undefined && 'not looked up yet',
-      answer?.code !== 'unasked' && answerText(answer),
+      answer?.code !== 'unasked' && ownerWithAnswerText(answer),
       doubt !== undefined && isDateless(listed.domain) && DATELESS_STATE,
     ]).join(' · '),
     due?.isDeletionAssumed && ':warning: It should have renewed automatically. Check the domain service',

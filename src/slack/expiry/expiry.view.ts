@@ -6,8 +6,8 @@ import type { LineIssue } from '../../expiry/import.ts';
 import type { Term } from '../../expiry/term.ts';
 import type { ImportSummary, WatchRefusal } from '../../expiry/watch-list.ts';
 import { dropMissing, splitIntoChunks } from '../../lib/collections.ts';
-import { MAX_WATCHED } from '../../names/portfolio.ts';
-import { displayName } from '../../zones/names.ts';
+import { MAX_WATCHED_NAMES } from '../../names/portfolio.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import {
   actions,
   button,
@@ -161,8 +161,9 @@ export function importReport(summary: ImportSummary): {
     section(`*Imported*: ${counts}.`),
     ...sections,
     left > 0 && section(`… and ${count(left, 'more line')}.`),
-    beyondLimit > 0 && section(`:warning: ${formatWatchRefusal({ code: 'list_full', limit: MAX_WATCHED })}`),
-    ...watchInsteadButtons(rejected),
+    beyondLimit > 0 &&
+      section(`:warning: ${formatWatchRefusal({ code: 'list_full', limit: MAX_WATCHED_NAMES })}`),
+    ...watchDomainButtons(rejected),
     unusedHeadings.length > 0 && context(`Unused columns: ${quote(headingsText(unusedHeadings))}.`),
     lacksExpiry &&
       section(
@@ -177,7 +178,7 @@ export function importReport(summary: ImportSummary): {
   return { text: `Imported: ${counts}.`, blocks };
 }
 
-export function watchInsteadButtons(
+export function watchDomainButtons(
   rejected: readonly { readonly issue: LineIssue | WatchRefusal }[],
   date?: string,
 ): KnownBlock[] {
@@ -201,7 +202,7 @@ export function importProgress(done: number, total: number): KnownBlock[] {
 }
 
 export function formatName(asciiName: string): string {
-  return `*${escapeText(displayName(asciiName))}*`;
+  return `*${escapeText(formatDomainName(asciiName))}*`;
 }
 
 export function personWithReason(userId: string, reason: string | undefined): string {

@@ -4,7 +4,7 @@ import { createTextFields, readTextInput } from '../attached-text.ts';
 import type { Feature, FormFeature } from '../feature.ts';
 import { message } from '../kit/blocks.ts';
 import { noticeView, toFields } from '../kit/form.ts';
-import { createGate } from '../names/name-changes.ts';
+import { createChangeSaver } from '../names/name-changes.ts';
 import { openForm } from '../open-form.ts';
 import { importProgress, importReport } from './expiry.view.ts';
 import { listIssueText } from './watch-list.view.ts';
@@ -36,22 +36,22 @@ const importForm: FormFeature<'import'> = {
   async submit(call) {
     const input = await readTextInput(call, {
       field: NAMES,
-      missing: 'Attach a file, or enter at least one name.',
+      missingText: 'Attach a file, or enter at least one name.',
     });
     if ('errors' in input) return input;
     const list = await parseImport(input.text);
     if ('issue' in list) return { errors: { [input.field]: listIssueText(list.issue) } };
     const importList = (progress: (done: number, total: number) => Promise<void>) =>
-      call.context.expiry.importNames(list, createGate(call), progress);
+      call.context.expiry.importNames(list, createChangeSaver(call), progress);
     const total = list.accepted.length;
     if (total + list.rejected.length <= SLOW_LINES) {
       const { text, blocks } = importReport(await importList(async () => undefined));
-      return { say: message(text, blocks) };
+      return { reply: message(text, blocks) };
     }
     const { title } = importForm.form;
     return {
       view: noticeView(title, importProgress(0, total)),
-      async meanwhile(show) {
+      async backgroundTask(show) {
         const summary = await importList((done) => show(noticeView(title, importProgress(done, total))));
         const { text, blocks } = importReport(summary);
         await show(noticeView(title, blocks));

@@ -1,5 +1,5 @@
 import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import { button, lines, mention, message, section } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { requirementLines } from '../names/name-changes.view.ts';
@@ -11,14 +11,14 @@ import { formatName, personWithReason } from './expiry.view.ts';
 export interface LapseDetails {
   readonly impact: readonly string[];
   /** Deadlines with their costs. Empty if unknown. */
-  readonly waiting: string;
+  readonly deadlinesText: string;
   /** `, about €18.00`: the price of keeping the name. */
-  readonly keep: string;
+  readonly priceSuffix: string;
 }
 
 export function lapseView(
   proposal: ProposalOf<'lapse'>,
-  { impact, waiting, keep }: LapseDetails,
+  { impact, deadlinesText, priceSuffix }: LapseDetails,
 ): ProposalView {
   const { proposer, payload, subject: lapsingName = '', state, endedBy = '' } = proposal;
   const [change] = payload.names;
@@ -27,7 +27,7 @@ export function lapseView(
   const requester = personWithReason(proposer, reason);
   return {
     question({ progress }) {
-      const content = message(`${name}${keep}: let it lapse? Requested by ${requester}`, [
+      const content = message(`${name}${priceSuffix}: let it lapse? Requested by ${requester}`, [
         section(
           `*Let* ${name} *lapse?*`,
           ':hourglass: Another person has to confirm. Reminders continue until then',
@@ -35,11 +35,11 @@ export function lapseView(
           ...requirementLines(progress),
         ),
         ...lines(impact),
-        waiting !== '' && section(waiting),
+        deadlinesText !== '' && section(deadlinesText),
         ...proposalActions(proposal, [
           button('lapse_confirm', 'Let it lapse', lapsingName, {
             style: 'danger',
-            label: `Let it lapse: ${displayName(lapsingName)}`,
+            label: `Let it lapse: ${formatDomainName(lapsingName)}`,
           }),
         ]),
       ]);

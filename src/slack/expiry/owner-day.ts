@@ -22,7 +22,7 @@ import {
   toSchedule,
   toThreadPlace,
 } from './digest-notifications.ts';
-import { isOpen, NOTHING_LEFT, questionMessage } from './owner-question.view.ts';
+import { isQuestionOpen, NOTHING_LEFT, questionMessage } from './owner-question.view.ts';
 
 /*
  * An owner's messages of one day, with questions and reminders. The first is a direct message, and later ones go in its
@@ -63,11 +63,11 @@ export function createOwnerDayPlanner(
       const sent = await send({
         purpose: part.purpose,
         version: buildVersion(part, isFirst),
-        since: part.at,
+        occurredAt: part.at,
         places: [thread === undefined ? () => findOwnerPlace(context, part.owner) : toThreadPlace(thread)],
         message: () => view(part, isFirst),
       });
-      if (sent.state === 'refused') await context.reminders.redirectOwner(id, context.now());
+      if (sent.state === 'refused') await context.reminders.redirectOwnerReminders(id, context.now());
       if (sent.message === undefined) return undefined;
       thread ??= sent.message;
     }
@@ -76,7 +76,7 @@ export function createOwnerDayPlanner(
     for (const { purpose, message, shows } of notifications) {
       if (purposes.has(purpose) || message === undefined || shows === ONCE) continue;
       const cleared = { version: 'empty', places: [], message: () => textMessage(NOTHING_LEFT) };
-      await send({ purpose, since: context.now(), ...cleared });
+      await send({ purpose, occurredAt: context.now(), ...cleared });
     }
     return undefined;
   };
@@ -104,7 +104,7 @@ async function loadParts(context: SlackContext, id: string): Promise<readonly Ow
     ...questions.map((question) => ({ at: question.domain.question?.at ?? now(), question })),
     ...due.map((reminder) => ({ at: reminder.watched.claimedAt, reminder })),
   ];
-  const openCount = questions.filter(isOpen).length;
+  const openCount = questions.filter(isQuestionOpen).length;
   return [...groupBy(entries, ({ at }) => at.getTime())]
     .sort(([a], [b]) => a - b)
     .flatMap(([time, group]) =>
@@ -136,7 +136,7 @@ function buildVersion({ openCount, questions }: OwnerPart, isFirst: boolean): st
 async function findOwnerPlace({ directory }: SlackContext, owner: string): Promise<MessagePlace | undefined> {
   return (await directory.findMembership(owner)) === 'left'
     ? undefined
-    : { channelId: await directory.directMessage(owner) };
+    : { channelId: await directory.openDirectMessage(owner) };
 }
 
 async function loadDigestPart(

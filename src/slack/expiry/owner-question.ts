@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type ActionCall, type Feature, type FormFeature, toFormOrigin } from '../feature.ts';
 import { section, textMessage } from '../kit/blocks.ts';
 import { readForm, toFields } from '../kit/form.ts';
-import { createGate } from '../names/name-changes.ts';
+import { createChangeSaver } from '../names/name-changes.ts';
 import { noteField, requiredOwnerField } from '../names/owner-fields.ts';
 import { findOwnerIssue } from '../names/owners.ts';
 import { ownersIssueText } from '../names/portfolio.view.ts';
@@ -16,7 +16,11 @@ import { formatWatchRefusal } from './watch-list.view.ts';
 async function keepName(call: ActionCall): Promise<void> {
   const { context, person, value: name } = call;
   const answer = { kind: 'name_kept' } as const;
-  const outcome = await context.expiry.answerQuestion({ name, by: person.id }, answer, createGate(call));
+  const outcome = await context.expiry.answerQuestion(
+    { name, by: person.id },
+    answer,
+    createChangeSaver(call),
+  );
   if (outcome.ok) context.notifyDue();
   await call.respond(outcome.ok ? keptText(name) : formatWatchRefusal(outcome.refusal));
 }
@@ -46,10 +50,14 @@ const handoverForm: FormFeature<'handover'> = {
     if (issue !== undefined) return { errors: { owner: ownersIssueText(issue) } };
     const { subject: name = '' } = origin;
     const answer = { kind: 'name_handed_over', to: owner, reason } as const;
-    const outcome = await context.expiry.answerQuestion({ name, by: person.id }, answer, createGate(call));
+    const outcome = await context.expiry.answerQuestion(
+      { name, by: person.id },
+      answer,
+      createChangeSaver(call),
+    );
     if (!outcome.ok) return { errors: { owner: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
-    return { say: textMessage(handedOverText(name, owner)) };
+    return { reply: textMessage(handedOverText(name, owner)) };
   },
 };
 

@@ -2,7 +2,7 @@ import type { ListedName } from '../../expiry/expiry.ts';
 import type { RenewalDays } from '../../expiry/ports.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import { getExpiry, getOwnerAnswer } from '../../names/portfolio.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import {
   type AnyBlock,
   button,
@@ -14,7 +14,7 @@ import {
   quote,
   section,
 } from '../kit/blocks.ts';
-import { buildDueFacts, expiresText, lineWithMenu, ownerDeadlineText, whenText } from './due.view.ts';
+import { buildDueStatus, expiresText, lineWithMenu, ownerDeadlineText, whenText } from './due.view.ts';
 import type { CalculateCost } from './expiring.view.ts';
 import { formatName } from './expiry.view.ts';
 
@@ -44,7 +44,9 @@ export function questionMessage(part: QuestionPart, isFirst: boolean): Message {
     return message(text, [section(`${text}\nDo you still need it?`), ...lines, ...reminderBlocks]);
   }
   const text = questionText(part);
-  const title = isFirst ? text : `Also: ${names.map(({ domain }) => displayName(domain.name)).join(', ')}`;
+  const title = isFirst
+    ? text
+    : `Also: ${names.map(({ domain }) => formatDomainName(domain.name)).join(', ')}`;
   return message(escapeText(title), [
     ...(isFirst ? [section(`*${escapeText(text)}*`)] : []),
     ...lines,
@@ -58,20 +60,20 @@ function handoverText(previousOwner: string, { domain: { name, question } }: Lis
 }
 
 function questionText({ names, openCount }: QuestionPart): string {
-  const [first] = names.filter(isOpen);
+  const [first] = names.filter(isQuestionOpen);
   if (first === undefined)
     return openCount === 0
       ? 'Thanks for your answers.'
       : `Thanks. Still open in this thread: ${count(openCount, 'name')}.`;
-  const due = buildDueFacts(first);
-  const name = displayName(first.domain.name);
+  const due = buildDueStatus(first);
+  const name = formatDomainName(first.domain.name);
   const when = due === undefined ? '' : ` ${expiresText(due)}`;
   return openCount === 1
     ? `Do you still need ${name}?${when === '' ? '' : ` It${when}.`}`
     : `Do you still need these ${count(openCount, 'name')}?${when === '' ? '' : ` The first, ${name},${when}.`}`;
 }
 
-export function isOpen({ domain }: ListedName): boolean {
+export function isQuestionOpen({ domain }: ListedName): boolean {
   return getOwnerAnswer(domain, getExpiry(domain))?.code === 'open';
 }
 
@@ -88,7 +90,7 @@ function questionBlocks(
   const answer = getOwnerAnswer(domain, getExpiry(domain));
   if (answer?.code === 'keep' || answer?.code === 'lapse')
     return [section(`:white_check_mark: ${formatName(domain.name)} · ${ANSWERS[answer.code]}`)];
-  const due = buildDueFacts(listed);
+  const due = buildDueStatus(listed);
   const renewal = renewals.get(domain.name);
   const note = notes.get(domain.name);
   const line = section(
@@ -104,7 +106,7 @@ function questionBlocks(
 
 function answerButtons(name: string) {
   const make = (actionId: string, text: string) =>
-    button(actionId, text, name, { label: `${text}: ${displayName(name)}` });
+    button(actionId, text, name, { label: `${text}: ${formatDomainName(name)}` });
   return [
     make('owner_keep', 'Keep it'),
     make('owner_handover', 'Hand it over…'),

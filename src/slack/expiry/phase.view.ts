@@ -1,6 +1,6 @@
-import type { LifePhase } from '../../zones/lifecycle.ts';
+import type { LifecyclePhase } from '../../zones/lifecycle.ts';
 
-const PHASES: Readonly<Record<LifePhase, string>> = {
+const PHASES: Readonly<Record<LifecyclePhase, string>> = {
   registered: 'It’s registered.',
   auto_renew_grace: '*It expired* and is in its auto-renew grace period.',
   redemption: '*It was deleted.* Only a paid restore can recover it.',
@@ -11,10 +11,10 @@ const PHASES: Readonly<Record<LifePhase, string>> = {
 };
 
 /** For lists. The dates suggest that the name was deleted, but nothing confirms it. */
-export const NO_DELETION_KNOWN = 'past its grace period, possibly deleted';
+export const POSSIBLY_DELETED = 'past its grace period, possibly deleted';
 
 /** @param isAssumed whether the deletion is only assumed */
-export function phaseText(phase: LifePhase, isAssumed: boolean): string {
+export function phaseText(phase: LifecyclePhase, isAssumed: boolean): string {
   return isAssumed
     ? '*Its grace period is over, and it may have been deleted.* It should have renewed automatically. Check the domain service.'
     : PHASES[phase];

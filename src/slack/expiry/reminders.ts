@@ -5,7 +5,7 @@ import { DAY_MS } from '../../lib/duration.ts';
 import { rulesOutRenewal } from '../../names/incident.ts';
 import { MAX_NAMES } from '../../orders/tasks.ts';
 import { canSee } from '../../orders/visibility.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import { loadDomainWaitingCostCalculator, loadRenewalDays } from '../approvals/waiting.ts';
 import {
   type ActionCall,
@@ -31,16 +31,16 @@ import {
   toFields,
 } from '../kit/form.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
-import { createGate, requestConfirmation } from '../names/name-changes.ts';
+import { createChangeSaver, requestConfirmation } from '../names/name-changes.ts';
 import { openForm } from '../open-form.ts';
-import { openAlreadyAtFieldText } from '../orders/asking.view.ts';
+import { openAlreadyFieldText } from '../orders/asking.view.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
 import { fieldProblems } from '../orders/input-issue.view.ts';
 import { errorsByField } from '../orders/order-form.ts';
-import { buildOutcomeReply, timeErrors } from '../orders/order-reply.ts';
+import { buildOutcomeReply, findTimeErrors } from '../orders/order-reply.ts';
 import { requestFromInteraction } from '../orders/ordering.ts';
 import { confirmProposal } from '../proposals/proposals.ts';
-import { loadLapseFacts } from '../proposals/views.ts';
+import { loadLapseDetails } from '../proposals/views.ts';
 import { digestList } from './digest.view.ts';
 import { MAX_LISTED_NAMES } from './expiring.view.ts';
 import {
@@ -127,7 +127,7 @@ async function openRestore(call: ActionCall): Promise<void> {
 async function openRenewMany(call: ActionCall): Promise<void> {
   const origin = { ...(await findCardOrigin(call, findDigestChannel(call.value))), subject: call.value };
   const { digestId, destination } = parseDigestSubject(call.value);
-  const names = await call.context.expiry.renewable(digestId, destination);
+  const names = await call.context.expiry.listRenewable(digestId, destination);
   if (names.length === 0) return call.respond(NOTHING_TO_RENEW);
   await openForm(call, renewManyForm, origin, { period: '1' });
 }
@@ -166,7 +166,7 @@ const renewManyDeclaration: Form<'renew_many'> = {
 
 export const renewManyForm: FormFeature<'renew_many'> = {
   form: renewManyDeclaration,
-  refusal: (call) => renewForm.refusal?.(call) ?? Promise.resolve(undefined),
+  findRefusal: (call) => renewForm.findRefusal?.(call) ?? Promise.resolve(undefined),
 
   async render(call, origin, values) {
     // Forms opened from the list of names contain the names. Forms opened from a digest contain its id.
@@ -174,13 +174,13 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     const names =
       digest === undefined
         ? await call.context.expiry.filterRenewable(splitLines(values['names']))
-        : await call.context.expiry.renewable(digest.digestId, digest.destination);
+        : await call.context.expiry.listRenewable(digest.digestId, digest.destination);
     const options = names
       .slice(0, LIMITS.options)
       .filter(({ domain }) => domain.name.length <= LIMITS.optionValue)
       .map(({ domain, daysLeft = 0 }) => ({
         value: domain.name,
-        text: `${displayName(domain.name)}, ${daysLeft < 0 ? 'expired ' : ''}${formatDays(daysLeft)}`,
+        text: `${formatDomainName(domain.name)}, ${daysLeft < 0 ? 'expired ' : ''}${formatDays(daysLeft)}`,
       }));
     const hint = renewHint(Math.max(names.length, Number(values['found'] ?? 0)), MAX_NAMES);
     const fields = renewManyDeclaration.fields.map((field) =>
@@ -199,7 +199,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     const { names, period, reason, send_at: sendAt } = parsed.value;
     const request = { task: 'renew', input: { names, period }, reason, sendAt } as const;
     const outcome = await requestFromInteraction(call, origin, request);
-    const timeError = timeErrors(outcome);
+    const timeError = findTimeErrors(outcome);
     if (timeError !== undefined) return timeError;
     if (outcome.kind === 'invalid') {
       return { errors: errorsByField(fieldProblems(outcome.issues)) };
@@ -208,7 +208,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
       // The other names stay selected.
       return {
         errors: {
-          names: openAlreadyAtFieldText(
+          names: openAlreadyFieldText(
             outcome.order,
             names,
             await canSee(call.context.orders, outcome.order, toViewer(call)),
@@ -216,7 +216,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
         },
       };
     }
-    return { say: await buildOutcomeReply(call, outcome) };
+    return { reply: await buildOutcomeReply(call, outcome) };
   },
 };
 
@@ -251,7 +251,7 @@ const snoozeForm: FormFeature<'snooze'> = {
       until === undefined
         ? {}
         : {
-            hint: `At most ${count(max, 'day')}, because ${displayName(name)} must be ${action === 'renew' ? 'renewed' : 'restored'} by ${formatDay(until)}.`,
+            hint: `At most ${count(max, 'day')}, because ${formatDomainName(name)} must be ${action === 'renew' ? 'renewed' : 'restored'} by ${formatDay(until)}.`,
           };
     const fields = snoozeDeclaration.fields.map((field) =>
       field.name === 'days' ? { ...field, ...hint, range: { min: 1, max } } : field,
@@ -268,10 +268,10 @@ const snoozeForm: FormFeature<'snooze'> = {
     const { days, reason } = parsed.value;
     const { context, origin } = call;
     const request = { name: origin.subject ?? '', reason, origin: toPlace(origin) };
-    const outcome = await context.expiry.snooze(request, days, createGate(call));
+    const outcome = await context.expiry.snooze(request, days, createChangeSaver(call));
     if (!outcome.ok) return { errors: { days: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
-    return { say: undefined };
+    return { reply: undefined };
   },
 };
 
@@ -285,7 +285,7 @@ const lapseForm: FormFeature<'lapse'> = {
   async render(call, origin) {
     const name = origin.subject ?? '';
     // Only stored data is used, so that the form opens quickly.
-    const details = await loadLapseFacts(
+    const details = await loadLapseDetails(
       call.context,
       name,
       call.context.names.impacts.assessStored(name, 'lapse'),
@@ -293,7 +293,7 @@ const lapseForm: FormFeature<'lapse'> = {
     return {
       intro: [
         section(lapseText(name)),
-        ...lines([...details.impact, details.waiting !== '' && details.waiting]),
+        ...lines([...details.impact, details.deadlinesText !== '' && details.deadlinesText]),
       ],
     };
   },
@@ -303,10 +303,10 @@ const lapseForm: FormFeature<'lapse'> = {
     if ('errors' in parsed) return parsed;
     const { context, origin } = call;
     const request = { name: origin.subject ?? '', origin: toPlace(origin), ...parsed.value };
-    const outcome = await context.expiry.requestLapse(request, createGate(call));
+    const outcome = await context.expiry.requestLapse(request, createChangeSaver(call));
     if (!outcome.ok) return { errors: { reason: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
-    return { say: undefined };
+    return { reply: undefined };
   },
 };
 
@@ -333,11 +333,11 @@ const renewedForm: FormFeature<'renewed'> = {
     const { context, origin } = call;
     const { expires, note: reason } = parsed.value;
     const request = { name: origin.subject ?? '', reason, origin: toPlace(origin) };
-    const outcome = await context.expiry.recordRenewal(request, expires, createGate(call));
+    const outcome = await context.expiry.recordRenewal(request, expires, createChangeSaver(call));
     if (!outcome.ok) return { errors: { expires: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
-    if (outcome.proposal === undefined) return { say: undefined };
-    return { say: textMessage(await requestConfirmation(call, outcome.proposal)) };
+    if (outcome.proposal === undefined) return { reply: undefined };
+    return { reply: textMessage(await requestConfirmation(call, outcome.proposal)) };
   },
 };
 

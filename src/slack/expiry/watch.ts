@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Expiry } from '../../expiry/expiry.ts';
-import { readName, readWatchList, registrableName } from '../../expiry/import.ts';
+import { parseRegistrableName, readName, readNamesToWatch } from '../../expiry/import.ts';
 import type { AddedName } from '../../expiry/watch-list.ts';
 import type { KnownName } from '../../names/names.ts';
-import { assessPosture, judgeName } from '../../names/posture.ts';
+import { assessName, assessPosture } from '../../names/posture.ts';
 import { type CommandCall, type Feature, type Interaction, isAdmin, toFormOrigin } from '../feature.ts';
 import { escapeText, type Message } from '../kit/blocks.ts';
-import { createGate, requestConfirmation } from '../names/name-changes.ts';
+import { createChangeSaver, requestConfirmation } from '../names/name-changes.ts';
 import {
-  lookingText,
+  lookingUpText,
   UNWATCH_USAGE,
   unwatchedText,
   type WatchResult,
   watchedMessage,
-  watchListProblem,
+  watchProblemText,
 } from './watch.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
@@ -24,13 +24,13 @@ const LOOKUP_MS = 6_000;
 const LIST_MS = 25_000;
 
 async function runWatch(call: Interaction, words: readonly string[], isCommand: boolean): Promise<void> {
-  const list = readWatchList(words);
-  if ('problem' in list) return call.respond(watchListProblem(list.problem));
+  const list = readNamesToWatch(words);
+  if ('problem' in list) return call.respond(watchProblemText(list.problem));
   const { names, date } = list;
   const isList = names.length > 1;
   const added: (readonly [text: string, added: Awaited<ReturnType<Expiry['add']>>])[] = [];
   for (const text of names)
-    added.push([text, await call.context.expiry.add({ text, date }, createGate(call))] as const);
+    added.push([text, await call.context.expiry.add({ text, date }, createChangeSaver(call))] as const);
   const ms = isList ? Math.max(LOOKUP_MS, call.arrivedAt + LIST_MS - performance.now()) : LOOKUP_MS;
   const lookups = Promise.all(
     added.map(async ([text, each]) => ({
@@ -41,7 +41,7 @@ async function runWatch(call: Interaction, words: readonly string[], isCommand: 
   // After a click, a first answer would replace the clicked message.
   const quickMs = Math.max(0, call.arrivedAt + QUICK_LOOKUP_MS - performance.now());
   const quickResults = await Promise.race([lookups, sleep(quickMs, undefined, { ref: false })]);
-  if (quickResults === undefined && isCommand) await call.respond(lookingText(names.length));
+  if (quickResults === undefined && isCommand) await call.respond(lookingUpText(names.length));
   await call.respond(await buildWatchAnswer(call, await lookups, date), { replace: isCommand });
 }
 
@@ -55,7 +55,7 @@ async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<
   const dates = { expiresAt: end?.at, deletedAt, isLapsing: false, hasOwner: true, incidentSince: undefined };
   const lookedUp = knownName && { name: added.name, history: knownName.history, at, certificateDays: [] };
   const posture = lookedUp && assessPosture(lookedUp, undefined);
-  return { outcome, known: knownName, findings: judgeName({ ...dates, posture }, at).findings };
+  return { outcome, knownName, findings: assessName({ ...dates, posture }, at).findings };
 }
 
 async function buildWatchAnswer(
@@ -81,7 +81,7 @@ async function buildWatchAnswer(
 
 async function loadKnownName(call: Interaction, name: string): Promise<KnownName | undefined> {
   const { names, log } = call.context;
-  return names.known(name).catch((err: unknown) => {
+  return names.loadKnownName(name).catch((err: unknown) => {
     log.warn({ err, name }, 'looking up a newly watched name failed');
     return undefined;
   });
@@ -93,9 +93,9 @@ async function runUnwatch(call: CommandCall): Promise<void> {
   const parsed = readName(name);
   if (!parsed.ok) return call.respond(escapeText(formatWatchRefusal(parsed.issue)));
   const { ascii, unicode } = parsed.value;
-  const outcome = await call.context.facts.unwatch(ascii, call.person.id, toFormOrigin(call));
+  const outcome = await call.context.protectedChanges.unwatch(ascii, call.person.id, toFormOrigin(call));
   if (outcome.kind === 'waiting') return call.respond(await requestConfirmation(call, outcome.pending));
-  const registrable = registrableName(name);
+  const registrable = parseRegistrableName(name);
   if (outcome.kind === 'not_watched' && !registrable.ok)
     return call.respond(escapeText(formatWatchRefusal(registrable.issue)));
   if (outcome.kind === 'not_watched')

@@ -1,13 +1,13 @@
 import { type Day, daysBetween, expiryDay } from '../../expiry/days.ts';
 import type { NamesToWatchProblem } from '../../expiry/import.ts';
 import type { WatchedDomain } from '../../expiry/ports.ts';
-import type { WatchedOutcome } from '../../expiry/watch-list.ts';
+import type { AddNameOutcome } from '../../expiry/watch-list.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import { isDateless } from '../../names/dates.ts';
 import { getRegistrarName } from '../../names/facts.ts';
 import type { KnownName } from '../../names/names.ts';
 import { type Finding, getLevel } from '../../names/posture.ts';
-import { calendarDay } from '../../zones/calendar-day.ts';
+import { formatCalendarDay } from '../../zones/calendar-day.ts';
 import {
   actions,
   button,
@@ -24,7 +24,7 @@ import {
 import { formatDoubt } from '../names/doubt.view.ts';
 import { findingText } from '../names/posture.view.ts';
 import { DATELESS_STATE, datelessSentences, MANUAL_DATE_NOTE } from './dateless.view.ts';
-import { formatDay, formatDays, formatName, SOURCES, watchInsteadButtons } from './expiry.view.ts';
+import { formatDay, formatDays, formatName, SOURCES, watchDomainButtons } from './expiry.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
 /* Texts for adding names to the watch list and removing them. */
@@ -33,7 +33,7 @@ const WATCH_USAGE =
   'Enter up to 50 names, such as `/domain watch cafe.rest bar.rest`, or one name with its expiry date: `/domain watch cafe.rest 2027-03-01`.';
 export const UNWATCH_USAGE = 'Enter one name, such as `/domain unwatch cafe.rest`.';
 
-export function watchListProblem(problem: NamesToWatchProblem): string {
+export function watchProblemText(problem: NamesToWatchProblem): string {
   switch (problem.code) {
     case 'no_names':
       return WATCH_USAGE;
@@ -44,14 +44,14 @@ export function watchListProblem(problem: NamesToWatchProblem): string {
   }
 }
 
-export function lookingText(names: number): string {
+export function lookingUpText(names: number): string {
   return `:hourglass_flowing_sand: Looking up ${count(names, 'name')}. The result appears here within 30 seconds.`;
 }
 
 export interface WatchResult {
   readonly text: string;
-  readonly outcome: WatchedOutcome;
-  readonly known?: KnownName | undefined;
+  readonly outcome: AddNameOutcome;
+  readonly knownName?: KnownName | undefined;
   /** Worst first. */
   readonly findings?: readonly Finding[] | undefined;
 }
@@ -78,7 +78,7 @@ export function watchedMessage(results: readonly WatchResult[], answer: WatchAns
   return message(isList ? `${count(watched, 'name')} watched` : (shown[0]?.join(' ') ?? ''), [
     isList && section(`*${count(watched, 'name')} watched*`),
     ...lines([...shown.flat(), ...confirmations]),
-    ...watchInsteadButtons(refusals, date),
+    ...watchDomainButtons(refusals, date),
     offersReminders &&
       section(
         isAdmin
@@ -94,7 +94,7 @@ export function watchedMessage(results: readonly WatchResult[], answer: WatchAns
 }
 
 function resultLines(
-  { text, outcome, known: knownName, findings = [] }: WatchResult,
+  { text, outcome, knownName, findings = [] }: WatchResult,
   answer: WatchAnswer,
   isList: boolean,
 ): string[] {
@@ -102,12 +102,12 @@ function resultLines(
     const why = escapeText(formatWatchRefusal(outcome.refusal));
     return [isList ? `:x: ${code(text)}: ${why}` : `I added nothing to the watch list. ${why}`];
   }
-  const { domain, known: wasWatched, ignoredDate, proposal } = outcome;
+  const { domain, wasWatched, ignoredDate, proposal } = outcome;
   // The text about the confirmation is enough.
   if (!isList && proposal !== undefined) return [];
   const { timeZone, now } = answer;
   const lastDay = domain.expiry && expiryDay(domain.expiry.at, domain.expiry.source, timeZone);
-  const daysLeft = lastDay === undefined ? undefined : daysBetween(calendarDay(now, timeZone), lastDay);
+  const daysLeft = lastDay === undefined ? undefined : daysBetween(formatCalendarDay(now, timeZone), lastDay);
   const registrar =
     getRegistrarName(knownName?.history.registrar?.current?.value ?? []) ?? domain.whois?.registrar;
   const problems = problemTexts(findings);

@@ -6,7 +6,7 @@ import {
   type Feature,
   type Interaction,
   isAdmin,
-  type NamedCommand,
+  type RegisteredCommand,
 } from '../feature.ts';
 import { findNearest } from '../kit/parse.ts';
 import {
@@ -26,9 +26,9 @@ const DEFAULT_READER = { isLinked: true, isAdmin: false };
 async function loadReader(call: Interaction): Promise<HelpReader> {
   const { accounts, directory, hasService } = call.context;
   const loading = Promise.all([
-    call.account(),
+    call.loadAccount(),
     accounts.team.current(),
-    directory.person(call.person.id, undefined),
+    directory.loadPerson(call.person.id, undefined),
   ]).then(
     ([account, team, person]) => ({
       isLinked: account !== undefined,
@@ -41,7 +41,7 @@ async function loadReader(call: Interaction): Promise<HelpReader> {
   return { ...reader, hasService };
 }
 
-export function createHelp(listCommands: () => readonly NamedCommand[]) {
+export function createHelp(listCommands: () => readonly RegisteredCommand[]) {
   const help = {
     usage: 'help [SUBCOMMAND]',
     summary: 'Show what I can do',

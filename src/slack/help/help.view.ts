@@ -1,5 +1,5 @@
 import type { Capability, Needs } from '../capability.ts';
-import type { NamedCommand } from '../feature.ts';
+import type { RegisteredCommand } from '../feature.ts';
 import {
   actions,
   button,
@@ -15,7 +15,7 @@ import { UNDOCUMENTED_TASKS } from '../names/rules.view.ts';
 
 /* Help, and the answer to an unknown subcommand. */
 
-type HelpEntry = Pick<NamedCommand, 'name' | 'usage' | 'summary' | 'example' | 'needs' | 'time'>;
+type HelpEntry = Pick<RegisteredCommand, 'name' | 'usage' | 'summary' | 'example' | 'needs' | 'time'>;
 
 export interface HelpReader extends Capability {
   readonly isLinked: boolean;
@@ -136,7 +136,7 @@ export function allCommandsHelp(commands: readonly HelpEntry[], reader: HelpRead
   ]);
 }
 
-const NEEDS: Readonly<Record<NamedCommand['needs'], string>> = {
+const NEEDS: Readonly<Record<RegisteredCommand['needs'], string>> = {
   nothing: '',
   member: '',
   linked: 'You need a linked account. To link it, use `/domain link`.',

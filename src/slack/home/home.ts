@@ -3,25 +3,25 @@ import { loadDecisionQueue } from '../../approvals/approvers.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
 import { createErrorReference } from '../../lib/log.ts';
 import { findMandatesByPerson } from '../../mandates/overview.ts';
-import { calculateSpend, readSpan } from '../../money/spend.ts';
+import { calculateSpend, parseSpendPeriod } from '../../money/spend.ts';
 import { NO_FILTER } from '../../names/filter.ts';
 import { countNames, getExpiry, getOwnerAnswer } from '../../names/portfolio.ts';
 import { summarizePosture } from '../../names/posture.ts';
 import { isRequester, sortScheduledFirst } from '../../orders/order.ts';
-import { utcDay } from '../../zones/calendar-day.ts';
+import { getUtcDay } from '../../zones/calendar-day.ts';
 import { loadRenewalDays } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import { isAdmin } from '../feature.ts';
-import { MAX_LISTED } from '../names/incident.view.ts';
+import { MAX_LISTED_INCIDENTS } from '../names/incident.view.ts';
 import { sendViewWithFallback } from '../outbound/fallback.ts';
 import { okResponse } from '../outbound/web.ts';
-import { HOME_LENGTH, type HomeData, homeBlocks, strangerBlocks, unavailableBlocks } from './home.view.ts';
+import { HOME_LENGTH, type HomeData, homeBlocks, nonMemberBlocks, unavailableBlocks } from './home.view.ts';
 
 /** Maximum orders or names loaded per section. The tab shows fewer, and counts the others. */
 const MAX_LOADED = 100;
 
 export function publishHome(context: SlackContext, userId: string): Promise<void> {
-  return context.homeTabs.run(userId, () => publish(context, userId));
+  return context.homeTabUpdates.run(userId, () => publish(context, userId));
 }
 
 async function publish(context: SlackContext, userId: string): Promise<void> {
@@ -36,10 +36,10 @@ async function publish(context: SlackContext, userId: string): Promise<void> {
 }
 
 async function buildBlocks(context: SlackContext, userId: string): Promise<readonly KnownBlock[]> {
-  const person = await context.directory.person(userId, undefined);
+  const person = await context.directory.loadPerson(userId, undefined);
   return person.isMember
     ? homeBlocks(await loadHomeData(context, userId, isAdmin(context, person)))
-    : strangerBlocks();
+    : nonMemberBlocks();
 }
 
 async function loadHomeData(context: SlackContext, userId: string, isAdminView: boolean): Promise<HomeData> {
@@ -48,16 +48,16 @@ async function loadHomeData(context: SlackContext, userId: string, isAdminView: 
   const [account, incidents, teamAccount, standIns, open, next, months, money, mandates, decisions, names] =
     await Promise.all([
       context.accounts.findActive(userId),
-      context.names.incidents.listAllOpen(MAX_LISTED),
+      context.names.incidents.listAllOpen(MAX_LISTED_INCIDENTS),
       context.accounts.team.current(),
       context.standIns.current(context.now()),
       store.list({ viewer: { id: userId }, requesterId: userId, states: OPEN_STATES, limit: MAX_LOADED }),
       loadNextExpiring(context, userId),
-      context.expiry.countsByMonth(),
+      context.expiry.countRenewalsByMonth(),
       isAdminView ? loadMoney(context, userId) : undefined,
       findMandatesByPerson(context.orders, userId),
       loadDecisions(context, userId, isAdminView),
-      context.portfolio.listJudgedNames({ filter: NO_FILTER, owners: [], now }),
+      context.portfolio.listAssessedNames({ filter: NO_FILTER, owners: [], now }),
     ]);
   return {
     hasService: context.hasService,
@@ -134,8 +134,8 @@ async function loadOwnedNames({ portfolio, expiry, now }: SlackContext, userId: 
 }
 
 async function loadMoney({ prices, spending, budgets, directory, now }: SlackContext, userId: string) {
-  const today = utcDay(now());
-  const span = readSpan(today.slice(0, 7));
+  const today = getUtcDay(now());
+  const span = parseSpendPeriod(today.slice(0, 7));
   if (span === undefined) return undefined;
   const [list, purchases, statuses, locale] = await Promise.all([
     prices.list(),

@@ -16,11 +16,11 @@ import type { PostureSummary } from '../../names/posture.ts';
 import type { Order } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { needsSignatures } from '../../policy/policy.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import { hasPolicyRule, ruleNames } from '../approvals/decision.view.ts';
 import { reviewText, signOffButtons } from '../approvals/emergency.view.ts';
 import type { Capability } from '../capability.ts';
-import { buildDueFacts, deadlineText, whenText } from '../expiry/due.view.ts';
+import { buildDueStatus, deadlineText, whenText } from '../expiry/due.view.ts';
 import { formatDay, formatName } from '../expiry/expiry.view.ts';
 import {
   actions,
@@ -44,8 +44,8 @@ import { mandateBlocksForHome } from '../mandates/mandate.view.ts';
 import { budgetLines, formatOverBudget, periodText } from '../money/budget.view.ts';
 import { amountsText } from '../money/price.view.ts';
 import { sumText } from '../money/spend.view.ts';
-import { firstIncidents } from '../names/incident.view.ts';
-import { postureCount } from '../names/posture.view.ts';
+import { firstIncidentBlocks } from '../names/incident.view.ts';
+import { postureSummaryText } from '../names/posture.view.ts';
 import {
   accountLine,
   impactFindings,
@@ -56,7 +56,6 @@ import {
 import { impactChangeLines, worstImpactLine } from '../orders/impact.view.ts';
 import {
   approverList,
-  clickButton,
   decisionButtons,
   formatContext,
   orderLine,
@@ -64,8 +63,9 @@ import {
   ownOrderLine,
   resolveButtons,
   reviewButton,
+  unsignedApproveButton,
 } from '../orders/order.view.ts';
-import { briefText, showAll } from '../orders/statement.view.ts';
+import { briefText, isStatementShown } from '../orders/statement.view.ts';
 
 export interface HomeData extends Capability {
   readonly account: Account | undefined;
@@ -166,7 +166,7 @@ function watchOnlyBlocks(data: HomeData, length: number): KnownBlock[] {
 }
 
 function posturePart({ posture }: HomeData): KnownBlock[] {
-  return lines([posture && postureCount(posture)]);
+  return lines([posture && postureSummaryText(posture)]);
 }
 
 const SETTINGS_BUTTON = button('home_settings', 'Settings', 'settings');
@@ -222,7 +222,7 @@ function openPart(orders: readonly Order[], length: number): KnownBlock[] {
   );
 }
 
-export function strangerBlocks(): KnownBlock[] {
+export function nonMemberBlocks(): KnownBlock[] {
   return [
     header('Domain Steward'),
     section('Only members of this workspace can use Domain Steward. Ask a member for help.'),
@@ -241,7 +241,7 @@ export function unavailableBlocks(reference: string): KnownBlock[] {
 
 const INCIDENTS_SHOWN = 3;
 function incidentBlocks({ incidents }: HomeData): KnownBlock[] {
-  return firstIncidents(incidents, INCIDENTS_SHOWN);
+  return firstIncidentBlocks(incidents, INCIDENTS_SHOWN);
 }
 
 function standInPart({ standIn, standsInFor }: HomeData): KnownBlock[] {
@@ -306,15 +306,16 @@ function waitingPart({ toDecide, briefings }: HomeData, length: number): KnownBl
 function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[] {
   const entry = section(decisionText(order, briefing));
   const statement = order.bulk === undefined ? briefing?.statement : undefined;
-  const brief = statement === undefined || showAll([entry], statement) ? '' : briefText(statement, order);
+  const brief =
+    statement === undefined || isStatementShown([entry], statement) ? '' : briefText(statement, order);
   const details = brief === '' ? [] : [section(brief)];
-  const isFullyShown = showAll([entry, ...details], statement);
+  const isFullyShown = isStatementShown([entry, ...details], statement);
   return [
     entry,
     ...(isFullyShown ? details : [context('To see everything and approve, click *Look at it*.')]),
     ...actions(`home_${order.id}`, [
       ...decisionButtons(order, isFullyShown),
-      isFullyShown && clickButton(order),
+      isFullyShown && unsignedApproveButton(order),
       (isFullyShown || needsSignatures(order.requirements)) && reviewButton(order),
     ]),
   ];
@@ -385,7 +386,7 @@ function impactLines(briefing: Briefing): string[] {
 function decisionText(order: Order, briefing: Briefing | undefined): string {
   const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
   const { cost, budgets } = briefing ?? {};
-  const exceeded = budgets?.over ?? [];
+  const exceeded = budgets?.exceeded ?? [];
   const price = cost === undefined || cost.sums.length === 0 ? undefined : `about ${amountsText(cost.sums)}`;
   return dropMissing([
     [
@@ -441,7 +442,7 @@ function moneyPart(money: HomeMoney | undefined): KnownBlock[] {
 function ownedPart({ owned, renewals }: HomeData): KnownBlock[] {
   if (owned === undefined) return [];
   const { count: names, next } = owned;
-  const due = next && buildDueFacts(next);
+  const due = next && buildDueStatus(next);
   return [
     section(
       `*Your names*: ${names} (\`/domain names owner:me\`)`,
@@ -476,7 +477,7 @@ function expiringPart({ next, renewals, months }: HomeData): KnownBlock[] {
       columns: ['Name', 'Days left', 'To do', 'Expires'],
       rows: next
         .slice(0, HOME_LENGTH)
-        .map((listed) => [displayName(listed.domain.name), ...deadlineCells(listed, renewals)]),
+        .map((listed) => [formatDomainName(listed.domain.name), ...deadlineCells(listed, renewals)]),
     }),
     context('To see prices or renew names, use `/domain expiring`.'),
   ]);

@@ -3,10 +3,10 @@ import { noticeView } from '../kit/form.ts';
 
 /* Texts about a delivery itself, such as access and delays. */
 
-export const SLOW = textMessage('This takes longer than usual. I’ll answer here.');
+export const DELAY_NOTICE = textMessage('This takes longer than usual. I’ll answer here.');
 
 /** Used if the delivery was acknowledged late and its handler has no reply. */
-export const DONE = textMessage('Done.');
+export const DONE_NOTICE = textMessage('Done.');
 
 export const NOT_A_MEMBER = textMessage(
   'Only members of this workspace can use Domain Steward. Ask a member to do it for you.',
@@ -33,7 +33,7 @@ export function retiredMessage(link: string | undefined, orderId: string | undef
 
 export const OPENED_TOO_LATE = 'Opening this took too long for Slack. Try again.';
 
-export const tooManyMessage = (seconds: number) =>
+export const rateLimitedMessage = (seconds: number) =>
   textMessage(
     `Too many commands and clicks within a minute, so this one was ignored. Try again in ${count(seconds, 'second')}.`,
   );
@@ -44,5 +44,5 @@ export const UNKNOWN_FORM = noticeView('Domain Steward', [
 ]);
 
 /** Shown while a form's outcome isn't known yet. */
-export const CHECKING = section(':hourglass_flowing_sand: Checking. The result appears here.');
-export const ANSWERED_ELSEWHERE = section('Done. The answer is in the channel, visible only to you.');
+export const CHECKING_NOTICE = section(':hourglass_flowing_sand: Checking. The result appears here.');
+export const ANSWERED_IN_CHANNEL = section('Done. The answer is in the channel, visible only to you.');

@@ -40,7 +40,7 @@ export function createSlackApp(options: {
   const tracker = createWorkTracker(context.log);
   const receiver = createReceiver(mode, options.apiUrl, context.log);
   const app = new App({
-    receiver: receiver.receiver,
+    receiver: receiver.boltReceiver,
     authorize: async () => ({ botToken: options.botToken.reveal(), botUserId: options.botUserId }),
     clientOptions: webClientOptions(options.apiUrl),
     logger: boltLogger(context.log),
@@ -76,7 +76,7 @@ export function createSlackApp(options: {
   return {
     requestListener: receiver.requestListener,
     start: receiver.start,
-    isConnected: receiver.connected,
+    isConnected: receiver.isConnected,
     async stop(timeoutMs) {
       const startedAt = performance.now();
       if (!isStopping) {
@@ -85,7 +85,7 @@ export function createSlackApp(options: {
         if (mode.kind === 'socket') await tracker.waitForCurrent(Math.min(ACKNOWLEDGE_WITHIN_MS, timeoutMs));
         await receiver.stop();
       }
-      return tracker.drained(Math.max(0, timeoutMs - (performance.now() - startedAt)));
+      return tracker.waitUntilIdle(Math.max(0, timeoutMs - (performance.now() - startedAt)));
     },
   };
 }

@@ -12,15 +12,15 @@ import type { Person } from '../outbound/directory.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
 import {
   ADMIN_UNKNOWN,
-  DONE,
+  DELAY_NOTICE,
+  DONE_NOTICE,
   NOT_A_MEMBER,
   NOT_AN_ADMIN,
   NOT_IN_ORGANIZATION,
   OPENED_TOO_LATE,
-  SLOW,
 } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
-import { errorMessage } from './error-message.ts';
+import { reportError } from './error-message.ts';
 import { respond, respondBefore, respondWithRetries } from './respond.ts';
 
 export interface Delivery {
@@ -54,8 +54,8 @@ export function createInteraction(
   person: Person = createNonMember(delivery.userId),
 ): Interaction {
   const { channelId, threadTs, deliveryId, triggerId, isInModal, responseUrl, acknowledgement } = delivery;
-  let account: ReturnType<Interaction['account']> | undefined;
-  let orderAccount: ReturnType<Interaction['orderAccount']> | undefined;
+  let account: ReturnType<Interaction['loadAccount']> | undefined;
+  let orderAccount: ReturnType<Interaction['loadOrderAccount']> | undefined;
   const openView = (view: ModalView) =>
     context.web.call(isInModal ? 'views.push' : 'views.open', { trigger_id: triggerId, view }, openedView);
   const sendReply: Interaction['respond'] = async (reply, options) => {
@@ -77,11 +77,11 @@ export function createInteraction(
     threadTs,
     deliveryId,
     arrivedAt: acknowledgement.arrivedAt,
-    account: () => {
+    loadAccount: () => {
       account ??= context.accounts.findActive(person.id);
       return account;
     },
-    orderAccount: () => {
+    loadOrderAccount: () => {
       orderAccount ??= context.accounts.findDefault(person.id);
       return orderAccount;
     },
@@ -90,21 +90,21 @@ export function createInteraction(
     respondIfLate: async (message) => {
       if (acknowledgement.isLate) await sendReply(message);
     },
-    open: async (view, { done, undo } = {}) => {
+    open: async (view, { onOpened, onFailed } = {}) => {
       acknowledgement.send();
       let viewId: string;
       try {
         const opened = await retryWithinTrigger(acknowledgement.arrivedAt, () => openView(view));
         viewId = opened.view.id;
       } catch (error) {
-        await undo?.();
+        await onFailed?.();
         if (error instanceof SlackApiError && /trigger/.test(error.code ?? '')) {
           await sendReply(OPENED_TOO_LATE);
           return;
         }
         throw error;
       }
-      await done?.(viewId);
+      await onOpened?.(viewId);
     },
   };
 }
@@ -152,14 +152,14 @@ async function findRefusal(
   const needsLink = needs === 'linked' || (needsLinkIfService && context.hasService);
   const isExemptOwner = async () =>
     needs === 'linked_or_owner' && (await context.expiry.find(name ?? ''))?.owner === person.id;
-  if (needsLink && (await interaction.account()) === undefined && !(await isExemptOwner()))
+  if (needsLink && (await interaction.loadAccount()) === undefined && !(await isExemptOwner()))
     return notLinkedMessage(interaction);
-  const isAccountMissing = needs === 'account' && (await interaction.orderAccount()) === undefined;
+  const isAccountMissing = needs === 'account' && (await interaction.loadOrderAccount()) === undefined;
   return isAccountMissing ? notLinkedMessage(interaction) : undefined;
 }
 
-async function notLinkedMessage({ context, person, orderAccount }: Interaction): Promise<Message> {
-  if ((await orderAccount()) !== undefined) return NOT_LINKED_BUT_CAN_ORDER;
+async function notLinkedMessage({ context, person, loadOrderAccount }: Interaction): Promise<Message> {
+  if ((await loadOrderAccount()) !== undefined) return NOT_LINKED_BUT_CAN_ORDER;
   return isAdmin(context, person) ? NOT_LINKED_ADMIN : NOT_LINKED;
 }
 
@@ -176,7 +176,7 @@ export async function authorize(
   precondition: Precondition,
 ): Promise<{ readonly call: Interaction } | { readonly refusal: Message }> {
   if (precondition.needs === 'nothing') return { call: createInteraction(context, delivery) };
-  const person = await context.directory.person(delivery.userId, delivery.homeTeamId);
+  const person = await context.directory.loadPerson(delivery.userId, delivery.homeTeamId);
   const call = createInteraction(context, delivery, person);
   const refusal = await findRefusal(call, precondition);
   return refusal === undefined ? { call } : { refusal };
@@ -202,7 +202,9 @@ export async function handle(
     };
   const slowTimer = setTimeout(() => {
     if (!hasReplied)
-      void respond(context, { ...delivery, person: unauthorized.person }, SLOW).catch(() => undefined);
+      void respond(context, { ...delivery, person: unauthorized.person }, DELAY_NOTICE).catch(
+        () => undefined,
+      );
   }, SLOW_MS);
   try {
     const authorization = await authorize(context, delivery, precondition);
@@ -215,9 +217,9 @@ export async function handle(
       open: trackReply(interaction.open),
     });
     // Deliveries that were acknowledged late always get an answer.
-    if (!hasReplied) await interaction.respondIfLate(DONE);
+    if (!hasReplied) await interaction.respondIfLate(DONE_NOTICE);
   } catch (error) {
-    await unauthorized.respond(errorMessage(context.log, error, activity));
+    await unauthorized.respond(reportError(context.log, error, activity));
   } finally {
     clearTimeout(slowTimer);
   }

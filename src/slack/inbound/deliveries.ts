@@ -14,7 +14,7 @@ import { parseCommandLine, splitTime, suggestLine } from '../kit/parse.ts';
 import { openForm } from '../open-form.ts';
 import { parseCardBlockId } from '../orders/card.view.ts';
 import { loadPermalink } from '../outbound/post-message.ts';
-import { NOT_A_MEMBER, retiredMessage, tooManyMessage, UNKNOWN_FORM } from './access.view.ts';
+import { NOT_A_MEMBER, rateLimitedMessage, retiredMessage, UNKNOWN_FORM } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { createInteraction, type Delivery, handle } from './authorize.ts';
 import { findNames } from './names-in-text.ts';
@@ -132,7 +132,7 @@ function createLimitedHandler(context: SlackContext, commandsPerMinute: number):
     const seconds = limiter.take(userId);
     if (seconds === undefined) return undefined;
     context.log.warn({ userId }, 'a person sends too many commands and clicks');
-    return tooManyMessage(seconds);
+    return rateLimitedMessage(seconds);
   }
 
   return async (delivery, precondition, run) => {

@@ -5,13 +5,13 @@ import { escapeText, type Message } from '../kit/blocks.ts';
 import { formatSlackError } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import {
+  addOrderCheckHint,
   addReference,
-  checkOrdersFirst,
-  DATABASE_FULL,
+  DATABASE_WRITE_ERRORS,
   KEY_MISSING,
   NO_DATABASE,
-  SEAL_BROKEN,
   SOMETHING_WRONG,
+  UNDECRYPTABLE,
 } from './error-message.view.ts';
 
 const databaseError = z.object({
@@ -26,13 +26,13 @@ function formatCause(error: unknown): string {
   }
   const database = databaseError.safeParse(error).data;
   if (database === undefined) return SOMETHING_WRONG;
-  return DATABASE_FULL[database.code ?? ''] ?? NO_DATABASE;
+  return DATABASE_WRITE_ERRORS[database.code ?? ''] ?? NO_DATABASE;
 }
 
-export function errorMessage(log: Log, error: unknown, activity: string): Message {
+export function reportError(log: Log, error: unknown, activity: string): Message {
   const reference = createErrorReference();
   log.error({ err: error, reference, activity }, 'reported an error to a person');
   if (error instanceof UnknownKeyError) return addReference(KEY_MISSING, reference);
-  if (error instanceof VaultError) return addReference(SEAL_BROKEN, reference);
-  return addReference(checkOrdersFirst(formatCause(error)), reference);
+  if (error instanceof VaultError) return addReference(UNDECRYPTABLE, reference);
+  return addReference(addOrderCheckHint(formatCause(error)), reference);
 }

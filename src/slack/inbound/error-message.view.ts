@@ -3,7 +3,7 @@ import { code, type Message, textMessage } from '../kit/blocks.ts';
 /* Texts for unexpected errors. */
 
 /** Messages by SQLSTATE (PostgreSQL, appendix A) for a database that answers but can't write. */
-export const DATABASE_FULL: Readonly<Record<string, string>> = {
+export const DATABASE_WRITE_ERRORS: Readonly<Record<string, string>> = {
   53100: 'My database is full, so nothing new can be saved. Tell your operator.',
   25006: 'My database can’t save changes right now. Try again in a minute.',
 };
@@ -12,11 +12,11 @@ export const SOMETHING_WRONG =
   'Something went wrong on my side. Try again in a minute. If it keeps failing, tell your operator.';
 export const KEY_MISSING =
   'I can’t decrypt the data for this, because an encryption key is missing. Nothing is lost, and nothing was sent. Try again in a few minutes. Your operator can find the missing key’s ID in the log.';
-export const SEAL_BROKEN =
+export const UNDECRYPTABLE =
   'I can’t decrypt the data for this anymore: its key is gone, or it was changed. Link your account again with `/domain link`, then request it again.';
 
 /** Most actions only read, but an order may have been stored before the error. */
-export const checkOrdersFirst = (cause: string) =>
+export const addOrderCheckHint = (cause: string) =>
   `${cause} If you requested an order, check \`/domain orders mine\` first, so it isn’t requested twice.`;
 
 /** @param reference identifies the error in the log */

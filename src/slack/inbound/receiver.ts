@@ -7,7 +7,7 @@ import {
   findRetryAfter,
   isTokenError,
   type SlackApiError,
-  slackApiError,
+  toSlackApiError,
   webClientOptions,
 } from '../outbound/web.ts';
 
@@ -16,7 +16,7 @@ export type SlackMode =
   | { readonly kind: 'socket'; readonly appToken: Secret };
 
 export interface SlackReceiver {
-  readonly receiver: Receiver;
+  readonly boltReceiver: Receiver;
   /** Handles Slack's signed requests; undefined in Socket Mode. */
   readonly requestListener: RequestListener | undefined;
   /**
@@ -25,7 +25,7 @@ export interface SlackReceiver {
    */
   start(): Promise<void>;
   stop(): Promise<void>;
-  connected(): boolean;
+  isConnected(): boolean;
 }
 
 export function createReceiver(mode: SlackMode, apiUrl: string | undefined, log: Log): SlackReceiver {
@@ -35,23 +35,23 @@ export function createReceiver(mode: SlackMode, apiUrl: string | undefined, log:
 }
 
 function createHttpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
-  const receiver = new HTTPReceiver({
+  const boltReceiver = new HTTPReceiver({
     signingSecret: signingSecret.reveal(),
     endpoints: ['/slack/events'],
     logger: boltLogger(log),
   });
   let isOpen = false;
   return {
-    receiver,
+    boltReceiver,
     // The bot's server also answers health checks and requests for metrics.
-    requestListener: (request, response) => receiver.requestListener(request, response),
+    requestListener: (request, response) => boltReceiver.requestListener(request, response),
     start: async () => {
       isOpen = true;
     },
     stop: async () => {
       isOpen = false;
     },
-    connected: () => isOpen,
+    isConnected: () => isOpen,
   };
 }
 
@@ -65,7 +65,7 @@ const CONNECT_TIMEOUT_MS = 20_000;
  * fails.
  */
 function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log): SlackReceiver {
-  const receiver = new SocketModeReceiver({
+  const boltReceiver = new SocketModeReceiver({
     appToken: appToken.reveal(),
     logger: boltLogger(log),
     autoReconnectEnabled: false,
@@ -96,9 +96,9 @@ function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log:
     socketError = undefined;
     try {
       await Promise.race([
-        receiver.start(),
+        boltReceiver.start(),
         sleep(CONNECT_TIMEOUT_MS, undefined, { signal: timeout.signal }).then(async () => {
-          await receiver.stop();
+          await boltReceiver.stop();
           throw new Error('Slack didn’t send hello');
         }),
       ]);
@@ -106,32 +106,32 @@ function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log:
     } catch (cause) {
       // If the socket can't be opened, Slack's client rejects with undefined.
       const socketFailure = new Error('the socket couldn’t be opened', { cause: socketError });
-      return slackApiError('apps.connections.open', cause ?? socketFailure);
+      return toSlackApiError('apps.connections.open', cause ?? socketFailure);
     } finally {
       timeout.abort();
     }
   }
 
-  receiver.client.on('error', (err: unknown) => {
+  boltReceiver.client.on('error', (err: unknown) => {
     socketError = err;
     if (isConnected) log.warn({ err }, 'the connection to Slack broke, reconnecting');
   });
-  receiver.client.on('connected', () => {
+  boltReceiver.client.on('connected', () => {
     isConnected = true;
   });
-  receiver.client.on('disconnected', () => {
+  boltReceiver.client.on('disconnected', () => {
     isConnected = false;
     if (!isConnecting && !shutdown.signal.aborted) void connect(false);
   });
   return {
-    receiver,
+    boltReceiver,
     requestListener: undefined,
     start: () => connect(true),
     stop: async () => {
       shutdown.abort();
-      await receiver.stop();
+      await boltReceiver.stop();
     },
-    connected: () => isConnected,
+    isConnected: () => isConnected,
   };
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { MINUTE_MS } from '../../lib/duration.ts';
 import type { SlackContext } from '../context.ts';
-import { dropNewBlocks, hasNewBlocks, type Message } from '../kit/blocks.ts';
+import { hasNewBlocks, type Message, replaceNewBlocks } from '../kit/blocks.ts';
 import type { Person } from '../outbound/directory.ts';
 import { sendWithFallback } from '../outbound/fallback.ts';
 import { createFetch } from '../outbound/fetch.ts';
@@ -30,7 +30,7 @@ export async function respond(
   options: { readonly replace?: boolean } = {},
 ): Promise<void> {
   const { responseUrl, channelId, threadTs } = target;
-  if (responseUrl !== undefined && !context.isSlackAddress(responseUrl)) {
+  if (responseUrl !== undefined && !context.isSlackResponseUrl(responseUrl)) {
     // Logs only the host, because anyone who has the full URL can answer.
     const host = URL.canParse(responseUrl) ? new URL(responseUrl).host : undefined;
     context.log.warn({ host }, 'ignored a response address that isn’t Slack’s');
@@ -60,7 +60,7 @@ export async function respond(
   try {
     await postMessage(
       context.web,
-      { channelId: await context.directory.directMessage(target.person.id) },
+      { channelId: await context.directory.openDirectMessage(target.person.id) },
       message,
     );
   } catch (error) {
@@ -122,7 +122,7 @@ export async function respondWithRetries(
 async function tryResponseUrl(url: string, message: Message, replace: boolean): Promise<boolean> {
   if (await postToResponseUrl(url, message, replace)) return true;
   if (!hasNewBlocks(message.blocks)) return false;
-  return postToResponseUrl(url, { ...message, blocks: dropNewBlocks(message.blocks) }, replace);
+  return postToResponseUrl(url, { ...message, blocks: replaceNewBlocks(message.blocks) }, replace);
 }
 
 async function postToResponseUrl(url: string, message: Message, replace: boolean): Promise<boolean> {

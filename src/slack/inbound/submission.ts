@@ -3,7 +3,7 @@ import type { AckFn, ViewResponseAction } from '@slack/bolt';
 import type { ModalView } from '@slack/types';
 import type { z } from 'zod';
 import type { SlackContext } from '../context.ts';
-import type { FormFeature, Interaction, NextView, SubmissionResult, WithNeeds } from '../feature.ts';
+import type { FormFeature, Interaction, NextView, Registered, SubmissionResult } from '../feature.ts';
 import { publishHome } from '../home/home.ts';
 import { escapeText, type Message, section, textMessage } from '../kit/blocks.ts';
 import {
@@ -17,10 +17,10 @@ import {
 import { renderForm } from '../open-form.ts';
 import { replaceMentions } from '../outbound/plain-names.ts';
 import { okResponse, SlackApiError } from '../outbound/web.ts';
-import { ANSWERED_ELSEWHERE, CHECKING } from './access.view.ts';
+import { ANSWERED_IN_CHANNEL, CHECKING_NOTICE } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { authorize, createInteraction, type Delivery } from './authorize.ts';
-import { errorMessage } from './error-message.ts';
+import { reportError } from './error-message.ts';
 import { readFormValues, toSender, type ViewPayload, type viewPayload } from './payload.ts';
 import { respondBefore } from './respond.ts';
 
@@ -43,7 +43,7 @@ const createFormAcknowledgement = (): Acknowledgement => ({
 
 export async function submitForm(
   context: SlackContext,
-  feature: WithNeeds<FormFeature>,
+  feature: Registered<FormFeature>,
   payload: z.infer<typeof viewPayload>,
   origin: FormOrigin,
   ack: Ack,
@@ -72,7 +72,7 @@ export async function submitForm(
   }
   await ack({
     response_action: 'update',
-    view: noticeView(feature.form.title, [CHECKING]),
+    view: noticeView(feature.form.title, [CHECKING_NOTICE]),
   });
   await showLateOutcome(await outcome, feature, view.id, values, origin, interaction);
   await refreshHome();
@@ -81,7 +81,7 @@ export async function submitForm(
 /** Never throws. Errors are shown in the form. */
 async function runSubmission(
   context: SlackContext,
-  feature: WithNeeds<FormFeature>,
+  feature: Registered<FormFeature>,
   delivery: Delivery,
   values: FormValues,
   origin: FormOrigin,
@@ -96,7 +96,7 @@ async function runSubmission(
       await feature.submit({ ...authorization.call, values, origin }),
     );
   } catch (error) {
-    const reply = errorMessage(context.log, error, `form ${feature.form.name}`);
+    const reply = reportError(context.log, error, `form ${feature.form.name}`);
     return { errors: { [feature.form.fields[0]?.name ?? '']: reply.text } };
   }
 }
@@ -130,12 +130,12 @@ async function answerSubmission(
   } else if ('view' in outcome) {
     await ack({ response_action: 'update', view: outcome.view });
     await runBackgroundTask(outcome, view.id, interaction);
-  } else if (outcome.say === undefined || (await trySending(interaction, outcome.say))) {
+  } else if (outcome.reply === undefined || (await trySending(interaction, outcome.reply))) {
     // Also closes the modal below, which is outdated.
     await ack({ response_action: 'clear' });
   } else {
-    await ack({ response_action: 'update', view: noticeView(title, toSections(outcome.say)) });
-    if (!hasOnlyText(outcome.say)) await interaction.respond(outcome.say);
+    await ack({ response_action: 'update', view: noticeView(title, toSections(outcome.reply)) });
+    if (!hasOnlyText(outcome.reply)) await interaction.respond(outcome.reply);
   }
 }
 
@@ -150,7 +150,7 @@ function trySending({ context, person, channelId, threadTs, arrivedAt }: Interac
 
 /** Runs the background task of a form and reports its errors. Ignores closed views. */
 async function runBackgroundTask(next: NextView, viewId: string, interaction: Interaction): Promise<void> {
-  if (next.meanwhile === undefined) return;
+  if (next.backgroundTask === undefined) return;
   const { web, log } = interaction.context;
   const showView = async (view: ModalView) => {
     await web.call('views.update', { view_id: viewId, view }, okResponse).catch((error: unknown) => {
@@ -158,9 +158,9 @@ async function runBackgroundTask(next: NextView, viewId: string, interaction: In
     });
   };
   try {
-    await next.meanwhile(showView);
+    await next.backgroundTask(showView);
   } catch (error) {
-    await interaction.respond(errorMessage(log, error, 'form work'));
+    await interaction.respond(reportError(log, error, 'form work'));
   }
 }
 
@@ -182,17 +182,17 @@ async function showLateOutcome(
     } else if ('view' in outcome) {
       await update(outcome.view);
       await runBackgroundTask(outcome, viewId, interaction);
-    } else if (outcome.say === undefined || hasOnlyText(outcome.say)) {
-      await update(noticeView(feature.form.title, toSections(outcome.say ?? textMessage('Done.'))));
+    } else if (outcome.reply === undefined || hasOnlyText(outcome.reply)) {
+      await update(noticeView(feature.form.title, toSections(outcome.reply ?? textMessage('Done.'))));
     } else {
       // A notice shows only text, so a reply with buttons or tables is posted in the channel.
-      await update(noticeView(feature.form.title, [ANSWERED_ELSEWHERE]));
-      await interaction.respond(outcome.say);
+      await update(noticeView(feature.form.title, [ANSWERED_IN_CHANNEL]));
+      await interaction.respond(outcome.reply);
     }
   } catch (error) {
     // The person has closed the view.
     if (!(error instanceof SlackApiError)) throw error;
-    const reply = 'errors' in outcome || 'view' in outcome ? undefined : outcome.say;
+    const reply = 'errors' in outcome || 'view' in outcome ? undefined : outcome.reply;
     const text = 'errors' in outcome ? Object.values(outcome.errors).map(escapeText).join(' ') : 'Done.';
     await interaction.respond(reply ?? textMessage(text));
   }

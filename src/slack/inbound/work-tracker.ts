@@ -21,7 +21,7 @@ export interface WorkTracker {
    * Waits until no work is pending.
    * @returns false on timeout
    */
-  drained(timeoutMs: number): Promise<boolean>;
+  waitUntilIdle(timeoutMs: number): Promise<boolean>;
 }
 
 export function createWorkTracker(log: Log): WorkTracker {
@@ -43,7 +43,7 @@ export function createWorkTracker(log: Log): WorkTracker {
     },
     waitForCurrent: (timeoutMs) =>
       Promise.race([Promise.allSettled(pending), sleep(timeoutMs, undefined, { ref: false })]),
-    drained(timeoutMs) {
+    waitUntilIdle(timeoutMs) {
       const waitForAll = async () => {
         while (pending.size > 0) await Promise.allSettled(pending);
         return true;

@@ -13,12 +13,12 @@ import type {
 } from '@slack/types';
 import { dropMissing, type Maybe } from '../../lib/collections.ts';
 import {
-  CONTROL,
+  CONTROL_CHARACTERS,
   escapeText,
   LIMITS,
   mention,
   moment,
-  plain,
+  removeMarkup,
   splitMarkup,
   truncate,
   truncateMarkup,
@@ -289,7 +289,7 @@ function tableCell(cell: Cell, limit: number): DataTableBlock['rows'][number][nu
   if (typeof cell === 'string') {
     return {
       type: 'raw_text',
-      text: truncate(cell === '' ? '–' : cell.replace(CONTROL, '').replace(/\s+/g, ' '), limit),
+      text: truncate(cell === '' ? '–' : cell.replace(CONTROL_CHARACTERS, '').replace(/\s+/g, ' '), limit),
     };
   }
   const element: RichTextElement =
@@ -340,7 +340,7 @@ export function monthChart(
 }
 
 /** Replaces tables and charts with text, because some workspaces don't support them. */
-export function dropNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {
+export function replaceNewBlocks(blocks: readonly AnyBlock[]): AnyBlock[] {
   return fitToLimit(
     blocks.flatMap((block): AnyBlock[] => {
       if (block.type === 'data_table') {
@@ -379,13 +379,13 @@ function cellToText(cell: DataTableBlock['rows'][number][number]): string {
 
 /** Converts blocks to lines of mrkdwn, without buttons. */
 export function blocksToText(blocks: readonly AnyBlock[]): string[] {
-  return dropNewBlocks(blocks).flatMap((block) => {
+  return replaceNewBlocks(blocks).flatMap((block) => {
     if (block.type === 'header') return [`*${escapeText(block.text.text)}*`];
     return block.type === 'actions' ? [] : listTexts(block);
   });
 }
 
-/** Whether {@link dropNewBlocks} would change a message. */
+/** Whether {@link replaceNewBlocks} would change a message. */
 export function hasNewBlocks(blocks: readonly AnyBlock[]): boolean {
   return blocks.some((block) => block.type === 'data_table' || block.type === 'data_visualization');
 }
@@ -400,7 +400,7 @@ export function textMessage(text: string): Message {
  */
 export function message(text: string, blocks: readonly Maybe<AnyBlock>[]): Message {
   const all = dropMissing(blocks);
-  return { text: plain(text), blocks: fitToLimit(limitTo(all, LIMITS.messageBlocks, 'blocks')) };
+  return { text: removeMarkup(text), blocks: fitToLimit(limitTo(all, LIMITS.messageBlocks, 'blocks')) };
 }
 
 /** Truncates the longest texts if a message exceeds Slack's total limit. */

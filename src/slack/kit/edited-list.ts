@@ -10,14 +10,14 @@ import { readForm, toFields } from './form.ts';
 interface EditableList<Name extends string, Call, Submission, Entry, Schema extends z.ZodObject, Outcome> {
   /** Default: the fields of a new entry. */
   readonly form: Omit<Form<Name>, 'fields'> & Partial<Pick<Form, 'fields'>>;
-  fields(entry: Entry | undefined, values: FormValues, call: Call | undefined): Schema;
+  createSchema(entry: Entry | undefined, values: FormValues, call: Call | undefined): Schema;
   /** Overrides fields for the workspace. */
-  shown?(fields: Field[], values: FormValues, call: Call): Promise<Field[]>;
+  customizeFields?(fields: Field[], values: FormValues, call: Call): Promise<Field[]>;
   find(call: Call, subject: string): Promise<Entry | undefined>;
   values(entry: Entry | undefined, call: Call): FormValues | Promise<FormValues>;
   intro?(entry: Entry | undefined, call: Call): readonly KnownBlock[] | Promise<readonly KnownBlock[]>;
   /** Errors if the edited entry no longer exists. */
-  readonly gone: FieldErrors;
+  readonly goneErrors: FieldErrors;
   /** Saves a new or edited entry. Checks permissions again. */
   save(call: Submission, values: z.output<Schema>, entry: Entry | undefined): Promise<Outcome>;
 }
@@ -33,22 +33,22 @@ export function createListForm<
   const findEntry = async (call: Call, { subject }: FormOrigin) =>
     subject === undefined ? undefined : list.find(call, subject);
   return {
-    form: { fields: toFields(list.fields(undefined, {}, undefined)), ...form },
+    form: { fields: toFields(list.createSchema(undefined, {}, undefined)), ...form },
     async render(call: Call, origin: FormOrigin, typedValues: FormValues) {
       const entry = await findEntry(call, origin);
       const values = { ...(await list.values(entry, call)), ...typedValues };
-      const fields = toFields(list.fields(entry, values, call));
+      const fields = toFields(list.createSchema(entry, values, call));
       const intro = (await list.intro?.(entry, call)) ?? [];
       return {
-        form: { ...form, fields: (await list.shown?.(fields, values, call)) ?? fields },
+        form: { ...form, fields: (await list.customizeFields?.(fields, values, call)) ?? fields },
         values,
         intro,
       };
     },
     async submit(call: Submission): Promise<Outcome | { readonly errors: FieldErrors }> {
       const entry = await findEntry(call, call.origin);
-      if (call.origin.subject !== undefined && entry === undefined) return { errors: list.gone };
-      const read = readForm(list.fields(entry, call.values, call), call.values);
+      if (call.origin.subject !== undefined && entry === undefined) return { errors: list.goneErrors };
+      const read = readForm(list.createSchema(entry, call.values, call), call.values);
       return 'errors' in read ? read : list.save(call, read.value, entry);
     },
   };

@@ -225,7 +225,7 @@ export interface FormOrigin {
   readonly page?: number | undefined;
 }
 
-export interface FormView {
+export interface FormContent {
   readonly form: Form;
   readonly origin: FormOrigin;
   readonly values?: FormValues;
@@ -237,7 +237,7 @@ export interface FormView {
   readonly fieldIssues?: Readonly<Record<string, string>>;
 }
 
-export function formView(content: FormView): ModalView {
+export function formView(content: FormContent): ModalView {
   const { form, origin, values = {}, intro = [], problems = [], fieldIssues = {} } = content;
   return {
     type: 'modal',
@@ -275,7 +275,7 @@ export function noticeView(title: string, blocks: readonly KnownBlock[]): ModalV
 }
 
 /** Text to copy, without markup or escaping. Keeps every character. */
-export function preformatted(text: string): KnownBlock {
+export function preformattedBlock(text: string): KnownBlock {
   const parts = text.match(/[\s\S]{1,3000}/gu)?.slice(0, 20) ?? [];
   return {
     type: 'rich_text',

@@ -13,7 +13,7 @@ export interface Limiter {
 const MAX_PEOPLE = 1_000;
 
 /** Limits concurrency. Further work waits in a queue. */
-export function createSlots(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
+export function createConcurrencyLimiter(limit: number): <T>(work: () => Promise<T>) => Promise<T> {
   let freeSlots = limit;
   const queue: (() => void)[] = [];
   return async (work) => {

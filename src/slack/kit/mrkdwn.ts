@@ -65,8 +65,9 @@ export function splitMarkup(mrkdwn: string, limit: number): string[] {
   return parts;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression removes control characters
-export const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+export const CONTROL_CHARACTERS =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression removes control characters
+  /[\u0000-\u0008\u000b-\u001f\u007f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
  * Makes text from outside harmless in mrkdwn: without mentions, links, markup or hidden direction marks.
@@ -75,7 +76,7 @@ export const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f\u200b\u200e\u200f\u202
 export function escapeText(text: string): string {
   return (
     text
-      .replace(CONTROL, '')
+      .replace(CONTROL_CHARACTERS, '')
       .replaceAll('&', '&amp;')
       .replaceAll('<', '&lt;')
       .replaceAll('>', '&gt;')
@@ -85,7 +86,7 @@ export function escapeText(text: string): string {
 }
 
 /** For the bot's own sentences that contain text from outside. Keeps code style and escapes everything else. */
-export function ownSentence(text: string): string {
+export function escapeExceptCode(text: string): string {
   return escapeText(text).replaceAll('\u2060`\u2060', '`');
 }
 
@@ -96,7 +97,7 @@ export function quote(text: string, limit = 300): string {
 
 /** Formats text from outside as code. Replaces backticks, because they can't be escaped in code. */
 export function code(text: string): string {
-  const escaped = truncate(text.replace(CONTROL, '').replaceAll('`', 'ˋ'), 300)
+  const escaped = truncate(text.replace(CONTROL_CHARACTERS, '').replaceAll('`', 'ˋ'), 300)
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;');
@@ -142,11 +143,11 @@ export function day(date: Date, today?: Date): string {
   return (isNear ? DAY_OF_YEAR : DAY).format(date);
 }
 
-export function capitalized(text: string): string {
+export function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-export function uncapitalized(text: string): string {
+export function uncapitalize(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
@@ -171,7 +172,7 @@ const LEADING_MENTIONS = /^(?:<[@!][^>]+>(?:, )?)+: (\p{L}?)/u;
  * Removes markup, leading emoji and mentions, for lock screens and screen readers. Escaped text stays escaped, because
  * Slack reads mentions here too.
  */
-export function plain(mrkdwn: string): string {
+export function removeMarkup(mrkdwn: string): string {
   const bare = mrkdwn
     // Characters between word joiners are text, not markup.
     .replace(/\u2060([*~`])\u2060|[*`\u2060]/g, '$1')

@@ -4,7 +4,7 @@ import { type AnyBlock, actions, button, context } from './blocks.ts';
 /* Paging for lists that can get too long for a message. */
 
 export interface Page<T> {
-  readonly shown: readonly T[];
+  readonly items: readonly T[];
   /** Number of entries before the page. */
   readonly offset: number;
   readonly total: number;
@@ -14,7 +14,7 @@ export interface Page<T> {
 export function slicePage<T>(all: readonly T[], offset: number, size: number): Page<T> {
   const last = Math.max(0, Math.ceil(all.length / size) - 1) * size;
   const start = Math.min(Math.max(0, offset), last);
-  return { shown: all.slice(start, start + size), offset: start, total: all.length };
+  return { items: all.slice(start, start + size), offset: start, total: all.length };
 }
 
 /** The value of a paging button: the list's arguments and the offset of the page. */
@@ -28,13 +28,13 @@ export type PageRequest = z.output<typeof pageRequest>;
  */
 export function pageControls<T>(
   list: string,
-  { shown, offset, total }: Page<T>,
+  { items, offset, total }: Page<T>,
   size: number,
   listArgs = '',
 ): AnyBlock[] {
   if (total <= size) return [];
   const toValue = (start: number) => JSON.stringify({ of: listArgs, offset: start } satisfies PageRequest);
-  const end = offset + shown.length;
+  const end = offset + items.length;
   return [
     context(`${offset + 1}–${end} of ${total}`),
     ...actions(`${list}_pages`, [

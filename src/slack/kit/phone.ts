@@ -6,7 +6,7 @@ const LINE_LENGTH = 40;
 
 /** Maximum number of lines of messages that are used for decisions or read often. */
 export const MAX_LINES = { reply: 6, endedCard: 6, alarm: 14, plan: 16 } as const;
-export const ROW_OF_BUTTONS = 2;
+export const BUTTON_ROW_LINES = 2;
 
 function estimateVisibleText(mrkdwn: string): string {
   return mrkdwn
@@ -18,19 +18,19 @@ function estimateVisibleText(mrkdwn: string): string {
     .replace(/&(?:amp|lt|gt);/g, '&');
 }
 
-export function phoneLines(mrkdwn: string): number {
+export function countPhoneLines(mrkdwn: string): number {
   return estimateVisibleText(mrkdwn)
     .split('\n')
     .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / LINE_LENGTH)), 0);
 }
 
 export function cutToLines(mrkdwn: string, maxLines: number): string {
-  if (phoneLines(mrkdwn) <= maxLines) return mrkdwn;
+  if (countPhoneLines(mrkdwn) <= maxLines) return mrkdwn;
   // Uses a binary search, because a message from the service may have thousands of characters.
   let [fits, tooLong] = [1, mrkdwn.length];
   while (tooLong - fits > 1) {
     const limit = Math.floor((fits + tooLong) / 2);
-    if (phoneLines(truncateMarkup(mrkdwn, limit)) <= maxLines) fits = limit;
+    if (countPhoneLines(truncateMarkup(mrkdwn, limit)) <= maxLines) fits = limit;
     else tooLong = limit;
   }
   return truncateMarkup(mrkdwn, fits);
@@ -42,7 +42,7 @@ export function fitLines(texts: readonly string[], maxLines: number): string[] {
   return texts.flatMap((text) => {
     if (linesLeft <= 0) return [];
     const shown = cutToLines(text, linesLeft);
-    linesLeft -= phoneLines(shown);
+    linesLeft -= countPhoneLines(shown);
     return [shown];
   });
 }

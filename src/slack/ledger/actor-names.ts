@@ -1,9 +1,9 @@
 import { EVIDENCE } from '../../orders/order.ts';
 import type { SlackDirectory } from '../outbound/directory.ts';
-import { type NameOf, REGISTRY_RECORD } from './audit.view.ts';
+import { type NameLookup, REGISTRY_RECORD } from './audit.view.ts';
 
 /** Looks up each person once. If a name isn't found, the id is used. */
-export function createNamer(directory: SlackDirectory): NameOf {
+export function createNameLookup(directory: SlackDirectory): NameLookup {
   const names = new Map<string, Promise<string>>();
   return (userId) => {
     if (userId === EVIDENCE) return Promise.resolve(REGISTRY_RECORD);

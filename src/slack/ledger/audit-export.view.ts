@@ -10,13 +10,13 @@ export interface Span {
 
 export interface ExportProgress {
   rows: number;
-  at: Date | undefined;
+  lastLineAt: Date | undefined;
   isWritten: boolean;
 }
 
-export function progressText({ rows, at, isWritten }: ExportProgress): string {
+export function progressText({ rows, lastLineAt, isWritten }: ExportProgress): string {
   if (isWritten) return `The audit log is ready with ${count(rows, 'line')}. I’m uploading it to Slack.`;
-  const until = at === undefined ? '' : `, up to ${at.toISOString().slice(0, 10)}`;
+  const until = lastLineAt === undefined ? '' : `, up to ${lastLineAt.toISOString().slice(0, 10)}`;
   return `I’m writing the audit log, ${count(rows, 'line')} so far${until}. I’ll tell you when it’s ready.`;
 }
 
@@ -27,7 +27,7 @@ export function invalidSpanText(command: 'audit' | 'ledger', nonDate: string | u
 
 export const spanReversedText = (first: string, last: string) =>
   `${code(first)} is after ${code(last)}. Enter the earlier day first.`;
-export const nothingHappenedText = ({ first, last }: Span) =>
+export const noEventsText = ({ first, last }: Span) =>
   `The audit log has no events from ${first} to ${last} (UTC). Try a longer period.`;
 export const auditFileText = ({ first, last }: Span, rows: number) =>
   `The audit log from ${first} to ${last} (UTC), with ${count(rows, 'line')}`;

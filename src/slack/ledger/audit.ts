@@ -6,13 +6,13 @@ import { BYTE_ORDER_MARK, csvLine } from '../kit/csv-file.ts';
 import { runWithProgress } from '../outbound/progress.ts';
 import { useTemporaryFile } from '../outbound/upload.ts';
 import { deliverFile } from '../send-file.ts';
-import { createNamer } from './actor-names.ts';
+import { createNameLookup } from './actor-names.ts';
 import { AUDIT_COLUMNS, orderLines, teamEventRow } from './audit.view.ts';
 import {
   auditFileText,
   auditSentText,
   type ExportProgress,
-  nothingHappenedText,
+  noEventsText,
   progressText,
   type Span,
 } from './audit-export.view.ts';
@@ -28,7 +28,7 @@ async function* writeCsv(
   to: Date,
   onRow: (at: Date) => void,
 ): AsyncGenerator<string> {
-  const nameOf = createNamer(context.directory);
+  const nameOf = createNameLookup(context.directory);
   yield BYTE_ORDER_MARK + csvLine(AUDIT_COLUMNS);
   for await (const logged of context.events.read(from, to)) {
     const { at } = 'event' in logged ? logged.event : logged.entry;
@@ -42,7 +42,7 @@ async function runAudit(call: CommandCall): Promise<void> {
   const now = call.context.now();
   const span = readSpan('audit', call.words, now, new Date(now.getTime() - DEFAULT_DAYS * DAY_MS));
   if ('problem' in span) return call.respond(span.problem);
-  const progress: ExportProgress = { rows: 0, at: undefined, isWritten: false };
+  const progress: ExportProgress = { rows: 0, lastLineAt: undefined, isWritten: false };
   const reply = await runWithProgress(
     call.respond,
     () => textMessage(progressText(progress)),
@@ -56,12 +56,12 @@ async function exportAudit(call: CommandCall, span: Span, progress: ExportProgre
   const { from, to } = parseDates(span);
   const lines = writeCsv(context, from, to, (at) => {
     progress.rows += 1;
-    progress.at = at;
+    progress.lastLineAt = at;
   });
   return useTemporaryFile(lines, async (path) => {
     progress.isWritten = true;
     const { rows } = progress;
-    if (rows === 0) return textMessage(nothingHappenedText(span));
+    if (rows === 0) return textMessage(noEventsText(span));
     const filename = `domain-steward-audit-${span.first}-to-${span.last}.csv`;
     const problem = await deliverFile(call, { path, filename, description: auditFileText(span, rows) });
     if (problem !== undefined) return problem;

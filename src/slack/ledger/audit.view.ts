@@ -53,7 +53,7 @@ export const AUDIT_COLUMNS = [
 type Row = Partial<Readonly<Record<(typeof AUDIT_COLUMNS)[number], string | undefined>>>;
 
 /** Finds a person's name for the file. The ID `system` stands for the bot. */
-export type NameOf = (userId: string) => Promise<string>;
+export type NameLookup = (userId: string) => Promise<string>;
 
 /** Events that show the request to the service. */
 const REQUEST_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set(['requested', 'sending']);
@@ -70,7 +70,7 @@ export interface OrderLine {
   readonly n: number | undefined;
 }
 
-export async function orderLines(event: AuditedEvent, nameOf: NameOf): Promise<OrderLine[]> {
+export async function orderLines(event: AuditedEvent, nameOf: NameLookup): Promise<OrderLine[]> {
   const { order, entry } = event;
   const items = order.bulk === undefined ? [] : affectedItems(order, entry);
   const n = 'n' in entry ? entry.n : undefined;
@@ -108,7 +108,7 @@ function affectedItems({ items }: Order, entry: OrderLogEntry): readonly OrderIt
 }
 
 /** The cells contain no secrets, because orders contain none. */
-export async function orderRow(event: AuditedEvent, nameOf: NameOf, item?: OrderItem): Promise<string[]> {
+export async function orderRow(event: AuditedEvent, nameOf: NameLookup, item?: OrderItem): Promise<string[]> {
   const { order, entry } = event;
   const logged: AnyOrderLogEntry = entry;
   const { result } = logged;
@@ -156,7 +156,7 @@ function validApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
 const APPROVALS: ReadonlySet<OrderLogEntry['kind']> = new Set(['approved', 'emergency_approved']);
 
 /** Stand-ins, rules, policy version, statement and exceeded budgets. */
-async function decisionBasis({ entry, decisions }: AuditedEvent, nameOf: NameOf): Promise<Row> {
+async function decisionBasis({ entry, decisions }: AuditedEvent, nameOf: NameLookup): Promise<Row> {
   const logged: AnyOrderLogEntry = entry;
   const { statement, progress, mandate, overBudget = [], admins = [] } = logged;
   const requestedEntry = decisions.find(({ kind }) => kind === 'requested');
@@ -193,7 +193,7 @@ function findRules(entry: OrderLogEntry) {
   return rules === undefined ? [] : [{ rules, version: policyVersion ?? progress?.policyVersion }];
 }
 
-async function standInText(userId: string, away: string, nameOf: NameOf): Promise<string> {
+async function standInText(userId: string, away: string, nameOf: NameLookup): Promise<string> {
   return `${await nameOf(userId)} for ${await nameOf(away)}`;
 }
 
@@ -217,7 +217,7 @@ function findResult({ result, summary, why, hint }: AnyOrderLogEntry): string | 
 }
 
 /** The cells of one kind of event, except for time and people. */
-type BuildRow<Kind> = (event: TeamEventOf<Kind>, nameOf: NameOf) => Row | Promise<Row>;
+type BuildRow<Kind> = (event: TeamEventOf<Kind>, nameOf: NameLookup) => Row | Promise<Row>;
 
 const decisionRow =
   (task: string) =>
@@ -254,7 +254,7 @@ const keyRow =
   (action: string) =>
   async (
     { subject, owner }: TeamEventOf<'key_vouched'> | TeamEventOf<'key_revoked'>,
-    nameOf: NameOf,
+    nameOf: NameLookup,
   ): Promise<Row> => ({
     task: 'key',
     names: subject.id,
@@ -353,7 +353,7 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: BuildRow<Kind> } = {
 };
 
 /** For events that aren't about an order. */
-export async function teamEventRow(event: TeamEvent, nameOf: NameOf): Promise<string[]> {
+export async function teamEventRow(event: TeamEvent, nameOf: NameLookup): Promise<string[]> {
   const confirmedBy = 'confirmedBy' in event ? event.confirmedBy : undefined;
   return toCells({
     time_utc: event.at.toISOString(),
@@ -364,7 +364,7 @@ export async function teamEventRow(event: TeamEvent, nameOf: NameOf): Promise<st
   });
 }
 
-function buildRow<Kind extends TeamEvent['kind']>(kind: Kind, event: TeamEventOf<Kind>, nameOf: NameOf) {
+function buildRow<Kind extends TeamEvent['kind']>(kind: Kind, event: TeamEventOf<Kind>, nameOf: NameLookup) {
   return ROWS[kind](event, nameOf);
 }
 

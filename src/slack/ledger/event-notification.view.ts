@@ -1,5 +1,5 @@
 import type { TeamEventOf } from '../../ledger/events.ts';
-import { calendarDay } from '../../zones/calendar-day.ts';
+import { formatCalendarDay } from '../../zones/calendar-day.ts';
 import { formatDay, formatName, personWithReason } from '../expiry/expiry.view.ts';
 import { count, mention, moment } from '../kit/blocks.ts';
 
@@ -8,12 +8,12 @@ import { count, mention, moment } from '../kit/blocks.ts';
 type Decision = TeamEventOf<'lapse_requested'>;
 
 export function snoozedText({ subject, actor, until, reason }: Decision, timeZone: string): string {
-  const end = until === undefined ? 'its expiry' : formatDay(calendarDay(until, timeZone));
+  const end = until === undefined ? 'its expiry' : formatDay(formatCalendarDay(until, timeZone));
   return `:zzz: ${formatName(subject.id)} is snoozed until ${end}, by ${personWithReason(actor, reason)}`;
 }
 
 export function renewedText({ subject, actor, askedBy, until, reason }: Decision): string {
-  const expires = until === undefined ? '' : ` It now expires ${formatDay(calendarDay(until, 'UTC'))}.`;
+  const expires = until === undefined ? '' : ` It now expires ${formatDay(formatCalendarDay(until, 'UTC'))}.`;
   const confirmed = askedBy === undefined ? '' : `, confirmed by ${mention(actor)}`;
   return `:white_check_mark: ${formatName(subject.id)} was renewed elsewhere, reported by ${personWithReason(askedBy ?? actor, reason)}${confirmed}.${expires}`;
 }

@@ -27,7 +27,7 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
     ]);
     const send: typeof sendWithMentions = (notification) =>
       sendWithMentions(dropMentions(directory, notification, silent));
-    const common = { version: ONCE, since: event.at };
+    const common = { version: ONCE, occurredAt: event.at };
     if (event.kind === 'stand_in_changed') {
       for (const [userId, text] of standInTexts(event)) {
         if (silent.has(userId)) continue;

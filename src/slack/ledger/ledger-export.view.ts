@@ -8,13 +8,13 @@ export const NO_KEY =
   'I can’t read the ledger, because an encryption key is missing. The bot’s log says which key.';
 export const NOTHING_SEALED =
   'There’s nothing to export, because nothing is sealed yet. Try again in a few seconds.';
-export const WHICH_RECEIPT =
+export const RECEIPT_ID_MISSING =
   'Enter an order’s ID, such as `/domain receipt 7k2m9qx4h1ab`. To find it, use `/domain orders`.';
 
 export const receiptFileText = (orderId: string) => `The receipt of order ${orderId}`;
 export const noReceiptText = (orderId: string) =>
   `Order ${code(orderId)} isn’t sealed yet. Try again in a few seconds.`;
-export function ledgerMessage({ fingerprint, newest, anchor, waiting }: LedgerSummary): Message {
+export function ledgerMessage({ fingerprint, newest, anchor, overdueSeconds }: LedgerSummary): Message {
   const texts = [
     `Signed by ${code(fingerprint)}`,
     ...(newest === undefined
@@ -25,7 +25,9 @@ export function ledgerMessage({ fingerprint, newest, anchor, waiting }: LedgerSu
     anchor === undefined
       ? 'No anchor is published yet. The first will be published within two hours.'
       : `Latest published anchor: ${code(`${anchor.n}:${anchor.hash}`)}, ${moment(anchor.at)}`,
-    ...(waiting > 0 ? [`Some events haven’t been sealed for ${count(waiting, 'second')}.`] : []),
+    ...(overdueSeconds > 0
+      ? [`Some events haven’t been sealed for ${count(overdueSeconds, 'second')}.`]
+      : []),
     `To verify it without the bot, use ${code(`npx domain-steward-verify FILE --key ${fingerprint}`)} and the anchors that you stored elsewhere.`,
   ];
   const title = 'I sent you the ledger as a direct message.';
@@ -35,7 +37,7 @@ export function ledgerMessage({ fingerprint, newest, anchor, waiting }: LedgerSu
 export interface LedgerSummary extends Pick<LedgerState, 'newest' | 'anchor'> {
   readonly fingerprint: string;
   /** Age in seconds of the oldest unsealed event; 0 if that age is normal. */
-  readonly waiting: number;
+  readonly overdueSeconds: number;
 }
 
 export const ledgerFileText = (span: Span | undefined) =>

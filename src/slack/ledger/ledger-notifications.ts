@@ -32,11 +32,11 @@ export function buildLedgerAlert(event: TeamEvent): Message | undefined {
 
 export async function sendLedgerAlert(
   context: SlackContext,
-  since: Date,
+  occurredAt: Date,
   message: Message,
   send: SendNotification,
 ): Promise<void> {
-  const common = { version: ONCE, since, message: () => message };
+  const common = { version: ONCE, occurredAt, message: () => message };
   await send({ ...common, purpose: 'alert', places: [() => findAlertPlace(context)] });
   for (const admin of await context.adminsToNotify())
     await send({ ...common, purpose: `to:${admin}`, places: [directMessagePlace(context.directory, admin)] });
@@ -51,7 +51,7 @@ export function createAnchorPlanner(context: SlackContext): NotificationPlanner 
     const dayEnd = new Date(dayStart.getTime() + DAY_MS);
     const anchors = await context.seals.listAnchorsBetween(dayStart, dayEnd);
     const { message: posted } = await send({
-      ...{ purpose: 'day', version: ONCE, since: dayStart },
+      ...{ purpose: 'day', version: ONCE, occurredAt: dayStart },
       // The reminder channel is no fallback, because its readers don't need hashes.
       places: [async () => ({ channelId })],
       message: () => anchorDayMessage(day),
@@ -59,7 +59,7 @@ export function createAnchorPlanner(context: SlackContext): NotificationPlanner 
     if (posted === undefined) return undefined;
     for (const anchor of anchors)
       await send({
-        ...{ purpose: `seal:${anchor.n}`, version: ONCE, since: anchor.at },
+        ...{ purpose: `seal:${anchor.n}`, version: ONCE, occurredAt: anchor.at },
         places: [async () => ({ channelId: posted.channelId, threadTs: posted.ts })],
         message: () => anchorMessage(anchor),
       });

@@ -11,8 +11,8 @@ import {
   NO_KEY,
   NOTHING_SEALED,
   noReceiptText,
+  RECEIPT_ID_MISSING,
   receiptFileText,
-  WHICH_RECEIPT,
 } from './ledger-export.view.ts';
 import { parseDates, readSpan } from './span.ts';
 
@@ -32,8 +32,8 @@ async function runLedger(call: CommandCall): Promise<void> {
   const { context, person } = call;
   const span = call.words.length === 0 ? undefined : readSpan('ledger', call.words, context.now());
   if (span !== undefined && 'problem' in span) return call.respond(span.problem);
-  const file = context.ledger.file(span && parseDates(span));
-  const { fingerprint, ...state } = await context.ledger.state();
+  const file = context.ledger.streamFile(span && parseDates(span));
+  const { fingerprint, ...state } = await context.ledger.loadState();
   if (file === undefined || fingerprint === undefined) return call.respond(NO_KEY);
   let lineCount = 0;
   const lines = formatLines(file, () => {
@@ -50,7 +50,7 @@ async function runLedger(call: CommandCall): Promise<void> {
     return ledgerMessage({
       ...state,
       fingerprint,
-      waiting: state.waitingSeconds > OVERDUE_SECONDS ? Math.round(state.waitingSeconds) : 0,
+      overdueSeconds: state.waitingSeconds > OVERDUE_SECONDS ? Math.round(state.waitingSeconds) : 0,
     });
   });
   await call.respond(reply);
@@ -62,7 +62,7 @@ async function sendReceipt(call: Interaction, id: string): Promise<void> {
   if (order === undefined) return call.respond(noSuchOrderText(id));
   // Ensures that the receipt includes the order's latest events.
   await context.ledger.sealAndAnchor();
-  const lines = await context.ledger.receipt(order, context.buildStatement(order));
+  const lines = await context.ledger.buildReceipt(order, context.buildStatement(order));
   if (lines === undefined) return call.respond(NO_KEY);
   if (!lines.some(({ type }) => type === 'seal')) return call.respond(noReceiptText(order.id));
   let text = '';
@@ -73,7 +73,7 @@ async function sendReceipt(call: Interaction, id: string): Promise<void> {
 
 async function runReceipt(call: CommandCall): Promise<void> {
   const [id] = call.words;
-  return id === undefined ? call.respond(WHICH_RECEIPT) : sendReceipt(call, id.toLowerCase());
+  return id === undefined ? call.respond(RECEIPT_ID_MISSING) : sendReceipt(call, id.toLowerCase());
 }
 
 export const ledger = {

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../lib/duration.ts';
-import { isCalendarDay, utcDay } from '../../zones/calendar-day.ts';
+import { getUtcDay, isCalendarDay } from '../../zones/calendar-day.ts';
 import { invalidSpanText, type Span, spanReversedText } from './audit-export.view.ts';
 
 /** Parses two days. A missing first day is `defaultFirst`; a missing last day is today. */
@@ -9,7 +9,7 @@ export function readSpan(
   now: Date,
   defaultFirst = now,
 ): Span | { readonly problem: string } {
-  const [first, last] = [words[0] ?? utcDay(defaultFirst), words[1] ?? utcDay(now)];
+  const [first, last] = [words[0] ?? getUtcDay(defaultFirst), words[1] ?? getUtcDay(now)];
   const nonDate = [first, last].find((word) => !isCalendarDay(word));
   if (words.length > 2 || nonDate !== undefined) return { problem: invalidSpanText(command, nonDate) };
   return first > last ? { problem: spanReversedText(first, last) } : { first, last };

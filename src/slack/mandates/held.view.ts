@@ -22,6 +22,6 @@ const HOLD_REASON_TEXTS: Readonly<Record<HoldReason, string>> = {
   mandate_ended: 'the mandate has ended',
 };
 
-export function skipReasonText(code: HoldReason): string {
+export function holdReasonText(code: HoldReason): string {
   return HOLD_REASON_TEXTS[code];
 }

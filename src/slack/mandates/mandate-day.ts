@@ -44,7 +44,7 @@ async function buildPart(
   return {
     purpose: part === 0 ? 'day' : `day:${part + 1}`,
     version: JSON.stringify(acts.map(({ act, order }) => [act.id, act.held, act.orderId, order?.state])),
-    since: acts[0]?.act.at ?? context.now(),
+    occurredAt: acts[0]?.act.at ?? context.now(),
     places: [
       async () =>
         first === undefined

@@ -8,8 +8,8 @@ import type { Amount } from '../../money/amount.ts';
 import { toExactNumber } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { Order } from '../../orders/order.ts';
-import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatCalendarDay, getUtcDay } from '../../zones/calendar-day.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import { findLoggedApprovers } from '../approvals/decision.view.ts';
 import type { Capability } from '../capability.ts';
 import { ownerRenewalText } from '../expiry/due.view.ts';
@@ -33,14 +33,14 @@ import {
 import { type Page, pageControls } from '../kit/pages.ts';
 import { periodText } from '../money/budget.view.ts';
 import { amountsText, PRICE_ISSUES } from '../money/price.view.ts';
-import { skipReasonText } from './held.view.ts';
+import { holdReasonText } from './held.view.ts';
 
 /* Texts of mandates: terms, state, daily message and end. */
 
 const NAMES_IN_LINE = 10;
 
 function joinNames(names: readonly string[], max = NAMES_IN_LINE): string {
-  return escapeText(joinFirst(names.map(displayName), max));
+  return escapeText(joinFirst(names.map(formatDomainName), max));
 }
 
 function amountText({ currency }: Amount, minor: bigint): string {
@@ -99,7 +99,7 @@ export function mandateIssueText(issue: MandateIssue): string {
 const COVERED_ON_CARD = 4;
 
 /** Held names that the card shows per reason. Their warnings have two lines. */
-export const SKIPPED_ON_CARD = 2;
+export const HELD_ON_CARD = 2;
 
 /**
  * Shows which names a pending mandate covers.
@@ -115,12 +115,12 @@ export function previewLines(
   ]);
   const isUnknown = costs.length > 0 && [nextYear, lastYear].every((year) => !year?.sums.length);
   const cost = isUnknown ? 'price unknown' : costs.join(', ');
-  const heldTexts = [...groupBy(held, (each) => each.because)].map(
+  const heldTexts = [...groupBy(held, (each) => each.holdReason)].map(
     ([code, group]) =>
       `${joinNames(
         group.map(({ name }) => name),
         maxNames,
-      )} (${skipReasonText(code)})`,
+      )} (${holdReasonText(code)})`,
   );
   return [
     `Covers ${count(all.length, 'name')}${all.length > COVERED_ON_CARD ? '' : `: ${joinNames(all)}`}${cost && ` · ${cost}`}`,
@@ -187,7 +187,7 @@ export function mandatesMessage(page: Page<MandateStatus>, waiting: readonly Ord
     section(
       `*${text}* A mandate renews names without a request each time, within limits that you set. I announce each renewal a day before.`,
     ),
-    ...page.shown.flatMap(mandateBlocks),
+    ...page.items.flatMap(mandateBlocks),
     ...pageControls('mandates', page, MANDATES_SHOWN),
     ...(hidden === 0 ? [] : [context(`You can’t see ${count(hidden, 'private mandate')}.`)]),
     ...waiting.map((order) => context(`Waiting for approval: ${code(order.id)}`)),
@@ -205,7 +205,7 @@ function addButton(orderId = 'new') {
 /** Says why a mandate doesn't renew a name, and which order asks for approval instead. */
 function heldLine({ name, held, orderId }: MandateAct): string {
   const order = orderId === undefined ? 'No order was created' : `Order ${code(orderId)} asks for approval`;
-  return `${joinNames([name])}: ${held === undefined ? '' : skipReasonText(held)}. ${order}`;
+  return `${joinNames([name])}: ${held === undefined ? '' : holdReasonText(held)}. ${order}`;
 }
 
 export interface NotifiedAct {
@@ -232,7 +232,7 @@ export function dayMessage(
         ]),
   ].join(', but ');
   const first = acts[0]?.act.name;
-  return message(first === undefined ? text : `${text}. The first is ${displayName(first)}.`, [
+  return message(first === undefined ? text : `${text}. The first is ${formatDomainName(first)}.`, [
     section(`*${text}*${part === 0 ? '' : ' (more)'}`),
     ...renewed.map(({ act, order }) => actRow(act, order, timeZone)),
     ...lines(held.map(({ act }) => `⚠ ${heldLine(act)}`)),
@@ -260,7 +260,7 @@ function actRow(
   const facts = [
     `*${joinNames([name])}*`,
     !isUpcoming && cost,
-    `expires ${formatDay(utcDay(expiresAt))}`,
+    `expires ${formatDay(getUtcDay(expiresAt))}`,
     order && (isUpcoming ? upcomingText(order, cost, timeZone) : stateText(order)),
   ];
   const block = section(dropMissing(facts).join(' · '));
@@ -277,7 +277,7 @@ function upcomingText(
   cost: string | undefined,
   timeZone: string,
 ): string {
-  const day = formatDay(calendarDay(sendAfter ?? createdAt, timeZone));
+  const day = formatDay(formatCalendarDay(sendAfter ?? createdAt, timeZone));
   return `${ownerRenewalText(day, cost === undefined ? '' : `, ${cost}`)} · order ${code(id)}`;
 }
 
@@ -377,7 +377,7 @@ const UNCOVERED_IN_LINE = 3;
 
 /** The last line of a digest: names that are lost unless someone acts. */
 export function uncoveredText(uncovered: readonly string[], { hasService }: Capability): string {
-  const named = escapeText(joinFirst(uncovered.map(displayName), UNCOVERED_IN_LINE));
+  const named = escapeText(joinFirst(uncovered.map(formatDomainName), UNCOVERED_IN_LINE));
   const missing = hasService ? 'no owner, no mandate and no open order' : 'no owner';
   return `:warning: No one takes care of ${named}: ${missing}.`;
 }

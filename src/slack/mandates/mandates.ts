@@ -90,14 +90,14 @@ const mandateSchema = z.object({
 /** Editing starts from an earlier mandate: its terms prefill the form. */
 const mandateForm = createListForm({
   form: { name: 'mandate', title: 'Request a mandate', submit: 'Request' },
-  fields: () => mandateSchema,
+  createSchema: () => mandateSchema,
   find: (call: Interaction, id: string) => loadVisible(call.context.orders, toViewer(call), id),
   async values(previous, { context, person }) {
     const ownAccount = await context.accounts.findActive(person.id);
     const account = ownAccount === undefined ? 'team' : 'mine';
     return { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS), ...termsValues(previous?.input) };
   },
-  gone: { mandate_names: MANDATE_GONE },
+  goneErrors: { mandate_names: MANDATE_GONE },
   save,
 });
 
@@ -133,7 +133,7 @@ async function save(
   });
   if (outcome.kind === 'wrong_terms')
     return { errors: joinErrors(outcome.issues.map((issue) => [issue.field, mandateIssueText(issue)])) };
-  return { say: await buildOutcomeReply(call, outcome) };
+  return { reply: await buildOutcomeReply(call, outcome) };
 }
 
 const runMandates = async (call: CommandCall) => call.respond(await buildMandatesPage(call, 0));

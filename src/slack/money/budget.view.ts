@@ -76,14 +76,14 @@ export function formatOverBudget(missingAmounts: readonly MissingAmount[]): stri
  * @param isPendingForBudget whether the order is pending only because of the budgets
  */
 export function formatBudgets(
-  { shares, over, reservation }: BudgetComparison,
+  { shares, exceeded, reservation }: BudgetComparison,
   isPendingForBudget: boolean,
 ): string | undefined {
   const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
   const lines = dropMissing([
     ...shares.filter((share) => share.orderAmount <= computeRemaining(share)).map(shareText),
-    over.length > 0 && formatOverBudget(over),
-    over.length === 0 && isPendingForBudget && FITS_NOW,
+    exceeded.length > 0 && formatOverBudget(exceeded),
+    exceeded.length === 0 && isPendingForBudget && FITS_NOW,
     shares.length > 0 &&
       unknown !== 0 &&
       `Not counted in the budget: ${count(unknown, 'name')} with an unknown price.`,
@@ -95,9 +95,14 @@ export function formatBudgets(
  * A warning if a budget is exceeded, or if an admin is no longer needed.
  * @param isPendingForBudget whether the order is pending only because of the budgets
  */
-export function budgetWarning({ over }: BudgetComparison, isPendingForBudget: boolean): string | undefined {
-  if (over.length > 0)
-    return over.map((each) => `:warning: *${excessText(each)}.* An admin also has to approve it.`).join('\n');
+export function budgetWarning(
+  { exceeded }: BudgetComparison,
+  isPendingForBudget: boolean,
+): string | undefined {
+  if (exceeded.length > 0)
+    return exceeded
+      .map((each) => `:warning: *${excessText(each)}.* An admin also has to approve it.`)
+      .join('\n');
   return isPendingForBudget ? FITS_NOW : undefined;
 }
 
@@ -153,7 +158,7 @@ function missingApprovals({ validCount, required }: HistoryEventOf<'approved'>):
   return Math.max(0, required - validCount);
 }
 
-export interface BudgetReader {
+export interface BudgetViewer {
   readonly isAdmin: boolean;
   /** BCP 47 language tag, to format amounts. */
   readonly locale: string;
@@ -165,10 +170,10 @@ const BUDGETS_SHOWN = 50;
 export function budgetBlocks(
   all: readonly BudgetStatus[],
   { of, offset }: PageRequest,
-  reader: BudgetReader,
+  reader: BudgetViewer,
 ): AnyBlock[] {
   const page = slicePage(all, offset, BUDGETS_SHOWN);
-  const statuses = page.shown;
+  const statuses = page.items;
   const add = button('budget_add', 'Add a budget…', 'new');
   return dropMissing([
     ...(statuses.length === 0
@@ -242,7 +247,7 @@ export function budgetLines(statuses: readonly BudgetStatus[], locale?: string):
 export const BUDGET = {
   gone: 'This budget no longer exists. Close the form and check `/domain spend`.',
   taken: 'A budget for this tag and period already exists. Edit that one instead.',
-  another: 'You can’t change the tag or period of a budget. Close the form and add a new budget.',
+  notEditable: 'You can’t change the tag or period of a budget. Close the form and add a new budget.',
   same: 'Nothing changed, because the budget already has this amount.',
   saved: (budget: Omit<Budget, 'id'>) => `I saved the budget for ${budgetLine(budget)}.`,
   removed: (budget: Budget) => `I removed the budget for ${budgetLine(budget)}.`,

@@ -35,7 +35,7 @@ function amountField(budget: Budget | undefined, currency: string): z.ZodType<Am
 
 const budgetForm = createListForm({
   form: { name: 'budget', title: 'Budget', submit: 'Save' },
-  fields: (budget, _values, call) =>
+  createSchema: (budget, _values, call) =>
     z.object({
       tag: field(
         { label: 'Tag', kind: 'text', placeholder: 'brand', hint: 'Leave empty for all names.' },
@@ -59,13 +59,13 @@ const budgetForm = createListForm({
       ? { span: 'month' }
       : { tag: budget.tag ?? '', span: budget.span, amount: formatDecimal(budget.amount) },
   intro: (budget, { context }) => [contextBlock(budgetIntro(budget, (budget?.amount ?? context).currency))],
-  gone: { amount: BUDGET.gone },
+  goneErrors: { amount: BUDGET.gone },
 
   async save(call: SubmissionCall, { tag, span, amount }, budget): Promise<SubmissionResult> {
     const { budgets, now } = call.context;
     const by = call.person.id;
-    if (budget !== undefined && tag !== budget.tag) return { errors: { tag: BUDGET.another } };
-    if (budget !== undefined && span !== budget.span) return { errors: { span: BUDGET.another } };
+    if (budget !== undefined && tag !== budget.tag) return { errors: { tag: BUDGET.notEditable } };
+    if (budget !== undefined && span !== budget.span) return { errors: { span: BUDGET.notEditable } };
     if (amount === undefined) {
       if (budget === undefined) return { errors: { amount: PRICE_ISSUES.not_an_amount } };
       await budgets.remove(budget.id, by, now());
@@ -81,7 +81,7 @@ const budgetForm = createListForm({
       case 'gone':
         return { errors: { amount: BUDGET.gone } };
       case 'same':
-        return { say: textMessage(BUDGET.same) };
+        return { reply: textMessage(BUDGET.same) };
       default:
         return finishSave(call, BUDGET.saved({ tag, span, amount }));
     }
@@ -90,8 +90,8 @@ const budgetForm = createListForm({
 
 async function finishSave({ context, person }: SubmissionCall, text: string): Promise<SubmissionResult> {
   context.log.info({ by: person.id }, 'budgets changed');
-  await context.refreshWaitingCards();
-  return { say: textMessage(text) };
+  await context.refreshPendingCards();
+  return { reply: textMessage(text) };
 }
 
 export const budgets = {

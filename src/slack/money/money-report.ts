@@ -5,12 +5,12 @@ import {
   calculateSpend,
   computeRenewalCost,
   forecastRenewals,
-  readSpan,
-  type SpendSpan,
+  parseSpendPeriod,
+  type SpendPeriod,
   sumSpend,
 } from '../../money/spend.ts';
 import { countChanges } from '../../names/posture.ts';
-import { utcDay } from '../../zones/calendar-day.ts';
+import { getUtcDay } from '../../zones/calendar-day.ts';
 import type { SlackContext } from '../context.ts';
 import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
 import { type MoneyReport, moneyReport } from './money-report.view.ts';
@@ -24,7 +24,7 @@ const FORECAST_MS = 366 * DAY_MS;
 export async function openMoneyReport(context: SlackContext): Promise<void> {
   const report = await findDueReport(context);
   if (report !== undefined && (await hasBudgetsOrPrices(context)))
-    await context.notifications.open({ kind: 'report', id: report.span.text }, context.now());
+    await context.notifications.addIfMissing({ kind: 'report', id: report.span.text }, context.now());
 }
 
 export function createMoneyReportPlanner(context: SlackContext): NotificationPlanner {
@@ -35,7 +35,7 @@ export function createMoneyReportPlanner(context: SlackContext): NotificationPla
     await send({
       purpose: 'report',
       version: ONCE,
-      since: span.to,
+      occurredAt: span.to,
       places: [async () => ({ channelId })],
       message: async () => moneyReport(await loadFigures(context, span, timeZone)),
       mustArrive: true,
@@ -56,20 +56,20 @@ async function findDueReport({ savedSettings, now }: SlackContext) {
 }
 
 async function hasBudgetsOrPrices({ prices, budgets, now }: SlackContext): Promise<boolean> {
-  const [list, statuses] = await Promise.all([prices.list(), budgets.listStatuses(utcDay(now()))]);
+  const [list, statuses] = await Promise.all([prices.list(), budgets.listStatuses(getUtcDay(now()))]);
   return list.length + statuses.length > 0;
 }
 
-function previousMonth(day: string): SpendSpan | undefined {
+function previousMonth(day: string): SpendPeriod | undefined {
   const first = new Date(`${day.slice(0, 7)}-01T00:00:00Z`);
-  return readSpan(utcDay(new Date(first.getTime() - 1)).slice(0, 7));
+  return parseSpendPeriod(getUtcDay(new Date(first.getTime() - 1)).slice(0, 7));
 }
 
-async function loadFigures(context: SlackContext, span: SpendSpan, timeZone: string): Promise<MoneyReport> {
+async function loadFigures(context: SlackContext, span: SpendPeriod, timeZone: string): Promise<MoneyReport> {
   const { spending, moneyReports: reports } = context;
   const { text: month, from, to } = span;
   const now = context.now();
-  const today = utcDay(now);
+  const today = getUtcDay(now);
   const [list, purchases, unknownOutcomes, lapsed, renewals, budgets, decisions, changes] = await Promise.all(
     [
       context.prices.list(),
@@ -77,22 +77,22 @@ async function loadFigures(context: SlackContext, span: SpendSpan, timeZone: str
       spending.countUnknownOutcomes(from, to),
       reports.listLapsed(from, to),
       spending.countRenewals(now, new Date(now.getTime() + FORECAST_MS), timeZone),
-      context.budgets.listStatuses(utcDay(new Date(to.getTime() - 1))),
+      context.budgets.listStatuses(getUtcDay(new Date(to.getTime() - 1))),
       reports.listDecisionStatistics(from, to),
       context.portfolio.listFindingsChanges(from, to),
     ],
   );
   const { total: spent, byTask, byMandate } = calculateSpend(list, purchases);
-  const ahead = forecastRenewals(list, renewals, nextTwelveMonths(now, timeZone), today);
+  const forecast = forecastRenewals(list, renewals, nextTwelveMonths(now, timeZone), today);
   return {
     month,
     spent,
     byTask,
     byMandate,
     unknownOutcomes,
-    saved: computeRenewalCost(list, lapsed, today),
-    ahead,
-    aheadTotal: sumSpend(ahead),
+    lapsedCost: computeRenewalCost(list, lapsed, today),
+    forecast,
+    forecastTotal: sumSpend(forecast),
     budgets,
     decisions,
     problems: countChanges(changes),

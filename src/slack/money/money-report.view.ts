@@ -17,10 +17,10 @@ export interface MoneyReport {
   readonly byMandate: readonly SpendLine[];
   readonly unknownOutcomes: number;
   /** The yearly cost of the names that lapsed. */
-  readonly saved: SpendSum;
+  readonly lapsedCost: SpendSum;
   /** The next twelve months, at current prices. */
-  readonly ahead: readonly SpendLine[];
-  readonly aheadTotal: SpendSum;
+  readonly forecast: readonly SpendLine[];
+  readonly forecastTotal: SpendSum;
   /** As of the last day of the month. */
   readonly budgets: readonly BudgetStatus[];
   readonly decisions: readonly DecisionStatistics[];
@@ -31,11 +31,11 @@ export interface MoneyReport {
 const SHOWN_LINES = 3;
 
 export function moneyReport(report: MoneyReport): Message {
-  const { month, spent, byTask, byMandate, unknownOutcomes, saved, ahead, aheadTotal } = report;
+  const { month, spent, byTask, byMandate, unknownOutcomes, lapsedCost, forecast, forecastTotal } = report;
   const { budgets, decisions, problems } = report;
   const formatSum = (sum: SpendSum) =>
     sum.names === 0 ? 'nothing' : `${sumText(sum)}, for ${count(sum.names, 'name')}`;
-  const [nextMonth] = ahead;
+  const [nextMonth] = forecast;
   return message(`Spent ${formatSum(spent)}, in ${periodText(month)}`, [
     header(`Money in ${periodText(month)}`),
     ...lines([
@@ -44,8 +44,8 @@ export function moneyReport(report: MoneyReport): Message {
       ...shortenList(byMandate.map((line) => `• through mandate ${code(line.key)}: ${formatSum(line)}`)),
       unknownOutcomes !== 0 &&
         `:warning: Not included: ${count(unknownOutcomes, 'name')} with an unknown outcome`,
-      saved.names !== 0 && `*Saved by lapsing*: ${formatSum(saved)} a year`,
-      `*Next 12 months*: ${formatSum(aheadTotal)}${nextMonth === undefined || nextMonth.names === 0 ? '' : `, including ${sumText(nextMonth)} in ${periodText(nextMonth.key)}`}`,
+      lapsedCost.names !== 0 && `*Saved by lapsing*: ${formatSum(lapsedCost)} a year`,
+      `*Next 12 months*: ${formatSum(forecastTotal)}${nextMonth === undefined || nextMonth.names === 0 ? '' : `, including ${sumText(nextMonth)} in ${periodText(nextMonth.key)}`}`,
       ...shortenList(budgetLines(budgets)),
       ...shortenList(decisions.map(decisionLine)),
       problemsLine('New', problems.new),

@@ -13,7 +13,7 @@ import {
 } from '../../money/prices.ts';
 import type { LineIssue, PriceIssue } from '../../money/read-prices.ts';
 import { computeCostAtRisk, type WaitingStep } from '../../money/waiting.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import {
   type AnyBlock,
   actions,
@@ -88,11 +88,11 @@ function costNotes(cost: OrderCost): string[] {
 
 export function findHistoricCosts(history: readonly HistoryEvent[]): {
   readonly atRequest: OrderCost | undefined;
-  readonly approved: OrderCost | undefined;
+  readonly atApproval: OrderCost | undefined;
 } {
   return {
     atRequest: history.findLast((event) => event.kind === 'requested')?.price,
-    approved: history.findLast((event) => event.kind === 'approved')?.price,
+    atApproval: history.findLast((event) => event.kind === 'approved')?.price,
   };
 }
 
@@ -138,7 +138,7 @@ export function waitingText(steps: readonly WaitingStep[], today?: string): stri
   const canBeLostLater = first.kind !== 'lost' && steps.at(-1)?.kind === 'lost';
   const parts = dropMissing([
     stepText(first, today),
-    laterText(steps, today),
+    laterStepsText(steps, today),
     canBeLostLater && 'then you can lose it',
   ]);
   return `Deadlines and costs: ${parts.join(', ')}`;
@@ -148,7 +148,7 @@ export function waitingText(steps: readonly WaitingStep[], today?: string): stri
  * The later steps: `then late renewal (not guaranteed) until 14 Jan, then restore for about €98.00 until 13 Feb`.
  * Undefined if there are none.
  */
-export function laterText([, ...later]: readonly WaitingStep[], today?: string): string | undefined {
+export function laterStepsText([, ...later]: readonly WaitingStep[], today?: string): string | undefined {
   const parts = later.flatMap((step) => {
     if (step.kind === 'at_own_risk')
       return [`then late renewal (not guaranteed) until ${dayText(step.until, today)}`];
@@ -260,7 +260,7 @@ function priceValidity(price: Price, list: readonly Price[], today: string): str
   return findPrice(list, price, today)?.validFrom === price.validFrom ? 'current' : 'past';
 }
 
-export interface PriceReader {
+export interface PriceListViewer {
   readonly isAdmin: boolean;
   /** BCP 47 language tag, to format amounts. */
   readonly locale: string;
@@ -270,7 +270,7 @@ export interface PriceReader {
   readonly currency: string;
 }
 
-export function priceList(list: readonly ListedPrice[], offset: number, reader: PriceReader): Message {
+export function priceList(list: readonly ListedPrice[], offset: number, reader: PriceListViewer): Message {
   const editButtons = reader.isAdmin
     ? [
         button('price_add', 'Add a price…', 'new', { style: 'primary' }),
@@ -294,8 +294,8 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
     table({
       caption: count(list.length, 'price'),
       columns: ['Zone', 'Task', 'Years', 'Price', 'Valid from', 'Source', 'Status'],
-      rows: page.shown.map((price) => [
-        `.${displayName(price.zone)}`,
+      rows: page.items.map((price) => [
+        `.${formatDomainName(price.zone)}`,
         PRICED_TASK_LABELS[price.task],
         String(price.period),
         formatAmount(price.amount, reader.locale),
@@ -304,7 +304,7 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
         priceValidity(price, list, reader.today),
       ]),
     }),
-    reader.isAdmin && editMenu(page.shown),
+    reader.isAdmin && editMenu(page.items),
     ...pageControls('prices', page, TABLE_ROWS),
     ...actions('prices', [...editButtons, downloadButton]),
     context(
@@ -341,7 +341,7 @@ export const PRICES = {
   gone: 'This price is no longer on the list. Close the form and check `/domain prices`.',
   taken: 'The list already has a price from this day. Edit that one, or enter another day.',
   changedMeanwhile: 'Nothing was saved, because someone changed the price list at the same time. Try again.',
-  tooManyWait: (max: number) =>
+  tooManyToConfirm: (max: number) =>
     `Nothing was saved, because more than ${max} of these prices need another admin’s confirmation. Import them in smaller parts.`,
   intro: (currency: string) => `The amount is in ${currency}.`,
   importIntro: (currency: string) => `Amounts are in ${currency}, unless the file has a \`currency\` column.`,

@@ -6,7 +6,7 @@ import { diffPrices, formatPriceKey, isSamePrice, type PriceEdit } from '../../m
 import { PRICE_COLUMNS, PRICE_FIELDS, readPrice, readPrices, toPriceCells } from '../../money/read-prices.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { findWeakenedPrices, type PriceConditions } from '../../policy/weakening.ts';
-import { utcDay } from '../../zones/calendar-day.ts';
+import { getUtcDay } from '../../zones/calendar-day.ts';
 import { createCsvFields, readCsvInput } from '../attached-text.ts';
 import {
   type ActionCall,
@@ -24,7 +24,7 @@ import { createListForm } from '../kit/edited-list.ts';
 import { choiceField, errorTexts, TEXT_OR_EMPTY, textField, toFields } from '../kit/form.ts';
 import { pageActions } from '../kit/pages.ts';
 import { createOpenAction } from '../open-form.ts';
-import { MAX_WAITING_PRICES } from '../proposals/admin-proposal.view.ts';
+import { MAX_PROPOSED_PRICES } from '../proposals/admin-proposal.view.ts';
 import { proposeToAdmins } from '../proposals/proposals.ts';
 import { sendFile } from '../send-file.ts';
 import {
@@ -69,12 +69,12 @@ const priceSchema = z.object({
 
 const priceForm = createListForm({
   form: { name: 'price', title: 'Price', submit: 'Save' },
-  fields: () => priceSchema,
+  createSchema: () => priceSchema,
   find: async ({ context }: Interaction, id: string) =>
     (await context.prices.list()).find((price) => price.id === id),
   values: (edited, { context }) =>
     edited === undefined
-      ? { period: '1', valid_from: utcDay(context.now()) }
+      ? { period: '1', valid_from: getUtcDay(context.now()) }
       : {
           zone: edited.zone,
           task: edited.task,
@@ -84,7 +84,7 @@ const priceForm = createListForm({
           source: edited.source,
         },
   intro: (edited, { context }) => [contextBlock(PRICES.intro((edited?.amount ?? context).currency))],
-  gone: { zone: PRICES.gone },
+  goneErrors: { zone: PRICES.gone },
 
   async save(call: SubmissionCall, input, edited): Promise<SubmissionResult> {
     const parsed = readPrice(input, (edited?.amount ?? call.context).currency);
@@ -110,7 +110,7 @@ async function loadPriceConditions({ context }: Interaction): Promise<PriceCondi
     names: terms.mandate_names,
     maxPrice: terms.max_price,
   }));
-  return { rules, mandates, budgets: listed, getTaskRisk: findTask, today: utcDay(now()) };
+  return { rules, mandates, budgets: listed, getTaskRisk: findTask, today: getUtcDay(now()) };
 }
 
 /**
@@ -125,19 +125,19 @@ async function saveEdits(
 ): Promise<SubmissionResult> {
   const { prices, log, now } = call.context;
   const weakening = findWeakenedPrices(list, edits, await loadPriceConditions(call));
-  if (weakening.length > MAX_WAITING_PRICES)
-    return { errors: { [field]: PRICES.tooManyWait(MAX_WAITING_PRICES) } };
+  if (weakening.length > MAX_PROPOSED_PRICES)
+    return { errors: { [field]: PRICES.tooManyToConfirm(MAX_PROPOSED_PRICES) } };
   const otherEdits = edits.filter((edit) => !weakening.includes(edit));
   if (!(await prices.save(otherEdits, call.person.id, now())))
     return { errors: { [field]: PRICES.changedMeanwhile } };
   if (otherEdits.length > 0) {
     log.info({ by: call.person.id, edits: otherEdits.length }, 'price list changed');
-    await call.context.refreshWaitingCards();
+    await call.context.refreshPendingCards();
   }
   const proposed =
     weakening.length === 0 ? [] : await proposeToAdmins(call, { kind: 'prices', payload: weakening });
   const saved = weakening.length > 0 && otherEdits.length === 0 ? [] : [pricesSaved(otherEdits)];
-  return { say: textMessage([...saved, ...proposed].join('\n')) };
+  return { reply: textMessage([...saved, ...proposed].join('\n')) };
 }
 
 const importSchema = z.object(
@@ -166,7 +166,7 @@ async function buildPricesPage(interaction: Interaction, offset: number): Promis
   const { context, person } = interaction;
   const { prices, currency, now, directory } = context;
   const [list, locale] = await Promise.all([prices.list(), directory.findLocale(person.id)]);
-  const reader = { isAdmin: isAdmin(context, person), locale, today: utcDay(now()), currency };
+  const reader = { isAdmin: isAdmin(context, person), locale, today: getUtcDay(now()), currency };
   return priceList(list, offset, reader);
 }
 
@@ -175,7 +175,7 @@ async function exportPrices(call: ActionCall): Promise<void> {
   await call.respond(
     await sendFile(call, {
       text: await csvFile([PRICE_COLUMNS, ...list.map(toPriceCells)]),
-      filename: `domain-steward-prices-${utcDay(call.context.now())}.csv`,
+      filename: `domain-steward-prices-${getUtcDay(call.context.now())}.csv`,
       description: `The price list with ${count(list.length, 'price')}`,
     }),
   );

@@ -8,12 +8,12 @@ import {
   calculateSpend,
   forecastRenewals,
   type Purchase,
-  readSpan,
-  type SpendSpan,
+  parseSpendPeriod,
+  type SpendPeriod,
   sumRenewals,
 } from '../../money/spend.ts';
 import { canSeeAll } from '../../orders/visibility.ts';
-import { utcDay } from '../../zones/calendar-day.ts';
+import { getUtcDay } from '../../zones/calendar-day.ts';
 import {
   type ActionCall,
   type CommandCall,
@@ -24,21 +24,27 @@ import {
 } from '../feature.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { pageActions } from '../kit/pages.ts';
-import { createNamer } from '../ledger/actor-names.ts';
+import { createNameLookup } from '../ledger/actor-names.ts';
 import { sendFile } from '../send-file.ts';
-import { noSpanText, SPEND_COLUMNS, type SpendFigures, spendMessage, spendRows } from './spend.view.ts';
+import {
+  invalidSpendSpanText,
+  SPEND_COLUMNS,
+  type SpendFigures,
+  spendMessage,
+  spendRows,
+} from './spend.view.ts';
 
 /** Twelve months. */
 const FORECAST_MS = 366 * DAY_MS;
 
 async function runSpend(call: CommandCall): Promise<void> {
   const [word = String(call.context.now().getUTCFullYear()), ...more] = call.words;
-  const span = more.length === 0 ? readSpan(word) : undefined;
-  if (span === undefined) return call.respond(noSpanText(call.words.join(' ')));
+  const span = more.length === 0 ? parseSpendPeriod(word) : undefined;
+  if (span === undefined) return call.respond(invalidSpendSpanText(call.words.join(' ')));
   await call.respond(spendMessage(await loadFigures(call, span), 0));
 }
 
-async function loadFigures(interaction: Interaction, span: SpendSpan): Promise<SpendFigures> {
+async function loadFigures(interaction: Interaction, span: SpendPeriod): Promise<SpendFigures> {
   const { context, person } = interaction;
   const { prices, budgets, spending, orders, directory, currency } = context;
   const now = context.now();
@@ -50,9 +56,9 @@ async function loadFigures(interaction: Interaction, span: SpendSpan): Promise<S
     spending.countRenewals(now, new Date(now.getTime() + FORECAST_MS), timeZone),
     spending.listUnused(),
     directory.findLocale(person.id),
-    budgets.listStatuses(clampDay(span, utcDay(now))),
+    budgets.listStatuses(clampDay(span, getUtcDay(now))),
   ]);
-  const ahead = forecastRenewals(list, renewals, nextTwelveMonths(now, timeZone), utcDay(now));
+  const forecast = forecastRenewals(list, renewals, nextTwelveMonths(now, timeZone), getUtcDay(now));
   const isConcealed = await createConcealmentCheck(interaction, purchases);
   let spend = calculateSpend(list, []);
   for await (const slice of iterateSlices(purchases)) {
@@ -63,8 +69,8 @@ async function loadFigures(interaction: Interaction, span: SpendSpan): Promise<S
     span: span.text,
     spend,
     unknownOutcomes,
-    ahead,
-    unused: sumRenewals(list, unused, utcDay(now)),
+    forecast,
+    unused: sumRenewals(list, unused, getUtcDay(now)),
     budgets: statuses,
     isAdmin: isAdmin(context, person),
     currency,
@@ -84,14 +90,14 @@ async function createConcealmentCheck(
   return canSeeEverything ? () => false : isPrivateToOthers;
 }
 
-function clampDay({ from, to }: SpendSpan, today: string): string {
-  const last = utcDay(new Date(to.getTime() - 1));
-  return [utcDay(from), today, last].sort()[1] ?? today;
+function clampDay({ from, to }: SpendPeriod, today: string): string {
+  const last = getUtcDay(new Date(to.getTime() - 1));
+  return [getUtcDay(from), today, last].sort()[1] ?? today;
 }
 
-async function exportSpend(interaction: Interaction, span: SpendSpan): Promise<void> {
+async function exportSpend(interaction: Interaction, span: SpendPeriod): Promise<void> {
   const figures = await loadFigures(interaction, span);
-  const nameOf = createNamer(interaction.context.directory);
+  const nameOf = createNameLookup(interaction.context.directory);
   const people = figures.spend.byPerson
     .filter(({ key }) => key !== CONCEALED)
     .map(async ({ key }) => [key, await nameOf(key)] as const);
@@ -117,14 +123,14 @@ export const spend = {
   ],
   actions: [
     ...pageActions('budgets', async (call: ActionCall, { of, offset }) => {
-      const span = readSpan(of);
+      const span = parseSpendPeriod(of);
       if (span !== undefined)
         await call.respond(spendMessage(await loadFigures(call, span), offset), { replace: true });
     }),
     {
       id: 'spend_export',
       run: async (call) => {
-        const span = readSpan(call.value);
+        const span = parseSpendPeriod(call.value);
         if (span !== undefined) await exportSpend(call, span);
       },
     },

@@ -28,7 +28,7 @@ export interface SpendFigures {
   readonly spend: Spend;
   readonly unknownOutcomes: number;
   /** The next twelve months, at current prices. */
-  readonly ahead: readonly SpendLine[];
+  readonly forecast: readonly SpendLine[];
   /** The next renewals of unused names, at current prices. */
   readonly unused: SpendSum;
   readonly budgets: readonly BudgetStatus[];
@@ -63,7 +63,7 @@ export function sumText({ names, unknown, sums }: SpendSum, locale?: string): st
 }
 
 export function spendMessage(figures: SpendFigures, offset: number): Message {
-  const { span, spend, unknownOutcomes, ahead, locale } = figures;
+  const { span, spend, unknownOutcomes, forecast, locale } = figures;
   const { total } = spend;
   const text =
     total.names === 0
@@ -79,7 +79,7 @@ export function spendMessage(figures: SpendFigures, offset: number): Message {
         String(line.names),
       ]),
     ),
-    ...ahead
+    ...forecast
       .filter(({ names }) => names > 0)
       .map((line): readonly Cell[] => [
         'Upcoming',
@@ -145,8 +145,8 @@ function toCell(grouping: Grouping, key: string): Cell {
   }
 }
 
-function forecastChart({ ahead, currency }: SpendFigures): AnyBlock[] {
-  const months = ahead.map(({ key, sums }) => {
+function forecastChart({ forecast, currency }: SpendFigures): AnyBlock[] {
+  const months = forecast.map(({ key, sums }) => {
     const own = sums.find((sum) => sum.currency === currency);
     return { label: shortMonth(key), count: own === undefined ? 0 : toWholeUnits(own) };
   });
@@ -162,7 +162,7 @@ export const SPEND_COLUMNS = ['list', 'what', 'names', 'names_without_price', 'a
 
 /** One row for each currency of a line. */
 export function spendRows(
-  { spend, ahead, unused }: Pick<SpendFigures, 'spend' | 'ahead' | 'unused'>,
+  { spend, forecast, unused }: Pick<SpendFigures, 'spend' | 'forecast' | 'unused'>,
   nameOf: (userId: string) => string,
   formatDecimal: (sum: SpendSum['sums'][number]) => string,
 ): string[][] {
@@ -179,11 +179,11 @@ export function spendRows(
         toRows(grouping, csvKey(grouping, line.key, nameOf), line),
       ),
     ),
-    ...ahead.flatMap((line) => toRows('ahead', line.key, line)),
+    ...forecast.flatMap((line) => toRows('ahead', line.key, line)),
     ...(unused.names === 0 ? [] : toRows('unused', '', unused)),
   ];
 }
 
-export function noSpanText(input: string): string {
+export function invalidSpendSpanText(input: string): string {
   return `${code(input)} isn’t a year or month. Use for example \`/domain spend 2026\` or \`/domain spend 2026-11\`.`;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { NO_FILTER } from '../../names/filter.ts';
 import { countNames } from '../../names/portfolio.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import type { SlackContext } from '../context.ts';
 import {
   type ActionCall,
@@ -17,7 +17,7 @@ import { completeEdit } from './name-changes.ts';
 import { alreadyOwnedText, EVERY_NAME_OWNED, EVERY_OWNERLESS_NAME } from './owner.view.ts';
 import { requiredOwnerField } from './owner-fields.ts';
 import { findOwnerIssue } from './owners.ts';
-import { onlyFirstText, ownersIssueText } from './portfolio.view.ts';
+import { incompleteFormText, ownersIssueText } from './portfolio.view.ts';
 
 /* Assigns an owner to names that have none or whose owner has left. */
 
@@ -57,8 +57,8 @@ const ownersDeclaration = { name: 'owners', title: 'Assign an owner', submit: 'S
 function renderOwners({ names, total }: OwnerlessNames): FormOverrides {
   const options = names
     .filter((name) => name.length <= LIMITS.optionValue)
-    .map((name) => ({ value: name, text: displayName(name) }));
-  const intro = total > options.length ? [section(onlyFirstText(options.length, total))] : [];
+    .map((name) => ({ value: name, text: formatDomainName(name) }));
+  const intro = total > options.length ? [section(incompleteFormText(options.length, total))] : [];
   return {
     form: { ...ownersDeclaration, fields: [...(namesField ? [{ ...namesField, options }] : []), ...fields] },
     intro,
@@ -83,8 +83,8 @@ const ownersForm: FormFeature<'owners'> = {
       .map(({ name }) => name);
     if (ownedNames.length > 0) return { errors: { names: alreadyOwnedText(ownedNames) } };
     const edits = new Map(names.map((name) => [name, { owner }]));
-    const outcome = await call.context.facts.change(edits, call.person.id, call.origin);
-    return { say: textMessage(await completeEdit(call, outcome, names.length === 1)) };
+    const outcome = await call.context.protectedChanges.change(edits, call.person.id, call.origin);
+    return { reply: textMessage(await completeEdit(call, outcome, names.length === 1)) };
   },
 };
 

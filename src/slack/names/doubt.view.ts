@@ -1,6 +1,6 @@
 import type { DateDoubt } from '../../names/dates.ts';
 import type { RecordProblem } from '../../names/registry-record.ts';
-import { utcDay } from '../../zones/calendar-day.ts';
+import { getUtcDay } from '../../zones/calendar-day.ts';
 
 /* Says why the registry's date isn't used. */
 
@@ -14,19 +14,19 @@ export function formatDoubt(doubt: DateDoubt): string {
     case 'distrusted':
       return formatDistrust(doubt);
     case 'renewal_not_shown':
-      return `it was renewed, but the registry still shows ${utcDay(doubt.shown)}`;
+      return `it was renewed, but the registry still shows ${getUtcDay(doubt.shown)}`;
   }
 }
 
 function formatDistrust({ distrust, movedTo }: Extract<DateDoubt, { code: 'distrusted' }>): string {
-  const date = `its expiry date changed to ${utcDay(movedTo)}`;
+  const date = `its expiry date changed to ${getUtcDay(movedTo)}`;
   switch (distrust.code) {
     case 'another_registrar':
       return `${date} and the registrar from “${distrust.before}” to “${distrust.now}”, so it’s a transfer, not a renewal`;
     case 'registrar_unseen':
       return `${date}, but the registrar “${distrust.before}” is no longer shown, so it may be a transfer, not a renewal`;
     case 'transferred':
-      return `${date} because of a transfer on ${utcDay(distrust.at)}, so it wasn’t a renewal`;
+      return `${date} because of a transfer on ${getUtcDay(distrust.at)}, so it wasn’t a renewal`;
   }
 }
 

@@ -7,7 +7,7 @@ import {
   REGISTRY_DATES,
   type UnseenReason,
 } from '../../names/facts.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import { code, day, escapeText, joinFirst, quote, truncate } from '../kit/blocks.ts';
 
 /* Texts about facts from the registry and DNS. */
@@ -117,7 +117,7 @@ export function formatValue(fact: FactName, value: FactValue, formatHosts = form
 /** The first hosts or addresses, and the number of others. */
 export function formatList(texts: readonly string[]): string {
   return joinFirst(
-    texts.map((text) => code(displayName(text))),
+    texts.map((text) => code(formatDomainName(text))),
     MAX_HOSTS,
   );
 }
@@ -127,7 +127,7 @@ const MAX_SHORT_LENGTH = 24;
 /** Fits on one or two lines. */
 export function formatShortList(texts: readonly string[]): string {
   return joinFirst(
-    texts.map((text) => code(truncate(displayName(text), MAX_SHORT_LENGTH))),
+    texts.map((text) => code(truncate(formatDomainName(text), MAX_SHORT_LENGTH))),
     2,
   );
 }

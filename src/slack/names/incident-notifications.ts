@@ -19,12 +19,12 @@ import {
 } from '../outbound/notify.ts';
 import type { MessageMetadata } from '../outbound/post-message.ts';
 import {
+  addedChangesReply,
+  backToNormalReply,
   confirmedReply,
   type IncidentPeople,
   incidentMessage,
   incidentRunbook,
-  joinedReply,
-  overReply,
   proposedReply,
   raisedMessage,
   raisedReply,
@@ -75,7 +75,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
           : `${claim.version} ${Math.floor(now.getTime() / COUNTDOWN_INTERVAL_MS)}`,
       repostKey: String(claim.version),
       message: () => incidentMessage(incident, now, privateOrders, transferredAt),
-      since: incident.openedAt,
+      occurredAt: incident.openedAt,
       metadata: buildMetadata(incident),
     } satisfies Partial<WantedNotification>;
     const toPlace = (channelId: string | undefined) => async () =>
@@ -174,7 +174,7 @@ function buildReplies(context: SlackContext, update: IncidentUpdate, alarm: Post
       version: `${listIncidentKinds(incident).join(' ')} ${name.isAtOtherRegistrar} ${privateOrders.size}`,
       message: () => incidentRunbook(incident, name, people, privateOrders),
     },
-    ...laterChanges.map(([ms, added]) => createReply(`joined:${ms}`, () => joinedReply(added, people))),
+    ...laterChanges.map(([ms, added]) => createReply(`joined:${ms}`, () => addedChangesReply(added, people))),
     proposed !== undefined && createReply(`proposed:${changes.length}`, () => proposedReply(incident)),
     raisedBy !== undefined &&
       createReply('raised', () => {
@@ -182,7 +182,7 @@ function buildReplies(context: SlackContext, update: IncidentUpdate, alarm: Post
         return raisedAlarmReply;
       }),
     explained !== undefined && createReply(`ours:${changes.length}`, () => confirmedReply(incident)),
-    state === 'over' && createReply(`over:${changes.length}`, () => overReply(incident)),
+    state === 'over' && createReply(`over:${changes.length}`, () => backToNormalReply(incident)),
   ]);
 }
 
@@ -201,7 +201,7 @@ async function notifyConcernedPeople(
     const { state } = await send({
       purpose: `raised:to:${person}`,
       version: ONCE,
-      since: incident.openedAt,
+      occurredAt: incident.openedAt,
       places: [directMessagePlace(context.directory, person)],
       message: () => raisedMessage(incident, alarm.channelId, context.now()),
       metadata: buildMetadata(incident),
@@ -227,7 +227,7 @@ async function sendReplies(
     const { state } = await send({
       purpose,
       version,
-      since: incident.openedAt,
+      occurredAt: incident.openedAt,
       places: [async () => ({ channelId, threadTs: ts })],
       message: () => message,
       metadata: buildMetadata(incident),

@@ -15,8 +15,8 @@ import {
   isIncidentOrderId,
   type RuledOutOrder,
 } from '../../names/unexplained-changes.ts';
-import { displayName } from '../../zones/names.ts';
-import { zoneFor } from '../../zones/rules.ts';
+import { formatDomainName } from '../../zones/names.ts';
+import { findZoneProfile } from '../../zones/rules.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import {
   actions,
@@ -31,14 +31,14 @@ import {
   mentionApprover,
   message,
   moment,
-  plain,
   quote,
+  removeMarkup,
   section,
   textMessage,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { type Page, pageControls } from '../kit/pages.ts';
-import { fitLines, MAX_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.ts';
+import { BUTTON_ROW_LINES, countPhoneLines, fitLines, MAX_LINES } from '../kit/phone.ts';
 import { formatBeforeAfter, formatList, formatShortList, formatValue } from './facts.view.ts';
 import { type RunbookName, runbookLines } from './runbook.view.ts';
 
@@ -63,7 +63,7 @@ const TITLES: Readonly<Record<IncidentKind, string>> = {
 const DANGERS: ReadonlySet<IncidentKind> = new Set(['nameserver_registrable', 'all_lame']);
 const WORST_FIRST = Object.keys(TITLES);
 
-export const HAPPENED: Readonly<Record<IncidentKind, string>> = {
+export const INCIDENT_SENTENCES: Readonly<Record<IncidentKind, string>> = {
   registrar: 'It was transferred to another registrar.',
   nameservers: 'Its nameservers changed.',
   ds: 'Its DS record changed.',
@@ -89,7 +89,7 @@ export interface IncidentPeople {
 function formatTitle(incident: ListedIncident): string {
   const worst = findWorstKind(incident);
   const suffix = DANGERS.has(worst) ? '' : ', and no one here ordered it';
-  return `${escapeText(displayName(incident.name))} ${TITLES[worst]}${suffix}`;
+  return `${escapeText(formatDomainName(incident.name))} ${TITLES[worst]}${suffix}`;
 }
 
 export function findWorstKind(incident: ListedIncident): IncidentKind {
@@ -121,15 +121,15 @@ export function incidentMessage(
   ];
   const checkedOrders = checkedOrdersLine(incident, privateOrders);
   const usedLines = [head, ...headLines, checkedOrders].reduce(
-    (sum, line) => sum + phoneLines(line),
-    ROW_OF_BUTTONS,
+    (sum, line) => sum + countPhoneLines(line),
+    BUTTON_ROW_LINES,
   );
   // The other changes are in the thread.
   const shown = fitLines(
     factLines(incident.changes, formatShortList),
     Math.max(MAX_LINES.alarm - usedLines, 1),
   );
-  const content = message(`${title}. ${plain(shown.join('. '))}`, [
+  const content = message(`${title}. ${removeMarkup(shown.join('. '))}`, [
     section(head),
     ...lines(shown),
     section(...headLines),
@@ -141,9 +141,9 @@ export function incidentMessage(
 
 /** Short, because the thread has the history. */
 function endedMessage(incident: Incident): Message {
-  const name = escapeText(displayName(incident.name));
+  const name = escapeText(formatDomainName(incident.name));
   const changes = factLines(incident.changes)
-    .map((line) => plain(line))
+    .map((line) => removeMarkup(line))
     .join('; ');
   const { explained } = incident;
   const title =
@@ -152,7 +152,7 @@ function endedMessage(incident: Incident): Message {
       : `:white_check_mark: *${name}: it was us*`;
   const details =
     explained === undefined ? [] : [`${mention(explained.by)} says it was us: “${quote(explained.reason)}”`];
-  return message(plain(title), [section(title, ...details), context(changes)]);
+  return message(removeMarkup(title), [section(title, ...details), context(changes)]);
 }
 
 export function incidentRunbook(
@@ -161,7 +161,7 @@ export function incidentRunbook(
   people: IncidentPeople,
   privateOrders: ReadonlySet<string>,
 ): Message {
-  const title = escapeText(displayName(incident.name));
+  const title = escapeText(formatDomainName(incident.name));
   return message(`What to do about ${title}`, [
     section(mentionPeople(people), ...expiryChangeLines(incident.changes)),
     ...lines(runbookLines(listIncidentKinds(incident), name)),
@@ -171,8 +171,8 @@ export function incidentRunbook(
 }
 
 /** Announces another change and mentions everyone again. */
-export function joinedReply(changes: readonly IncidentChange[], people: IncidentPeople): Message {
-  const happened = [...new Set(changes.map(({ kind }) => HAPPENED[kind]))].join(' ');
+export function addedChangesReply(changes: readonly IncidentChange[], people: IncidentPeople): Message {
+  const happened = [...new Set(changes.map(({ kind }) => INCIDENT_SENTENCES[kind]))].join(' ');
   const text = `:rotating_light: *${happened}* ${mentionPeople(people)}`;
   return message(`${happened} ${mentionPeople(people)}`, [
     section(text),
@@ -180,7 +180,7 @@ export function joinedReply(changes: readonly IncidentChange[], people: Incident
   ]);
 }
 
-export function overReply({ overAt, openedAt }: Incident): Message {
+export function backToNormalReply({ overAt, openedAt }: Incident): Message {
   return textMessage(
     `:white_check_mark: Everything has been back to normal since ${moment(overAt ?? openedAt)}. Find out who did it, because it could happen again.`,
   );
@@ -222,8 +222,8 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
     `${mention(incident.raisedBy ?? '')} raised the alarm. The thread in <#${channelId}> says what to do.`,
   ];
   const timeLine = [seenLine(incident), ...countdownParts(incident, now, undefined)].join(' · ');
-  const usedLines = [...head, timeLine].reduce((sum, line) => sum + phoneLines(line), ROW_OF_BUTTONS);
-  const content = message(`${title}. ${plain(head[1] ?? '')}`, [
+  const usedLines = [...head, timeLine].reduce((sum, line) => sum + countPhoneLines(line), BUTTON_ROW_LINES);
+  const content = message(`${title}. ${removeMarkup(head[1] ?? '')}`, [
     section(...head),
     ...lines(
       fitLines(factLines(incident.changes, formatShortList), Math.max(MAX_LINES.alarm - usedLines, 1)),
@@ -236,7 +236,7 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
 
 export function openIncidentLine(incident: ListedIncident): string {
   const firstSeen = incident.changes[0]?.firstSeenAfter ?? incident.openedAt;
-  const title = `${escapeText(displayName(incident.name))} ${TITLES[findWorstKind(incident)]}`;
+  const title = `${escapeText(formatDomainName(incident.name))} ${TITLES[findWorstKind(incident)]}`;
   return `:rotating_light: *${title}* since ${moment(firstSeen)}${channelSuffix(incident)}`;
 }
 
@@ -247,10 +247,10 @@ function listedLine(incident: ListedIncident): string {
 /** Can't be a domain name, because it has no dot. */
 export const EVERY_NAME = 'all';
 /** Nobody pages through more than this. */
-export const MAX_LISTED = 1_000;
+export const MAX_LISTED_INCIDENTS = 1_000;
 
 /** The first open incidents, and a button for the others. */
-export function firstIncidents(
+export function firstIncidentBlocks(
   incidents: readonly ListedIncident[],
   shownCount: number,
   renderEntry: (incident: ListedIncident) => readonly KnownBlock[] = (each) => [section(listedLine(each))],
@@ -265,18 +265,18 @@ export function firstIncidents(
 }
 
 /** Each incident has two blocks. */
-export const INCIDENTS_SHOWN = 10;
+export const INCIDENTS_PER_PAGE = 10;
 
 /** @param name a name, or {@link EVERY_NAME} */
 export function incidentsMessage(page: Page<ListedIncident>, name: string): Message {
-  const title = `${count(page.total, 'open incident')}${name === EVERY_NAME ? '' : ` of ${escapeText(displayName(name))}`}`;
+  const title = `${count(page.total, 'open incident')}${name === EVERY_NAME ? '' : ` of ${escapeText(formatDomainName(name))}`}`;
   return message(title, [
     section(`*${title}*`),
-    ...page.shown.flatMap((incident) => [
-      section(listedLine(incident), HAPPENED[findWorstKind(incident)]),
+    ...page.items.flatMap((incident) => [
+      section(listedLine(incident), INCIDENT_SENTENCES[findWorstKind(incident)]),
       ...incidentButtons(incident, 'listed_incident'),
     ]),
-    ...pageControls('incidents', page, INCIDENTS_SHOWN, name),
+    ...pageControls('incidents', page, INCIDENTS_PER_PAGE, name),
   ]);
 }
 
@@ -355,7 +355,7 @@ function countdownParts(incident: Incident, now: Date, transferredAt: Date | und
   const { completesAt, msLeft } = computeTransferCountdown(
     transfer,
     now,
-    zoneFor(incident.name).transfer.autoApproveDays,
+    findZoneProfile(incident.name).transfer.autoApproveDays,
   );
   if (msLeft === 0) return [`may have completed ${moment(completesAt)}, object anyway`];
   const hours = Math.floor(msLeft / HOUR_MS);
@@ -438,7 +438,7 @@ export function incidentButtons(
   { id, name, state }: ListedIncident,
   blockIdPrefix = 'incident',
 ): ActionsBlock[] {
-  const title = displayName(name);
+  const title = formatDomainName(name);
   return actions(`${blockIdPrefix}_${id}`, [
     state === 'open' &&
       button('alert_raise', 'Raise the alarm', id, { style: 'danger', label: `Raise the alarm: ${title}` }),
@@ -464,17 +464,17 @@ export function incidentRefusalText(refusal: IncidentRefusal): string {
 }
 
 export const NOT_ALLOWED = {
-  nobody: 'Only approvers and admins can confirm this. Ask one of them, or click *Raise the alarm*.',
-  unknown: 'Slack can’t confirm right now that you’re an approver. Try again in a minute.',
+  notApprover: 'Only approvers and admins can confirm this. Ask one of them, or click *Raise the alarm*.',
+  unconfirmed: 'Slack can’t confirm right now that you’re an approver. Try again in a minute.',
 } as const;
 
-export function confirmIntro({ name, changes, proposed }: Incident, isGuarded: boolean): SectionBlock[] {
+export function confirmationIntro({ name, changes, proposed }: Incident, isGuarded: boolean): SectionBlock[] {
   const advice = isGuarded
     ? 'The name is guarded, so two people have to confirm.'
     : 'If you’re not sure, don’t confirm.';
   return lines(
     dropMissing([
-      `Confirm that your team made all of these changes to *${escapeText(displayName(name))}*:`,
+      `Confirm that your team made all of these changes to *${escapeText(formatDomainName(name))}*:`,
       ...factLines(changes),
       proposed !== undefined && `${mention(proposed.by)} confirmed them: “${quote(proposed.reason)}”`,
       `I’ll then treat them as expected. ${advice}`,
@@ -483,5 +483,5 @@ export function confirmIntro({ name, changes, proposed }: Incident, isGuarded: b
 }
 
 export function raisedText(name: string): string {
-  return `You raised the alarm for ${code(displayName(name))}. The incident’s thread lists who I could reach.`;
+  return `You raised the alarm for ${code(formatDomainName(name))}. The incident’s thread lists who I could reach.`;
 }

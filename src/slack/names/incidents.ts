@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { loadDecisionQueue } from '../../approvals/approvers.ts';
-import { findEndedRefusal, hashIncident } from '../../names/incident.ts';
+import { findClosedRefusal, hashIncident } from '../../names/incident.ts';
 import {
   type ActionCall,
   type Feature,
@@ -13,12 +13,12 @@ import { type FormOrigin, formView, readForm, requiredReasonField, toFields } fr
 import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
 import { openForm, renderForm } from '../open-form.ts';
 import {
-  confirmIntro,
+  confirmationIntro,
   EVERY_NAME,
-  INCIDENTS_SHOWN,
+  INCIDENTS_PER_PAGE,
   incidentRefusalText,
   incidentsMessage,
-  MAX_LISTED,
+  MAX_LISTED_INCIDENTS,
   NOT_ALLOWED,
   raisedText,
 } from './incident.view.ts';
@@ -30,7 +30,7 @@ async function findConfirmRefusal(call: Interaction): Promise<string | undefined
   if (isAdmin(call.context, call.person)) return undefined;
   const { isApprover, unreadableGroups } = await loadDecisionQueue(call.context.orders, call.person.id, []);
   if (isApprover) return undefined;
-  return unreadableGroups.length > 0 ? NOT_ALLOWED.unknown : NOT_ALLOWED.nobody;
+  return unreadableGroups.length > 0 ? NOT_ALLOWED.unconfirmed : NOT_ALLOWED.notApprover;
 }
 
 const confirmSchema = z.object({
@@ -45,7 +45,7 @@ const confirmForm: FormFeature<'alert_ours'> = {
     const incident = await call.context.names.incidents.find(id);
     if (incident === undefined) return { intro: [] };
     return {
-      intro: confirmIntro(incident, await call.context.names.isGuarded(incident.name)),
+      intro: confirmationIntro(incident, await call.context.names.isGuarded(incident.name)),
       origin: { ...origin, subject: `${id} ${hashIncident(incident)}` },
     };
   },
@@ -58,7 +58,7 @@ const confirmForm: FormFeature<'alert_ours'> = {
     const { id, shownHash } = parseSubject(call.origin);
     const confirmation = { by: call.person.id, reason: parsed.value.reason, shownHash };
     const outcome = await call.context.names.incidents.confirmAsOurs(id, confirmation);
-    if (outcome.ok) return { say: undefined };
+    if (outcome.ok) return { reply: undefined };
     const problem = incidentRefusalText(outcome.refusal);
     if (outcome.refusal.code !== 'changed') return { errors: { reason: problem } };
     const view = await renderForm(confirmForm, call, call.origin, call.values);
@@ -75,7 +75,7 @@ function parseSubject({ subject = '' }: FormOrigin): { readonly id: string; read
 async function openConfirmForm(call: ActionCall): Promise<void> {
   const incident = await call.context.names.incidents.find(call.value);
   if (incident === undefined) return call.respond(incidentRefusalText({ code: 'no_such_incident' }));
-  const endedRefusal = findEndedRefusal(incident);
+  const endedRefusal = findClosedRefusal(incident);
   if (endedRefusal !== undefined) return call.respond(incidentRefusalText(endedRefusal));
   const refusal = await findConfirmRefusal(call);
   if (refusal !== undefined) return call.respond(refusal);
@@ -94,8 +94,10 @@ async function raiseAlarm(call: ActionCall): Promise<void> {
 async function buildIncidentsPage({ context }: ActionCall, { of: name, offset }: PageRequest) {
   const { incidents } = context.names;
   const open =
-    name === EVERY_NAME ? await incidents.listAllOpen(MAX_LISTED) : await incidents.listOpen([name]);
-  return incidentsMessage(slicePage(open, offset, INCIDENTS_SHOWN), name);
+    name === EVERY_NAME
+      ? await incidents.listAllOpen(MAX_LISTED_INCIDENTS)
+      : await incidents.listOpen([name]);
+  return incidentsMessage(slicePage(open, offset, INCIDENTS_PER_PAGE), name);
 }
 
 export const incidents = {

@@ -1,5 +1,5 @@
 import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
-import type { Gate } from '../../expiry/watch-list.ts';
+import type { SaveChanges } from '../../expiry/watch-list.ts';
 import { iterateSlices } from '../../lib/collections.ts';
 import {
   DETAIL_COLUMNS,
@@ -14,7 +14,7 @@ import { count } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { loadAudience } from '../proposals/proposal-notifications.ts';
 import { confirmProposal, withdrawProposal } from '../proposals/proposals.ts';
-import { proposalMessage, proposalRefusalText } from '../proposals/views.ts';
+import { buildProposalMessage, proposalRefusalText } from '../proposals/views.ts';
 import { deliverFile, type TextFile } from '../send-file.ts';
 import { confirmationRequestedText, limitText } from './name-changes.view.ts';
 import { savedText } from './portfolio.view.ts';
@@ -24,8 +24,9 @@ import { savedText } from './portfolio.view.ts';
  * current state.
  */
 
-export function createGate(call: Interaction): Gate {
-  return (changes) => call.context.facts.changeReminders(changes, call.person.id, toFormOrigin(call));
+export function createChangeSaver(call: Interaction): SaveChanges {
+  return (changes) =>
+    call.context.protectedChanges.changeReminders(changes, call.person.id, toFormOrigin(call));
 }
 
 /**
@@ -72,7 +73,7 @@ async function showAllChanges(call: ActionCall): Promise<void> {
   const proposal = await context.proposals.find(['facts'], value);
   if (proposal === undefined) return call.respond(proposalRefusalText('facts', { code: 'gone' }));
   const problem = await deliverFile(call, await createChangesFile(proposal.payload.names));
-  await call.respond(problem ?? (await proposalMessage(context, proposal, person.id, true)));
+  await call.respond(problem ?? (await buildProposalMessage(context, proposal, person.id, true)));
 }
 
 export const nameChanges = {

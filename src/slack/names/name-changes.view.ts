@@ -3,11 +3,11 @@ import type { ProposalOf } from '../../approvals/proposals/proposal.ts';
 import {
   type ChangedName,
   isSameDetails,
-  MAX_GUARDED,
-  MAX_WATCHED,
+  MAX_GUARDED_NAMES,
+  MAX_WATCHED_NAMES,
   type NameLimit,
 } from '../../names/portfolio.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import { selectNotifiedApprovers } from '../approvals/decision.view.ts';
 import { formatWatchRefusal } from '../expiry/watch-list.view.ts';
 import {
@@ -42,7 +42,7 @@ export function changeLine({ name, before, after, date, decision }: ChangedName)
       .filter(([, value]) => value !== undefined)
       .map(([label, value]) => `${label.toLowerCase()} ${label === 'Note' ? `“${value}”` : value}`)
       .join(', ') || NO_DETAILS;
-  const title = `• *${escapeText(displayName(name))}*:`;
+  const title = `• *${escapeText(formatDomainName(name))}*:`;
   if (after === undefined)
     return `${title} remove from the watch list${describe(before) === NO_DETAILS ? '' : `, with ${describe(before)}`}`;
   if (decision?.kind === 'lapse_confirmed') return `${title} let it lapse: “${escapeText(decision.reason)}”`;
@@ -61,7 +61,7 @@ function namesText({ payload: { names } }: NameChangesProposal): string {
   const [only, ...others] = names;
   return only === undefined || others.length > 0
     ? count(names.length, 'name')
-    : escapeText(displayName(only.name));
+    : escapeText(formatDomainName(only.name));
 }
 
 function changeLines({ payload: { names } }: NameChangesProposal): ReturnType<typeof lines> {
@@ -131,7 +131,7 @@ function requirementLine({ requirement, slots }: RequirementProgress): string {
   return `• ${needed} of ${approverList(selectNotifiedApprovers(requirement))}${signed ? ', with a signature' : ''}${confirmed}`;
 }
 
-const TOO_MANY_GUARDED = `Nothing changed, because at most ${MAX_GUARDED.toLocaleString('en')} names can be tagged \`guarded\`. Remove the tag from other names first. To list them, use \`/domain names tag:guarded\`.`;
+const TOO_MANY_GUARDED = `Nothing changed, because at most ${MAX_GUARDED_NAMES.toLocaleString('en')} names can be tagged \`guarded\`. Remove the tag from other names first. To list them, use \`/domain names tag:guarded\`.`;
 
 function endedMessage(proposal: NameChangesProposal): Message {
   const { state, proposer, endedBy = '' } = proposal;
@@ -164,5 +164,5 @@ export function confirmationRequestedText(
 export function limitText(limit: NameLimit): string {
   return limit === 'too_many_guarded'
     ? TOO_MANY_GUARDED
-    : formatWatchRefusal({ code: 'list_full', limit: MAX_WATCHED });
+    : formatWatchRefusal({ code: 'list_full', limit: MAX_WATCHED_NAMES });
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type DetailsChange, parseTags } from '../../names/portfolio.ts';
-import { displayName, parseDomainName } from '../../zones/names.ts';
+import { formatDomainName, parseDomainName } from '../../zones/names.ts';
 import type { SlackContext } from '../context.ts';
 import { formatName } from '../expiry/expiry.view.ts';
 import { formatWatchRefusal } from '../expiry/watch-list.view.ts';
@@ -12,7 +12,7 @@ import {
   type SubmissionResult,
   toFormOrigin,
 } from '../feature.ts';
-import { ownSentence, section, textMessage } from '../kit/blocks.ts';
+import { escapeExceptCode, section, textMessage } from '../kit/blocks.ts';
 import {
   type FieldDisplay,
   type Form,
@@ -24,12 +24,12 @@ import {
 } from '../kit/form.ts';
 import { openForm } from '../open-form.ts';
 import { tryPosting } from '../outbound/post-message.ts';
-import { channelError } from '../outbound/slack-error.view.ts';
+import { channelErrorText } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { completeEdit } from './name-changes.ts';
 import { noteField, ownerField } from './owner-fields.ts';
-import { findOwnersIssue } from './owners.ts';
-import { onlyFirstText, ownersIssueText, tagIssueText } from './portfolio.view.ts';
+import { findNewOwnersIssue } from './owners.ts';
+import { incompleteFormText, ownersIssueText, tagIssueText } from './portfolio.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
 /* Edits owner, tags, channel and note of one name or several selected names. */
@@ -116,7 +116,7 @@ const BOTH_SET = { owner: '', channel: '' };
 const CLEAR_FIELD = { clear: field({ label: 'Remove', kind: 'checkboxes' }, clearSchema) };
 
 function createBulkForm(names: readonly string[]): Form {
-  const options = names.map((name) => ({ value: name, text: displayName(name) }));
+  const options = names.map((name) => ({ value: name, text: formatDomainName(name) }));
   const fields = toFields(addClearField(bulkSchema, BOTH_SET));
   return { ...form, fields: fields.map((each) => (each.name === 'names' ? { ...each, options } : each)) };
 }
@@ -128,7 +128,7 @@ export const nameEditForm: FormFeature<'name_edit'> = {
     if (origin.subject === undefined) {
       const names = splitLines(values['names']);
       const total = Number(values['found'] ?? 0);
-      const intro = total > names.length ? [section(onlyFirstText(names.length, total))] : [];
+      const intro = total > names.length ? [section(incompleteFormText(names.length, total))] : [];
       return { form: createBulkForm(names), intro };
     }
     const details = await call.context.portfolio.find(origin.subject);
@@ -191,7 +191,7 @@ async function save(
   changes: ReadonlyMap<string, DetailsChange>,
   formerChannel?: string,
 ): Promise<SubmissionResult> {
-  const ownersIssue = await findOwnersIssue(
+  const ownersIssue = await findNewOwnersIssue(
     call.context,
     [...changes.values()].map(({ owner }) => owner),
   );
@@ -201,8 +201,8 @@ async function save(
   const isNewChannel = typeof channel === 'string' && channel !== formerChannel;
   const channelIssue = await findChannelIssue(call.context, isNewChannel ? [channel] : []);
   if (channelIssue !== undefined) return { errors: { channel: channelIssue.text } };
-  const outcome = await call.context.facts.change(changes, call.person.id, call.origin);
-  return { say: textMessage(await completeEdit(call, outcome, changes.size === 1)) };
+  const outcome = await call.context.protectedChanges.change(changes, call.person.id, call.origin);
+  return { reply: textMessage(await completeEdit(call, outcome, changes.size === 1)) };
 }
 
 export async function findChannelIssue(
@@ -214,7 +214,7 @@ export async function findChannelIssue(
       await tryPosting(web, channelId);
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
-      return { channelId, text: channelError(error) };
+      return { channelId, text: channelErrorText(error) };
     }
   }
   return undefined;
@@ -222,10 +222,10 @@ export async function findChannelIssue(
 
 async function openNameEdit(call: ActionCall): Promise<void> {
   const parsed = parseDomainName(call.value);
-  if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
+  if (!parsed.ok) return call.respond(escapeExceptCode(zoneIssueText(parsed.issue)));
   const name = parsed.value.ascii;
   if ((await call.context.portfolio.find(name)) === undefined) {
-    return call.respond(ownSentence(formatWatchRefusal({ code: 'not_watched', name })));
+    return call.respond(escapeExceptCode(formatWatchRefusal({ code: 'not_watched', name })));
   }
   await openForm(call, nameEditForm, toFormOrigin(call, name));
 }

@@ -1,14 +1,14 @@
-import { findMandate } from '../../mandates/overview.ts';
+import { findCoveringMandate } from '../../mandates/overview.ts';
 import { NO_FILTER } from '../../names/filter.ts';
-import { assessPosture, judgeName } from '../../names/posture.ts';
+import { assessName, assessPosture } from '../../names/posture.ts';
 import { filterVisibleIds, listVisible } from '../../orders/visibility.ts';
-import { calendarDay } from '../../zones/calendar-day.ts';
+import { formatCalendarDay } from '../../zones/calendar-day.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import { checkRegistrable } from '../../zones/rules.ts';
 import { loadNameWaitingCosts } from '../approvals/waiting.ts';
 import { type CommandCall, type Feature, toViewer } from '../feature.ts';
-import { type AnyBlock, ownSentence } from '../kit/blocks.ts';
-import { proposalMessage } from '../proposals/views.ts';
+import { type AnyBlock, escapeExceptCode } from '../kit/blocks.ts';
+import { buildProposalMessage } from '../proposals/views.ts';
 import { NAME_USAGE, nameScreen } from './name.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
@@ -20,13 +20,13 @@ async function runName(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
   if (word === undefined || more.length > 0) return call.respond(NAME_USAGE);
   const parsed = parseDomainName(word);
-  if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
+  if (!parsed.ok) return call.respond(escapeExceptCode(zoneIssueText(parsed.issue)));
   const { ascii } = parsed.value;
   const { expiry, names, orders, portfolio, savedSettings } = call.context;
   const now = call.context.now();
   const [
     listed,
-    [judgedName],
+    [assessedName],
     knownName,
     visibleOrders,
     { reminderDays, reminderTimezone },
@@ -36,13 +36,13 @@ async function runName(call: CommandCall): Promise<void> {
     pendingChangeBlocks,
   ] = await Promise.all([
     expiry.findListed(ascii),
-    portfolio.listJudgedNames({ filter: NO_FILTER, owners: [], names: [ascii], now }),
-    names.known(ascii),
+    portfolio.listAssessedNames({ filter: NO_FILTER, owners: [], names: [ascii], now }),
+    names.loadKnownName(ascii),
     listVisible(orders, toViewer(call), { name: ascii, limit: ORDERS_SHOWN }),
     savedSettings(),
     portfolio.find(ascii),
     names.incidents.listOpen([ascii]),
-    findMandate(call.context.orders, ascii, toViewer(call)),
+    findCoveringMandate(call.context.orders, ascii, toViewer(call)),
     loadPendingChangeBlocks(call, ascii),
   ]);
   // Registries have no records of hosts.
@@ -50,42 +50,42 @@ async function runName(call: CommandCall): Promise<void> {
     ({ code }) => code === 'below_registered_name' || code === 'public_suffix',
   );
   if (listed === undefined && hostIssue !== undefined)
-    return call.respond(ownSentence(zoneIssueText(hostIssue)));
+    return call.respond(escapeExceptCode(zoneIssueText(hostIssue)));
   await call.respond(
     nameScreen({
       hasService: call.context.hasService,
       name: ascii,
       listed,
-      known: knownName,
+      knownName,
       orders: visibleOrders,
-      visible: await filterVisibleIds(
+      visibleOrderIds: await filterVisibleIds(
         orders,
         toViewer(call),
         knownName.knownChanges.flatMap(({ orderId }) => orderId ?? []),
       ),
       incidents,
-      changes: pendingChangeBlocks,
-      judgement: judgeName(
+      pendingChangeBlocks,
+      assessment: assessName(
         {
           ...NOT_WATCHED,
           posture: assessPosture(
             { name: ascii, history: knownName.history, at: now, certificateDays: [] },
             undefined,
           ),
-          ...judgedName,
+          ...assessedName,
         },
         now,
       ),
       details,
       mandate,
       renewWithinDays: Math.max(0, ...reminderDays),
-      waiting: await loadNameWaitingCosts(call.context, listed?.domain),
-      today: calendarDay(now, reminderTimezone),
+      waitingSteps: await loadNameWaitingCosts(call.context, listed?.domain),
+      today: formatCalendarDay(now, reminderTimezone),
     }),
   );
 }
 
-/** If a name isn't watched, only lookups are judged. Lapsing names have no findings about dates and owners. */
+/** If a name isn't watched, only lookups are assessed. Lapsing names have no findings about dates and owners. */
 const NOT_WATCHED = {
   expiresAt: undefined,
   deletedAt: undefined,
@@ -108,7 +108,7 @@ async function loadPendingChangeBlocks(
       (kind === 'facts' || domain?.lapse !== undefined) &&
       payload.names.some((changed) => changed.name === name),
   );
-  const messages = pending.map((each) => proposalMessage(context, each, person.id));
+  const messages = pending.map((each) => buildProposalMessage(context, each, person.id));
   return (await Promise.all(messages)).flatMap(({ blocks }) => blocks);
 }
 

@@ -15,22 +15,22 @@ import { NO_MAIL, WEB_FACTS } from '../../names/impact.ts';
 import { type ListedIncident, rulesOutRenewal } from '../../names/incident.ts';
 import type { KnownName } from '../../names/names.ts';
 import { getExpiry, getOwnerAnswer, type NameDetails } from '../../names/portfolio.ts';
-import { type Judgement, listRegistryLocks } from '../../names/posture.ts';
+import { type Assessment, listRegistryLocks } from '../../names/posture.ts';
 import { listPastChanges, type PastChange, UNLISTED_FACTS } from '../../names/timeline.ts';
 import { isIncidentOrderId, REQUESTED_BY_ZONE } from '../../names/unexplained-changes.ts';
 import { isOpen, type Order } from '../../orders/order.ts';
-import type { LifePhase } from '../../zones/lifecycle.ts';
-import { displayName } from '../../zones/names.ts';
+import type { LifecyclePhase } from '../../zones/lifecycle.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
 import { datelessSentences } from '../expiry/dateless.view.ts';
-import { buildDueFacts, priceText } from '../expiry/due.view.ts';
+import { buildDueStatus, priceText } from '../expiry/due.view.ts';
 import { formatDay, formatDays } from '../expiry/expiry.view.ts';
 import { phaseText } from '../expiry/phase.view.ts';
 import {
   type AnyBlock,
   actions,
   button,
-  capitalized,
+  capitalize,
   code,
   context,
   day,
@@ -48,7 +48,7 @@ import { coveredText } from '../mandates/mandate.view.ts';
 import { waitingText } from '../money/price.view.ts';
 import { orderLine } from '../orders/order.view.ts';
 import { FACT_LABELS, formatChange, formatList, formatValue, UNSEEN_REASONS } from './facts.view.ts';
-import { findWorstKind, firstIncidents, HAPPENED, incidentButtons } from './incident.view.ts';
+import { findWorstKind, firstIncidentBlocks, INCIDENT_SENTENCES, incidentButtons } from './incident.view.ts';
 import { ownerAnswerText } from './owner.view.ts';
 import { detailPairs, editButton } from './portfolio.view.ts';
 import { findingLines } from './posture.view.ts';
@@ -58,21 +58,21 @@ import { findingLines } from './posture.view.ts';
 export interface NameScreen extends Capability {
   readonly name: string;
   readonly listed: ListedName | undefined;
-  readonly known: KnownName;
+  readonly knownName: KnownName;
   /** Fields that people set; undefined if the name isn't watched. */
   readonly details?: NameDetails | undefined;
   readonly mandate?: CoveringMandate | undefined;
   /** Latest first. */
   readonly orders: readonly Order[];
   /** Orders that explain changes and that the reader can see. */
-  readonly visible: ReadonlySet<string>;
+  readonly visibleOrderIds: ReadonlySet<string>;
   /** Unexpected changes, latest first. */
   readonly incidents: readonly ListedIncident[];
-  readonly changes: readonly AnyBlock[];
-  readonly judgement: Judgement;
+  readonly pendingChangeBlocks: readonly AnyBlock[];
+  readonly assessment: Assessment;
   /** The page offers to renew names that expire within this many days. Others need an explicit period. */
   readonly renewWithinDays: number;
-  readonly waiting: readonly WaitingStep[];
+  readonly waitingSteps: readonly WaitingStep[];
   /** In the reader's time zone, to leave out the year of near days. */
   readonly today: string;
 }
@@ -93,12 +93,15 @@ const EXPECTED_FACTS: readonly FactName[] = [
 ];
 
 export function nameScreen(screen: NameScreen): Message {
-  const { name, known: knownName, orders, visible } = screen;
-  const title = displayName(name);
+  const { name, knownName, orders, visibleOrderIds } = screen;
+  const title = formatDomainName(name);
   const openOrders = orders.filter(({ state }) => isOpen(state));
   return message(lockScreenText(screen), [
     header(title),
-    section(headline(screen), screen.waiting.length > 0 && waitingText(screen.waiting, screen.today)),
+    section(
+      headline(screen),
+      screen.waitingSteps.length > 0 && waitingText(screen.waitingSteps, screen.today),
+    ),
     screen.listed !== undefined && screen.mandate !== undefined && section(coveredText(screen.mandate)),
     ...lines([
       ...[
@@ -109,7 +112,7 @@ export function nameScreen(screen: NameScreen): Message {
         ...registryPairs(knownName, screen.listed?.domain.whois),
         ...servicePairs(knownName),
       ].map(([label, value]) => value !== undefined && `*${label}* ${value}`),
-      ...findingLines(screen.judgement),
+      ...findingLines(screen.assessment),
       ...unseenLines(knownName),
       ...suspectedLines(knownName),
     ]),
@@ -120,14 +123,14 @@ export function nameScreen(screen: NameScreen): Message {
           ...openOrders.slice(0, MAX_OPEN_ORDERS).map((order) => `• ${orderLine(order)}`),
           openOrders.length > MAX_OPEN_ORDERS && `More: \`/domain orders ${name}\``,
         ])),
-    ...historyBlocks(knownName, orders, visible),
-    ...firstIncidents(
+    ...historyBlocks(knownName, orders, visibleOrderIds),
+    ...firstIncidentBlocks(
       screen.incidents,
       MAX_OPEN_INCIDENTS,
       (each) => incidentButtons(each, 'name_incident'),
       name,
     ),
-    ...screen.changes,
+    ...screen.pendingChangeBlocks,
     ...actions(`name_${name}`.slice(0, 255), nameButtons(screen)),
     context(footer(screen)),
   ]);
@@ -142,14 +145,14 @@ function ownerAnswerSuffix({ listed }: NameScreen): string {
 
 /** `cafe.rest, about €18.00: expires 18 Dec 2026 (in 23 days)` */
 function lockScreenText(screen: NameScreen): string {
-  const due = screen.listed && buildDueFacts(screen.listed);
-  const price = due === undefined ? '' : priceText(due, screen.waiting);
+  const due = screen.listed && buildDueStatus(screen.listed);
+  const price = due === undefined ? '' : priceText(due, screen.waitingSteps);
   const [first = ''] = headline(screen).split('\n');
   // Removes emoji and markup for screen readers.
-  return `${escapeText(displayName(screen.name))}${price}: ${first.replace(/^:\w+: |\*/g, '')}`;
+  return `${escapeText(formatDomainName(screen.name))}${price}: ${first.replace(/^:\w+: |\*/g, '')}`;
 }
 
-function headline({ name, listed, known: knownName, incidents }: NameScreen): string {
+function headline({ name, listed, knownName, incidents }: NameScreen): string {
   const registration = currentValue(knownName, 'registration');
   const seenExpiry = currentValue(knownName, 'expires_at')?.[0];
   const sentences = incidents.slice(0, MAX_OPEN_INCIDENTS).map(incidentLine);
@@ -195,7 +198,7 @@ const SOURCES = {
 function incidentLine(incident: ListedIncident): string {
   const { changes, openedAt, channelId } = incident;
   const channelNote = channelId === undefined ? '' : ` See <#${channelId}>.`;
-  return `:rotating_light: *${HAPPENED[findWorstKind(incident)]}* No one here ordered this. First seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${channelNote}`;
+  return `:rotating_light: *${INCIDENT_SENTENCES[findWorstKind(incident)]}* No one here ordered this. First seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${channelNote}`;
 }
 
 /** Says why the date may be one day too early. */
@@ -205,7 +208,7 @@ function earliestText(knownName: KnownName): string {
     : '';
 }
 
-function unknownDeadlineText(phase: LifePhase): string {
+function unknownDeadlineText(phase: LifecyclePhase): string {
   return phase === 'redemption' ? ' The deadline for a restore is unknown. Ask the registrar today.' : '';
 }
 
@@ -403,7 +406,7 @@ function causeText(cause: PastChange['cause'], visible: ReadonlySet<string>): st
 function nameButtons({ name, listed, renewWithinDays, incidents, hasService }: NameScreen) {
   if (listed === undefined) return [];
   if (listed.domain.lapse?.confirmed !== undefined) return [editButton(name)];
-  const title = displayName(name);
+  const title = formatDomainName(name);
   const { deadline, daysLeft } = listed;
   const isDueSoon = daysLeft !== undefined && daysLeft <= renewWithinDays;
   const options = deadline && renewalOptions(deadline);
@@ -425,7 +428,7 @@ function nameButtons({ name, listed, renewWithinDays, incidents, hasService }: N
 }
 
 /** The times of the lookups, and a command to use next. */
-function footer({ name, listed, known: knownName }: NameScreen): string {
+function footer({ name, listed, knownName }: NameScreen): string {
   const [dns, registry] = [
     latestLookup(knownName, ['nameservers', 'soa', 'a', 'mx', 'ds']),
     latestLookup(knownName, ['registration']),
@@ -438,7 +441,7 @@ function footer({ name, listed, known: knownName }: NameScreen): string {
     listed === undefined
       ? `This name isn’t watched. To get reminders, use \`/domain watch ${name}\`.`
       : `Zone rules: \`/domain rules ${name}\`.`;
-  return `${capitalized(checks)}. ${hint}`;
+  return `${capitalize(checks)}. ${hint}`;
 }
 
 function latestLookup(knownName: KnownName, facts: readonly FactName[]): Date | undefined {

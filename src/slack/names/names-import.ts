@@ -18,7 +18,7 @@ import { completeEdit, createChangesFile } from './name-changes.ts';
 import { SHOWN_CHANGES } from './name-changes.view.ts';
 import { findChannelIssue } from './name-edit.ts';
 import { importIssuesText, importPlan, importProgress, PLAN_GONE } from './names-import.view.ts';
-import { findOwnersIssue } from './owners.ts';
+import { findNewOwnersIssue } from './owners.ts';
 import { ownersIssueText } from './portfolio.view.ts';
 
 /*
@@ -48,7 +48,7 @@ export const namesImportForm: FormFeature<'names_import'> = {
     if ('errors' in input) return input;
     const parsed = await parseImport(input.text);
     if (!parsed.ok) return { errors: { [input.field]: importIssuesText(parsed.issues) } };
-    const ownersIssue = await findOwnersIssue(
+    const ownersIssue = await findNewOwnersIssue(
       call.context,
       parsed.rows.map(({ change }) => change.owner),
     );
@@ -65,7 +65,7 @@ export const namesImportForm: FormFeature<'names_import'> = {
       return { errors: { [input.field]: `${channelIssue.channelId}: ${channelIssue.text}` } };
     if (plan.changed.length > SHOWN_CHANGES)
       await call.respond(await sendFile(call, await createChangesFile(plan.changed)));
-    return { say: importPlan(plan) };
+    return { reply: importPlan(plan) };
   },
 };
 
@@ -87,9 +87,9 @@ export function reportProgress<T>(
 
 /** Applies exactly the plan that was shown, identified by its hash, or nothing. */
 async function applyImport(call: ActionCall): Promise<void> {
-  const { facts } = call.context;
+  const { protectedChanges } = call.context;
   const outcome = await reportProgress(call.respond, 'Changed', (progress) =>
-    facts.applyImport(call.value, call.person.id, toFormOrigin(call), progress),
+    protectedChanges.applyImport(call.value, call.person.id, toFormOrigin(call), progress),
   );
   if (outcome === 'gone') return call.respond(PLAN_GONE);
   if (typeof outcome !== 'string' && 'stale' in outcome) return call.respond(importPlan(outcome.stale, true));

@@ -4,16 +4,16 @@ import { findQuote } from '../../money/prices.ts';
 import { sumRenewals } from '../../money/spend.ts';
 import {
   hasFindingFilter,
-  isLeft,
   isNone,
   matchesFindings,
   type NameFilter,
   parseFilter,
+  selectsLeftOwners,
 } from '../../names/filter.ts';
 import { countNames, DETAIL_COLUMNS, formatDetailCells } from '../../names/portfolio.ts';
-import type { FoundName, ListedJudgedName, NameQuery } from '../../names/ports.ts';
+import type { ListedAssessedName, NameQuery, PortfolioEntry } from '../../names/ports.ts';
 import { listFindingCodes, summarizePosture } from '../../names/posture.ts';
-import { calendarDay, utcDay } from '../../zones/calendar-day.ts';
+import { formatCalendarDay, getUtcDay } from '../../zones/calendar-day.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { renewManyForm } from '../expiry/reminders.ts';
 import {
@@ -52,7 +52,7 @@ const MAX_EXPORT_ROWS = 200_000;
 type ParsedQuery =
   | {
       readonly query: NameQuery;
-      readonly loadJudgedNames: () => Promise<readonly ListedJudgedName[]>;
+      readonly loadAssessedNames: () => Promise<readonly ListedAssessedName[]>;
     }
   | { readonly problem: Message };
 
@@ -65,10 +65,10 @@ export async function parseQuery(call: Interaction, text: string): Promise<Parse
     return { problem: formatProblems([{ code: 'unknown_owner', value: owners.unknown }]) };
   const { portfolio, now } = call.context;
   const base = { filter: parsed.filter, owners: owners.ids, now: now() };
-  const judgedNames = hasFindingFilter(parsed.filter) ? await portfolio.listJudgedNames(base) : undefined;
-  const matching = judgedNames?.filter((each) => matchesFindings(parsed.filter, each, base.now));
+  const assessedNames = hasFindingFilter(parsed.filter) ? await portfolio.listAssessedNames(base) : undefined;
+  const matching = assessedNames?.filter((each) => matchesFindings(parsed.filter, each, base.now));
   return {
-    loadJudgedNames: async () => matching ?? portfolio.listJudgedNames(base),
+    loadAssessedNames: async () => matching ?? portfolio.listAssessedNames(base),
     query: {
       ...base,
       ...(matching && { names: matching.map(({ name }) => name) }),
@@ -95,7 +95,7 @@ async function findOwners(
     const id = PERSON_ID.exec(value)?.[1];
     const word = value.replace(/^@/, '').toLowerCase();
     if (word === 'me') ids.push(person.id);
-    else if (isNone(word) || isLeft(word)) ids.push(word);
+    else if (isNone(word) || selectsLeftOwners(word)) ids.push(word);
     else if (id !== undefined) ids.push(id);
     else {
       const matchingIds = await findOwnersByName(context, word);
@@ -154,9 +154,9 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
   // If names are added or removed, the offset becomes wrong, but the cursor never skips a name.
   const offset = isBackward && !hasMore ? 0 : Math.min(state.offset, Math.max(0, total - shown.length));
   const [first, last] = [shown[0], shown.at(-1)];
-  const encodeCursor = (name: FoundName | undefined, to: number, toPrevious: boolean) =>
+  const encodeCursor = (name: PortfolioEntry | undefined, to: number, toPrevious: boolean) =>
     name === undefined ? undefined : JSON.stringify(createCursor(state.filter, name, to, toPrevious));
-  const today = utcDay(now());
+  const today = getUtcDay(now());
   const findRenewalPrice = (name: string) => findQuote(priceList, { name, task: 'renew' }, today)?.amount;
   return namesPage({
     hasService: call.context.hasService,
@@ -167,7 +167,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
     names: shown.map((name) => ({
       ...name,
       expires: formatExpiry(name, now(), reminderTimezone),
-      renewal: name.deletedAt === undefined ? findRenewalPrice(name.name) : undefined,
+      renewalPrice: name.deletedAt === undefined ? findRenewalPrice(name.name) : undefined,
     })),
     // A deleted name needs a restore, which has a different price.
     renewal: sumRenewals(
@@ -177,7 +177,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
         .filter(({ count: renewable }) => renewable > 0),
       today,
     ),
-    deleted: zones.reduce((sum, { deletedCount }) => sum + deletedCount, 0),
+    deletedCount: zones.reduce((sum, { deletedCount }) => sum + deletedCount, 0),
     previous:
       cursor === undefined || (isBackward && !hasMore)
         ? undefined
@@ -187,7 +187,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
   });
 }
 
-function createCursor(filter: string, name: FoundName, offset: number, isBackward: boolean): PageState {
+function createCursor(filter: string, name: PortfolioEntry, offset: number, isBackward: boolean): PageState {
   return {
     filter,
     offset,
@@ -197,11 +197,11 @@ function createCursor(filter: string, name: FoundName, offset: number, isBackwar
   };
 }
 
-function formatExpiry({ expiresAt, expirySource }: FoundName, now: Date, timeZone: string) {
+function formatExpiry({ expiresAt, expirySource }: PortfolioEntry, now: Date, timeZone: string) {
   if (expiresAt === undefined) return undefined;
   const source = expirySource === 'rdap' || expirySource === 'order' ? expirySource : 'person';
   const lastDay = expiryDay(expiresAt, source, timeZone);
-  const today = calendarDay(now, timeZone);
+  const today = formatCalendarDay(now, timeZone);
   return { day: formatDay(lastDay, today), daysLeft: daysBetween(today, lastDay) };
 }
 
@@ -249,15 +249,15 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
   const parsed = await parseQuery(call, text);
   if ('problem' in parsed) return call.respond(parsed.problem);
   const { portfolio, now } = call.context;
-  const { names: judged } = summarizePosture(await parsed.loadJudgedNames(), now());
-  const findings = new Map(judged.map((each) => [each.name, listFindingCodes(each).join(' ')]));
+  const { names: assessed } = summarizePosture(await parsed.loadAssessedNames(), now());
+  const findings = new Map(assessed.map((each) => [each.name, listFindingCodes(each).join(' ')]));
   const lines: (readonly string[])[] = [COLUMNS];
   let { query } = parsed;
   while (lines.length <= MAX_EXPORT_ROWS) {
     const rows = await portfolio.listPage({ ...query, limit: EXPORT_BATCH });
     for (const row of rows) {
       const { name, expiresAt, registrar = '' } = row;
-      const expires = expiresAt === undefined ? '' : utcDay(expiresAt);
+      const expires = expiresAt === undefined ? '' : getUtcDay(expiresAt);
       lines.push([name, ...formatDetailCells(row), expires, registrar, findings.get(name) ?? '']);
     }
     const cursor = rows.at(-1);
@@ -268,7 +268,7 @@ async function exportNames(call: Interaction, text: string): Promise<void> {
   await call.respond(
     await sendFile(call, {
       text: await csvFile(lines),
-      filename: `domain-steward-names-${utcDay(call.context.now())}.csv`,
+      filename: `domain-steward-names-${getUtcDay(call.context.now())}.csv`,
       ...describeExport(lines.length - 1),
     }),
   );

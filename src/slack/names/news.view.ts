@@ -1,7 +1,7 @@
 import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import type { ExpiringCertificate, FaultyName, RenewedName, UnrecordedNames } from '../../names/ports.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import { formatDays } from '../expiry/expiry.view.ts';
 import { code, count, day, escapeText, joinFirst, lines, type Message, message } from '../kit/blocks.ts';
 import { findingText } from './posture.view.ts';
@@ -54,7 +54,7 @@ function createPart(title: string, entries: readonly string[], listHint?: string
 }
 
 function escapeName(name: string): string {
-  return escapeText(displayName(name));
+  return escapeText(formatDomainName(name));
 }
 
 function daysUntil(endsAt: Date, now: Date): number {
@@ -64,5 +64,5 @@ function daysUntil(endsAt: Date, now: Date): number {
 function unrecordedText({ zone, count: total, names }: UnrecordedNames): string {
   const them = total === 1 ? 'it' : 'them';
   const listed = joinFirst(names.map(escapeName), names.length, total);
-  return `The .${escapeText(displayName(zone))} registry has no record of ${total} of your names, although DNS still delegates ${them}: ${listed}. I can’t check dates and locks until this is fixed. If it continues, ask your registrar.`;
+  return `The .${escapeText(formatDomainName(zone))} registry has no record of ${total} of your names, although DNS still delegates ${them}: ${listed}. I can’t check dates and locks until this is fixed. If it continues, ask your registrar.`;
 }

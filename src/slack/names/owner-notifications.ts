@@ -14,7 +14,7 @@ export function createOwnerLeftPlanner(context: SlackContext): NotificationPlann
     await send({
       purpose: 'alert',
       version: ONCE,
-      since: new Date(leftAt),
+      occurredAt: new Date(leftAt),
       places: [
         () => findAlertPlace(context),
         ...admins.map((admin) => directMessagePlace(context.directory, admin)),

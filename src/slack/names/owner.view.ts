@@ -2,7 +2,7 @@ import type { SectionBlock } from '@slack/types';
 import type { OwnerlessCounts } from '../../expiry/ports.ts';
 import { dropMissing } from '../../lib/collections.ts';
 import type { OwnerAnswer } from '../../names/portfolio.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import {
   button,
   context,
@@ -31,7 +31,7 @@ export function ownerAnswerText({ code }: OwnerAnswer): string {
 }
 
 /** `@Carol: keep`. Undefined without an owner. */
-export function answerText(answer: OwnerAnswer | undefined): string | undefined {
+export function ownerWithAnswerText(answer: OwnerAnswer | undefined): string | undefined {
   if (answer === undefined) return undefined;
   const { code, by } = answer;
   return code === 'left' ? `${mention(by)} has left` : `${mention(by)}: ${ANSWERS[code]}`;
@@ -52,7 +52,7 @@ export function ownerLeftMessage(
 ): Message {
   const need = `${count(total, 'name')} ${total === 1 ? 'needs' : 'need'} an owner`;
   const left = total - Math.min(MAX_LISTED_NAMES, names.length);
-  const listed = joinFirst(names.map(displayName), MAX_LISTED_NAMES, total);
+  const listed = joinFirst(names.map(formatDomainName), MAX_LISTED_NAMES, total);
   const text = `${mention(userId)} has left, so ${need}`;
   return message(`${text}: ${escapeText(listed)}`, [
     { ...section(`:wave: *${text}*`, escapeText(listed)), accessory: assignButton(userId) },
@@ -74,5 +74,5 @@ export const EVERY_NAME_OWNED = 'All of these names have an owner now.';
 
 /** Plain text, for a form field. */
 export function alreadyOwnedText(names: readonly string[]): string {
-  return `${joinFirst(names.map(displayName), MAX_LISTED_NAMES)} ${names.length === 1 ? 'already has' : 'already have'} an owner. Nothing changed. Deselect ${names.length === 1 ? 'it' : 'them'} and save again.`;
+  return `${joinFirst(names.map(formatDomainName), MAX_LISTED_NAMES)} ${names.length === 1 ? 'already has' : 'already have'} an owner. Nothing changed. Deselect ${names.length === 1 ? 'it' : 'them'} and save again.`;
 }

@@ -8,7 +8,7 @@ const MAX_NEW_OWNERS = 30;
  * Finds out why people can't become owners. Doesn't check current owners who haven't left.
  * @param newOwners of each name: a person, null for none, undefined for no change
  */
-export async function findOwnersIssue(
+export async function findNewOwnersIssue(
   { portfolio, directory }: SlackContext,
   newOwners: readonly (string | null | undefined)[],
 ): Promise<OwnersIssue | undefined> {
@@ -18,7 +18,7 @@ export async function findOwnersIssue(
   const added = [...people].filter((person) => !owners.has(person));
   if (added.length > MAX_NEW_OWNERS) return { code: 'too_many_new', limit: MAX_NEW_OWNERS };
   const profiles = await Promise.all(
-    added.map(async (owner) => ({ owner, profile: await directory.lookUp(owner) })),
+    added.map(async (owner) => ({ owner, profile: await directory.lookUpProfile(owner) })),
   );
   const nonMembers = profiles.filter(({ profile }) => profile?.isMember === false).map(({ owner }) => owner);
   if (nonMembers.length > 0) return { code: 'not_members', owners: nonMembers };

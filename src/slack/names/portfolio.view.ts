@@ -3,9 +3,9 @@ import { dropMissing } from '../../lib/collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import { FILTER_KEYS, type FilterIssue } from '../../names/filter.ts';
 import { MAX_IMPORTED_NAMES, MAX_TAGS, type NameDetails, type TagIssue } from '../../names/portfolio.ts';
-import type { FoundName } from '../../names/ports.ts';
+import type { PortfolioEntry } from '../../names/ports.ts';
 import { FINDING_CODES } from '../../names/posture.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
 import { formatDays } from '../expiry/expiry.view.ts';
 import { type FileDescription, fileSentText } from '../files.view.ts';
@@ -45,7 +45,7 @@ export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDet
 
 export function editButton(name: string): Button {
   return button('name_edit', 'Edit owner, tags…', name, {
-    label: `Edit owner, tags, channel and note of ${displayName(name)}`,
+    label: `Edit owner, tags, channel and note of ${formatDomainName(name)}`,
   });
 }
 
@@ -67,7 +67,7 @@ export function tagIssueText(issue: TagIssue): string {
 export function savedText(names: readonly string[], isSingle: boolean): string {
   const [only] = names;
   if (only === undefined) return 'Nothing changed.';
-  const subject = isSingle ? escapeText(displayName(only)) : count(names.length, 'name');
+  const subject = isSingle ? escapeText(formatDomainName(only)) : count(names.length, 'name');
   return `I saved the changes to ${subject}.`;
 }
 
@@ -128,14 +128,14 @@ export interface NamesPage extends Capability {
   readonly total: number;
   /** Number of names before the page. */
   readonly offset: number;
-  readonly names: readonly (FoundName & {
+  readonly names: readonly (PortfolioEntry & {
     readonly expires: { readonly day: string; readonly daysLeft: number } | undefined;
-    readonly renewal: Amount | undefined;
+    readonly renewalPrice: Amount | undefined;
   })[];
   /** A renewal for one year of all names that were found, except deleted ones. */
   readonly renewal: { readonly sums: readonly Amount[]; readonly unknown: number };
   /** How many of the names that were found are deleted. */
-  readonly deleted: number;
+  readonly deletedCount: number;
   readonly previous: string | undefined;
   readonly next: string | undefined;
   /** The reader's BCP 47 language tag. */
@@ -177,17 +177,17 @@ export function namesPage(page: NamesPage): Message {
 
 /** `bar.rest · 30 Nov (5 days) · €18.00 · @ada · brand`. */
 function nameLine(
-  { name, expires, owner, ownerLeftAt, tags, renewal, deletedAt }: NamesPage['names'][number],
+  { name, expires, owner, ownerLeftAt, tags, renewalPrice, deletedAt }: NamesPage['names'][number],
   locale: string,
 ): string {
   return dropMissing([
-    `*${escapeText(displayName(name))}*`,
+    `*${escapeText(formatDomainName(name))}*`,
     ...(deletedAt === undefined
       ? [
           expires === undefined
             ? 'expiry unknown'
             : `${expires.day} (${formatDays(expires.daysLeft).replace(/^in /, '')})`,
-          renewal === undefined ? 'no price' : amountsText([renewal], locale),
+          renewalPrice === undefined ? 'no price' : amountsText([renewalPrice], locale),
         ]
       : ['deleted']),
     owner !== undefined && `${mention(owner)}${ownerLeftAt === undefined ? '' : ' (left)'}`,
@@ -199,21 +199,23 @@ function menuOrButtons(all: readonly Button[]): readonly (Button | Overflow)[] {
   return fitsMenu(all) ? dropMissing([moreMenu('names_more', all)]) : all;
 }
 
-function renewalText({ renewal, deleted, total, locale }: NamesPage): string {
+function renewalText({ renewal, deletedCount, total, locale }: NamesPage): string {
   const { sums, unknown } = renewal;
   const unpricedNote = unknown === 0 ? '' : `, not counting ${count(unknown, 'name')} without a price`;
-  const renewed = total === 1 ? 'it' : deleted === 0 ? 'all of them' : 'the others';
+  const renewed = total === 1 ? 'it' : deletedCount === 0 ? 'all of them' : 'the others';
   const costTexts =
     sums.length === 0
       ? []
       : [`Renewing ${renewed} for 1 year costs about ${amountsText(sums, locale)}${unpricedNote}.`];
   const deletedTexts =
-    deleted === 0 ? [] : [`${deleted === 1 ? '1 is' : `${deleted} are`} deleted and can’t be renewed.`];
+    deletedCount === 0
+      ? []
+      : [`${deletedCount === 1 ? '1 is' : `${deletedCount} are`} deleted and can’t be renewed.`];
   return [...deletedTexts, ...costTexts].map((line) => `\n${line}`).join('');
 }
 
 /** For forms that take fewer names than the list has. */
-export function onlyFirstText(shownCount: number, total: number): string {
+export function incompleteFormText(shownCount: number, total: number): string {
   return `*This form has the first ${shownCount} of ${total} names.* For the others, use a filter or \`/domain names import\`.`;
 }
 

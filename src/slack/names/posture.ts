@@ -17,12 +17,12 @@ async function buildPosturePage(call: Interaction, { of: text, offset }: PageReq
   const filter = (includesNotes ? rest : dropMissing([first, ...rest])).join(' ').trim();
   const parsed = await parseQuery(call, filter);
   if ('problem' in parsed) return parsed.problem;
-  const { names: judged, counts } = summarizePosture(await parsed.loadJudgedNames(), call.context.now());
-  const listed = judged.filter(
+  const { names: assessed, counts } = summarizePosture(await parsed.loadAssessedNames(), call.context.now());
+  const listed = assessed.filter(
     ({ status, findings }) => status !== 'fine' || (includesNotes && findings.length > 0),
   );
   const page = slicePage(listed, offset, NAMES_PER_PAGE);
-  return postureMessage({ filter, withNotes: includesNotes, counts, page });
+  return postureMessage({ filter, includesNotes, counts, page });
 }
 
 export const posture = {

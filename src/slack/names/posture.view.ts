@@ -1,16 +1,16 @@
 import { dropMissing } from '../../lib/collections.ts';
 import {
+  type Assessment,
   type Finding,
   type FindingCode,
   type FindingLevel,
   getLevel,
-  type Judgement,
-  type NameJudgement,
+  type NameAssessment,
   type Part,
   type PostureSummary,
   type UnseenPart,
 } from '../../names/posture.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import {
   code,
   context,
@@ -127,7 +127,7 @@ export function findingText(
 const HEADLINE_FINDINGS: readonly FindingCode[] = ['expired', 'expires_soon', 'undated', 'incident'];
 
 /** Without notes, which the page shows elsewhere. An unchecked delegation isn't healthy, so it is listed. */
-export function findingLines({ findings, unseen }: Judgement): string[] {
+export function findingLines({ findings, unseen }: Assessment): string[] {
   const shown = findings.filter(
     ({ code: finding }) => getLevel(finding) !== 'note' && !HEADLINE_FINDINGS.includes(finding),
   );
@@ -150,13 +150,13 @@ export const NAMES_PER_PAGE = 20;
 
 export interface PostureList {
   readonly filter: string;
-  readonly withNotes: boolean;
+  readonly includesNotes: boolean;
   readonly counts: PostureSummary['counts'];
   /** Worst first. */
-  readonly page: Page<NameJudgement>;
+  readonly page: Page<NameAssessment>;
 }
 
-export function postureMessage({ filter, withNotes: includesNotes, counts, page }: PostureList): Message {
+export function postureMessage({ filter, includesNotes, counts, page }: PostureList): Message {
   const filterText = filter === '' ? '' : ` for ${code(filter)}`;
   const { fine } = counts;
   const total = fine + counts.danger + counts.warning + counts.unchecked;
@@ -168,7 +168,7 @@ export function postureMessage({ filter, withNotes: includesNotes, counts, page 
   const others = othersText(counts);
   return message(dropMissing([title, others !== '' && others]).join(': '), [
     section(`*${title}*`, others !== '' && others),
-    ...lines(page.shown.map((each) => postureLine(each, includesNotes))),
+    ...lines(page.items.map((each) => postureLine(each, includesNotes))),
     ...pageControls('posture', page, NAMES_PER_PAGE, includesNotes ? `all ${filter}` : filter),
     context(
       includesNotes
@@ -188,10 +188,10 @@ function othersText({ danger, warning, unchecked }: PostureSummary['counts']): s
 }
 
 /** Shows the worst finding with what to do, and the other findings without. */
-function postureLine({ name, findings, unseen }: NameJudgement, includesNotes: boolean): string {
+function postureLine({ name, findings, unseen }: NameAssessment, includesNotes: boolean): string {
   const [worst, ...others] = findings.filter((each) => includesNotes || getLevel(each.code) !== 'note');
   const parts = unseen.map(({ part }) => PART_LABELS[part]).join(', ');
-  const title = `*${escapeText(displayName(name))}*`;
+  const title = `*${escapeText(formatDomainName(name))}*`;
   const level = worst && getLevel(worst.code);
   const icon = level === undefined || (level === 'note' && parts !== '') ? ':grey_question:' : ICONS[level];
   return dropMissing([
@@ -203,7 +203,7 @@ function postureLine({ name, findings, unseen }: NameJudgement, includesNotes: b
 }
 
 /** For the Home tab; undefined if no name is watched. */
-export function postureCount(counts: PostureSummary['counts']): string | undefined {
+export function postureSummaryText(counts: PostureSummary['counts']): string | undefined {
   const others = othersText(counts);
   if (others === '' && counts.fine === 0) return undefined;
   return `*Posture*: ${dropMissing([`${counts.fine} fine`, others !== '' && others]).join(', ')}. \`/domain posture\``;

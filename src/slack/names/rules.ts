@@ -2,34 +2,34 @@ import { isDemoContext } from '../../accounts/account.ts';
 import { expiryDay } from '../../expiry/days.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import { findTask } from '../../orders/tasks.ts';
-import { type DomainName, displayName, parseDomainName, parseZone } from '../../zones/names.ts';
-import { checkName, documentedZones, zoneFor } from '../../zones/rules.ts';
+import { type DomainName, formatDomainName, parseDomainName, parseZone } from '../../zones/names.ts';
+import { checkName, findZoneProfile, listDocumentedZones } from '../../zones/rules.ts';
 import type { CommandCall, Feature } from '../feature.ts';
-import { ownSentence } from '../kit/blocks.ts';
+import { escapeExceptCode } from '../kit/blocks.ts';
 import { type NameDates, RULES_USAGE, rulesMessage, type TransferLock, zonesMessage } from './rules.view.ts';
 import { zoneIssueText } from './zone-issue.view.ts';
 
 async function runRules(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
-  if (word === undefined) return call.respond(zonesMessage(documentedZones()));
+  if (word === undefined) return call.respond(zonesMessage(listDocumentedZones()));
   if (more.length > 0) return call.respond(RULES_USAGE);
   const { reminderTimezone: timeZone } = await call.context.savedSettings();
   const clock = { now: call.context.now(), timeZone };
 
   const isName = !word.startsWith('.') && word.replace(/\.$/, '').includes('.');
   const zone = isName ? undefined : parseZone(word);
-  if (zone !== undefined) return call.respond(rulesMessage(zoneFor(zone), zone, undefined, clock));
+  if (zone !== undefined) return call.respond(rulesMessage(findZoneProfile(zone), zone, undefined, clock));
   const parsed = parseDomainName(word);
-  if (!parsed.ok) return call.respond(ownSentence(zoneIssueText(parsed.issue)));
+  if (!parsed.ok) return call.respond(escapeExceptCode(zoneIssueText(parsed.issue)));
   const name = parsed.value;
-  const profile = zoneFor(name.ascii);
+  const profile = findZoneProfile(name.ascii);
   const rules = {
-    name: displayName(name.ascii),
+    name: formatDomainName(name.ascii),
     issues: checkName(name),
     dates: await loadDates(call, name, timeZone),
     transferLock: await findTransferLock(call, name),
   };
-  await call.respond(rulesMessage(profile, profile.documented ? profile.zone : name.zone, rules, clock));
+  await call.respond(rulesMessage(profile, profile.isDocumented ? profile.zone : name.zone, rules, clock));
 }
 
 const MAX_ORDERS_CHECKED = 50;

@@ -3,7 +3,12 @@ import { dropMissing } from '../../lib/collections.ts';
 import type { ExpirySource } from '../../names/dates.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
 import { ORDER_TASKS } from '../../orders/tasks.ts';
-import { type DeletionPhase, isDeletionAssumed, type Lifecycle, lifecycleAt } from '../../zones/lifecycle.ts';
+import {
+  computeLifecycle,
+  type DeletionPhase,
+  isDeletionAssumed,
+  type Lifecycle,
+} from '../../zones/lifecycle.ts';
 import type { ZoneProfile } from '../../zones/zone.ts';
 import type { ZoneIssue } from '../../zones/zone-issue.ts';
 import { phaseText } from '../expiry/phase.view.ts';
@@ -13,10 +18,10 @@ import {
   context,
   count,
   day,
+  escapeExceptCode,
   escapeText,
   type Message,
   message,
-  ownSentence,
   type SectionField,
   section,
   sectionFields,
@@ -64,16 +69,16 @@ const DOMAIN_TASKS = Object.values(ORDER_TASKS).flatMap((task) =>
 
 /** Tasks that zone profiles list, by the service's name. */
 const LISTED_TASKS: ReadonlyMap<string, { readonly label: string; readonly isChargeable: boolean }> = new Map(
-  DOMAIN_TASKS.flatMap(({ listedAs, label, alwaysChargeable }) =>
-    listedAs === undefined
+  DOMAIN_TASKS.flatMap(({ profileKey, label, isAlwaysChargeable }) =>
+    profileKey === undefined
       ? []
-      : [[listedAs, { label: `${label} (${listedAs})`, isChargeable: alwaysChargeable ?? false }]],
+      : [[profileKey, { label: `${label} (${profileKey})`, isChargeable: isAlwaysChargeable ?? false }]],
   ),
 );
 
 /** Tasks that no zone profile lists. The service doesn't document whether they cost money. */
-const UNLISTED_TASKS: readonly string[] = DOMAIN_TASKS.flatMap(({ listedAs, label }) =>
-  listedAs === undefined ? [label] : [],
+const UNLISTED_TASKS: readonly string[] = DOMAIN_TASKS.flatMap(({ profileKey, label }) =>
+  profileKey === undefined ? [label] : [],
 );
 
 const NO_DOCUMENTED_REQUEST = 'the documentation doesn’t show how to request it';
@@ -89,7 +94,7 @@ export function rulesMessage(
   return message(escapeText(name === undefined ? title : `${name.name}: ${title}`), [
     ...(name === undefined ? [] : nameBlocks(zone, name, clock)),
     section(
-      `*${escapeText(title)}*${zone.documented ? '' : '\nNo rules are documented for this zone. I check DNS rules only, and the service may still refuse an order.'}`,
+      `*${escapeText(title)}*${zone.isDocumented ? '' : '\nNo rules are documented for this zone. I check DNS rules only, and the service may still refuse an order.'}`,
     ),
     ...sectionFields(zoneFields(zone)),
     taskTable(zone, zoneName),
@@ -123,9 +128,10 @@ function nameBlocks(
   if (issues.length > 0) {
     return [
       section(
-        [`*${escapeText(name)}*`, ...issues.map((issue) => `• ${ownSentence(zoneIssueText(issue))}`)].join(
-          '\n',
-        ),
+        [
+          `*${escapeText(name)}*`,
+          ...issues.map((issue) => `• ${escapeExceptCode(zoneIssueText(issue))}`),
+        ].join('\n'),
       ),
     ];
   }
@@ -145,7 +151,7 @@ function nameBlocks(
       ...lockBlocks,
     ];
   }
-  const life = lifecycleAt(zone, dates, now, timeZone);
+  const life = computeLifecycle(zone, dates, now, timeZone);
   const isAssumed = isDeletionAssumed(life);
   const expiry = `Expiry date: ${day(new Date(dates.expiryDay))} (${SOURCES[dates.source]}).`;
   return [
@@ -162,7 +168,7 @@ function nameBlocks(
 
 function deadlineLines(life: Lifecycle): string[] {
   const remainingStages = life.stages.slice(life.stages.indexOf(life.current));
-  const assumedSuffix = life.deletionKnown ? '' : ' (assumed)';
+  const assumedSuffix = life.isDeletionKnown ? '' : ' (assumed)';
   return remainingStages.flatMap(({ phase, from, lastSafeDay }) => {
     const lastDay = lastSafeDay === undefined ? undefined : day(new Date(lastSafeDay));
     switch (phase) {
@@ -171,7 +177,7 @@ function deadlineLines(life: Lifecycle): string[] {
           ? []
           : dropMissing([
               `Renew by ${lastDay}, the last day of its grace period. It renews automatically unless it’s deleted.`,
-              !life.deletionKnown && 'To be safe, the dates below assume it’s deleted on that day.',
+              !life.isDeletionKnown && 'To be safe, the dates below assume it’s deleted on that day.',
             ]);
       case 'redemption':
         return lastDay === undefined ? [] : [`Restore by ${lastDay}${assumedSuffix}.`];
@@ -204,7 +210,7 @@ function zoneFields(zone: ZoneProfile): SectionField[] {
     ],
     ['Nameservers', nameServers.max === undefined ? 'hostnames' : `${nameServers.min} to ${nameServers.max}`],
     optionalField('Transfer', [
-      transfer.authCodeRequired ? authCodeText : undefined,
+      transfer.isAuthCodeRequired ? authCodeText : undefined,
       transfer.autoApproveDays && `completes within ${count(transfer.autoApproveDays, 'day')}`,
       transfer.renews === true ? 'also renews the name' : undefined,
     ]),
@@ -245,10 +251,10 @@ function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
           '',
         ])
       : documented
-          .filter(([, profile]) => profile.available)
+          .filter(([, profile]) => profile.isAvailable)
           .map(([task, profile]) => [
             LISTED_TASKS.get(task)?.label ?? task,
-            profile.chargeable ? 'yes' : 'no',
+            profile.isChargeable ? 'yes' : 'no',
             profile.processing === 'manual' ? 'manual' : 'automatic',
             [profile.note, LISTED_TASKS.has(task) ? undefined : NO_DOCUMENTED_REQUEST]
               .filter(Boolean)

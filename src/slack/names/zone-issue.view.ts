@@ -1,5 +1,5 @@
 import { ORDER_TASKS } from '../../orders/tasks.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import type { ZoneIssue } from '../../zones/zone-issue.ts';
 
 /* Violations of the rules of a zone or of DNS, with what to enter instead. Plain text. */
@@ -49,7 +49,7 @@ export function zoneIssueText(issue: ZoneIssue): string {
     case 'nameserver_unreadable':
       return `Nameserver: ${zoneIssueText(issue.issue)}`;
     case 'nameserver_repeated':
-      return `${displayName(issue.host)} is listed more than once. Enter each nameserver once.`;
+      return `${formatDomainName(issue.host)} is listed more than once. Enter each nameserver once.`;
     case 'nameserver_count':
       return formatNameServerCount(issue);
     case 'period_out_of_range':
@@ -77,6 +77,6 @@ function formatRange({ min, max }: { readonly min: number; readonly max?: number
 
 /** The subject of a sentence about a task, because zone profiles use other names for tasks. */
 function taskSubject(listedAs: string): string {
-  const found = Object.values(ORDER_TASKS).find(({ zoneTask }) => zoneTask?.listedAs === listedAs);
+  const found = Object.values(ORDER_TASKS).find(({ zoneTask }) => zoneTask?.profileKey === listedAs);
   return found?.zoneTask?.words ?? `“${listedAs}”`;
 }

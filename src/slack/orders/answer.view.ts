@@ -1,11 +1,11 @@
 import type { ModalView } from '@slack/types';
 import { dropMissing } from '../../lib/collections.ts';
 import type { ItemResult, Order, OrderItem, ResultMessage } from '../../orders/order.ts';
-import type { StoredResponse } from '../../orders/ports.ts';
+import type { StoredAnswer } from '../../orders/ports.ts';
 import type { FileDescription } from '../files.view.ts';
 import {
   button,
-  capitalized,
+  capitalize,
   code,
   context,
   count,
@@ -15,14 +15,14 @@ import {
   quote,
   section,
 } from '../kit/blocks.ts';
-import { noticeView, preformatted } from '../kit/form.ts';
+import { noticeView, preformattedBlock } from '../kit/form.ts';
 
 /* The service's answer in its own words: a summary on the order, and the whole answer behind a button. */
 
 /** The path and value of a field. Nested fields look like `owner.user`. */
 type AnswerField = readonly [name: string, value: string];
 
-export function listFields(data: unknown, path = ''): AnswerField[] {
+export function listAnswerFields(data: unknown, path = ''): AnswerField[] {
   if (data === undefined || data === null || data === '') return [];
   if (Array.isArray(data)) {
     if (data.every((each) => typeof each !== 'object' || each === null)) {
@@ -30,11 +30,11 @@ export function listFields(data: unknown, path = ''): AnswerField[] {
       return texts.length === 0 ? [] : [[path, texts.join(', ')]];
     }
     return data.flatMap((each, index) =>
-      listFields(each, data.length === 1 ? path : joinPath(path, index + 1)),
+      listAnswerFields(each, data.length === 1 ? path : joinPath(path, index + 1)),
     );
   }
   if (typeof data !== 'object') return [[path, String(data)]];
-  return Object.entries(data).flatMap(([name, value]) => listFields(value, joinPath(path, name)));
+  return Object.entries(data).flatMap(([name, value]) => listAnswerFields(value, joinPath(path, name)));
 }
 
 function joinPath(path: string, name: string | number): string {
@@ -44,12 +44,12 @@ function joinPath(path: string, name: string | number): string {
 /** Maximum number of facts on an order. *Full response* shows the others. */
 const MAX_LISTED_FACTS = 12;
 
-export function fieldWords(path: string): string {
+export function formatFieldName(path: string): string {
   const words = path
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/[_.]+/g, ' ')
     .toLowerCase();
-  return capitalized(quote(words, 100));
+  return capitalize(quote(words, 100));
 }
 
 const ISO_MOMENT = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d))?$/;
@@ -60,7 +60,8 @@ export function isMoment(value: string): boolean {
 
 /** The first date in an answer whose field name contains `expir`. */
 export function findExpiry(data: unknown): Date | undefined {
-  const [, value] = listFields(data).find(([name, text]) => /expir/i.test(name) && isMoment(text)) ?? [];
+  const [, value] =
+    listAnswerFields(data).find(([name, text]) => /expir/i.test(name) && isMoment(text)) ?? [];
   return value === undefined ? undefined : new Date(value);
 }
 
@@ -84,7 +85,7 @@ export function otherObjectLines({ name, result }: OrderItem): string[] {
 
 function answerLines(result: ItemResult): string[] {
   const { data, hasAnswer } = result;
-  const all = listFields(data);
+  const all = listAnswerFields(data);
   // Dates come first.
   const facts = [
     ...all.filter(([, value]) => isMoment(value)),
@@ -97,7 +98,7 @@ function answerLines(result: ItemResult): string[] {
     // Scalar values have no name.
     ...facts
       .slice(0, MAX_LISTED_FACTS)
-      .map(([name, value]) => `• ${name === '' ? '' : `${fieldWords(name)}: `}${formatValue(value)}`),
+      .map(([name, value]) => `• ${name === '' ? '' : `${formatFieldName(name)}: `}${formatValue(value)}`),
     left > 0 && `• and ${left} more`,
     data === undefined && hasAnswer === true && about === '' && 'The response has more than is shown here.',
   ]);
@@ -142,7 +143,7 @@ export function answerButtons({ id, items }: Order) {
 /** Longer answers are sent as a file. */
 const MAX_VIEW_LENGTH = 12_000;
 
-export function answersText(order: Order, answers: readonly StoredResponse[]): string {
+export function answersText(order: Order, answers: readonly StoredAnswer[]): string {
   const responses = answers.map(({ n, at, answer }) => {
     const item = order.items.find((each) => each.n === n);
     return { name: item?.name, ctid: item?.ctid, at: at.toISOString(), answer };
@@ -150,16 +151,16 @@ export function answersText(order: Order, answers: readonly StoredResponse[]): s
   return JSON.stringify(responses, null, 2);
 }
 
-export function fitsView(answers: readonly StoredResponse[]): boolean {
+export function fitsView(answers: readonly StoredAnswer[]): boolean {
   return JSON.stringify(answers, null, 2).length <= MAX_VIEW_LENGTH;
 }
 
-export function answersView(order: Order, title: string, answers: readonly StoredResponse[]): ModalView {
+export function answersView(order: Order, title: string, answers: readonly StoredAnswer[]): ModalView {
   return noticeView('Service response', [
     section(escapeText(title)),
     ...answers.flatMap(({ n, at, answer }) => [
       section(`*${escapeText(order.items.find((each) => each.n === n)?.name ?? '')}*, ${moment(at)}`),
-      preformatted(JSON.stringify(answer, null, 2)),
+      preformattedBlock(JSON.stringify(answer, null, 2)),
     ]),
     context('As received, with the service’s field names. Secrets are masked.'),
   ]);

@@ -3,7 +3,7 @@ import { isOpen, type Order } from '../../orders/order.ts';
 import type { OrderTask } from '../../orders/order-task.ts';
 import type { RetryOutcome } from '../../orders/retry-button.ts';
 import type { RequestIssue } from '../../service/request-issue.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import { NOT_LINKED } from '../accounts/link.view.ts';
 import { code, count, escapeText, type Message, textMessage } from '../kit/blocks.ts';
 import { issueText } from './input-issue.view.ts';
@@ -60,9 +60,9 @@ function openAlreadyText(order: Order, canSeeOrder: boolean): string {
  * Plain text, because field errors have no markup.
  * @param names in ASCII, from the form
  */
-export function openAlreadyAtFieldText(order: Order, names: readonly string[], canSeeOrder: boolean): string {
+export function openAlreadyFieldText(order: Order, names: readonly string[], canSeeOrder: boolean): string {
   const shared = order.items.map(({ name }) => name).filter((name) => names.includes(name));
-  const [first = orderTitle(order), ...others] = shared.map(displayName);
+  const [first = orderTitle(order), ...others] = shared.map(formatDomainName);
   const namesText = others.length === 0 ? first : `${first} and ${count(others.length, 'other name')}`;
   const remedy = `Nothing was requested. Remove ${others.length === 0 ? 'the name' : 'them'} and try again`;
   return canSeeOrder

@@ -20,12 +20,12 @@ import type { PreviousNameServers } from '../../orders/undo.ts';
 import { acceptsClicks, findSilentIds, needsSignatures } from '../../policy/policy.ts';
 import type { Charge } from '../../zones/zone-tasks.ts';
 import {
-  approvalsNeeded,
   approverName,
   changedRequirementsLine,
   collectRules,
   findLastProgress,
   findLoggedApprovers,
+  findNeededApprovals,
   findValidApprovers,
   hasPolicyRule,
   requirementLines,
@@ -46,6 +46,7 @@ import {
   code,
   context,
   count,
+  escapeExceptCode,
   escapeText,
   header,
   joinFirst,
@@ -57,15 +58,14 @@ import {
   message,
   moment,
   moreMenu,
-  ownSentence,
   quote,
   type SectionField,
   section,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
-import { isDirectMessage, uncapitalized } from '../kit/mrkdwn.ts';
-import { cutToLines, fitLines, MAX_LINES, phoneLines } from '../kit/phone.ts';
-import { previewLines, SKIPPED_ON_CARD } from '../mandates/mandate.view.ts';
+import { isDirectMessage, uncapitalize } from '../kit/mrkdwn.ts';
+import { countPhoneLines, cutToLines, fitLines, MAX_LINES } from '../kit/phone.ts';
+import { HELD_ON_CARD, previewLines } from '../mandates/mandate.view.ts';
 import {
   budgetWarning,
   formatBudgets,
@@ -85,20 +85,19 @@ import { impactChangeLines, impactLines, impactWarnings } from './impact.view.ts
 import {
   approverList,
   briefResult,
-  clickButton,
   decisionButtons,
   findLapsedApprovals,
-  findNewExpiry,
   formatAccount,
   formatContext,
   formatLapsed,
-  formatPart,
+  formatOutcomeShare,
   type HistoryEvent,
   type HistoryEventOf,
   hintLines,
   isOnlyAccepted,
   itemName,
-  nextSteps,
+  newExpiryTexts,
+  nextStepTexts,
   orderButton,
   orderTitle,
   reasonSuffix,
@@ -112,8 +111,9 @@ import {
   stateIcon,
   stateText,
   stopButtons,
+  unsignedApproveButton,
 } from './order.view.ts';
-import { commonFields, isOverXml, showAll, timeText } from './statement.view.ts';
+import { commonFields, isOverXml, isStatementShown, timeText } from './statement.view.ts';
 import { reopenReasonText, retryReasonText, summaryText } from './summary.view.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
@@ -126,7 +126,7 @@ export interface CardBriefing extends Briefing {
 /** Until when the nameservers can be restored, and the old ones, if known. */
 export interface UndoOffer {
   readonly until: Date;
-  readonly former: Exclude<PreviousNameServers, { readonly kind: 'same' }>;
+  readonly previous: Exclude<PreviousNameServers, { readonly kind: 'same' }>;
 }
 
 /** The block id of the card's buttons, which is unique per order. */
@@ -154,7 +154,7 @@ export function orderCard(order: Order, briefing: CardBriefing): Message {
 
 /** Whether the card shows everything that is sent. The rows of a plan are always on separate pages. */
 function isCardComplete({ bulk }: Order, { statement }: Briefing, { blocks }: Message): boolean {
-  return bulk === undefined && showAll(blocks, statement);
+  return bulk === undefined && isStatementShown(blocks, statement);
 }
 
 /** @param isFullyShown whether the card shows everything that is sent; if not, it must be opened first */
@@ -170,13 +170,13 @@ function pendingCard(order: Order, briefing: CardBriefing, isFullyShown: boolean
       ...questionLines(history),
       ...contentLines(order, briefing),
     ),
-    ...lines(briefing.preview === undefined ? [] : previewLines(briefing.preview, SKIPPED_ON_CARD)),
+    ...lines(briefing.preview === undefined ? [] : previewLines(briefing.preview, HELD_ON_CARD)),
     ...lines(unusualLines(order, briefing)),
     ...actions(cardBlockId(order.id), [
       ...decisionButtons(order, isFullyShown),
       moreMenu('order_more', [
         (isFullyShown || needsSignatures(order.requirements)) && reviewButton(order),
-        isFullyShown && clickButton(order),
+        isFullyShown && unsignedApproveButton(order),
         isFullyShown && acceptsClicks(order.requirements) && commentButton(order),
         orderButton(order, 'order_ask', 'Ask a question'),
         orderButton(order, 'order_cancel', 'Cancel'),
@@ -211,10 +211,10 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
     briefing.undo && undoText(briefing.undo),
     order.bulk !== undefined && tallyText(order),
   ]);
-  const maxLines = MAX_LINES.endedCard - phoneLines(head.text.text) - phoneLines(footer);
+  const maxLines = MAX_LINES.endedCard - countPhoneLines(head.text.text) - countPhoneLines(footer);
   const texts = section(...(isFinal(order.state) ? fitLines(allLines, Math.max(maxLines, 1)) : allLines));
   const hasButtonRow = openButtons.length > 0;
-  return message(`${escapeText(title)}: ${uncapitalized(formatShortState(order, history))}`, [
+  return message(`${escapeText(title)}: ${uncapitalize(formatShortState(order, history))}`, [
     head,
     hasButtonRow ? texts : addMenu(texts, cardBlockId(order.id), cardMenu),
     ...(hasButtonRow ? actions(cardBlockId(order.id), [...openButtons, cardMenu]) : []),
@@ -228,8 +228,8 @@ export function cardTitle(
   order: Order,
   { cost, history }: { readonly cost: Briefing['cost']; readonly history: readonly HistoryEvent[] },
 ): string {
-  const { atRequest, approved } = findHistoricCosts(history);
-  const { sums = [] } = cost ?? approved ?? atRequest ?? {};
+  const { atRequest, atApproval } = findHistoricCosts(history);
+  const { sums = [] } = cost ?? atApproval ?? atRequest ?? {};
   const price = sums.length === 0 ? '' : ` · about ${amountsText(sums)}`;
   const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
   const charge = { yes: price, assumed: price, not_stated: ' · price unknown', no: '' }[findCharge(order)];
@@ -419,15 +419,17 @@ function taskNotes({ task, items }: Order) {
 }
 
 /** `Renewed a week ago for about €36.00`: a recent payment would be lost or made again. */
-export function lastChangeLine({ last, now }: DraftBriefing): string | undefined {
-  const closedAt = last?.order.closedAt;
-  if (last === undefined || closedAt === undefined) return undefined;
+export function lastChangeLine({ lastChange, now }: DraftBriefing): string | undefined {
+  const closedAt = lastChange?.order.closedAt;
+  if (lastChange === undefined || closedAt === undefined) return undefined;
   const days = Math.floor((now.getTime() - closedAt.getTime()) / DAY_MS);
   const price =
-    last.cost === undefined || last.cost.sums.length === 0 ? '' : ` for about ${amountsText(last.cost.sums)}`;
+    lastChange.cost === undefined || lastChange.cost.sums.length === 0
+      ? ''
+      : ` for about ${amountsText(lastChange.cost.sums)}`;
   return days > RECENT_DAYS
     ? undefined
-    : `:warning: ${findTask(last.order.task).words.done} ${daysAgo(days)}${price}`;
+    : `:warning: ${findTask(lastChange.order.task).words.pastTense} ${daysAgo(days)}${price}`;
 }
 
 /** Repeating a task within this time is unusual. */
@@ -499,7 +501,7 @@ export function impactBlocks({ impact }: Briefing): SectionBlock[] {
 }
 
 function formatSending(order: Order, { decision, statement }: Briefing): string {
-  const approval = (approvalsNeeded(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
+  const approval = (findNeededApprovals(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
   const requests = order.items.length === 1 ? 'the request' : `${order.items.length} requests, one per name,`;
   const time = findUpcomingTime(order);
   const waves = order.bulk && `in waves of ${order.bulk.waveSize}`;
@@ -524,8 +526,8 @@ export function costFields(order: Order, briefing: Briefing): SectionField[] {
 
 /** The current price while pending; later, the price at the approval or request. */
 function priceText({ cost, history }: Briefing): string | undefined {
-  const { atRequest, approved } = findHistoricCosts(history);
-  const shownCost = cost ?? approved ?? atRequest;
+  const { atRequest, atApproval } = findHistoricCosts(history);
+  const shownCost = cost ?? atApproval ?? atRequest;
   return shownCost && formatCost(shownCost, atRequest);
 }
 
@@ -580,7 +582,7 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
 function stateLine(order: Order, history: readonly HistoryEvent[]): string {
   const requestText = `${mention(order.requesterId)} requested`;
   const peopleText = [requestText, ...formatApproved(order, history)].join(', ');
-  const state = `*${formatShortState(order, history)}*${formatPart(order)}`;
+  const state = `*${formatShortState(order, history)}*${formatOutcomeShare(order)}`;
   return stateParts(order, history, { requestText, peopleText, state }).join(' · ');
 }
 
@@ -605,9 +607,9 @@ function stateParts(
     }
     case 'SUCCEEDED': {
       const [item, ...others] = order.items;
-      const next = item === undefined || others.length > 0 ? [] : nextSteps(order, item);
+      const next = item === undefined || others.length > 0 ? [] : nextStepTexts(order, item);
       return cardTense(order) === 'done'
-        ? [peopleText, ...findNewExpiry(order).map((until) => `now expires ${until}`), ...next]
+        ? [peopleText, ...newExpiryTexts(order).map((until) => `now expires ${until}`), ...next]
         : [state, ...next, peopleText];
     }
     case 'CANCELLED': {
@@ -624,7 +626,7 @@ function stateParts(
 /** Stopped by a person, or by the policy at the scheduled time. */
 function stoppedText(stop: HistoryEventOf<'stopped'>): string {
   return stop.actor === 'system'
-    ? ownSentence(summaryText(stop.summary))
+    ? escapeExceptCode(summaryText(stop.summary))
     : `${mention(stop.actor)} stopped it`;
 }
 
@@ -681,7 +683,7 @@ function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
   if (nextRetry === undefined) return [];
   const reason = history.findLast((event) => event.kind === 'retry_scheduled')?.why;
   const next = `next attempt ${moment(nextRetry)}`;
-  return [reason === undefined ? next : `${next}. ${ownSentence(retryReasonText(reason))}`];
+  return [reason === undefined ? next : `${next}. ${escapeExceptCode(retryReasonText(reason))}`];
 }
 
 /** `1 of 2 approvals (@Bob)`, and the approvals that no longer count. */
@@ -690,7 +692,7 @@ function formatApprovals(
   history: readonly HistoryEvent[],
   decision: PendingDecision | undefined,
 ): string[] {
-  const needed = approvalsNeeded(order, decision);
+  const needed = findNeededApprovals(order, decision);
   const lapsed = findLapsedApprovals(history);
   const validApprovers = findValidApprovers(history);
   const validNames = validApprovers.map((userId) => approverName(userId, history)).join(', ');
@@ -702,14 +704,14 @@ function formatApprovals(
   return [`${validApprovers.length} of ${count(needed, 'approval')}${givenBy}${lapsedText}`];
 }
 
-function undoText({ until, former }: UndoOffer): string {
-  return former.kind === 'known'
-    ? `Undo by ${moment(until)} to restore ${formatList(former.nameServers)}`
+function undoText({ until, previous }: UndoOffer): string {
+  return previous.kind === 'known'
+    ? `Undo by ${moment(until)} to restore ${formatList(previous.nameServers)}`
     : ':warning: The previous nameservers are unknown, so this can’t be undone';
 }
 
 function undoButtons(order: Order, { undo }: CardBriefing) {
-  return undo?.former.kind === 'known' ? [orderButton(order, 'order_undo', 'Undo')] : [];
+  return undo?.previous.kind === 'known' ? [orderButton(order, 'order_undo', 'Undo')] : [];
 }
 
 export function commentButton(order: Order) {
@@ -717,7 +719,7 @@ export function commentButton(order: Order) {
 }
 
 /** Says why the card is in a direct message, which others can't join. */
-export function noPlaceHint({ requesterId, channelId }: Order): string {
+export function directMessageHint({ requesterId, channelId }: Order): string {
   const next = isDirectMessage(channelId)
     ? 'Next time, use this conversation or a channel I’m in.'
     : 'To get the next card there, invite me with `/invite @Domain Steward`.';

@@ -17,7 +17,7 @@ import {
 import { openFormFromCommand } from '../open-form.ts';
 import { UNREADABLE_LAST_WORD, yearsLastText } from './asking.view.ts';
 import { NO_AUTH_CODE } from './input-issue.view.ts';
-import { orderForm, pick, readSecret, type SecretField } from './order-form.ts';
+import { orderForm, parseSecret, pick, type SecretField } from './order-form.ts';
 import { checkAccount, requestFromCommand } from './ordering.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
@@ -54,7 +54,7 @@ function reuseRegistration(last: FormValues): FormValues {
 
 const AUTH_FIELD: SecretField = {
   name: 'auth',
-  read: (typed) => (typed.trim() === '' ? { problem: NO_AUTH_CODE } : readSecret(typed.trim())),
+  parse: (typed) => (typed.trim() === '' ? { problem: NO_AUTH_CODE } : parseSecret(typed.trim())),
 };
 
 const CONFIRMED = 'true';
@@ -71,10 +71,10 @@ const confirmOrder = choiceField(
 const createForm = orderForm({
   task: 'create',
   fields: z.object({ ...NAME_FIELD, ...REGISTRATION_FIELDS, confirmOrder }),
-  presets: () => ({ confirmOrder: [CONFIRMED] }),
+  defaults: () => ({ confirmOrder: [CONFIRMED] }),
   reuseValues: reuseRegistration,
   reuseFrom: ['create', 'transfer'],
-  needsOwnerQuestion: true,
+  hasOwnerFields: true,
   presetKinds: ['contacts', 'nameservers'],
 });
 
@@ -92,7 +92,7 @@ export const transferForm = orderForm({
   secretField: AUTH_FIELD,
   reuseValues: reuseRegistration,
   reuseFrom: ['transfer', 'create'],
-  needsOwnerQuestion: true,
+  hasOwnerFields: true,
   presetKinds: ['contacts', 'nameservers'],
 });
 
@@ -119,7 +119,7 @@ export const renewForm = orderForm({
       z.string().default('1'),
     ),
   }),
-  presets: () => ({ period: '1' }),
+  defaults: () => ({ period: '1' }),
 });
 
 const nameserversForm = orderForm({
@@ -156,7 +156,10 @@ function createSingleNameTask({ name: task, words, formNote }: OrderTask): Domai
       // More than one name is probably a mistake, so the form shows what was understood.
       if (names.length === 1) await requestFromCommand(call, task, { name });
       else
-        await openFormFromCommand(call, form, name === undefined ? {} : { name }, { words: names, used: 1 });
+        await openFormFromCommand(call, form, name === undefined ? {} : { name }, {
+          words: names,
+          usedCount: 1,
+        });
     },
   };
   return { command, form };
@@ -190,7 +193,7 @@ async function runRenew(call: CommandCall): Promise<void> {
 
 function openFormForName(call: CommandCall, form: FormFeature): Promise<void> {
   const [name = ''] = call.words;
-  return openFormFromCommand(call, form, { name }, { words: call.words, used: 1 });
+  return openFormFromCommand(call, form, { name }, { words: call.words, usedCount: 1 });
 }
 
 /** In a transfer, a word that isn't a name may be the auth code. */
@@ -198,7 +201,7 @@ function openTransfer(call: CommandCall): Promise<void> {
   const [name = ''] = call.words;
   return parseDomainName(name).ok
     ? openFormForName(call, transferForm)
-    : openFormFromCommand(call, transferForm, {}, { words: call.words, used: 0 });
+    : openFormFromCommand(call, transferForm, {}, { words: call.words, usedCount: 0 });
 }
 
 async function runNameservers(call: CommandCall): Promise<void> {

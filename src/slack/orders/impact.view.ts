@@ -2,7 +2,7 @@ import { dropMissing } from '../../lib/collections.ts';
 import type { Dependency } from '../../names/dependents.ts';
 import type { FactName } from '../../names/facts.ts';
 import type { Impact, ImpactDifference, ImpactItem, Severity } from '../../names/impact.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import { count, escapeText, joinFirst, moment, truncateMarkup } from '../kit/blocks.ts';
 import {
   FACT_LABELS,
@@ -201,7 +201,7 @@ export function dependentNames(
   dependents: { readonly names: readonly string[]; readonly count: number },
   maxNames: number,
 ): string {
-  const names = dependents.names.map((name) => escapeText(displayName(name)));
+  const names = dependents.names.map((name) => escapeText(formatDomainName(name)));
   return joinFirst(names, maxNames, dependents.count);
 }
 

@@ -1,5 +1,5 @@
 import type { InputIssue, PlainIssueCode } from '../../orders/input-issue.ts';
-import { capitalized } from '../kit/mrkdwn.ts';
+import { capitalize } from '../kit/mrkdwn.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 import { CONSTRAINT_TEXTS } from './interface.view.ts';
 
@@ -60,9 +60,9 @@ export function issueText(issue: InputIssue): string {
     case 'too_many_names':
       return `Enter at most ${issue.max} names per order, so approvers can review them.`;
     case 'interfaces_conflict':
-      return `${capitalized(CONSTRAINT_TEXTS[issue.overJson])} needs the JSON interface, and ${CONSTRAINT_TEXTS[issue.overXml]} needs XML. Leave one of them out.`;
+      return `${capitalize(CONSTRAINT_TEXTS[issue.overJson])} needs the JSON interface, and ${CONSTRAINT_TEXTS[issue.overXml]} needs XML. Leave one of them out.`;
     case 'interface_out_of_reach':
-      return `${capitalized(CONSTRAINT_TEXTS[issue.because])} ${UNAVAILABLE_INTERFACES[issue.needs]}`;
+      return `${capitalize(CONSTRAINT_TEXTS[issue.because])} ${UNAVAILABLE_INTERFACES[issue.needs]}`;
     default:
       return PLAIN[issue.code];
   }

@@ -162,7 +162,7 @@ async function confirmedMessage(interaction: Interaction, outcome: ConfirmOutcom
 async function requiresTypedName({ context }: Interaction, order: Order): Promise<boolean> {
   if (isBulkDeletion(order)) return true;
   if (order.items.length !== 1 || toImpactTask(order.task) === undefined) return false;
-  const impact = await context.names.impacts.findAtRequest(order);
+  const impact = await context.names.impacts.findImpactAtRequest(order);
   return impact === undefined || needsTypedName(impact);
 }
 
@@ -213,7 +213,7 @@ const confirmForm: FormFeature<'confirm'> = {
     const errors = findRetypeErrors(order, call.values);
     if (errors !== undefined) return { errors };
     const confirmed = await confirmOrder(orders, call.origin.subject ?? '', call.person.id);
-    return { say: await confirmedMessage(call, confirmed) };
+    return { reply: await confirmedMessage(call, confirmed) };
   },
 };
 
@@ -243,7 +243,7 @@ async function retry(call: ActionCall): Promise<void> {
 
 /** Reopens the form without the secret, for the account of the order. */
 async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
-  const account = await call.orderAccount();
+  const account = await call.loadOrderAccount();
   if (account?.id !== order.account.id) return call.respond(otherAccountText(order.account));
   const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
   await openForm(call, order.task === 'transfer' ? transferForm : userForm, origin, {
@@ -261,11 +261,11 @@ async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[
   const plan = await savePlan(call, origin, {
     task,
     rows,
-    bad: [],
+    badRows: [],
     reason: order.reason,
     ownership: order.ownership,
   });
-  if ('say' in plan) await call.respond(plan.say);
+  if ('reply' in plan) await call.respond(plan.reply);
 }
 
 async function reveal(call: ActionCall): Promise<void> {
@@ -277,7 +277,7 @@ async function reveal(call: ActionCall): Promise<void> {
     return call.respond(refusalText(refusal));
   }
   const view = secretView(outcome.order, outcome.secret.reveal());
-  await call.open(view, { undo: outcome.restore });
+  await call.open(view, { onFailed: outcome.restore });
 }
 
 async function showAnswers(call: ActionCall): Promise<void> {
@@ -341,7 +341,7 @@ function createReasonForm<const Name extends string>(
       if ('errors' in parsed) return parsed;
       const { subject = '' } = origin;
       const outcome = await change(context.orders, subject, person.id, parsed.value.reason);
-      if (outcome.ok) return { say: undefined };
+      if (outcome.ok) return { reply: undefined };
       // The person sees the refusal, so submitting again can be accepted.
       await recordRefusalShown(context.orders, subject, person.id, outcome.refusal);
       return { errors: { reason: refusalText(outcome.refusal) } };
@@ -393,7 +393,7 @@ const askForm: FormFeature<'ask_back'> = {
     if ('errors' in parsed) return parsed;
     const { subject = '' } = call.origin;
     const outcome = await askRequester(call.context.orders, subject, call.person.id, parsed.value.question);
-    return outcome.ok ? { say: undefined } : { errors: { question: refusalText(outcome.refusal) } };
+    return outcome.ok ? { reply: undefined } : { errors: { question: refusalText(outcome.refusal) } };
   },
 };
 

@@ -1,9 +1,9 @@
 import type { ModalView } from '@slack/types';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import { isFinal, type Order } from '../../orders/order.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import { code, context, count, escapeText, section } from '../kit/blocks.ts';
-import { noticeView, preformatted } from '../kit/form.ts';
+import { noticeView, preformattedBlock } from '../kit/form.ts';
 import { orderTitle } from './order.view.ts';
 
 /* Replies to the buttons of an order, if the card doesn't show the result. */
@@ -38,7 +38,7 @@ export const outcomeTitle = (isDone: boolean) => (isDone ? 'Mark as done' : 'Mar
 export const undoReason = (orderId: string) => `Undo of order ${orderId}`;
 
 export const otherNameText = (name: string) =>
-  `That’s a different name. Type ${displayName(name)} to confirm, or close this.`;
+  `That’s a different name. Type ${formatDomainName(name)} to confirm, or close this.`;
 
 export const NOT_ON_LIST =
   'That name isn’t in this order. Type one of its names as in your file, or close this.';
@@ -49,7 +49,7 @@ export const otherCountText = (expectedCount: number) =>
 export function secretView(order: Order, secret: string): ModalView {
   return noticeView(order.task === 'authcode' ? 'Auth code' : 'Generated password', [
     section(escapeText(orderTitle(order))),
-    preformatted(secret),
+    preformattedBlock(secret),
     context('This is shown only once. Copy it before you close this.'),
   ]);
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { checkCanApprove } from '../../approvals/approve.ts';
 import { loadBriefing } from '../../approvals/briefing.ts';
 import { loadVisible } from '../../orders/visibility.ts';
-import { canSeeAllRows, openedPagesPlace } from '../bulk/plan-rows.ts';
+import { buildOpenedPagesRecord, findRowVisibility } from '../bulk/plan-rows.ts';
 import { type Action, type ActionCall, isAdmin, toFormOrigin, toViewer } from '../feature.ts';
 import { updateOpenView } from '../refresh-form.ts';
 import { ROWS_NOT_SHOWN } from './order-buttons.view.ts';
@@ -27,11 +27,11 @@ async function showDetails(call: ActionCall, page: number, note?: string): Promi
   const modal = orderDetailsView({ order, briefing, canDecide, origin, page, note });
   if (view?.form === DETAILS_VIEW) return updateOpenView(context.web, view.id, modal);
   await call.open(modal, {
-    done: async () => {
+    onOpened: async () => {
       if (order.bulk !== undefined)
-        await context.notifications.record(
+        await context.notifications.recordPosted(
           { kind: 'order', id: order.id },
-          openedPagesPlace(person.id, call.channelId),
+          buildOpenedPagesRecord(person.id, call.channelId),
         );
     },
   });
@@ -50,7 +50,9 @@ async function hasSeenAllRows(call: ActionCall): Promise<boolean> {
   for (let waits = 0; waits < MAX_FILE_WAITS; waits += 1) {
     const subject = await context.notifications.read({ kind: 'order', id: order.id });
     const visibility =
-      subject === undefined ? 'yes' : canSeeAllRows(order, currentMessages(subject), person.id, channelId);
+      subject === undefined
+        ? 'yes'
+        : findRowVisibility(order, currentMessages(subject), person.id, channelId);
     if (visibility !== 'soon') return visibility === 'yes';
     await sleep(FILE_WAIT_MS);
   }

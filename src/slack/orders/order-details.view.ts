@@ -22,13 +22,13 @@ import { quoteCell } from '../money/price.view.ts';
 import { answerSections } from './answer.view.ts';
 import { commentButton, impactBlocks, orderFields, type UnusualFact, unusualLines } from './card.view.ts';
 import {
-  clickButton,
   decisionButtons,
   itemName,
-  itemText,
+  itemStateText,
   orderTitle,
   resultText,
   sentLines,
+  unsignedApproveButton,
 } from './order.view.ts';
 import { statementPages } from './statement.view.ts';
 import { groupLines, orderHistory } from './thread.view.ts';
@@ -73,7 +73,7 @@ function nameBlocks(order: Order, { cost }: Briefing): SectionBlock[] {
   const rows = order.items.map((item) => {
     const response = [item.result?.code, item.result?.text, item.result?.stid].filter(Boolean).join(' ');
     const price = isPending && cost !== undefined ? quoteCell(cost.names[item.n - 1]?.quote) : '';
-    const state = isPending ? '' : itemText(order, item);
+    const state = isPending ? '' : itemStateText(order, item);
     const parts = [price, state, escapeText(truncate(response, MAX_RESPONSE_LENGTH))].filter(Boolean);
     return `• ${[escapeText(itemName(order, item.name)), ...parts].join(' · ')}`;
   });
@@ -130,7 +130,7 @@ export function orderDetailsView({
       ...(order.state === 'PENDING' && canDecide
         ? actions(`look_${order.id}`, [
             ...decisionButtons(order, true),
-            clickButton(order),
+            unsignedApproveButton(order),
             acceptsClicks(order.requirements) && commentButton(order),
             ...breakGlassButtons(order, briefing.decision),
           ])

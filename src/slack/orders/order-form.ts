@@ -12,9 +12,9 @@ import {
   choiceField,
   type Field,
   type FieldErrors,
+  type FormContent,
   type FormOrigin,
   type FormValues,
-  type FormView,
   formView,
   readForm,
   reasonField,
@@ -29,7 +29,7 @@ import { ownersIssueText } from '../names/portfolio.view.ts';
 import { accountChangedText, retriedMessage } from './asking.view.ts';
 import { type FieldProblem, fieldProblems, issueText, notOfferedText } from './input-issue.view.ts';
 import { CONSTRAINT_TEXTS, interfaceNote } from './interface.view.ts';
-import { buildOutcomeReply, timeErrors } from './order-reply.ts';
+import { buildOutcomeReply, findTimeErrors } from './order-reply.ts';
 import { checkAccount, checkPolicy, requestFromForm } from './ordering.ts';
 
 /*
@@ -50,19 +50,19 @@ export interface OrderFormDeclaration {
     /** Features that only XML has. Starts a sentence. */
     readonly xmlFeatures?: string;
     /** Hint for choosing an interface if no other field determines it. */
-    readonly choice?: string;
+    readonly choiceHint?: string;
   };
   /** The input of the task, if it differs from the typed values. */
-  readonly input?: (typed: Readonly<Record<string, unknown>>) => unknown;
+  readonly toInput?: (typed: Readonly<Record<string, unknown>>) => unknown;
   /** Defaults for fields that the command doesn't set. */
-  readonly presets?: (account: Account | undefined) => FormValues;
+  readonly defaults?: (account: Account | undefined) => FormValues;
   /** Values to take over from the person's last order of the task. */
   readonly reuseValues?: (last: FormValues, values: FormValues) => FormValues;
   readonly reuseFrom?: readonly OrderTaskName[];
   readonly secretField?: SecretField;
   readonly presetKinds?: readonly PresetKind[];
   /** Asks who owns the name and why the team has it. */
-  readonly needsOwnerQuestion?: true;
+  readonly hasOwnerFields?: true;
 }
 
 type ParsedSecret = { readonly secret: Secret | undefined } | { readonly problem: string };
@@ -70,13 +70,13 @@ type ParsedSecret = { readonly secret: Secret | undefined } | { readonly problem
 export interface SecretField {
   readonly name: string;
   /** Parses the input, which may be empty. Keeps surrounding spaces, because they may be part of a password. */
-  readonly read: (typed: string) => ParsedSecret;
+  readonly parse: (typed: string) => ParsedSecret;
 }
 
 const MAX_SECRET_LENGTH = 1_000;
 
 /** Accepts one line, which may be empty. */
-export function readSecret(typed: string): ParsedSecret {
+export function parseSecret(typed: string): ParsedSecret {
   if (typed === '') return { secret: undefined };
   if (typed.length > MAX_SECRET_LENGTH)
     return { problem: issueText({ field: '', code: 'text_too_long', max: MAX_SECRET_LENGTH }) };
@@ -85,7 +85,7 @@ export function readSecret(typed: string): ParsedSecret {
 }
 
 /** Stored with the order, but never sent. */
-export const OWNERSHIP = z.object({
+export const OWNERSHIP_FIELDS = z.object({
   owner: ownerField({
     label: 'Owner in the team',
     hint: 'Before the name expires, I ask this person whether you still need it.',
@@ -141,11 +141,11 @@ export function orderForm<const Task extends OrderTaskName>(
   const fields = buildFields(options, BOTH_INTERFACES, {});
   return {
     form: { name: options.task, title: words.title, submit: words.submit, fields },
-    refusal: async (interaction, values = {}) =>
+    findRefusal: async (interaction, values = {}) =>
       (await checkAccount(interaction, options.task)) ??
       (await checkPolicy(interaction, options.task, readTaskInput(options, values))),
     render: (interaction, origin, values) => render(options, interaction, origin, values),
-    issuesOf: (values) => findIssues(options, values),
+    findIssues: (values) => findIssues(options, values),
     submit: (call) => submit(options, call),
   };
 }
@@ -153,9 +153,9 @@ export function orderForm<const Task extends OrderTaskName>(
 function declareFields(options: OrderFormDeclaration, available: AvailableInterfaces, values: FormValues) {
   const { fields, interfaces } = options;
   const schema = typeof fields === 'function' ? fields(selectInterfaces(available, values)) : fields;
-  return interfaces?.choice === undefined || !available.json || !available.xml
+  return interfaces?.choiceHint === undefined || !available.json || !available.xml
     ? schema
-    : schema.extend({ interface: interfaceField(interfaces.choice) });
+    : schema.extend({ interface: interfaceField(interfaces.choiceHint) });
 }
 
 function buildFields(
@@ -165,7 +165,7 @@ function buildFields(
 ): readonly Field[] {
   return [
     ...toFields(declareFields(options, available, values)),
-    ...(options.needsOwnerQuestion ? toFields(OWNERSHIP) : []),
+    ...(options.hasOwnerFields ? toFields(OWNERSHIP_FIELDS) : []),
     ...toFields(buildExtraFields(options.task)),
   ];
 }
@@ -176,7 +176,7 @@ function buildDefaultValues(
   { person }: Interaction,
   account: Account | undefined,
 ): FormValues {
-  return { ...options.presets?.(account), ...(options.needsOwnerQuestion && { owner: person.id }) };
+  return { ...options.defaults?.(account), ...(options.hasOwnerFields && { owner: person.id }) };
 }
 
 function readTaskInput(options: OrderFormDeclaration, values: FormValues): unknown {
@@ -187,7 +187,7 @@ function readTaskInput(options: OrderFormDeclaration, values: FormValues): unkno
       ([name, value]) => value !== undefined && name !== options.secretField?.name,
     ),
   );
-  return options.input?.(input) ?? input;
+  return options.toInput?.(input) ?? input;
 }
 
 function findAvailableInterfaces(
@@ -205,10 +205,10 @@ async function render(
   interaction: Interaction,
   origin: FormOrigin,
   values: FormValues,
-): Promise<FormView> {
+): Promise<FormContent> {
   const { task, interfaces } = options;
   const { words, findConstraints } = findTask(task);
-  const account = await interaction.orderAccount();
+  const account = await interaction.loadOrderAccount();
   const available = findAvailableInterfaces(options, interaction, account);
   const defaults = buildDefaultValues(options, interaction, account);
   const reusedValues = await loadReusedValues(interaction, account, options, values);
@@ -237,7 +237,7 @@ function findIssues(options: OrderFormDeclaration, values: FormValues): Record<s
 }
 
 async function submit(options: OrderFormDeclaration, call: SubmissionCall): Promise<SubmissionResult> {
-  const account = await call.orderAccount();
+  const account = await call.loadOrderAccount();
   const { accountId } = call.origin;
   if (account !== undefined && accountId !== undefined && account.id !== accountId) {
     // Values that were typed for one account aren't sent with another.
@@ -245,7 +245,7 @@ async function submit(options: OrderFormDeclaration, call: SubmissionCall): Prom
     return { view: formView({ ...form, problems: [accountChangedText(account)] }) };
   }
   const refusal = await checkAccount(call, options.task, account);
-  if (refusal !== undefined) return { say: refusal };
+  if (refusal !== undefined) return { reply: refusal };
   const fields = buildFields(options, findAvailableInterfaces(options, call, account), call.values);
   // If a field is missing, it wasn't changed.
   const typed = { ...buildDefaultValues(options, call, account), ...call.values };
@@ -265,7 +265,7 @@ async function submitValues(
   }
   const extra = readForm(TIMED_FIELDS, values);
   if ('errors' in extra) return extra;
-  const ownership = await readOwnership(options.needsOwnerQuestion === true, call, values);
+  const ownership = await readOwnership(options.hasOwnerFields === true, call, values);
   if ('errors' in ownership) return ownership;
   const outcome = await requestFromForm(call, call.origin, {
     task: options.task,
@@ -276,22 +276,22 @@ async function submitValues(
     ...(secret === undefined ? {} : { secret }),
   });
   if (outcome.kind === 'invalid') return { errors: errorsByField(fieldProblems(outcome.issues)) };
-  const timeProblem = timeErrors(outcome);
+  const timeProblem = findTimeErrors(outcome);
   if (timeProblem !== undefined) return timeProblem;
   const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
   const message =
     (await buildOutcomeReply(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
-  return { say: message };
+  return { reply: message };
 }
 
-/** The fields of {@link OWNERSHIP}, if the task has them. */
+/** The fields of {@link OWNERSHIP_FIELDS}, if the task has them. */
 export async function readOwnership(
   hasOwnerFields: boolean,
   { context }: Interaction,
   values: FormValues,
 ): Promise<{ readonly ownership?: Ownership } | { readonly errors: FieldErrors }> {
   if (!hasOwnerFields) return {};
-  const parsed = readForm(OWNERSHIP, values);
+  const parsed = readForm(OWNERSHIP_FIELDS, values);
   if ('errors' in parsed) return parsed;
   const { owner, note } = parsed.value;
   const issue = await findOwnerIssue(context, owner);
@@ -342,7 +342,7 @@ function readSecretField(
 ): { readonly secret?: Secret | undefined; readonly problems: readonly FieldProblem[] } {
   if (field === undefined) return { problems: [] };
   const typed = values[field.name];
-  const parsed = field.read(typeof typed === 'string' ? typed : '');
+  const parsed = field.parse(typeof typed === 'string' ? typed : '');
   return 'problem' in parsed
     ? { problems: [{ field: field.name, problem: parsed.problem }] }
     : { secret: parsed.secret, problems: [] };

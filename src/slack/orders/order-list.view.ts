@@ -1,5 +1,5 @@
 import type { Order } from '../../orders/order.ts';
-import { code, context, count, lines, type Message, message, plain, section } from '../kit/blocks.ts';
+import { code, context, count, lines, type Message, message, removeMarkup, section } from '../kit/blocks.ts';
 import { type Page, pageControls } from '../kit/pages.ts';
 import { ordersTable, ownOrderLine } from './order.view.ts';
 
@@ -25,13 +25,13 @@ export function buildNameList(name: string): ListTexts {
   return { title: `Orders for ${code(name)}`, empty: `No orders for ${code(name)}.` };
 }
 
-export const ORDERS_SHOWN = 20;
+export const ORDERS_PER_PAGE = 20;
 
 /** @param query the word that requested the list */
 export function ordersMessage(title: string, page: Page<Order>, query: string): Message {
   return message(title, [
-    ordersTable(plain(title), page.shown),
-    ...pageControls('orders', page, ORDERS_SHOWN, query),
+    ordersTable(removeMarkup(title), page.items),
+    ...pageControls('orders', page, ORDERS_PER_PAGE, query),
     context('To see an order with its history, use `/domain order ID`.'),
   ]);
 }
@@ -42,16 +42,18 @@ export function scheduledMessage(orders: readonly Order[], until: 'tomorrow' | '
   const title = `${period}: ${count(orders.length, 'scheduled order')}`;
   return message(title, [
     section(`*${title}*`),
-    ...lines(orders.slice(0, ORDERS_SHOWN).map((order) => `• ${ownOrderLine(order)}`)),
-    orders.length > ORDERS_SHOWN &&
-      section(`… and ${orders.length - ORDERS_SHOWN} more. See all with ${code('/domain orders pending')}.`),
+    ...lines(orders.slice(0, ORDERS_PER_PAGE).map((order) => `• ${ownOrderLine(order)}`)),
+    orders.length > ORDERS_PER_PAGE &&
+      section(
+        `… and ${orders.length - ORDERS_PER_PAGE} more. See all with ${code('/domain orders pending')}.`,
+      ),
     context('An approver or the requester can stop an order on its card.'),
   ]);
 }
 
-export const WHICH_ORDERS =
+export const ORDERS_USAGE =
   'Use `pending`, `mine`, `review`, or one name, such as `/domain orders cafe.rest`.';
-export const WHICH_ORDER =
+export const ORDER_ID_MISSING =
   'Which order? For example `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.';
 
 export function noSuchOrderText(id: string): string {

@@ -19,8 +19,8 @@ import { hasPolicyRule } from '../approvals/decision.view.ts';
 import { emergencyDirectMessage, emergencyRecipients } from '../approvals/emergency.view.ts';
 import { findSigningDifferences, notSignedNotice } from '../approvals/not-signed.view.ts';
 import {
+  buildCopyPurpose,
   copyCard,
-  copyPurpose,
   type NotifiedPerson,
   remindPeople,
   toNotifiedPeople,
@@ -41,10 +41,16 @@ import {
   type WantedNotification,
 } from '../outbound/notify.ts';
 import { dropMentions } from '../outbound/plain-names.ts';
-import { type CardBriefing, noPlaceHint, orderCard, type UndoOffer } from './card.view.ts';
+import { type CardBriefing, directMessageHint, orderCard, type UndoOffer } from './card.view.ts';
 import { logDiffersNotice } from './log-differs.view.ts';
 import { type NotifiedPeople, notifiedText } from './order.view.ts';
-import { buildMetadata, CARD, type PlannedOrder, type PlannedThread, type Thread } from './order-posts.ts';
+import {
+  buildMetadata,
+  CARD_PURPOSE,
+  type PlannedOrder,
+  type PlannedThread,
+  type Thread,
+} from './order-posts.ts';
 import { findChangedStatement, statementChangedNotice } from './statement-changed.view.ts';
 import { orderReply, startWithTitle } from './thread.view.ts';
 
@@ -121,11 +127,15 @@ export async function adoptCard(
   // If the bot can't post in the channel, the requester has the card itself.
   const isCard =
     channelId === order.channelId || (isDirectMessage(channelId) && readerId === order.requesterId);
-  const purposes = [CARD, ...(isCard ? [] : [copyPurpose(channelId, readerId)]), `${COPY_PREFIX}${ts}`];
+  const purposes = [
+    CARD_PURPOSE,
+    ...(isCard ? [] : [buildCopyPurpose(channelId, readerId)]),
+    `${COPY_PREFIX}${ts}`,
+  ];
   await notifications.adopt({ kind: 'order', id: orderId }, { channelId, ts }, purposes, now());
 }
 
-const COPY_PREFIX = `${CARD}:`;
+const COPY_PREFIX = `${CARD_PURPOSE}:`;
 
 /** Sends all messages of an order. Replies come after the message that starts their thread. */
 async function planOrder(context: SlackContext, found: PlannedOrder): Promise<void> {
@@ -142,7 +152,7 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
   const cardFields = {
     version: String(planned.version),
     repostKey: buildRepostKey(order, briefing.budgets),
-    since: findLastChange(order, history),
+    occurredAt: findLastChange(order, history),
     metadata: buildMetadata(order),
     message: () => orderCard(order, cardBriefing),
   } satisfies Partial<WantedNotification>;
@@ -153,11 +163,11 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
   const { message: card } = first;
   if (card === undefined) return;
   if (cards.every(({ state }) => state !== 'pending'))
-    await recordExcess(context, order, briefing.budgets?.over);
+    await recordExcess(context, order, briefing.budgets?.exceeded);
   const pendingPost = { ...planned, card };
   const isOverBudget = exceedsBudget(briefing);
   await copyCard(context, pendingPost, { ...cardFields, approvalChannel, isOverBudget });
-  const plannedThread = { ...planned, thread: toThread(order, card), since: cardFields.since };
+  const plannedThread = { ...planned, thread: toThread(order, card), occurredAt: cardFields.occurredAt };
   await sendProgress(context, plannedThread);
   // The replies name the people who were reached.
   const notifiedByVersion = new Map([
@@ -202,7 +212,7 @@ async function notifyEmergency(
   for (const userId of [entry.actor, order.requesterId]) people.delete(userId);
   const notified = await sendOnce(context, planned, people, {
     topic: `${entry.version}:${entry.kind}`,
-    since: entry.at,
+    occurredAt: entry.at,
     message: () => emergencyDirectMessage(order, entry),
   });
   return new Map([[entry.version, notified]]);
@@ -210,18 +220,18 @@ async function notifyEmergency(
 
 /** Notifies admins that an order wasn't sent because it differs from the request or lacks valid signatures. */
 async function notifyChangedStatement(context: SlackContext, planned: PlannedThread): Promise<void> {
-  const { order, send, since, thread } = planned;
+  const { order, send, occurredAt, thread } = planned;
   const notifyAdmins = async (topic: string, message: () => Message) => {
     const notified = await sendOnce(context, planned, new Set(await context.adminsToNotify()), {
       topic,
-      since,
+      occurredAt,
       message,
     });
-    if (notified.waiting.length > 0) return;
+    if (notified.delayed.length > 0) return;
     await send({
       purpose: `reply:told:${topic}`,
       version: ONCE,
-      since,
+      occurredAt,
       places: [async () => thread],
       message: () => startWithTitle(order, textMessage(notifiedText(notified))),
       metadata: buildMetadata(order),
@@ -243,14 +253,14 @@ async function sendOnce(
   people: ReadonlySet<string>,
   {
     topic,
-    since,
+    occurredAt,
     message,
-  }: { readonly topic: string; readonly since: Date; readonly message: () => Message },
+  }: { readonly topic: string; readonly occurredAt: Date; readonly message: () => Message },
 ): Promise<NotifiedPeople> {
   const results: NotifiedPerson[] = [];
   for (const userId of people) {
     const { state } = await send({
-      since,
+      occurredAt,
       message,
       purpose: `notice:${topic}:${userId}`,
       version: ONCE,
@@ -272,12 +282,12 @@ function planFirstCard(
   const { channelId, threadTs, requesterId } = order;
   return {
     ...wanted,
-    purpose: CARD,
+    purpose: CARD_PURPOSE,
     places: [async () => ({ channelId, threadTs }), directMessagePlace(directory, requesterId)],
     message: (place) => {
       // A replacement card doesn't need the hint about inviting the bot.
-      const isFirst = place > 0 && !posted.has(CARD);
-      return orderCard(order, isFirst ? { ...briefing, hint: noPlaceHint(order) } : briefing);
+      const isFirst = place > 0 && !posted.has(CARD_PURPOSE);
+      return orderCard(order, isFirst ? { ...briefing, hint: directMessageHint(order) } : briefing);
     },
     mustArrive: true,
   };
@@ -286,7 +296,7 @@ function planFirstCard(
 /** Changes with the card's buttons and with the amount over budget that a click accepts. */
 function buildRepostKey(order: Order, budgets: BudgetComparison | undefined): string {
   const { state } = order;
-  const excess = budgets?.over.map(({ tag, period, currency, leftMinor, takesMinor }) =>
+  const excess = budgets?.exceeded.map(({ tag, period, currency, leftMinor, takesMinor }) =>
     [tag, period, currency, leftMinor, takesMinor].join(' '),
   );
   const phase = state === 'EXECUTING' ? 'APPROVED' : state;
@@ -326,7 +336,7 @@ async function findAudience(context: SlackContext, order: Order, briefing: Brief
 }
 
 function exceedsBudget({ budgets }: Briefing): boolean {
-  return budgets !== undefined && budgets.over.length > 0;
+  return budgets !== undefined && budgets.exceeded.length > 0;
 }
 
 function findLastChange({ createdAt }: Order, history: readonly OrderLogEntry[]): Date {
@@ -344,7 +354,7 @@ function buildReplyPurpose({ version, kind }: OrderLogEntry): string {
  */
 async function sendReplies(
   { directory }: SlackContext,
-  { order, history, posted, send, thread, since }: PlannedThread,
+  { order, history, posted, send, thread, occurredAt }: PlannedThread,
   buildReply: (entry: OrderLogEntry) => Message | undefined,
 ): Promise<boolean> {
   for (const entry of history) {
@@ -356,7 +366,7 @@ async function sendReplies(
     const { state } = await send({
       purpose,
       version: ONCE,
-      since,
+      occurredAt,
       places: [
         isForOwner ? directMessagePlace(directory, getAccountOwner(order)) : async () => thread,
         directMessagePlace(directory, order.requesterId),
@@ -383,8 +393,8 @@ async function findUndoOffer(
   const [item, ...others] = order.items;
   const until = item && findUndoDeadline(order, item);
   if (until === undefined || until <= now || others.length > 0) return undefined;
-  const former = await names.impacts.loadFormerNameServers(order);
-  return former.kind === 'same' ? undefined : { until, former };
+  const previous = await names.impacts.loadFormerNameServers(order);
+  return previous.kind === 'same' ? undefined : { until, previous };
 }
 
 /** A draft that was never confirmed is reported only to its requester. Everything that was sent was confirmed. */

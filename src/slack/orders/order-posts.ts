@@ -10,7 +10,7 @@ import { missingCardMessage } from './asking.view.ts';
 
 /* Used by all messages about an order. */
 
-export const CARD = 'card';
+export const CARD_PURPOSE = 'card';
 
 export interface PlannedOrder extends OrderWithHistory {
   /** Incremented by every change that the order's messages show. */
@@ -27,7 +27,7 @@ export interface Thread {
 
 export interface PlannedThread extends PlannedOrder {
   readonly thread: Thread;
-  readonly since: Date;
+  readonly occurredAt: Date;
 }
 
 /** If the card is posted in this time, no other answer is needed. Slack gives up after 3 seconds. */
@@ -43,7 +43,7 @@ export async function waitForCard(interaction: Interaction, order: Order): Promi
   interaction.acknowledge();
   for (let waitMs = CARD_POLL_MS; ; waitMs *= 2) {
     const claim = await interaction.context.notifications.read({ kind: 'order', id: order.id });
-    const card = claim?.notifications.find(({ purpose }) => purpose === CARD);
+    const card = claim?.notifications.find(({ purpose }) => purpose === CARD_PURPOSE);
     if (card?.message !== undefined) return undefined;
     const leftMs = interaction.arrivedAt + CARD_TIMEOUT_MS - performance.now();
     if (leftMs <= 0) {

@@ -26,7 +26,7 @@ export async function buildOutcomeReply(
 }
 
 /** The error at the form's field if the order can't be sent at the chosen time. */
-export function timeErrors(outcome: RetryOutcome): { readonly errors: FieldErrors } | undefined {
+export function findTimeErrors(outcome: RetryOutcome): { readonly errors: FieldErrors } | undefined {
   const isTimeRefused =
     outcome.kind === 'refused' &&
     (outcome.refusal.code === 'send_at' || outcome.refusal.code === 'send_at_after_expiry');

@@ -19,23 +19,23 @@ import {
 } from '../../orders/order.ts';
 import type { OrderLogEntry } from '../../orders/order-events.ts';
 import type { NextStep } from '../../orders/order-task.ts';
-import type { RecordFinding } from '../../orders/record-finding.ts';
+import type { StoredEvidence } from '../../orders/record-finding.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { acceptsClicks, needsSignatures } from '../../policy/policy.ts';
-import { displayName } from '../../zones/names.ts';
-import { zoneFor } from '../../zones/rules.ts';
+import { formatDomainName } from '../../zones/names.ts';
+import { findZoneProfile } from '../../zones/rules.ts';
 import {
   button,
-  capitalized,
+  capitalize,
   code,
   count,
   day,
+  escapeExceptCode,
   escapeText,
   joinFirst,
   mention,
   mentionApprover,
   moment,
-  ownSentence,
   quote,
   table,
   truncateMarkup,
@@ -94,7 +94,7 @@ export function stateText(order: Order): string {
     : STATES[order.state].line;
 }
 
-export function itemText(order: Order, item: OrderItem): string {
+export function itemStateText(order: Order, item: OrderItem): string {
   const { nextStep } = findTask(order.task);
   return nextStep !== undefined && item.state === 'SUCCEEDED' && item.result?.resolvedBy === undefined
     ? 'Accepted'
@@ -102,20 +102,20 @@ export function itemText(order: Order, item: OrderItem): string {
 }
 
 /** The next step after an item was accepted, with its documented deadline. */
-export function nextSteps(order: Order, item: OrderItem): string[] {
+export function nextStepTexts(order: Order, item: OrderItem): string[] {
   if (item.state !== 'SUCCEEDED' || item.answeredAt === undefined) return [];
   const lock = findTask(order.task).findTransferLock(item.name);
   const dayAfter = (days: number) => day(new Date((item.answeredAt?.getTime() ?? 0) + days * DAY_MS));
   const { nextStep } = findTask(order.task);
   const step =
     nextStep !== undefined && isOnlyAccepted(order, 'SUCCEEDED')
-      ? NEXT_STEPS[nextStep](zoneFor(item.name).transfer.autoApproveDays, dayAfter)
+      ? NEXT_STEPS[nextStep](findZoneProfile(item.name).transfer.autoApproveDays, dayAfter)
       : undefined;
   return dropMissing([step, lock !== undefined && `no transfers until *${dayAfter(lock.days)}*`]);
 }
 
 /** The new expiry of a renewed name, according to the service. */
-export function findNewExpiry({ task, items }: Order): string[] {
+export function newExpiryTexts({ task, items }: Order): string[] {
   const [item, ...others] = items;
   const until = task !== 'renew' || others.length > 0 ? undefined : findExpiry(item?.result?.data);
   return until === undefined ? [] : [day(until)];
@@ -123,7 +123,7 @@ export function findNewExpiry({ task, items }: Order): string[] {
 
 /** The name of an item as it is shown. IDNs are shown in both forms. */
 export function itemName(order: { readonly task: Order['task'] }, name: string): string {
-  return findTask(order.task).zoneTask !== undefined ? displayName(name) : name;
+  return findTask(order.task).zoneTask !== undefined ? formatDomainName(name) : name;
 }
 
 /** The short id of an order's plan or statement. */
@@ -139,8 +139,8 @@ export function orderTitle(order: Order, tense: 'to do' | 'done' = 'to do'): str
       ? itemName(order, first.name)
       : count(order.items.length, 'name');
   const period = readPeriod(order.input);
-  const { verb, done } = findTask(order.task).words;
-  return `${tense === 'done' ? done : verb} ${subject}${period === undefined ? '' : ` for ${count(period, 'year')}`}`;
+  const { verb, pastTense } = findTask(order.task).words;
+  return `${tense === 'done' ? pastTense : verb} ${subject}${period === undefined ? '' : ` for ${count(period, 'year')}`}`;
 }
 
 /** The XML interface has no field for a client transaction id. */
@@ -184,17 +184,17 @@ export interface NotifiedPeople {
   /** The message was delivered. */
   readonly reached: readonly string[];
   /** The message is delayed, because it is night for them or Slack is busy. */
-  readonly waiting: readonly string[];
+  readonly delayed: readonly string[];
 }
 
-export const NOBODY_NOTIFIED: NotifiedPeople = { reached: [], waiting: [] };
+export const NOBODY_NOTIFIED: NotifiedPeople = { reached: [], delayed: [] };
 
 /** `I messaged @Ada and @Bo.` */
-export function notifiedText({ reached, waiting }: NotifiedPeople): string {
+export function notifiedText({ reached, delayed }: NotifiedPeople): string {
   const formatNames = (people: readonly string[]) => people.map(mention).join(', ');
   const sentences = dropMissing([
     reached.length > 0 && `I messaged ${formatNames(reached)}.`,
-    waiting.length > 0 && `${formatNames(waiting)} will get a message later.`,
+    delayed.length > 0 && `${formatNames(delayed)} will get a message later.`,
   ]);
   return sentences.length === 0 ? 'I couldn’t reach any admin.' : sentences.join(' ');
 }
@@ -221,7 +221,7 @@ export function reasonSuffix({ reason, seen }: EventReason): string {
 
 interface EventReason {
   readonly reason?: string | null | undefined;
-  readonly seen?: RecordFinding | undefined;
+  readonly seen?: StoredEvidence | undefined;
 }
 
 export function approverList(approvers: readonly string[]): string {
@@ -237,7 +237,7 @@ const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
 };
 
 /** ` for 2 of 3 names`, if the outcomes differ. */
-export function formatPart({ state, items }: Order): string {
+export function formatOutcomeShare({ state, items }: Order): string {
   const matching = items.filter((item) => item.state === state).length;
   return items.length > 1 && matching > 0 && matching < items.length
     ? ` for ${matching} of ${count(items.length, 'name')}`
@@ -265,10 +265,10 @@ function formatSummary({
   attempts,
   result: { summary, stoppedBy },
 }: Pick<OrderItem, 'state' | 'attempts'> & { readonly result: ItemResult }): string {
-  if (stoppedBy === undefined || state === 'SENT') return ownSentence(summaryText(summary));
+  if (stoppedBy === undefined || state === 'SENT') return escapeExceptCode(summaryText(summary));
   return state === 'FAILED'
     ? `Stopped by ${mention(stoppedBy)} before it was sent${attempts > 0 ? ' again' : ''}.`
-    : `${ownSentence(summaryText(summary))} Stopped by ${mention(stoppedBy)}.`;
+    : `${escapeExceptCode(summaryText(summary))} Stopped by ${mention(stoppedBy)}.`;
 }
 
 /** The bot's own sentence if "done" isn't enough, then the service's text. */
@@ -344,7 +344,7 @@ export function decisionButtons(order: Order, isFullyShown: boolean): Button[] {
 }
 
 /** The button to approve, next to Sign, for people whose approval needs no signature. */
-export function clickButton(order: Order): Button | undefined {
+export function unsignedApproveButton(order: Order): Button | undefined {
   const isMixed = needsSignatures(order.requirements) && acceptsClicks(order.requirements);
   return isMixed ? orderButton(order, 'order_approve', 'Approve') : undefined;
 }
@@ -386,7 +386,7 @@ export function sentLines(order: Order): string[] {
       const transactionText = isXml ? 'no client transaction (XML)' : `client transaction ${code(ctid)}`;
       const prefix = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
       const sentText = sentAt === undefined ? '' : `, sent ${moment(sentAt)}`;
-      return capitalized(`${prefix}${transactionText}${sentText}`);
+      return capitalize(`${prefix}${transactionText}${sentText}`);
     }),
     left > 0 && `The audit log has ${left} more.`,
   ]);
@@ -401,7 +401,7 @@ export function hintLines(order: Order): string[] {
     if (hint === undefined) return [];
     const prefix = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
     return [
-      `• ${prefix}${ownSentence(recordFindingText(hint.seen))} Source: ${code(hint.source)}, ${moment(new Date(hint.seenAt))}.`,
+      `• ${prefix}${escapeExceptCode(recordFindingText(hint.seen))} Source: ${code(hint.source)}, ${moment(new Date(hint.seenAt))}.`,
     ];
   });
   if (hints.length === 0) return [];

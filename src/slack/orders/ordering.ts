@@ -41,7 +41,7 @@ export async function requestFromInteraction(
     threadTs,
     requesterId: interaction.person.id,
     deliveryId: interaction.deliveryId,
-    account: await interaction.orderAccount(),
+    account: await interaction.loadOrderAccount(),
     sendAt: await readSendTime(interaction, sendAt),
     // Slack's ids of direct messages begin with a D.
     isPrivate: isDirectMessage(channelId),
@@ -61,7 +61,7 @@ export async function requestFromForm(
   if (origin.retryOf === undefined) return requestFromInteraction(interaction, origin, request);
   const { task: _, secret, sendAt, ...changes } = request;
   const { deliveryId } = interaction;
-  const account = await interaction.orderAccount();
+  const account = await interaction.loadOrderAccount();
   return retryOrder(interaction.context.orders, origin.retryOf, interaction.person.id, {
     ...changes,
     secret,
@@ -77,7 +77,7 @@ export async function checkAccount(
   task: OrderTaskName,
   account?: Account,
 ): Promise<Message | undefined> {
-  const active = account ?? (await interaction.orderAccount());
+  const active = account ?? (await interaction.loadOrderAccount());
   if (active === undefined) return undefined;
   const issue = findTask(task).findUnsupportedReason(interaction.context.orders.listInterfaces(active));
   return issue && textMessage(unsupportedText(active, findTask(task), issue));
@@ -94,7 +94,7 @@ export async function checkPolicy(
   input: unknown,
 ): Promise<Message | undefined> {
   const [name, ...others] = findTask(task).findNames(input);
-  const account = await interaction.orderAccount();
+  const account = await interaction.loadOrderAccount();
   if (name === undefined || others.length > 0 || account === undefined) return undefined;
   const rules = await findRefusingRules(interaction.context.orders, {
     task,

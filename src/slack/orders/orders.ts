@@ -23,10 +23,10 @@ import {
   buildNameList,
   LISTS,
   noSuchOrderText,
-  ORDERS_SHOWN,
+  ORDER_ID_MISSING,
+  ORDERS_PER_PAGE,
+  ORDERS_USAGE,
   ordersMessage,
-  WHICH_ORDER,
-  WHICH_ORDERS,
 } from './order-list.view.ts';
 import { orderHistory } from './thread.view.ts';
 
@@ -34,7 +34,7 @@ import { orderHistory } from './thread.view.ts';
 
 async function runOrders(call: CommandCall): Promise<void> {
   const [word = '', ...more] = call.words;
-  if (more.length > 0) return call.respond(WHICH_ORDERS);
+  if (more.length > 0) return call.respond(ORDERS_USAGE);
   await call.respond(await buildOrdersPage(call, { of: word, offset: 0 }));
 }
 
@@ -44,7 +44,7 @@ async function buildOrdersPage(interaction: Interaction, page: PageRequest): Pro
   const found = await listVisible(context.orders, toViewer(interaction), { ...filter, limit: MAX_LISTED });
   return found.length === 0
     ? empty
-    : ordersMessage(title, slicePage(sortScheduledFirst(found), page.offset, ORDERS_SHOWN), page.of);
+    : ordersMessage(title, slicePage(sortScheduledFirst(found), page.offset, ORDERS_PER_PAGE), page.of);
 }
 
 /** Nobody pages through more than this. */
@@ -86,7 +86,7 @@ function emergencyButtons(
 
 async function runOrder(call: CommandCall): Promise<void> {
   const [id] = call.words;
-  if (id === undefined) return call.respond(WHICH_ORDER);
+  if (id === undefined) return call.respond(ORDER_ID_MISSING);
   const order = await loadVisible(call.context.orders, toViewer(call), id.toLowerCase());
   if (order === undefined) return call.respond(noSuchOrderText(id));
   const briefing = await loadBriefing(call.context, order);

@@ -1,15 +1,15 @@
-import type { RecordFinding } from '../../orders/record-finding.ts';
+import type { StoredEvidence } from '../../orders/record-finding.ts';
 import { day, joinFirst } from '../kit/mrkdwn.ts';
 
 /* Describes the public records about a request. */
 
 /** The caller must escape the text. */
-export function recordFindingText(finding: RecordFinding): string {
+export function recordFindingText(finding: StoredEvidence): string {
   const isOverHttp = 'overHttp' in finding && finding.overHttp === true;
   return `${findingText(finding)}${isOverHttp ? ' The record came over plain HTTP.' : ''}`;
 }
 
-function findingText(finding: RecordFinding): string {
+function findingText(finding: StoredEvidence): string {
   switch (finding.code) {
     case 'not_registered':
       return 'No registration of the name was found.';

@@ -80,7 +80,7 @@ const redirectForm = orderForm({
   task: 'redirect',
   fields: buildFields,
   interfaces: { xmlFeatures: 'Email redirects, frame and single mode, titles and backup targets' },
-  presets: (account) =>
+  defaults: (account) =>
     account?.method === 'two_factor' ? { type: 'domain' } : { type: 'DOMAIN', mode: 'HTTP' },
   reuseValues: reuseRedirect,
 });
@@ -95,7 +95,7 @@ export const redirects = {
       run: (call) => {
         const [word] = call.words;
         const values = word === undefined ? {} : { source: word };
-        return openFormFromCommand(call, redirectForm, values, { words: call.words, used: 1 });
+        return openFormFromCommand(call, redirectForm, values, { words: call.words, usedCount: 1 });
       },
     },
   ],

@@ -1,7 +1,7 @@
 import type { OrderEvent, OrderState } from '../../orders/order.ts';
 import type { ApproverRight, Refusal } from '../../orders/refusal.ts';
 import type { ScheduleIssue } from '../../orders/schedule.ts';
-import { utcDay } from '../../zones/calendar-day.ts';
+import { getUtcDay } from '../../zones/calendar-day.ts';
 import { missingLines, ruleNames } from '../approvals/decision.view.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
 import { mentionApprover } from '../kit/mrkdwn.ts';
@@ -159,7 +159,7 @@ const SCHEDULE_ISSUES: Readonly<Record<ScheduleIssue, string>> = {
 export function refusalText(refusal: Refusal): string {
   switch (refusal.code) {
     case 'wrong_state':
-      return `This can’t be ${PARTICIPLES[refusal.wanted]}: the order is ${STATES[refusal.state].words}. ${NEXT_STEPS[refusal.state]}`;
+      return `This can’t be ${PARTICIPLES[refusal.action]}: the order is ${STATES[refusal.state].words}. ${NEXT_STEPS[refusal.state]}`;
     case 'open_already':
       return `Another order for this is already open: \`${refusal.orderId}\`. See it with \`/domain order ${refusal.orderId}\`.`;
     case 'own_order':
@@ -168,16 +168,16 @@ export function refusalText(refusal: Refusal): string {
         : 'You requested this, so an approver has to approve it. The card lists them.';
     case 'not_an_approver':
       return refusal.approvers === undefined
-        ? NOT_AN_APPROVER[refusal.wanted]
-        : `${NOT_AN_APPROVER_BY_RULE[refusal.wanted]} ${refusal.approvers.map(mentionApprover).join(', ')}.`;
+        ? NOT_AN_APPROVER[refusal.action]
+        : `${NOT_AN_APPROVER_BY_RULE[refusal.action]} ${refusal.approvers.map(mentionApprover).join(', ')}.`;
     case 'policy_refuses':
       return `The policy doesn’t allow this: ${ruleNames(refusal.rules)}. If you need it, ask an admin.`;
     case 'not_an_admin':
-      return `${NOT_AN_ADMIN[refusal.wanted]} Ask a workspace admin or owner. If you’re one, try again in a minute.`;
+      return `${NOT_AN_ADMIN[refusal.action]} Ask a workspace admin or owner. If you’re one, try again in a minute.`;
     case 'signed_off_already':
       return `<@${refusal.by}> already signed this off.`;
     case 'not_the_requester':
-      return NOT_THE_REQUESTER[refusal.wanted];
+      return NOT_THE_REQUESTER[refusal.action];
     case 'membership_unknown':
       return `Slack doesn’t confirm that <@${refusal.userId}> is still a member. Try again in a minute.`;
     case 'groups_unreadable': {
@@ -185,13 +185,13 @@ export function refusalText(refusal: Refusal): string {
       return `Slack didn’t return the members of ${groups}, so I can’t tell whether you’re an approver. Try again in a minute, or ask an approver named on the card.`;
     }
     case 'earlier_order': {
-      const { orderId, found } = refusal.finding;
-      return summaryText({ code: 'earlier_order', orderId, found });
+      const { orderId, outcome } = refusal.finding;
+      return summaryText({ code: 'earlier_order', orderId, found: outcome });
     }
     case 'over_budget':
-      return `${overBudgetText(refusal.over)} An admin also has to approve it.`;
+      return `${overBudgetText(refusal.exceeded)} An admin also has to approve it.`;
     case 'excess_unseen':
-      return `${overBudgetText(refusal.over)} The card didn’t say so when you clicked the button; it will in a moment. Check it, and approve again if it’s still right.`;
+      return `${overBudgetText(refusal.exceeded)} The card didn’t say so when you clicked the button; it will in a moment. Check it, and approve again if it’s still right.`;
     case 'approvals_missing':
       return `This order can’t resume with its current approvals: it now also needs ${missingLines(refusal).join('; ')}. Approvers also have to click *Resume*.`;
     case 'not_failed':
@@ -207,9 +207,9 @@ export function refusalText(refusal: Refusal): string {
     case 'send_at':
       return SCHEDULE_ISSUES[refusal.issue];
     case 'send_at_after_expiry':
-      return `A name expires before that time, on ${formatDay(utcDay(refusal.expiresAt))}. Choose an earlier time.`;
+      return `A name expires before that time, on ${formatDay(getUtcDay(refusal.expiresAt))}. Choose an earlier time.`;
     case 'mandate_held':
-      return summaryText({ code: 'mandate_held', because: refusal.because });
+      return summaryText({ code: 'mandate_held', because: refusal.holdReason });
     case 'nothing_waits':
       return `The order is ${STATES[refusal.state].words}; nothing is waiting to be sent. See its thread.`;
     default:

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import type { FormFeature, SubmissionCall, SubmissionResult } from '../feature.ts';
 import type { MenuOption } from '../kit/blocks.ts';
 import {
@@ -48,7 +48,7 @@ function buildMenu(
 ): Form<'task_menu'> {
   const options: Readonly<Record<string, readonly MenuOption[]>> = {
     task: forms.map(({ form }) => ({ value: form.name, text: form.title })),
-    names: names.map((name) => ({ value: name, text: displayName(name) })),
+    names: names.map((name) => ({ value: name, text: formatDomainName(name) })),
   };
   const visibleFields = toFields(menuFields).filter(({ name }) =>
     name === 'names' ? names.length > 0 : name !== 'channel' || origin.channelId === '',
@@ -64,7 +64,7 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
   return {
     form: buildMenu(forms, [], { channelId: '-' }),
     async render(interaction, origin, values) {
-      const refusals = await Promise.all(forms.map((each) => each.refusal?.(interaction)));
+      const refusals = await Promise.all(forms.map((each) => each.findRefusal?.(interaction)));
       const allowedForms = forms.filter((_, index) => refusals[index] === undefined);
       return { form: buildMenu(allowedForms, splitLines(values['names']), origin) };
     },
@@ -75,7 +75,7 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
       const feature = forms.find(({ form }) => form.name === task);
       if (feature === undefined) return { errors: { task: 'Choose a task.' } };
       const values = toNameValues(feature, names);
-      const refusal = await feature.refusal?.(call, values);
+      const refusal = await feature.findRefusal?.(call, values);
       if (refusal !== undefined) return { errors: { task: refusal.text } };
       if (values === undefined) {
         return { errors: { names: 'This task takes one name. Select only one.' } };
@@ -108,6 +108,6 @@ async function buildFormOrigin(
   if (origin.channelId !== '') return origin;
   return {
     ...origin,
-    channelId: channel ?? (await context.directory.directMessage(person.id)),
+    channelId: channel ?? (await context.directory.openDirectMessage(person.id)),
   };
 }

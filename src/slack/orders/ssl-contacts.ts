@@ -47,7 +47,7 @@ export const sslContactForm = orderForm({
   task: 'ssl-contact',
   fields: buildFields,
   interfaces: {
-    choice: 'JSON is the default. XML has a single address field and no first or last name.',
+    choiceHint: 'JSON is the default. XML has a single address field and no first or last name.',
   },
   reuseValues: reuseContact,
 });

@@ -124,7 +124,7 @@ interface StatementField {
  * The fields of a request, except its name.
  * @param secretText shown instead of a secret
  */
-export function listFields(
+export function listStatementFields(
   item: StatementItem,
   secretText = 'provided, stored encrypted',
 ): readonly StatementField[] {
@@ -139,7 +139,7 @@ export function listFields(
 
 /** Labels with mrkdwn values. If there are several values, one per line. */
 function itemFields(item: StatementItem): (readonly [string, string])[] {
-  return readableFields(item).map((field) => [
+  return listReadableFields(item).map((field) => [
     exactText(field.label),
     field.values.map(exactText).join('\n'),
   ]);
@@ -154,8 +154,8 @@ const VALUE_FORMATS: Readonly<Record<string, (value: string) => string>> = {
   notice: (days) => `${days} days early`,
 };
 
-export function readableFields(item: StatementItem): readonly StatementField[] {
-  return listFields(item).map((field) => ({
+export function listReadableFields(item: StatementItem): readonly StatementField[] {
+  return listStatementFields(item).map((field) => ({
     ...field,
     values: field.values.map((value) => VALUE_FORMATS[field.path]?.(value) ?? value),
   }));
@@ -207,7 +207,7 @@ export function briefText(statement: Statement, order: Order): string {
 }
 
 /** Whether blocks show every name and value of a statement without truncation. */
-export function showAll(blocks: readonly AnyBlock[], statement: Statement | undefined): boolean {
+export function isStatementShown(blocks: readonly AnyBlock[], statement: Statement | undefined): boolean {
   if (statement === undefined) return false;
   const text = visibleText(blocks);
   if (!text.includes(formatSendTime(statement) ?? '')) return false;

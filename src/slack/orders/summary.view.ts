@@ -1,5 +1,5 @@
 import type { ItemSummary, PlainSummary, ReopenReason, RetryReason } from '../../orders/summary.ts';
-import { skipReasonText } from '../mandates/held.view.ts';
+import { holdReasonText } from '../mandates/held.view.ts';
 import { issueText } from './input-issue.view.ts';
 import { requestIssueText } from './request-issue.view.ts';
 
@@ -81,7 +81,7 @@ function formatRefusingRules(rules: Extract<PlainSummary, { code: 'policy_refuse
 export function summaryText(summary: ItemSummary): string {
   switch (summary.code) {
     case 'mandate_held':
-      return `The mandate doesn’t allow it: ${skipReasonText(summary.because)}. Nothing was sent.`;
+      return `The mandate doesn’t allow it: ${holdReasonText(summary.because)}. Nothing was sent.`;
     case 'account_refused':
       if (summary.isTeamAccount === true)
         return `The service refused the team’s account (${summary.account}). An admin can link it again with \`/domain link\`; then retry.`;

@@ -18,9 +18,10 @@ import {
   actions,
   addMenu,
   button,
-  capitalized,
+  capitalize,
   code,
   count,
+  escapeExceptCode,
   escapeText,
   joinFirst,
   lines,
@@ -29,14 +30,13 @@ import {
   message,
   moment,
   moreMenu,
-  ownSentence,
-  plain,
   quote,
+  removeMarkup,
   section,
   textMessage,
   truncateMarkup,
 } from '../kit/blocks.ts';
-import { cutToLines, fitLines, MAX_LINES, phoneLines, ROW_OF_BUTTONS } from '../kit/phone.ts';
+import { BUTTON_ROW_LINES, countPhoneLines, cutToLines, fitLines, MAX_LINES } from '../kit/phone.ts';
 import { isAnnouncedInForce } from '../mandates/mandate.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { answerButtons, otherObjectLines } from './answer.view.ts';
@@ -44,18 +44,18 @@ import {
   approverList,
   briefResult,
   findLapsedApprovals,
-  findNewExpiry,
   formatLapsed,
-  formatPart,
+  formatOutcomeShare,
   type HistoryEvent,
   type HistoryEventOf,
   isOnlyAccepted,
   itemName,
-  itemText,
+  itemStateText,
   NOBODY_NOTIFIED,
   type NotifiedPeople,
   needsMoreApprovals,
-  nextSteps,
+  newExpiryTexts,
+  nextStepTexts,
   notifiedText,
   orderTitle,
   reasonSuffix,
@@ -148,7 +148,9 @@ function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' |
 
 /** Lock screens show a reply without its thread, so the reply starts with the order. */
 export function startWithTitle(order: Order, { text, blocks }: Message): Message {
-  const titles = (['to do', 'done'] as const).map((tense) => plain(escapeText(orderTitle(order, tense))));
+  const titles = (['to do', 'done'] as const).map((tense) =>
+    removeMarkup(escapeText(orderTitle(order, tense))),
+  );
   const isNamed = [...titles, ...order.items.map(({ name }) => itemName(order, name))].some((name) =>
     text.startsWith(name),
   );
@@ -192,7 +194,7 @@ function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message |
   const createReply = (replyText: string) =>
     buildReply(order, STATES.CANCELLED.icon, replyText, order.requesterId);
   if (event.state === 'CANCELLED' && event.actor === SYSTEM)
-    return createReply(ownSentence(summaryText(event.summary)));
+    return createReply(escapeExceptCode(summaryText(event.summary)));
   if (event.state === 'CANCELLED')
     return createReply(
       order.items.some(({ attempts }) => attempts > 0)
@@ -201,7 +203,7 @@ function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message |
     );
   return createReply(
     event.actor === SYSTEM
-      ? `${ownSentence(summaryText(event.summary))}${namesText}`
+      ? `${escapeExceptCode(summaryText(event.summary))}${namesText}`
       : `${stopText}${namesText} Requests already sent continue.`,
   );
 }
@@ -229,7 +231,7 @@ function escalatedReply(
   notified: NotifiedPeople,
 ): Message {
   const escalationText = to.length === 0 ? '' : ` Escalated to ${approverList(to)}.`;
-  const isOnlyMentioned = !toAdmins && notified.reached.length + notified.waiting.length === 0;
+  const isOnlyMentioned = !toAdmins && notified.reached.length + notified.delayed.length === 0;
   const notifiedSentence = isOnlyMentioned ? '' : `${notifiedText(notified)} `;
   const approversText = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
   return buildReply(
@@ -361,7 +363,7 @@ function lateReply(
   return message(lead, [
     section(`:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: ${lead}`),
     section(
-      `${capitalized(actorName(resolvedBy))} marked it as ${wasDone ? 'failed' : 'done'}. The service says that it ${wasDone ? 'was' : 'wasn’t'} carried out.`,
+      `${capitalize(actorName(resolvedBy))} marked it as ${wasDone ? 'failed' : 'done'}. The service says that it ${wasDone ? 'was' : 'wasn’t'} carried out.`,
     ),
     section(itemLine(order, item)),
     section(
@@ -419,11 +421,12 @@ function finishedReply(
 function formatOutcome(order: Order): string {
   const isDone = order.state === 'SUCCEEDED' && !isOnlyAccepted(order, order.state);
   const title = `*${escapeText(orderTitle(order, isDone ? 'done' : 'to do'))}*`;
-  if (isDone) return `${title}${['', ...findNewExpiry(order)].join(', until ')}${formatPart(order)}.`;
+  if (isDone)
+    return `${title}${['', ...newExpiryTexts(order)].join(', until ')}${formatOutcomeShare(order)}.`;
   const words = isOnlyAccepted(order, order.state)
     ? 'accepted by the service, not done yet'
     : (OUTCOME_WORDS[order.state] ?? STATES[order.state].line.toLowerCase());
-  return `${title}: ${words}${formatPart(order)}.`;
+  return `${title}: ${words}${formatOutcomeShare(order)}.`;
 }
 
 const OUTCOME_WORDS: Partial<Readonly<Record<Order['state'], string>>> = {
@@ -467,7 +470,7 @@ function outcomeReply(
   ]);
   const replyLines = [`${icon} ${mention(order.requesterId)}: ${heading}`, ...summaryLines(order, approvers)];
   const blockId = `result_${order.id}`;
-  if (phoneLines(replyLines.join('\n')) <= MAX_LINES.reply - ROW_OF_BUTTONS) {
+  if (countPhoneLines(replyLines.join('\n')) <= MAX_LINES.reply - BUTTON_ROW_LINES) {
     const buttons = [...(hasSecret ? [revealButton(order)] : []), ...otherButtons];
     return message(lead, [section(...replyLines), ...actions(blockId, buttons)]);
   }
@@ -516,7 +519,7 @@ function summaryLines(order: Order, approvers: readonly string[]): string[] {
   const isUnknown = order.state === 'UNKNOWN';
   const detailLines = [...more, ...otherObjectLines(item)].map((line) => cutToLines(line, MAX_SERVICE_LINES));
   return dropMissing([
-    ...nextSteps(order, item).map(capitalized),
+    ...nextStepTexts(order, item).map(capitalize),
     registrantNote(order),
     // The bot's own sentence isn't truncated, because it says what to do. The card has all facts about an unknown
     // outcome.
@@ -538,7 +541,7 @@ function settleText(order: Order, approvers: readonly string[]): string {
 const MAX_SHOWN_NAMES = 3;
 
 function itemLine(order: Order, item: OrderItem): string {
-  return `${ITEM_ICONS[item.state]} *${escapeText(itemName(order, item.name))}*: ${itemText(order, item).toLowerCase()} · ${briefResult(item)}`;
+  return `${ITEM_ICONS[item.state]} *${escapeText(itemName(order, item.name))}*: ${itemStateText(order, item).toLowerCase()} · ${briefResult(item)}`;
 }
 
 /**
@@ -563,7 +566,7 @@ export function groupLines(order: Order, maxNames: number): string[] {
         if (first === undefined) return [];
         // Successes aren't explained next to failures.
         const reasonText = state === 'SUCCEEDED' && order.state !== state ? '' : ` · ${briefResult(first)}`;
-        return [`${ITEM_ICONS[state]} *${names}*: ${itemText(order, first).toLowerCase()}${reasonText}`];
+        return [`${ITEM_ICONS[state]} *${names}*: ${itemStateText(order, first).toLowerCase()}${reasonText}`];
       });
   });
 }

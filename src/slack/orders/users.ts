@@ -5,7 +5,7 @@ import type { Feature } from '../feature.ts';
 import { type FieldDisplay, textField } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { createRefreshAction } from '../refresh-form.ts';
-import { orderForm, readSecret } from './order-form.ts';
+import { orderForm, parseSecret } from './order-form.ts';
 import { sslContactForm } from './ssl-contacts.ts';
 
 const numberField = (label: string, display: Partial<FieldDisplay> = {}) =>
@@ -63,12 +63,12 @@ export const userForm = orderForm({
   fields: buildFields,
   interfaces: {
     xmlFeatures: 'Users with a mail key',
-    choice:
+    choiceHint:
       'JSON is the default. In XML, the parent user is called the owner and has only a name and a context.',
   },
-  input: toUserInput,
-  presets: (account) => (account?.context === undefined ? {} : { context: String(account.context) }),
-  secretField: { name: 'password', read: readSecret },
+  toInput: toUserInput,
+  defaults: (account) => (account?.context === undefined ? {} : { context: String(account.context) }),
+  secretField: { name: 'password', parse: parseSecret },
 });
 
 export const users = {
@@ -78,7 +78,7 @@ export const users = {
       summary: findTask('user').words.summary,
       example: '/domain user',
       time: 'taken',
-      run: (call) => openFormFromCommand(call, userForm, {}, { words: call.words, used: 0 }),
+      run: (call) => openFormFromCommand(call, userForm, {}, { words: call.words, usedCount: 0 }),
     },
   ],
   forms: [userForm],

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { z } from 'zod';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/duration.ts';
 import type { Directory, Membership } from '../../orders/ports.ts';
-import { createLimiter, createSlots } from '../kit/limiter.ts';
+import { createConcurrencyLimiter, createLimiter } from '../kit/limiter.ts';
 import { createCache } from './cache.ts';
 import { okResponse, SlackApiError, type SlackWeb } from './web.ts';
 
@@ -31,20 +31,20 @@ export interface SlackDirectory extends Directory {
    * Looks up the person who acts.
    * @param homeTeamId the person's workspace, if Slack's signed request names it
    */
-  person(userId: string, homeTeamId: string | undefined): Promise<Person>;
+  loadPerson(userId: string, homeTeamId: string | undefined): Promise<Person>;
   /** @throws {SlackApiError} if Slack doesn't return the members */
-  groupMembers(groupId: string): Promise<readonly string[]>;
+  loadGroupMembers(groupId: string): Promise<readonly string[]>;
   /**
    * All user groups by id.
    * @throws {SlackApiError} if Slack doesn't return them
    */
-  groupNames(): Promise<ReadonlyMap<string, string>>;
+  loadGroupNames(): Promise<ReadonlyMap<string, string>>;
   /** Must be called when Slack reports a change of the person. */
   forgetPerson(userId: string): void;
   /** Must be called when Slack reports a change of the group's members. */
   forgetGroup(groupId: string): void;
   /** For display; undefined on timeout. Has its own share of Slack's limit, so that decisions don't have to wait. */
-  lookUp(userId: string): Promise<Profile | undefined>;
+  lookUpProfile(userId: string): Promise<Profile | undefined>;
   findName(userId: string): Promise<string | undefined>;
   /** BCP 47 language tag, to format amounts. English if unknown. */
   findLocale(userId: string): Promise<string>;
@@ -53,8 +53,8 @@ export interface SlackDirectory extends Directory {
    * Admins and owners of the bot's own workspace, at most 20.
    * @throws {SlackApiError} if Slack doesn't return them
    */
-  workspaceAdmins(): Promise<readonly string[]>;
-  directMessage(userId: string): Promise<string>;
+  loadWorkspaceAdmins(): Promise<readonly string[]>;
+  openDirectMessage(userId: string): Promise<string>;
 }
 
 export interface HomeWorkspace {
@@ -211,10 +211,10 @@ export function createDirectory(
   const caches = createCaches(web, home, { now, sleep });
   const { people, profiles, admins, groups } = caches;
   return {
-    person: (userId, homeTeamId) => readActor(caches, home, userId, homeTeamId),
+    loadPerson: (userId, homeTeamId) => readActor(caches, home, userId, homeTeamId),
     findMembership: (userId) => readMembership(caches, userId),
-    groupMembers: groups.get,
-    groupNames: () => readGroupNames(web),
+    loadGroupMembers: groups.get,
+    loadGroupNames: () => readGroupNames(web),
     async listGroupMembers(groupId) {
       try {
         return await groups.get(groupId);
@@ -224,18 +224,18 @@ export function createDirectory(
         return undefined;
       }
     },
-    workspaceAdmins: () => admins.get('admins'),
+    loadWorkspaceAdmins: () => admins.get('admins'),
     forgetPerson(userId) {
       people.forget(userId);
       admins.forget('admins');
       profiles.forget(userId);
     },
     forgetGroup: groups.forget,
-    lookUp: (userId) => lookUpProfile(caches, userId),
+    lookUpProfile: (userId) => lookUpProfile(caches, userId),
     findName: async (userId) => (await lookUpProfile(caches, userId))?.name,
     findTimeZone: async (userId) => (await lookUpProfile(caches, userId))?.timeZone,
     findLocale: async (userId) => toSupportedLocale((await lookUpProfile(caches, userId))?.locale),
-    directMessage: (userId) => openDirectMessage(web, userId),
+    openDirectMessage: (userId) => openDirectMessage(web, userId),
   };
 }
 
@@ -247,7 +247,7 @@ function createCaches(
   clock: Required<Pick<DirectoryOptions, 'now' | 'sleep'>>,
 ) {
   const profileCalls = createLimiter(LOOKUPS_PER_MINUTE, MINUTE_MS, clock.now);
-  const runInSlot = createSlots(MAX_CONCURRENT_LOOKUPS);
+  const runInSlot = createConcurrencyLimiter(MAX_CONCURRENT_LOOKUPS);
   return {
     people: createCache<Person>({
       ...clock,

@@ -2,7 +2,7 @@ import { Agent } from 'undici';
 import { exchange, HttpExchangeError, type HttpResponse } from '../../http/exchange.ts';
 import type { Secret } from '../../service/secret.ts';
 import { isOnHost } from './response-url.ts';
-import { rateLimitError, SlackApiError, waitOutRateLimits } from './web.ts';
+import { rateLimitError, retryWhenRateLimited, SlackApiError } from './web.ts';
 
 /**
  * Reads an attached file.
@@ -17,7 +17,7 @@ const DOWNLOAD_TIMEOUT_MS = 20_000;
 const agent = new Agent();
 
 /** Whether the bot's token may be sent to the URL. Not even a signed delivery may leak it to another host. */
-export function isFileAddress(url: string, apiUrl: string | undefined): boolean {
+export function isSlackFileUrl(url: string, apiUrl: string | undefined): boolean {
   return isOnHost(FILE_HOSTS, url, apiUrl);
 }
 
@@ -26,10 +26,10 @@ export function isFileAddress(url: string, apiUrl: string | undefined): boolean 
  * @param maxBytes per file; longer files are `too_large`
  */
 export function createFileReader(token: Secret, apiUrl: string | undefined, maxBytes: number): ReadFile {
-  return (url) => waitOutRateLimits(() => readFile(url));
+  return (url) => retryWhenRateLimited(() => readFile(url));
 
   async function readFile(url: string): Promise<Uint8Array> {
-    if (!isFileAddress(url, apiUrl))
+    if (!isSlackFileUrl(url, apiUrl))
       throw new SlackApiError('refused', 'file download', { code: 'not_a_file_address' });
     const { origin, pathname, search } = new URL(url);
     const response = await exchange(

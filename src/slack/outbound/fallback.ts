@@ -2,11 +2,11 @@ import type { KnownBlock } from '@slack/types';
 import {
   type AnyBlock,
   blocksToText,
-  dropNewBlocks,
   hasNewBlocks,
   LIMITS,
   lines,
   type Message,
+  replaceNewBlocks,
   truncateMarkup,
 } from '../kit/blocks.ts';
 import { mayBeBlockError, SlackApiError } from './web.ts';
@@ -31,7 +31,7 @@ type Fallback<Content> = (refusal: unknown) => Content | undefined;
 function createBlockFallbacks(blocks: readonly AnyBlock[]): readonly Fallback<readonly AnyBlock[]>[] {
   return [
     (refusal) => replaceRefusedBlocks(blocks, refusal),
-    () => (hasNewBlocks(blocks) ? dropNewBlocks(blocks) : undefined),
+    () => (hasNewBlocks(blocks) ? replaceNewBlocks(blocks) : undefined),
     () => (blocks.some(({ type }) => type === 'actions') ? toTextWithButtons(blocks) : undefined),
   ];
 }

@@ -2,7 +2,7 @@ import type { Log } from '../../lib/log.ts';
 import { computeRetryDelay, isTransient, SlackApiError } from './web.ts';
 
 /** Queues Slack calls by key. Only the latest call for a key matters. */
-export interface Latest {
+export interface UpdateQueue {
   /**
    * Makes a call after the pending call for the same key. After a rate limit or outage, retries later, unless there is
    * a newer call. Logs errors.
@@ -19,7 +19,7 @@ const MAX_ATTEMPTS = 10;
 const MAX_KEYS = 1_000;
 
 /** @param activity for the log */
-export function createLatest(activity: string, log: Log): Latest {
+export function createUpdateQueue(activity: string, log: Log): UpdateQueue {
   const latestCalls = new Map<string, { attempt: Promise<void> }>();
   /** The latest request per key. Kept after the call ends. */
   const latestRequests = new Map<string, string>();

@@ -36,7 +36,7 @@ export interface WantedNotification {
    */
   readonly repostKey?: string;
   /** When the reported event happened. */
-  readonly since: Date;
+  readonly occurredAt: Date;
   /**
    * The message is posted in the first place that accepts it. Without places, it is only updated, and dropped if that
    * fails.
@@ -57,7 +57,7 @@ export interface WantedNotification {
 export const ONCE = 'once';
 
 export function directMessagePlace(directory: SlackDirectory, userId: string) {
-  return async () => ({ channelId: await directory.directMessage(userId) });
+  return async () => ({ channelId: await directory.openDirectMessage(userId) });
 }
 
 export interface SentNotification {
@@ -171,7 +171,7 @@ async function updateNotification(
   { shows, contentHash }: Notification,
 ): Promise<SentNotification> {
   const { claim, notifications, web, now, log } = pass;
-  const { purpose, since, metadata } = wanted;
+  const { purpose, occurredAt, metadata } = wanted;
   let shownHash: string | undefined;
   try {
     const message = await wanted.message(0);
@@ -184,7 +184,7 @@ async function updateNotification(
     // A rate limit slows down all updates, but must not delay this message after a person acted.
     if (error.kind === 'rate_limited')
       return reportPending(pass, new Date(now().getTime() + computeRetryDelay(error, 0)), postedMessage);
-    if (!cannotUpdate(error, since, now())) return postponeMessage(pass, purpose, error, postedMessage);
+    if (!cannotUpdate(error, occurredAt, now())) return postponeMessage(pass, purpose, error, postedMessage);
     log.warn({ err: error, ...subjectField(claim), purpose }, 'a message can no longer be updated');
     const isMessageGone = error.code !== undefined && GONE_CODES.has(error.code);
     if (isMessageGone || wanted.repostKey === undefined || parseRepostKey(shows) !== wanted.repostKey) {
@@ -200,7 +200,7 @@ async function updateNotification(
 /** Posts the message in the first place that accepts it. */
 async function postNotification(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
   const { claim, notifications, now, log } = pass;
-  const { purpose, since, places } = wanted;
+  const { purpose, occurredAt, places } = wanted;
   const triedChannels = new Set<string>();
   let refusal: SlackApiError | undefined;
   for (const [index, place] of places.entries()) {
@@ -213,7 +213,7 @@ async function postNotification(pass: Pass, wanted: WantedNotification): Promise
       return { state: 'current', message: await postInPlace(pass, wanted, target, index) };
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
-      if (!cannotPost(error, since, now())) return postponeMessage(pass, purpose, error, undefined);
+      if (!cannotPost(error, occurredAt, now())) return postponeMessage(pass, purpose, error, undefined);
       log.warn({ err: error, ...subjectField(claim), purpose, channelId }, 'a message can’t be posted here');
       if (wanted.alertsAdmins && channelId !== undefined)
         await notifications.recordRefusal({ kind: 'place', id: channelId }, error.code ?? error.kind, now());
@@ -245,8 +245,8 @@ async function recordPosted(
 ): Promise<PostedMessage> {
   const { purpose } = wanted;
   const posted = { shows: storedVersion(wanted), contentHash, ...postedMessage };
-  if (!(await notifications.record(claim, { purpose, ...posted })))
-    await notifications.record(claim, { purpose: `${purpose}:${postedMessage.ts}`, ...posted });
+  if (!(await notifications.recordPosted(claim, { purpose, ...posted })))
+    await notifications.recordPosted(claim, { purpose: `${purpose}:${postedMessage.ts}`, ...posted });
   return postedMessage;
 }
 

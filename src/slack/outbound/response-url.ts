@@ -5,7 +5,7 @@ const SLACK_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slac
  * Whether the bot may call a delivery's `response_url`. Not even a signed delivery may make it call other hosts.
  * @param apiUrl `SLACK_API_URL`, whose server is also allowed
  */
-export function isSlackAddress(url: string, apiUrl: string | undefined): boolean {
+export function isSlackResponseUrl(url: string, apiUrl: string | undefined): boolean {
   return isOnHost(SLACK_HOSTS, url, apiUrl);
 }
 

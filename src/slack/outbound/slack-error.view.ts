@@ -39,7 +39,7 @@ export function formatSlackError(
 }
 
 /** Says why a listed approver can't be looked up. Plain text. */
-export function approverError(id: string, problem: SlackApiError): string {
+export function approverErrorText(id: string, problem: SlackApiError): string {
   if (UNKNOWN_ID.has(problem.code ?? '')) return `Slack doesn’t know ${id}. Copy the ID again.`;
   const { cause, remedy } = formatSlackError(problem);
   return `I can’t look up ${id}. ${cause} ${remedy}`;
@@ -66,7 +66,7 @@ function channelRefusal(code: string): { readonly cause: string; readonly remedy
 }
 
 /** Says why the bot can't post reminders, by Slack's code. Plain text. */
-export function reminderProblem(code: string): string {
+export function reminderChannelErrorText(code: string): string {
   const refusal = channelRefusal(code);
   if (refusal !== undefined) return `${refusal.cause}. ${refusal.remedy}.`;
   const { cause, remedy } = formatSlackError({ kind: 'refused', code, hasInvalidToken: false });
@@ -74,7 +74,7 @@ export function reminderProblem(code: string): string {
 }
 
 /** Says why the bot can't post in the chosen channel. Plain text. */
-export function channelError(problem: SlackApiError): string {
+export function channelErrorText(problem: SlackApiError): string {
   const code = problem.code ?? '';
   const refusal = channelRefusal(code);
   if (refusal !== undefined) {

@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { exchange } from '../../http/exchange.ts';
-import { okResponse, rateLimitError, SlackApiError, type SlackWeb, waitOutRateLimits } from './web.ts';
+import { okResponse, rateLimitError, retryWhenRateLimited, SlackApiError, type SlackWeb } from './web.ts';
 
 const uploadUrlResponse = okResponse.extend({ upload_url: z.url(), file_id: z.string() });
 const UPLOAD_TIMEOUT_MS = 120_000;
@@ -31,17 +31,17 @@ export interface Upload {
  */
 export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
   const { size } = await stat(upload.path);
-  const target = await waitOutRateLimits(() =>
+  const target = await retryWhenRateLimited(() =>
     web.call('files.getUploadURLExternal', { filename: upload.filename, length: size }, uploadUrlResponse),
   );
-  await waitOutRateLimits(() => sendBytes(target.upload_url, upload.path, size));
+  await retryWhenRateLimited(() => sendBytes(target.upload_url, upload.path, size));
   const completion = {
     files: [{ id: target.file_id, title: upload.filename }],
     channel_id: upload.channelId,
     thread_ts: upload.threadTs,
     initial_comment: upload.comment,
   };
-  await waitOutRateLimits(() => web.call('files.completeUploadExternal', completion, okResponse));
+  await retryWhenRateLimited(() => web.call('files.completeUploadExternal', completion, okResponse));
 }
 
 /** @throws {SlackApiError} if Slack refuses the file */

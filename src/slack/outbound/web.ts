@@ -95,14 +95,14 @@ export function rateLimitError(method: string, retryAfter: string | string[] | u
 const MAX_INTERACTIVE_WAIT_MS = 5_000;
 
 /** Waits and retries if the rate limit is short, at most twice. */
-export async function waitOutRateLimits<T>(call: () => Promise<T>, attempts = 3): Promise<T> {
+export async function retryWhenRateLimited<T>(call: () => Promise<T>, attempts = 3): Promise<T> {
   try {
     return await call();
   } catch (error) {
     const waitMs = findRetryAfter(error) ?? Number.POSITIVE_INFINITY;
     if (attempts === 1 || waitMs > MAX_INTERACTIVE_WAIT_MS) throw error;
     await sleep(waitMs);
-    return waitOutRateLimits(call, attempts - 1);
+    return retryWhenRateLimited(call, attempts - 1);
   }
 }
 
@@ -218,7 +218,7 @@ export function createSlackWeb(
       try {
         result = await client.apiCall(method, { ...args });
       } catch (cause) {
-        const problem = slackApiError(method, cause);
+        const problem = toSlackApiError(method, cause);
         if (problem.kind === 'rate_limited')
           pacer.recordRefusal(method, channel, findRetryAfter(problem) ?? DEFAULT_RETRY_AFTER_MS);
         onOutcome(method, toOutcome(problem));
@@ -241,7 +241,7 @@ function toOutcome({ kind, code }: SlackApiError): string {
   return code !== undefined && CODES_UNRELATED_TO_BLOCKS.has(code) ? code : kind;
 }
 
-export function slackApiError(method: string, cause: unknown): SlackApiError {
+export function toSlackApiError(method: string, cause: unknown): SlackApiError {
   const parsed = clientError.safeParse(cause);
   if (!parsed.success) return new SlackApiError('unreachable', method, { cause });
   const { code, retryAfter, data } = parsed.data;

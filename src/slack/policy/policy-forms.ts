@@ -175,8 +175,8 @@ function readRule(
 
 export const ruleForm = createListForm({
   form: FORM,
-  fields: () => ruleSchema,
-  shown: (fields, values, { context }) => addGroupOptions(context, fields, values),
+  createSchema: () => ruleSchema,
+  customizeFields: (fields, values, { context }) => addGroupOptions(context, fields, values),
   find: async (interaction: Interaction, subject: string) =>
     (await loadDraftRules(interaction)).rules.find((rule) => getRuleSubject(rule) === subject),
   values: (edited, { context }) =>
@@ -188,7 +188,7 @@ export const ruleForm = createListForm({
       contextBlock(DRAFT.ruleIntro(context.currency)),
     ];
   },
-  gone: { rule_name: DRAFT.ruleGone },
+  goneErrors: { rule_name: DRAFT.ruleGone },
 
   async save(call: SubmissionCall, input, edited): Promise<SubmissionResult> {
     let index = 0;
@@ -204,13 +204,15 @@ export const ruleForm = createListForm({
       return { rules: [...rules.slice(0, index), parsed.rule, ...rules.slice(index + 1)] };
     });
     return errors === undefined
-      ? { say: await buildPolicyMessage(call, { offset: getPageOffset(index), note: savedNote(index + 1) }) }
+      ? {
+          reply: await buildPolicyMessage(call, { offset: getPageOffset(index), note: savedNote(index + 1) }),
+        }
       : { errors };
   },
 });
 
 /** For {@link plainRuleForm}. */
-export function plainValues(rule: PolicyRule | undefined, currency: string): FormValues {
+export function toPlainRuleValues(rule: PolicyRule | undefined, currency: string): FormValues {
   const values = rule === undefined ? {} : ruleToText(rule, currency);
   return Object.fromEntries(
     Object.entries(values).map(([field, value]) => [
@@ -233,7 +235,7 @@ async function replaceDraft(
   const saved = await context.policies.saveDraft(rules, revision, person.id, context.now());
   if (saved === undefined) return { errors: { [field]: DRAFT.changedMeanwhile } };
   context.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy replaced');
-  return { say: await buildPolicyMessage(call, { note: NOTES.replaced }) };
+  return { reply: await buildPolicyMessage(call, { note: NOTES.replaced }) };
 }
 
 const yamlSchema = z.object(
@@ -276,7 +278,7 @@ export const yamlForm: FormFeature<'policy_import'> = {
     const tasks = [...ORDER_TASK_NAMES];
     const input = await readTextInput(call, {
       field: 'rules',
-      missing: 'Attach the YAML file, or paste its text here.',
+      missingText: 'Attach the YAML file, or paste its text here.',
       isPrefilled: true,
     });
     if ('errors' in input) return input;

@@ -1,6 +1,6 @@
 import type { PolicyIssue, PolicyIssueCode } from '../../policy/rule-text.ts';
 import type { YamlIssue, YamlIssueCode } from '../../policy/yaml.ts';
-import { capitalized } from '../kit/mrkdwn.ts';
+import { capitalize } from '../kit/mrkdwn.ts';
 
 /* Issues of a policy, with what to write instead. The caller must escape quoted input. */
 
@@ -59,12 +59,12 @@ const SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: IssueP
 
 /** Without the rule and field, for places that already show them. */
 export function policyIssueText(issue: PolicyIssue | YamlIssue): string {
-  const instead = 'instead' in issue ? issue.instead : [];
+  const suggestions = 'suggestions' in issue ? issue.suggestions : [];
   return SENTENCES[issue.code]({
     given: issue.given ?? '',
     field: ('field' in issue ? issue.field : undefined) ?? '',
-    first: instead[0] ?? '',
-    all: instead.join(', '),
+    first: suggestions[0] ?? '',
+    all: suggestions.join(', '),
   });
 }
 
@@ -76,7 +76,7 @@ export function policyIssueSentence(issue: PolicyIssue | YamlIssue): string {
     ...('ruleName' in issue && issue.ruleName !== undefined ? [`rule “${issue.ruleName}”`] : []),
     ...('field' in issue && issue.field !== undefined ? [`field “${issue.field}”`] : []),
   ];
-  return places.length === 0 ? sentence : `${capitalized(places.join(', '))}: ${sentence}`;
+  return places.length === 0 ? sentence : `${capitalize(places.join(', '))}: ${sentence}`;
 }
 
 /** Uses the labels of the form if they differ from the names in the file. */
@@ -85,11 +85,11 @@ export function formIssueText(issue: PolicyIssue): string {
     case 'missing':
       return issue.field === 'approvers'
         ? 'Choose approvers here, or groups below.'
-        : `Enter a value, for example: ${issue.instead[0]}`;
+        : `Enter a value, for example: ${issue.suggestions[0]}`;
     case 'not_for_this_decision':
       return 'This is only for rules that need approval. Leave it empty, or change the decision.';
     case 'more_than_people':
-      return `The rule needs ${issue.given} approvals but has only ${issue.instead[0]} approvers. Choose more approvers, or enter ${issue.instead[0]}.`;
+      return `The rule needs ${issue.given} approvals but has only ${issue.suggestions[0]} approvers. Choose more approvers, or enter ${issue.suggestions[0]}.`;
     default:
       return policyIssueText(issue);
   }

@@ -11,9 +11,9 @@ import type {
   UnknownFact,
 } from '../../policy/evaluate.ts';
 import type { Replay, ReplayChange, ReplayedOrder } from '../../policy/replay.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import {
-  capitalized,
+  capitalize,
   code,
   context,
   count,
@@ -77,9 +77,9 @@ function unknownText(unknown: UnknownFact): string {
     case 'group':
       return `the members of ${mentionApprover(unknown.group)}`;
     case 'tags':
-      return `the tags of ${code(displayName(unknown.name))}`;
+      return `the tags of ${code(formatDomainName(unknown.name))}`;
     case 'price':
-      return `the price of ${code(displayName(unknown.name))}`;
+      return `the price of ${code(formatDomainName(unknown.name))}`;
   }
 }
 
@@ -92,10 +92,10 @@ function decidingRuleText({ rule, unknowns }: DecidingRule): string {
   return `:point_right: Decided by ${referenceText(rule)}${assumption}.`;
 }
 
-function skippedRuleText({ rule, because, unknowns }: SkippedRule): string {
+function skippedRuleText({ rule, reason, unknowns }: SkippedRule): string {
   const why =
-    because === 'unknown' ? `doesn’t apply while ${unknownsText(unknowns)} is unknown` : MISMATCHES[because];
-  return `• ${capitalized(referenceText(rule))}, ${why}.`;
+    reason === 'unknown' ? `doesn’t apply while I don’t know ${unknownsText(unknowns)}` : MISMATCHES[reason];
+  return `• ${capitalize(referenceText(rule))}, ${why}.`;
 }
 
 /** The rule that decides comes first, so that it is never left out. */
@@ -103,7 +103,7 @@ function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean
   const shown = skipped.slice(0, isOnly ? MAX_SKIPPED_RULES : MAX_SKIPPED_RULES_PER_NAME);
   const left = skipped.length - shown.length;
   return dropMissing([
-    !isOnly && `*${escapeText(displayName(name))}*`,
+    !isOnly && `*${escapeText(formatDomainName(name))}*`,
     ...decidedBy.map(decidingRuleText),
     ...shown.map(skippedRuleText),
     left !== 0 && `• … and ${count(left, 'more rule')} before it.`,
@@ -114,7 +114,7 @@ function requestTitle({ task, names }: TestedRequest): string {
   const [only] = names;
   const subject =
     names.length === 1 && only !== undefined ? code(itemName({ task }, only)) : count(names.length, 'name');
-  return `${capitalized(taskNoun(task))} of ${names.length === 0 ? 'no name' : subject}`;
+  return `${capitalize(taskNoun(task))} of ${names.length === 0 ? 'no name' : subject}`;
 }
 
 /** Shows which rule decides a request, and why earlier rules don't apply. */

@@ -13,8 +13,8 @@ import {
   type RuleDescription,
 } from '../../policy/rule-parts.ts';
 import type { RuleField } from '../../policy/rule-text.ts';
-import { displayName } from '../../zones/names.ts';
-import { capitalized, code, count, mentionApprover, quote } from '../kit/blocks.ts';
+import { formatDomainName } from '../../zones/names.ts';
+import { capitalize, code, count, mentionApprover, quote } from '../kit/blocks.ts';
 
 /* Rules as sentences: “*Transfers* of `*.rest` requested by *@marketing* over *€500.00* need *2 of @finance*.” */
 
@@ -44,9 +44,9 @@ function namePartText(part: NamePart): string {
     case 'all':
       return 'every name';
     case 'under':
-      return code(`*.${displayName(part.parent)}`);
+      return code(`*.${formatDomainName(part.parent)}`);
     case 'name':
-      return code(displayName(part.name));
+      return code(formatDomainName(part.name));
     case 'tag':
       return `names tagged ${code(part.tag)}`;
   }
@@ -118,7 +118,7 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
   const { tasks, names, by, over } = described;
   const taskTexts = tasks.map((part) => (part.kind === 'task' ? taskNoun(part.task) : SELECTORS[part.kind]));
   return [
-    `*${capitalized(joinWords(taskTexts))}* of ${joinWords(names.map(namePartText))}`,
+    `*${capitalize(joinWords(taskTexts))}* of ${joinWords(names.map(namePartText))}`,
     by.length === 0
       ? ''
       : ` requested by *${joinWords(
@@ -137,7 +137,7 @@ export function implicitSentences(settings: PolicySettings): string[] {
   const listed = joinWords(approvalTasks.map(taskNoun));
   return dropMissing([
     approvalTasks.length > 0 &&
-      `*${capitalized(listed)}* of every name need *${neededText(approvalsRequired, approvers)}*.`,
+      `*${capitalize(listed)}* of every name need *${neededText(approvalsRequired, approvers)}*.`,
     '*Everything else* needs *no approval*.',
   ]);
 }

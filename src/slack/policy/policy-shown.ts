@@ -8,7 +8,7 @@ import { policyMessage, RULES_ON_PAGE } from './policy.view.ts';
 
 /* Shows the policy and changes its draft. */
 
-export interface PolicyPage {
+export interface PolicyPageOptions {
   readonly offset?: number;
   /** The outcome of the reader's last action, which is shown first. */
   readonly note?: string;
@@ -16,7 +16,7 @@ export interface PolicyPage {
 
 export async function buildPolicyMessage(
   { context, person }: Interaction,
-  { offset = 0, note }: PolicyPage = {},
+  { offset = 0, note }: PolicyPageOptions = {},
 ): Promise<Message> {
   const [published, draft, settings, inForce, locale] = await Promise.all([
     context.policies.findPublished(),
@@ -49,7 +49,7 @@ export async function loadDraftRules({ context }: Interaction) {
 /** Gives up after this many concurrent edits. */
 const MAX_ATTEMPTS = 5;
 
-export type Edit<Problem> = { readonly rules: readonly PolicyRule[] } | { readonly problem: Problem };
+export type DraftEdit<Problem> = { readonly rules: readonly PolicyRule[] } | { readonly problem: Problem };
 
 /**
  * Edits the draft, or creates one. Concurrent edits are kept, and this edit is applied to their result.
@@ -57,7 +57,7 @@ export type Edit<Problem> = { readonly rules: readonly PolicyRule[] } | { readon
  */
 export async function editDraft<Problem>(
   interaction: Interaction,
-  edit: (rules: readonly PolicyRule[]) => Edit<Problem>,
+  edit: (rules: readonly PolicyRule[]) => DraftEdit<Problem>,
 ): Promise<Problem | undefined> {
   const { context, person } = interaction;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {

@@ -6,17 +6,24 @@ import { formView } from '../kit/form.ts';
 import { pageActions } from '../kit/pages.ts';
 import { createOpenAction, openForm } from '../open-form.ts';
 import { SlackApiError } from '../outbound/web.ts';
-import { otherAdmins } from '../proposals/proposal-notifications.ts';
+import { listOtherAdmins } from '../proposals/proposal-notifications.ts';
 import { confirmProposal } from '../proposals/proposals.ts';
 import { sendFile } from '../send-file.ts';
 import {
   NOTES,
+  parseRuleValue,
   publishedAlreadyNote,
   publishedMessage,
-  readRuleValue,
   unknownWordText,
 } from './policy.view.ts';
-import { getRuleSubject, plainRuleForm, plainValues, ruleForm, startForm, yamlForm } from './policy-forms.ts';
+import {
+  getRuleSubject,
+  plainRuleForm,
+  ruleForm,
+  startForm,
+  toPlainRuleValues,
+  yamlForm,
+} from './policy-forms.ts';
 import { runPolicyTest, runReplay } from './policy-preview.ts';
 import { buildPolicyMessage, editDraft, getPageOffset, loadDraftRules } from './policy-shown.ts';
 
@@ -53,13 +60,13 @@ async function openRule(call: ActionCall, name: string | undefined): Promise<voi
       'Slack refused the rule’s pickers, opening a form with text fields',
     );
     await call.open(
-      formView({ form: plainRuleForm, origin, values: plainValues(rule, call.context.currency) }),
+      formView({ form: plainRuleForm, origin, values: toPlainRuleValues(rule, call.context.currency) }),
     );
   }
 }
 
 async function moveUp(call: ActionCall): Promise<void> {
-  const { position, name } = readRuleValue(call.value);
+  const { position, name } = parseRuleValue(call.value);
   const problem = await editDraft(call, (rules) => {
     const moved = moveRuleUp(rules, position, name);
     return moved === undefined ? { problem: NOTES.noRule } : { rules: moved };
@@ -68,7 +75,7 @@ async function moveUp(call: ActionCall): Promise<void> {
 }
 
 async function removeRuleFromDraft(call: ActionCall): Promise<void> {
-  const { position, name } = readRuleValue(call.value);
+  const { position, name } = parseRuleValue(call.value);
   const problem = await editDraft(call, (rules) => {
     const kept = removeRule(rules, name);
     return kept === undefined ? { problem: NOTES.noRule } : { rules: kept };
@@ -108,7 +115,7 @@ async function publish(call: ActionCall): Promise<void> {
         publishedMessage(
           outcome.proposal.payload,
           await context.directory.findLocale(person.id),
-          await otherAdmins(context, person.id),
+          await listOtherAdmins(context, person.id),
         ),
       );
   }
@@ -145,7 +152,7 @@ export const policy = {
   forms: [ruleForm, yamlForm, startForm],
   actions: [
     { id: 'policy_add', run: (call) => openRule(call, undefined) },
-    { id: 'policy_edit', run: (call) => openRule(call, readRuleValue(call.value).name) },
+    { id: 'policy_edit', run: (call) => openRule(call, parseRuleValue(call.value).name) },
     { id: 'policy_up', run: moveUp },
     { id: 'policy_remove', run: removeRuleFromDraft },
     ...pageActions('policy', (call: ActionCall, { offset }) => showUpdated(call, offset)),

@@ -43,7 +43,7 @@ export const RULES_ON_PAGE = 10;
 const MAX_SENTENCE_LENGTH = 600;
 const MAX_LIST_LENGTH = 4_000;
 
-export interface ShownPolicy {
+export interface PolicyView {
   /** Undefined before the first version. */
   readonly published: PublishedPolicy | undefined;
   readonly draft: PolicyDraft | undefined;
@@ -62,7 +62,7 @@ function formatRuleValue(position: number, name: string): string {
 }
 
 /** Parses a value from {@link formatRuleValue}. */
-export function readRuleValue(value: string): { readonly position: number; readonly name: string } {
+export function parseRuleValue(value: string): { readonly position: number; readonly name: string } {
   const [, position = '0', name = value] = /^(\d+) (.*)$/s.exec(value) ?? [];
   return { position: Number(position), name };
 }
@@ -75,7 +75,7 @@ const START_LABELS: Readonly<Record<StartingPointName, string>> = {
 };
 
 /** The policy in force. For admins, also the draft with buttons. */
-export function policyMessage(view: ShownPolicy): Message {
+export function policyMessage(view: PolicyView): Message {
   const { published, draft, settings, reader } = view;
   const rulesInForce = published?.rules ?? [];
   const hasRuleButtons = reader.isAdmin && draft === undefined;
@@ -123,9 +123,9 @@ function numberedRules(rules: readonly PolicyRule[], locale: string): AnyBlock[]
   return lines(left === 0 ? fitting : [...fitting, `… and ${count(left, 'more rule')} in the YAML file.`]);
 }
 
-function ruleRows(rules: readonly PolicyRule[], view: ShownPolicy): AnyBlock[] {
+function ruleRows(rules: readonly PolicyRule[], view: PolicyView): AnyBlock[] {
   const page = slicePage(rules, view.offset, RULES_ON_PAGE);
-  return page.shown.flatMap((rule, index): AnyBlock[] => {
+  return page.items.flatMap((rule, index): AnyBlock[] => {
     const position = page.offset + index + 1;
     const value = formatRuleValue(position, rule.name);
     const rowButton = (actionId: string, text: string, style?: 'danger') =>
@@ -141,7 +141,7 @@ function ruleRows(rules: readonly PolicyRule[], view: ShownPolicy): AnyBlock[] {
   });
 }
 
-function draftBlocks(draft: PolicyDraft, view: ShownPolicy): AnyBlock[] {
+function draftBlocks(draft: PolicyDraft, view: PolicyView): AnyBlock[] {
   const { rules, changedBy, changedAt, proposal } = draft;
   const effectText =
     proposal === undefined
@@ -156,7 +156,7 @@ function draftBlocks(draft: PolicyDraft, view: ShownPolicy): AnyBlock[] {
   ];
 }
 
-function adminButtons(view: ShownPolicy): AnyBlock[] {
+function adminButtons(view: PolicyView): AnyBlock[] {
   const { draft, published, reader, offset } = view;
   const proposal = draft?.proposal;
   const edited = draft?.rules ?? published?.rules ?? [];
@@ -203,7 +203,7 @@ function startMenu(): AnyBlock {
   );
 }
 
-function readerButtons({ published, draft }: ShownPolicy): AnyBlock[] {
+function readerButtons({ published, draft }: PolicyView): AnyBlock[] {
   return dropMissing([
     ...(published === undefined
       ? []

@@ -46,7 +46,7 @@ import {
   preregRecords,
   type SearchConstraint,
   searchErrorMessage,
-  XML_HAS,
+  XML_FEATURES,
   XML_UNAVAILABLE,
 } from './prereg.view.ts';
 
@@ -184,7 +184,7 @@ interface SearchAccount {
 
 /** The person's active account; undefined if none is linked. */
 async function loadSearchAccount(call: Interaction): Promise<SearchAccount | undefined> {
-  const account = await call.account();
+  const account = await call.loadAccount();
   const client = account === undefined ? undefined : await call.context.accounts.loadClient(account.id);
   if (account === undefined || client === undefined) return undefined;
   const available = listTaskInterfaces(preregSearch, call.context.orders.listInterfaces(account));
@@ -267,7 +267,6 @@ function parseButtonValue(value: string): PreregQuery | undefined {
 
 /** Shows the full records of a name. They are looked up again, because a button contains no content. */
 async function openRecord(call: ActionCall): Promise<void> {
-  const clickedAt = performance.now();
   const name = call.value;
   const account = await loadSearchAccount(call);
   if (account === undefined) return call.respond(NOT_LINKED);
@@ -291,7 +290,7 @@ async function openRecord(call: ActionCall): Promise<void> {
   }
   if (records.length === 0) return call.respond(preregGoneText(name));
   const blocks = preregRecords(name, records, call.context.now());
-  if (performance.now() - clickedAt < OPEN_MS) return call.open(noticeView('Preregistration', blocks));
+  if (performance.now() < call.arrivedAt + OPEN_MS) return call.open(noticeView('Preregistration', blocks));
   await call.respond(message(`Preregistration ${escapeText(name)}`, blocks));
 }
 
@@ -446,24 +445,24 @@ const preregForm: FormFeature<'prereg'> = {
     fields: buildFields(BOTH_INTERFACES),
   },
   // A search isn't an order, so it never uses the team's account.
-  refusal: async (call) => ((await call.account()) === undefined ? NOT_LINKED : undefined),
+  findRefusal: async (call) => ((await call.loadAccount()) === undefined ? NOT_LINKED : undefined),
 
   async render(call, _origin, values) {
-    const account = await call.account();
+    const account = await call.loadAccount();
     const available = (await loadSearchAccount(call))?.available ?? BOTH_INTERFACES;
     const [xmlConstraint] = listConstraints(readValidFields(values).query).xml;
     const reason = xmlConstraint && constraintText(xmlConstraint.constraint);
     return {
       form: { ...preregForm.form, fields: buildFields(available) },
       values: { ...INCLUDE_SUB_USERS, ...values },
-      intro: [contextBlock(interfaceNote(account, available, reason, XML_HAS))],
+      intro: [contextBlock(interfaceNote(account, available, reason, XML_FEATURES))],
     };
   },
 
   async submit(call) {
     const available = (await loadSearchAccount(call))?.available ?? BOTH_INTERFACES;
     const parsed = readQuery({ ...INCLUDE_SUB_USERS, ...call.values }, available);
-    return 'errors' in parsed ? parsed : { say: await search(call, parsed.query) };
+    return 'errors' in parsed ? parsed : { reply: await search(call, parsed.query) };
   },
 };
 

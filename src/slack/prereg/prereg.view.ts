@@ -4,12 +4,12 @@ import { DAY_MS } from '../../lib/duration.ts';
 import type { ServiceError } from '../../service/errors.ts';
 import type { Interface } from '../../service/task.ts';
 import type { PREREG_FILTERS, Preregistration, Preregistrations } from '../../service/tasks/prereg.ts';
-import { displayName } from '../../zones/names.ts';
+import { formatDomainName } from '../../zones/names.ts';
 import {
   type AnyBlock,
   actions,
   button,
-  capitalized,
+  capitalize,
   code,
   context,
   count,
@@ -26,7 +26,7 @@ import {
   table,
   textMessage,
 } from '../kit/blocks.ts';
-import { isMoment, listFields } from '../orders/answer.view.ts';
+import { isMoment, listAnswerFields } from '../orders/answer.view.ts';
 import { requestIssueText } from '../orders/request-issue.view.ts';
 
 /* Results of a preregistration search: a table, and full records. */
@@ -103,7 +103,7 @@ function formatCell(record: Preregistration, column: string): string {
     .find(hasValue);
   switch (column) {
     case 'name':
-      return displayName(formatData(value));
+      return formatDomainName(formatData(value));
     case 'nserver':
       return findValues(record['nameServers'], NAMESERVER_MEMBER).join(', ');
     case 'confirmation':
@@ -169,11 +169,11 @@ function stateCell(text: string): string {
 
 /** Values whose name matches. A value that isn't in an object has no name. */
 function findValues(data: unknown, pattern: RegExp): string[] {
-  return listFields(data).flatMap(([name, value]) => (pattern.test(name) ? [value] : []));
+  return listAnswerFields(data).flatMap(([name, value]) => (pattern.test(name) ? [value] : []));
 }
 
 function findConfigValue({ preregConfig }: Preregistration, name: string): string | undefined {
-  return listFields(preregConfig).find(([key]) => listSpellings(name).includes(key))?.[1];
+  return listAnswerFields(preregConfig).find(([key]) => listSpellings(name).includes(key))?.[1];
 }
 
 type Phase = 'confirmation' | 'period';
@@ -200,7 +200,7 @@ export function preregPage(query: PreregQuery, page: Preregistrations, via: Inte
     return message(text, [section(text), context(describeFilter(query, via)), ...buttons]);
   }
   const range = `${query.offset + 1}–${query.offset + records.length}${summary === undefined ? '' : ` of ${summary}`}`;
-  const title = `${capitalized(description)}: ${range}`;
+  const title = `${capitalize(description)}: ${range}`;
   const { columns, omitted } = selectColumns(records, query.keys);
   return message(escapeText(title), [
     section(`*${escapeText(title)}*`),
@@ -302,7 +302,7 @@ function openMenu(records: readonly Preregistration[]): AnyBlock[] {
       'prereg_records',
       'prereg_open',
       'Show a full record',
-      names.map((name) => ({ text: displayName(name), value: name })),
+      names.map((name) => ({ text: formatDomainName(name), value: name })),
     ),
   ];
 }
@@ -318,7 +318,7 @@ export function preregRecords(
   const shown = records.slice(0, MAX_RECORDS);
   return [
     section(
-      `*${escapeText(displayName(name))}*${records.length > 1 ? `: ${count(records.length, 'record')}` : ''}`,
+      `*${escapeText(formatDomainName(name))}*${records.length > 1 ? `: ${count(records.length, 'record')}` : ''}`,
     ),
     ...shown.flatMap((record, index) => [...(index === 0 ? [] : [divider]), ...recordBlocks(record, now)]),
     ...(records.length > shown.length
@@ -344,11 +344,11 @@ function recordBlocks(record: Preregistration, now: Date) {
   const pairs = [
     ...columns.map((column) => [LABELS[column] ?? column, formatCell(record, column)] as const),
     ...OBJECTS.flatMap(({ label, name, shownMembers }) =>
-      listFields(record[name])
+      listAnswerFields(record[name])
         .filter(([member]) => !shownMembers.test(member))
         .map(([member, value]) => [member === '' ? label : `${label}: ${member}`, value] as const),
     ),
-    ...listFields(otherFields),
+    ...listAnswerFields(otherFields),
   ].filter(([, value]) => value !== '');
   return dropMissing([
     phases.length > 0 && section(...phases),
@@ -386,7 +386,7 @@ function hasValue(value: unknown): boolean {
 function formatData(value: unknown): string {
   if (!hasValue(value)) return '';
   if (typeof value !== 'object') return String(value);
-  return listFields(value)
+  return listAnswerFields(value)
     .map(([name, inner]) => (/^(?:user|context|id|\d+)?$/.test(name) ? inner : `${name}: ${inner}`))
     .join(', ');
 }
@@ -462,4 +462,4 @@ export const LIST_EXPIRED = 'These pages are no longer available. Search again w
 export const preregGoneText = (name: string) =>
   `${code(name)} has no preregistration anymore. Search again with \`/domain prereg\`.`;
 
-export const XML_HAS = 'Searches with “like”, a sort order or other fields';
+export const XML_FEATURES = 'Searches with “like”, a sort order or other fields';

@@ -14,7 +14,7 @@ import { type Page, pageControls } from '../kit/pages.ts';
 import { zoneIssueText } from '../names/zone-issue.view.ts';
 
 const LABELS: Readonly<Record<string, string>> = { ownerc: 'owner', adminc: 'admin', techc: 'tech' };
-export const PRESETS_SHOWN = 15;
+export const PRESETS_PER_PAGE = 15;
 
 /** @param canEdit whether the reader can change presets */
 export function presetList(page: Page<Preset>, canEdit: boolean): Message {
@@ -25,11 +25,11 @@ export function presetList(page: Page<Preset>, canEdit: boolean): Message {
       : 'Presets';
   return message(text, [
     section(page.total === 0 ? text : `*${text}*`),
-    ...page.shown.flatMap((preset): AnyBlock[] => [
+    ...page.items.flatMap((preset): AnyBlock[] => [
       section(`*${quote(preset.name)}*: ${contentText(preset)}`),
       ...(canEdit ? actions(`preset_${preset.id}`, presetButtons(preset)) : []),
     ]),
-    ...pageControls('presets', page, PRESETS_SHOWN),
+    ...pageControls('presets', page, PRESETS_PER_PAGE),
     ...(canEdit ? actions('presets', [add]) : [context('Approvers and admins can change presets.')]),
   ]);
 }

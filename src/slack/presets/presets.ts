@@ -39,7 +39,7 @@ import {
   CANNOT_EDIT_PRESETS,
   PRESET_GONE,
   PRESET_NAME_TAKEN,
-  PRESETS_SHOWN,
+  PRESETS_PER_PAGE,
   presetIssueText,
   presetList,
   presetSavedText,
@@ -76,17 +76,17 @@ const findKind = (values: FormValues): PresetKind | undefined =>
   PRESET_KINDS.find((kind) => kind === values['kind']);
 
 const presetForm: FormFeature<'preset'> = {
-  refusal: async (interaction) =>
+  findRefusal: async (interaction) =>
     (await canEditPresets(interaction)) ? undefined : textMessage(CANNOT_EDIT_PRESETS),
   ...createListForm({
     form: { name: 'preset', title: 'Preset', submit: 'Save' },
-    fields: (edited, values) => createPresetSchema(findKind(values) ?? edited?.kind ?? 'contacts'),
+    createSchema: (edited, values) => createPresetSchema(findKind(values) ?? edited?.kind ?? 'contacts'),
     find: findPreset,
     values: (edited) =>
       edited === undefined
         ? { kind: 'contacts' }
         : { preset_name: edited.name, kind: edited.kind, ...edited.fields },
-    gone: { preset_name: PRESET_GONE },
+    goneErrors: { preset_name: PRESET_GONE },
     save: savePreset,
   }),
 };
@@ -117,7 +117,7 @@ async function savePreset(
   switch (outcome) {
     case 'saved':
       context.log.info({ by: person.id, preset: parsed.preset.name }, 'preset saved');
-      return { say: textMessage(presetSavedText(parsed.preset.name)) };
+      return { reply: textMessage(presetSavedText(parsed.preset.name)) };
     case 'taken':
       return { errors: { preset_name: PRESET_NAME_TAKEN } };
     case 'gone':
@@ -130,7 +130,7 @@ async function buildPresetsPage(interaction: Interaction, offset: number): Promi
     interaction.context.presets.list(),
     canEditPresets(interaction),
   ]);
-  return presetList(slicePage(presets, offset, PRESETS_SHOWN), canEdit);
+  return presetList(slicePage(presets, offset, PRESETS_PER_PAGE), canEdit);
 }
 
 async function openEditForm(call: ActionCall): Promise<void> {

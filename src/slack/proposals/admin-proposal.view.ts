@@ -24,7 +24,7 @@ import { type ProposalReader, type ProposalView, proposalActions } from './propo
 export type AdminProposal = ProposalOf<'settings' | 'prices'>;
 
 /** Limits the price changes of a proposal, because the admin who confirms must see every change. */
-export const MAX_WAITING_PRICES = 100;
+export const MAX_PROPOSED_PRICES = 100;
 
 const REASONS = {
   settings: 'This changes who can approve orders, so *another admin* has to confirm it.',
@@ -110,7 +110,10 @@ export const NOT_CONFIRMED = {
 } as const;
 
 /** Tells the proposer why the change isn't in effect yet, as mrkdwn. */
-export function pendingText(change: AdminChange & { readonly expiresAt: Date }, locale: string): string[] {
+export function pendingProposalLines(
+  change: AdminChange & { readonly expiresAt: Date },
+  locale: string,
+): string[] {
   return [
     `:hourglass_flowing_sand: *Waiting for another admin*, until ${moment(change.expiresAt)}. ${REASONS[change.kind]} Not applied until then:`,
     ...changeLines(change, locale),

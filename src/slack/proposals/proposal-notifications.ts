@@ -29,11 +29,11 @@ const CHANNEL = 'channel';
 export function createProposalPlanner(context: SlackContext): NotificationPlanner {
   const { directory, now, proposals } = context;
   return async ({ id, notifications }, sendWithMentions) => {
-    const proposal = await proposals.read(id);
+    const proposal = await proposals.load(id);
     if (proposal === undefined) return undefined;
     // The button contains the name, so it would confirm a newer proposal.
     if (proposal.kind === 'lapse' && proposal.state === 'withdrawn') return undefined;
-    const { proposer, proposedAt: since, expiresAt, endedBy, confirmations } = proposal;
+    const { proposer, proposedAt: occurredAt, expiresAt, endedBy, confirmations } = proposal;
     const isOpen = proposal.state === 'proposed';
     const [view, audience, progress, settings] = await Promise.all([
       buildProposalView(context, proposal, isOpen && confirmations.length === 0),
@@ -55,7 +55,13 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
       if (view.announcement === undefined || reminderChannel === undefined) return;
       const places = [async () => ({ channelId: reminderChannel })];
       const stateVersion = isOpen ? 'waits' : 'ended';
-      await send({ purpose: 'notice', version: stateVersion, since, places, message: view.announcement });
+      await send({
+        purpose: 'notice',
+        version: stateVersion,
+        occurredAt,
+        places,
+        message: view.announcement,
+      });
     };
     const sendTo = (reader: string) => {
       const userId = reader === CHANNEL ? '' : reader;
@@ -68,7 +74,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
         const proposalReader = { userId, locale, progress };
         return isOpen ? view.question(proposalReader) : view.outcome(proposalReader);
       };
-      return send({ purpose: `${PREFIX}${reader}`, version, since, places, message });
+      return send({ purpose: `${PREFIX}${reader}`, version, occurredAt, places, message });
     };
     if (!isOpen) {
       const notifiedReaders = notifications.flatMap((each) =>
@@ -77,9 +83,8 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
           : each.purpose.slice(PREFIX.length),
       );
       await announce();
-      // In a channel, the proposer sees the outcome there.
-      const needsDirectMessage =
-        endedBy !== undefined && endedBy !== proposer && !notifiedReaders.includes(CHANNEL);
+      // In a channel, the proposer sees the outcome there. An expired proposal was ended by no one.
+      const needsDirectMessage = endedBy !== proposer && !notifiedReaders.includes(CHANNEL);
       for (const reader of new Set([...notifiedReaders, ...(needsDirectMessage ? [proposer] : [])]))
         await sendTo(reader);
       return undefined;
@@ -97,7 +102,7 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
 export async function loadAudience(context: SlackContext, proposal: Proposal): Promise<Audience> {
   const { kind, proposer } = proposal;
   if (kind === 'facts' || kind === 'lapse') return loadConfirmers(context, proposal);
-  return { channels: [], people: await otherAdmins(context, proposer) };
+  return { channels: [], people: await listOtherAdmins(context, proposer) };
 }
 
 /** They are asked where the change was proposed, or else in the approval channel. */
@@ -123,7 +128,7 @@ async function loadConfirmers(
 }
 
 /** The admins who can confirm a proposal of another admin. */
-export async function otherAdmins(
+export async function listOtherAdmins(
   { adminsToNotify }: SlackContext,
   proposer: string,
 ): Promise<readonly string[]> {

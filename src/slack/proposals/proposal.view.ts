@@ -32,6 +32,6 @@ export function proposalActions({ hash }: Proposal, buttons: readonly Button[]):
 }
 
 /** The hash of what a question showed, from the id of the block with its buttons. */
-export function shownHash(blockId: string): string {
+export function parseShownHash(blockId: string): string {
   return blockId.slice(BLOCK_PREFIX.length);
 }

@@ -1,14 +1,14 @@
 import type { ProposalRefusal } from '../../approvals/proposals/decide-confirmation.ts';
 import type { Proposal, ProposalKind, ProposedChange } from '../../approvals/proposals/proposal.ts';
 import { GUARDED_TAG } from '../../names/portfolio.ts';
-import { APPROVER_SETTINGS, applyChanges, approverErrors } from '../approvals/approver-errors.ts';
+import { APPROVER_SETTINGS, applyChanges, findApproverErrors } from '../approvals/approver-errors.ts';
 import { offerCharterLink, offerLink } from '../approvals/signing/offer-link.ts';
 import type { SlackContext } from '../context.ts';
 import type { ActionCall, Interaction } from '../feature.ts';
-import { confirmersText, NOT_CONFIRMED, pendingText } from './admin-proposal.view.ts';
-import { shownHash } from './proposal.view.ts';
-import { otherAdmins } from './proposal-notifications.ts';
-import { proposalMessage, proposalRefusalText } from './views.ts';
+import { confirmersText, NOT_CONFIRMED, pendingProposalLines } from './admin-proposal.view.ts';
+import { parseShownHash } from './proposal.view.ts';
+import { listOtherAdmins } from './proposal-notifications.ts';
+import { buildProposalMessage, proposalRefusalText } from './views.ts';
 
 /* The buttons of proposals. A button contains the id or the subject, and a click reloads everything. */
 
@@ -30,8 +30,8 @@ export async function proposeToAdmins(
   context.log.info({ by: person.id, change: change.payload }, 'a change needs an admin’s confirmation');
   context.notifyDue();
   return [
-    ...pendingText({ ...change, expiresAt }, await context.directory.findLocale(person.id)),
-    confirmersText(await otherAdmins(context, person.id), '/domain settings'),
+    ...pendingProposalLines({ ...change, expiresAt }, await context.directory.findLocale(person.id)),
+    confirmersText(await listOtherAdmins(context, person.id), '/domain settings'),
   ];
 }
 
@@ -40,16 +40,16 @@ export async function confirmProposal(call: ActionCall, kinds: Kinds): Promise<v
   const { context, person, value } = call;
   const problem = await findProblem(context, await context.proposals.find(kinds, value));
   if (problem !== undefined) return call.respond(NOT_CONFIRMED.impossible(problem));
-  const consent = { userId: person.id, shown: shownHash(call.blockId) };
+  const consent = { userId: person.id, shownHash: parseShownHash(call.blockId) };
   const outcome = await context.proposals.confirm(kinds, value, consent);
   context.notifyDue();
   if (!outcome.ok) return refuse(call, kinds, outcome.refusal);
   call.acknowledge();
   const { proposal, isComplete } = outcome;
   context.log.info({ ...toLogFields(proposal, person.id), isComplete }, 'a proposal was confirmed');
-  await call.respond(await proposalMessage(context, proposal, person.id), { replace: true });
+  await call.respond(await buildProposalMessage(context, proposal, person.id), { replace: true });
   if (!isComplete) return;
-  if (proposal.kind !== 'facts' && proposal.kind !== 'lapse') return context.refreshWaitingCards();
+  if (proposal.kind !== 'facts' && proposal.kind !== 'lapse') return context.refreshPendingCards();
   for (const { name, after } of proposal.payload.names)
     if (after?.tags.includes(GUARDED_TAG)) await context.names.requestLookup(name);
 }
@@ -61,7 +61,7 @@ export async function withdrawProposal(call: ActionCall, kinds: Kinds): Promise<
   if (!outcome.ok) return refuse(call, kinds, outcome.refusal);
   call.acknowledge();
   context.log.info(toLogFields(outcome.proposal, person.id), 'a proposal was withdrawn');
-  await call.respond(await proposalMessage(context, outcome.proposal, person.id), { replace: true });
+  await call.respond(await buildProposalMessage(context, outcome.proposal, person.id), { replace: true });
 }
 
 function toLogFields({ id, kind, proposer: askedBy, payload }: Proposal, by: string) {
@@ -79,7 +79,7 @@ async function refuse(call: ActionCall, [kind]: Kinds, refusal: ProposalRefusal)
   }
   await call.respond(proposalRefusalText(kind, refusal));
   if (refusal.code === 'changed' && refusal.current !== undefined)
-    await call.respond(await proposalMessage(call.context, refusal.current, call.person.id));
+    await call.respond(await buildProposalMessage(call.context, refusal.current, call.person.id));
 }
 
 /** Says why a proposal can't take effect: its settings would leave nobody who can approve. */
@@ -90,6 +90,6 @@ async function findProblem(
   if (proposal?.kind !== 'settings' || !proposal.payload.some(({ name }) => APPROVER_SETTINGS.has(name)))
     return undefined;
   const next = applyChanges(await context.savedSettings(), proposal.payload);
-  const [error] = Object.values(await approverErrors(context, next));
+  const [error] = Object.values(await findApproverErrors(context, next));
   return error;
 }

@@ -28,17 +28,18 @@ export async function buildProposalView(
     case 'facts':
       return nameChangesView(proposal);
     case 'lapse': {
-      if (proposal.state !== 'proposed') return lapseView(proposal, { impact: [], waiting: '', keep: '' });
+      if (proposal.state !== 'proposed')
+        return lapseView(proposal, { impact: [], deadlinesText: '', priceSuffix: '' });
       const { subject: name = '' } = proposal;
       const { impacts } = context.names;
       const impact = shouldLookUp ? impacts.assessName(name, 'lapse') : impacts.assessStored(name, 'lapse');
-      return lapseView(proposal, await loadLapseFacts(context, name, impact));
+      return lapseView(proposal, await loadLapseDetails(context, name, impact));
     }
   }
 }
 
 /** A proposal as one person sees it: the question or the outcome. */
-export async function proposalMessage(
+export async function buildProposalMessage(
   context: SlackContext,
   proposal: Proposal,
   userId: string,
@@ -88,7 +89,7 @@ export function proposalRefusalText(kind: ProposalKind, refusal: ProposalRefusal
 }
 
 /** Loads the impact of letting a name lapse, and the cost. */
-export async function loadLapseFacts(
+export async function loadLapseDetails(
   context: SlackContext,
   name: string,
   lookup: Promise<Impact>,
@@ -103,8 +104,8 @@ export async function loadLapseFacts(
   const [currentStep] = steps;
   return {
     impact: impactLines(impact),
-    waiting: waitingText(steps),
-    keep:
+    deadlinesText: waitingText(steps),
+    priceSuffix:
       currentStep === undefined || currentStep.kind === 'lost' ? '' : `, ${quoteText(currentStep.renewal)}`,
   };
 }

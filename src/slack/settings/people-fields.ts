@@ -70,7 +70,7 @@ export async function addGroupOptions(
 /** Groups are sorted by name. If Slack doesn't answer, their ids are shown. */
 async function loadGroupOptions({ directory, log }: SlackContext, chosen: readonly string[]) {
   const names = await Promise.race([
-    directory.groupNames().catch((err: unknown) => {
+    directory.loadGroupNames().catch((err: unknown) => {
       if (!(err instanceof SlackApiError)) throw err;
       log.warn({ err }, 'reading the user groups for the settings failed');
       return undefined;

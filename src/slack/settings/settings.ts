@@ -12,12 +12,12 @@ import {
 } from '../../config/settings.ts';
 import { openDigest } from '../../expiry/digest.ts';
 import { dropMissing } from '../../lib/collections.ts';
-import { type Finding, summaryOf } from '../../ops/doctor/finding.ts';
+import { type Finding, formatSummary } from '../../ops/doctor/finding.ts';
 import { findWeakenedSettings, PROTECTED_SETTINGS } from '../../policy/weakening.ts';
 import {
   APPROVER_SETTINGS,
   applyChanges,
-  approverErrors,
+  findApproverErrors,
   lookUpPeople,
 } from '../approvals/approver-errors.ts';
 import { charterNotice } from '../approvals/signing/charter.view.ts';
@@ -47,7 +47,7 @@ import {
 } from '../kit/form.ts';
 import { openForm, renderForm } from '../open-form.ts';
 import { postMessage } from '../outbound/post-message.ts';
-import { channelError } from '../outbound/slack-error.view.ts';
+import { channelErrorText } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { proposalBlocks } from '../proposals/admin-proposal.view.ts';
 import { confirmProposal, proposeToAdmins, withdrawProposal } from '../proposals/proposals.ts';
@@ -197,7 +197,7 @@ async function checkChannel(
     return {};
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
-    return { [name]: channelError(error) };
+    return { [name]: channelErrorText(error) };
   }
 }
 
@@ -205,7 +205,7 @@ async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
   const { context, person } = call;
   const current = await context.savedSettings();
   if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(formatSettings(current))) {
-    return { errors: { approvers: SETTINGS.changedMeanwhile } };
+    return { errors: { approvers: SETTINGS.formOutdated } };
   }
   const read = readSettings(call.values, current);
   if ('errors' in read) return read;
@@ -217,9 +217,9 @@ async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
     after: after[name],
   }));
   const changed = new Set(changes.map(({ name }) => name));
-  if (changes.length === 0) return { say: textMessage(SETTINGS.same) };
+  if (changes.length === 0) return { reply: textMessage(SETTINGS.unchanged) };
   if (changes.some(({ name }) => APPROVER_SETTINGS.has(name))) {
-    const errors = await approverErrors(context, read.settings);
+    const errors = await findApproverErrors(context, read.settings);
     if (Object.keys(errors).length > 0) return { errors };
   }
   if (changed.has('approval_escalate_to')) {
@@ -241,14 +241,15 @@ async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
   const addsApprovers = weakened.has('approvers') || weakened.has('silent_approvers');
   if (addsApprovers && changed.has('approvals_required')) {
     // The current approvers must be enough until the new ones are confirmed.
-    const [error] = Object.values(await approverErrors(context, applyChanges(current, immediate)));
-    if (error !== undefined) return { errors: { approvals_required: `${error} ${SETTINGS.apart}` } };
+    const [error] = Object.values(await findApproverErrors(context, applyChanges(current, immediate)));
+    if (error !== undefined)
+      return { errors: { approvals_required: `${error} ${SETTINGS.confirmApproversFirst}` } };
   }
   if (immediate.length > 0) await saveImmediately(call, immediate);
   const proposalLines =
     unconfirmed.length === 0 ? [] : await proposeToAdmins(call, { kind: 'settings', payload: unconfirmed });
   const savedLines = immediate.length === 0 ? [] : [SETTINGS.saved, ...settingLines(immediate)];
-  return { say: textMessage([...savedLines, ...proposalLines].join('\n')) };
+  return { reply: textMessage([...savedLines, ...proposalLines].join('\n')) };
 }
 
 async function saveImmediately(
@@ -257,7 +258,7 @@ async function saveImmediately(
 ): Promise<void> {
   await context.settingsStore.save(changes, person.id, context.now());
   context.log.info({ by: person.id, changes }, 'settings changed');
-  if (changes.some(({ name }) => CARD_SETTINGS.has(name))) await context.refreshWaitingCards();
+  if (changes.some(({ name }) => CARD_SETTINGS.has(name))) await context.refreshPendingCards();
   // Starts the schedule of reminders.
   if (changes.some(({ name }) => name === 'reminder_channel'))
     await openDigest({ settings: context.savedSettings, reminders: context.reminders, now: context.now });
@@ -363,15 +364,15 @@ async function checkSettings(call: ActionCall): Promise<void> {
   const findings: Finding[] = [];
   let isDone = false;
   const collectFindings = async () => {
-    for await (const finding of context.examine()) findings.push(finding);
+    for await (const finding of context.runDoctor()) findings.push(finding);
     isDone = true;
   };
   await call.open(checkView([], undefined), {
-    async done(viewId) {
+    async onOpened(viewId) {
       const collecting = collectFindings();
       while (!isDone) {
         await Promise.race([collecting, sleep(UPDATE_INTERVAL_MS, undefined, { ref: false })]);
-        const summary = isDone ? summaryOf(findings) : undefined;
+        const summary = isDone ? formatSummary(findings) : undefined;
         await updateOpenView(context.web, viewId, checkView(findings, summary));
       }
     },

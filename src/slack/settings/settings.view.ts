@@ -161,7 +161,7 @@ export function noMemberText(name: string): string {
 export const NO_APPROVERS = 'These groups have no members, so no one could approve. Choose someone.';
 
 /** For settings that require more approvals than there are people. */
-export function tooFewText(people: number, needed: number): string {
+export function tooFewApproversText(people: number, needed: number): string {
   return `There ${people === 1 ? 'is' : 'are'} ${count(people, 'approver')}: an order that needs ${needed} could never be approved.`;
 }
 
@@ -185,12 +185,12 @@ export const SETTINGS = {
   noChannelHere: 'I can send reminders only to a channel. Use `/domain watch` in that channel.',
   intro:
     'These settings override environment variables. Invite me to each channel that you choose: `/invite @Domain Steward`.',
-  changedMeanwhile:
+  formOutdated:
     'Nothing was saved, because someone changed the settings in the meantime. Close the form and open it again.',
-  same: 'Nothing changed.',
+  unchanged: 'Nothing changed.',
   saved: ':white_check_mark: I saved these settings. They override environment variables.',
   /** For settings that require more approvals than there are approvers now. */
-  apart:
+  confirmApproversFirst:
     'Another admin has to confirm the new approvers first. Save only them now, and raise this number after the confirmation.',
 } as const;
 

@@ -64,7 +64,7 @@ function arrange(proposal: Proposal, requirements: readonly Requirement[] = [], 
       find,
       propose: async () => proposal,
       list: async () => [],
-      read: async () => proposal,
+      load: async () => proposal,
       addConfirmation: async () => done.push('confirmed') > 0,
       apply: async () => {
         done.push('applied');
@@ -91,7 +91,7 @@ describe('a proposal', () => {
     expect(done).toEqual(refusal === undefined ? ['withdrawn'] : []);
   });
 
-  const click = { userId: 'U0BOB', shown: SHOWN };
+  const click = { userId: 'U0BOB', shownHash: SHOWN };
   const signature = { ...click, signed: SIGNED };
   const byEve = { ...click, userId: 'U0EVE' };
   test.each<[string, Requirement[], ProposalConfirmation, result: string]>([

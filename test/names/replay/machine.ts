@@ -1,4 +1,4 @@
-import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
 import { applySuccess } from '../../../src/expiry/update-watch-list.ts';
 import {
@@ -44,7 +44,7 @@ export interface Replayed {
 
 /** Runs the product's functions on a sequence. */
 export async function replay({ name, steps }: Sequence): Promise<Replayed> {
-  let watched: WatchedDomain = newlyWatched(name, 'U0ALICE', steps[0]?.at ?? new Date(0));
+  let watched: WatchedDomain = createWatchedDomain(name, 'U0ALICE', steps[0]?.at ?? new Date(0));
   let history: NameHistory = {};
   let knownChanges: readonly KnownChange[] = [];
   let incident: Incident | undefined;
@@ -118,7 +118,7 @@ export async function replay({ name, steps }: Sequence): Promise<Replayed> {
   if (lost === undefined || last === undefined) return { steps: known, evidence: 'none' };
   const { order, item } = lost;
   const sentAt = item.sentAt ?? last.at;
-  const evidence = findProofOrHint({ order, sentAt, history, seen: shown, orders, now: last.at }, last);
+  const evidence = findProofOrHint({ order, sentAt, history, sightings: shown, orders, now: last.at }, last);
   return { steps: known, evidence: textOf(evidence) };
 }
 

@@ -17,8 +17,8 @@ const issuesOf = async (task: BulkTask, text: string) => {
 
 describe('a valid file', () => {
   it('gives each row the input of its task', async () => {
-    const { rows, bad } = await rowsOf('renew', 'name,period\ncafe.rest,2\n BAR.rest. ,\n');
-    expect(bad).toEqual([]);
+    const { rows, badRows } = await rowsOf('renew', 'name,period\ncafe.rest,2\n BAR.rest. ,\n');
+    expect(badRows).toEqual([]);
     expect(rows.map(({ line, name, input }) => [line, name, input])).toEqual([
       [2, 'cafe.rest', { names: ['cafe.rest'], period: 2 }],
       [3, 'bar.rest', { names: ['bar.rest'], period: 1 }],
@@ -146,29 +146,29 @@ describe('an invalid row is named, and affects no other', () => {
   ])('%s', async (_what, task, row, issue) => {
     const header = task === 'renew' ? 'name,period' : 'name,nameservers';
     const good = task === 'renew' ? 'good.rest,1' : 'good.rest,ns1.example.net ns2.example.net';
-    const { rows, bad } = await rowsOf(task, `${header}\n${row}\n${good}`);
+    const { rows, badRows } = await rowsOf(task, `${header}\n${row}\n${good}`);
     expect(rows.map(({ name }) => name)).toEqual(['good.rest']);
-    expect(bad).toEqual([{ line: 2, name: row.split(',')[0], issues: [expect.objectContaining(issue)] }]);
+    expect(badRows).toEqual([{ line: 2, name: row.split(',')[0], issues: [expect.objectContaining(issue)] }]);
   });
 
   it('a transfer without its code and its contact gets both errors', async () => {
-    const { bad } = await rowsOf(
+    const { badRows } = await rowsOf(
       'transfer',
       'name,auth,ownerc,adminc,techc,nameservers\nx.rest,,1,,3,ns1.example.net ns2.example.net',
     );
-    expect(bad[0]?.issues.map((issue) => [issue.code, 'field' in issue ? issue.field : ''])).toEqual([
+    expect(badRows[0]?.issues.map((issue) => [issue.code, 'field' in issue ? issue.field : ''])).toEqual([
       ['no_contact_id', 'adminc'],
       ['no_auth_code', ''],
     ]);
   });
 
   it('the first of duplicate rows counts; none of contradictory ones', async () => {
-    const { rows, bad } = await rowsOf(
+    const { rows, badRows } = await rowsOf(
       'renew',
       'name,period\nsame.rest,1\nSAME.rest,1\nother.rest,1\nother.rest,2\nlast.rest,1',
     );
     expect(rows.map(({ name }) => name)).toEqual(['same.rest', 'last.rest']);
-    expect(bad.map(({ line, issues }) => [line, issues[0]])).toEqual([
+    expect(badRows.map(({ line, issues }) => [line, issues[0]])).toEqual([
       [3, { code: 'repeated', line: 2 }],
       [4, { code: 'conflict', line: 5 }],
       [5, { code: 'conflict', line: 4 }],

@@ -247,7 +247,7 @@ describe('after too many failures', () => {
 
     expect(await resumeOrder(rig.orders, order.id, 'U0EVE')).toMatchObject({
       ok: false,
-      refusal: { code: 'not_an_approver', wanted: 'resume' },
+      refusal: { code: 'not_an_approver', action: 'resume' },
     });
     rig.service.answer = async () => DONE;
     expect(await resumeOrder(rig.orders, order.id, 'U0BOB')).toMatchObject({ ok: true });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseDnsServers, systemDnsServers } from '../../../src/registry/dns/servers.ts';
+import { getSystemDnsServers, parseDnsServers } from '../../../src/registry/dns/servers.ts';
 
 test('a list is read with and without ports, each server once', () => {
   expect(
@@ -29,7 +29,7 @@ test.each([
 });
 
 test('the system’s servers are read', () => {
-  for (const { address, port } of systemDnsServers()) {
+  for (const { address, port } of getSystemDnsServers()) {
     expect(address).not.toContain('[');
     expect(port).toBeGreaterThan(0);
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { rdapAddress, readRdapBootstrap } from '../../../src/registry/rdap/bootstrap.ts';
+import { findRecordUrl, readRdapBootstrap } from '../../../src/registry/rdap/bootstrap.ts';
 
 describe('the bootstrap file', () => {
   const file = {
@@ -20,7 +20,7 @@ describe('the bootstrap file', () => {
   function addressOf(name: string, body: unknown = file): string | undefined {
     const bootstrap = readRdapBootstrap(body);
     if (!bootstrap) throw new Error('the bootstrap file was not read');
-    return rdapAddress(bootstrap, name)?.href;
+    return findRecordUrl(bootstrap, name)?.href;
   }
 
   test.each([

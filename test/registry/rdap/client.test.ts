@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createRdapClient, type RdapClient, redirectTarget } from '../../../src/registry/rdap/client.ts';
+import { createRdapClient, type RdapClient, resolveRedirect } from '../../../src/registry/rdap/client.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -424,9 +424,9 @@ describe('redirects', () => {
 
   test('never go from https to http', () => {
     const from = new URL('https://rdap.example/a/b');
-    expect(redirectTarget(from, 'http://rdap.example/')).toMatchObject({ kind: 'unavailable' });
-    expect(redirectTarget(from, 'c')).toEqual(new URL('https://rdap.example/a/c'));
-    expect(redirectTarget(new URL('http://rdap.example/'), 'https://rdap.example/')).toBeInstanceOf(URL);
+    expect(resolveRedirect(from, 'http://rdap.example/')).toMatchObject({ kind: 'unavailable' });
+    expect(resolveRedirect(from, 'c')).toEqual(new URL('https://rdap.example/a/c'));
+    expect(resolveRedirect(new URL('http://rdap.example/'), 'https://rdap.example/')).toBeInstanceOf(URL);
   });
 
   test('without a target are an error', async () => {

@@ -2,20 +2,20 @@ import { describe, expect, it } from 'vitest';
 import type { LinkRefusal } from '../../../src/accounts/check.ts';
 import { formatLinkRefusal } from '../../../src/slack/accounts/link.view.ts';
 
-const statement = { words: 'E0001 Wrong password', stid: '20261122-1' };
+const explanation = { text: 'E0001 Wrong password', stid: '20261122-1' };
 
 describe('an account that can’t be linked', () => {
   it.each<[LinkRefusal, string]>([
     [
-      { code: 'not_accepted', statement },
+      { code: 'not_accepted', explanation },
       'The service didn’t accept these credentials. Check them and try again. It says: E0001 Wrong password (server transaction 20261122-1)',
     ],
     [
-      { code: 'not_accepted', statement: { words: 'E0001', stid: undefined } },
+      { code: 'not_accepted', explanation: { text: 'E0001', stid: undefined } },
       'The service didn’t accept these credentials. Check them and try again. It says: E0001',
     ],
     [
-      { code: 'not_accepted', statement: undefined },
+      { code: 'not_accepted', explanation: undefined },
       'The service didn’t accept these credentials. Check them and try again.',
     ],
     [
@@ -23,7 +23,7 @@ describe('an account that can’t be linked', () => {
       'A token has six digits. Enter the one on your device.',
     ],
     [
-      { code: 'busy', statement: undefined },
+      { code: 'busy', explanation: undefined },
       'The service is busy, so nothing was saved. Try again in a minute.',
     ],
     [
@@ -31,11 +31,11 @@ describe('an account that can’t be linked', () => {
       'The current one-time token is already used, so nothing was saved. Try again in 19 seconds.',
     ],
     [
-      { code: 'no_clear_answer', statement: undefined },
+      { code: 'no_clear_answer', explanation: undefined },
       'The service didn’t respond, so nothing was saved. Try again in a few minutes.',
     ],
     [
-      { code: 'no_clear_answer', statement },
+      { code: 'no_clear_answer', explanation },
       'The service gave no clear answer, so nothing was saved. Try again in a few minutes. It says: E0001 Wrong password (server transaction 20261122-1)',
     ],
   ])('%j has a text for people', (refusal, words) => {

@@ -62,7 +62,7 @@ const ACCOUNT: Account = {
   context: 1,
   login: 'team',
   application: undefined,
-  active: true,
+  isActive: true,
   verifiedAt: undefined,
 };
 
@@ -112,21 +112,21 @@ test('an unreadable group is reported once a day, by whichever bots can’t read
 
 test('the departure of the admin who linked the team’s account is reported when Slack accepts messages again, but not to that person', async () => {
   workspace.faults.set({ method: 'chat.postMessage', kind: 'http_500' });
-  await notifications.open(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
+  await notifications.addIfMissing(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
   await lookAt();
   expect(told()).toEqual([]);
   workspace.faults.clear();
   nowMs += DAY_MS;
   const toBob = workspace.messages('D0BOB').length;
   await lookAt();
-  await notifications.open(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
+  await notifications.addIfMissing(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
   await lookAt();
   expect(told()).toEqual([expect.stringContaining('<@U0BOB> left the workspace')]);
   expect(workspace.messages('D0BOB')).toHaveLength(toBob);
 });
 
 test('nothing is reported about an account that another admin has linked meanwhile', async () => {
-  await notifications.open(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
+  await notifications.addIfMissing(toDepartureSubject(ACCOUNT, 'U0BOB'), now());
   await lookAt({ ...ACCOUNT, linkedBy: 'U0CAROL' });
   expect(told()).toEqual([]);
 });

@@ -19,7 +19,7 @@ const people = Array.from({ length: 23 }, (_, n) => `U0P${n + 1}`);
 test('twenty get a direct message, and the thread mentions the others and unreadable groups', () => {
   const many = event({ approvers: people, unreadableGroups: ['S0LEGAL'] });
   expect(emergencyRecipients(many)).toEqual(people.slice(0, 20));
-  const { text } = emergencyReply(order, many, { reached: ['U0P1'], waiting: ['U0P2'] });
+  const { text } = emergencyReply(order, many, { reached: ['U0P1'], delayed: ['U0P2'] });
   expect(text).toContain('<@U0P21>, <@U0P22>, <@U0P23>, <!subteam^S0LEGAL>: you could have approved it too.');
   expect(text).not.toContain('<@U0P20>');
   expect(text).toContain('I messaged <@U0P1>. <@U0P2> will get a message later.');
@@ -45,8 +45,8 @@ test('the review is closed by the admin who signs it off', () => {
 
 test('each refusal says what to do', () => {
   for (const refusal of [
-    { code: 'not_an_admin', wanted: 'break_glass' },
-    { code: 'not_an_admin', wanted: 'sign_off' },
+    { code: 'not_an_admin', action: 'break_glass' },
+    { code: 'not_an_admin', action: 'sign_off' },
     { code: 'own_emergency' },
     { code: 'break_glass_not_allowed' },
     { code: 'reason_missing' },

@@ -151,7 +151,7 @@ test('a person who has approved by the log is not reminded, whatever the rows sa
 const OVER = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 };
 
 test('an order over a budget is brought to the admins, except for its requester', async () => {
-  const look = { shares: [], over: [OVER], reservation: { ...RESERVED, isLimited: true } };
+  const look = { shares: [], exceeded: [OVER], reservation: { ...RESERVED, isLimited: true } };
   const changes = {
     adminsToNotify: async () => ['U0ADA', 'U0ALICE', 'U0DAVE'],
     orders: { compareBudgets: async () => look },
@@ -164,7 +164,7 @@ test('an order over a budget is brought to the admins, except for its requester'
       ...ENOUGH,
       by: 'U0CAROL',
       validApprovers: ['U0CAROL'],
-      budget: { over: [OVER], admins: [] },
+      budget: { exceeded: [OVER], admins: [] },
     },
     NIGHT_IN_LONDON,
   );
@@ -198,7 +198,7 @@ test('an order over a budget is brought to the admins, except for its requester'
   const fitting = await waiting();
   await notify(fitting, NIGHT_IN_LONDON, {
     ...changes,
-    orders: { compareBudgets: async () => ({ ...look, over: [] }) },
+    orders: { compareBudgets: async () => ({ ...look, exceeded: [] }) },
   });
   expect(about(fitting, 'D0ADA')).toEqual([]);
 });

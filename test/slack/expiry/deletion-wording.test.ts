@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { shiftDay } from '../../../src/expiry/days.ts';
 import { findDeadline } from '../../../src/expiry/deadline.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
-import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
 import { expiringPage } from '../../../src/slack/expiry/expiring.view.ts';
 import { visibleText } from '../../../src/slack/kit/blocks.ts';
 import { nameScreen } from '../../../src/slack/names/name.view.ts';
 import { rulesMessage } from '../../../src/slack/names/rules.view.ts';
-import { isDeletionAssumed, lifecycleAt } from '../../../src/zones/lifecycle.ts';
-import { zoneFor } from '../../../src/zones/rules.ts';
+import { computeLifecycle, isDeletionAssumed } from '../../../src/zones/lifecycle.ts';
+import { findZoneProfile } from '../../../src/zones/rules.ts';
 
 /* A name is only called deleted if its deletion is known, everywhere. */
 
@@ -22,10 +22,10 @@ function expired(daysAgo: number, deletedDaysAgo?: number, name = 'cafe.rest'): 
   const deletedAt =
     deletedDaysAgo === undefined ? undefined : new Date(NOW.getTime() - deletedDaysAgo * DAY_MS);
   const expiryDay = shiftDay(TODAY, -daysAgo);
-  const life = lifecycleAt(zoneFor(name), { expiresAt: at, deletedAt }, NOW);
+  const life = computeLifecycle(findZoneProfile(name), { expiresAt: at, deletedAt }, NOW);
   const facts = { ...life.current, isDeletionAssumed: isDeletionAssumed(life) };
   return {
-    domain: { ...newlyWatched(name, 'U0ALICE', NOW), expiry: { at, source: 'rdap' }, deletedAt },
+    domain: { ...createWatchedDomain(name, 'U0ALICE', NOW), expiry: { at, source: 'rdap' }, deletedAt },
     day: expiryDay,
     daysLeft: -daysAgo,
     deadline: findDeadline({ ...facts, expiryDay, daysLeft: -daysAgo }),
@@ -42,16 +42,16 @@ function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules
       name,
       listed,
       orders: [],
-      visible: new Set<string>(),
+      visibleOrderIds: new Set<string>(),
       incidents: [],
-      changes: [],
-      judgement: { findings: [], unseen: [] },
+      pendingChangeBlocks: [],
+      assessment: { findings: [], unseen: [] },
       hasService: true,
       renewWithinDays: 60,
-      waiting: [],
+      waitingSteps: [],
       today: TODAY,
     },
-    known: { history: {}, knownChanges: [], isFirstLookup: false },
+    knownName: { history: {}, knownChanges: [], isFirstLookup: false },
   };
   const ruled = { name, issues: [], dates, transferLock: undefined };
   const page = { names: [listed], deleted: 0, dated: 1, undated: 0 };
@@ -63,7 +63,9 @@ function shown(listed: ListedName): Readonly<Record<'name' | 'expiring' | 'rules
         isAtOtherRegistrar: () => false,
       }).blocks,
     ),
-    rules: visibleText(rulesMessage(zoneFor(name), 'rest', ruled, { now: NOW, timeZone: 'UTC' }).blocks),
+    rules: visibleText(
+      rulesMessage(findZoneProfile(name), 'rest', ruled, { now: NOW, timeZone: 'UTC' }).blocks,
+    ),
   };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { toReminder } from '../../../src/expiry/digest.ts';
-import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
 import { planReminders } from '../../../src/expiry/plan.ts';
 import type { DigestHead, WatchedDomain } from '../../../src/expiry/ports.ts';
 import { listWaitingSteps } from '../../../src/money/waiting.ts';
@@ -31,7 +31,7 @@ function inDays(days: number): Date {
 
 function named(name: string, days: number, more: Partial<WatchedDomain> = {}): WatchedDomain {
   return {
-    ...newlyWatched(name, 'U0ALICE', NOW),
+    ...createWatchedDomain(name, 'U0ALICE', NOW),
     expiry: { at: inDays(days), source: 'rdap' },
     lastLookupAt: NOW,
     ...more,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Deadline } from '../../../src/expiry/deadline.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
-import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
 import { readTerm } from '../../../src/expiry/term.ts';
 import { termText } from '../../../src/slack/expiry/expiry.view.ts';
 import { newOrder } from '../../orders/sample.ts';
@@ -16,7 +16,7 @@ const PHASES = {
 } as const;
 
 function listed(action: Deadline['action'], more: Partial<ListedName['domain']> = {}): ListedName {
-  const domain = newlyWatched('cafe.rest', 'U0ALICE', EXPIRY);
+  const domain = createWatchedDomain('cafe.rest', 'U0ALICE', EXPIRY);
   return {
     domain: { ...domain, expiry: { at: EXPIRY, source: 'rdap' }, ...more },
     day: '2027-06-15',
@@ -31,7 +31,7 @@ function listed(action: Deadline['action'], more: Partial<ListedName['domain']> 
 }
 
 const unknown: ListedName = {
-  domain: newlyWatched('cafe.rest', 'U0ALICE', EXPIRY),
+  domain: createWatchedDomain('cafe.rest', 'U0ALICE', EXPIRY),
   day: undefined,
   daysLeft: undefined,
   deadline: undefined,

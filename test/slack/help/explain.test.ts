@@ -1,9 +1,9 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { errorMessage } from '../../../src/slack/inbound/error-message.ts';
+import { reportError } from '../../../src/slack/inbound/error-message.ts';
 import { SlackApiError } from '../../../src/slack/outbound/web.ts';
 
-const told = (error: unknown) => errorMessage(pino({ level: 'silent' }), error, '/domain rules').text;
+const told = (error: unknown) => reportError(pino({ level: 'silent' }), error, '/domain rules').text;
 
 class PrismaClientKnownRequestError extends Error {
   override readonly name = 'PrismaClientKnownRequestError';

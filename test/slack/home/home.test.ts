@@ -10,7 +10,7 @@ import type { Requirements } from '../../../src/policy/evaluate.ts';
 import {
   type HomeData,
   homeBlocks,
-  strangerBlocks,
+  nonMemberBlocks,
   unavailableBlocks,
 } from '../../../src/slack/home/home.view.ts';
 import { newBriefing } from '../../support/briefing.ts';
@@ -59,7 +59,7 @@ const FULL: HomeData = {
     context: 1,
     login: 'bob',
     application: undefined,
-    active: true,
+    isActive: true,
     verifiedAt: ASKED_AT,
   },
   isAdmin: true,
@@ -323,7 +323,7 @@ it('stays within the limits if every part is full and every line long', () => {
 });
 
 it('the Home tab of a person from another workspace, and while it can’t be loaded', () => {
-  for (const blocks of [strangerBlocks(), unavailableBlocks('ab12')]) {
+  for (const blocks of [nonMemberBlocks(), unavailableBlocks('ab12')]) {
     expectBlocks(blocks, 'home');
     expect(JSON.stringify(blocks)).not.toContain('button');
   }

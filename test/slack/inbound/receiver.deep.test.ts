@@ -45,7 +45,7 @@ describe('when Slack asks to wait before another connection', () => {
     await receiver.start();
     expect(performance.now() - begun, 'ms until it was connected').toBeGreaterThan(2_900);
     expect(opened().length - before, 'calls').toBe(2);
-    expect(receiver.connected()).toBe(true);
+    expect(receiver.isConnected()).toBe(true);
     expect(text()).toContain('"waitMs":3000');
   });
 
@@ -57,7 +57,7 @@ describe('when Slack asks to wait before another connection', () => {
     await until('it waits', () => text().includes('"waitMs":600000'));
     await receiver.stop();
     await starting;
-    expect(receiver.connected()).toBe(false);
+    expect(receiver.isConnected()).toBe(false);
   });
 });
 

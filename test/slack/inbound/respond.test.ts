@@ -30,7 +30,7 @@ afterAll(() => workspace.close());
 async function tellBob(text: string): Promise<void> {
   const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
   const directory = createDirectory(web, workspace.teamId);
-  const deps = slackContextWith({ web, directory, isSlackAddress: () => true, log });
+  const deps = slackContextWith({ web, directory, isSlackResponseUrl: () => true, log });
   const person = { id: 'U0BOB', isMember: true, isConfirmed: true, isAdmin: false };
   const to = { person, channelId: DOMAINS, threadTs: undefined, responseUrl: undefined };
   await respondWithRetries(deps, to, textMessage(text), {}, NO_WAITS);

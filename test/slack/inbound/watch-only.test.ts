@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
 import type { Needs } from '../../../src/slack/capability.ts';
 import { NO_SERVICE } from '../../../src/slack/help/help.view.ts';
 import { authorize } from '../../../src/slack/inbound/authorize.ts';
@@ -67,7 +67,7 @@ async function isRefused(needs: Needs, hasService: boolean): Promise<boolean> {
   const context = slackContextWith({
     ...{ hasService, admins: [], orgId: undefined },
     accounts: { findActive: async () => undefined, findDefault: async () => undefined },
-    directory: { person: async (id) => ({ id, isMember: true, isAdmin: true, isConfirmed: true }) },
+    directory: { loadPerson: async (id) => ({ id, isMember: true, isAdmin: true, isConfirmed: true }) },
     expiry: { find: async () => undefined },
   });
   const admission = await authorize(context, delivery, { needs });
@@ -84,8 +84,10 @@ test.each([
     const context = slackContextWith({
       ...{ hasService, admins: [], orgId: undefined },
       accounts: { findActive: async () => undefined, findDefault: async () => undefined },
-      directory: { person: async (id) => ({ id, isMember: true, isAdmin: true, isConfirmed: true }) },
-      expiry: { find: async (name) => ({ ...newlyWatched(name, 'U0ADA', new Date()), owner: 'U0CAROL' }) },
+      directory: { loadPerson: async (id) => ({ id, isMember: true, isAdmin: true, isConfirmed: true }) },
+      expiry: {
+        find: async (name) => ({ ...createWatchedDomain(name, 'U0ADA', new Date()), owner: 'U0CAROL' }),
+      },
     });
     const precondition = { needs: 'linked_or_owner', name: 'cafe.rest' } as const;
     expect('call' in (await authorize(context, { ...delivery, userId }, precondition))).toBe(isAllowed);

@@ -3,12 +3,12 @@ import {
   actions,
   button,
   context,
-  dropNewBlocks,
   hasNewBlocks,
   header,
   lines,
   message,
   monthChart,
+  replaceNewBlocks,
   section,
   sectionFields,
   table,
@@ -74,7 +74,7 @@ describe('a table', () => {
     });
     expect(JSON.stringify(block)).toContain('{"type":"user","user_id":"U0ALICE"}');
     expectBlocks([block], 'message');
-    const [fallback] = dropNewBlocks([block]);
+    const [fallback] = replaceNewBlocks([block]);
     expect(fallback).toEqual(
       section(
         '*Orders*\nWhat  ·  Who  ·  When\nRenew &lt;!channel&gt;  ·  <@U0ALICE>  ·  <!date^0^{date_short_pretty} {time}|1970-01-01 00:00 UTC>',
@@ -85,7 +85,7 @@ describe('a table', () => {
 
   it('continues with later rows in the text that replaces it', () => {
     const rows = Array.from({ length: 60 }, (_, n) => [`name-${n}.rest`, 'x'.repeat(80)]);
-    const plain = JSON.stringify(dropNewBlocks([table({ caption: 'c', columns: ['a', 'b'], rows })]));
+    const plain = JSON.stringify(replaceNewBlocks([table({ caption: 'c', columns: ['a', 'b'], rows })]));
     expect(rows.filter(([name]) => !plain.includes(`${name}`))).toEqual([]);
   });
 });
@@ -98,7 +98,7 @@ describe('a chart', () => {
     ]);
     expectBlocks([chart], 'message');
     expect(hasNewBlocks([chart])).toBe(true);
-    expect(dropNewBlocks([chart])).toEqual([
+    expect(replaceNewBlocks([chart])).toEqual([
       section('*Names that expire*\n████████████ Jan 2027: 4\n· Feb 2027: 0'),
     ]);
   });

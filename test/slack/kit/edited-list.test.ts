@@ -21,7 +21,7 @@ interface Tea {
 function listOf(teas: Map<string, Tea>) {
   return createListForm({
     form: { name: 'tea', title: 'Tea', submit: 'Save' },
-    fields: (tea: Tea | undefined) =>
+    createSchema: (tea: Tea | undefined) =>
       z.object({
         name: textField('Name', {}, z.string('Give a name.')),
         cups: textField(
@@ -33,9 +33,9 @@ function listOf(teas: Map<string, Tea>) {
       }),
     find: async (_call: object, id: string) => teas.get(id),
     values: (tea) => (tea === undefined ? { cups: '1' } : { name: tea.name, cups: String(tea.cups) }),
-    gone: { name: 'It is drunk.' },
+    goneErrors: { name: 'It is drunk.' },
     async save(_call: { readonly values: FormValues; readonly origin: FormOrigin }, { name, cups }, tea) {
-      return { say: `${tea?.name ?? 'new'} → ${name} ${cups}` };
+      return { reply: `${tea?.name ?? 'new'} → ${name} ${cups}` };
     },
   });
 }
@@ -58,9 +58,9 @@ test('reads the submitted entry, and reports all errors, or that it is gone', as
   const teas = new Map([['t1', { name: 'Assam', cups: 3 }]]);
   const list = listOf(teas);
   const submit = (origin: FormOrigin, values: FormValues) => list.submit({ origin, values });
-  expect(await submit(HERE, { name: 'Mate', cups: '2' })).toEqual({ say: 'new → Mate 2' });
+  expect(await submit(HERE, { name: 'Mate', cups: '2' })).toEqual({ reply: 'new → Mate 2' });
   expect(await submit(about('t1'), { name: 'Darjeeling', cups: '5' })).toEqual({
-    say: 'Assam → Darjeeling 5',
+    reply: 'Assam → Darjeeling 5',
   });
   expect(await submit(about('t1'), { cups: '2' })).toEqual({
     errors: { name: 'Give a name.', cups: 'Fewer.' },

@@ -10,7 +10,7 @@ import {
 import { expect } from 'vitest';
 import { z } from 'zod';
 import type { AnyBlock, Message } from '../../../src/slack/kit/blocks.ts';
-import { dropNewBlocks, hasNewBlocks } from '../../../src/slack/kit/blocks.ts';
+import { hasNewBlocks, replaceNewBlocks } from '../../../src/slack/kit/blocks.ts';
 
 /** As sent over the wire. */
 const wire = z.record(z.string(), z.json());
@@ -27,7 +27,7 @@ export function expectBlocks(blocks: readonly AnyBlock[], surface: Surface): voi
   if (surface === 'message') {
     expect(textLength(sent), 'all text of the blocks').toBeLessThanOrEqual(LIMITS.message.blocksText);
   }
-  if (hasNewBlocks(blocks)) expectBlocks(dropNewBlocks(blocks), surface);
+  if (hasNewBlocks(blocks)) expectBlocks(replaceNewBlocks(blocks), surface);
 }
 
 /** Slack accepts the message, for posting and updating. */
@@ -48,7 +48,7 @@ export function pinged(message: Message): string[] {
   return [
     ...new Set([
       ...mentionsIn(message.text, blocksOf(message.blocks)),
-      ...mentionsIn('', blocksOf(dropNewBlocks(message.blocks))),
+      ...mentionsIn('', blocksOf(replaceNewBlocks(message.blocks))),
     ]),
   ];
 }

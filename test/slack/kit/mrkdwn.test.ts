@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import {
   code,
   count,
+  escapeExceptCode,
   escapeText,
   mention,
   mentionApprover,
   moment,
-  ownSentence,
-  plain,
   quote,
+  removeMarkup,
   truncate,
   truncateMarkup,
 } from '../../../src/slack/kit/mrkdwn.ts';
@@ -39,20 +39,20 @@ const nasty = fc
   .map((parts) => parts.join(''));
 
 it('plain text keeps other people’s special characters, and drops our markup', () => {
-  expect(plain(`*${escapeText('Renew *.rest')}*: \`2\` names`)).toBe('Renew *.rest: 2 names');
-  expect(plain('*☕.com (xn--53h.com)* is on the list')).toBe('☕.com (xn--53h.com) is on the list');
-  expect(plain(':warning: ✅ *☕.com* is done')).toBe('☕.com is done');
+  expect(removeMarkup(`*${escapeText('Renew *.rest')}*: \`2\` names`)).toBe('Renew *.rest: 2 names');
+  expect(removeMarkup('*☕.com (xn--53h.com)* is on the list')).toBe('☕.com (xn--53h.com) is on the list');
+  expect(removeMarkup(':warning: ✅ *☕.com* is done')).toBe('☕.com is done');
 });
 
 describe('somebody’s words', () => {
   it('contain no mentions and no markup, however they are quoted', () => {
     fc.assert(
       fc.property(nasty, (words) => {
-        for (const said of [escapeText(words), quote(words), code(words), ownSentence(words)]) {
+        for (const said of [escapeText(words), quote(words), code(words), escapeExceptCode(words)]) {
           expect(mentionsIn(said, [])).toEqual([]);
           expect(said).not.toMatch(/[<>\u202e]/);
-          expect(mentionsIn(plain(said), [])).toEqual([]);
-          expect(plain(said)).not.toMatch(/@(here|channel|everyone)/);
+          expect(mentionsIn(removeMarkup(said), [])).toEqual([]);
+          expect(removeMarkup(said)).not.toMatch(/@(here|channel|everyone)/);
         }
         expect(code(words).slice(1, -1)).not.toContain('`');
       }),
@@ -87,7 +87,7 @@ describe('our own texts', () => {
   });
 
   it('keep the code style of quotations', () => {
-    expect(ownSentence('Link <it> with `/domain link`.')).toBe('Link &lt;it&gt; with `/domain link`.');
+    expect(escapeExceptCode('Link <it> with `/domain link`.')).toBe('Link &lt;it&gt; with `/domain link`.');
   });
 
   it('have plurals, and times in the reader’s time zone', () => {

@@ -28,11 +28,11 @@ test('turning pages shows every entry once, in both directions', async () => {
           await run({ value: value[0] ?? '' });
           return true;
         };
-        const seen = [...page.shown];
-        while (await press('Next', next)) seen.push(...page.shown);
+        const seen = [...page.items];
+        while (await press('Next', next)) seen.push(...page.items);
         expect(seen).toEqual(all);
         while (await press('Previous', previous));
-        expect(page.shown).toEqual(all.slice(0, size));
+        expect(page.items).toEqual(all.slice(0, size));
       },
     ),
     { numRuns: 40 },
@@ -40,6 +40,6 @@ test('turning pages shows every entry once, in both directions', async () => {
 });
 
 test('the last page is shown if the list has become shorter', () => {
-  expect(slicePage(numbers(10), 40, 4)).toEqual({ shown: [8, 9], offset: 8, total: 10 });
-  expect(slicePage([], 40, 4)).toEqual({ shown: [], offset: 0, total: 0 });
+  expect(slicePage(numbers(10), 40, 4)).toEqual({ items: [8, 9], offset: 8, total: 10 });
+  expect(slicePage([], 40, 4)).toEqual({ items: [], offset: 0, total: 0 });
 });

@@ -61,7 +61,7 @@ const store = () => createNotificationStore(db, 'T0TEAM');
 /** Another act of the day, posted like by the loop. */
 async function acted(name: string): Promise<void> {
   acts.push(act(name));
-  await (acts.length === 1 ? store().open(DAY, now()) : store().request(DAY, now()));
+  await (acts.length === 1 ? store().addIfMissing(DAY, now()) : store().requestUpdate(DAY, now()));
   await tellDue();
 }
 

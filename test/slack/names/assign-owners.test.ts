@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
 import { findOwnerlessNames } from '../../../src/slack/names/assign-owners.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { createPortfolioStore } from '../../../src/store/portfolio.ts';
@@ -18,7 +18,7 @@ test('names that lapse need no owner', async () => {
   const portfolio = createPortfolioStore(database, 'T0TEAM');
   const list = arrangedList(database);
   for (const name of [...Object.keys(owners), 'nobodys.rest', 'nobodys-lapsing.rest'])
-    await list.add(newlyWatched(name, 'U0ALICE', NOW));
+    await list.add(createWatchedDomain(name, 'U0ALICE', NOW));
   const edits = Object.entries(owners).map(([name, owner]) => [name, { owner }] as const);
   await edit(portfolio, new Map(edits), 'U0ALICE', NOW);
   await database.prisma.domain.updateMany({

@@ -1,6 +1,6 @@
 import { type Message, startWorkspace, type Workspace } from '@domain-steward/slack-workspace';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
 import {
   confirmAsOurs,
   hashIncident,
@@ -114,7 +114,7 @@ type Kind = 'registrar' | 'pending_transfer' | 'pending_delete';
 
 /** Saves a lookup of a name. */
 async function show(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'): Promise<Incident> {
-  await arrangedList(db).add(newlyWatched(name, 'U0ALICE', now()));
+  await arrangedList(db).add(createWatchedDomain(name, 'U0ALICE', now()));
   const known = await observations.find(name);
   if (known === undefined) throw new Error('it is not watched');
   const isRegistrar = kind === 'registrar';
@@ -224,8 +224,8 @@ test('a person’s decision during the post is posted too', async () => {
   let isPressed = false;
   const pressing: NotificationStore = {
     ...notifications,
-    async record(subject, message) {
-      const isFirst = await notifications.record(subject, message);
+    async recordPosted(subject, message) {
+      const isFirst = await notifications.recordPosted(subject, message);
       if (message.purpose !== 'runbook' || isPressed) return isFirst;
       isPressed = true;
       const standing = await incidents.find(subject.id);

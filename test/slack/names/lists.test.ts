@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { shiftDay } from '../../../src/expiry/days.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
-import { newlyWatched } from '../../../src/expiry/newly-watched.ts';
+import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
 import type { WatchedDomain } from '../../../src/expiry/ports.ts';
 import { ASSUMED_EARLIEST, createFact } from '../../../src/names/facts.ts';
 import type { ListedIncident } from '../../../src/names/incident.ts';
@@ -26,7 +26,7 @@ function listed(name: string, daysLeft: number, more: Partial<WatchedDomain> = {
   const day = shiftDay(TODAY, daysLeft);
   return {
     domain: {
-      ...newlyWatched(name, 'U0ALICE', NOW),
+      ...createWatchedDomain(name, 'U0ALICE', NOW),
       expiry: { at, source: 'rdap' },
       lastLookupAt: NOW,
       ...more,
@@ -109,12 +109,12 @@ test('names: one line per name, two buttons and a menu', () => {
     registrar: undefined,
     deletedAt: undefined,
     expires: { day: '20 Jun', daysLeft: 6 },
-    renewal: n === 1 ? undefined : renewal.amount,
+    renewalPrice: n === 1 ? undefined : renewal.amount,
   }));
   const page = namesPage({
     hasService: true,
     ...{ filter: 'zone:rest', state: '{"filter":"zone:rest","offset":0}', total: 50, offset: 0, names },
-    ...{ renewal: { sums: [{ currency: 'EUR', minor: 88_200 }], unknown: 1 }, deleted: 0 },
+    ...{ renewal: { sums: [{ currency: 'EUR', minor: 88_200 }], unknown: 1 }, deletedCount: 0 },
     ...{ previous: undefined, next: undefined, locale: 'en-GB' },
   });
   const text = read(page);
@@ -149,7 +149,7 @@ function usualName(): NameScreen {
     hasService: true,
     name: 'cafe.rest',
     listed: listed('cafe.rest', 60),
-    known: {
+    knownName: {
       history: {
         ...{ registration: known(['registered']), registrar: known(['name:Sandbox Registrar Ltd']) },
         ...{ statuses: known(['active']), nameservers: known(['ns1.dns.example', 'ns2.dns.example']) },
@@ -167,12 +167,12 @@ function usualName(): NameScreen {
     },
     details: { owner: 'U0ADA', tags: ['brand'], channel: undefined, note: undefined },
     orders: [],
-    visible: new Set(),
+    visibleOrderIds: new Set(),
     incidents: [],
-    changes: [],
-    judgement: { findings: [], unseen: [] },
+    pendingChangeBlocks: [],
+    assessment: { findings: [], unseen: [] },
     renewWithinDays: 60,
-    waiting: calculateCost(),
+    waitingSteps: calculateCost(),
     today: TODAY,
   };
 }
@@ -183,7 +183,7 @@ test('name: a date without a time zone is marked as the earliest reading', () =>
     read(
       nameScreen({
         ...usual,
-        known: { ...usual.known, history: { ...usual.known.history, expires_at: known(values) } },
+        knownName: { ...usual.knownName, history: { ...usual.knownName.history, expires_at: known(values) } },
       }),
     );
   const date = '2027-08-13T10:00:00.000Z';
@@ -237,8 +237,8 @@ test('whether to let a name lapse: the question first, then what stops and what 
   };
   const known = {
     impact: [':x: Mail will stop working, now delivered to `mail.cafe.rest`'],
-    waiting,
-    keep: ', about €18.00',
+    deadlinesText: waiting,
+    priceSuffix: ', about €18.00',
   };
   const message = lapseView(proposal, known).question({ userId: '', locale: 'en-GB', progress: [] });
   const text = read(message);

@@ -112,8 +112,8 @@ test('a draft that was sent although the database lost its confirmation is poste
   const order = await rig.keep(newOrder({ state: 'DRAFT', remindAt: undefined }));
   await notifyOrder({}, order.id);
   expect(messagesOf(order), 'while it is a draft').toEqual([]);
-  const known = { n: 1, sentAt: T0, attempts: 1, outcome: 'SUCCEEDED', result: DONE } as const;
-  await apply(order, { type: 'invalidated', summary: { code: 'database_restored' }, known });
+  const lostRequest = { n: 1, sentAt: T0, attempts: 1, outcome: 'SUCCEEDED', result: DONE } as const;
+  await apply(order, { type: 'invalidated', summary: { code: 'database_restored' }, lostRequest });
   await notifyOrder({}, order.id);
   expect(cardsOf(order).map((card) => orderOf(card)?.state)).toEqual(['UNKNOWN']);
   expect(repliesOf(order).map(textOf).join('\n')).toMatch(/outcome unknown/);

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { type RecordFinding, recordFinding } from '../../../src/orders/record-finding.ts';
+import { type StoredEvidence, storedEvidence } from '../../../src/orders/record-finding.ts';
 import { recordFindingText } from '../../../src/slack/orders/record-finding.view.ts';
 
 const TEN = Array.from({ length: 10 }, (_, n) => `ns${n}.example`);
 const dates = { expiresAt: '2029-06-20T12:00:00.000Z', before: '2027-06-20T12:00:00.000Z' };
 
-test.each<[RecordFinding, string]>([
+test.each<[StoredEvidence, string]>([
   [
     { code: 'nameservers_seen', nameServers: TEN, areRequested: false },
     'The registry shows other nameservers: ns0.example, ns1.example, ns2.example, ns3.example, ns4.example, ns5.example and 4 more.',
@@ -25,5 +25,5 @@ test.each<[RecordFinding, string]>([
   [{ code: 'deleted' }, 'The registry shows the name deleted when this was sent, before its expiry.'],
 ])('%j has a text, and is stored unchanged', (finding, words) => {
   expect(recordFindingText(finding)).toBe(words);
-  expect(recordFinding.parse(JSON.parse(JSON.stringify(finding)))).toEqual(finding);
+  expect(storedEvidence.parse(JSON.parse(JSON.stringify(finding)))).toEqual(finding);
 });

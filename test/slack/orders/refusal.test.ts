@@ -9,15 +9,15 @@ import { retryReasonText, summaryText } from '../../../src/slack/orders/summary.
 describe('a refusal says why and what to do', () => {
   test.each<[Refusal, RegExp]>([
     [{ code: 'draft_forgotten' }, /^This wasn’t confirmed in time and was dropped\. Request it again/],
-    [{ code: 'not_the_requester', wanted: 'cancel' }, /^Only the requester can cancel this\. An approver/],
-    [{ code: 'not_an_approver', wanted: 'stop' }, /^Only the requester or an approver can stop this\./],
+    [{ code: 'not_the_requester', action: 'cancel' }, /^Only the requester can cancel this\. An approver/],
+    [{ code: 'not_an_approver', action: 'stop' }, /^Only the requester or an approver can stop this\./],
     [{ code: 'open_already', orderId: 'abc' }, /already open: `abc`\. See it with `\/domain order abc`\.$/],
     [
-      { code: 'wrong_state', wanted: 'approved', state: 'DENIED' },
+      { code: 'wrong_state', action: 'approved', state: 'DENIED' },
       /^This can’t be approved: the order is denied\. Request it again if you still need it\.$/,
     ],
     [
-      { code: 'wrong_state', wanted: 'claimed', state: 'FAILED' },
+      { code: 'wrong_state', action: 'claimed', state: 'FAILED' },
       /^This can’t be carried out: the order is failed\. See the reason in its thread\. Retry requests it again\.$/,
     ],
     [
@@ -29,7 +29,7 @@ describe('a refusal says why and what to do', () => {
       /the members of <!subteam\^S1> and <!subteam\^S2>,/,
     ],
     [
-      { code: 'earlier_order', finding: { orderId: 'abc', name: 'a.rest', found: 'open' } },
+      { code: 'earlier_order', finding: { orderId: 'abc', name: 'a.rest', outcome: 'open' } },
       /^The outcome of order `abc`.* is unknown\. Nothing was sent\. Mark that order as done or failed first\.$/,
     ],
     [

@@ -5,16 +5,16 @@ import type { OrderCost } from '../../../src/money/prices.ts';
 import type { Impact, ImpactItem } from '../../../src/names/impact.ts';
 import { updateIncidents } from '../../../src/names/incident.ts';
 import type { Order } from '../../../src/orders/order.ts';
-import { signingFacts, toPlainText } from '../../../src/slack/approvals/signing/page-texts.view.ts';
+import { buildSigningFacts, toPlainText } from '../../../src/slack/approvals/signing/page-texts.view.ts';
 import { findingLines } from '../../../src/slack/bulk/bulk.view.ts';
 import { homeBlocks } from '../../../src/slack/home/home.view.ts';
 import { orderCard, UNUSUAL_FACTS, type UnusualFact } from '../../../src/slack/orders/card.view.ts';
 import { itemName, orderTitle, ownOrderLine } from '../../../src/slack/orders/order.view.ts';
 import { orderDetailsView } from '../../../src/slack/orders/order-details.view.ts';
 import { createOrderPlanner } from '../../../src/slack/orders/order-messages.ts';
-import { readableFields } from '../../../src/slack/orders/statement.view.ts';
+import { listReadableFields } from '../../../src/slack/orders/statement.view.ts';
 import type { WantedNotification } from '../../../src/slack/outbound/notify.ts';
-import { shownPage } from '../../../src/web/page.view.ts';
+import { formatSigningPage } from '../../../src/web/page.view.ts';
 import { ENDPOINTS, newBulk, newDemand } from '../../orders/sample.ts';
 import { newBriefing } from '../../support/briefing.ts';
 import { contextWith } from '../../support/context.ts';
@@ -55,7 +55,7 @@ const OVER = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 1_000, 
 const EXCEEDED = {
   reservation: { teamId: 'T1', day: '2026-11-21', items: [], agreedExcess: [], isLimited: true },
   shares: [],
-  over: [OVER],
+  exceeded: [OVER],
 };
 const website: ImpactItem = { code: 'website', severity: 'stops', addresses: ['198.51.100.7'], hosts: ['@'] };
 const assessImpact = (...items: readonly ImpactItem[]): Impact => ({
@@ -88,7 +88,7 @@ const renewal = (changes: Partial<Order> = {}, names = NAMES) => sampleOrder('PE
 const deletion = () => sampleOrder('PENDING', { task: 'delete', input: SAMPLE_INPUTS.delete });
 const standIns = new Map([['U0BOB', { userId: 'U0CAROL', until: ASKED_AT }]]);
 const finding = { code: 'price_unknown' as const, names: ['a.rest'], count: 1 };
-const last = {
+const lastChange = {
   order: { ...sampleOrder('SUCCEEDED'), closedAt: new Date(ASKED_AT.getTime() - 7 * DAY_MS) },
   cost: calculateCost(3_600),
 };
@@ -147,7 +147,7 @@ const CASES: readonly Case[] = [
     { impact: looked(assessImpact(), assessImpact(website)) },
     /New: The website will stop working/,
   ],
-  ['last_change', deletion(), { last }, /Renewed a week ago for about €36\.00/],
+  ['last_change', deletion(), { lastChange }, /Renewed a week ago for about €36\.00/],
   ['restore', deletion(), { restoreCost: calculateCost(8_000) }, /Restore within 30 days: about €80\.00/],
 ];
 
@@ -183,16 +183,16 @@ function inSlack(blocks: readonly object[]): Surface {
 }
 
 function signingPage(order: Order, briefing: Briefing): Surface {
-  const facts = signingFacts(order, briefing);
-  const { html } = shownPage(
+  const facts = buildSigningFacts(order, briefing);
+  const { html } = formatSigningPage(
     {
       kind: 'sign',
-      what: { kind: 'order', order, statement: statedBy(order), userId: 'U0BOB' },
+      content: { kind: 'order', order, statement: statedBy(order), userId: 'U0BOB' },
       options: { challenge: 'c' },
     },
     {
       title: orderTitle,
-      fields: readableFields,
+      fields: listReadableFields,
       itemName,
       findings: ({ bulk }) => (bulk === undefined ? [] : findingLines(bulk).map(toPlainText)),
       changes: () => [],
@@ -292,7 +292,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
     const directory = {
       listGroupMembers: async () => [],
       findMembership: async () => 'member' as const,
-      directMessage: async () => 'D0BOB',
+      openDirectMessage: async () => 'D0BOB',
     };
     const settings = async () => newTeamSettings({ approvalChannel });
     const planner = createOrderPlanner(
@@ -300,7 +300,7 @@ test('copies in the approval channel and in direct messages equal the card', asy
         orders: contextWith({
           store: {
             loadWithHistory: async () => ({ order, history: asked }),
-            list: async () => [last.order],
+            list: async () => [lastChange.order],
             loadHistory: async () => [],
             recordShownExcess: async () => undefined,
           },

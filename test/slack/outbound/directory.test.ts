@@ -40,16 +40,16 @@ const calls = (method: string) => workspace.calls.filter((call) => call.method =
 
 describe('the admins of the workspace', () => {
   it('are its admins and owners, at most 20, looked up once a day', async () => {
-    const admins = await directory.workspaceAdmins();
+    const admins = await directory.loadWorkspaceAdmins();
     expect(admins.length).toBeGreaterThan(0);
-    for (const userId of admins) expect((await directory.person(userId, HOME)).isAdmin).toBe(true);
+    for (const userId of admins) expect((await directory.loadPerson(userId, HOME)).isAdmin).toBe(true);
     const before = calls('users.list');
     nowMs = 23 * 3_600_000;
-    expect(await directory.workspaceAdmins()).toEqual(admins);
+    expect(await directory.loadWorkspaceAdmins()).toEqual(admins);
     expect(calls('users.list') - before).toBe(0);
     nowMs = 25 * 3_600_000;
     await workspace.changePerson(admins[0] ?? '', { deleted: true }, false);
-    expect(await directory.workspaceAdmins()).toEqual(admins.slice(1));
+    expect(await directory.loadWorkspaceAdmins()).toEqual(admins.slice(1));
     await workspace.changePerson(admins[0] ?? '', { deleted: false }, false);
   });
 
@@ -79,7 +79,7 @@ describe('a person', () => {
   ] as const)('is %s', async (_what, changes, membership) => {
     await workspace.changePerson('U0BOB', changes, false);
     expect(await directory.findMembership('U0BOB')).toBe(membership);
-    expect((await directory.person('U0BOB', HOME)).isMember).toBe(membership === 'member');
+    expect((await directory.loadPerson('U0BOB', HOME)).isMember).toBe(membership === 'member');
     const undone = { deleted: false, is_restricted: false, is_ultra_restricted: false };
     await workspace.changePerson('U0BOB', undone, false);
   });
@@ -87,19 +87,19 @@ describe('a person', () => {
   it('of another workspace, the bot itself, and unknown people are no members', async () => {
     for (const id of ['U0DAVE', workspace.botUserId, 'U0NOBODY'])
       expect(await directory.findMembership(id), id).toBe('left');
-    expect(await directory.person('U0NOBODY', HOME), 'whatever the request says').toMatchObject({
+    expect(await directory.loadPerson('U0NOBODY', HOME), 'whatever the request says').toMatchObject({
       isMember: false,
     });
-    expect((await directory.person('U0BOB', 'T0ELSEWHERE')).isMember).toBe(false);
+    expect((await directory.loadPerson('U0BOB', 'T0ELSEWHERE')).isMember).toBe(false);
   });
 
   it('of a sibling workspace is accepted only if Slack confirms it', async () => {
     const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
     const open = createDirectory(web, workspace.teamId, { orgId: 'E0STEWARD' });
     workspace.faults.set({ method: 'users.info', kind: 'http_500' });
-    await expect(open.person('U0DAVE', 'T0ELSEWHERE')).rejects.toThrow(SlackApiError);
+    await expect(open.loadPerson('U0DAVE', 'T0ELSEWHERE')).rejects.toThrow(SlackApiError);
     workspace.faults.clear();
-    expect((await open.person('U0DAVE', 'T0ELSEWHERE')).isMember, 'of no organisation').toBe(false);
+    expect((await open.loadPerson('U0DAVE', 'T0ELSEWHERE')).isMember, 'of no organisation').toBe(false);
   });
 
   it.each([
@@ -110,17 +110,17 @@ describe('a person', () => {
     'may make signed requests while Slack doesn’t return them (%s), and nothing else',
     async (_what, fault) => {
       workspace.faults.set({ method: 'users.info', ...fault });
-      expect(await directory.person('U0ADA', HOME)).toEqual({
+      expect(await directory.loadPerson('U0ADA', HOME)).toEqual({
         id: 'U0ADA',
         isMember: true,
         isAdmin: false,
         isConfirmed: false,
       });
       expect(await directory.findMembership('U0ADA')).toBe('unknown');
-      await expect(directory.person('U0ADA', undefined)).rejects.toThrow(SlackApiError);
+      await expect(directory.loadPerson('U0ADA', undefined)).rejects.toThrow(SlackApiError);
       workspace.faults.clear();
       nowMs += 1_000;
-      expect(await directory.person('U0ADA', HOME), 'as soon as Slack tells').toMatchObject({
+      expect(await directory.loadPerson('U0ADA', HOME), 'as soon as Slack tells').toMatchObject({
         isAdmin: true,
         isConfirmed: true,
       });
@@ -129,7 +129,7 @@ describe('a person', () => {
 
   it('is read once a minute, and again when Slack announces a change', async () => {
     const before = calls('users.info');
-    await Promise.all(Array.from({ length: 200 }, () => directory.person('U0ALICE', HOME)));
+    await Promise.all(Array.from({ length: 200 }, () => directory.loadPerson('U0ALICE', HOME)));
     nowMs = 59_999;
     await directory.findMembership('U0ALICE');
     expect(calls('users.info') - before).toBe(1);
@@ -263,6 +263,6 @@ describe('data of people for display only', () => {
     crowd.faults.set({ method: 'users.info', kind: 'ratelimited', retryAfter: 30, times: 1 });
     expect(await open.findName('U0BOB')).toBeUndefined();
     expect(await open.findMembership('U0CAROL')).toBe('member');
-    expect(await open.person('U0ADA', HOME)).toMatchObject({ isAdmin: true, isConfirmed: true });
+    expect(await open.loadPerson('U0ADA', HOME)).toMatchObject({ isAdmin: true, isConfirmed: true });
   });
 });

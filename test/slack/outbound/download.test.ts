@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { startWorkspace } from '@domain-steward/slack-workspace';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Secret } from '../../../src/service/secret.ts';
-import { createFileReader, isFileAddress } from '../../../src/slack/outbound/download.ts';
+import { createFileReader, isSlackFileUrl } from '../../../src/slack/outbound/download.ts';
 import { uploadText } from '../../../src/slack/outbound/upload.ts';
 import { createSlackWeb } from '../../../src/slack/outbound/web.ts';
 
@@ -22,7 +22,7 @@ test.each([
   ['http://127.0.0.1:4321/files-pri/F1/names.csv', false],
   ['no address', false],
 ])('the bot’s token is sent to %s: %s', (address, goes) => {
-  expect(isFileAddress(address, API)).toBe(goes);
+  expect(isSlackFileUrl(address, API)).toBe(goes);
 });
 
 test('no other address is requested', async () => {

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { createLatest } from '../../../src/slack/outbound/latest.ts';
+import { createUpdateQueue } from '../../../src/slack/outbound/latest.ts';
 
 /* Quick choices in a menu that changes its form: `method`, `type`, `mode`, `interface`, `kind`, `preset`. */
 
 test('the last choice wins, whatever arrives or ends first', async () => {
-  const latest = createLatest('changing a form', pino({ level: 'silent' }));
+  const latest = createUpdateQueue('changing a form', pino({ level: 'silent' }));
   const shown: string[] = [];
   let end = () => {};
   const slow = new Promise<void>((resolve) => {

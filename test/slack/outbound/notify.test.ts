@@ -38,7 +38,7 @@ beforeEach(async () => {
   nowMs = Date.UTC(2027, 5, 14);
   workspace.faults.clear();
   await db.prisma.notification.deleteMany();
-  await store.open(SUBJECT, now());
+  await store.addIfMissing(SUBJECT, now());
 });
 afterAll(async () => {
   await workspace.close();
@@ -68,7 +68,7 @@ function messagesIn(...placed: readonly (readonly string[])[]) {
         await send({
           purpose: `message:${n}`,
           version: String(version),
-          since: now(),
+          occurredAt: now(),
           places: channels.map((channelId) => async () => ({ channelId })),
           message: () => textMessage(`${label} v${version}`),
           ...changes,
@@ -89,7 +89,7 @@ test('a busy place delays no other, and a change doesn’t bring its next try fo
   workspace.faults.set({ ...limited, times: 1 });
   await notifyDue(deps(planner()));
   expect([said(DOMAINS), said(GENERAL)]).toEqual([[], [expect.stringContaining('v1')]]);
-  await store.request(SUBJECT, now());
+  await store.requestUpdate(SUBJECT, now());
   await notifyDue(deps(planner()));
   expect([said(DOMAINS), said(GENERAL)]).toEqual([[], [expect.stringContaining('v2')]]);
   nowMs += 30_000;
@@ -104,7 +104,7 @@ describe('an update', () => {
     changes: Partial<WantedNotification>,
     asked = deps(messagesIn([GENERAL]).planner(changes)),
   ) => {
-    await store.request(SUBJECT, now());
+    await store.requestUpdate(SUBJECT, now());
     await notifyDue(asked);
   };
   const message = () => textMessage('the same');
@@ -185,7 +185,7 @@ test('a message that every place refuses is marked as refused, and retried with 
   workspace.faults.clear();
   await notify(deps(planner()), SUBJECT);
   expect(said(EXPIRY), 'the same version').toEqual([]);
-  await store.request(SUBJECT, now());
+  await store.requestUpdate(SUBJECT, now());
   await notifyDue(deps(planner()));
   expect(said(EXPIRY)).toEqual([expect.stringContaining('v2')]);
 });
@@ -200,7 +200,7 @@ test('a place is reported once until something gets through there', async () => 
   workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });
   for (let version = 1; version <= 2; version += 1) {
     await notify(alerting, SUBJECT);
-    await store.request(SUBJECT, now());
+    await store.requestUpdate(SUBJECT, now());
   }
   expect(await places()).toEqual([EXPIRY]);
   workspace.faults.clear();
@@ -249,13 +249,13 @@ describe.each([
     const old = await placeOf();
     if (old === undefined) throw new Error('nothing was posted');
     refuse();
-    await store.request(SUBJECT, now());
+    await store.requestUpdate(SUBJECT, now());
     await notifyDue(deps(planner()));
     expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v2')]);
     const current = await placeOf();
     expect(current).not.toEqual(old);
     expect(await store.findReplacement(old)).toEqual({ subject: SUBJECT, current });
-    await store.request(SUBJECT, now());
+    await store.requestUpdate(SUBJECT, now());
     await notifyDue(deps(planner()));
     expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v3')]);
   });
@@ -272,7 +272,7 @@ describe.each([
     await notifyDue(deps(noting));
     refuse();
     workspace.faults.set({ method: 'chat.postMessage', kind: 'error', code: 'is_archived', times: 1 });
-    await store.request(SUBJECT, now());
+    await store.requestUpdate(SUBJECT, now());
     await notifyDue(deps(noting));
     expect([states, said(DOMAINS).length]).toEqual([['current', 'pending'], 1]);
     nowMs += 60_000;
@@ -288,7 +288,7 @@ test.each(['channel_not_found', 'is_archived', 'is_inactive', 'message_not_found
     const { said, planner } = messagesIn([DOMAINS]);
     await notifyDue(deps(planner({ repostKey: 'waits' })));
     workspace.faults.set({ method: 'chat.update', kind: 'error', code, times: 1 });
-    await store.request(SUBJECT, now());
+    await store.requestUpdate(SUBJECT, now());
     await notifyDue(deps(planner({ repostKey: 'waits' })));
     expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v2')]);
   },
@@ -299,7 +299,7 @@ test('a readable message is posted again only if its essential content changes',
   await notifyDue(deps(planner({ repostKey: 'waits' })));
   workspace.faults.set({ method: 'chat.update', kind: 'error', code: 'edit_window_closed' });
   for (const repostKey of ['waits', 'ended']) {
-    await store.request(SUBJECT, now());
+    await store.requestUpdate(SUBJECT, now());
     await notifyDue(deps(planner({ repostKey })));
   }
   expect(said(DOMAINS)).toEqual([expect.stringContaining('v1'), expect.stringContaining('v3')]);

@@ -113,7 +113,7 @@ class Outbox {
         if (isReleased) this.#inHand.delete(formatSubjectKey(claim));
         return isReleased;
       }),
-    record: async (subject, notification, ...args) => {
+    recordPosted: async (subject, notification, ...args) => {
       const text = `${subject.id} ${notification.purpose}`;
       try {
         this.#reach('before record');
@@ -121,7 +121,7 @@ class Outbox {
         unrecorded.set(text, (unrecorded.get(text) ?? 0) + 1);
         throw error;
       }
-      const isFirst = await store.record(subject, notification, ...args);
+      const isFirst = await store.recordPosted(subject, notification, ...args);
       this.#reach('after record');
       return isFirst;
     },
@@ -175,9 +175,9 @@ function ignoreKill(error: unknown): undefined {
 
 /** A card that shows the version, a copy of it elsewhere, and a reply for each version. */
 const planner: NotificationPlanner = async ({ id, version }, send) => {
-  const since = new Date();
+  const occurredAt = new Date();
   const shown = (purpose: string) => () => textMessage(`${id} ${purpose} v${version}`);
-  const head = { version: String(version), since };
+  const head = { version: String(version), occurredAt: occurredAt };
   const card = await send({
     ...head,
     purpose: 'card',
@@ -196,7 +196,7 @@ const planner: NotificationPlanner = async ({ id, version }, send) => {
     await send({
       purpose: `reply:${n}`,
       version: 'once',
-      since,
+      occurredAt,
       places: [async () => ({ channelId: message.channelId, threadTs: message.ts })],
       message: () => textMessage(`${id} reply:${n}`),
     });
@@ -212,14 +212,14 @@ test(`two outboxes that are killed ${KILLS} times post everything once (SEED=${S
     kind: 'report',
     id: `subject-${n}`,
   }));
-  for (const subject of subjects) await store.open(subject, new Date());
+  for (const subject of subjects) await store.addIfMissing(subject, new Date());
   let kills = 0;
   const live = async () => {
     let outbox = new Outbox();
     while (kills < KILLS) {
       const subject = subjects[below(SUBJECTS)];
       if (subject === undefined) continue;
-      await store.request(subject, new Date());
+      await store.requestUpdate(subject, new Date());
       await outbox.turn(below(2) === 0 ? subject : undefined);
       if (!outbox.isDead) continue;
       kills += 1;

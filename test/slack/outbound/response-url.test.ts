@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isSlackAddress } from '../../../src/slack/outbound/response-url.ts';
+import { isSlackResponseUrl } from '../../../src/slack/outbound/response-url.ts';
 
 test.each([
   'https://hooks.slack.com/commands/T1/2/3',
@@ -7,7 +7,7 @@ test.each([
   'https://HOOKS.slack.com/app/T1/2/3',
   'https://hooks.slack-gov.com/commands/T1/2/3',
 ])('%s is Slack’s', (address) => {
-  expect(isSlackAddress(address, undefined)).toBe(true);
+  expect(isSlackResponseUrl(address, undefined)).toBe(true);
 });
 
 const NOT_SLACKS = [
@@ -29,7 +29,7 @@ const NOT_SLACKS = [
 ];
 
 test.each(NOT_SLACKS)('%j is not', (address) => {
-  expect(isSlackAddress(address, undefined)).toBe(false);
+  expect(isSlackResponseUrl(address, undefined)).toBe(false);
 });
 
 describe('with SLACK_API_URL', () => {
@@ -38,7 +38,7 @@ describe('with SLACK_API_URL', () => {
   test.each(['http://127.0.0.1:8081/response/1', 'https://hooks.slack.com/commands/T1/2/3'])(
     '%s may be answered',
     (address) => {
-      expect(isSlackAddress(address, apiUrl)).toBe(true);
+      expect(isSlackResponseUrl(address, apiUrl)).toBe(true);
     },
   );
 
@@ -50,6 +50,6 @@ describe('with SLACK_API_URL', () => {
     'http://localhost:8081/response/1',
     'http://me@127.0.0.1:8081/response/1',
   ])('%j may not', (address) => {
-    expect(isSlackAddress(address, apiUrl)).toBe(false);
+    expect(isSlackResponseUrl(address, apiUrl)).toBe(false);
   });
 });

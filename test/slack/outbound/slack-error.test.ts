@@ -2,8 +2,8 @@ import { startWorkspace } from '@domain-steward/slack-workspace';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Secret } from '../../../src/service/secret.ts';
 import {
-  approverError,
-  channelError,
+  approverErrorText,
+  channelErrorText,
   formatSlackError,
 } from '../../../src/slack/outbound/slack-error.view.ts';
 import { createSlackWeb, okResponse, SlackApiError } from '../../../src/slack/outbound/web.ts';
@@ -33,16 +33,18 @@ test.each([
 
 test('an id is unknown only if Slack says so', () => {
   for (const code of ['user_not_found', 'no_such_subteam']) {
-    expect(approverError('S01GROUP', refused(code))).toBe('Slack doesn’t know S01GROUP. Copy the ID again.');
+    expect(approverErrorText('S01GROUP', refused(code))).toBe(
+      'Slack doesn’t know S01GROUP. Copy the ID again.',
+    );
   }
   for (const problem of [limited, unreachable, refused('missing_scope'), refused('something_new')]) {
-    expect(approverError('S01GROUP', problem)).toMatch(/^I can’t look up S01GROUP\. /);
+    expect(approverErrorText('S01GROUP', problem)).toMatch(/^I can’t look up S01GROUP\. /);
   }
 });
 
 test('an invitation helps only if the bot isn’t in the channel, or can’t see it', () => {
   for (const code of ['not_in_channel', 'channel_not_found']) {
-    expect(channelError(refused(code))).toMatch(/^I can’t post there: .*\/invite/);
+    expect(channelErrorText(refused(code))).toMatch(/^I can’t post there: .*\/invite/);
   }
   for (const problem of [
     limited,
@@ -51,9 +53,9 @@ test('an invitation helps only if the bot isn’t in the channel, or can’t see
     refused('restricted_action'),
     refused('missing_scope'),
   ]) {
-    expect(channelError(problem)).not.toContain('/invite');
+    expect(channelErrorText(problem)).not.toContain('/invite');
   }
-  expect(channelError(unreachable)).toMatch(/^I couldn’t check whether I can post there\. /);
+  expect(channelErrorText(unreachable)).toMatch(/^I couldn’t check whether I can post there\. /);
 });
 
 describe('which scope is missing', () => {

@@ -195,7 +195,7 @@ test('a replay and a policy test of 50 names stay within the limits', () => {
     decidedBy: [decided],
     skipped: MOST.map((each) => ({
       rule: { ...reference, name: each.name },
-      because: 'unknown' as const,
+      reason: 'unknown' as const,
       unknowns,
     })),
   }));

@@ -15,19 +15,19 @@ import { pageControls, slicePage } from '../../kit/pages.ts';
 
 /* `/domain key`: passkeys, their validity and their chain of trust. */
 
-export interface ShownKey extends AddedKey {
+export interface KeyEntry extends AddedKey {
   readonly validity: 'yes' | InvalidReason;
-  readonly through: readonly string[];
-  readonly mayVouch: boolean;
-  readonly mayRevoke: boolean;
+  readonly vouchedBy: readonly string[];
+  readonly canVouch: boolean;
+  readonly canRevoke: boolean;
 }
 
-export interface ShownKeys {
-  readonly keys: readonly ShownKey[];
+export interface KeyList {
+  readonly keys: readonly KeyEntry[];
   /** Number of keys before the page. */
   readonly offset: number;
   readonly hasRoots: boolean;
-  readonly maySignCharter: boolean;
+  readonly canSignCharter: boolean;
   /** Why no signed policy is in force; undefined if one is. */
   readonly notice: string | undefined;
 }
@@ -43,43 +43,43 @@ const INVALID_REASONS: Readonly<Record<InvalidReason, string>> = {
 
 const KEYS_SHOWN = 20;
 
-function statusText({ validity, through }: ShownKey): string {
+function statusText({ validity, vouchedBy }: KeyEntry): string {
   if (validity !== 'yes') return INVALID_REASONS[validity];
-  return through.length === 0
+  return vouchedBy.length === 0
     ? '*valid* (root)'
-    : `*valid*, vouched for by ${through.map(mention).join(', ')}`;
+    : `*valid*, vouched for by ${vouchedBy.map(mention).join(', ')}`;
 }
 
-function keyText(key: ShownKey): string {
+function keyText(key: KeyEntry): string {
   const label = key.label === '' ? '' : ` “${escapeText(key.label)}”`;
   return `${mention(key.owner)}${label}, ${statusText(key)}\n${code(key.fingerprint)}, added ${moment(key.addedAt)}`;
 }
 
-export function keysMessage({ keys, offset, hasRoots, maySignCharter, notice }: ShownKeys): Message {
+export function keysMessage({ keys, offset, hasRoots, canSignCharter, notice }: KeyList): Message {
   const lead =
     keys.length === 0
       ? 'No passkeys yet.'
       : `Passkeys${hasRoots ? '' : ' (none is valid, because the operator hasn’t set SIGNING_ROOTS)'}`;
   // Keys that need the reader's action come first, then other keys with a button.
-  const rank = ({ mayVouch, mayRevoke }: ShownKey) => (mayVouch ? 0 : mayRevoke ? 1 : 2);
+  const rank = ({ canVouch, canRevoke }: KeyEntry) => (canVouch ? 0 : canRevoke ? 1 : 2);
   const sorted = keys.toSorted((a, b) => rank(a) - rank(b));
   const page = slicePage(sorted, offset, KEYS_SHOWN);
-  const keysWithButtons = page.shown.filter((key) => rank(key) < 2);
+  const keysWithButtons = page.items.filter((key) => rank(key) < 2);
   return message(lead, [
     section(`*${lead}*`),
     ...keysWithButtons.flatMap((key, index) => [
       section(keyText(key)),
       ...actions(`key_${index}`, [
-        key.mayVouch && button('key_vouch', 'Vouch for it', key.fingerprint),
-        key.mayRevoke && button('key_revoke', 'Revoke it', key.fingerprint, { style: 'danger' }),
+        key.canVouch && button('key_vouch', 'Vouch for it', key.fingerprint),
+        key.canRevoke && button('key_revoke', 'Revoke it', key.fingerprint, { style: 'danger' }),
       ]),
     ]),
-    ...lines(page.shown.slice(keysWithButtons.length).map(keyText)),
+    ...lines(page.items.slice(keysWithButtons.length).map(keyText)),
     ...pageControls('keys', page, KEYS_SHOWN),
     notice !== undefined && section(notice),
     ...actions('keys', [
       button('key_add', 'Add a passkey', 'add', { style: 'primary' }),
-      maySignCharter && button('charter_sign', 'Sign policy and settings', 'charter'),
+      canSignCharter && button('charter_sign', 'Sign policy and settings', 'charter'),
     ]),
   ]);
 }

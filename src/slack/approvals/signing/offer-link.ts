@@ -13,7 +13,7 @@ export async function offerLink(
 ): Promise<void> {
   const links: (readonly [LinkPurpose, string])[] = [];
   for (const linkPurpose of [purpose, ...others]) {
-    const address = await context.links.open(linkPurpose, person.id, subject);
+    const address = await context.signingLinks.open(linkPurpose, person.id, subject);
     if (address === undefined) return respond(NO_SIGNING_ADDRESS);
     links.push([linkPurpose, address]);
   }

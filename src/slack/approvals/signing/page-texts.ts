@@ -8,9 +8,9 @@ import type { SlackContext } from '../../context.ts';
 import { changeLine } from '../../names/name-changes.view.ts';
 import { itemName, orderTitle } from '../../orders/order.view.ts';
 import { refusalText } from '../../orders/refusal.view.ts';
-import { readableFields } from '../../orders/statement.view.ts';
+import { listReadableFields } from '../../orders/statement.view.ts';
 import { replaceMentions } from '../../outbound/plain-names.ts';
-import { signingFacts, toPlainText } from './page-texts.view.ts';
+import { buildSigningFacts, toPlainText } from './page-texts.view.ts';
 
 /* Texts of the signing pages. They are the same as on the cards. */
 
@@ -21,7 +21,7 @@ export function createPageTexts(context: SlackContext) {
   return {
     words: {
       title: orderTitle,
-      fields: readableFields,
+      fields: listReadableFields,
       itemName,
       findings: ({ bulk }: Order) => (bulk === undefined ? [] : findingLines(bulk).map(toPlainText)),
       changes: ({ names: changed }: ProposedNameChanges) =>
@@ -32,7 +32,7 @@ export function createPageTexts(context: SlackContext) {
     nameOf: async (id: string) => toBrowserText(`<@${id}>`),
     fileOf: (rules: readonly PolicyRule[]) => formatPolicyYaml(rules, currency),
     async orderFacts(order: Order) {
-      const shown = signingFacts(order, await loadBriefing(context, order));
+      const shown = buildSigningFacts(order, await loadBriefing(context, order));
       const values = await Promise.all(
         shown.facts.map(async ({ label, value }) => ({
           label,

@@ -1,6 +1,6 @@
 import type { Briefing } from '../../../approvals/briefing.ts';
 import type { Order } from '../../../orders/order.ts';
-import { blocksToText, count, mention, plain } from '../../kit/blocks.ts';
+import { blocksToText, count, mention, removeMarkup } from '../../kit/blocks.ts';
 import { coveredNamesText, previewLines } from '../../mandates/mandate.view.ts';
 import { costFields, impactBlocks, type UnusualFact, unusualLines } from '../../orders/card.view.ts';
 import { formatAccount, type HistoryEvent } from '../../orders/order.view.ts';
@@ -10,7 +10,7 @@ import { findLoggedApprovers } from '../decision.view.ts';
 const EXCLUDED_FACTS: ReadonlySet<UnusualFact> = new Set<UnusualFact>(['policy', 'findings', 'impact']);
 
 /** The briefing that is shown next to the statement, as mrkdwn. */
-export function signingFacts(order: Order, briefing: Briefing) {
+export function buildSigningFacts(order: Order, briefing: Briefing) {
   const { decision, history, preview } = briefing;
   const isPending = order.state === 'PENDING';
   const impact = blocksToText(impactBlocks(briefing)).flatMap((text) => text.split('\n'));
@@ -40,7 +40,7 @@ export function changesSinceRequest(history: readonly HistoryEvent[], isStricter
 
 /** Plain text for a browser. Removes references to channels, which only Slack can show. */
 export function toPlainText(mrkdwn: string): string {
-  return plain(mrkdwn)
+  return removeMarkup(mrkdwn)
     .replace(/ \(<#[^<>]*>\)/g, '')
     .replace(/<[^<>|]*\|([^<>]*)>/g, '$1')
     .replace(/<([^<>]*)>/g, '$1')

@@ -14,7 +14,7 @@ import type { Message } from '../../kit/blocks.ts';
 import { pageActions } from '../../kit/pages.ts';
 import { refusalText } from '../../orders/refusal.view.ts';
 import { charterNotice } from './charter.view.ts';
-import { keysMessage, type ShownKey } from './keys.view.ts';
+import { type KeyEntry, keysMessage } from './keys.view.ts';
 import { tooManyKeysText } from './link.view.ts';
 import { offerCharterLink, offerLink } from './offer-link.ts';
 
@@ -28,14 +28,14 @@ async function buildKeysPage(interaction: Interaction, offset: number): Promise<
   const [{ log, ring }, policy] = await Promise.all([signing.loadKeys(), signing.policy.current()]);
   const canRevoke = createRevocationCheck(log, signing.trust?.roots ?? new Set());
   const ownKeys = [...ring.validKeys.values()].filter(({ owner }) => owner === person.id);
-  const keys = ring.keys.map((key): ShownKey => {
+  const keys = ring.keys.map((key): KeyEntry => {
     const chain = ring.validKeys.get(key.fingerprint)?.chain ?? [];
     const isActive = key.validity !== 'revoked' && key.validity !== 'left';
     return {
       ...key,
-      through: chain.map(({ challenge }) => challenge.by),
-      mayVouch: key.validity === 'not_vouched' && ownKeys.length > 0,
-      mayRevoke: isActive && canRevoke(ownKeys, key),
+      vouchedBy: chain.map(({ challenge }) => challenge.by),
+      canVouch: key.validity === 'not_vouched' && ownKeys.length > 0,
+      canRevoke: isActive && canRevoke(ownKeys, key),
     };
   });
   const notice = charterNotice(policy);
@@ -44,7 +44,7 @@ async function buildKeysPage(interaction: Interaction, offset: number): Promise<
     offset,
     hasRoots: signing.trust !== undefined,
     notice,
-    maySignCharter: notice !== undefined && ownKeys.length > 0 && isAdmin(context, person),
+    canSignCharter: notice !== undefined && ownKeys.length > 0 && isAdmin(context, person),
   });
 }
 

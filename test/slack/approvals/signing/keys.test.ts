@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
-import { keysMessage, type ShownKey } from '../../../../src/slack/approvals/signing/keys.view.ts';
+import { type KeyEntry, keysMessage } from '../../../../src/slack/approvals/signing/keys.view.ts';
 import { visibleText } from '../../../../src/slack/kit/blocks.ts';
 
-const key = (n: number, more: Partial<ShownKey>): ShownKey => ({
+const key = (n: number, more: Partial<KeyEntry>): KeyEntry => ({
   ...{ fingerprint: `SHA256:${String(n).padStart(43, 'x')}`, owner: `U0PERSON${n}`, label: 'Laptop' },
   ...{ publicKey: '', credential: '', host: 'localhost', addedAt: new Date('2026-11-25T12:00:00Z') },
-  ...{ validity: 'yes', through: ['U0ADA'], mayVouch: false, mayRevoke: true },
+  ...{ validity: 'yes', vouchedBy: ['U0ADA'], canVouch: false, canRevoke: true },
   ...more,
 });
 
-const pageFrom = (keys: readonly ShownKey[], offset: number) =>
-  keysMessage({ keys, offset, hasRoots: true, maySignCharter: false, notice: undefined }).blocks;
+const pageFrom = (keys: readonly KeyEntry[], offset: number) =>
+  keysMessage({ keys, offset, hasRoots: true, canSignCharter: false, notice: undefined }).blocks;
 
 test('each of many keys is on one page, and a pending one comes first with its button', () => {
-  const revoked = Array.from({ length: 25 }, (_, n) => key(n, { validity: 'revoked', mayRevoke: false }));
+  const revoked = Array.from({ length: 25 }, (_, n) => key(n, { validity: 'revoked', canRevoke: false }));
   const counting = Array.from({ length: 25 }, (_, n) => key(100 + n, {}));
-  const waiting = key(999, { validity: 'not_vouched', mayVouch: true });
+  const waiting = key(999, { validity: 'not_vouched', canVouch: true });
   const keys = [...revoked, ...counting, waiting];
   const pages = [0, 20, 40].map((offset) => pageFrom(keys, offset));
   for (const blocks of pages) expect(blocks.length).toBeLessThanOrEqual(50);

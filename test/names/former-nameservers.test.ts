@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { findFormerNameServers } from '../../src/names/former-nameservers.ts';
+import type { FactHistory, KnownValue, NameHistory } from '../../src/names/history.ts';
+import { newOrder } from '../orders/sample.ts';
+
+/* The nameservers that undoing an order requests. */
+
+const SENT = new Date('2027-06-14T12:00:00Z');
+const inHours = (hours: number) => new Date(SENT.getTime() + hours * 3_600_000);
+const OLD = ['ns1.old.example', 'ns2.old.example'];
+const NEW = ['ns1.new.example', 'ns2.new.example'];
+
+function sentOrder(nameServers: readonly string[] = NEW) {
+  const order = newOrder(['cafe.rest'], { task: 'nameservers', input: { name: 'cafe.rest', nameServers } });
+  return { ...order, items: order.items.map((item) => ({ ...item, sentAt: SENT })) };
+}
+
+/** Values with the hour of their first lookup, latest first. */
+function seen(...values: readonly (readonly [value: readonly string[], hour: number])[]): FactHistory {
+  const [current, ...past] = values.map(
+    ([value, hour]): KnownValue => ({ value, firstSeen: inHours(hour), lastSeen: inHours(hour) }),
+  );
+  return { current, candidate: undefined, past, unseen: undefined };
+}
+
+test.each<[what: string, history: NameHistory, nameServers: readonly string[]]>([
+  ['seen before the request', { parent_nameservers: seen([NEW, 1], [OLD, -48]) }, OLD],
+  ['seen at the moment of the request', { parent_nameservers: seen([NEW, 1], [OLD, 0]) }, OLD],
+  [
+    'seen last before the request',
+    { parent_nameservers: seen([NEW, 1], [OLD, -1], [['ns.older.example'], -48]) },
+    OLD,
+  ],
+  [
+    'first known at the request, if nothing was seen before',
+    { parent_nameservers: seen([NEW, 1]) },
+    ['ns.request.example'],
+  ],
+  [
+    'first known at the request, if no nameservers were seen',
+    { parent_nameservers: seen([[], -48]) },
+    ['ns.request.example'],
+  ],
+])('undoing requests the nameservers %s', (_what, history, nameServers) => {
+  expect(findFormerNameServers(sentOrder(), history, ['ns.request.example'])).toEqual({
+    kind: 'known',
+    nameServers,
+  });
+});
+
+test('undoing is pointless if the order changed nothing, and impossible if the former nameservers are unknown', () => {
+  const history = { parent_nameservers: seen([OLD, -48]) };
+  expect(findFormerNameServers(sentOrder([...OLD].reverse()), history, undefined)).toEqual({ kind: 'same' });
+  expect(findFormerNameServers(sentOrder(), {}, undefined)).toEqual({ kind: 'unknown' });
+  expect(findFormerNameServers(sentOrder(), undefined, [])).toEqual({ kind: 'unknown' });
+});

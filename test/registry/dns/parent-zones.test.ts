@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { createParentZones } from '../../../src/registry/dns/parent-zones.ts';
+import { gate } from '../../orders/rig.ts';
+import { clientFor, startDns } from './sandbox-dns.ts';
+
+test('concurrent lookups of a zone share its queries, and one that gives up doesn’t end the others', async () => {
+  const dns = await startDns();
+  const client = clientFor(dns);
+  const { opened, open } = gate();
+  const asked: string[] = [];
+  const parents = createParentZones(
+    {
+      ...client,
+      query: async (name, type, signal) => {
+        asked.push(`${name} ${type}`);
+        await opened;
+        return client.query(name, type, signal);
+      },
+    },
+    () => new Date(),
+  );
+  const impatient = new AbortController();
+  const first = parents.findServers('cafe.rest', impatient.signal);
+  const second = parents.findServers('bar.rest', new AbortController().signal);
+  impatient.abort(new Error('too slow'));
+  await expect(first).rejects.toThrow('too slow');
+  await expect(parents.findServers('deli.rest', impatient.signal)).rejects.toThrow('too slow');
+  open();
+  expect(await second).toHaveLength(1);
+  expect(asked.filter((question) => question === 'rest NS')).toEqual(['rest NS']);
+});
