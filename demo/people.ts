@@ -43,7 +43,7 @@ export async function answeredAfter(
   await act();
   // The response to an earlier action may come only now, if its card takes long.
   const isLate = ({ text }: Message) =>
-    /I’m posting its card\.$|Looking up \d+ names?\.|^This takes longer than usual\./.test(text ?? '');
+    /I’m posting the card\.$|Looking up \d+ names?\.|^This takes longer than usual\./.test(text ?? '');
   return workspace.waitFor(
     () =>
       person

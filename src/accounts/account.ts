@@ -1,6 +1,6 @@
 import type { Credential } from '../service/authenticator/signature.ts';
 import type { AccountProfile } from './profile.ts';
-import type { Sealed } from './vault.ts';
+import type { SealedSecret } from './vault.ts';
 
 export type LinkMethod = Credential['method'];
 
@@ -37,9 +37,9 @@ export interface AccountStore {
   list(teamId: string, userId: string): Promise<readonly Account[]>;
   /** Everyone who has a personal account. */
   listUserIds(teamId: string): Promise<readonly string[]>;
-  find(id: string): Promise<{ readonly account: Account; readonly sealed: Sealed } | undefined>;
+  find(id: string): Promise<{ readonly account: Account; readonly sealed: SealedSecret } | undefined>;
   /** Replaces the account in its slot and makes it the person's active one. */
-  save(account: PersonAccount, sealed: Sealed): Promise<void>;
+  save(account: PersonAccount, sealed: SealedSecret): Promise<void>;
   /** @returns false if the person has no account in the slot */
   activate(teamId: string, userId: string, slot: string): Promise<boolean>;
   remove(ids: readonly string[]): Promise<void>;
@@ -50,9 +50,9 @@ export interface AccountStore {
     keyId: string,
     limit: number,
     afterId?: string,
-  ): Promise<readonly { readonly account: Account; readonly sealed: Sealed }[]>;
+  ): Promise<readonly { readonly account: Account; readonly sealed: SealedSecret }[]>;
   /** Replaces the encrypted credential unless it has changed since it was read. */
-  reseal(id: string, before: Sealed, after: Sealed): Promise<boolean>;
+  reseal(id: string, before: SealedSecret, after: SealedSecret): Promise<boolean>;
   readonly team: TeamAccountStore;
 }
 
@@ -60,7 +60,7 @@ export interface AccountStore {
 export interface TeamAccountStore {
   find(teamId: string): Promise<Account | undefined>;
   /** Replaces the previous account. If the login is the same, the account keeps its id. */
-  save(account: TeamAccount, sealed: Sealed, at: Date): Promise<void>;
+  save(account: TeamAccount, sealed: SealedSecret, at: Date): Promise<void>;
   /** @returns the deleted account */
   remove(teamId: string, by: string, at: Date): Promise<Account | undefined>;
 }

@@ -14,10 +14,10 @@ import { type ClientCache, createClientCache } from './client-cache.ts';
 import type { AccountsContext } from './context.ts';
 import { serializeCredential } from './credential.ts';
 import { readProfile } from './profile.ts';
-import { type Sealed, UnknownKeyError, type Vault, VaultError } from './vault.ts';
+import { type SealedSecret, UnknownKeyError, type Vault, VaultError } from './vault.ts';
 
 export type ReadUserOutcome =
-  | { readonly kind: 'told'; readonly record: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'found'; readonly record: Readonly<Record<string, unknown>> }
   /** The service API has no task that reads this account's user. */
   | { readonly kind: 'not_documented' }
   | { readonly kind: 'failed'; readonly refusal: LinkRefusal };
@@ -68,7 +68,7 @@ export interface Accounts {
 
 const RESEAL_BATCH_SIZE = 100;
 
-export function canDecryptAccount(vault: Vault, account: Account, sealed: Sealed): boolean {
+export function canDecryptAccount(vault: Vault, account: Account, sealed: SealedSecret): boolean {
   try {
     vault.open(sealed, buildSecretOwner(account));
     return true;
@@ -213,7 +213,7 @@ async function readUser(
     const verification = await client.verify({ acl: true, profile: true, customer: true });
     if (!verification.verified || verification.user === undefined) return { kind: 'not_documented' };
     await store.markVerified(accountId, now(), readProfile(verification.user));
-    return { kind: 'told', record: verification.user };
+    return { kind: 'found', record: verification.user };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return { kind: 'failed', refusal: toLinkFailure(error).refusal };

@@ -2,13 +2,13 @@ import type { ServiceClient } from '../service/client.ts';
 import { type Account, buildSecretOwner } from './account.ts';
 import type { AccountsContext } from './context.ts';
 import { parseCredential } from './credential.ts';
-import type { Sealed } from './vault.ts';
+import type { SealedSecret } from './vault.ts';
 
 /** Clients of linked accounts. They share sessions and are created on demand. */
 
 /** The client of one encrypted credential. If the credential changes, a new client is created. */
 interface CachedClient {
-  readonly sealed: Sealed;
+  readonly sealed: SealedSecret;
   readonly client: ServiceClient;
   /** The service has accepted it, and the account's row is up to date. */
   readonly isVerified: boolean;
@@ -34,7 +34,11 @@ export function createClientCache(context: AccountsContext) {
     }
   }
 
-  function addClient(previous: CachedClient | undefined, account: Account, sealed: Sealed): ServiceClient {
+  function addClient(
+    previous: CachedClient | undefined,
+    account: Account,
+    sealed: SealedSecret,
+  ): ServiceClient {
     const client = context.createClient(parseCredential(vault.open(sealed, buildSecretOwner(account))));
     clients.set(account.id, { sealed, client, isVerified: account.verifiedAt !== undefined });
     if (previous !== undefined) void previous.client.close().catch(() => undefined);
@@ -80,6 +84,6 @@ export function createClientCache(context: AccountsContext) {
   };
 }
 
-function isSameCredential(one: Sealed, other: Sealed): boolean {
+function isSameCredential(one: SealedSecret, other: SealedSecret): boolean {
   return one.keyId === other.keyId && Buffer.from(one.bytes).equals(other.bytes);
 }

@@ -6,7 +6,7 @@ import { VaultError } from './vault.ts';
 const secret = z.string().transform((text) => new Secret(text));
 const userInContext = { user: z.string(), context: z.number(), password: secret };
 
-const storedCredential = z.discriminatedUnion('method', [
+const storedCredentialSchema = z.discriminatedUnion('method', [
   z.object({ method: z.literal('password'), ...userInContext }),
   z.object({
     method: z.literal('trusted_application'),
@@ -35,7 +35,7 @@ export function serializeCredential(credential: Credential): Secret {
 
 /** @throws {VaultError} if the decrypted text isn't a known kind of credential: another version wrote it */
 export function parseCredential(text: Secret): Credential {
-  const parsed = storedCredential.safeParse(parseJson(text));
+  const parsed = storedCredentialSchema.safeParse(parseJson(text));
   // The details of the error would contain the credential.
   if (!parsed.success) throw new VaultError('reading a linked credential: unknown format');
   return parsed.data;

@@ -6,7 +6,7 @@ const numericText = z.string().trim().min(1).transform(Number).pipe(z.int());
 const wholeNumber = z.union([z.int(), numericText]).optional().catch(undefined);
 
 /** The part of a user's record that is stored. Fields of the wrong type are dropped. */
-const userRecord = z.object({
+const userRecordSchema = z.object({
   defaultEmail: text,
   status: wholeNumber,
   substatus: wholeNumber,
@@ -15,8 +15,8 @@ const userRecord = z.object({
 });
 
 /** The user's record in a login response (service API, User). */
-export type AccountProfile = Readonly<z.output<typeof userRecord>>;
+export type AccountProfile = Readonly<z.output<typeof userRecordSchema>>;
 
 export function readProfile(value: unknown): AccountProfile | undefined {
-  return userRecord.safeParse(value).data;
+  return userRecordSchema.safeParse(value).data;
 }

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { Secret } from '../service/secret.ts';
 
-export interface Sealed {
+export interface SealedSecret {
   readonly keyId: string;
   /** 12-byte nonce, ciphertext, 16-byte tag. */
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -14,12 +14,12 @@ export interface Vault {
    * @param owner the owner of the secret (team, user, context …), used as associated data, so that a row moved to
    * another owner can't be decrypted
    */
-  seal(secret: Secret, owner: readonly string[]): Sealed;
+  seal(secret: Secret, owner: readonly string[]): SealedSecret;
   /**
    * @throws {UnknownKeyError} if this process doesn't have the key
    * @throws {VaultError} if the row was changed or belongs to another owner
    */
-  open(sealed: Sealed, owner: readonly string[]): Secret;
+  open(sealed: SealedSecret, owner: readonly string[]): Secret;
 }
 
 export class VaultError extends Error {

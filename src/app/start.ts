@@ -72,14 +72,14 @@ async function migrateDatabase(url: string, log: Log): Promise<void> {
   if (applied.length > 0) log.info({ applied }, 'migrated the database to this release’s schema');
 }
 
-const identity = z.object({
+const identitySchema = z.object({
   team_id: z.string(),
   user_id: z.string().default(''),
   enterprise_id: z.string().optional(),
 });
 
 export async function identify(web: SlackWeb): Promise<Identity> {
-  const answer = await web.call('auth.test', {}, identity);
+  const answer = await web.call('auth.test', {}, identitySchema);
   return { teamId: answer.team_id, userId: answer.user_id, orgId: answer.enterprise_id };
 }
 
@@ -266,7 +266,7 @@ async function connectSlack(appContext: AppContext, database: Database, vault: V
     formatSettings(applySavedSettings(teamDefaults.current(), saved));
   const teamStores = createStores(database, installationStores, {
     ...{ teamId: bot.teamId, formatSavedSettings: formatSaved, canSign },
-    witness: ledgerKey,
+    botSigner: ledgerKey,
   });
   const { wrapOrderStore = (store) => store, wrapNotificationStore = (store) => store } = seams;
   const stores: Stores = {

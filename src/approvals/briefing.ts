@@ -1,8 +1,8 @@
 import { isDemoContext } from '../accounts/account.ts';
 import type { Expiry } from '../expiry/expiry.ts';
-import { readTerm, type Term } from '../expiry/term.ts';
+import { type ExpiryChange, loadExpiryChange } from '../expiry/expiry-change.ts';
 import { loadPreview, type MandatePreview } from '../mandates/overview.ts';
-import { mandateTerms } from '../mandates/terms.ts';
+import { mandateTermsSchema } from '../mandates/terms.ts';
 import type { BudgetComparison } from '../money/budget-comparison.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { ListedIncident } from '../names/incident.ts';
@@ -42,7 +42,7 @@ export interface Briefing extends DraftBriefing {
   /** The budgets for a pending order, or for the unsent items of a paused one. */
   readonly budgets: BudgetComparison | undefined;
   /** The expiry of the name of a pending order with a single name. */
-  readonly term: Term | undefined;
+  readonly expiryChange: ExpiryChange | undefined;
   /** The impact of a pending order; `none` if the task puts nothing at risk. */
   readonly impact: OrderImpact | 'unseen' | 'none';
   /** Open incidents of a pending order's names. */
@@ -65,14 +65,14 @@ export async function loadBriefing(
 ): Promise<Briefing> {
   const isPending = order.state === 'PENDING';
   const costPromise = isPending || isPaused(order) ? computeCost(orders, order) : undefined;
-  const [log, decision, cost, budgets, term, impact, incidents, draft, preview] = await Promise.all([
+  const [log, decision, cost, budgets, expiryChange, impact, incidents, draft, preview] = await Promise.all([
     history ?? orders.store.loadHistory(order.id, 'system'),
     isPending ? loadPendingDecision(orders, order) : undefined,
     isPending ? costPromise : undefined,
     costPromise && !isDemoContext(order.account.context)
       ? compareBudgetsOnSendDay(orders, order)(pickBudgetedItems(order), costPromise)
       : undefined,
-    readTerm(expiry.findListed, order),
+    loadExpiryChange(expiry.findListed, order),
     isPending ? names.impacts.loadForCard(order) : ('none' as const),
     isPending ? names.orderIncidents.listOpen(order) : [],
     loadDraftBriefing(orders, order),
@@ -80,7 +80,7 @@ export async function loadBriefing(
   ]);
   return {
     ...draft,
-    ...{ history: log, decision, cost, budgets, term, impact, incidents, preview },
+    ...{ history: log, decision, cost, budgets, expiryChange, impact, incidents, preview },
     approvers: decision === undefined ? [] : listNotifiedApprovers(decision),
   };
 }
@@ -125,6 +125,6 @@ export async function loadDraftBriefing(
 
 async function loadMandatePreview(orders: OrdersContext, order: Order): Promise<MandatePreview | undefined> {
   if (order.task !== 'mandate') return undefined;
-  const terms = mandateTerms.safeParse(order.input).data;
+  const terms = mandateTermsSchema.safeParse(order.input).data;
   return terms && loadPreview(orders, order, terms);
 }

@@ -62,7 +62,7 @@ export interface BotSigner {
 }
 
 /** The bot signs this if the charter's signer was an admin and not its publisher. */
-export function formatWitnessText(challenge: CharterChallenge): string {
+export function formatCharterText(challenge: CharterChallenge): string {
   return `charter ${hashJson(challenge)}`;
 }
 
@@ -118,7 +118,7 @@ export async function findLastValidCharter(
     if (challenge.previous !== hashCharter(charters[index - 1]).previous) continue;
     if (
       charter.botSignature === undefined ||
-      botSigner?.verify(formatWitnessText(challenge), charter.botSignature) !== true
+      botSigner?.verify(formatCharterText(challenge), charter.botSignature) !== true
     )
       continue;
     // A missing event doesn't affect which charter was published last.

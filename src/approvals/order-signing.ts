@@ -64,7 +64,7 @@ function buildApprovalBinding(order: Order): SignatureBinding {
 }
 
 export function buildSignedSubject(order: Order, policyVersion: number): SignedSubject {
-  return { statement: order.statementHash, policy: policyVersion, bound: buildApprovalBinding(order) };
+  return { statement: order.statementHash, policy: policyVersion, binding: buildApprovalBinding(order) };
 }
 
 /** The log is the same object until the database changes, so results are cached by it. */

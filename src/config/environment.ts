@@ -170,10 +170,10 @@ const teamSettingParsers = {
   reminder_timezone: z.string().refine(isTimeZone, 'must be a time zone name').prefault('UTC'),
 } as const;
 
-export const namedSettings = z.object(teamSettingParsers);
-export type NamedSettings = z.output<typeof namedSettings>;
+export const namedSettingsSchema = z.object(teamSettingParsers);
+export type NamedSettings = z.output<typeof namedSettingsSchema>;
 /** Without a domain service, admins are the approvers. */
-const watchOnlySettings = namedSettings.extend({ approvers: peopleAndGroups.prefault('') });
+const watchOnlySettingsSchema = namedSettingsSchema.extend({ approvers: peopleAndGroups.prefault('') });
 
 export function buildTeamSettings(
   getSetting: <Name extends keyof NamedSettings>(name: Name) => NamedSettings[Name],
@@ -294,7 +294,7 @@ const ledgerKey = z.string().transform((text, context) => {
   }
 });
 
-const environment = z.object({
+const environmentSchema = z.object({
   SLACK_BOT_TOKEN: secret(/^xoxb-\S+$/, 'must be a bot token that starts with xoxb-'),
   SLACK_SIGNING_SECRET: secret(/^\S{8,}$/, 'must be the app’s signing secret, without spaces').optional(),
   SLACK_APP_TOKEN: secret(/^xapp-\S+$/, 'must be an app-level token that starts with xapp-').optional(),
@@ -363,7 +363,7 @@ const environment = z.object({
   LOG_FORMAT: z.enum(['json', 'pretty'], 'must be json or pretty').default('json'),
 });
 
-type Variable = keyof z.input<typeof environment> | Uppercase<keyof NamedSettings>;
+type Variable = keyof z.input<typeof environmentSchema> | Uppercase<keyof NamedSettings>;
 
 export const VARIABLE_EXAMPLES: Readonly<Record<Variable, string>> = {
   SLACK_BOT_TOKEN: 'xoxb-your-bot-token',
@@ -430,8 +430,8 @@ export class ConfigError extends Error {
 /** Treats empty values as unset. @throws {ConfigError} with every invalid variable, its problem and an example */
 export function readConfig(env: Environment): Config {
   const { values, problems: readProblems } = readVariables(env, VARIABLE_NAMES);
-  const parsed = environment.safeParse(values);
-  const settings = values['SERVICE_JSON_URL'] === undefined ? watchOnlySettings : namedSettings;
+  const parsed = environmentSchema.safeParse(values);
+  const settings = values['SERVICE_JSON_URL'] === undefined ? watchOnlySettingsSchema : namedSettingsSchema;
   const team = settings.safeParse(
     Object.fromEntries(Object.entries(values).map(([name, text]) => [name.toLowerCase(), text])),
   );
@@ -551,7 +551,7 @@ function formatProblems(problems: Problems): string {
 }
 
 /** By default, only the embedded database is backed up. */
-function resolveBackupDir(e: z.output<typeof environment>): string | undefined {
+function resolveBackupDir(e: z.output<typeof environmentSchema>): string | undefined {
   if (e.BACKUP_DIR === undefined)
     return e.DATABASE_URL === undefined ? join(e.DATA_DIR, 'backups') : undefined;
   return e.BACKUP_DIR === NO_BACKUPS ? undefined : e.BACKUP_DIR;
@@ -560,7 +560,7 @@ function resolveBackupDir(e: z.output<typeof environment>): string | undefined {
 export type Config = Readonly<ReturnType<typeof buildConfig>>;
 
 function buildConfig(
-  e: z.output<typeof environment>,
+  e: z.output<typeof environmentSchema>,
   team: NamedSettings,
   typos: ReturnType<typeof findTypos>,
 ) {
@@ -623,7 +623,7 @@ export interface DatabaseSettings {
 
 /** For commands that don't need the bot's other settings. */
 export function readDatabaseSettings(env: Environment): DatabaseSettings {
-  const schema = environment.pick({ DATABASE_URL: true, DATA_DIR: true });
+  const schema = environmentSchema.pick({ DATABASE_URL: true, DATA_DIR: true });
   const { values, problems } = readVariables(env, Object.keys(schema.shape));
   const parsed = schema.safeParse(values);
   const allProblems = new Map([

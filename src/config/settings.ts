@@ -1,6 +1,11 @@
 import type { z } from 'zod';
 import { formatDuration } from '../lib/duration.ts';
-import { buildTeamSettings, type NamedSettings, namedSettings, type TeamSettings } from './environment.ts';
+import {
+  buildTeamSettings,
+  type NamedSettings,
+  namedSettingsSchema,
+  type TeamSettings,
+} from './environment.ts';
 
 export type SettingName = keyof NamedSettings;
 
@@ -12,7 +17,7 @@ export const CHANNEL_SETTINGS = [
 ] as const;
 export type ChannelSetting = (typeof CHANNEL_SETTINGS)[number];
 
-export const SETTING_NAMES: readonly SettingName[] = namedSettings.keyof().options;
+export const SETTING_NAMES: readonly SettingName[] = namedSettingsSchema.keyof().options;
 
 export interface SettingChange {
   readonly name: string;
@@ -47,9 +52,11 @@ export function formatSettings(settings: TeamSettings): Readonly<Record<SettingN
   };
 }
 
-export const teamSettings = namedSettings.transform((named) => buildTeamSettings((name) => named[name]));
+export const teamSettingsSchema = namedSettingsSchema.transform((named) =>
+  buildTeamSettings((name) => named[name]),
+);
 
-const PARSERS: { readonly [Name in SettingName]: z.ZodType<NamedSettings[Name]> } = namedSettings.shape;
+const PARSERS: { readonly [Name in SettingName]: z.ZodType<NamedSettings[Name]> } = namedSettingsSchema.shape;
 
 /**
  * Saved values override the defaults. Invalid saved values are ignored. A channel that is saved as empty is unset, even

@@ -31,8 +31,8 @@ import { lastScheduled } from './schedule.ts';
  * messages. So any process can finish a digest without repeating a reminder.
  */
 
-type Due = DueReminder<WatchedReminder>;
-type DuePlanned = DueReminder<PlannedReminder>;
+type DueWatchedReminder = DueReminder<WatchedReminder>;
+type DuePlannedReminder = DueReminder<PlannedReminder>;
 
 const NAMES_PER_MESSAGE = 20;
 /** Names read and claimed per batch. */
@@ -128,7 +128,7 @@ export function nextClaimAt(
 
 export interface DueReminders {
   /** Most urgent first. */
-  readonly due: readonly DuePlanned[];
+  readonly due: readonly DuePlannedReminder[];
   /** Renewals that the registry doesn't show. */
   readonly disputed: readonly PlannedReminder[];
 }
@@ -187,7 +187,7 @@ export function assignMessages(
 }
 
 export function toClaim(
-  due: Due,
+  due: DueWatchedReminder,
   reminderChannel: string | undefined,
   schedule: DigestSchedule,
 ): ReminderClaim {
@@ -215,8 +215,8 @@ export function toClaim(
 export async function collectDue(
   reminders: ReminderStore,
   options: ReminderSchedule,
-): Promise<{ readonly due: readonly Due[]; readonly hasMore: boolean }> {
-  const found = new Map<string, Due>();
+): Promise<{ readonly due: readonly DueWatchedReminder[]; readonly hasMore: boolean }> {
+  const found = new Map<string, DueWatchedReminder>();
   const addBatch = (batch: readonly WatchedReminder[]) => {
     for (const reminder of dueReminders(batch, options)) found.set(reminder.name, reminder);
     return found.size > MAX_NAMES;

@@ -40,7 +40,7 @@ export type LineIssue =
   /** Maximum lines of a list. */
   | { readonly code: 'too_many_lines'; readonly limit: number };
 
-type Read<T, Issue> =
+type ParseResult<T, Issue> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issue: Issue };
 
@@ -68,7 +68,7 @@ const MAX_HEADER_LENGTH = 10_000;
 interface ImportLine {
   readonly line: number;
   readonly text: string;
-  readonly read: Read<{ readonly name: string; readonly date: string }, LineIssue>;
+  readonly read: ParseResult<{ readonly name: string; readonly date: string }, LineIssue>;
 }
 
 /**
@@ -179,7 +179,7 @@ function readCells({
 }: {
   readonly name: string;
   readonly date: string;
-}): Read<ImportedName, NameIssue | DateIssue> {
+}): ParseResult<ImportedName, NameIssue | DateIssue> {
   const name = parseRegistrableName(nameText);
   if (!name.ok) return name;
   if (dateText === '') return { ok: true, value: { name: name.value.ascii } };
@@ -193,7 +193,7 @@ export interface NamesToWatch {
   readonly date: string | undefined;
 }
 export type NamesToWatchProblem =
-  | { readonly code: 'no_names' | 'date_of_many' }
+  | { readonly code: 'no_names' | 'date_with_many_names' }
   | { readonly code: 'too_many_names'; readonly limit: number };
 
 /** Longer lists must be imported as a file. */
@@ -215,12 +215,12 @@ export function readNamesToWatch(
   if (names.length === 0) return { problem: { code: 'no_names' } };
   if (names.length > MAX_WATCHED_AT_ONCE)
     return { problem: { code: 'too_many_names', limit: MAX_WATCHED_AT_ONCE } };
-  if (items.some((item) => parseTypedDate(item).ok)) return { problem: { code: 'date_of_many' } };
+  if (items.some((item) => parseTypedDate(item).ok)) return { problem: { code: 'date_with_many_names' } };
   return { names, date: undefined };
 }
 
 /** Parses a name that can be registered, and therefore watched. The issue is from the zone's rules. */
-export function parseRegistrableName(text: string): Read<DomainName, NameIssue> {
+export function parseRegistrableName(text: string): ParseResult<DomainName, NameIssue> {
   const name = readName(text);
   if (!name.ok) return name;
   const [first] = checkRegistrable(name.value);
@@ -228,7 +228,7 @@ export function parseRegistrableName(text: string): Read<DomainName, NameIssue> 
 }
 
 /** Parses a domain name without checking its zone's rules. */
-export function readName(text: string): Read<DomainName, NameIssue> {
+export function readName(text: string): ParseResult<DomainName, NameIssue> {
   const name = parseDomainName(text);
   return name.ok ? name : { ok: false, issue: { code: 'invalid_name', issue: name.issue } };
 }

@@ -119,7 +119,7 @@ export async function askBetweenDigests({
 export type AnswerIssue = { readonly code: 'not_owner' | 'question_over' | 'kept_already' };
 
 /** Why a person can't answer the question about a name. A name can be handed over even after it was answered. */
-export function refuseAnswer(
+export function findAnswerRefusal(
   known: WatchedDomain,
   userId: string,
   kind: 'name_kept' | 'name_handed_over',

@@ -1,4 +1,4 @@
-import type { Sealed } from '../accounts/vault.ts';
+import type { SealedSecret } from '../accounts/vault.ts';
 import type { NameDates } from '../names/dates.ts';
 import type { DetailsChange, OwnedName } from '../names/portfolio.ts';
 import type { Lapse, NameObservation } from '../names/ports.ts';
@@ -239,7 +239,7 @@ export interface DigestHead extends DigestPart {
 export interface FeedRecord {
   readonly userId: string;
   readonly tokenHash: string;
-  readonly sealed: Sealed;
+  readonly sealed: SealedSecret;
 }
 
 export interface FeedStore {

@@ -13,7 +13,7 @@ import type { EditResult } from '../names/protected-changes.ts';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import type { ExpiryContext } from './context.ts';
 import { type ImportReport, type NameIssue, parseImport, parseRegistrableName } from './import.ts';
-import { type AnswerIssue, buildOwnerDayKey, findMessageDay, refuseAnswer } from './owner-question.ts';
+import { type AnswerIssue, buildOwnerDayKey, findAnswerRefusal, findMessageDay } from './owner-question.ts';
 import { computeSnoozeEnd } from './plan.ts';
 import type { WatchedDomain } from './ports.ts';
 
@@ -228,7 +228,7 @@ async function decide(
     `changing ${name} on the watch list`,
     () => watchList.find(name),
     async (known) => {
-      if (known === undefined) return refuseUnwatched(name);
+      if (known === undefined) return buildNotWatchedRefusal(name);
       const decision = decideFor(known);
       if ('code' in decision) return { ok: false, refusal: decision };
       const owner = decision.kind === 'name_handed_over' ? { owner: decision.to } : {};
@@ -280,7 +280,7 @@ export async function recordRenewal(
     `recording the renewal of ${name}`,
     () => context.watchList.find(name),
     async (known) => {
-      if (known === undefined) return refuseUnwatched(name);
+      if (known === undefined) return buildNotWatchedRefusal(name);
       if (until <= now || (known.expiry !== undefined && until <= known.expiry.at))
         return { ok: false, refusal: { code: 'not_renewed', text: expires } };
       const decision = {
@@ -319,9 +319,9 @@ export async function answerQuestion(
   const { day } = findMessageDay(await context.settings(), context.now());
   const decision =
     answer.kind === 'name_kept' ? answer : { ...answer, subject: buildOwnerDayKey(answer.to, day) };
-  return decide(context, name, saveChanges, (known) => refuseAnswer(known, by, answer.kind) ?? decision);
+  return decide(context, name, saveChanges, (known) => findAnswerRefusal(known, by, answer.kind) ?? decision);
 }
 
-function refuseUnwatched(name: string): { readonly ok: false; readonly refusal: WatchRefusal } {
+function buildNotWatchedRefusal(name: string): { readonly ok: false; readonly refusal: WatchRefusal } {
   return { ok: false, refusal: { code: 'not_watched', name } };
 }

@@ -22,8 +22,10 @@ export interface HttpResponse {
 export interface ExchangeLimits {
   /** Covers the whole exchange. */
   readonly timeoutMs: number;
-  /** Limits the body before and after decoding. `ignored`: the exchange ends after the headers, with an empty body. */
-  readonly maxBytes: number | 'ignored';
+  /**
+   * Limits the body before and after decoding. `discard_body`: the exchange ends after the headers, with an empty body.
+   */
+  readonly maxBytes: number | 'discard_body';
   readonly signal?: AbortSignal | undefined;
   /** Checked before connecting, and again before the first byte is written. */
   readonly sendDeadline?: SendDeadline | undefined;
@@ -53,17 +55,21 @@ export class HttpExchangeError extends Error {
   override readonly name = 'HttpExchangeError';
   readonly failure: ExchangeFailure;
   /** `false` proves that no byte was sent; `true` proves nothing. */
-  readonly wasSent: boolean;
+  readonly mayHaveBeenSent: boolean;
   readonly status: number | undefined;
 
   constructor(
     failure: ExchangeFailure,
     message: string,
-    { wasSent, status, cause }: { wasSent: boolean; status?: number | undefined; cause?: unknown },
+    {
+      mayHaveBeenSent,
+      status,
+      cause,
+    }: { mayHaveBeenSent: boolean; status?: number | undefined; cause?: unknown },
   ) {
     super(message, cause === undefined ? undefined : { cause });
     this.failure = failure;
-    this.wasSent = wasSent;
+    this.mayHaveBeenSent = mayHaveBeenSent;
     this.status = status;
   }
 }
@@ -71,7 +77,8 @@ export class HttpExchangeError extends Error {
 /**
  * Sends one request and reads the whole response under one deadline. Never retries or follows redirects. undici calls
  * `onRequestStart` right before it writes the first byte, after DNS, TCP and TLS, so this call shows whether anything
- * was sent. Expired requests are stopped there. So is a second call, which would send the request twice.
+ * was sent. A request past its send deadline is stopped there. A second call is stopped too, because it would send the
+ * request twice.
  * @throws {HttpExchangeError | TooLateError}
  */
 export function exchange(
@@ -80,7 +87,7 @@ export function exchange(
   limits: ExchangeLimits,
 ): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
-    const handler = new RunningExchange(limits, resolve, reject);
+    const handler = new ExchangeHandler(limits, resolve, reject);
     if (!handler.start()) return;
     dispatcher.dispatch(
       {
@@ -98,7 +105,7 @@ export function exchange(
   });
 }
 
-class RunningExchange implements Dispatcher.DispatchHandler {
+class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #limits: ExchangeLimits;
   readonly #resolve: (response: HttpResponse) => void;
   readonly #reject: (error: Error) => void;
@@ -126,8 +133,8 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   start(): boolean {
     const { timeoutMs, signal } = this.#limits;
     this.#timer = setTimeout(() => this.#failWith('timeout'), timeoutMs);
-    // Checked before the deadline: a process that was suspended misses both, and must report the suspension.
-    if (!this.#canSend()) return false;
+    // Checked before the timeout: after a suspension, both have passed, and the send deadline must be reported.
+    if (!this.#checkSendDeadline()) return false;
     if (signal?.aborted) this.#onAbort();
     else if (timeoutMs <= 0) this.#fail('timeout', 'no time left to send the request');
     else signal?.addEventListener('abort', this.#onAbort);
@@ -139,7 +146,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
       controller.abort(new Error('the request has ended'));
       this.#fail('connection', 'the connection tried to send the request twice');
       // Checked again, because connecting takes time and the process may have been suspended.
-    } else if (this.#canSend()) {
+    } else if (this.#checkSendDeadline()) {
       this.#sent = true;
       this.#controller = controller;
     } else controller.abort(new Error('the send deadline has passed'));
@@ -154,7 +161,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     this.#status = status;
     this.#headers = headers;
     const { maxBytes } = this.#limits;
-    if (maxBytes === 'ignored') {
+    if (maxBytes === 'discard_body') {
       this.#finish({ status, headers, body: EMPTY_BODY, rawBody: EMPTY_BODY });
       controller.abort(new Error('the body is ignored'));
     } else if (Number(headers['content-length']) > maxBytes) this.#failWith('too_large');
@@ -163,7 +170,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const { maxBytes } = this.#limits;
     this.#size += chunk.length;
-    if (maxBytes === 'ignored' || this.#size > maxBytes) this.#failWith('too_large');
+    if (maxBytes === 'discard_body' || this.#size > maxBytes) this.#failWith('too_large');
     else this.#chunks.push(chunk);
   }
 
@@ -171,7 +178,7 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     const { maxBytes } = this.#limits;
     const status = this.#status;
     const headers = this.#headers;
-    if (this.#settled || status === undefined || maxBytes === 'ignored') return;
+    if (this.#settled || status === undefined || maxBytes === 'discard_body') return;
     const [first, second] = this.#chunks;
     const rawBody =
       first !== undefined && second === undefined ? first : Buffer.concat(this.#chunks, this.#size);
@@ -188,7 +195,8 @@ class RunningExchange implements Dispatcher.DispatchHandler {
     this.#fail('connection', message, dropUnparsedBytes(error));
   }
 
-  #canSend(): boolean {
+  /** Fails the exchange if the deadline has passed. @returns whether the request may still be sent */
+  #checkSendDeadline(): boolean {
     const { sendDeadline } = this.#limits;
     const lateMs = sendDeadline === undefined ? 0 : sendDeadline.clock() - sendDeadline.at;
     if (lateMs > 0 && this.#settle())
@@ -210,8 +218,8 @@ class RunningExchange implements Dispatcher.DispatchHandler {
 
   #fail(failure: ExchangeFailure, message: string, cause?: unknown): void {
     if (!this.#settle()) return;
-    const tooLarge = failure === 'too_large' ? { status: this.#status } : {};
-    this.#reject(new HttpExchangeError(failure, message, { wasSent: this.#sent, cause, ...tooLarge }));
+    const details = failure === 'too_large' ? { status: this.#status } : {};
+    this.#reject(new HttpExchangeError(failure, message, { mayHaveBeenSent: this.#sent, cause, ...details }));
     this.#controller?.abort(new Error(message));
   }
 

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Log } from '../lib/log.ts';
 
-const savedAnchor = z.object({ n: z.int(), hash: z.string(), at: z.string() });
-export type SavedAnchor = Readonly<z.output<typeof savedAnchor>>;
+const savedAnchorSchema = z.object({ n: z.int(), hash: z.string(), at: z.string() });
+export type SavedAnchor = Readonly<z.output<typeof savedAnchorSchema>>;
 
 /** Keeps the newest anchor outside of the database, to detect that the database was restored. */
 export interface AnchorFile {
@@ -16,7 +16,7 @@ export interface AnchorFile {
 /** @returns undefined if the file is missing or unreadable */
 export async function readAnchorFile(folder: string, teamId: string): Promise<SavedAnchor | undefined> {
   try {
-    return savedAnchor.parse(JSON.parse(await readFile(buildAnchorPath(folder, teamId), 'utf8')));
+    return savedAnchorSchema.parse(JSON.parse(await readFile(buildAnchorPath(folder, teamId), 'utf8')));
   } catch {
     return undefined;
   }

@@ -139,6 +139,6 @@ export function findHistoryDifference(
   newest: number,
   hash: string | undefined,
 ): LedgerDifference | undefined {
-  if (newest < saved.n) return { code: 'put_back', count: 1, first: saved.n };
+  if (newest < saved.n) return { code: 'rolled_back', count: 1, first: saved.n };
   return hash === saved.hash ? undefined : { code: 'other_history', count: 1, first: saved.n };
 }

@@ -5,7 +5,7 @@
  * - `seal_changed`, `seal_gone`: a seal or its list of events was changed or deleted.
  * - `other_key`: the signing key has changed.
  * - `anchor_differs`: a seal differs from its anchor in the database.
- * - `put_back`: a seal anchored on this machine is missing: an older state was restored.
+ * - `rolled_back`: a seal anchored on this machine is missing: an older state was restored.
  * - `other_history`: an anchored seal was replaced: the database was restored and continued, or rewritten.
  */
 export const LEDGER_DIFFERENCES = [
@@ -17,7 +17,7 @@ export const LEDGER_DIFFERENCES = [
   'seal_gone',
   'other_key',
   'anchor_differs',
-  'put_back',
+  'rolled_back',
   'other_history',
 ] as const;
 

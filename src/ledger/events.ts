@@ -10,20 +10,20 @@ import { changedValues, defineEvent } from './event.ts';
 
 /** Each subject's module declares its event schemas. The store parses rows with the union below. */
 
-const ledgerDifference = z.object({
+const ledgerDifferenceSchema = z.object({
   code: z.enum(LEDGER_DIFFERENCES),
   count: z.int(),
   first: z.int().exactOptional(),
 });
 
-export const teamEvent = z.discriminatedUnion('kind', [
+export const teamEventSchema = z.discriminatedUnion('kind', [
   ...nameEvents,
   ...moneyEvents,
   ...policyEvents,
   ...keyEvents,
   defineEvent('preset', ['preset_changed'], changedValues),
   defineEvent('account', ['team_account_linked', 'team_account_unlinked'], { application: z.string() }),
-  defineEvent('ledger', ['ledger_differs'], { differences: z.array(ledgerDifference).readonly() }),
+  defineEvent('ledger', ['ledger_differs'], { differences: z.array(ledgerDifferenceSchema).readonly() }),
   defineEvent('ledger', ['sealing_stalled'], {}),
   /** A backup was restored. Later events reuse sequence numbers of the ledger. */
   defineEvent('ledger', ['database_restored'], { takenAt: z.iso.datetime(), seal: z.int() }),
@@ -49,7 +49,7 @@ export const NOTIFIED_KINDS: readonly TeamEvent['kind'][] = [
   'database_restored',
 ];
 
-export type TeamEvent = Readonly<z.output<typeof teamEvent>>;
+export type TeamEvent = Readonly<z.output<typeof teamEventSchema>>;
 export type TeamEventOf<Kind> = TeamEvent extends infer Event
   ? Event extends { readonly kind: infer Kinds }
     ? Kind extends Kinds

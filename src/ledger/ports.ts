@@ -1,4 +1,4 @@
-import type { Sealed } from '../accounts/vault.ts';
+import type { SealedSecret } from '../accounts/vault.ts';
 import type { LedgerDifference } from './difference.ts';
 import type { EventLine, ForgottenLine, LoggedEvent, Seal } from './seal.ts';
 import type { Hash } from './tree.ts';
@@ -99,9 +99,9 @@ export interface LedgerStore {
 
 /** Stores the key that the bot created itself. Implemented by the store. */
 export interface LedgerKeyStore {
-  find(): Promise<Sealed | undefined>;
+  find(): Promise<SealedSecret | undefined>;
   /** Adds a key if none exists. */
-  add(sealed: Sealed): Promise<void>;
+  add(sealed: SealedSecret): Promise<void>;
   /** Replaces the key after it was encrypted again. */
-  replace(sealed: Sealed): Promise<void>;
+  replace(sealed: SealedSecret): Promise<void>;
 }

@@ -55,7 +55,7 @@ export interface ProvedOrder {
 }
 
 /** The key fingerprints in a signed approval: the approver's key and the keys that vouched for it. */
-const signedData = z.object({
+const signedDataSchema = z.object({
   signature: z.object({ key: z.string() }),
   chain: z.array(z.object({ key: z.string() })).default([]),
 });
@@ -104,7 +104,7 @@ export async function buildReceiptLines(
 }
 
 function findKeys(line: EventLine | ForgottenLine): string[] {
-  const signed = 'data' in line ? signedData.safeParse(line.data).data : undefined;
+  const signed = 'data' in line ? signedDataSchema.safeParse(line.data).data : undefined;
   return signed === undefined ? [] : [signed.signature, ...signed.chain].map(({ key }) => key);
 }
 

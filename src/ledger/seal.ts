@@ -12,7 +12,7 @@ export interface LoggedEvent {
   readonly data: unknown;
 }
 
-export interface Forgotten {
+export interface ForgottenDetails {
   readonly at: Date;
   readonly by: string;
 }
@@ -49,7 +49,7 @@ export function toEventLine(seq: number, { at, kind, subject, actor, data }: Log
   return { type: 'event', seq, at: at.toISOString(), kind, subject, actor, data };
 }
 
-export function toForgottenLine(seq: number, { at, by }: Forgotten, leaf: Hash): ForgottenLine {
+export function toForgottenLine(seq: number, { at, by }: ForgottenDetails, leaf: Hash): ForgottenLine {
   return { type: 'event', seq, forgotten: { at: at.toISOString(), by }, leaf: toHex(leaf) };
 }
 

@@ -23,7 +23,7 @@ export const SAME_PERIOD_MS = 180 * DAY_MS;
 /** Holds that need no action, so no regular order is made. */
 const NEEDS_NO_ACTION: ReadonlySet<HoldReason> = new Set<HoldReason>([
   'renewed_meanwhile',
-  'let_go',
+  'set_to_lapse',
   'mandate_ended',
 ]);
 
@@ -197,7 +197,7 @@ export function findSendingRefusal(facts: FinalCheckFacts, now: Date): HoldReaso
   if (mandate === undefined || !facts.isUnchanged || !isActive(mandate, now)) return 'mandate_ended';
   if (expiresAt === undefined || !coversName(mandate, facts.name, facts.affectedTags)) return 'moved_out';
   if (!isSameRegistrationPeriod(facts.plannedExpiry, expiresAt)) return 'renewed_meanwhile';
-  if (facts.isLapsing) return 'let_go';
+  if (facts.isLapsing) return 'set_to_lapse';
   if (announcedAt === undefined || now.getTime() - announcedAt.getTime() < ANNOUNCEMENT_MS)
     return 'not_announced';
   return findExceededLimit(mandate.terms, facts.amount, getUtcDay(now), facts.used);

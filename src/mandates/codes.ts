@@ -23,18 +23,18 @@ const HOLD_REASONS = [
   /** When sending: the name's expiry has changed. */
   'renewed_meanwhile',
   /** When sending: two people decided to let the name lapse. */
-  'let_go',
+  'set_to_lapse',
   'mandate_ended',
 ] as const;
 
-export const holdReason = z.enum(HOLD_REASONS);
+export const holdReasonSchema = z.enum(HOLD_REASONS);
 
-export type HoldReason = z.output<typeof holdReason>;
+export type HoldReason = z.output<typeof holdReasonSchema>;
 
 /** Why a mandate ended early or on its last day. */
 const MANDATE_ENDS = [
   'person',
-  'over',
+  'expired',
   'requester_left',
   'owner_left',
   'approver_left',
@@ -43,14 +43,14 @@ const MANDATE_ENDS = [
   'log_differs',
 ] as const;
 
-export const storedMandateEnd = z.object({
+export const storedMandateEndSchema = z.object({
   at: z.coerce.date(),
-  because: z.enum(MANDATE_ENDS),
+  cause: z.enum(MANDATE_ENDS),
   /** The person who ended it or who has left. */
   by: z.string().exactOptional(),
 });
 
-export type MandateEnd = Readonly<z.output<typeof storedMandateEnd>>;
+export type MandateEnd = Readonly<z.output<typeof storedMandateEndSchema>>;
 
 export interface MandateReference {
   readonly id: string;

@@ -11,7 +11,7 @@ import type { OrderStore, SystemViewer } from '../orders/ports.ts';
 import type { PlainSummary, StatementPart } from '../orders/summary.ts';
 import type { MandateEnd } from './codes.ts';
 import { type ActiveMandate, isActive, readMandate } from './mandate.ts';
-import { computeMandateEnd, mandateTerms } from './terms.ts';
+import { computeMandateEnd, mandateTermsSchema } from './terms.ts';
 
 /** Starts and ends mandates. `run.ts` makes their orders. */
 
@@ -55,8 +55,8 @@ export function decideActivation(context: ActivationContext): ChangeDecision {
   if (!context.isLinked) return stop(summarizeMissingAccount(order));
   if (members.kind === 'left') return stop(members.summary);
   if (members.kind === 'unknown') return { refusal: { code: 'membership_unknown', userId: members.userId } };
-  const expiresAt = computeMandateEnd(mandateTerms.parse(order.input));
-  if (expiresAt <= now) return stop({ code: 'mandate_held', because: 'mandate_ended' });
+  const expiresAt = computeMandateEnd(mandateTermsSchema.parse(order.input));
+  if (expiresAt <= now) return stop({ code: 'mandate_held', holdReason: 'mandate_ended' });
   return {
     event: { type: 'in_force', expiresAt, remindAt: new Date(expiresAt.getTime() - ENDING_SOON_MS) },
   };
@@ -65,7 +65,7 @@ export function decideActivation(context: ActivationContext): ChangeDecision {
 /** Announces that a mandate ends soon, and ends it when it is over. */
 export async function advanceMandate(deps: OrdersContext, order: Order): Promise<void> {
   const step = findDueStep(order, deps.now());
-  if (step === 'end') await endWithReason(deps, order.id, { because: 'over' });
+  if (step === 'end') await endWithReason(deps, order.id, { cause: 'expired' });
   if (step === 'announce') await changeOrder(deps, order.id, () => ({ event: { type: 'mandate_ending' } }));
 }
 
@@ -90,21 +90,21 @@ export async function endMandate(
     const refusal = checkApprover(policy, userId, 'end_mandate');
     if (refusal !== undefined) return { ok: false, refusal, order };
   }
-  return endWithReason(deps, orderId, { because: 'person', by: userId });
+  return endWithReason(deps, orderId, { cause: 'person', by: userId });
 }
 
 /** Ends a mandate if one of its people has left. @returns whether it is still active */
 export async function endIfPersonLeft(deps: OrdersContext, order: Order): Promise<boolean> {
   const { people } = await findParties(deps.findAccount, order);
   const [requester, owner] = people;
-  const parties: { readonly userId: string; readonly because: MandateEnd['because'] }[] = [
-    ...(requester === undefined ? [] : [{ ...requester, because: 'requester_left' as const }]),
-    ...(owner === undefined ? [] : [{ ...owner, because: 'owner_left' as const }]),
-    ...order.approvals.map(({ userId }) => ({ userId, because: 'approver_left' as const })),
+  const parties: { readonly userId: string; readonly cause: MandateEnd['cause'] }[] = [
+    ...(requester === undefined ? [] : [{ ...requester, cause: 'requester_left' as const }]),
+    ...(owner === undefined ? [] : [{ ...owner, cause: 'owner_left' as const }]),
+    ...order.approvals.map(({ userId }) => ({ userId, cause: 'approver_left' as const })),
   ];
-  for (const { userId, because } of parties) {
+  for (const { userId, cause } of parties) {
     if ((await deps.directory.findMembership(userId)) !== 'left') continue;
-    await endWithReason(deps, order.id, { because, by: userId });
+    await endWithReason(deps, order.id, { cause, by: userId });
     return false;
   }
   return true;
@@ -114,13 +114,13 @@ export async function endIfPersonLeft(deps: OrdersContext, order: Order): Promis
 export async function endMandatesAfterRestore(deps: OrdersContext): Promise<void> {
   for (const { id, mandateEnd } of await loadStartedMandates(deps.store, 'system'))
     if (mandateEnd === undefined)
-      await changeOrder(deps, id, () => ({ event: { type: 'mandate_ended', because: 'database_restored' } }));
+      await changeOrder(deps, id, () => ({ event: { type: 'mandate_ended', cause: 'database_restored' } }));
 }
 
 /** Ends a mandate whose rows differ from its log. @returns whether they differ */
 export async function endIfContradicted(deps: OrdersContext, order: Order): Promise<boolean> {
   const history = await deps.store.loadHistory(order.id, 'system');
-  if (findLogDifference(order, history, deps.store.isWitnessed) === undefined) return false;
+  if (findLogDifference(order, history, deps.store.isSignedByBot) === undefined) return false;
   await changeOrder(deps, order.id, (current) => decideContradiction(deps, current));
   await stopUnsentOrders(deps, order.id);
   return true;
@@ -164,7 +164,7 @@ async function endWithReason(
 export async function stopUnsentOrders(deps: OrdersContext, mandateId: string): Promise<void> {
   const stopped = await settleEach(await deps.mandates.listUnsentIds(mandateId), (orderId) =>
     changeOrder(deps, orderId, () => ({
-      event: { type: 'stopped', summary: { code: 'mandate_held', because: 'mandate_ended' } },
+      event: { type: 'stopped', summary: { code: 'mandate_held', holdReason: 'mandate_ended' } },
     })),
   );
   throwIfAny(stopped.errors);

@@ -2,7 +2,7 @@ import type { Order } from '../orders/order.ts';
 import { matchesPatterns, type NamePatterns, splitPatterns } from '../policy/name-patterns.ts';
 import { toAffectedName } from '../policy/subject.ts';
 import type { MandateEnd } from './codes.ts';
-import { computeMandateEnd, type MandateTerms, mandateTerms } from './terms.ts';
+import { computeMandateEnd, type MandateTerms, mandateTermsSchema } from './terms.ts';
 
 /**
  * A mandate is an order that sends nothing itself and is `SUCCEEDED` while active. Its approvals apply to its renewals.
@@ -29,7 +29,7 @@ export interface ActiveMandate {
 export function readMandate(order: Order): Mandate | undefined {
   if (order.task !== 'mandate' || order.state !== 'SUCCEEDED' || order.closedAt === undefined)
     return undefined;
-  const terms = mandateTerms.safeParse(order.input).data;
+  const terms = mandateTermsSchema.safeParse(order.input).data;
   if (terms === undefined) return undefined;
   return {
     id: order.id,

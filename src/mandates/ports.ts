@@ -36,11 +36,11 @@ export interface MandateAct {
 export type NewAct = Pick<MandateAct, 'name' | 'expiresAt' | 'mandateId' | 'at' | 'amount'>;
 
 export type ActOutcome =
-  | { readonly kind: 'kept'; readonly id: string }
+  | { readonly kind: 'saved'; readonly id: string }
   /** A mandate has already acted for this expiry. */
   | { readonly kind: 'taken' }
   /** A limit or budget is now exceeded: decide again. */
-  | { readonly kind: 'over' }
+  | { readonly kind: 'limit_exceeded' }
   | { readonly kind: 'open_already'; readonly orderId: string };
 
 export interface MandateStore {

@@ -3,14 +3,14 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { OrderRequest } from '../orders/request-context.ts';
 import { type RequestOutcome, requestOrder } from '../orders/request-order.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
-import { type MandateIssue, readTerms, type TypedTerms } from './terms.ts';
+import { type MandateIssue, readTerms, type TermsInput } from './terms.ts';
 
 export interface MandateRequest
   extends Pick<
     OrderRequest,
     'requesterId' | 'channelId' | 'threadTs' | 'isPrivate' | 'reason' | 'deliveryId'
   > {
-  readonly typed: TypedTerms;
+  readonly terms: TermsInput;
   /** The account for the renewals; undefined if there is none. */
   readonly account: Account | undefined;
 }
@@ -22,9 +22,9 @@ export type MandateRequestOutcome =
 /** Requests a mandate if its terms are valid and each pattern matches at least one name today. */
 export async function requestMandate(
   deps: OrdersContext,
-  { typed, account, ...request }: MandateRequest,
+  { terms, account, ...request }: MandateRequest,
 ): Promise<MandateRequestOutcome> {
-  const read = readTerms(typed, deps.ruleFacts.currency, getUtcDay(deps.now()));
+  const read = readTerms(terms, deps.ruleFacts.currency, getUtcDay(deps.now()));
   const issues: MandateIssue[] = read.ok
     ? await findUnmatchedPatterns(deps, read.terms.mandate_names)
     : [...read.issues];

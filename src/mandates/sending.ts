@@ -2,7 +2,7 @@ import { canonicalJson } from '../lib/canonical-json.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
-import type { FinalCheckRows, MandatedSending } from '../orders/ports.ts';
+import type { FinalCheckRows, MandateUse } from '../orders/ports.ts';
 import { verifyStatement } from '../orders/statement.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
@@ -18,7 +18,7 @@ import { readMandate } from './mandate.ts';
 
 /** Whether an order may be sent now, with the checks for marking it as sent. */
 export type SendingClearance =
-  | (Extract<SendDecision, { kind: 'clear' }> & { readonly sending: MandatedSending })
+  | (Extract<SendDecision, { kind: 'clear' }> & { readonly sending: MandateUse })
   | Exclude<SendDecision, { kind: 'clear' }>;
 
 export async function checkClearance(deps: OrdersContext, order: Order): Promise<SendingClearance> {
@@ -88,7 +88,7 @@ export function isMandateRenewal(mandate: Order, order: Order, name: string): bo
 const MEMBERSHIP_RETRY_MS = 5 * MINUTE_MS;
 
 /** @param day the day whose total was checked and is reserved. After midnight, it is checked again */
-function createFinalCheck({ serviceEndpoints, now }: OrdersContext, day: string): MandatedSending['check'] {
+function createFinalCheck({ serviceEndpoints, now }: OrdersContext, day: string): MandateUse['check'] {
   return (stored: Order | undefined, rows: FinalCheckRows) => {
     const mandate = stored && readMandate(stored);
     const isUnchanged = stored !== undefined && verifyStatement(stored, serviceEndpoints) !== undefined;

@@ -15,23 +15,23 @@ export const MIN_NOTICE_DAYS = 3;
 export const MAX_NOTICE_DAYS = 30;
 export const DEFAULT_NOTICE_DAYS = 14;
 
-const limit = z.object({ currency: z.string(), minor: z.int().min(1) });
+const limitSchema = z.object({ currency: z.string(), minor: z.int().min(1) });
 
 /** The input of a mandate's order, keyed by its form's fields. */
-export const mandateTerms = z.object({
+export const mandateTermsSchema = z.object({
   /** As in policy rules: `*.rest`, `tag:brand`, names. */
   mandate_names: z.array(z.string()).min(1).max(MAX_PATTERNS),
   /** For one name and one year, inclusive. */
-  max_price: limit,
+  max_price: limitSchema,
   /** For all names in one calendar month or year, inclusive. */
-  max_total: limit,
+  max_total: limitSchema,
   span: z.enum(BUDGET_SPANS),
   /** The last day on which it sends orders (UTC, YYYY-MM-DD). */
   until: z.iso.date(),
   /** It starts to renew a name this many days before the expiry. */
   notice: z.int().min(MIN_NOTICE_DAYS).max(MAX_NOTICE_DAYS),
 });
-export type MandateTerms = Readonly<z.output<typeof mandateTerms>>;
+export type MandateTerms = Readonly<z.output<typeof mandateTermsSchema>>;
 
 export function computeMandateEnd({ until }: MandateTerms): Date {
   return new Date(Date.parse(until) + DAY_MS);
@@ -49,7 +49,7 @@ export function toStatementTerms({ max_price, max_total, span, until, notice }: 
   };
 }
 
-export interface TypedTerms {
+export interface TermsInput {
   /** Patterns separated by commas, spaces or new lines. */
   readonly mandate_names: string;
   readonly max_price: string;
@@ -60,7 +60,7 @@ export interface TypedTerms {
   readonly notice: string;
 }
 
-export type MandateField = keyof TypedTerms | 'account';
+export type MandateField = keyof TermsInput | 'account';
 
 export type MandateIssue = { readonly field: MandateField } & (
   | {
@@ -94,18 +94,18 @@ export type ReadTerms =
   | { readonly ok: false; readonly issues: readonly MandateIssue[] };
 
 /** Parses a mandate's terms and reports every issue at its field. @param today in UTC, YYYY-MM-DD */
-export function readTerms(typed: TypedTerms, currency: string, today: string): ReadTerms {
+export function readTerms(input: TermsInput, currency: string, today: string): ReadTerms {
   const issues: MandateIssue[] = [];
   const report = (issue: MandateIssue) => void issues.push(issue);
-  const patterns = readPatterns(typed.mandate_names, report);
-  const maxPrice = readLimit('max_price', typed.max_price, currency, report);
-  const maxTotal = readLimit('max_total', typed.max_total, currency, report);
+  const patterns = readPatterns(input.mandate_names, report);
+  const maxPrice = readLimit('max_price', input.max_price, currency, report);
+  const maxTotal = readLimit('max_total', input.max_total, currency, report);
   if (maxPrice !== undefined && maxTotal !== undefined && maxTotal.minor < maxPrice.minor)
     report({ field: 'max_total', code: 'below_max_price' });
-  const span = BUDGET_SPANS.find((each) => each === typed.span.trim());
+  const span = BUDGET_SPANS.find((each) => each === input.span.trim());
   if (span === undefined) report({ field: 'span', code: 'span_unknown' });
-  const until = readUntil(typed.until, today, report);
-  const notice = readNotice(typed.notice, report);
+  const until = readUntil(input.until, today, report);
+  const notice = readNotice(input.notice, report);
   const isComplete = maxPrice && maxTotal && span && until && notice;
   if (issues.length > 0 || !isComplete) return { ok: false, issues };
   return {
@@ -164,9 +164,9 @@ function readUntil(text: string, today: string, report: ReportIssue): string | u
 }
 
 function readNotice(text: string, report: ReportIssue): number | undefined {
-  const typed = text.trim();
-  if (typed === '') return DEFAULT_NOTICE_DAYS;
-  const days = /^\d{1,3}$/.test(typed) ? Number(typed) : 0;
+  const input = text.trim();
+  if (input === '') return DEFAULT_NOTICE_DAYS;
+  const days = /^\d{1,3}$/.test(input) ? Number(input) : 0;
   if (days >= MIN_NOTICE_DAYS && days <= MAX_NOTICE_DAYS) return days;
   report({ field: 'notice', code: 'notice_out_of_range', min: MIN_NOTICE_DAYS, max: MAX_NOTICE_DAYS });
   return undefined;

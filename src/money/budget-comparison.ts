@@ -1,10 +1,10 @@
 import { getUtcDay } from '../zones/calendar-day.ts';
 import {
+  type BudgetOverrun,
   type BudgetShare,
   buildReservation,
   computeShares,
-  findMissingAmounts,
-  type MissingAmount,
+  findBudgetOverruns,
   type Reservation,
 } from './budget.ts';
 import type { BudgetStore } from './ports.ts';
@@ -13,7 +13,7 @@ import type { OrderCost } from './prices.ts';
 export interface BudgetComparison {
   readonly reservation: Reservation;
   readonly shares: readonly BudgetShare[];
-  readonly exceeded: readonly MissingAmount[];
+  readonly exceeded: readonly BudgetOverrun[];
 }
 
 export interface BudgetedItems {
@@ -51,9 +51,9 @@ export function createBudgetComparison(deps: {
     const reservation = buildReservation(cost, items, { teamId, day }, (name) => tags.get(name) ?? []);
     const shares = computeShares(statuses, reservation);
     return {
-      reservation: { ...reservation, isLimited: shares.length > 0 },
+      reservation: { ...reservation, hasBudget: shares.length > 0 },
       shares,
-      exceeded: findMissingAmounts(shares),
+      exceeded: findBudgetOverruns(shares),
     };
   };
 }

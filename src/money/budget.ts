@@ -14,7 +14,7 @@ export interface Budget {
   readonly amount: Amount;
 }
 
-/** The month (`2026-11`) or year (`2026`). @param day YYYY-MM-DD */
+/** The month (`2026-11`) or year (`2026`) that contains the day. @param day YYYY-MM-DD */
 export function getPeriod(span: BudgetSpan, day: string): string {
   return day.slice(0, span === 'month' ? 7 : 4);
 }
@@ -26,19 +26,19 @@ export interface ReservedItem {
   readonly tags: readonly string[];
 }
 
-/** Amounts reserved at an order's last approval. */
+/** Amounts reserved when the order was last approved. */
 export interface Reservation {
   readonly teamId: string;
   /** YYYY-MM-DD in UTC. Determines the month and year that the order counts towards. */
   readonly day: string;
   readonly items: readonly ReservedItem[];
-  /** The excess that an admin approved. Nothing beyond it is reserved. */
-  readonly agreedExcess: readonly MissingAmount[];
-  /** At least one budget applies, so budgets are compared again under a lock. */
-  readonly isLimited: boolean;
+  /** By how much an admin allowed the order to exceed budgets. A larger excess isn't reserved. */
+  readonly agreedExcess: readonly BudgetOverrun[];
+  /** At least one budget applies, so the order is checked against the budgets again under a lock. */
+  readonly hasBudget: boolean;
 }
 
-/** @param requested the order's items, in the order of the names in `cost` */
+/** @param requested the order's items, in the same sequence as the names in `cost` */
 export function buildReservation(
   cost: OrderCost,
   requested: readonly { readonly n: number; readonly name: string }[],
@@ -50,21 +50,21 @@ export function buildReservation(
     amount: cost.names[index]?.quote?.amount,
     tags: getTags(name),
   }));
-  return { teamId, day, items, agreedExcess: [], isLimited: true };
+  return { teamId, day, items, agreedExcess: [], hasBudget: true };
 }
 
 /** Amounts in other currencies don't count towards a budget. */
-export function sumInBudget({ tag, amount: { currency } }: Budget, { items }: Reservation): bigint {
+export function sumForBudget({ tag, amount: { currency } }: Budget, { items }: Reservation): bigint {
   return items.reduce((sum, { amount, tags }) => {
-    const counts = amount?.currency === currency && (tag === undefined || tags.includes(tag));
-    return counts ? sum + BigInt(amount.minor) : sum;
+    const isCounted = amount?.currency === currency && (tag === undefined || tags.includes(tag));
+    return isCounted ? sum + BigInt(amount.minor) : sum;
   }, 0n);
 }
 
 export interface BudgetStatus {
   readonly budget: Budget;
   readonly period: string;
-  /** Amounts of succeeded orders. */
+  /** Total of the orders that succeeded. */
   readonly booked: bigint;
   /** Amounts of orders that are approved but not carried out yet, or have an unknown outcome. */
   readonly reserved: bigint;
@@ -76,7 +76,7 @@ export interface BudgetShare extends BudgetStatus {
 
 export function computeShares(statuses: readonly BudgetStatus[], reservation: Reservation): BudgetShare[] {
   return statuses
-    .map((status) => ({ ...status, orderAmount: sumInBudget(status.budget, reservation) }))
+    .map((status) => ({ ...status, orderAmount: sumForBudget(status.budget, reservation) }))
     .filter(({ orderAmount }) => orderAmount > 0n);
 }
 
@@ -85,54 +85,54 @@ export function computeRemaining({ budget, booked, reserved }: BudgetStatus): bi
   return BigInt(budget.amount.minor) - booked - reserved;
 }
 
-export const storedMissingAmount = z.object({
-  /** Null for the budget of all names. */
+export const budgetOverrunSchema = z.object({
+  /** Null for a budget that covers all names. */
   tag: z.string().nullable(),
   period: z.string(),
   currency: z.string(),
   leftMinor: z.int(),
-  takesMinor: z.int(),
+  orderMinor: z.int(),
 });
 
 /** How far an order exceeds a budget, as stored with the order. */
-export type MissingAmount = Readonly<z.output<typeof storedMissingAmount>>;
+export type BudgetOverrun = Readonly<z.output<typeof budgetOverrunSchema>>;
 
-/** Whether an admin has approved at least this excess of the same budgets. */
+/** Whether an admin has approved at least this excess over the same budgets. */
 export function isExcessApproved(
-  exceeded: readonly MissingAmount[],
-  agreed: readonly MissingAmount[],
+  exceeded: readonly BudgetOverrun[],
+  agreed: readonly BudgetOverrun[],
 ): boolean {
-  return exceeded.every((missing) =>
+  return exceeded.every((overrun) =>
     agreed.some(
       (approved) =>
-        approved.tag === missing.tag &&
-        approved.period === missing.period &&
-        approved.currency === missing.currency &&
-        computeExcess(approved) >= computeExcess(missing),
+        approved.tag === overrun.tag &&
+        approved.period === overrun.period &&
+        approved.currency === overrun.currency &&
+        computeExcess(approved) >= computeExcess(overrun),
     ),
   );
 }
 
-function computeExcess({ leftMinor, takesMinor }: MissingAmount): bigint {
-  return BigInt(takesMinor) - BigInt(leftMinor);
+function computeExcess({ leftMinor, orderMinor }: BudgetOverrun): bigint {
+  return BigInt(orderMinor) - BigInt(leftMinor);
 }
 
-/** The budgets that are too small for the order, with the missing amounts. */
-export function findMissingAmounts(shares: readonly BudgetShare[]): MissingAmount[] {
+/** The budgets that the order would exceed, and by how much. */
+export function findBudgetOverruns(shares: readonly BudgetShare[]): BudgetOverrun[] {
   return shares
     .filter((share) => share.orderAmount > computeRemaining(share))
     .map((share) => ({
       tag: share.budget.tag ?? null,
       period: share.period,
       currency: share.budget.amount.currency,
-      leftMinor: toExactNumber(computeRemaining(share)),
-      takesMinor: toExactNumber(share.orderAmount),
+      leftMinor: toSafeInteger(computeRemaining(share)),
+      orderMinor: toSafeInteger(share.orderAmount),
     }));
 }
 
 /** @throws {RangeError} if the number isn't a safe integer */
-export function toExactNumber(minor: bigint): number {
+export function toSafeInteger(minor: bigint): number {
   const number = Number(minor);
-  if (!Number.isSafeInteger(number)) throw new RangeError('a sum is too large to be exact');
+  if (!Number.isSafeInteger(number)) throw new RangeError('an amount is not a safe integer');
   return number;
 }

@@ -1,24 +1,32 @@
 import { z } from 'zod';
-import { amount, confirmedBy, defineEvent } from '../ledger/event.ts';
+import { amountSchema, confirmedBySchema, defineEvent } from '../ledger/event.ts';
 import { BUDGET_SPANS } from './budget.ts';
 import { PRICED_TASKS } from './prices.ts';
 
 /** Used in the log and in proposals. */
-export const loggedPrice = z.object({
+export const loggedPriceSchema = z.object({
   zone: z.string(),
   task: z.enum(PRICED_TASKS),
   period: z.number(),
-  amount,
+  amount: amountSchema,
   validFrom: z.string(),
   source: z.string(),
 });
-const budget = z.object({ id: z.string(), tag: z.string().optional(), span: z.enum(BUDGET_SPANS), amount });
+const budgetSchema = z.object({
+  id: z.string(),
+  tag: z.string().optional(),
+  span: z.enum(BUDGET_SPANS),
+  amount: amountSchema,
+});
 
 export const moneyEvents = [
   defineEvent('price', ['price_changed'], {
-    before: loggedPrice.optional(),
-    after: loggedPrice,
-    confirmedBy,
+    before: loggedPriceSchema.optional(),
+    after: loggedPriceSchema,
+    confirmedBy: confirmedBySchema,
   }),
-  defineEvent('budget', ['budget_changed'], { before: budget.optional(), after: budget.optional() }),
+  defineEvent('budget', ['budget_changed'], {
+    before: budgetSchema.optional(),
+    after: budgetSchema.optional(),
+  }),
 ] as const;

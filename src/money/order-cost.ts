@@ -18,7 +18,7 @@ export function getSendingDay({ sendAfter }: Pick<PricedOrder, 'sendAfter'>, now
 }
 
 /** One period for all names, or one for each. */
-const periodFields = z
+const periodFieldsSchema = z
   .object({ period: z.number().exactOptional(), periods: z.record(z.string(), z.number()).exactOptional() })
   .catch({});
 
@@ -37,7 +37,7 @@ export function createOrderPricer({
 }): PriceOrder {
   return async ({ task, names, input, sendAfter }) => {
     if (!isPricedTask(task)) return undefined;
-    const { period, periods } = periodFields.parse(input);
+    const { period, periods } = periodFieldsSchema.parse(input);
     const list = await prices.listForZones([...new Set(names.map(getZone))]);
     const day = getSendingDay({ sendAfter }, now());
     const cost = calculateCost(list, { task, names, period, periods }, day);

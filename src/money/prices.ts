@@ -30,22 +30,22 @@ export interface Price {
 
 const amount = z.object({ currency: z.string(), minor: z.int() });
 const texts = z.array(z.string()).readonly();
-const quote = z.object({
+const quoteSchema = z.object({
   amount,
   validFrom: z.string(),
   source: z.string(),
   /** How often the one-year price was counted, if the list has no price for the whole period. */
   times: z.int(),
 });
-export type Quote = Readonly<z.output<typeof quote>>;
+export type Quote = Readonly<z.output<typeof quoteSchema>>;
 
 /** Stored with the order's events. */
-export const storedCost = z.object({
+export const storedCostSchema = z.object({
   names: z
     .array(
       z.object({
         name: z.string(),
-        quote: quote.optional(),
+        quote: quoteSchema.optional(),
       }),
     )
     .readonly(),
@@ -59,7 +59,7 @@ export const storedCost = z.object({
   days: texts,
   sources: texts,
 });
-export type OrderCost = Readonly<z.output<typeof storedCost>>;
+export type OrderCost = Readonly<z.output<typeof storedCostSchema>>;
 
 export function isPricedTask(task: string): task is PricedTask {
   return PRICED_TASKS.some((each) => each === task);

@@ -64,8 +64,8 @@ export function calculateSpend(
       return { purchase, day, quote: findQuote(list, purchase, day) };
     })
     .filter(({ purchase, quote }) => isCharged(purchase.task) || quote !== undefined);
-  type Priced = (typeof priced)[number];
-  const sumByKey = (keysOf: (each: Priced) => readonly string[]): SpendLine[] => {
+  type PricedPurchase = (typeof priced)[number];
+  const sumByKey = (keysOf: (each: PricedPurchase) => readonly string[]): SpendLine[] => {
     const keyed = priced.flatMap((each) =>
       [...new Set(keysOf(each))].map((key) => ({ key, quote: each.quote })),
     );
@@ -73,7 +73,7 @@ export function calculateSpend(
       .map(([key, group]) => ({ key, ...sumPurchases(group) }))
       .sort(compareKeys);
   };
-  const sumBy = (keyOf: (each: Priced) => string) => sumByKey((each) => [keyOf(each)]);
+  const sumBy = (keyOf: (each: PricedPurchase) => string) => sumByKey((each) => [keyOf(each)]);
   return {
     total: sumPurchases(priced),
     byMonth: sumBy(({ day }) => day.slice(0, 7)),

@@ -219,14 +219,14 @@ export function lacksDate(result: RegistryLookup['result']): boolean {
   return result.kind === 'unread' && result.problem.code === 'no_public_record';
 }
 
-type Renewed = NonNullable<NameDates['renewed']>;
+type RecordedRenewal = NonNullable<NameDates['renewed']>;
 
 /** Whether the record is older than a renewal. */
-function isStale(expiresAt: Date, renewed: NameDates['renewed']): renewed is Renewed {
+function isStale(expiresAt: Date, renewed: NameDates['renewed']): renewed is RecordedRenewal {
   return renewed !== undefined && expiresAt.getTime() < renewed.until.getTime() - ESTIMATE_SLACK_MS;
 }
 
-function createStaleDoubt(shown: Date, renewed: Renewed, now: Date): DateDoubt | undefined {
+function createStaleDoubt(shown: Date, renewed: RecordedRenewal, now: Date): DateDoubt | undefined {
   const isOverdue = now.getTime() - renewed.at.getTime() > RENEWAL_DISPUTE_DAYS * DAY_MS;
   return isOverdue ? { code: 'renewal_not_shown', shown } : undefined;
 }

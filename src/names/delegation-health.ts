@@ -86,7 +86,7 @@ export function findDangers(
     if (current === undefined || current.value.length === 0) return [];
     if (kind === 'all_lame' && !isAllLame(history)) return [];
     const { value: after, firstSeen } = current;
-    return [{ kind, fact, before: [], after, lastSeenBefore: firstSeen, firstSeenAfter: firstSeen }];
+    return [{ kind, fact, before: [], after, beforeLastSeenAt: firstSeen, afterFirstSeenAt: firstSeen }];
   });
   const isDanger = ({ kind }: KnownChange) => DANGER_FACTS.some(([danger]) => danger === kind);
   const lasting = knownChanges.filter(
@@ -98,7 +98,7 @@ export function findDangers(
   const found = dangers.filter(
     (danger) => !lasting.some(({ kind }) => kind === danger.kind) && isConfirmed(danger),
   );
-  const added = found.map(({ kind, fact, after, firstSeenAfter: firstSeen }) => ({
+  const added = found.map(({ kind, fact, after, afterFirstSeenAt: firstSeen }) => ({
     ...{ kind, after, facts: [fact], firstSeen, orderId: undefined },
   }));
   return { found: found.map((change) => ({ change, orders: [] })), knownChanges: [...lasting, ...added] };

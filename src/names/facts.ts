@@ -131,7 +131,7 @@ export type UnseenReason = (typeof UNSEEN_REASONS)[number];
 export type FactValue = readonly string[];
 
 /** The reason, with any unreadable text as received. */
-export type Unseen =
+export type UnseenDetails =
   | { readonly reason: Exclude<UnseenReason, 'unreadable'>; readonly text?: undefined }
   | { readonly reason: 'unreadable'; readonly text: string };
 
@@ -139,7 +139,7 @@ export type Unseen =
 export type Fact =
   | { readonly state: 'seen'; readonly value: FactValue }
   | { readonly state: 'absent' }
-  | ({ readonly state: 'unseen' } & Unseen);
+  | ({ readonly state: 'unseen' } & UnseenDetails);
 
 export type Facts = { readonly [Name in FactName]?: Fact };
 

@@ -8,22 +8,22 @@ import { createTimeLimit } from './time-limit.ts';
 
 /**
  * Checks guarded names every minute by asking one server of the parent zone, in rotation. If its answer differs, all
- * servers are asked and the majority is stored. The state between two minutes is in memory only and may be lost.
+ * servers are asked and the majority is stored. State between two checks is only in memory and may be lost.
  */
 
 const INTERVAL_MS = MINUTE_MS;
-/** How often changes made by other lookups are read. */
+/** How often the names are reloaded, with the changes made by other lookups. */
 const RELOAD_INTERVAL_MS = 30_000;
-/** Another process takes over within this time. */
+/** If this process ends, another one takes over within this time. */
 const LEASE_MS = 20_000;
 const LEASE_RENEWAL_MS = 5_000;
 /** Per server. Enough for 1,000 guarded names in one zone with one server. */
 const QUERIES_PER_SECOND = 20;
 /** After this many consecutive failures, a server is paused. */
 const MAX_FAILURES = 3;
-/** Limited, because a zone isn't watched while its servers are paused. */
+/** Capped, because a zone isn't watched while its servers are paused. */
 const MAX_PAUSE_MS = 15 * MINUTE_MS;
-/** After this time without an answer, the name is reported as not seen. */
+/** After this time without an answer, the name is reported as unseen. */
 const UNSEEN_AFTER_MS = 10 * MINUTE_MS;
 const REGISTRY_TIMEOUT_MS = 30_000;
 
@@ -35,8 +35,8 @@ interface WatchState {
   /** Index of the next server. */
   serverIndex: number;
   unseenSince: number | undefined;
-  /** A server's answer differed, and the others couldn't be asked in the same second. */
-  isInDoubt: boolean;
+  /** At the first check, and if an answer differed when there was no capacity to ask the other servers. */
+  mustAskAllServers: boolean;
 }
 
 interface ServerPause {
@@ -44,19 +44,19 @@ interface ServerPause {
   until: number;
 }
 
-/** @returns a function to call every second; it asks about the names that are due */
+/** @returns a function to call every second; it checks the names that are due */
 export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   const { parents, now, log, signal } = context;
   let states = new Map<string, WatchState>();
   let reloadedAt = Number.NEGATIVE_INFINITY;
-  /** By this process's own clock, while the lease uses the database's. */
+  /** By this process's own clock. The lease itself uses the database's. */
   let leaseRenewedAt = Number.NEGATIVE_INFINITY;
   const pauses = new Map<string, ServerPause>();
   /** Number of queries in this second, by server. */
   let queries = new Map<string, number>();
 
-  /** Whether this process has the lease. Only one process watches. */
-  async function leadWatch(at: number): Promise<boolean> {
+  /** Renews the lease and reloads the names, if it's time. @returns false if another process has the lease */
+  async function acquireLeaseAndReload(at: number): Promise<boolean> {
     if (performance.now() - leaseRenewedAt >= LEASE_RENEWAL_MS) {
       if (!(await context.leases.acquire('guarded_watch', context.processId, LEASE_MS))) return false;
       leaseRenewedAt = performance.now();
@@ -78,7 +78,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     return (pauses.get(server)?.until ?? 0) > now().getTime();
   }
 
-  /** Whether all servers have capacity in this second. */
+  /** Reserves a query per server. @returns false if a server has no capacity left in this second */
   function reserveQueries(servers: readonly string[]): boolean {
     if (servers.some((server) => (queries.get(server) ?? 0) >= QUERIES_PER_SECOND)) return false;
     for (const server of servers) queries.set(server, (queries.get(server) ?? 0) + 1);
@@ -102,34 +102,36 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   async function checkName(state: WatchState): Promise<void> {
     const { name, known } = state;
     const all = await parents.findServers(name, signal);
-    // A server without a recent response has no vote.
+    // Paused servers have no vote.
     const servers = all.filter((server) => !isPaused(server));
     const [first, ...others] = rotate(servers, state.serverIndex);
-    // Without capacity, it is tried again in the next second.
-    if (first !== undefined && !reserveQueries(state.isInDoubt ? servers : [first])) return;
+    // If there is no capacity, the name is checked again in the next second.
+    if (first !== undefined && !reserveQueries(state.mustAskAllServers ? servers : [first])) return;
     const at = now();
-    const queryAll = (queried: readonly string[]) =>
-      Promise.all(queried.map((server) => queryServer(server, name)));
-    const isNew = (answer: Facts) => isNewSighting(known, answer);
-    let answers = await queryAll(state.isInDoubt ? servers : servers.filter((server) => server === first));
-    if (!state.isInDoubt && answers.some(isNew)) {
-      state.isInDoubt = !reserveQueries(others);
-      if (state.isInDoubt) return;
+    const queryAll = (targets: readonly string[]) =>
+      Promise.all(targets.map((server) => queryServer(server, name)));
+    const isDifferent = (answer: Facts) => isNewSighting(known, answer);
+    let answers = await queryAll(
+      state.mustAskAllServers ? servers : servers.filter((server) => server === first),
+    );
+    if (!state.mustAskAllServers && answers.some(isDifferent)) {
+      state.mustAskAllServers = !reserveQueries(others);
+      if (state.mustAskAllServers) return;
       answers = [...answers, ...(await queryAll(others))];
     }
     Object.assign(state, {
       serverIndex: state.serverIndex + 1,
       queriedAt: at.getTime(),
-      isInDoubt: false,
+      mustAskAllServers: false,
     });
     const facts =
       first === undefined
         ? createUnseenFacts(all.length === 0 ? 'no_parent' : 'unreachable')
         : findMajority(answers);
-    if (isNew(facts)) return saveObservation(state, { name, at, facts });
+    if (isDifferent(facts)) return saveObservation(state, { name, at, facts });
     if (facts.parent_nameservers?.state === 'unseen') return recordUnseen(state, facts);
     state.unseenSince = undefined;
-    if (answers.some(isNew)) log.warn({ name }, 'a parent zone’s server disagrees with the others');
+    if (answers.some(isDifferent)) log.warn({ name }, 'a parent zone’s server disagrees with the others');
   }
 
   async function saveObservation(state: WatchState, observation: Observation): Promise<void> {
@@ -150,7 +152,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
 
   return async () => {
     const at = now().getTime();
-    if (!(await leadWatch(at))) return;
+    if (!(await acquireLeaseAndReload(at))) return;
     queries = new Map();
     const due = [...states.values()].filter(
       ({ queriedAt }) => at - queriedAt >= INTERVAL_MS || queriedAt > at,
@@ -158,20 +160,20 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     await Promise.all(
       due.map((state) =>
         checkName(state).catch((err: unknown) => {
-          if (!signal.aborted) log.error({ err, name: state.name }, 'querying a parent zone failed');
+          if (!signal.aborted) log.error({ err, name: state.name }, 'checking a guarded name failed');
         }),
       ),
     );
   };
 }
 
-/** Starts the list at another server. */
+/** Rotates the list, so that it starts at `serverIndex`. */
 function rotate(servers: readonly string[], serverIndex: number): readonly string[] {
   const start = servers.length === 0 ? 0 : serverIndex % servers.length;
   return [...servers.slice(start), ...servers.slice(0, start)];
 }
 
-/** The names of a zone start at different servers. */
+/** The first server depends on a hash of the name, so that the names of a zone are spread across its servers. */
 function createWatchState(name: string): WatchState {
   const serverIndex = createHash('sha256').update(name).digest().readUInt16BE(0);
   return {
@@ -180,7 +182,7 @@ function createWatchState(name: string): WatchState {
     queriedAt: Number.NEGATIVE_INFINITY,
     serverIndex,
     unseenSince: undefined,
-    isInDoubt: true,
+    mustAskAllServers: true,
   };
 }
 

@@ -11,7 +11,7 @@ import {
   isSameValue,
   mergeSameValue,
   type Observation,
-  type Unseen,
+  type UnseenDetails,
 } from './facts.ts';
 
 /**
@@ -37,7 +37,7 @@ export interface FactHistory {
   /** Previous values, latest first. */
   readonly past: readonly KnownValue[];
   /** Set if the latest lookup couldn't see the fact. */
-  readonly unseen: (Unseen & { readonly since: Date }) | undefined;
+  readonly unseen: (UnseenDetails & { readonly since: Date }) | undefined;
 }
 
 /** Values seen in one lookup. Empty means absent. */
@@ -51,8 +51,8 @@ export interface FactChange {
   readonly before: FactValue;
   readonly after: FactValue;
   /** The change happened between this time and the first sighting of the new value. */
-  readonly lastSeenBefore: Date;
-  readonly firstSeenAfter: Date;
+  readonly beforeLastSeenAt: Date;
+  readonly afterFirstSeenAt: Date;
 }
 
 export interface MergeResult {
@@ -185,8 +185,8 @@ function mergeValue(
       fact,
       before: current.value,
       after: confirmed.value,
-      lastSeenBefore: current.lastSeen,
-      firstSeenAfter: confirmed.firstSeen,
+      beforeLastSeenAt: current.lastSeen,
+      afterFirstSeenAt: confirmed.firstSeen,
     },
   };
 }

@@ -36,7 +36,7 @@ const texts = z.array(z.string()).readonly();
 const facts = z.array(z.enum(FACT_NAMES)).readonly();
 const severity = z.enum(SEVERITIES);
 
-export const impactItem = z.discriminatedUnion('code', [
+export const impactItemSchema = z.discriminatedUnion('code', [
   z.object({
     code: z.enum([
       'new_nameservers_without_address',
@@ -82,7 +82,7 @@ export const impactItem = z.discriminatedUnion('code', [
   }),
   z.object({ code: z.literal('unseen'), severity, reason: z.enum(UNSEEN_REASONS).catch('stale'), facts }),
 ]);
-export type ImpactItem = Readonly<z.output<typeof impactItem>>;
+export type ImpactItem = Readonly<z.output<typeof impactItemSchema>>;
 
 export type Certainty = 'yes' | 'no' | 'unknown';
 

@@ -213,7 +213,7 @@ function addChanges(before: Incident, added: readonly IncidentChange[]): Inciden
 }
 
 function canJoin({ changes: [first] }: Incident, at: Date): boolean {
-  return first !== undefined && at.getTime() - first.firstSeenAfter.getTime() <= JOIN_WINDOW_MS;
+  return first !== undefined && at.getTime() - first.afterFirstSeenAt.getTime() <= JOIN_WINDOW_MS;
 }
 
 /** Whether a change undoes one of the incident's changes. */
@@ -228,7 +228,7 @@ function isReversal(change: NameChange, original: IncidentChange): boolean {
 
 /** A missing fact doesn't count as reverted. */
 function isReverted(
-  { kind, fact, before, after, firstSeenAfter }: IncidentChange,
+  { kind, fact, before, after, afterFirstSeenAt }: IncidentChange,
   history: NameHistory,
 ): boolean {
   const { current, candidate, unseen } = history[fact] ?? {};
@@ -243,7 +243,9 @@ function isReverted(
       return !after.some((status) => value.includes(status));
     case 'all_lame':
       // Anyone who added the name at these servers may have left other records there.
-      return value.length === 0 && !(isDelegatedTo(history, after) && hasNewRecords(history, firstSeenAfter));
+      return (
+        value.length === 0 && !(isDelegatedTo(history, after) && hasNewRecords(history, afterFirstSeenAt))
+      );
     case 'nameserver_registrable':
       // A domain that is no longer available may belong to the attacker.
       return value.length === 0 && !isDelegatedTo(history, after);

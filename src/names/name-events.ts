@@ -1,11 +1,17 @@
 import { z } from 'zod';
-import { changedValues, confirmedBy, defineEvent, texts, timestamp } from '../ledger/event.ts';
-import { holdReason } from '../mandates/codes.ts';
-import { messagePlace } from '../outbox/notifications.ts';
+import {
+  changedValues,
+  confirmedBySchema,
+  defineEvent,
+  textsSchema,
+  timestampSchema,
+} from '../ledger/event.ts';
+import { holdReasonSchema } from '../mandates/codes.ts';
+import { messagePlaceSchema } from '../outbox/notifications.ts';
 import { FACT_NAMES } from './facts.ts';
 import { INCIDENT_KINDS } from './unexplained-changes.ts';
 
-const routing = z.object({ owner: z.string().exactOptional(), channel: z.string().exactOptional() });
+const routingSchema = z.object({ owner: z.string().exactOptional(), channel: z.string().exactOptional() });
 const incident = z.enum(INCIDENT_KINDS);
 
 export const nameEvents = [
@@ -17,22 +23,22 @@ export const nameEvents = [
     ],
     {
       /** The end of a snooze, or the given expiry. */
-      until: timestamp.optional(),
+      until: timestampSchema.optional(),
       reason: z.string().optional(),
-      confirmedBy,
+      confirmedBy: confirmedBySchema,
       askedBy: z.string().optional(),
       /** The new owner. */
       to: z.string().optional(),
       /** Where its notification is posted. */
-      origin: messagePlace.optional(),
+      origin: messagePlaceSchema.optional(),
     },
   ),
   /** `incident_joined`: the change was added to an open incident. */
   defineEvent('name', ['incident_opened', 'incident_joined'], {
     incident,
     fact: z.enum(FACT_NAMES),
-    before: texts,
-    after: texts,
+    before: textsSchema,
+    after: textsSchema,
   }),
   /** `incident_proposed`: by the first of two people. `incident_over`: the name is back to normal. */
   defineEvent('name', ['incident_proposed', 'incident_ours', 'incident_raised', 'incident_over'], {
@@ -42,14 +48,14 @@ export const nameEvents = [
   /** `orderId`: the regular order that is used instead, or the mandate's order that isn't sent. */
   defineEvent('name', ['mandate_held'], {
     mandate: z.string(),
-    because: holdReason,
+    holdReason: holdReasonSchema,
     orderId: z.string().optional(),
   }),
   defineEvent('name', ['name_changed'], changedValues),
   /** Names with a new owner or channel: the first few, and how many in all. */
   defineEvent('name', ['notices_rerouted'], {
     count: z.int(),
-    names: z.array(z.object({ name: z.string(), before: routing, after: routing })).readonly(),
-    confirmedBy,
+    names: z.array(z.object({ name: z.string(), before: routingSchema, after: routingSchema })).readonly(),
+    confirmedBy: confirmedBySchema,
   }),
 ] as const;

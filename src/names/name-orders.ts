@@ -7,7 +7,7 @@ import { buildIncidentOrderId, NAME_TASKS, type NameOrder } from './unexplained-
 
 /** Orders and decisions as possible explanations of changes. */
 
-const nameServersInput = z.object({ nameServers: z.array(z.string()) });
+const nameServersInputSchema = z.object({ nameServers: z.array(z.string()) });
 
 export function toImpactTask(task: OrderTaskName): ImpactTask | undefined {
   return IMPACT_TASKS.find((each) => each === task);
@@ -18,7 +18,7 @@ export type RequestedTask = Pick<Order, 'task' | 'input'>;
 /** In ASCII and lower case. */
 export function getRequestedNameServers({ task, input }: RequestedTask): readonly string[] | undefined {
   if (task !== 'nameservers' && task !== 'create' && task !== 'transfer') return undefined;
-  return nameServersInput.safeParse(input).data?.nameServers;
+  return nameServersInputSchema.safeParse(input).data?.nameServers;
 }
 
 /** Sent orders, and the decision to let the name lapse. */
@@ -55,11 +55,11 @@ export function listConfirmedTransfers(incidents: readonly Incident[]): NameOrde
     .flatMap(({ id, changes }) =>
       changes
         .filter(({ kind }) => kind === 'pending_transfer')
-        .map(({ lastSeenBefore }) => ({
+        .map(({ beforeLastSeenAt }) => ({
           id: buildIncidentOrderId(id),
           task: 'transfer',
           state: 'succeeded',
-          sentAt: lastSeenBefore,
+          sentAt: beforeLastSeenAt,
           explainedChanges: changes,
         })),
     );
@@ -71,7 +71,7 @@ function toNameOrderState({ state, result }: OrderItem): NameOrder['state'] {
       return 'succeeded';
     case 'FAILED':
       // An order that a person settled, or that got a different answer later, may have been carried out.
-      return result?.late === undefined || result.late === 'FAILED' ? 'refused' : 'unknown';
+      return result?.lateOutcome === undefined || result.lateOutcome === 'FAILED' ? 'refused' : 'unknown';
     case 'UNKNOWN':
       return 'unknown';
     default:

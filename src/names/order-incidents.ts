@@ -34,7 +34,9 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
           warnings
             .find(
               (warning) =>
-                warning.userId === person && warning.incidentId === id && warning.changes >= changes.length,
+                warning.userId === person &&
+                warning.incidentId === id &&
+                warning.changeCount >= changes.length,
             )
             ?.at.getTime(),
         );
@@ -50,7 +52,7 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
     async loadOpenIncidents(order) {
       const open = await listOpen(order);
       if (open.length === 0) return undefined;
-      const shown = open.map(({ id, changes }) => ({ id, changes: changes.length }));
+      const shown = open.map(({ id, changes }) => ({ id, changeCount: changes.length }));
       return { incidents: shown, informedSince: await findInformedPeople(order.id, open) };
     },
 

@@ -194,7 +194,7 @@ export interface ProposedNameChanges {
 export type NameLimit = 'too_many_guarded' | 'list_full';
 
 /** The latest question to a name's owner. */
-export const storedQuestion = z.object({
+export const storedQuestionSchema = z.object({
   owner: z.string(),
   /** The expiry day in UTC. */
   expiry: z.string(),
@@ -207,7 +207,7 @@ export const storedQuestion = z.object({
   /** Set once the owner has decided to keep the name. */
   kept: z.object({ by: z.string(), at: z.coerce.date() }).exactOptional(),
 });
-export type OwnerQuestion = Readonly<z.output<typeof storedQuestion>>;
+export type OwnerQuestion = Readonly<z.output<typeof storedQuestionSchema>>;
 
 export interface OwnedName {
   readonly owner?: string | undefined;

@@ -186,7 +186,7 @@ export interface IncidentStore {
 export interface IncidentWarning {
   readonly incidentId: string;
   readonly userId: string;
-  readonly changes: number;
+  readonly changeCount: number;
   readonly at: Date;
 }
 

@@ -2,7 +2,7 @@ import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 
 /**
- * Named sets of contacts or nameservers for forms. Values are stored as in the forms. An order stores the values, not
+ * Named sets of contacts or nameservers for forms. Values are stored as entered. An order stores the values, not
  * the preset.
  */
 
@@ -17,7 +17,7 @@ export const PRESET_FIELDS: Readonly<Record<PresetKind, readonly string[]>> = {
 export interface PresetContent {
   readonly name: string;
   readonly kind: PresetKind;
-  /** One nameserver per line. */
+  /** By form field. Nameservers are one per line. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
@@ -28,7 +28,7 @@ export interface Preset extends PresetContent {
 const MAX_NAME_LENGTH = 60;
 const MAX_NAMESERVERS = 13;
 
-/** A code, or the issue of a host name. */
+/** A code, or what is wrong with a host name. */
 export type PresetIssue =
   | 'no_name'
   | 'long_name'
@@ -41,31 +41,31 @@ export type PresetResult =
   | { readonly ok: true; readonly preset: PresetContent }
   | { readonly ok: false; readonly issues: Readonly<Record<string, PresetIssue>> };
 
-export function parsePreset(typed: {
+export function parsePreset(input: {
   readonly name: string;
   readonly kind: PresetKind;
   readonly fields: Readonly<Record<string, string>>;
 }): PresetResult {
   const issues: Record<string, PresetIssue> = {};
-  const name = typed.name.replace(/\s+/g, ' ').trim();
+  const name = input.name.replace(/\s+/g, ' ').trim();
   if (name === '') issues['preset_name'] = 'no_name';
   else if (name.length > MAX_NAME_LENGTH) issues['preset_name'] = 'long_name';
-  const fieldNames = PRESET_FIELDS[typed.kind];
+  const fieldNames = PRESET_FIELDS[input.kind];
   const filled = fieldNames.flatMap((field) => {
-    const text = typed.fields[field]?.trim() ?? '';
+    const text = input.fields[field]?.trim() ?? '';
     return text === '' ? [] : [[field, text] as const];
   });
-  const [first = ''] = fieldNames;
-  if (filled.length === 0) issues[first] = 'nothing_given';
+  const [firstField = ''] = fieldNames;
+  if (filled.length === 0) issues[firstField] = 'nothing_given';
   const fields: Record<string, string> = {};
   for (const [field, text] of filled) {
-    const parsed = typed.kind === 'contacts' ? parseId(text) : parseHosts(text);
+    const parsed = input.kind === 'contacts' ? parseId(text) : parseHosts(text);
     if (typeof parsed === 'string') fields[field] = parsed;
     else issues[field] = parsed.issue;
   }
   return Object.keys(issues).length > 0
     ? { ok: false, issues }
-    : { ok: true, preset: { name, kind: typed.kind, fields } };
+    : { ok: true, preset: { name, kind: input.kind, fields } };
 }
 
 function parseId(text: string): string | { readonly issue: PresetIssue } {
@@ -76,7 +76,7 @@ function parseHosts(text: string): string | { readonly issue: PresetIssue } {
   const hosts = text.split(/[\s,;]+/).filter((host) => host !== '');
   if (hosts.length > MAX_NAMESERVERS) return { issue: 'too_many' };
   const parsed = hosts.map((host) => parseDomainName(host));
-  const invalid = parsed.find((each) => !each.ok);
+  const invalid = parsed.find((result) => !result.ok);
   if (invalid !== undefined && !invalid.ok) return { issue: { host: invalid.issue } };
-  return parsed.flatMap((each) => (each.ok ? [each.value.ascii] : [])).join('\n');
+  return parsed.flatMap((result) => (result.ok ? [result.value.ascii] : [])).join('\n');
 }

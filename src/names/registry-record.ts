@@ -4,12 +4,12 @@ import { RDAP_PROBLEMS, type RdapAnswer, type RdapProblem } from '../registry/rd
 import { readRecordDate } from '../registry/rdap/date.ts';
 import {
   cleanText,
-  domainObject,
-  entity,
-  event,
-  jCard,
-  list,
-  nameserver,
+  domainObjectSchema,
+  entitySchema,
+  eventSchema,
+  jCardSchema,
+  listSchema,
+  nameserverSchema,
   parseMatching,
   toAsciiName,
 } from '../registry/rdap/record-parts.ts';
@@ -35,17 +35,17 @@ import {
 
 const MAX_ITEMS = 50;
 
-const publicId = z.object({
+const publicIdSchema = z.object({
   type: z.string(),
   identifier: z.union([z.string(), z.number()]).transform(String),
 });
-const property = z.tuple([z.string(), z.unknown(), z.unknown()], z.unknown());
-const secureDns = z.object({
+const propertySchema = z.tuple([z.string(), z.unknown(), z.unknown()], z.unknown());
+const secureDnsSchema = z.object({
   delegationSigned: z.union([z.boolean(), z.stringbool()]).optional(),
-  dsData: list,
+  dsData: listSchema,
 });
 /** RFC 9537, section 4.2. */
-const redaction = z.object({
+const redactionSchema = z.object({
   name: z.union([
     z.object({ description: z.string() }).transform(({ description }) => description),
     z.object({ type: z.string() }).transform(({ type }) => type),
@@ -113,12 +113,12 @@ export function readRegistryAnswer(
   if (answer.kind === 'unavailable') return createEmptyLookup(name, at, answer.problem, answer.retryAfterMs);
   const { server } = answer;
   if (answer.kind === 'not_found') return createLookupWithoutRecord(name, at, server, delegation);
-  const record = domainObject.safeParse(answer.body).data;
+  const record = domainObjectSchema.safeParse(answer.body).data;
   if (record === undefined) return createEmptyLookup(name, at, { code: 'not_a_domain' });
   if (toAsciiName(record.ldhName ?? record.unicodeName ?? '') !== name)
     return createEmptyLookup(name, at, { code: 'other_name' });
   const facts = { ...readFacts(record), transport: createFact([answer.secure ? 'https' : 'http']) };
-  const hasExactDates = parseMembers(event, record.events).every(
+  const hasExactDates = parseMembers(eventSchema, record.events).every(
     ({ eventDate }) => readRecordDate(eventDate)?.isExact !== false,
   );
   return {
@@ -163,13 +163,13 @@ function fillFacts(fact: Fact): Facts {
   return Object.fromEntries(REGISTRY_FACTS.map((each) => [each, fact]));
 }
 
-function readFacts(record: z.output<typeof domainObject>) {
-  const events = parseMembers(event, record.events);
+function readFacts(record: z.output<typeof domainObjectSchema>) {
+  const events = parseMembers(eventSchema, record.events);
   return {
     registration: createFact(['registered']),
     registrar: readRegistrar(record.entities),
     statuses: readList(record.status, (members) => members.map(toText).map(normalizeStatus)),
-    registry_nameservers: readList(record.nameservers, (members) => parseMatching(nameserver, members)),
+    registry_nameservers: readList(record.nameservers, (members) => parseMatching(nameserverSchema, members)),
     secure_dns: readSecureDns(record.secureDNS),
     owner: readOwner(record.entities, record.redacted),
     registered_at: readDate(events, 'registration'),
@@ -216,7 +216,7 @@ function readList(
 function readRegistrar(entities: readonly unknown[] | undefined): Fact {
   const registrar = filterByRole(entities, 'registrar')[0];
   if (registrar === undefined) return createUnseenFact('not_published');
-  const id = parseMembers(publicId, registrar.publicIds).find(({ type }) =>
+  const id = parseMembers(publicIdSchema, registrar.publicIds).find(({ type }) =>
     /^iana[\s_-]*registrar/i.test(type.trim()),
   );
   const name = ['fn', 'org']
@@ -236,14 +236,14 @@ function readRegistrar(entities: readonly unknown[] | undefined): Fact {
 
 function readSecureDns(member: unknown): Fact {
   if (member === undefined || member === null) return createUnseenFact('not_published');
-  const delegation = secureDns.safeParse(member).data;
+  const delegation = secureDnsSchema.safeParse(member).data;
   if (delegation === undefined) return createUnreadableFact(toText(member));
   if (delegation.delegationSigned === true || (delegation.dsData?.length ?? 0) > 0)
     return createFact(['signed']);
   return delegation.delegationSigned === false ? ABSENT : createUnseenFact('not_published');
 }
 
-type Event = z.output<typeof event>;
+type Event = z.output<typeof eventSchema>;
 
 /** By default, picks the earliest date, which is safe for an expiry. A second text marks a missing time zone. */
 function readDate(events: readonly Event[], action: string, pick = Math.min): Fact {
@@ -280,7 +280,7 @@ const FIELD_PATTERNS: readonly (readonly [field: string, pattern: RegExp])[] = [
 
 /** Stores hashes instead of personal data, which is enough to notice changes. */
 function readOwner(entities: readonly unknown[] | undefined, redacted: readonly unknown[] | undefined): Fact {
-  const hidden = parseMembers(redaction, redacted)
+  const hidden = parseMembers(redactionSchema, redacted)
     .map(({ name }) => name)
     .filter((name) => /registrant/i.test(name));
   const isHidden = (field: string) =>
@@ -313,14 +313,17 @@ function hashText(value: string): string {
   return createHash('sha256').update(value).digest('hex').slice(0, 16);
 }
 
-function filterByRole(entities: readonly unknown[] | undefined, role: string): z.output<typeof entity>[] {
-  return parseMembers(entity, entities).filter(({ roles }) =>
+function filterByRole(
+  entities: readonly unknown[] | undefined,
+  role: string,
+): z.output<typeof entitySchema>[] {
+  return parseMembers(entitySchema, entities).filter(({ roles }) =>
     parseMembers(z.string(), roles).some((each) => each.toLowerCase() === role),
   );
 }
 
 function listPropertyValues(card: unknown, name: string): unknown[] {
-  const properties = parseMembers(property, jCard.safeParse(card).data?.[1]);
+  const properties = parseMembers(propertySchema, jCardSchema.safeParse(card).data?.[1]);
   return properties.flatMap(([key, , , ...values]) => (key.toLowerCase() === name ? values : []));
 }
 

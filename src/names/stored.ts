@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { DateDoubt, LastWhoisAnswer } from './dates.ts';
 import { FACT_NAMES, UNSEEN_REASONS } from './facts.ts';
 import type { FactHistory, NameHistory, SeenValues } from './history.ts';
-import { IMPACT_TASKS, type Impact, impactItem } from './impact.ts';
+import { IMPACT_TASKS, type Impact, impactItemSchema } from './impact.ts';
 import { FINDING_CODES, PARTS, type Posture } from './posture.ts';
 import { RECORD_PROBLEMS } from './registry-record.ts';
 import type { TrustedRecord } from './trust.ts';
@@ -12,13 +12,13 @@ import { INCIDENT_KINDS, type KnownChange } from './unexplained-changes.ts';
 
 const date = z.iso.datetime().transform((text) => new Date(text));
 const value = z.array(z.string());
-const knownValue = z.object({ value, firstSeen: date, lastSeen: date });
+const knownValueSchema = z.object({ value, firstSeen: date, lastSeen: date });
 const factName = z.enum(FACT_NAMES);
-const knownFact = z
+const knownFactSchema = z
   .object({
-    current: knownValue.optional(),
-    candidate: knownValue.extend({ sightings: z.int().positive() }).optional(),
-    past: z.array(knownValue),
+    current: knownValueSchema.optional(),
+    candidate: knownValueSchema.extend({ sightings: z.int().positive() }).optional(),
+    past: z.array(knownValueSchema),
     unseen: z
       .union([
         z.object({ reason: z.literal('unreadable'), text: z.string(), since: date }),
@@ -28,9 +28,9 @@ const knownFact = z
   })
   .transform(({ current, candidate, past, unseen }): FactHistory => ({ current, candidate, past, unseen }));
 
-export const storedHistory: z.ZodType<NameHistory> = z.partialRecord(factName, knownFact);
+export const storedHistorySchema: z.ZodType<NameHistory> = z.partialRecord(factName, knownFactSchema);
 
-export const storedKnownChanges: z.ZodType<KnownChange[]> = z.array(
+export const storedKnownChangesSchema: z.ZodType<KnownChange[]> = z.array(
   z
     .object({
       kind: z.enum(INCIDENT_KINDS),
@@ -42,17 +42,17 @@ export const storedKnownChanges: z.ZodType<KnownChange[]> = z.array(
     .transform(({ orderId, ...entry }) => ({ ...entry, orderId })),
 );
 
-export const storedValues: z.ZodType<SeenValues> = z.partialRecord(factName, value);
+export const storedValuesSchema: z.ZodType<SeenValues> = z.partialRecord(factName, value);
 
-export const storedTrust: z.ZodType<TrustedRecord> = z
+export const storedTrustSchema: z.ZodType<TrustedRecord> = z
   .object({ registrar: z.string().optional(), at: date, transferKnownAt: date.optional() })
   .transform(({ registrar, at, transferKnownAt }) => ({ registrar, at, transferKnownAt }));
 
-export const storedWhois: z.ZodType<LastWhoisAnswer> = z
+export const storedWhoisSchema: z.ZodType<LastWhoisAnswer> = z
   .object({ at: date, registeredAt: date.optional(), registrar: z.string().optional() })
   .transform(({ at, registeredAt, registrar }) => ({ at, registeredAt, registrar }));
 
-export const storedDoubt: z.ZodType<DateDoubt> = z.discriminatedUnion('code', [
+export const storedDoubtSchema: z.ZodType<DateDoubt> = z.discriminatedUnion('code', [
   z.object({ code: z.literal('not_registered') }),
   z.object({
     code: z.literal('undated'),
@@ -70,7 +70,7 @@ export const storedDoubt: z.ZodType<DateDoubt> = z.discriminatedUnion('code', [
   z.object({ code: z.literal('renewal_not_shown'), shown: date }),
 ]);
 
-const finding = z.object({
+const findingSchema = z.object({
   code: z.enum(FINDING_CODES),
   since: z.number(),
   until: z.number().exactOptional(),
@@ -78,18 +78,18 @@ const finding = z.object({
   about: value.exactOptional(),
 });
 
-export const storedPosture: z.ZodType<Posture> = z.object({
-  findings: z.array(finding),
+export const storedPostureSchema: z.ZodType<Posture> = z.object({
+  findings: z.array(findingSchema),
   unseen: z.array(z.object({ part: z.enum(PARTS), since: z.number(), about: value.exactOptional() })),
 });
 
 const certainty = z.enum(['yes', 'no', 'unknown']);
 
-export const storedImpact: z.ZodType<Impact> = z
+export const storedImpactSchema: z.ZodType<Impact> = z
   .object({
     task: z.enum(IMPACT_TASKS),
     seenAt: date,
-    items: z.array(impactItem),
+    items: z.array(impactItemSchema),
     isInUse: certainty,
     areNewNameserversReady: certainty.optional(),
   })

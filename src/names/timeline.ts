@@ -29,7 +29,7 @@ export function listPastChanges(history: NameHistory, knownChanges: readonly Kno
   );
   return all
     .filter((change) => !isRepeated(change, all))
-    .sort((a, b) => b.firstSeenAfter.getTime() - a.firstSeenAfter.getTime());
+    .sort((a, b) => b.afterFirstSeenAt.getTime() - a.afterFirstSeenAt.getTime());
 }
 
 function listFactChanges(
@@ -46,8 +46,8 @@ function listFactChanges(
         fact,
         before: before.value,
         after: value.value,
-        lastSeenBefore: before.lastSeen,
-        firstSeenAfter: value.firstSeen,
+        beforeLastSeenAt: before.lastSeen,
+        afterFirstSeenAt: value.firstSeen,
         cause: findCause(fact, value.firstSeen, knownChanges),
       },
     ];
@@ -76,7 +76,7 @@ function isRepeated(change: PastChange, all: readonly PastChange[]): boolean {
   return all.some(
     (other) =>
       leading.includes(other.fact) &&
-      Math.abs(other.firstSeenAfter.getTime() - change.firstSeenAfter.getTime()) <= SAME_CHANGE_MS &&
+      Math.abs(other.afterFirstSeenAt.getTime() - change.afterFirstSeenAt.getTime()) <= SAME_CHANGE_MS &&
       (group === DS_FACTS
         ? (other.after.length === 0) === (change.after.length === 0)
         : isSameValue(change.fact, other.after, change.after)),

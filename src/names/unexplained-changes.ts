@@ -189,7 +189,7 @@ export function explainChanges({ changes, history, orders, knownChanges }: Chang
     const orderId =
       findExplainingOrder(change, orders, known)?.id ??
       (isRequestedByZone(change, history, known) ? REQUESTED_BY_ZONE : undefined);
-    const { kind, after, fact, firstSeenAfter: firstSeen } = change;
+    const { kind, after, fact, afterFirstSeenAt: firstSeen } = change;
     known.push({ kind, after, facts: [fact], firstSeen, orderId });
     if (orderId === undefined) unexplained.push({ change, orders: listRuledOutOrders(change, orders) });
   }
@@ -208,11 +208,11 @@ export interface TransferCountdown {
  * @param transferDays according to the zone's rules
  */
 export function computeTransferCountdown(
-  { lastSeenBefore }: { readonly lastSeenBefore: Date },
+  { beforeLastSeenAt }: { readonly beforeLastSeenAt: Date },
   now: Date,
   transferDays: number = DEFAULT_TRANSFER_DAYS,
 ): TransferCountdown {
-  const completesAt = new Date(lastSeenBefore.getTime() + transferDays * DAY_MS);
+  const completesAt = new Date(beforeLastSeenAt.getTime() + transferDays * DAY_MS);
   return { completesAt, msLeft: Math.max(0, completesAt.getTime() - now.getTime()) };
 }
 
@@ -287,11 +287,11 @@ function listStatusChanges(change: FactChange, history: NameHistory): NameChange
   ];
 }
 
-function endsAutomatically(lock: string, { firstSeenAfter }: FactChange, history: NameHistory): boolean {
+function endsAutomatically(lock: string, { afterFirstSeenAt }: FactChange, history: NameHistory): boolean {
   if (lock !== REGISTRY_LOCK) return false;
   return (['registered_at', 'transferred_at'] as const).some((fact) => {
     const since = Date.parse(history[fact]?.current?.value[0] ?? '');
-    return firstSeenAfter.getTime() - since < REGISTRY_LOCK_MS;
+    return afterFirstSeenAt.getTime() - since < REGISTRY_LOCK_MS;
   });
 }
 
@@ -303,7 +303,7 @@ function isSameChange(
   history: NameHistory,
 ): boolean {
   if (former.facts.includes(change.fact)) return false;
-  const apartMs = Math.abs(change.firstSeenAfter.getTime() - former.firstSeen.getTime());
+  const apartMs = Math.abs(change.afterFirstSeenAt.getTime() - former.firstSeen.getTime());
   // A deleted name loses its delegation, and later its registration. A name on hold also loses its delegation, and a
   // name without a delegation has no DS.
   if (former.kind === 'pending_delete' && change.kind === 'unregistered') return apartMs < DELETION_MS;
@@ -353,15 +353,15 @@ function isRequestedByZone(
   const isTakeover = ({ kind, orderId, firstSeen }: KnownChange) =>
     (kind === 'registrar' || kind === 'nameservers') &&
     orderId === undefined &&
-    change.firstSeenAfter.getTime() - firstSeen.getTime() < PROPAGATION_MS;
+    change.afterFirstSeenAt.getTime() - firstSeen.getTime() < PROPAGATION_MS;
   return change.kind === 'ds' && matchesZoneRequest(change, history) && !knownChanges.some(isTakeover);
 }
 
-function matchesZoneRequest({ fact, after, lastSeenBefore }: NameChange, history: NameHistory): boolean {
+function matchesZoneRequest({ fact, after, beforeLastSeenAt }: NameChange, history: NameHistory): boolean {
   const { candidate } = history.requested_ds ?? {};
   const requested = [...(candidate === undefined ? [] : [candidate]), ...listValues(history, 'requested_ds')]
     // A zone may withdraw its request once it is fulfilled.
-    .filter(({ lastSeen }) => lastSeenBefore.getTime() - lastSeen.getTime() < PROPAGATION_MS)
+    .filter(({ lastSeen }) => beforeLastSeenAt.getTime() - lastSeen.getTime() < PROPAGATION_MS)
     .flatMap(({ value }) => value);
   if (after.length === 0) return requested.includes(NO_DS);
   if (fact === 'secure_dns') return requested.some((ds) => ds !== NO_DS);
@@ -394,8 +394,8 @@ function findRuledOutReason(order: NameOrder, change: NameChange): RuledOutOrder
   if (windowMs === undefined) return 'other_task';
   if (order.state === 'refused') return 'refused';
   const sentAt = order.sentAt.getTime();
-  if (sentAt > change.firstSeenAfter.getTime() + CLOCK_SKEW_MS) return 'sent_later';
-  if (sentAt + windowMs < change.lastSeenBefore.getTime()) return 'too_old';
+  if (sentAt > change.afterFirstSeenAt.getTime() + CLOCK_SKEW_MS) return 'sent_later';
+  if (sentAt + windowMs < change.beforeLastSeenAt.getTime()) return 'too_old';
   return matchesOrder(order, change) ? undefined : 'other_content';
 }
 
@@ -431,7 +431,7 @@ function sortLatestFirst(orders: readonly NameOrder[]): NameOrder[] {
 }
 
 function dropOldChanges(known: readonly KnownChange[], changes: readonly FactChange[]): KnownChange[] {
-  const now = Math.max(0, ...changes.map(({ firstSeenAfter }) => firstSeenAfter.getTime()));
+  const now = Math.max(0, ...changes.map(({ afterFirstSeenAt }) => afterFirstSeenAt.getTime()));
   return known.filter(({ firstSeen }) => now - firstSeen.getTime() < CHANGE_RETENTION_MS);
 }
 

@@ -30,7 +30,8 @@ export async function recordRegistryConfirmations(deps: SendingContext, order: O
       return 'unknown';
     });
     const { n } = item;
-    if (lookup === 'shown') await changeOrder(deps, order.id, () => ({ event: { type: 'shown', n } }));
+    if (lookup === 'shown')
+      await changeOrder(deps, order.id, () => ({ event: { type: 'confirmed_by_registry', n } }));
     const days = lookup === 'not_shown' ? countOverdueDays(order, item, deps.now()) : undefined;
     if (days !== undefined)
       await changeOrder(deps, order.id, () => ({ event: { type: 'overdue', n, days } }));

@@ -23,7 +23,7 @@ export async function advanceOrder(deps: SendingContext, orderId: string, lane: 
   const found = await deps.store.loadWithHistory(orderId, 'system');
   if (found === undefined || !DUE_LANES[lane].includes(found.order.state)) return;
   const { order, history } = found;
-  const difference = findLogDifference(order, history, deps.store.isWitnessed);
+  const difference = findLogDifference(order, history, deps.store.isSignedByBot);
   if (difference !== undefined) {
     deps.log.error({ orderId, difference }, 'an order differs from its log');
     await changeOrder(deps, orderId, (current) => decideContradiction(deps, current));

@@ -7,7 +7,7 @@ import { transition } from './state-machine.ts';
 
 export type UnguardedEvent = Exclude<OrderEvent, SendingEvent>;
 type SendingEvent = Extract<OrderEvent, { readonly type: 'sending' }>;
-type CommitExtra = Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'reservation' | 'mandatedSending'>;
+type CommitExtra = Pick<OrderCommit, 'revealable' | 'answer' | 'leaseMs' | 'reservation' | 'mandateUse'>;
 
 export type ChangeContext = Pick<OrdersContext, 'store' | 'advance' | 'now'>;
 

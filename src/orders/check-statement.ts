@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { formatAccountName } from '../accounts/account.ts';
 import type { ChangeDecision } from './change-order.ts';
 import type { OrdersContext } from './context.ts';
-import { buildContradiction } from './log-limits.ts';
+import { buildContradictedEvent } from './log-limits.ts';
 import { getChosenTime, type Order } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import { type ServiceEndpoints, verifyStatement } from './statement.ts';
@@ -48,7 +48,7 @@ export async function loadChangedParts(
 
 /** The event that stops an order if its rows differ from its log; undefined if they match. */
 export async function loadContradiction({ store }: OrdersContext, order: Order) {
-  return buildContradiction(order, await store.loadHistory(order.id, 'system'), store.isWitnessed);
+  return buildContradictedEvent(order, await store.loadHistory(order.id, 'system'), store.isSignedByBot);
 }
 
 export async function decideContradiction(context: OrdersContext, order: Order): Promise<ChangeDecision> {

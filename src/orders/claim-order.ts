@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { type Sealed, UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
+import { type SealedSecret, UnknownKeyError, type Vault, VaultError } from '../accounts/vault.ts';
 import { recheckScheduledOrder, UNCHANGED } from '../approvals/scheduled-order.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
 import type { Log } from '../lib/log.ts';
@@ -19,7 +19,7 @@ import {
 } from './decide-sending.ts';
 import { findWaitingItems, isWaitingForChosenTime, type Order } from './order.ts';
 import { checkMembers, findParties, type Party } from './parties.ts';
-import type { MandatedSending } from './ports.ts';
+import type { MandateUse } from './ports.ts';
 import { buildInputOwner, buildItemInputOwner, unsaltSecret } from './salted-secret.ts';
 import { verifyStatement } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
@@ -34,7 +34,7 @@ export interface ClaimedOrder {
   /** People who must be members of the workspace when an item is sent. */
   readonly people: readonly Party[];
   /** Checked again when a mandate's order is marked as sent. */
-  readonly mandatedSending: MandatedSending | undefined;
+  readonly mandateUse: MandateUse | undefined;
   readonly prepared: Preparation;
 }
 
@@ -118,9 +118,9 @@ async function tryToClaim(
 export async function recordMandateHold(
   { mandates, now }: SendingContext,
   orderId: string,
-  because: HoldReason,
+  holdReason: HoldReason,
 ): Promise<void> {
-  if (because !== 'mandate_ended') await mandates.hold(orderId, because, now());
+  if (holdReason !== 'mandate_ended') await mandates.hold(orderId, holdReason, now());
 }
 
 async function postpone(
@@ -168,7 +168,7 @@ async function loadSendingFacts(
     people,
     recheck,
     members: await checkMembers(context.directory, people),
-    mandatedSending: clearance?.kind === 'clear' ? clearance.sending : undefined,
+    mandateUse: clearance?.kind === 'clear' ? clearance.sending : undefined,
     prepared,
     isKeyUnknown: prepared.kind === 'failed' && prepared.error instanceof UnknownKeyError,
   };
@@ -221,7 +221,7 @@ async function decryptSecrets(
 function decryptSecret(
   vault: Vault,
   hash: string,
-  sealed: Sealed | undefined,
+  sealed: SealedSecret | undefined,
   owner: readonly string[],
 ): Secret {
   try {

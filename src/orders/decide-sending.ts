@@ -105,7 +105,7 @@ export function decideSending(facts: SendingPrerequisites): SendingDecision {
 }
 
 export function buildMandateHold(holdReason: HoldReason): Extract<SendingDecision, { kind: 'held' }> {
-  return { kind: 'held', holdReason, event: buildStop({ code: 'mandate_held', because: holdReason }) };
+  return { kind: 'held', holdReason, event: buildStop({ code: 'mandate_held', holdReason }) };
 }
 
 function buildStop(summary: StoppedEvent['summary']): StoppedEvent {

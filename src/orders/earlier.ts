@@ -10,7 +10,7 @@ export interface EarlierItem {
   readonly name: string;
   readonly state: ItemState;
   /** The service's answer that arrived after the item was settled. */
-  readonly late: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined;
+  readonly lateOutcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined;
 }
 
 /** Names for which an earlier item was, or may still be, carried out. Pure. */
@@ -18,9 +18,10 @@ export function findEarlierOutcomes(
   items: readonly EarlierItem[],
   names: readonly string[],
 ): EarlierFinding[] {
-  const isDone = ({ state, late }: EarlierItem) => state === 'SUCCEEDED' || late === 'SUCCEEDED';
-  const isOpen = ({ state, late }: EarlierItem) =>
-    state === 'SENT' || state === 'UNKNOWN' || late === 'UNKNOWN';
+  const isDone = ({ state, lateOutcome }: EarlierItem) =>
+    state === 'SUCCEEDED' || lateOutcome === 'SUCCEEDED';
+  const isOpen = ({ state, lateOutcome }: EarlierItem) =>
+    state === 'SENT' || state === 'UNKNOWN' || lateOutcome === 'UNKNOWN';
   const byName = groupBy(items, ({ name }) => name);
   return names.flatMap((name): EarlierFinding[] => {
     const sameName = byName.get(name) ?? [];
@@ -44,7 +45,7 @@ export async function loadEarlierFindings(
   for (let id = order.retryOf; id !== undefined; ) {
     const earlierOrder: Order | undefined = await load(id, 'system');
     for (const { name, state, result } of earlierOrder?.items ?? []) {
-      items.push({ orderId: id, name, state, late: result?.late });
+      items.push({ orderId: id, name, state, lateOutcome: result?.lateOutcome });
     }
     id = earlierOrder?.retryOf;
   }
@@ -66,10 +67,10 @@ export function buildEarlierOrderStop(
     .map(({ name }) => name);
   return {
     type: 'stopped',
-    summary: { code: 'earlier_order', orderId: first.orderId, found: first.outcome },
+    summary: { code: 'earlier_order', orderId: first.orderId, outcome: first.outcome },
     itemNumbers: findWaitingItems(order)
       .filter(({ name }) => names.includes(name))
       .map(({ n }) => n),
-    ...(first.outcome === 'done' ? { doneIn: first.orderId } : {}),
+    ...(first.outcome === 'done' ? { doneByOrderId: first.orderId } : {}),
   };
 }

@@ -2,21 +2,23 @@ import { z } from 'zod';
 import { parseDomainName } from '../zones/names.ts';
 import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
-import type { limitIssueCode, PlainIssueCode } from './input-issue.ts';
+import type { limitIssueCodeSchema, PlainIssueCode } from './input-issue.ts';
 
 /** Schemas for the fields of order inputs, as typed and as stored. The message of each issue is its code. */
 
 /** A zone's issue has data besides its code, so it is passed in `params`. */
 const customIssue = (issue: ZoneIssue) => ({ code: 'custom', params: { issue } }) as const;
 
-export const domainName = z.string('no_domain_name' satisfies PlainIssueCode).transform((text, context) => {
-  const parsed = parseDomainName(text);
-  const issues = parsed.ok ? checkRegistrable(parsed.value) : [parsed.issue];
-  for (const issue of issues) context.addIssue(customIssue(issue));
-  return parsed.ok ? parsed.value.ascii : z.NEVER;
-});
+export const domainNameSchema = z
+  .string('no_domain_name' satisfies PlainIssueCode)
+  .transform((text, context) => {
+    const parsed = parseDomainName(text);
+    const issues = parsed.ok ? checkRegistrable(parsed.value) : [parsed.issue];
+    for (const issue of issues) context.addIssue(customIssue(issue));
+    return parsed.ok ? parsed.value.ascii : z.NEVER;
+  });
 
-export const hostName = z.string().transform((text, context) => {
+export const hostNameSchema = z.string().transform((text, context) => {
   const parsed = parseDomainName(text);
   if (parsed.ok) return parsed.value.ascii;
   context.addIssue(customIssue(parsed.issue));
@@ -42,17 +44,17 @@ const wholeNumber = (message: PlainIssueCode) =>
 const MAX_INT32 = 2_147_483_647;
 
 const NO_CONTACT: PlainIssueCode = 'no_contact_id';
-export const contactId = wholeNumber(NO_CONTACT)
+export const contactIdSchema = wholeNumber(NO_CONTACT)
   .pipe(z.number().positive(NO_CONTACT))
   .pipe(z.number().max(MAX_INT32, 'number_too_large_for_contact' satisfies PlainIssueCode));
 
-export const years = wholeNumber('no_whole_years');
+export const yearsSchema = wholeNumber('no_whole_years');
 
 /** Control characters and lone surrogates, which neither the service's interfaces nor the database accept. */
 const INVISIBLE = /[\p{Cc}\p{Cs}]/u;
 
-const TOO_LONG: z.output<typeof limitIssueCode> = 'text_too_long';
-const INVISIBLE_CHARACTER: PlainIssueCode = 'unseen_character';
+const TOO_LONG: z.output<typeof limitIssueCodeSchema> = 'text_too_long';
+const INVISIBLE_CHARACTER: PlainIssueCode = 'invisible_character';
 
 export const requiredText = (message: PlainIssueCode, max = 255) =>
   z
@@ -64,7 +66,7 @@ export const requiredText = (message: PlainIssueCode, max = 255) =>
 
 const NO_SSL_CONTACT: PlainIssueCode = 'no_ssl_contact_id';
 /** The service API documents no type for the id of an SSL contact, so any text is accepted. */
-export const sslContactId = z
+export const sslContactIdSchema = z
   .union([z.string(), z.number().transform(String)], NO_SSL_CONTACT)
   .pipe(requiredText(NO_SSL_CONTACT));
 
@@ -79,20 +81,20 @@ export const optionalText = (max = 255) =>
     .optional();
 
 const NO_NUMBER: PlainIssueCode = 'no_number_from_0';
-export const optionalNumber = wholeNumber(NO_NUMBER)
+export const optionalNumberSchema = wholeNumber(NO_NUMBER)
   .pipe(z.number().nonnegative(NO_NUMBER))
   .pipe(z.number().max(MAX_INT32, 'number_too_large' satisfies PlainIssueCode))
   .optional();
 
 const NO_CONTEXT: PlainIssueCode = 'no_context_number';
-export const contextNumber = wholeNumber(NO_CONTEXT)
+export const contextNumberSchema = wholeNumber(NO_CONTEXT)
   .pipe(z.number().positive(NO_CONTEXT))
   .pipe(z.number().max(MAX_INT32, 'number_too_large_for_context' satisfies PlainIssueCode));
 
-export const email = z.email('email_missing' satisfies PlainIssueCode);
+export const emailSchema = z.email('email_missing' satisfies PlainIssueCode);
 
 /** Service API, SSL contact: international format. */
-export const phoneNumber = z
+export const phoneNumberSchema = z
   .string()
   .trim()
   .regex(/^(\+[1-9][0-9 ().-]{4,30})?$/, 'phone_number_malformed' satisfies PlainIssueCode)
@@ -107,6 +109,6 @@ const twoLetters = (message: PlainIssueCode, changeCase: (text: string) => strin
     .transform((text) => (text === '' ? undefined : changeCase(text)))
     .optional();
 
-export const countryCode = twoLetters('country_code_malformed', (code) => code.toUpperCase());
+export const countryCodeSchema = twoLetters('country_code_malformed', (code) => code.toUpperCase());
 
-export const languageCode = twoLetters('language_code_malformed', (code) => code.toLowerCase());
+export const languageCodeSchema = twoLetters('language_code_malformed', (code) => code.toLowerCase());

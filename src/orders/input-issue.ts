@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { zoneIssue } from '../zones/zone-issue.ts';
+import { zoneIssueSchema } from '../zones/zone-issue.ts';
 import { INTERFACE_CONSTRAINTS } from './interface-constraint.ts';
 
 /**
@@ -12,6 +12,7 @@ const PLAIN_CODES = [
   'country_code_malformed',
   'email_missing',
   'interface_unknown',
+  'invisible_character',
   'language_code_malformed',
   'no_contact_id',
   'no_ssl_contact_id',
@@ -35,34 +36,33 @@ const PLAIN_CODES = [
   'target_no_email',
   'target_no_web_address',
   'unreadable',
-  'unseen_character',
   'user_name_with_colon',
 ] as const;
 export type PlainIssueCode = (typeof PLAIN_CODES)[number];
 
-export const plainIssueCode = z.enum(PLAIN_CODES);
-export const limitIssueCode = z.enum(['text_too_long', 'too_many_lines', 'too_many_names']);
+export const plainIssueCodeSchema = z.enum(PLAIN_CODES);
+export const limitIssueCodeSchema = z.enum(['text_too_long', 'too_many_lines', 'too_many_names']);
 const interfaceConstraint = z.enum(INTERFACE_CONSTRAINTS);
 
 /** The field's name in forms: `names` for any of its lines, `parent_user` for a field of an object. */
 const field = z.string();
 
-export const inputIssue = z.discriminatedUnion('code', [
-  z.object({ field, code: plainIssueCode }),
-  z.object({ field, code: limitIssueCode, max: z.number() }),
-  z.object({ field, code: z.literal('zone_issue'), issue: zoneIssue }),
+export const inputIssueSchema = z.discriminatedUnion('code', [
+  z.object({ field, code: plainIssueCodeSchema }),
+  z.object({ field, code: limitIssueCodeSchema, max: z.number() }),
+  z.object({ field, code: z.literal('zone_issue'), issue: zoneIssueSchema }),
   z.object({
     field,
     code: z.literal('interfaces_conflict'),
-    overJson: interfaceConstraint,
-    overXml: interfaceConstraint,
+    jsonConstraint: interfaceConstraint,
+    xmlConstraint: interfaceConstraint,
   }),
   z.object({
     field,
     code: z.literal('interface_out_of_reach'),
     needs: z.enum(['json', 'xml']),
-    because: interfaceConstraint,
+    constraint: interfaceConstraint,
   }),
 ]);
 
-export type InputIssue = z.output<typeof inputIssue>;
+export type InputIssue = z.output<typeof inputIssueSchema>;

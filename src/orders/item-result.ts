@@ -40,7 +40,7 @@ function toStoredFields(envelope: Envelope): Omit<ItemResult, 'summary'> {
     })),
     ...(object === undefined ? {} : { object: toResultObject(object) }),
     ...(details.length > 0 && isShort ? { data: details } : {}),
-    ...(hasMoreThanStatus(envelope) ? { hasAnswer: true } : {}),
+    ...(hasMoreThanStatus(envelope) ? { hasFullAnswer: true } : {}),
   };
 }
 
@@ -65,8 +65,10 @@ export function getFullAnswer(envelope: Envelope): unknown {
 }
 
 /** The full response to a failed request; undefined if there was none. */
-export function getFailedAnswer({ envelope, unread }: ServiceError): unknown {
-  return envelope === undefined ? unread && { unread } : getFullAnswer(envelope);
+export function getFailedAnswer({ envelope, unreadableResponse }: ServiceError): unknown {
+  return envelope === undefined
+    ? unreadableResponse && { unreadable: unreadableResponse }
+    : getFullAnswer(envelope);
 }
 
 /** The stored result of a successful response. */
@@ -88,7 +90,7 @@ export function buildErrorResult(
   outcome: 'FAILED' | 'UNKNOWN',
   account: NamedAccount,
 ): ItemResult & { readonly summary: PlainSummary } {
-  if (error instanceof VaultError) return { summary: { code: 'sealed_unopened' } };
+  if (error instanceof VaultError) return { summary: { code: 'decryption_failed' } };
   if (error instanceof SuspendedError) return { summary: { code: 'suspended' } };
   if (error instanceof StatementChangedError)
     return { summary: { code: 'statement_changed', parts: [...error.parts] } };
@@ -96,11 +98,11 @@ export function buildErrorResult(
     return { ...buildErrorResult(error.refusal, outcome, account), summary: { code: 'session_ended' } };
   }
   if (!(error instanceof ServiceError)) {
-    return { summary: { code: outcome === 'FAILED' ? 'not_prepared' : 'failed_under_way' } };
+    return { summary: { code: outcome === 'FAILED' ? 'not_prepared' : 'error_while_sending' } };
   }
   return {
     ...(error.envelope === undefined ? {} : toStoredFields(error.envelope)),
-    ...(error.unread === undefined ? {} : { hasAnswer: true }),
+    ...(error.unreadableResponse === undefined ? {} : { hasFullAnswer: true }),
     ...(error.code === undefined ? {} : { code: error.code }),
     ...(error.text === undefined ? {} : { text: error.text }),
     ...(error.stid === undefined ? {} : { stid: error.stid }),

@@ -5,26 +5,26 @@ import type { AnyOrderLogEntry, OrderLogEntry } from './order-events.ts';
 import type { LogDifference } from './summary.ts';
 
 /**
- * Reads from an order's log which requests may still be sent. Rows are only a cache: a person with write access can
- * reset them. That person can't change the log but can add events, so an event that allows a repeat must have the bot's
- * signature (`witness`).
+ * Determines from an order's log which requests may still be sent. The order's rows are only a cache: a person with
+ * write access can reset them. That person can't change the log but can add events, so an event that allows a retry
+ * must have the bot's signature.
  */
 
-/** Whether the bot wrote an order's event. */
-export type IsWitnessed = (orderId: string) => (entry: AnyOrderLogEntry) => boolean;
+/** Whether an order's event has the bot's signature. */
+export type IsSignedByBot = (orderId: string) => (entry: AnyOrderLogEntry) => boolean;
 
-/** Whether an event says that a request wasn't carried out or may be repeated. */
-function allowsRepeat({ kind, outcome }: AnyOrderLogEntry): boolean {
+/** Whether an event says that a request wasn't carried out or may be sent again. */
+function allowsRetry({ kind, outcome }: AnyOrderLogEntry): boolean {
   return kind === 'retry_scheduled' || outcome === 'FAILED';
 }
 
-/** Includes the version, so that a copied event allows no further repeat. */
-function formatWitnessText(orderId: string, entry: AnyOrderLogEntry): string {
-  const { kind, n, ctids, outcome, worker, version } = entry;
-  return `event ${hashJson({ order: orderId, kind, n, ctids, outcome, worker, version })}`;
+/** Includes the version, so that a copy of the event doesn't allow another retry. */
+function formatSignedText(orderId: string, entry: AnyOrderLogEntry): string {
+  const { kind, n, ctids, outcome, workerId, version } = entry;
+  return `event ${hashJson({ order: orderId, kind, n, ctids, outcome, workerId, version })}`;
 }
 
-/** Signs events that allow a repeat. @param botSigner undefined while the ledger's key can't be decrypted */
+/** Signs events that allow a retry. @param botSigner undefined while the ledger's key can't be decrypted */
 export function signLog(
   botSigner: BotSigner | undefined,
   orderId: string,
@@ -33,18 +33,19 @@ export function signLog(
   if (botSigner === undefined) return log;
   const sign = (entry: OrderLogEntry) => ({
     ...entry,
-    witness: botSigner.sign(formatWitnessText(orderId, entry)),
+    botSignature: botSigner.sign(formatSignedText(orderId, entry)),
   });
-  return log.map((entry) => (allowsRepeat(entry) ? sign(entry) : entry));
+  return log.map((entry) => (allowsRetry(entry) ? sign(entry) : entry));
 }
 
-export function createWitnessCheck(signer: BotSigner | undefined): IsWitnessed {
+export function createBotSignatureCheck(signer: BotSigner | undefined): IsSignedByBot {
   return (orderId) => (entry) =>
-    entry.witness !== undefined && signer?.verify(formatWitnessText(orderId, entry), entry.witness) === true;
+    entry.botSignature !== undefined &&
+    signer?.verify(formatSignedText(orderId, entry), entry.botSignature) === true;
 }
 
-/** Kinds of events that limit what an item may still send. Indexed. */
-export const LIMIT_KINDS: readonly OrderLogEntry['kind'][] = [
+/** Kinds of events that limit which requests may still be sent. They have an index (`events_of_items`). */
+export const LIMITING_KINDS: readonly OrderLogEntry['kind'][] = [
   'reopened',
   'sending',
   'retry_scheduled',
@@ -61,7 +62,7 @@ export const LIMIT_KINDS: readonly OrderLogEntry['kind'][] = [
   'finished',
 ];
 
-/** Events that end each item they name. */
+/** Events that end every item that they refer to. */
 const ENDING_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'answered',
   'answered_late',
@@ -72,70 +73,74 @@ const ENDING_KINDS: ReadonlySet<OrderLogEntry['kind']> = new Set([
 ]);
 
 interface LoggedItem {
-  /** `stopping`: its request is being sent and won't be repeated. */
+  /** `stopping`: its request is being sent and won't be sent again. */
   readonly state: 'unsent' | 'sent' | 'stopping' | 'ended';
-  /** Whether the service may have carried it out. */
-  readonly done: 'SUCCEEDED' | 'UNKNOWN' | undefined;
+  /** Undefined if the service didn't carry it out, UNKNOWN if it may have. */
+  readonly outcome: 'SUCCEEDED' | 'UNKNOWN' | undefined;
 }
 
-/** An item's state according to the log. An ended item stays ended. */
+/** An item's state according to the log. `ended` is final. */
 export function readLoggedItem(
   history: readonly OrderLogEntry[],
   item: OrderItem,
-  isWitnessed: ReturnType<IsWitnessed>,
+  isSignedByBot: ReturnType<IsSignedByBot>,
 ): LoggedItem {
   const itemHistory = history.filter(({ n, names, lost, ctids }: AnyOrderLogEntry) => {
     const isListed = names?.includes(item.name) || lost?.includes(item.ctid) || ctids?.includes(item.ctid);
     return n === item.n || isListed === true;
   });
-  // If a person stops the order, requests in progress aren't repeated either.
+  // If a person stops the order, even requests in progress aren't sent again.
   const isStopping = history.some(({ kind, actor }) => kind === 'stopped' && actor !== 'system');
   const hasEnded = history.some(endsOrder) || itemHistory.some(({ kind }) => ENDING_KINDS.has(kind));
-  const done = findLoggedOutcome(itemHistory, isWitnessed);
-  const sentState = isStopping ? 'stopping' : 'sent';
-  const unsentState = isStopping ? 'ended' : 'unsent';
-  return { state: hasEnded ? 'ended' : done === undefined ? unsentState : sentState, done };
+  const outcome = findLoggedOutcome(itemHistory, isSignedByBot);
+  const stateIfSent = isStopping ? 'stopping' : 'sent';
+  const stateIfUnsent = isStopping ? 'ended' : 'unsent';
+  return { state: hasEnded ? 'ended' : outcome === undefined ? stateIfUnsent : stateIfSent, outcome };
 }
 
 /**
- * Whether the service may have carried out an item, according to its events. Every request may have been carried out
- * until a later event, of the same claim or for all claims, shows otherwise.
+ * An item's outcome, according to its events. Every request may have been carried out until a later event, from the
+ * same worker or from no particular one, shows otherwise.
  */
 export function findLoggedOutcome(
   itemHistory: readonly AnyOrderLogEntry[],
-  isWitnessed: ReturnType<IsWitnessed>,
-): LoggedItem['done'] {
+  isSignedByBot: ReturnType<IsSignedByBot>,
+): LoggedItem['outcome'] {
   if (itemHistory.some(({ outcome }) => outcome === 'SUCCEEDED')) return 'SUCCEEDED';
-  const repeats = itemHistory.filter(allowsRepeat);
-  const isOpen = itemHistory.some(
-    ({ kind, outcome, version = 0, worker }) =>
+  const retryEvents = itemHistory.filter(allowsRetry);
+  const hasOpenRequest = itemHistory.some(
+    ({ kind, outcome, version = 0, workerId }) =>
       (kind === 'sending' || outcome === 'UNKNOWN') &&
-      !repeats.some(
+      !retryEvents.some(
         (entry) =>
           (entry.version ?? 0) > version &&
-          (entry.worker === undefined || entry.worker === worker) &&
-          isWitnessed(entry),
+          (entry.workerId === undefined || entry.workerId === workerId) &&
+          isSignedByBot(entry),
       ),
   );
-  return isOpen ? 'UNKNOWN' : undefined;
+  return hasOpenRequest ? 'UNKNOWN' : undefined;
 }
 
-/** Whether no more requests are sent after an event. */
+/** Whether an event ends the whole order. */
 function endsOrder({ kind, state }: OrderLogEntry): boolean {
   return kind === 'invalidated' || state === 'UNKNOWN' || isFinal(state);
 }
 
-/** Why the log forbids an item's request; undefined if it allows the request. @param order before the request */
-export function findLimit(
+/**
+ * Why the log forbids an item's request; undefined if it allows the request.
+ * @param order as it was before the request
+ */
+export function findSendBlocker(
   order: Order,
   item: OrderItem,
   history: readonly OrderLogEntry[],
-  isWitnessed: IsWitnessed,
+  isSignedByBot: IsSignedByBot,
 ): LogDifference | undefined {
-  // A request with an older version would look repeatable.
+  // If the row is behind the log, the request would be logged with a version so low that an earlier event would allow
+  // its retry.
   if (history.some(({ version }) => version > order.version) || isFromEarlierRound(order, history))
     return 'older';
-  const { state } = readLoggedItem(history, item, isWitnessed(order.id));
+  const { state } = readLoggedItem(history, item, isSignedByBot(order.id));
   const expected = item.state === 'SENT' ? 'sent' : 'unsent';
   if (state === expected) return undefined;
   if (state === 'unsent') return 'missing';
@@ -144,12 +149,12 @@ export function findLimit(
 
 /**
  * How an order's rows differ from its log; undefined if they match.
- * @param history may omit item events of an order with many rows
+ * @param history may omit item events of bulk orders
  */
 export function findLogDifference(
   order: Order,
   history: readonly OrderLogEntry[],
-  isWitnessed: IsWitnessed,
+  isSignedByBot: IsSignedByBot,
 ): LogDifference | undefined {
   const newest = history.toSorted((a, b) => a.version - b.version).at(-1);
   if (newest === undefined) return 'missing';
@@ -159,15 +164,15 @@ export function findLogDifference(
   if (order.task === 'mandate') return findMandateDifference(order, history);
   for (const item of order.items) {
     if (item.state !== 'WAITING' && item.state !== 'SENT') continue;
-    const logged = readLoggedItem(history, item, isWitnessed(order.id));
+    const logged = readLoggedItem(history, item, isSignedByBot(order.id));
     const isStopping = item.state === 'SENT' && logged.state === 'stopping';
-    const limit = isStopping ? undefined : findLimit(order, item, history, isWitnessed);
+    const limit = isStopping ? undefined : findSendBlocker(order, item, history, isSignedByBot);
     if (limit !== undefined && !(limit === 'missing' && order.bulk !== undefined)) return limit;
   }
   return undefined;
 }
 
-/** If a row hides a reopening, its approvals are invalid. */
+/** Whether the row lacks a logged reopening. If so, its approvals are from an earlier round and no longer count. */
 function isFromEarlierRound({ approvalRound }: Order, history: readonly OrderLogEntry[]): boolean {
   return history.filter(({ kind }) => kind === 'reopened').length > approvalRound;
 }
@@ -175,28 +180,28 @@ function isFromEarlierRound({ approvalRound }: Order, history: readonly OrderLog
 /**
  * Events after which a mandate isn't active. `finished` isn't one: a mandate's order finishes when the mandate starts.
  */
-export const MANDATE_LIMIT_KINDS: readonly OrderLogEntry['kind'][] = [
+export const MANDATE_LIMITING_KINDS: readonly OrderLogEntry['kind'][] = [
   'mandate_ended',
-  ...LIMIT_KINDS.filter((kind) => kind !== 'finished'),
+  ...LIMITING_KINDS.filter((kind) => kind !== 'finished'),
 ];
 
-/** A mandate is active from `in_force` until an event of {@link MANDATE_LIMIT_KINDS}. */
+/** A mandate is active from `in_force` until an event of {@link MANDATE_LIMITING_KINDS}. */
 function findMandateDifference({ state, mandateEnd }: Order, history: readonly OrderLogEntry[]) {
   if (state !== 'SUCCEEDED' || mandateEnd !== undefined) return undefined;
   if (!history.some(({ kind }) => kind === 'in_force')) return 'missing';
-  return history.some(({ kind }) => MANDATE_LIMIT_KINDS.includes(kind)) ? 'ended' : undefined;
+  return history.some(({ kind }) => MANDATE_LIMITING_KINDS.includes(kind)) ? 'ended' : undefined;
 }
 
 /** The event that stops an order if its rows differ from its log; undefined if they match. */
-export function buildContradiction(
+export function buildContradictedEvent(
   order: Order,
   history: readonly OrderLogEntry[],
-  isWitnessed: IsWitnessed,
+  isSignedByBot: IsSignedByBot,
 ): Extract<OrderEvent, { readonly type: 'contradicted' }> | undefined {
-  const difference = findLogDifference(order, history, isWitnessed);
+  const difference = findLogDifference(order, history, isSignedByBot);
   if (difference === undefined) return undefined;
   const loggedOutcomes = new Map(
-    order.items.map((item) => [item.n, readLoggedItem(history, item, isWitnessed(order.id)).done]),
+    order.items.map((item) => [item.n, readLoggedItem(history, item, isSignedByBot(order.id)).outcome]),
   );
   const version = Math.max(order.version, ...history.map((entry) => entry.version));
   return { type: 'contradicted', difference, version, loggedOutcomes };

@@ -1,5 +1,5 @@
 import { isDemoContext } from '../accounts/account.ts';
-import { isExcessApproved, type MissingAmount, type Reservation } from '../money/budget.ts';
+import { type BudgetOverrun, isExcessApproved, type Reservation } from '../money/budget.ts';
 import type { BudgetedItems, CompareBudgets } from '../money/budget-comparison.ts';
 import { getSendingDay } from '../money/order-cost.ts';
 import type { OrderCost } from '../money/prices.ts';
@@ -16,7 +16,7 @@ import { type Approval, findWaitingItems, isRequester, isWaitingForChosenTime, t
 /** The amounts that an order would reserve in the budgets now. */
 export interface BudgetUse {
   readonly price: OrderCost | undefined;
-  readonly exceeded: readonly MissingAmount[];
+  readonly exceeded: readonly BudgetOverrun[];
   /** Reserved on approval; undefined for a free order. */
   readonly reservation: Reservation | undefined;
 }

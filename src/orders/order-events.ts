@@ -1,40 +1,41 @@
 import { z } from 'zod';
-import { signatureBinding } from '../approvals/signing/approval.ts';
-import { approvalAssertion, vouchAssertion } from '../approvals/signing/assertion.ts';
-import { actor, amount, texts, timestamp } from '../ledger/event.ts';
-import { storedMandateEnd } from '../mandates/codes.ts';
-import { storedMissingAmount } from '../money/budget.ts';
-import { storedCost } from '../money/prices.ts';
-import { storedRule } from '../policy/stored-requirements.ts';
-import { storedPauseReason } from './bulk/stored-bulk.ts';
+import { signatureBindingSchema } from '../approvals/signing/approval.ts';
+import { approvalAssertionSchema, vouchAssertionSchema } from '../approvals/signing/assertion.ts';
+import { actorSchema, amountSchema, textsSchema, timestampSchema } from '../ledger/event.ts';
+import { storedMandateEndSchema } from '../mandates/codes.ts';
+import { budgetOverrunSchema } from '../money/budget.ts';
+import { storedCostSchema } from '../money/prices.ts';
+import { storedRuleSchema } from '../policy/stored-requirements.ts';
+import { storedPauseReasonSchema } from './bulk/stored-bulk.ts';
 import {
   type ApprovalProgress,
   DELEGATIONS,
   ORDER_STATES,
   ORDER_TASK_NAMES,
-  storedItemResult,
-  storedOwnership,
+  storedItemResultSchema,
+  storedOwnershipSchema,
 } from './order.ts';
-import { storedEvidence } from './record-finding.ts';
-import { itemSummary, LOG_DIFFERENCES, REOPEN_REASONS, retryReason } from './summary.ts';
+import { storedEvidenceSchema } from './record-finding.ts';
+import { itemSummarySchema, LOG_DIFFERENCES, REOPEN_REASONS, retryReasonSchema } from './summary.ts';
 
 /** Schemas of an order's events. The store parses rows with them. */
 
-/** `state` and `version` are the values after the event. `witness` is the bot's signature. */
+/** `state` and `version` are the values after the event. Events that allow a retry have the bot's signature. */
 function orderEvent<Kind extends string, Data extends z.ZodRawShape>(kind: Kind, data: Data) {
   const state = z.enum(ORDER_STATES);
-  const witness = z.string().exactOptional();
-  return z.object({ kind: z.literal(kind), actor, at: timestamp, state, version: z.int(), witness, ...data });
+  const botSignature = z.string().exactOptional();
+  const common = { actor: actorSchema, at: timestampSchema, state, version: z.int(), botSignature };
+  return z.object({ kind: z.literal(kind), ...common, ...data });
 }
 
-const rules = z.array(storedRule).readonly();
+const rules = z.array(storedRuleSchema).readonly();
 const progress: z.ZodType<ApprovalProgress> = z.object({
   isApproved: z.boolean(),
   policyVersion: z.int(),
   isStricter: z.boolean(),
   requirements: z.array(
     z.object({
-      rule: storedRule,
+      rule: storedRuleSchema,
       needed: z.int(),
       approvers: z.array(z.string()),
       slots: z.array(z.object({ userId: z.string(), standsInFor: z.string().optional() })),
@@ -42,44 +43,44 @@ const progress: z.ZodType<ApprovalProgress> = z.object({
   ),
 });
 
-const price = storedCost.exactOptional();
+const price = storedCostSchema.exactOptional();
 const statement = z.string();
 const isImpactUnknown = z.literal(true).exactOptional();
 /** The budgets that the order exceeds. */
-const overBudget = z.array(storedMissingAmount).readonly().exactOptional();
+const overBudget = z.array(budgetOverrunSchema).readonly().exactOptional();
 /** The admins who agreed to exceed them. */
-const admins = texts.exactOptional();
+const admins = textsSchema.exactOptional();
 const reason = z.string().nullable();
 const item = { n: z.int(), name: z.string() };
 const sentItem = { ...item, ctid: z.string() };
 const outcome = z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
 /** The claim that sent a request. An answer with a claim concerns only that claim's requests. */
-const worker = z.string().exactOptional();
-const answer = { ...sentItem, outcome, result: storedItemResult, worker };
+const workerId = z.string().exactOptional();
+const answer = { ...sentItem, outcome, result: storedItemResultSchema, workerId };
 
 /** How many approvals are valid after an event, and whose have lapsed. */
 const approvals = {
   validCount: z.int(),
-  lapsed: texts,
+  lapsed: textsSchema,
   required: z.int(),
   /** Approver groups that Slack couldn't look up, so an approval listed as lapsed may still be valid. */
-  unreadableGroups: texts.exactOptional(),
+  unreadableGroups: textsSchema.exactOptional(),
   price,
   statement,
   progress: progress.exactOptional(),
   overBudget,
   admins,
   /** For a signed approval: the signature, the content of its nonce, and the chain of vouching keys up to a root. */
-  signature: approvalAssertion.exactOptional(),
-  bound: signatureBinding.exactOptional(),
-  chain: z.array(vouchAssertion).readonly().exactOptional(),
+  signature: approvalAssertionSchema.exactOptional(),
+  binding: signatureBindingSchema.exactOptional(),
+  chain: z.array(vouchAssertionSchema).readonly().exactOptional(),
 };
 
-export const orderLogEntry = z.discriminatedUnion('kind', [
+export const orderLogEntrySchema = z.discriminatedUnion('kind', [
   orderEvent('requested', {
     task: z.enum(ORDER_TASK_NAMES),
     /** Omitted for an order made from a file, which has `rows` instead. */
-    names: texts.exactOptional(),
+    names: textsSchema.exactOptional(),
     input: z.unknown().optional(),
     rows: z.int().exactOptional(),
     statement,
@@ -88,7 +89,7 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     account: z.string(),
     usesTeamAccount: z.literal(true).exactOptional(),
     reason,
-    ownership: storedOwnership.exactOptional(),
+    ownership: storedOwnershipSchema.exactOptional(),
     policyVersion: z.int(),
     decidedBy: rules,
     price,
@@ -98,7 +99,7 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     /** The order of the mandate that made it. */
     mandate: z.string().exactOptional(),
     /** The time that its requester chose. */
-    notBefore: timestamp.exactOptional(),
+    notBefore: timestampSchema.exactOptional(),
     /** The local time occurs twice that day; the first is used. */
     occursTwice: z.literal(true).exactOptional(),
   }),
@@ -113,8 +114,8 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
   orderEvent('emergency_approved', {
     statement,
     reason: z.string(),
-    approvers: texts,
-    unreadableGroups: texts,
+    approvers: textsSchema,
+    unreadableGroups: textsSchema,
     policyVersion: z.int(),
     price,
     isImpactUnknown,
@@ -124,9 +125,9 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
   orderEvent('signed_off', { emergencyApprovedBy: z.string() }),
   orderEvent('denied', { reason, progress: progress.exactOptional() }),
   orderEvent('cancelled', {}),
-  orderEvent('expired', { names: texts.exactOptional(), summary: itemSummary.exactOptional() }),
+  orderEvent('expired', { names: textsSchema.exactOptional(), summary: itemSummarySchema.exactOptional() }),
   orderEvent('reminded', {}),
-  orderEvent('escalated', { to: texts, toAdmins: z.boolean() }),
+  orderEvent('escalated', { to: textsSchema, toAdmins: z.boolean() }),
   orderEvent('reopened', {
     reasons: z.array(z.enum(REOPEN_REASONS)).readonly(),
     price,
@@ -134,53 +135,62 @@ export const orderLogEntry = z.discriminatedUnion('kind', [
     decidedBy: rules,
   }),
   orderEvent('asked', { question: z.string() }),
-  orderEvent('claimed', { worker: z.string() }),
+  orderEvent('claimed', { workerId: z.string() }),
   orderEvent('sending', {
     ...sentItem,
-    worker,
-    why: retryReason.exactOptional(),
+    workerId,
+    retryReason: retryReasonSchema.exactOptional(),
     /** The mandate that made the order, and the amount that the request uses of its limit. */
     mandate: z.string().exactOptional(),
-    amount: amount.exactOptional(),
+    amount: amountSchema.exactOptional(),
   }),
-  orderEvent('retry_scheduled', { ...item, worker, why: retryReason, until: timestamp }),
+  orderEvent('retry_scheduled', {
+    ...item,
+    workerId,
+    retryReason: retryReasonSchema,
+    until: timestampSchema,
+  }),
   orderEvent('answered', answer),
   orderEvent('answered_late', { ...answer, resolvedBy: z.string().exactOptional(), agrees: z.boolean() }),
-  orderEvent('shown', item),
+  orderEvent('confirmed_by_registry', item),
   orderEvent('overdue', { ...item, days: z.int() }),
   orderEvent('delegation_seen', {
     ...item,
     delegation: z.enum(DELEGATIONS),
-    hosts: texts,
+    hosts: textsSchema,
     hours: z.int(),
   }),
-  orderEvent('stopped', { summary: itemSummary, names: texts, doneIn: z.string().exactOptional() }),
-  orderEvent('paused', { pause: storedPauseReason, waiting: z.int() }),
+  orderEvent('stopped', {
+    summary: itemSummarySchema,
+    names: textsSchema,
+    doneByOrderId: z.string().exactOptional(),
+  }),
+  orderEvent('paused', { pause: storedPauseReasonSchema, waiting: z.int() }),
   orderEvent('resumed', { ...approvals, waiting: z.int() }),
-  orderEvent('hinted', { ...sentItem, hint: storedEvidence, source: z.string() }),
+  orderEvent('hinted', { ...sentItem, hint: storedEvidenceSchema, source: z.string() }),
   orderEvent('invalidated', {
-    summary: itemSummary,
+    summary: itemSummarySchema,
     ...z.object(answer).partial().shape,
   }),
   /** The order's rows differ from its log. */
-  orderEvent('contradicted', { found: z.enum(LOG_DIFFERENCES) }),
-  orderEvent('released', { lost: texts }),
+  orderEvent('contradicted', { difference: z.enum(LOG_DIFFERENCES) }),
+  orderEvent('released', { lost: textsSchema }),
   orderEvent('resolved', {
     outcome: z.enum(['SUCCEEDED', 'FAILED']),
     reason,
-    seen: storedEvidence.exactOptional(),
-    ctids: texts,
+    seen: storedEvidenceSchema.exactOptional(),
+    ctids: textsSchema,
   }),
   /** A mandate has started, or ends soon. */
-  orderEvent('in_force', { until: timestamp }),
-  orderEvent('mandate_ending', { until: timestamp }),
+  orderEvent('in_force', { until: timestampSchema }),
+  orderEvent('mandate_ending', { until: timestampSchema }),
   /** `by`: the person who ended it or who has left. */
-  orderEvent('mandate_ended', { because: storedMandateEnd.shape.because, by: z.string().exactOptional() }),
-  /** The last item has ended. `through` is the kind of the event that ended it. */
-  orderEvent('finished', { through: z.string() }),
+  orderEvent('mandate_ended', { cause: storedMandateEndSchema.shape.cause, by: z.string().exactOptional() }),
+  /** The last item has ended. `endingEvent` is the kind of the event that ended it. */
+  orderEvent('finished', { endingEvent: z.string() }),
 ]);
 
-export type OrderLogEntry = Readonly<z.output<typeof orderLogEntry>>;
+export type OrderLogEntry = Readonly<z.output<typeof orderLogEntrySchema>>;
 
 type AllKeys<Union> = Union extends unknown ? keyof Union : never;
 type ValueOf<Union, Key> = Union extends unknown ? (Key extends keyof Union ? Union[Key] : never) : never;

@@ -18,7 +18,7 @@ import type {
 import { guessZone, parseDomainName } from '../zones/names.ts';
 import { findZoneProfile } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
-import { zoneIssue } from '../zones/zone-issue.ts';
+import { zoneIssueSchema } from '../zones/zone-issue.ts';
 import {
   type Charge,
   checkTask,
@@ -28,7 +28,12 @@ import {
   type TaskNote,
   type ZoneTask,
 } from '../zones/zone-tasks.ts';
-import { type InputIssue, limitIssueCode, type PlainIssueCode, plainIssueCode } from './input-issue.ts';
+import {
+  type InputIssue,
+  limitIssueCodeSchema,
+  type PlainIssueCode,
+  plainIssueCodeSchema,
+} from './input-issue.ts';
 import type { InterfaceConstraint, InterfaceConstraints } from './interface-constraint.ts';
 import type { OrderTaskName } from './order.ts';
 import type { StatementItem, StatementRequest } from './statement-shape.ts';
@@ -181,14 +186,14 @@ function findInterfaceIssues(
     return json.map(({ field, kind }) => ({
       field,
       code: 'interfaces_conflict',
-      overJson: kind,
-      overXml: xmlConstraint.kind,
+      jsonConstraint: kind,
+      xmlConstraint: xmlConstraint.kind,
     }));
   }
   const findMissing = (needs: Interface, parts: readonly InterfaceConstraint[]): InputIssue[] =>
     parts.length === 0 || listTaskInterfaces(service, interfaces)[needs]
       ? []
-      : parts.map(({ field, kind }) => ({ field, code: 'interface_out_of_reach', needs, because: kind }));
+      : parts.map(({ field, kind }) => ({ field, code: 'interface_out_of_reach', needs, constraint: kind }));
   return [...findMissing('xml', xml), ...findMissing('json', json)];
 }
 
@@ -226,12 +231,14 @@ const UNREADABLE: PlainIssueCode = 'unreadable';
 function readInputIssue(issue: z.core.$ZodIssue): InputIssue {
   // `names` for any of its lines, `parent_user` for a field of an object.
   const field = issue.path.filter((part) => typeof part === 'string').join('_');
-  const parsedZoneIssue = zoneIssue.safeParse(issue.code === 'custom' ? issue.params?.['issue'] : undefined);
+  const parsedZoneIssue = zoneIssueSchema.safeParse(
+    issue.code === 'custom' ? issue.params?.['issue'] : undefined,
+  );
   if (parsedZoneIssue.success) return { field, code: 'zone_issue', issue: parsedZoneIssue.data };
-  const limit = limitIssueCode.safeParse(issue.message);
+  const limit = limitIssueCodeSchema.safeParse(issue.message);
   if (issue.code === 'too_big' && limit.success)
     return { field, code: limit.data, max: Number(issue.maximum) };
-  return { field, code: plainIssueCode.safeParse(issue.message).data ?? UNREADABLE };
+  return { field, code: plainIssueCodeSchema.safeParse(issue.message).data ?? UNREADABLE };
 }
 
 /** Combines a task's own definition with the behavior of all tasks. */

@@ -4,15 +4,15 @@ import type { ApprovalSignature, LoggedSignature } from '../approvals/signing/ap
 import { DAY_MS, HOUR_MS } from '../lib/duration.ts';
 import type { MandateEnd, MandateReference } from '../mandates/codes.ts';
 import type { Amount } from '../money/amount.ts';
-import type { MissingAmount } from '../money/budget.ts';
+import type { BudgetOverrun } from '../money/budget.ts';
 import type { OrderCost } from '../money/prices.ts';
 import type { Requirement, Requirements } from '../policy/evaluate.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { Bulk, PauseReason } from './bulk/stored-bulk.ts';
 import type { PendingDeadlines } from './deadlines.ts';
-import { type EvidenceProof, storedEvidence } from './record-finding.ts';
+import { type EvidenceProof, storedEvidenceSchema } from './record-finding.ts';
 import {
-  itemSummary,
+  itemSummarySchema,
   type LogDifference,
   type PlainSummary,
   type ReopenReason,
@@ -104,7 +104,7 @@ const text = z.string().exactOptional();
 const flag = z.boolean().exactOptional();
 
 /** A message of the service. `status` is its kind, such as NOTICE. */
-const resultMessage = z.object({
+const resultMessageSchema = z.object({
   code: text,
   text,
   status: text,
@@ -113,25 +113,25 @@ const resultMessage = z.object({
     .readonly()
     .exactOptional(),
 });
-export type ResultMessage = Readonly<z.output<typeof resultMessage>>;
+export type ResultMessage = Readonly<z.output<typeof resultMessageSchema>>;
 
 /** The object of an answer: `{ type: 'Redirect', value: 'www.cafe.rest', summary: 1 }`. */
-const resultObject = z.object({ type: text, value: text, summary: z.number().exactOptional() });
-export type ResultObject = Readonly<z.output<typeof resultObject>>;
+const resultObjectSchema = z.object({ type: text, value: text, summary: z.number().exactOptional() });
+export type ResultObject = Readonly<z.output<typeof resultObjectSchema>>;
 
 /** Public records seen while the outcome was unknown. */
-const hint = z.object({
-  seen: storedEvidence,
+const hintSchema = z.object({
+  seen: storedEvidenceSchema,
   /** The server that answered. */
   source: z.string(),
   /** ISO 8601. */
   seenAt: z.string(),
 });
-export type Hint = Readonly<z.output<typeof hint>>;
+export type Hint = Readonly<z.output<typeof hintSchema>>;
 
 /** An item's outcome. Contains no secret: the codecs mask secrets that the service echoes. */
-export const storedItemResult = z.object({
-  summary: itemSummary,
+export const storedItemResultSchema = z.object({
+  summary: itemSummarySchema,
   /** The service's status code and text, verbatim. */
   code: text,
   text,
@@ -140,12 +140,12 @@ export const storedItemResult = z.object({
   httpStatus: z.number().exactOptional(),
   /** The type of the status, such as SUCCESS or NOTICE. */
   type: text,
-  messages: z.array(resultMessage).readonly().exactOptional(),
-  object: resultObject.exactOptional(),
+  messages: z.array(resultMessageSchema).readonly().exactOptional(),
+  object: resultObjectSchema.exactOptional(),
   /** The answer's data; omitted if too long to store with an order. */
   data: z.unknown().exactOptional(),
   /** The full answer has more. It is stored separately. */
-  hasAnswer: flag,
+  hasFullAnswer: flag,
   /** Kind of error, see `ServiceError`. */
   errorKind: text,
   /** A secret will be shown once to the requester. */
@@ -153,13 +153,13 @@ export const storedItemResult = z.object({
   /** Set when a person or evidence settled an unknown outcome. */
   resolvedBy: text,
   /** The service's answer that arrived after the item had ended. Changes nothing else. */
-  late: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']).exactOptional(),
+  lateOutcome: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']).exactOptional(),
   /** The item is being resent, but an earlier request may have been carried out. */
   inDoubt: flag,
   /** The person who stopped it before it was sent or resent. */
   stoppedBy: text,
   /** The earlier order that turned out to be carried out, so this item was stopped. */
-  doneIn: text,
+  doneByOrderId: text,
   /** The registry shows the completion of a task that the service had only accepted. */
   confirmedByRegistry: flag,
   /** The registry still didn't show the completion long after acceptance, and people were notified. */
@@ -167,9 +167,9 @@ export const storedItemResult = z.object({
   /** The last reported state of its new nameservers. */
   delegation: z.enum(DELEGATIONS).exactOptional(),
   /** Proves nothing. */
-  hint: hint.exactOptional(),
+  hint: hintSchema.exactOptional(),
 });
-export type ItemResult = Readonly<z.output<typeof storedItemResult>>;
+export type ItemResult = Readonly<z.output<typeof storedItemResultSchema>>;
 
 export interface OrderItem {
   readonly n: number;
@@ -193,14 +193,14 @@ export interface OrderItem {
 }
 
 /** The owner and the purpose that a name gets after a success. Never sent to the service. */
-export const storedOwnership = z.object({ owner: text, note: text });
-export type Ownership = Readonly<z.output<typeof storedOwnership>>;
+export const storedOwnershipSchema = z.object({ owner: text, note: text });
+export type Ownership = Readonly<z.output<typeof storedOwnershipSchema>>;
 
 export interface Approval {
   readonly userId: string;
   readonly at: Date;
   /** The budget excess that the card showed at their last click. */
-  readonly agreedExcess: readonly MissingAmount[];
+  readonly agreedExcess: readonly BudgetOverrun[];
   readonly signed?: ApprovalSignature | undefined;
 }
 
@@ -248,7 +248,7 @@ export interface Order {
   /** Requested in a direct message: only the requester, approvers and admins see it. */
   readonly isPrivate: boolean;
   /** The budget excess on its card. Updated without a change of the version. */
-  readonly shownExcess: readonly MissingAmount[];
+  readonly shownExcess: readonly BudgetOverrun[];
   /** The admin who approved it alone in an emergency. */
   readonly emergencyApprovedBy?: string | undefined;
   /** The other admin who reviewed it; undefined while the review is open. */
@@ -319,7 +319,7 @@ export interface EvaluatedApproval {
   /** Undefined for a click without a signature. */
   readonly signed: LoggedSignature | undefined;
   /** The budget excess that the card showed when they clicked. */
-  readonly agreedExcess: readonly MissingAmount[];
+  readonly agreedExcess: readonly BudgetOverrun[];
   /** Approvers who may approve now. Includes `by` if this is an approval. */
   readonly validApprovers: readonly string[];
   readonly progress: ApprovalProgress;
@@ -328,7 +328,7 @@ export interface EvaluatedApproval {
   /** The current price of the order, or of its unsent items, by the team's price list. */
   readonly price: OrderCost | undefined;
   /** The budgets it exceeds, and the admins who agreed. Without an admin it stays pending. */
-  readonly budget: { readonly exceeded: readonly MissingAmount[]; readonly admins: readonly string[] };
+  readonly budget: { readonly exceeded: readonly BudgetOverrun[]; readonly admins: readonly string[] };
 }
 
 export type OrderEvent =
@@ -354,7 +354,7 @@ export type OrderEvent =
   | {
       readonly type: 'emergency_approved';
       readonly by: string;
-      readonly agreedExcess: readonly MissingAmount[];
+      readonly agreedExcess: readonly BudgetOverrun[];
       readonly reason: string;
       /** The people who could have approved it, who are notified. */
       readonly approvers: readonly string[];
@@ -364,7 +364,7 @@ export type OrderEvent =
       readonly price?: OrderCost | undefined;
       /** The impact on the name wasn't looked up yet. */
       readonly isImpactUnknown?: boolean;
-      readonly exceeded: readonly MissingAmount[];
+      readonly exceeded: readonly BudgetOverrun[];
     }
   /** Another admin has reviewed an emergency approval. */
   | { readonly type: 'signed_off'; readonly by: string }
@@ -421,7 +421,7 @@ export type OrderEvent =
    */
   | (ItemOutcome & { readonly type: 'answered_late' })
   /** The registry shows the completion of a task that the service had only accepted. */
-  | { readonly type: 'shown'; readonly n: number }
+  | { readonly type: 'confirmed_by_registry'; readonly n: number }
   /** The registry still doesn't show the completion long after acceptance. */
   | {
       readonly type: 'overdue';
@@ -450,14 +450,14 @@ export type OrderEvent =
       /** Only these items; default: all waiting ones. */
       readonly itemNumbers?: readonly number[];
       /** The earlier order that turned out to be carried out. */
-      readonly doneIn?: string;
+      readonly doneByOrderId?: string;
     }
   /** A mandate starts. Nothing is sent for it. */
   | { readonly type: 'in_force'; readonly expiresAt: Date; readonly remindAt: Date }
   /** A mandate ends soon, and people are notified. */
   | { readonly type: 'mandate_ending' }
   /** A mandate makes no more orders. */
-  | { readonly type: 'mandate_ended'; readonly because: MandateEnd['because']; readonly by?: string }
+  | { readonly type: 'mandate_ended'; readonly cause: MandateEnd['cause']; readonly by?: string }
   /** Public records give a hint, but no proof. */
   | { readonly type: 'hinted'; readonly n: number; readonly hint: Hint }
   /**
@@ -530,8 +530,8 @@ export function findRetryableItems(order: Order): readonly OrderItem[] {
   return order.items.filter(
     ({ state, result }) =>
       state === 'FAILED' &&
-      (result?.late === undefined || result.late === 'FAILED') &&
-      result?.doneIn === undefined,
+      (result?.lateOutcome === undefined || result.lateOutcome === 'FAILED') &&
+      result?.doneByOrderId === undefined,
   );
 }
 

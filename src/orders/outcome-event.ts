@@ -114,7 +114,7 @@ export function buildLostRequest(
   const { n, outcome, result } = answer;
   return {
     type: 'invalidated',
-    summary: { code: 'may_be_sent_too' },
+    summary: { code: 'may_also_be_sent' },
     lostRequest: {
       n,
       sentAt: sent.sentAt,

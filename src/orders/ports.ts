@@ -1,5 +1,5 @@
 import type { Account } from '../accounts/account.ts';
-import type { Sealed } from '../accounts/vault.ts';
+import type { SealedSecret } from '../accounts/vault.ts';
 import type { BotSigner, CharterStatus, EffectiveRules, SigningLog } from '../approvals/charter.ts';
 import type { StandIn } from '../approvals/progress.ts';
 import type { ApprovalSignature, SignedSubject } from '../approvals/signing/approval.ts';
@@ -8,12 +8,12 @@ import type { KeyLog, KeyRing } from '../approvals/signing/key-ring.ts';
 import type { TeamSettings } from '../config/environment.ts';
 import type { FinalCheckFacts } from '../mandates/acting.ts';
 import type { HoldReason } from '../mandates/codes.ts';
-import type { MissingAmount, Reservation } from '../money/budget.ts';
+import type { BudgetOverrun, Reservation } from '../money/budget.ts';
 import type { PricedOrder } from '../money/order-cost.ts';
 import type { PolicyFacts } from '../policy/evaluate.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { EffectivePolicySource, StandInSource } from '../policy/ports.ts';
-import type { IsWitnessed } from './log-limits.ts';
+import type { IsSignedByBot } from './log-limits.ts';
 import type { Order, OrderItem, OrderState, OrderTaskName } from './order.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import type { EvidenceHint, EvidenceProof } from './record-finding.ts';
@@ -30,11 +30,11 @@ export interface OrderCommit {
   /** How long an unresponsive worker is considered alive, in milliseconds. */
   readonly leaseMs?: number;
   /** A secret result, to be shown once to the requester. */
-  readonly revealable?: { readonly n: number; readonly sealed: Sealed; readonly expiresAt: Date };
+  readonly revealable?: { readonly n: number; readonly sealed: SealedSecret; readonly expiresAt: Date };
   /** The service's full answer to an item's request, with secrets masked. */
   readonly answer?: { readonly n: number; readonly answer: unknown };
   /** Required to send a mandate's order: checked and reserved again in the same transaction. */
-  readonly mandatedSending?: MandatedSending;
+  readonly mandateUse?: MandateUse;
   /**
    * The order's amounts in the team's budgets. Reserved in the same transaction if the change sends the order; if a
    * budget is exceeded, the change isn't made.
@@ -43,7 +43,7 @@ export interface OrderCommit {
 }
 
 /** Conditions for sending a mandate's order. */
-export interface MandatedSending {
+export interface MandateUse {
   readonly reservation: Reservation;
   /** The mandate's order, whose signatures are used, if the renewal must be signed. */
   readonly signedMandate: Order | undefined;
@@ -125,9 +125,9 @@ export interface RuleFacts {
 export interface OrderCreation {
   readonly order: Order;
   readonly log: readonly OrderLogEntry[];
-  readonly sealedInput?: Sealed | undefined;
+  readonly sealedInput?: SealedSecret | undefined;
   /** Encrypted inputs of items that have their own, by number. */
-  readonly sealedItems?: ReadonlyMap<number, Sealed> | undefined;
+  readonly sealedItems?: ReadonlyMap<number, SealedSecret> | undefined;
   /** Budget amounts of an order that is sent immediately, reserved in the same transaction. */
   readonly reservation?: Reservation | undefined;
 }
@@ -155,13 +155,13 @@ export interface OrderStore {
   commit(change: OrderCommit): Promise<CommitOutcome>;
   /** Renews the worker's lease. @returns false if it has lost the claim */
   extendLease(id: string, workerId: string, leaseMs: number): Promise<boolean>;
-  loadSealedInput(id: string): Promise<Sealed | undefined>;
-  loadSealedItemInputs(id: string): Promise<ReadonlyMap<number, Sealed>>;
+  loadSealedInput(id: string): Promise<SealedSecret | undefined>;
+  loadSealedItemInputs(id: string): Promise<ReadonlyMap<number, SealedSecret>>;
   /** Open orders of a task for some names: ids by name. */
   findOpenOrders(task: OrderTaskName, names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   list(filter: OrderFilter): Promise<readonly Order[]>;
   loadHistory(orderId: string, viewer: SystemViewer): Promise<readonly OrderLogEntry[]>;
-  readonly isWitnessed: IsWitnessed;
+  readonly isSignedByBot: IsSignedByBot;
   /** An order with its log, oldest first, in one snapshot. Item events of an order with many rows are omitted. */
   loadWithHistory(id: string, viewer: SystemViewer): Promise<OrderWithHistory | undefined>;
   /** All answers of the service, item by item, oldest first. */
@@ -192,7 +192,7 @@ export interface OrderStore {
   /** Queues updates of all pending orders' notifications, after the urgent ones. */
   refreshPending(now: Date): Promise<void>;
   /** Saves the budget excess that every card of an order now shows. */
-  recordShownExcess(id: string, excess: readonly MissingAmount[]): Promise<void>;
+  recordShownExcess(id: string, excess: readonly BudgetOverrun[]): Promise<void>;
   /** Ids of orders that are `APPROVED` or `EXECUTING`. */
   listUnsentIds(): Promise<readonly string[]>;
   /** Ids of unfinished orders that use one of the accounts or that a person requested. */
@@ -204,9 +204,9 @@ export interface OrderStore {
   /** Deletes expired drafts and secrets. @returns how many of each */
   purgeExpired(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
   /** Returns and deletes a secret. @returns `gone` if it was shown or has expired; undefined if there was none */
-  takeRevealable(orderId: string, n: number, now: Date): Promise<Sealed | 'gone' | undefined>;
+  takeRevealable(orderId: string, n: number, now: Date): Promise<SealedSecret | 'gone' | undefined>;
   /** Puts back a secret that couldn't be shown. Its expiry stays the same. */
-  returnRevealable(orderId: string, n: number, sealed: Sealed): Promise<void>;
+  returnRevealable(orderId: string, n: number, sealed: SealedSecret): Promise<void>;
 }
 
 /** Whether a person is a full member of the workspace; `unknown` while Slack can't look them up. */

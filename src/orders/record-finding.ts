@@ -15,7 +15,7 @@ const shownNameServers = {
   areRequested: z.boolean(),
 };
 
-const HINTS = [
+const hintSchemas = [
   z.object({ code: z.literal('not_registered'), overHttp }),
   z.object({
     code: z.literal('registration_seen'),
@@ -45,21 +45,21 @@ const HINTS = [
     overHttp,
   }),
 ] as const;
-const recordHint = z.discriminatedUnion('code', HINTS);
+const recordHintSchema = z.discriminatedUnion('code', hintSchemas);
 
 const PROOF_CODES = ['registered', 'nameservers_set', 'transferred', 'deleted', 'restored'] as const;
 
-const PROOFS = [
+const proofSchemas = [
   z.object({ code: z.enum(PROOF_CODES) }),
   z.object({ code: z.literal('renewed'), expiresAt: timestamp, before: timestamp }),
 ] as const;
-const recordProof = z.discriminatedUnion('code', PROOFS);
+const recordProofSchema = z.discriminatedUnion('code', proofSchemas);
 
-export const storedEvidence = z.discriminatedUnion('code', [...HINTS, ...PROOFS]);
+export const storedEvidenceSchema = z.discriminatedUnion('code', [...hintSchemas, ...proofSchemas]);
 
 /** Proves nothing, but helps the person who settles the order. */
-export type EvidenceHint = z.output<typeof recordHint>;
+export type EvidenceHint = z.output<typeof recordHintSchema>;
 export type EvidenceProofCode = (typeof PROOF_CODES)[number];
 /** Only the requested change can have caused it. */
-export type EvidenceProof = z.output<typeof recordProof>;
-export type StoredEvidence = z.output<typeof storedEvidence>;
+export type EvidenceProof = z.output<typeof recordProofSchema>;
+export type StoredEvidence = z.output<typeof storedEvidenceSchema>;

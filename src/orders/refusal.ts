@@ -1,5 +1,5 @@
 import type { HoldReason } from '../mandates/codes.ts';
-import type { MissingAmount } from '../money/budget.ts';
+import type { BudgetOverrun } from '../money/budget.ts';
 import type { RuleReference } from '../policy/policy.ts';
 import type { ApprovalProgress, OrderEvent, OrderState } from './order.ts';
 import type { ScheduleIssue } from './schedule.ts';
@@ -7,7 +7,7 @@ import type { SendingDifference } from './summary.ts';
 
 export interface ShownIncident {
   readonly id: string;
-  readonly changes: number;
+  readonly changeCount: number;
 }
 
 /** Actions reserved for the requester and approvers. */
@@ -33,7 +33,7 @@ export type Refusal =
   | { readonly code: 'not_due' }
   | { readonly code: 'draft_forgotten' }
   | { readonly code: 'open_already'; readonly orderId: string }
-  | { readonly code: 'time_is_over' }
+  | { readonly code: 'order_expired' }
   | { readonly code: 'send_at'; readonly issue: ScheduleIssue }
   | { readonly code: 'send_at_after_expiry'; readonly expiresAt: Date }
   | { readonly code: 'approved_already' }
@@ -46,9 +46,9 @@ export type Refusal =
   /** Requesters can't ask themselves. */
   | { readonly code: 'own_question' }
   /** Only an admin's consent to exceed the budgets is missing. */
-  | { readonly code: 'over_budget'; readonly exceeded: readonly MissingAmount[] }
+  | { readonly code: 'over_budget'; readonly exceeded: readonly BudgetOverrun[] }
   /** An admin approved before the card showed the excess. */
-  | { readonly code: 'excess_unseen'; readonly exceeded: readonly MissingAmount[] }
+  | { readonly code: 'excess_unseen'; readonly exceeded: readonly BudgetOverrun[] }
   | { readonly code: 'own_order'; readonly isApprover: boolean }
   | {
       readonly code: 'not_an_approver';

@@ -54,7 +54,7 @@ export function decideResend(
     case 'invalid_response':
       if (!mayBeDone) return resendUnsent(attempts, 'no_answer');
       // The service received it. Its next answer would be just as unreadable.
-      if (error.unread !== undefined) return UNKNOWN;
+      if (error.unreadableResponse !== undefined) return UNKNOWN;
       return task.effect !== 'charge' && task.idempotent && attempts <= MAX_RETRIES
         ? { kind: 'resend', afterMs: backoff(attempts), retryReason: 'no_answer_harmless', inDoubt: true }
         : UNKNOWN;

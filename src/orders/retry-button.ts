@@ -115,7 +115,7 @@ export function decideNamesToRetry(
 
 /** Why no name of a failed order can be retried. A request without an answer proves nothing. */
 function explainNothingToRetry({ items }: Order): Refusal {
-  const isUnanswered = items.some(({ result }) => result?.late === 'UNKNOWN');
+  const isUnanswered = items.some(({ result }) => result?.lateOutcome === 'UNKNOWN');
   return { code: isUnanswered ? 'retry_unanswered' : 'retry_done_since' };
 }
 
@@ -127,11 +127,11 @@ function findRows(order: Order, names: readonly string[]): BulkRow[] {
 }
 
 /** Whether the typed input requests the same as the order. */
-export function isSameInput(order: Order, typed: RetryInput, failed: readonly string[]): boolean {
-  const checked = findTask(order.task).check(typed.input);
+export function isSameInput(order: Order, retryInput: RetryInput, failed: readonly string[]): boolean {
+  const checked = findTask(order.task).check(retryInput.input);
   return (
     checked.ok &&
-    typed.account?.id === order.account.id &&
+    retryInput.account?.id === order.account.id &&
     checked.names.length === failed.length &&
     checked.names.every((name) => failed.includes(name))
   );

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Sealed, Vault } from '../accounts/vault.ts';
+import type { SealedSecret, Vault } from '../accounts/vault.ts';
 import { Secret } from '../service/secret.ts';
 import type { BulkRequest } from './bulk/request-bulk.ts';
 import type { OrderItem } from './order.ts';
@@ -35,9 +35,9 @@ function hashSalted(salted: Secret): string {
 /** A request's secrets, encrypted for its order. Rows are keyed by item number. */
 export interface SealedSecrets {
   readonly hash: string | undefined;
-  readonly sealedInput: Sealed | undefined;
+  readonly sealedInput: SealedSecret | undefined;
   readonly rowHashes: ReadonlyMap<number, string>;
-  readonly sealedItems: ReadonlyMap<number, Sealed>;
+  readonly sealedItems: ReadonlyMap<number, SealedSecret>;
 }
 
 export const NO_SECRETS: SealedSecrets = {

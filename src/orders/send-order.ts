@@ -318,11 +318,11 @@ async function markSending(
 
 /** The mark with its guard, which the commit checks against the rows it has locked. */
 async function decideMark(sending: Sending, { n }: OrderItem, reason?: RetryReason): Promise<ChangeDecision> {
-  const { context, order, workerId, mandatedSending } = sending;
+  const { context, order, workerId, mandateUse } = sending;
   // A mandate's order is sent with the mandate's approvals.
-  const guard = await context.signing.loadGuard(mandatedSending?.signedMandate ?? order);
+  const guard = await context.signing.loadGuard(mandateUse?.signedMandate ?? order);
   if (guard === undefined) return NOT_DUE;
-  const amount = mandatedSending?.reservation.items[0]?.amount;
+  const amount = mandateUse?.reservation.items[0]?.amount;
   return {
     guard,
     event: {
@@ -331,7 +331,7 @@ async function decideMark(sending: Sending, { n }: OrderItem, reason?: RetryReas
       ...(reason === undefined ? {} : { retryReason: reason }),
       ...(amount === undefined ? {} : { amount }),
     },
-    extra: { leaseMs: context.leaseMs, ...(mandatedSending === undefined ? {} : { mandatedSending }) },
+    extra: { leaseMs: context.leaseMs, ...(mandateUse === undefined ? {} : { mandateUse }) },
   };
 }
 

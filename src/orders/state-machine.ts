@@ -72,7 +72,7 @@ const EVENTS: { readonly [Type in OrderEvent['type']]: TransitionRule<Type> } = 
   hinted: { from: NOT_FINAL, apply: applyHinted },
   resolved: { from: NOT_FINAL, apply: applyResolved },
   answered_late: { from: ORDER_STATES, apply: applyAnsweredLate },
-  shown: { from: ORDER_STATES, apply: applyShown },
+  confirmed_by_registry: { from: ORDER_STATES, apply: applyConfirmedByRegistry },
   overdue: { from: ORDER_STATES, apply: applyOverdue },
   delegation_seen: { from: ORDER_STATES, apply: applyDelegationSeen },
   signed_off: { from: ORDER_STATES, apply: applySignedOff },
@@ -113,7 +113,7 @@ function applyConfirmed(order: Order, event: EventOf<'confirmed'>, now: Date): T
 /** An approval that isn't enough to resume a paused order is kept until others have approved too. */
 function applyApproved(order: Order, event: EventOf<'approved'>, now: Date): Transition | undefined {
   if (order.state === 'APPROVED' && !isPaused(order)) return undefined;
-  if (hasExpired(order, now)) return TIME_IS_OVER;
+  if (hasExpired(order, now)) return ORDER_EXPIRED;
   // Earlier approvers may click again: a person whose approval had lapsed may have become an approver again.
   const previous = order.approvals.find((approval) => approval.userId === event.by);
   const approvals = addApproval(order, event, now);
@@ -183,7 +183,7 @@ function addApproval(
   const { by, agreedExcess } = event;
   const isRenewed = event.type === 'approved' && event.isRenewed === true;
   const signature = 'signed' in event ? event.signed : undefined;
-  const signed = signature && { signature: signature.signature, bound: signature.bound };
+  const signed = signature && { signature: signature.signature, binding: signature.binding };
   return approvals.some(({ userId }) => userId === by)
     ? approvals.map((approval) =>
         approval.userId === by
@@ -205,7 +205,7 @@ function applyEmergencyApproved(
   now: Date,
 ): Transition | undefined {
   const { type, by, agreedExcess: _, exceeded, price, isImpactUnknown, ...details } = event;
-  if (hasExpired(order, now)) return TIME_IS_OVER;
+  if (hasExpired(order, now)) return ORDER_EXPIRED;
   if (isRequester(order, by)) return refuse({ code: 'own_emergency' });
   const detail = {
     statement: order.statementHash,
@@ -242,10 +242,10 @@ function applyExpired(order: Order, event: EventOf<'expired'>, now: Date): Trans
 
 /** No one resumed it in time. Sent items keep their results. */
 function stopAfterPause(order: Order, kind: 'expired', now: Date): Transition {
-  const entry = { kind, names: findWaitingItems(order).map(({ name }) => name), summary: PAUSE_OVER };
+  const entry = { kind, names: findWaitingItems(order).map(({ name }) => name), summary: PAUSE_EXPIRED };
   if (order.items.every(isUnsent)) return applyChanges(order, now, entry, buildClosing('CANCELLED', now));
   const items = order.items.map((item) =>
-    item.state === 'WAITING' ? stopItem(item, { summary: PAUSE_OVER }) : item,
+    item.state === 'WAITING' ? stopItem(item, { summary: PAUSE_EXPIRED }) : item,
   );
   return applyAndSettle(order, now, entry, { items });
 }
@@ -266,7 +266,7 @@ function applyEscalated(order: Order, event: EventOf<'escalated'>, now: Date): T
 }
 
 function applyAsked(order: Order, event: EventOf<'asked'>, now: Date): Transition {
-  if (hasExpired(order, now)) return TIME_IS_OVER;
+  if (hasExpired(order, now)) return ORDER_EXPIRED;
   const { by, question, expiresAt, remindAt, escalateAt } = event;
   return applyChanges(
     order,
@@ -300,7 +300,7 @@ function applyClaimed(order: Order, event: EventOf<'claimed'>, now: Date): Trans
   return applyChanges(
     order,
     now,
-    { kind: event.type, worker: workerId },
+    { kind: event.type, workerId },
     { state: 'EXECUTING', claim: { workerId } },
   );
 }
@@ -315,15 +315,15 @@ function applySending(order: Order, event: EventOf<'sending'>, now: Date): Trans
         item?.state === 'SENT' && item.result?.stoppedBy === undefined && !order.items.some(wasStopped);
   if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return undefined;
   if (event.retryReason === undefined && !canBeSentNext(order, item)) return undefined;
-  const why = event.retryReason === undefined ? {} : { why: { code: event.retryReason } };
+  const retryReason = event.retryReason === undefined ? {} : { retryReason: { code: event.retryReason } };
   return applyChanges(
     order,
     now,
     {
       kind: event.type,
       ...pickRequestFields(item),
-      worker: event.workerId,
-      ...why,
+      workerId: event.workerId,
+      ...retryReason,
       ...describeMandateUse(order, event),
     },
     { items: replaceItem(order, event.n, { state: 'SENT', sentAt: now, attempts: item.attempts + 1 }) },
@@ -343,8 +343,9 @@ function applyRetryScheduled(
   const item = findItem(order, event.n);
   if (!isClaimedBy(order, event.workerId) || (item?.state !== 'SENT' && item?.state !== 'WAITING'))
     return undefined;
-  const { type: kind, workerId: worker, retryReason, notBefore } = event;
-  const entry = { kind, n: item.n, name: item.name, worker, why: { code: retryReason }, until: notBefore };
+  const { type: kind, workerId, notBefore } = event;
+  const retryReason = { code: event.retryReason };
+  const entry = { kind, n: item.n, name: item.name, workerId, retryReason, until: notBefore };
   if (item.result?.stoppedBy !== undefined) return cancelRetry(order, item, entry, event.doubt, now);
   return applyChanges(order, now, entry, {
     items: replaceItem(order, event.n, {
@@ -393,7 +394,7 @@ function applyReleased(order: Order, event: EventOf<'released'>, now: Date): Tra
 
 /** Stops an order's unsent items, or some of them. */
 function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Transition | undefined {
-  const { by, itemNumbers, doneIn } = event;
+  const { by, itemNumbers, doneByOrderId } = event;
   const isAffected = (item: OrderItem) =>
     item.state === 'WAITING' && (itemNumbers === undefined || itemNumbers.includes(item.n));
   // Items are sent in parallel, and each detects by itself that a person has left. The first one stops all.
@@ -404,7 +405,7 @@ function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Trans
     kind: event.type,
     summary: event.summary,
     names: order.items.filter(isAffected).map(({ name }) => name),
-    ...(doneIn === undefined ? {} : { doneIn }),
+    ...(doneByOrderId === undefined ? {} : { doneByOrderId }),
     ...(by === undefined ? {} : { actor: by }),
   };
   const isCancelled = by !== undefined || event.summary.code === 'policy_refuses';
@@ -415,7 +416,10 @@ function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Trans
     if (isAffected(item)) return stopItem(item, event);
     // This item isn't resent either, even if the service turns out not to have carried it out.
     return by !== undefined && item.state === 'SENT'
-      ? { ...item, result: { ...(item.result ?? { summary: { code: 'stopped_under_way' } }), stoppedBy: by } }
+      ? {
+          ...item,
+          result: { ...(item.result ?? { summary: { code: 'stopped_while_sending' } }), stoppedBy: by },
+        }
       : item;
   });
   return applyAndSettle(order, now, entry, { items });
@@ -443,7 +447,7 @@ function applyResumed(order: Order, event: EventOf<'resumed'>, now: Date): Trans
   const { bulk } = order;
   const { type, by, validApprovers, progress, budget } = event;
   if (bulk?.pause === undefined) return undefined;
-  if (hasExpired(order, now)) return TIME_IS_OVER;
+  if (hasExpired(order, now)) return ORDER_EXPIRED;
   if (!progress.isApproved) return refuse({ code: 'approvals_missing', requirements: progress.requirements });
   if (budget.exceeded.length > 0 && budget.admins.length === 0)
     return refuse({ code: 'over_budget', exceeded: budget.exceeded });
@@ -459,10 +463,13 @@ function applyResumed(order: Order, event: EventOf<'resumed'>, now: Date): Trans
 }
 
 /** An item whose request may have been carried out can't be marked as unsent. */
-function stopItem(item: OrderItem, { summary, by, doneIn }: Omit<EventOf<'stopped'>, 'type'>): OrderItem {
+function stopItem(
+  item: OrderItem,
+  { summary, by, doneByOrderId }: Omit<EventOf<'stopped'>, 'type'>,
+): OrderItem {
   const marks = {
     ...(by === undefined ? {} : { stoppedBy: by }),
-    ...(doneIn === undefined ? {} : { doneIn }),
+    ...(doneByOrderId === undefined ? {} : { doneByOrderId }),
   };
   return item.result?.inDoubt === true
     ? {
@@ -490,11 +497,11 @@ function applyAnswered(order: Order, event: EventOf<'answered'>, now: Date): Tra
         (item?.state === 'WAITING' || item?.state === 'SENT');
   if (item === undefined || !applies) return undefined;
   const { type: kind, outcome, result, abandonedBy } = event;
-  const worker = abandonedBy === undefined ? {} : { worker: abandonedBy };
+  const claim = abandonedBy === undefined ? {} : { workerId: abandonedBy };
   return applyAndSettle(
     order,
     now,
-    { kind, ...pickRequestFields(item), ...worker, outcome, result },
+    { kind, ...pickRequestFields(item), ...claim, outcome, result },
     {
       items: replaceItem(order, event.n, {
         state: outcome,
@@ -542,20 +549,20 @@ function applyInvalidated(order: Order, event: EventOf<'invalidated'>, now: Date
 function applyContradicted(order: Order, event: EventOf<'contradicted'>, now: Date): Transition {
   const { type: kind, difference, version, loggedOutcomes } = event;
   const before = { ...order, version: Math.max(order.version, version) };
-  const entry = { kind, found: difference };
+  const entry = { kind, difference };
   const items = order.items.map((item): OrderItem => {
     if (hasOutcome(item)) return item;
     const loggedOutcome = loggedOutcomes.get(item.n);
     const result: ItemResult = {
       ...item.result,
       summary: { code: 'log_differs' },
-      ...(loggedOutcome === undefined ? {} : { late: loggedOutcome }),
+      ...(loggedOutcome === undefined ? {} : { lateOutcome: loggedOutcome }),
     };
     return { ...item, state: 'FAILED', result };
   });
   if (isFinal(order.state)) {
     const isMandate = order.task === 'mandate' && order.state === 'SUCCEEDED';
-    const end = order.mandateEnd ?? ({ at: now, because: 'log_differs' } as const);
+    const end = order.mandateEnd ?? ({ at: now, cause: 'log_differs' } as const);
     return applyChanges(before, now, entry, {
       items,
       ...(isMandate ? { mandateEnd: end, ...NO_DEADLINES } : {}),
@@ -619,11 +626,12 @@ function applyAnsweredLate(order: Order, event: EventOf<'answered_late'>, now: D
   const item = findItem(order, event.n);
   const hasEnded = isFinal(order.state) || item?.state === 'SUCCEEDED' || item?.state === 'FAILED';
   if (item === undefined || !hasEnded) return undefined;
-  const { summary, resolvedBy, late } = item.result ?? {};
+  const { summary, resolvedBy, lateOutcome } = item.result ?? {};
   // The person who settled it already knew that the outcome was unknown.
   const addsNothing = event.outcome === 'UNKNOWN' && resolvedBy !== undefined;
   const wasLost = item.sentAt === undefined && resolvedBy === undefined;
-  const isRepeated = late === 'SUCCEEDED' || (late === 'UNKNOWN' && event.outcome === 'UNKNOWN');
+  const isRepeated =
+    lateOutcome === 'SUCCEEDED' || (lateOutcome === 'UNKNOWN' && event.outcome === 'UNKNOWN');
   if (addsNothing || isRepeated || hasSameAnswer(item, event.result)) return undefined;
   const { type: kind, outcome, result } = event;
   const settled = resolvedBy === undefined ? {} : { resolvedBy };
@@ -631,7 +639,7 @@ function applyAnsweredLate(order: Order, event: EventOf<'answered_late'>, now: D
     ...result,
     ...settled,
     summary: wasLost || summary === undefined ? { code: 'sending_lost' } : summary,
-    late: outcome,
+    lateOutcome: outcome,
   };
   return applyChanges(
     order,
@@ -642,7 +650,11 @@ function applyAnsweredLate(order: Order, event: EventOf<'answered_late'>, now: D
 }
 
 /** The registry shows that an accepted task is done. Recorded once per item. */
-function applyShown(order: Order, event: EventOf<'shown'>, now: Date): Transition | undefined {
+function applyConfirmedByRegistry(
+  order: Order,
+  event: EventOf<'confirmed_by_registry'>,
+  now: Date,
+): Transition | undefined {
   const item = findItem(order, event.n);
   const isConfirmed = item?.result?.confirmedByRegistry === true;
   if (item?.state !== 'SUCCEEDED' || item.result === undefined || isConfirmed) return undefined;
@@ -727,15 +739,15 @@ function applyMandateEnding(
 }
 
 function applyMandateEnded(order: Order, event: EventOf<'mandate_ended'>, now: Date): Transition | undefined {
-  const { type, because, by } = event;
+  const { type, cause, by } = event;
   if (order.task !== 'mandate' || order.mandateEnd !== undefined) return undefined;
-  const actor = because === 'person' && by !== undefined ? { actor: by } : {};
+  const actor = cause === 'person' && by !== undefined ? { actor: by } : {};
   const person = by === undefined ? {} : { by };
   return applyChanges(
     order,
     now,
-    { kind: type, ...actor, because, ...person },
-    { mandateEnd: { at: now, because, ...person }, ...NO_DEADLINES },
+    { kind: type, ...actor, cause, ...person },
+    { mandateEnd: { at: now, cause, ...person }, ...NO_DEADLINES },
   );
 }
 
@@ -743,7 +755,7 @@ function refuse(refusal: Refusal): Transition {
   return { ok: false, refusal };
 }
 
-const TIME_IS_OVER = refuse({ code: 'time_is_over' });
+const ORDER_EXPIRED = refuse({ code: 'order_expired' });
 
 function hasExpired({ expiresAt }: Order, now: Date): boolean {
   return expiresAt !== undefined && expiresAt <= now;
@@ -800,7 +812,7 @@ function pickServiceFields(result: ItemResult | undefined) {
 const SYSTEM = 'system';
 
 const NO_ANSWER_KNOWN: ItemResult = { summary: { code: 'no_answer_known' } };
-const PAUSE_OVER = { code: 'pause_over' } as const;
+const PAUSE_EXPIRED = { code: 'pause_expired' } as const;
 
 /** An order that is no longer pending has no deadlines. */
 const NO_DEADLINES = { expiresAt: undefined, remindAt: undefined, escalateAt: undefined } as const;
@@ -842,7 +854,7 @@ function applyAndSettle(order: Order, now: Date, entry: Entry, changes: Partial<
   };
 }
 
-/** @param through the kind of the event that ended the order */
-function buildFinishedEntry({ state, version }: Order, through: string, at: Date): OrderLogEntry {
-  return { kind: 'finished', actor: SYSTEM, through, at, state, version };
+/** @param endingEvent the kind of the event that ended the order */
+function buildFinishedEntry({ state, version }: Order, endingEvent: string, at: Date): OrderLogEntry {
+  return { kind: 'finished', actor: SYSTEM, endingEvent, at, state, version };
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { SIGNATURE_DIFFERENCES } from '../approvals/signing/difference.ts';
-import { holdReason } from '../mandates/codes.ts';
-import { storedRule } from '../policy/stored-requirements.ts';
-import { requestIssue } from '../service/request-issue.ts';
-import { inputIssue } from './input-issue.ts';
+import { holdReasonSchema } from '../mandates/codes.ts';
+import { storedRuleSchema } from '../policy/stored-requirements.ts';
+import { requestIssueSchema } from '../service/request-issue.ts';
+import { inputIssueSchema } from './input-issue.ts';
 
 /**
  * Codes for the bot's own summaries of items and events. They are stored with orders, so don't remove or rename
@@ -14,28 +14,28 @@ const PLAIN_CODES = [
   'account_gone',
   'answered_done',
   'database_restored',
+  'decryption_failed',
   'done',
-  'failed_under_way',
+  'error_while_sending',
   /** A mandate, which sends nothing itself. */
   'in_force',
   /** The order's rows differ from its log. */
   'log_differs',
-  'may_be_sent_too',
+  'may_also_be_sent',
   'no_answer',
   'no_answer_known',
   'no_readable_answer',
   'not_prepared',
   'not_reached',
   'owner_left',
-  'pause_over',
+  'pause_expired',
   'refused',
   'requester_left',
-  'sealed_unopened',
   'sent_again',
   'service_busy',
   'session_ended',
   'stopped',
-  'stopped_under_way',
+  'stopped_while_sending',
   'suspended',
   'team_account_gone',
   'tokens_used_up',
@@ -63,7 +63,7 @@ export type SendingDifference = (typeof SENDING_DIFFERENCES)[number];
 export const LOG_DIFFERENCES = ['missing', 'older', 'sent', 'ended'] as const;
 export type LogDifference = (typeof LOG_DIFFERENCES)[number];
 
-const PLAIN = [
+const plainSummarySchemas = [
   z.object({ code: z.enum(PLAIN_CODES) }),
   z.object({
     code: z.literal('account_refused'),
@@ -72,41 +72,45 @@ const PLAIN = [
     isTeamAccount: z.boolean().exactOptional(),
   }),
   /** An earlier order has carried it out, or may still do so. */
-  z.object({ code: z.literal('earlier_order'), orderId: z.string(), found: z.enum(['done', 'open']) }),
-  z.object({ code: z.literal('request_invalid'), issue: requestIssue }),
-  z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssue) }),
+  z.object({ code: z.literal('earlier_order'), orderId: z.string(), outcome: z.enum(['done', 'open']) }),
+  z.object({ code: z.literal('request_invalid'), issue: requestIssueSchema }),
+  z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssueSchema) }),
   /** When the order was due, the policy refused it. */
-  z.object({ code: z.literal('policy_refuses'), rules: z.array(storedRule) }),
+  z.object({ code: z.literal('policy_refuses'), rules: z.array(storedRuleSchema) }),
   /** The mandate now holds the order. */
-  z.object({ code: z.literal('mandate_held'), because: holdReason }),
+  z.object({ code: z.literal('mandate_held'), holdReason: holdReasonSchema }),
   /** The order's rows no longer match the statement that people saw. */
   z.object({ code: z.literal('statement_changed'), parts: z.array(z.enum(STATEMENT_PARTS)) }),
   /** The approvals aren't signed as required. */
   z.object({ code: z.literal('not_signed'), differs: z.array(z.enum(SENDING_DIFFERENCES)) }),
   z.object({ code: z.literal('settled'), outcome: z.enum(['SUCCEEDED', 'FAILED']) }),
 ] as const;
-const plainSummary = z.discriminatedUnion('code', PLAIN);
+const plainSummarySchema = z.discriminatedUnion('code', plainSummarySchemas);
 
-const EARLIER_UNANSWERED = z.object({
+const earlierUnansweredSchema = z.object({
   code: z.literal('earlier_unanswered'),
   /** The outcome of the latest request. An earlier one may have been carried out. */
-  since: plainSummary,
+  since: plainSummarySchema,
 });
 
-const requestSummary = z.discriminatedUnion('code', [...PLAIN, EARLIER_UNANSWERED]);
+const requestSummarySchema = z.discriminatedUnion('code', [...plainSummarySchemas, earlierUnansweredSchema]);
 
-const SENDING_LOST = z.object({
+const sendingLostSchema = z.object({
   code: z.literal('sending_lost'),
   /** The outcome of the request whose mark the database had lost. */
-  since: requestSummary.exactOptional(),
+  since: requestSummarySchema.exactOptional(),
 });
 
 /** The result of an item, or why it was stopped. */
-export const itemSummary = z.discriminatedUnion('code', [...PLAIN, EARLIER_UNANSWERED, SENDING_LOST]);
+export const itemSummarySchema = z.discriminatedUnion('code', [
+  ...plainSummarySchemas,
+  earlierUnansweredSchema,
+  sendingLostSchema,
+]);
 
-export type PlainSummary = z.output<typeof plainSummary>;
-export type RequestSummary = z.output<typeof requestSummary>;
-export type ItemSummary = z.output<typeof itemSummary>;
+export type PlainSummary = z.output<typeof plainSummarySchema>;
+export type RequestSummary = z.output<typeof requestSummarySchema>;
+export type ItemSummary = z.output<typeof itemSummarySchema>;
 
 /** Why a scheduled order needs approval again. */
 export const REOPEN_REASONS = [
@@ -132,4 +136,4 @@ const RETRY_REASONS = [
 
 export type RetryReason = (typeof RETRY_REASONS)[number];
 
-export const retryReason = z.object({ code: z.enum(RETRY_REASONS) });
+export const retryReasonSchema = z.object({ code: z.enum(RETRY_REASONS) });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { mandateTerms, toStatementTerms } from '../mandates/terms.ts';
+import { mandateTermsSchema, toStatementTerms } from '../mandates/terms.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { Interface } from '../service/task.ts';
 import {
@@ -19,21 +19,21 @@ import { checkNameServers, checkPeriod } from '../zones/rules.ts';
 import type { ZoneProfile } from '../zones/zone.ts';
 import { buildContactsNote, buildDaysNote } from '../zones/zone-tasks.ts';
 import {
-  contactId,
-  contextNumber,
-  countryCode,
-  domainName,
-  email,
-  hostName,
-  languageCode,
-  optionalNumber,
+  contactIdSchema,
+  contextNumberSchema,
+  countryCodeSchema,
+  domainNameSchema,
+  emailSchema,
+  hostNameSchema,
+  languageCodeSchema,
+  optionalNumberSchema,
   optionalText,
-  phoneNumber,
+  phoneNumberSchema,
   requiredText,
-  sslContactId,
-  years,
+  sslContactIdSchema,
+  yearsSchema,
 } from './fields.ts';
-import type { InputIssue, limitIssueCode, PlainIssueCode } from './input-issue.ts';
+import type { InputIssue, limitIssueCodeSchema, PlainIssueCode } from './input-issue.ts';
 import type { InterfaceConstraint } from './interface-constraint.ts';
 import {
   findWaitingItems,
@@ -49,17 +49,17 @@ import type { PlainSummary } from './summary.ts';
 
 /** Names per order. More would make its card hard to read. */
 export const MAX_NAMES = 50;
-const TOO_MANY_NAMES: z.output<typeof limitIssueCode> = 'too_many_names';
+const TOO_MANY_NAMES: z.output<typeof limitIssueCodeSchema> = 'too_many_names';
 
 const registrationFields = {
-  name: domainName,
-  ownerc: contactId,
-  adminc: contactId,
-  techc: contactId,
-  nameServers: z.array(hostName),
+  name: domainNameSchema,
+  ownerc: contactIdSchema,
+  adminc: contactIdSchema,
+  techc: contactIdSchema,
+  nameServers: z.array(hostNameSchema),
 };
 
-const singleName = z.object({ name: domainName });
+const singleNameSchema = z.object({ name: domainNameSchema });
 
 function findNameServerIssues(
   { nameServers }: { readonly nameServers?: readonly string[] | undefined },
@@ -169,11 +169,11 @@ const renew = defineOrderTask({
   nameField: 'names',
   input: z.object({
     names: z
-      .array(domainName)
+      .array(domainNameSchema)
       .min(1, 'no_names' satisfies PlainIssueCode)
       .transform((names) => [...new Set(names)])
       .pipe(z.array(z.string()).max(MAX_NAMES, TOO_MANY_NAMES)),
-    period: years,
+    period: yearsSchema,
   }),
   findIssues: ({ period }, zones) =>
     period === undefined
@@ -205,7 +205,7 @@ const restore = defineOrderTask({
     isAlwaysChargeable: true,
     notes: ({ lifecycle }) => [buildDaysNote('restorable', lifecycle?.redemptionDays)],
   },
-  input: singleName,
+  input: singleNameSchema,
   toWire: (input) => input,
 });
 
@@ -236,7 +236,7 @@ const deleteDomain = defineOrderTask({
     ],
   },
   needsConfirmation: true,
-  input: singleName,
+  input: singleNameSchema,
   toWire: (input) => input,
 });
 
@@ -267,7 +267,7 @@ const ownerChange = defineOrderTask({
     ],
   },
   needsConfirmation: true,
-  input: singleName,
+  input: singleNameSchema,
   toWire: (input) => input,
 });
 
@@ -289,7 +289,7 @@ const authcode = defineOrderTask({
     words: 'Getting auth codes',
     notes: () => [{ code: 'auth_code_gives_name_away' }],
   },
-  input: singleName,
+  input: singleNameSchema,
   toWire: (input) => input,
   extractSecret: (output) => output.auth ?? output.answer,
 });
@@ -314,7 +314,7 @@ const nameservers = defineOrderTask({
     words: 'Changing nameservers',
     notes: () => [{ code: 'replaces_nameservers' }],
   },
-  input: z.object({ name: domainName, nameServers: z.array(hostName) }),
+  input: z.object({ name: domainNameSchema, nameServers: z.array(hostNameSchema) }),
   findIssues: findNameServerIssues,
   toWire: (input) => ({ name: input.name, nameServers: input.nameServers.map((name) => ({ name })) }),
 });
@@ -326,7 +326,7 @@ function findTargetIssues(
   type: string | undefined,
 ): InputIssue[] {
   if (target === undefined || type === undefined) return [];
-  const isValid = type === 'email' ? email.safeParse(target).success : isWebAddress(target);
+  const isValid = type === 'email' ? emailSchema.safeParse(target).success : isWebAddress(target);
   return isValid ? [] : [{ field, code: type === 'email' ? 'target_no_email' : 'target_no_web_address' }];
 }
 
@@ -414,22 +414,22 @@ const sslContact = defineOrderTask({
   }),
   input: z.object({
     interface: chosenInterface,
-    id: sslContactId,
+    id: sslContactIdSchema,
     fname: optionalText(),
     lname: optionalText(),
     title: optionalText(),
     organization: optionalText(),
     address: z
       .array(requiredText('address_line_empty'))
-      .max(10, 'too_many_lines' satisfies z.output<typeof limitIssueCode>)
+      .max(10, 'too_many_lines' satisfies z.output<typeof limitIssueCodeSchema>)
       .optional(),
     pcode: optionalText(32),
     city: optionalText(),
-    country: countryCode,
+    country: countryCodeSchema,
     state: optionalText(),
-    phone: phoneNumber,
+    phone: phoneNumberSchema,
     fax: optionalText(),
-    email: z.union([email, z.literal('').transform(() => undefined)]).optional(),
+    email: z.union([emailSchema, z.literal('').transform(() => undefined)]).optional(),
   }),
   findNames: (input) => [input.id],
   findIssues: ({ id: _id, interface: _interface, ...fields }, _zones, isComplete) =>
@@ -471,18 +471,18 @@ const user = defineOrderTask({
       (name) => !name.includes(':'),
       'user_name_with_colon' satisfies PlainIssueCode,
     ),
-    context: contextNumber,
-    defaultEmail: email,
-    language: languageCode,
-    status: optionalNumber,
-    substatus: optionalNumber,
+    context: contextNumberSchema,
+    defaultEmail: emailSchema,
+    language: languageCodeSchema,
+    status: optionalNumberSchema,
+    substatus: optionalNumberSchema,
     parent: z
       .object({
         user: requiredText('no_superior_user'),
-        context: contextNumber,
-        defaultEmail: email.optional(),
-        status: optionalNumber,
-        substatus: optionalNumber,
+        context: contextNumberSchema,
+        defaultEmail: emailSchema.optional(),
+        status: optionalNumberSchema,
+        substatus: optionalNumberSchema,
       })
       .optional(),
     user_mail_key: optionalText(),
@@ -522,18 +522,18 @@ const mandate: OrderTask<'mandate'> = {
   findConstraints: (input) => renew.findConstraints(input),
   findInterfaceIssues: () => [],
   check(raw) {
-    const parsed = mandateTerms.safeParse(raw);
+    const parsed = mandateTermsSchema.safeParse(raw);
     return parsed.success
       ? { ok: true, input: parsed.data, names: parsed.data.mandate_names }
       : { ok: false, issues: [{ field: 'mandate_names', code: 'unreadable' }] };
   },
-  findNames: (raw) => mandateTerms.safeParse(raw).data?.mandate_names ?? [],
+  findNames: (raw) => mandateTermsSchema.safeParse(raw).data?.mandate_names ?? [],
   listNotes: () => [],
   findTransferLock: () => undefined,
   findCharge: () => 'no',
   restrictInput: (raw) => raw,
   describeRequest({ input }) {
-    const parsed = mandateTerms.safeParse(input);
+    const parsed = mandateTermsSchema.safeParse(input);
     if (!parsed.success) throw new InvalidInputError('the order’s input can’t be read');
     return { interface: 'none', terms: toStatementTerms(parsed.data) };
   },

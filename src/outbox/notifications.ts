@@ -7,7 +7,7 @@ import { z } from 'zod';
 
 /**
  * What messages are about:
- * - `place`: a channel that refuses messages.
+ * - `channel`: a channel that refuses messages.
  * - `group`: an approver group that can't be read, once a day.
  * - `mandate_day`: what mandates do on that day.
  * - `departure`: a person who linked the team's account and has left.
@@ -21,7 +21,7 @@ export const SUBJECT_KINDS = [
   'incident',
   'report',
   'digest',
-  'place',
+  'channel',
   'group',
   'departure',
   'owner_left',
@@ -52,8 +52,8 @@ export function parseSubjectKey(key: string): Subject {
   return { kind, id: key.slice(end + 1) };
 }
 
-export const messagePlace = z.object({ channelId: z.string(), threadTs: z.string().optional() });
-export type MessagePlace = Readonly<z.output<typeof messagePlace>>;
+export const messagePlaceSchema = z.object({ channelId: z.string(), threadTs: z.string().optional() });
+export type MessagePlace = Readonly<z.output<typeof messagePlaceSchema>>;
 
 export interface PostedMessage {
   readonly channelId: string;

@@ -7,7 +7,7 @@ import { RULE_FIELDS, ruleToText } from './rule-text.ts';
 
 const texts = z.array(z.string()).readonly();
 
-export const loggedChange = z
+export const loggedChangeSchema = z
   .object({
     kind: z.enum(['added', 'removed', 'moved', 'changed']),
     rule: z.string(),
@@ -17,7 +17,7 @@ export const loggedChange = z
     fields: z.array(z.object({ field: z.string(), before: texts, after: texts }).readonly()).readonly(),
   })
   .readonly();
-export type LoggedChange = z.output<typeof loggedChange>;
+export type LoggedChange = z.output<typeof loggedChangeSchema>;
 
 /** Amounts are logged with their currency, because `CURRENCY` may change. */
 const NO_CURRENCY = '';

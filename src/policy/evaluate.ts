@@ -10,7 +10,7 @@ import {
   type PolicyRule,
   type RuleReference,
 } from './policy.ts';
-import type { storedRequirement, storedRequirements } from './stored-requirements.ts';
+import type { storedRequirementSchema, storedRequirementsSchema } from './stored-requirements.ts';
 import { type AffectedName, findAffectedTags, type NameKind, toAffectedName } from './subject.ts';
 
 /**
@@ -91,9 +91,9 @@ export interface NameEvaluation {
   readonly skipped: readonly SkippedRule[];
 }
 
-export type Requirements = Readonly<z.output<typeof storedRequirements>>;
+export type Requirements = Readonly<z.output<typeof storedRequirementsSchema>>;
 /** Requires `needed` approvals from these people. An order must meet all its requirements. */
-export type Requirement = Readonly<z.output<typeof storedRequirement>>;
+export type Requirement = Readonly<z.output<typeof storedRequirementSchema>>;
 
 export interface PolicyEvaluation {
   readonly requirements: Requirements;

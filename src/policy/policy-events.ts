@@ -1,12 +1,16 @@
 import { z } from 'zod';
-import { confirmedBy, defineEvent, timestamp } from '../ledger/event.ts';
-import { loggedChange } from './change-log.ts';
+import { confirmedBySchema, defineEvent, timestampSchema } from '../ledger/event.ts';
+import { loggedChangeSchema } from './change-log.ts';
 
 export const policyEvents = [
-  defineEvent('setting', ['setting_changed'], { before: z.string(), after: z.string(), confirmedBy }),
+  defineEvent('setting', ['setting_changed'], {
+    before: z.string(),
+    after: z.string(),
+    confirmedBy: confirmedBySchema,
+  }),
   /** Without a stand-in: the person is back. */
   defineEvent('person', ['stand_in_changed'], {
-    standIn: z.object({ userId: z.string(), until: timestamp }).optional(),
+    standIn: z.object({ userId: z.string(), until: timestampSchema }).optional(),
     /** The previous stand-in. */
     replaced: z.string().optional(),
   }),
@@ -15,7 +19,7 @@ export const policyEvents = [
     ['policy_draft_changed', 'policy_draft_discarded', 'policy_published', 'policy_confirmed'],
     {
       version: z.int().optional(),
-      changes: z.array(loggedChange).readonly(),
+      changes: z.array(loggedChangeSchema).readonly(),
     },
   ),
 ] as const;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { CharterProblem } from '../approvals/signing/difference.ts';
 import type { Amount } from '../money/amount.ts';
-import type { storedRule } from './stored-requirements.ts';
+import type { storedRuleSchema } from './stored-requirements.ts';
 
 /**
  * A policy is an ordered list of rules. `evaluate.ts` evaluates the policy; `rule-text.ts` parses and formats rules
@@ -127,7 +127,7 @@ export interface PolicyVocabulary {
   readonly currency: string;
 }
 
-export type RuleReference = Readonly<z.output<typeof storedRule>>;
+export type RuleReference = Readonly<z.output<typeof storedRuleSchema>>;
 
 export function needsSignatures({
   list,

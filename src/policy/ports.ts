@@ -44,7 +44,7 @@ export interface PolicyDraft {
 export type PublishOutcome =
   | { readonly kind: 'published'; readonly proposal: ProposalOf<'policy'> }
   /** The draft already waits for confirmation. */
-  | { readonly kind: 'published_already'; readonly by: string }
+  | { readonly kind: 'already_published'; readonly by: string }
   /** The draft is the same as the current version. */
   | { readonly kind: 'no_difference' }
   /** A rule requires signatures, but signing is off. */

@@ -63,9 +63,9 @@ export type PolicyIssueCode =
   | 'unknown_decision'
   | 'not_for_this_decision'
   | 'not_a_count'
-  | 'more_than_people'
+  | 'more_than_approvers'
   | 'not_a_duration'
-  | 'after_the_end'
+  | 'not_before_ttl'
   | 'not_true_or_false'
   | 'not_with_signed';
 
@@ -84,12 +84,12 @@ export type ParsedRules =
   | { readonly ok: true; readonly rules: readonly PolicyRule[] }
   | { readonly ok: false; readonly issues: readonly PolicyIssue[] };
 
-const ruleShape = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
-const rulesShape = z.array(z.unknown());
+const ruleSchema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
+const rulesSchema = z.array(z.unknown());
 
 /** @param input an untrusted list of objects like {@link RuleText}. */
 export function parseRules(input: unknown, vocabulary: PolicyVocabulary): ParsedRules {
-  const list = rulesShape.safeParse(input);
+  const list = rulesSchema.safeParse(input);
   const whole = { path: [], ruleName: undefined, field: undefined, given: undefined };
   if (!list.success) {
     return {
@@ -130,7 +130,7 @@ class RuleReader {
     this.#index = index;
     this.#vocabulary = vocabulary;
     this.#issues = issues;
-    const shape = ruleShape.safeParse(raw);
+    const shape = ruleSchema.safeParse(raw);
     this.#fields = shape.data ?? {};
     this.#isReadable = shape.success;
     for (const issue of shape.error?.issues ?? []) {
@@ -305,14 +305,14 @@ class RuleReader {
     if (breakGlass && signed) this.report('break_glass', 'not_with_signed', 'true', ['false']);
     const people = approvers.length;
     if (people > 0 && needed > people && !approvers.some(isGroup)) {
-      this.report('needed', 'more_than_people', String(needed), [String(people)]);
+      this.report('needed', 'more_than_approvers', String(needed), [String(people)]);
     }
     for (const [field, ms] of [
       ['remind_after', remindAfterMs],
       ['escalate_after', escalateAfterMs],
     ] as const) {
       if (ttlMs !== undefined && ms !== undefined && ms >= ttlMs) {
-        this.report(field, 'after_the_end', formatDuration(ms), [formatDuration(ttlMs)]);
+        this.report(field, 'not_before_ttl', formatDuration(ms), [formatDuration(ttlMs)]);
       }
     }
   }

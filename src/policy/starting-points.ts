@@ -25,7 +25,7 @@ export interface StartingPoint {
 }
 
 const REDIRECTS_ARE_FREE: StartingRule = {
-  rule_name: 'Redirects are free',
+  rule_name: 'Redirects need no approval',
   tasks: ['redirect'],
   names: ['*'],
   decision: 'free',
@@ -33,7 +33,7 @@ const REDIRECTS_ARE_FREE: StartingRule = {
 
 /** Approvers of nameserver changes can change nameservers without approval, unless an earlier rule applies. */
 const MANAGERS_SET_NAMESERVERS: StartingRule = {
-  rule_name: 'Managers set nameservers without approval',
+  rule_name: 'Managers can change nameservers without approval',
   tasks: ['nameservers'],
   names: ['*'],
   by: ['managers'],
@@ -44,7 +44,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
   small_team: [
     REDIRECTS_ARE_FREE,
     {
-      rule_name: 'Risky tasks on guarded names',
+      rule_name: 'Risky tasks on guarded names need approval',
       tasks: ['risk', 'transfer'],
       names: ['tag:guarded'],
       decision: 'approve',
@@ -53,7 +53,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
     },
     MANAGERS_SET_NAMESERVERS,
     {
-      rule_name: 'Risky tasks',
+      rule_name: 'Risky tasks need approval',
       tasks: ['risk', 'transfer'],
       names: ['*'],
       decision: 'approve',
@@ -64,7 +64,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
   agency: [
     REDIRECTS_ARE_FREE,
     {
-      rule_name: 'The agency’s own and guarded names',
+      rule_name: 'Risky tasks on own and guarded names need approval',
       tasks: ['risk', 'transfer'],
       names: ['tag:own', 'tag:guarded'],
       decision: 'approve',
@@ -72,7 +72,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
       needed: '2',
     },
     {
-      rule_name: 'Large orders',
+      rule_name: 'Large orders need approval',
       tasks: ['charge'],
       names: ['*'],
       over: '250',
@@ -81,7 +81,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
     },
     MANAGERS_SET_NAMESERVERS,
     {
-      rule_name: 'Risky tasks on clients’ names',
+      rule_name: 'Risky tasks on clients’ names need approval',
       tasks: ['risk', 'transfer'],
       names: ['*'],
       decision: 'approve',
@@ -90,7 +90,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
   ],
   company: [
     {
-      rule_name: 'Risky tasks on brand names',
+      rule_name: 'Risky tasks on brand names need approval',
       tasks: ['risk', 'transfer'],
       names: ['tag:brand'],
       decision: 'approve',
@@ -103,7 +103,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
     },
     REDIRECTS_ARE_FREE,
     {
-      rule_name: 'Large orders',
+      rule_name: 'Large orders need approval',
       tasks: ['charge'],
       names: ['*'],
       over: '500',
@@ -112,7 +112,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
       needed: '2',
     },
     {
-      rule_name: 'Risky tasks',
+      rule_name: 'Risky tasks need approval',
       tasks: ['risk', 'transfer'],
       names: ['*'],
       decision: 'approve',
@@ -122,13 +122,13 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
   ],
   regulated: [
     {
-      rule_name: 'Guarded names are never deleted',
+      rule_name: 'Guarded names can’t be deleted',
       tasks: ['delete'],
       names: ['tag:guarded'],
       decision: 'refuse',
     },
     {
-      rule_name: 'Risky tasks',
+      rule_name: 'Risky tasks need approval',
       tasks: ['risk', 'transfer'],
       names: ['*'],
       decision: 'approve',
@@ -138,7 +138,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
       signed: 'true',
     },
     {
-      rule_name: 'Paid tasks',
+      rule_name: 'Paid tasks need approval',
       tasks: ['charge'],
       names: ['*'],
       decision: 'approve',
@@ -146,7 +146,7 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
       needed: '2',
     },
     {
-      rule_name: 'Everything else',
+      rule_name: 'Everything else needs approval',
       tasks: ['all'],
       names: ['*'],
       decision: 'approve',

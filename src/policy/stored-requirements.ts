@@ -8,7 +8,7 @@ const texts = z.array(z.string()).readonly();
  * A rule in an order's requirements and events. Kinds other than `rule` apply after the rules of every policy and can't
  * be removed.
  */
-export const storedRule = z.discriminatedUnion('kind', [
+export const storedRuleSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rule'), version: z.int(), index: z.int(), name: z.string() }),
   /** Tasks in the setting `APPROVAL_TASKS` need `APPROVALS_REQUIRED` of `APPROVERS`. */
   z.object({ kind: z.literal('approval_tasks') }),
@@ -24,8 +24,8 @@ export const storedRule = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('environment') }),
 ]);
 
-export const storedRequirement = z.object({
-  rule: storedRule,
+export const storedRequirementSchema = z.object({
+  rule: storedRuleSchema,
   names: texts,
   needed: z.int().min(1),
   /** Ids of people and groups. */
@@ -36,12 +36,12 @@ export const storedRequirement = z.object({
   signed: z.boolean(),
 });
 
-export const storedRequirements = z.object({
+export const storedRequirementsSchema = z.object({
   outcome: z.enum(['free', 'approve', 'refuse']),
   /** Empty unless the outcome is `approve`. */
-  list: z.array(storedRequirement).readonly(),
+  list: z.array(storedRequirementSchema).readonly(),
   /** Empty unless the outcome is `refuse`. */
-  refusedBy: z.array(storedRule).readonly(),
+  refusedBy: z.array(storedRuleSchema).readonly(),
   /** The shortest duration of all rules that applied. The same holds for the next two. */
   ttlMs: z.number(),
   remindAfterMs: z.number(),

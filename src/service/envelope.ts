@@ -43,7 +43,7 @@ export interface Envelope {
 }
 
 /** Without a code, the meaning of the response is unknown. */
-const requiredPart = z.object({
+const requiredPartSchema = z.object({
   status: z.object({ code: z.union([z.string().trim().min(1), z.number().transform(String)]) }),
 });
 
@@ -52,7 +52,7 @@ const requiredPart = z.object({
  * @throws {InvalidResponseError} without a status code
  */
 export function parseEnvelope(decoded: unknown): Envelope {
-  const parsed = requiredPart.safeParse(decoded);
+  const parsed = requiredPartSchema.safeParse(decoded);
   if (!parsed.success)
     throw new InvalidResponseError('the response is not an envelope: it has no status code');
   const answer = toRecord(decoded);

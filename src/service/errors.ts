@@ -41,7 +41,7 @@ export interface ServiceErrorDetails {
   readonly retryAfterMs?: number | undefined;
   /** With secrets masked. */
   readonly envelope?: Envelope | undefined;
-  readonly unread?: UnreadableResponse | undefined;
+  readonly unreadableResponse?: UnreadableResponse | undefined;
   /** Set for `unsupported` and `invalid_input`. */
   readonly issue?: RequestIssue | undefined;
   readonly cause?: unknown;
@@ -79,7 +79,7 @@ export class ServiceError extends Error {
   readonly ctid: string | undefined;
   readonly retryAfterMs: number | undefined;
   readonly envelope: Envelope | undefined;
-  readonly unread: UnreadableResponse | undefined;
+  readonly unreadableResponse: UnreadableResponse | undefined;
   readonly issue: RequestIssue | undefined;
 
   constructor(kind: ServiceErrorKind, message: string, details: ServiceErrorDetails) {
@@ -93,7 +93,7 @@ export class ServiceError extends Error {
     this.ctid = details.ctid;
     this.retryAfterMs = details.retryAfterMs;
     this.envelope = details.envelope;
-    this.unread = details.unread;
+    this.unreadableResponse = details.unreadableResponse;
     this.issue = details.issue;
   }
 }

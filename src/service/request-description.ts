@@ -1,7 +1,7 @@
 import { InvalidInputError } from './codec/codec-errors.ts';
 import { encodeSegment } from './codec/json.ts';
 import { isWireList, type WireObject, type WireValue } from './codec/wire.ts';
-import { Secret, secretCommitment } from './secret.ts';
+import { Secret, secretCommitmentSchema } from './secret.ts';
 import type { Interface, RequestDescription, ServiceTask } from './task.ts';
 
 /**
@@ -37,7 +37,7 @@ export function insertSecrets(
   const insert = (value: WireValue): WireValue => {
     if (typeof value !== 'object' || value instanceof Secret) return value;
     if (isWireList(value)) return value.map(insert);
-    const commitment = secretCommitment.safeParse(value).data;
+    const commitment = secretCommitmentSchema.safeParse(value).data;
     if (commitment === undefined) return insertInObject(value);
     const secret = secrets.get(commitment.secret);
     if (secret === undefined) throw new InvalidInputError('a secret of the request is missing');

@@ -26,7 +26,7 @@ const PLAIN_CODES = [
 const field = z.string();
 const interfaceName = z.enum(['json', 'xml']);
 
-export const requestIssue = z.discriminatedUnion('code', [
+export const requestIssueSchema = z.discriminatedUnion('code', [
   z.object({ code: z.enum(PLAIN_CODES) }),
   z.object({ code: z.literal('fields_invalid'), fields: z.array(field) }),
   z.object({ code: z.literal('field_not_documented'), field, interface: interfaceName }),
@@ -41,7 +41,7 @@ export const requestIssue = z.discriminatedUnion('code', [
   z.object({ code: z.literal('not_in_address'), text: z.string() }),
 ]);
 
-export type RequestIssue = z.output<typeof requestIssue>;
+export type RequestIssue = z.output<typeof requestIssueSchema>;
 export type PlainRequestIssue = (typeof PLAIN_CODES)[number];
 
 /** For errors without an issue. */

@@ -219,7 +219,7 @@ function parseResponse<O>(
   const secrets = decoded === undefined ? sent : [...sent, ...findPasswords(decoded.envelope)];
   let envelope = decoded === undefined ? undefined : maskDecoded(decoded, secrets);
   const isSecret = task.readsSecrets === true || findSecrets(description).length > 0;
-  const unread =
+  const unreadableResponse =
     decoded === undefined && isSuccess(status)
       ? describeUnreadResponse(
           answer,
@@ -235,7 +235,7 @@ function parseResponse<O>(
       stid: envelope?.stid,
       retryAfterMs,
       envelope,
-      unread,
+      unreadableResponse,
     });
 
   const retryAfterMs = parseRetryAfter(headers['retry-after'], context.now());
@@ -309,10 +309,10 @@ async function sendAndReceive<O>(
     if (!(error instanceof HttpExchangeError)) {
       throw createServiceError(getUnclearKind(task), activity, 'the request failed', { cause: error });
     }
-    const kind = error.wasSent ? getUnclearKind(task) : 'not_sent';
+    const kind = error.mayHaveBeenSent ? getUnclearKind(task) : 'not_sent';
     const { status, message } = error;
     const details: Partial<ServiceErrorDetails> = isSuccess(status)
-      ? { httpStatus: status, unread: { reason: message } }
+      ? { httpStatus: status, unreadableResponse: { reason: message } }
       : {};
     throw createServiceError(kind, activity, message, { cause: error.cause ?? error, ...details });
   }

@@ -33,7 +33,7 @@ export class Secret {
 }
 
 /** Placeholder for a secret in a described request, replaced when sending: `sha256:` and a salted hash. */
-export const secretCommitment = z.strictObject({ secret: z.string().regex(/^sha256:[0-9a-f]{64}$/) });
-export type SecretCommitment = z.output<typeof secretCommitment>;
+export const secretCommitmentSchema = z.strictObject({ secret: z.string().regex(/^sha256:[0-9a-f]{64}$/) });
+export type SecretCommitment = z.output<typeof secretCommitmentSchema>;
 
-export const secretField = z.union([z.instanceof(Secret), secretCommitment]);
+export const secretFieldSchema = z.union([z.instanceof(Secret), secretCommitmentSchema]);

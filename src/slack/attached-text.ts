@@ -14,8 +14,8 @@ import { SlackApiError } from './outbound/web.ts';
 
 /* Text that is attached as a file, or pasted if Slack doesn't support file inputs. */
 
-const FILE = 'file';
-const ROWS = 'rows';
+const FILE_FIELD = 'file';
+const ROWS_FIELD = 'rows';
 
 export function createTextFields<Name extends string>(
   fileDisplay: { readonly label: string; readonly fileTypes: readonly string[]; readonly hint: string },
@@ -23,20 +23,24 @@ export function createTextFields<Name extends string>(
   pasteDisplay: Omit<FieldDisplay, 'kind'>,
 ) {
   return {
-    [FILE]: field({ ...fileDisplay, kind: 'file' }, z.string().optional()),
+    [FILE_FIELD]: field({ ...fileDisplay, kind: 'file' }, z.string().optional()),
     [name]: field({ ...pasteDisplay, kind: 'lines' }, z.array(z.string()).optional()),
   };
 }
 
 export function createCsvFields(hint: string, pasteDisplay: Omit<FieldDisplay, 'kind'>) {
-  return createTextFields({ label: 'CSV file', fileTypes: ['csv', 'txt', 'tsv'], hint }, ROWS, pasteDisplay);
+  return createTextFields(
+    { label: 'CSV file', fileTypes: ['csv', 'txt', 'tsv'], hint },
+    ROWS_FIELD,
+    pasteDisplay,
+  );
 }
 
 export type TextInput = { readonly text: string; readonly field: string } | { readonly errors: FieldErrors };
 
 /** Reads the CSV file of a form that also has a field for pasting rows. */
 export function readCsvInput(call: SubmissionCall): Promise<TextInput> {
-  return readTextInput(call, { field: ROWS, missingText: NO_CSV_GIVEN });
+  return readTextInput(call, { field: ROWS_FIELD, missingText: NO_CSV_GIVEN });
 }
 
 export async function readTextInput(
@@ -55,19 +59,19 @@ export async function readTextInput(
   const { context, values } = call;
   // Whitespace within the text is kept, because it matters in YAML.
   const pastedText = [values[field] ?? []].flat().join('\n').trimEnd();
-  const [url] = splitLines(values[FILE]);
+  const [url] = splitLines(values[FILE_FIELD]);
   if (url !== undefined && pastedText !== '' && !isPrefilled) return { errors: { [field]: FILE_AND_TEXT } };
   if (url === undefined)
     return pastedText === '' ? { errors: { [field]: missingText } } : { text: pastedText, field };
   try {
     const decoded = decodeFile(await context.readFile(url));
     return decoded.ok
-      ? { text: decoded.text, field: FILE }
-      : { errors: { [FILE]: unreadableFileText(decoded.issue) } };
+      ? { text: decoded.text, field: FILE_FIELD }
+      : { errors: { [FILE_FIELD]: unreadableFileText(decoded.issue) } };
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     context.log.warn({ err: error, by: call.person.id }, 'reading an attached file failed');
-    return { errors: { [FILE]: fileErrorText(error) } };
+    return { errors: { [FILE_FIELD]: fileErrorText(error) } };
   }
 }
 

@@ -2,7 +2,7 @@ import type { ModalView } from '@slack/types';
 import type { Action, ActionCall, FormFeature } from './feature.ts';
 import { formView } from './kit/form.ts';
 import { renderForm } from './open-form.ts';
-import { okResponse, SlackApiError, type SlackWeb } from './outbound/web.ts';
+import { okResponseSchema, SlackApiError, type SlackWeb } from './outbound/web.ts';
 
 /* Menus that change the fields of their form. */
 
@@ -16,7 +16,7 @@ export async function updateOpenView(
   ...views: readonly ModalView[]
 ): Promise<void> {
   try {
-    for (const view of views) await web.call('views.update', { view_id: viewId, view }, okResponse);
+    for (const view of views) await web.call('views.update', { view_id: viewId, view }, okResponseSchema);
   } catch (error) {
     // The person has closed the view.
     if (!(error instanceof SlackApiError) || error.code !== 'not_found') throw error;

@@ -7,7 +7,7 @@ import { Prisma } from './database.ts';
 
 type Row = Prisma.AccountGetPayload<Record<string, never>>;
 
-const linkMethod = z.enum({
+const linkMethodSchema = z.enum({
   password: 'password',
   trusted_application: 'trusted_application',
   two_factor: 'two_factor',
@@ -19,7 +19,7 @@ export function toAccount(row: Omit<Row, 'sealed' | 'keyId' | 'createdAt' | 'upd
     teamId: row.teamId,
     userId: row.userId ?? undefined,
     ...(row.linkedBy === null ? {} : { linkedBy: row.linkedBy }),
-    method: linkMethod.parse(row.method),
+    method: linkMethodSchema.parse(row.method),
     slot: row.slot,
     context: row.context ?? undefined,
     login: row.login,

@@ -11,7 +11,7 @@ import { z } from 'zod';
 const BEGIN = '-- domain-steward backup ';
 const END = '-- end of backup ';
 
-export const manifest = z.object({
+export const manifestSchema = z.object({
   format: z.literal(1),
   takenAt: z.coerce.date(),
   /** Oldest first. */
@@ -25,9 +25,9 @@ export const manifest = z.object({
   keys: z.array(z.string()),
 });
 /** The first line of a backup. */
-export type Manifest = z.output<typeof manifest>;
+export type Manifest = z.output<typeof manifestSchema>;
 
-const trailer = z.object({ rows: z.record(z.string(), z.number()), sha256: z.string() });
+const trailerSchema = z.object({ rows: z.record(z.string(), z.number()), sha256: z.string() });
 
 /** The file isn't a backup, is truncated or was changed. The message is for the operator. */
 export class BackupFileError extends Error {
@@ -91,7 +91,7 @@ export class BackupReader {
     const line = await this.#next().catch(() => undefined);
     if (line?.toString().startsWith(BEGIN) !== true)
       throw new BackupFileError('This file isn’t a backup of Domain Steward.');
-    const parsed = manifest.safeParse(parseJson(line.toString().slice(BEGIN.length)));
+    const parsed = manifestSchema.safeParse(parseJson(line.toString().slice(BEGIN.length)));
     if (!parsed.success)
       throw new BackupFileError('This backup is from another release: its first line can’t be read.');
     return parsed.data;
@@ -120,7 +120,7 @@ export class BackupReader {
       const digest = this.#hash.copy().digest('hex');
       const line = (await this.#next()).toString();
       if (!line.startsWith(END)) continue;
-      const end = trailer.safeParse(parseJson(line.slice(END.length)));
+      const end = trailerSchema.safeParse(parseJson(line.slice(END.length)));
       const rows = JSON.stringify(this.#rows);
       if (!end.success || end.data.sha256 !== digest || JSON.stringify(end.data.rows) !== rows)
         throw createDamagedError();

@@ -89,7 +89,7 @@ async function readManifest(client: pg.Client): Promise<Manifest> {
   };
 }
 
-const tables = z.array(
+const tablesSchema = z.array(
   z.object({ name: z.string(), columns: z.array(z.string()), dependencies: z.array(z.string()) }),
 );
 
@@ -104,7 +104,7 @@ const SELECT_TABLES = `
 
 /** The tables of the schema. Each comes after the tables that it references. */
 export async function readTables(client: pg.ClientBase): Promise<Table[]> {
-  let remaining = tables.parse((await client.query(SELECT_TABLES)).rows);
+  let remaining = tablesSchema.parse((await client.query(SELECT_TABLES)).rows);
   const sorted: Table[] = [];
   while (remaining.length > 0) {
     const remainingNames = new Set(remaining.map(({ name }) => name));

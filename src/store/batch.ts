@@ -6,7 +6,7 @@ const MAX_BATCH_SIZE = 100;
 /** The longest wait for the running batch, so that one that hangs doesn't block others. */
 const MAX_WAIT_MS = 25;
 
-interface Pending<Request, Result> {
+interface PendingRequest<Request, Result> {
   readonly request: Request;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
@@ -24,15 +24,15 @@ export function batch<Request, Result>(
   run: (requests: readonly Request[]) => Promise<readonly Result[]>,
   getKey?: (request: Request) => string,
 ): (request: Request) => Promise<Result> {
-  let queue: Pending<Request, Result>[] = [];
+  let queue: PendingRequest<Request, Result>[] = [];
   let running = 0;
   let isScheduled = false;
   let timer: NodeJS.Timeout | undefined;
 
-  function takeBatch(): Pending<Request, Result>[] {
+  function takeBatch(): PendingRequest<Request, Result>[] {
     const keys = new Set<string>();
-    const next: Pending<Request, Result>[] = [];
-    const remaining: Pending<Request, Result>[] = [];
+    const next: PendingRequest<Request, Result>[] = [];
+    const remaining: PendingRequest<Request, Result>[] = [];
     for (const pending of queue) {
       const key = getKey?.(pending.request);
       if (next.length === MAX_BATCH_SIZE || (key !== undefined && keys.has(key))) remaining.push(pending);
@@ -43,7 +43,7 @@ export function batch<Request, Result>(
     return next;
   }
 
-  async function runBatch(pending: readonly Pending<Request, Result>[]): Promise<void> {
+  async function runBatch(pending: readonly PendingRequest<Request, Result>[]): Promise<void> {
     try {
       const results = await run(pending.map(({ request }) => request));
       if (results.length !== pending.length)

@@ -10,7 +10,7 @@ import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, isUniqueViolation, type Transaction, wrapStore } from './database.ts';
 import { readBudgetStatuses } from './reservations.ts';
 
-const storedBudget = z
+const storedBudgetSchema = z
   .object({
     id: z.string(),
     tag: z.string(),
@@ -38,7 +38,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
 
   const readBudget = async (tx: Transaction, id: string): Promise<Budget | undefined> => {
     const row = await tx.budget.findUnique({ where: { id, teamId } });
-    return row === null ? undefined : storedBudget.parse(row);
+    return row === null ? undefined : storedBudgetSchema.parse(row);
   };
 
   const readStatuses = batch(
@@ -67,7 +67,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
         where: { teamId },
         orderBy: [{ tag: 'asc' }, { span: 'asc' }],
       });
-      return rows.map((row) => storedBudget.parse(row));
+      return rows.map((row) => storedBudgetSchema.parse(row));
     },
 
     listStatuses: async (day) => (await loadStatusesForNames([], day)).statuses,

@@ -27,12 +27,12 @@ export type RunStatement = (statement: Statement) => Promise<unknown>;
 /** `verified`: the statement runs only on a server that is known not to have lost a commit. */
 export type Trust = 'any' | 'verified';
 
-/** The bot's connections to PostgreSQL: one pool, shared by Prisma and SQL. */
+/** The bot's connections to PostgreSQL: one pool, shared by Prisma and raw SQL. */
 export interface Database {
   readonly prisma: PrismaClient;
   /**
    * Runs a statement without Prisma, which saves CPU time for frequent queries. Timestamps are returned as `Date`,
-   * 64-bit numbers as text.
+   * 64-bit integers as strings.
    * @throws {DatabaseUnverifiedError} if it needs a verified server and this one isn't verified
    */
   run(statement: Statement, trust?: Trust): Promise<unknown>;
@@ -48,16 +48,16 @@ export interface Database {
 export interface DatabaseOptions {
   /** `postgresql://…` */
   readonly url: string;
-  /** Gets an entry for each idle connection that breaks. */
+  /** Receives a warning for each idle connection that is lost. */
   readonly log?: Log;
-  /** If all are in use, further queries wait. */
+  /** When all connections are in use, further queries wait. */
   readonly maxConnections?: number;
-  /** Connections that were idle for this long are tested before use. */
+  /** Connections that have been idle for this long are tested before use. */
   readonly checkAfterMs?: number;
 }
 
 const MAX_CONNECTIONS = 10;
-/** On a busy database, connections are hardly ever idle for this long, so the test costs nothing. */
+/** On a busy database, connections are rarely idle for this long, so the test rarely runs. */
 const CHECK_AFTER_MS = 50;
 /** The longest wait for a new connection or for a free one in the pool. */
 const CONNECT_TIMEOUT_MS = 8_000;
@@ -70,15 +70,15 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 15_000;
 
 /**
  * The time zone is UTC, because Prisma's adapter writes timestamps without an offset, and ignores the offset of those
- * it reads. `random_page_cost` is set for memory and SSDs: plans are cached, and a plan made while a table was small
- * must use its indexes too.
+ * it reads. `random_page_cost` is tuned for RAM and SSDs. Plans are cached, so even one made while a table is small
+ * should use indexes, because the table grows.
  */
 const SETTINGS = `SET TIME ZONE 'UTC'; SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}; SET random_page_cost = 1.1`;
 
-const SESSION = `${SETTINGS}; ${SEARCH_PATH}; ${DURABLE_COMMITS}; SELECT ${SERVER} AS server`;
-/** The result of the last statement in {@link SESSION}. */
-const sessionResults = z
+const SESSION_SETUP = `${SETTINGS}; ${SEARCH_PATH}; ${DURABLE_COMMITS}; SELECT ${SERVER} AS server`;
+/** The result of the last statement in {@link SESSION_SETUP}. */
+const sessionResultSchema = z
   .array(z.object({ rows: z.array(z.unknown()) }))
   .transform((results) => z.tuple([z.object({ server: z.string() })]).parse(results.at(-1)?.rows)[0].server);
 
@@ -106,11 +106,11 @@ export function openDatabase({
     // The statements of a transaction needn't wait for each other's results.
     pipeline: true,
     onConnect: async (client) => {
-      server.addConnection(client, sessionResults.parse(await client.query(SESSION)));
+      server.addConnection(client, sessionResultSchema.parse(await client.query(SESSION_SETUP)));
     },
   };
   const pool = new LivePool(options, checkAfterMs, server);
-  // The running query already fails with the error. Without a listener, the error would also end the process.
+  // The running query already fails with the error. Without a listener, the error would also crash the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   pool.on('error', logBrokenConnection);
   const nameStatement = createStatementNames();
@@ -155,7 +155,7 @@ export function openDatabase({
         client.release();
         return rows;
       } catch (error) {
-        // After an error, the state of the connection isn't known.
+        // After an error, the connection's state is unknown.
         client.release(true);
         throw error;
       }
@@ -163,22 +163,22 @@ export function openDatabase({
 
     async transaction(work, trust = 'any') {
       const client = await connect(trust);
-      let isBroken = true;
+      let mustDiscard = true;
       try {
         await client.query('BEGIN');
         const result = await work((statement) => runOn(client, statement));
         await client.query('COMMIT');
-        isBroken = false;
+        mustDiscard = false;
         return result;
       } catch (error) {
         if (error instanceof pg.DatabaseError) {
           await client.query('ROLLBACK');
-          isBroken = false;
+          mustDiscard = false;
         }
         throw error;
       } finally {
         // If the connection is closed, the server rolls back its transaction.
-        client.release(isBroken);
+        client.release(mustDiscard);
       }
     },
 
@@ -190,7 +190,9 @@ export function openDatabase({
   };
 }
 
-/** A query failed. The message has only the activity and codes. The database's own message is in `cause`. */
+/**
+ * A query failed. The message contains only the activity and the error code. The database's own message is in `cause`.
+ */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   /** The server's SQLSTATE, or else the code of the adapter or of Prisma. */
@@ -204,7 +206,7 @@ export class StoreError extends Error {
 }
 
 /**
- * @param activity for the log: `counting orders`
+ * @param activity for the log, for example `counting orders`
  * @throws {StoreError} for every error
  */
 export async function withStoreError<T>(activity: string, work: () => Promise<T>): Promise<T> {
@@ -241,7 +243,7 @@ export function isUniqueViolation(error: unknown): boolean {
 /** SQLSTATE (PostgreSQL, appendix A). */
 const UNIQUE_VIOLATION = '23505';
 
-const adapterMeta = z.object({
+const adapterMetaSchema = z.object({
   driverAdapterError: z.object({
     cause: z.object({ originalCode: z.string().optional(), kind: z.string() }),
   }),
@@ -249,7 +251,7 @@ const adapterMeta = z.object({
 
 function findErrorCode(error: unknown): string | undefined {
   if (error instanceof Prisma.PrismaClientKnownRequestError) {
-    const meta = adapterMeta.safeParse(error.meta);
+    const meta = adapterMetaSchema.safeParse(error.meta);
     return meta.success
       ? (meta.data.driverAdapterError.cause.originalCode ?? meta.data.driverAdapterError.cause.kind)
       : error.code;

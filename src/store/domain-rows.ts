@@ -1,26 +1,26 @@
 import { z } from 'zod';
 import type { WatchedDomain } from '../expiry/ports.ts';
 import type { NameDates } from '../names/dates.ts';
-import { storedQuestion } from '../names/portfolio.ts';
+import { storedQuestionSchema } from '../names/portfolio.ts';
 import type { Lapse } from '../names/ports.ts';
 import { FINDING_CODES } from '../names/posture.ts';
 import {
-  storedDoubt,
-  storedHistory,
-  storedKnownChanges,
-  storedPosture,
-  storedTrust,
-  storedWhois,
+  storedDoubtSchema,
+  storedHistorySchema,
+  storedKnownChangesSchema,
+  storedPostureSchema,
+  storedTrustSchema,
+  storedWhoisSchema,
 } from '../names/stored.ts';
 import { jsonColumn, optional, optionalText, row } from './columns.ts';
 import type { Prisma } from './database.ts';
 
 /* Rows of the watch list. SQL and Prisma return the same fields. */
 
-export const expirySource = z.enum(['rdap', 'whois', 'order', 'person']);
+export const expirySourceSchema = z.enum(['rdap', 'whois', 'order', 'person']);
 
 const optionalTimestamp = optional(z.date());
-export const deletionPhase = optional(z.enum(['redemption', 'pending_delete']));
+export const deletionPhaseSchema = optional(z.enum(['redemption', 'pending_delete']));
 
 const datesShape = {
   expiresAt: optionalTimestamp,
@@ -30,12 +30,12 @@ const datesShape = {
   movedAt: optionalTimestamp,
   renewedUntil: optionalTimestamp,
   renewedAt: optionalTimestamp,
-  trusted: jsonColumn(storedTrust),
+  trusted: jsonColumn(storedTrustSchema),
   deletedAt: optionalTimestamp,
-  deletionPhase,
-  doubt: jsonColumn(storedDoubt),
+  deletionPhase: deletionPhaseSchema,
+  doubt: jsonColumn(storedDoubtSchema),
   lastLookupAt: optionalTimestamp,
-  whois: jsonColumn(storedWhois),
+  whois: jsonColumn(storedWhoisSchema),
 };
 
 const lapseShape = {
@@ -61,7 +61,7 @@ export const domainRow = row(
     ...lapseShape,
     ownerId: optionalText,
     ownerLeftAt: optionalTimestamp,
-    question: jsonColumn(storedQuestion),
+    question: jsonColumn(storedQuestionSchema),
   }) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>,
 );
 
@@ -73,10 +73,10 @@ export const recordRow = row(
     ...lapseShape,
     ownerId: optionalText,
     ownerLeftAt: optionalTimestamp,
-    posture: jsonColumn(storedPosture),
+    posture: jsonColumn(storedPostureSchema),
     findings: z.array(z.enum(FINDING_CODES)),
-    history: storedHistory,
-    knownChanges: storedKnownChanges,
+    history: storedHistorySchema,
+    knownChanges: storedKnownChangesSchema,
     nextDnsAt: z.date(),
     nextRegistryAt: z.date(),
     registryReserved: z.boolean(),
@@ -103,7 +103,7 @@ export function toDates(row: z.output<z.ZodObject<typeof datesShape>>): NameDate
   return {
     expiry: expiresAt && {
       at: expiresAt,
-      source: expirySource.parse(source),
+      source: expirySourceSchema.parse(source),
       ...(by !== undefined && { by }),
     },
     changed: movedFrom && movedAt && { from: movedFrom, at: movedAt },

@@ -78,7 +78,7 @@ export function removeDomain(name: string): Statement {
 }
 
 /** Rows of {@link updateDomain} and {@link removeDomain}. */
-export const changedNames = z.array(z.object({ name: z.string() }));
+export const changedNamesSchema = z.array(z.object({ name: z.string() }));
 
 /** Rows of {@link claimSuccess}: the name on the list, or undefined if it isn't there. */
 export const claimedSuccessRows = z.array(

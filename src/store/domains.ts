@@ -3,7 +3,7 @@ import { type Database, isUniqueViolation, type RunStatement, wrapStore } from '
 import { readDomains } from './domain-rows.ts';
 import {
   buildReminderUpdates,
-  changedNames,
+  changedNamesSchema,
   claimedSuccessRows,
   claimSuccess,
   countMonths,
@@ -71,7 +71,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
 
 /** Does nothing if the name was changed concurrently. */
 async function replaceDomain(tx: RunStatement, before: WatchedDomain, after: WatchedDomain): Promise<void> {
-  const changed = changedNames.parse(await tx(updateDomain(before, after)));
+  const changed = changedNamesSchema.parse(await tx(updateDomain(before, after)));
   if (changed.length === 0) return;
   for (const statement of buildReminderUpdates(after.name, before, after)) await tx(statement);
 }

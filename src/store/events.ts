@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { type EventLog, NOTIFIED_KINDS, type TeamEvent, teamEvent } from '../ledger/events.ts';
-import { LIMIT_KINDS } from '../orders/log-limits.ts';
-import { DECISION_KINDS, type OrderLogEntry, orderLogEntry } from '../orders/order-events.ts';
+import { type EventLog, NOTIFIED_KINDS, type TeamEvent, teamEventSchema } from '../ledger/events.ts';
+import { LIMITING_KINDS } from '../orders/log-limits.ts';
+import { DECISION_KINDS, type OrderLogEntry, orderLogEntrySchema } from '../orders/order-events.ts';
 import { insertRows, row } from './columns.ts';
 import { type Database, Prisma, type RunStatement, type Statement, withStoreError } from './database.ts';
 import { orderRow, readOrders, selectOrders, toOrder } from './order-rows.ts';
@@ -88,7 +88,7 @@ export async function publishDraftEvents(run: RunStatement, orderId: string): Pr
   await run(Prisma.sql`UPDATE orders SET draft_events = NULL WHERE id = ${orderId}`);
 }
 
-const compiledOrderLogEntry = z.compile(orderLogEntry);
+const compiledOrderLogEntrySchema = z.compile(orderLogEntrySchema);
 
 function parseEvent<Schema extends z.ZodType>(schema: Schema, seq: string, event: unknown): z.output<Schema> {
   const parsed = schema.safeParse(event);
@@ -116,7 +116,9 @@ export function historyColumn(where: Prisma.Sql = Prisma.sql`true`): Prisma.Sql 
 }
 
 /** The events that limit what the items of orders may still send, as rows of `id` and `history`. */
-export function selectLimits(items: readonly { readonly id: string; readonly n: number }[]): Prisma.Sql {
+export function selectOrderHistories(
+  items: readonly { readonly id: string; readonly n: number }[],
+): Prisma.Sql {
   return Prisma.sql`
     SELECT w.id, (
       SELECT coalesce(jsonb_agg(e.data || jsonb_build_object(
@@ -127,15 +129,15 @@ export function selectLimits(items: readonly { readonly id: string; readonly n: 
     FROM jsonb_to_recordset(${JSON.stringify(items)}::jsonb) AS w (id text, n int)`;
 }
 
-const LIMIT_KIND_LIST = Prisma.raw(LIMIT_KINDS.map((kind) => `'${kind}'`).join(', '));
+const LIMIT_KIND_LIST = Prisma.raw(LIMITING_KINDS.map((kind) => `'${kind}'`).join(', '));
 
 /** @throws {UnreadableEventError} */
 export function readHistory(rows: z.output<typeof historyRows>): readonly OrderLogEntry[] {
-  return rows.map(({ seq, ...entry }) => parseEvent(compiledOrderLogEntry, seq, entry));
+  return rows.map(({ seq, ...entry }) => parseEvent(compiledOrderLogEntrySchema, seq, entry));
 }
 
-/** Rows of {@link selectLimits}. */
-export const orderHistories = z.array(
+/** Rows of {@link selectOrderHistories}. */
+export const orderHistoriesSchema = z.array(
   z
     .object({ id: z.string(), history: historyRows })
     .transform(({ id, history }) => [id, readHistory(history)] as const),
@@ -158,11 +160,15 @@ const eventRow = row(
 
 function toTeamEvent(found: z.output<typeof eventRow.schema>): TeamEvent {
   const { seq, subjectKind, subjectId, data, ...event } = found;
-  return parseEvent(teamEvent, seq, { ...data, ...event, subject: { kind: subjectKind, id: subjectId } });
+  return parseEvent(teamEventSchema, seq, {
+    ...data,
+    ...event,
+    subject: { kind: subjectKind, id: subjectId },
+  });
 }
 
 /** Rows of {@link selectWithHistory}. */
-export const orderWithHistory = z.compile(
+export const orderWithHistorySchema = z.compile(
   z.array(
     orderRow.schema
       .extend({ history: historyRows })
@@ -198,7 +204,7 @@ export function createEventLog({ run }: Database, teamId: string, pageSize = PAG
         await run(selectOrders(Prisma.sql`WHERE o.id = ANY(${ids}) AND o.state <> 'DRAFT'`)),
       );
       const decisions = new Map(
-        orderHistories.parse(
+        orderHistoriesSchema.parse(
           await run(Prisma.sql`
             SELECT o.id, ${historyColumn(Prisma.sql`e.kind = ANY(${[...DECISION_KINDS]})`)} FROM orders o
             WHERE o.id = ANY(${ids})`),
@@ -227,7 +233,7 @@ export function createEventLog({ run }: Database, teamId: string, pageSize = PAG
           if (subjectKind !== 'order') {
             yield { event: toTeamEvent(found) };
           } else if (order !== undefined) {
-            const entry = parseEvent(compiledOrderLogEntry, seq, { ...data, ...event });
+            const entry = parseEvent(compiledOrderLogEntrySchema, seq, { ...data, ...event });
             yield { order, entry, decisions: decisions.get(subjectId) ?? [] };
           }
         }

@@ -14,15 +14,15 @@ import { queueWebhooks } from './webhooks.ts';
 
 const value = z.array(z.string());
 const timestamp = z.coerce.date();
-const change = z
+const changeSchema = z
   .object({
     kind: z.enum(INCIDENT_KINDS),
     fact: z.enum(FACT_NAMES),
     before: value,
     after: value,
     expiry: z.object({ before: z.string(), after: z.string() }).optional(),
-    lastSeenBefore: timestamp,
-    firstSeenAfter: timestamp,
+    beforeLastSeenAt: timestamp,
+    afterFirstSeenAt: timestamp,
     noticedAt: timestamp,
     orders: z.array(
       z.object({ id: z.string(), task: z.enum(NAME_TASKS), reason: z.enum(RULED_OUT_REASONS) }),
@@ -36,7 +36,7 @@ const incidentRow = row(
     version: z.number(),
     state: z.enum(INCIDENT_STATES),
     openedAt: z.date(),
-    changes: z.array(change),
+    changes: z.array(changeSchema),
     proposedBy: optionalText,
     proposedReason: optionalText,
     explainedBy: optionalText,
@@ -53,7 +53,9 @@ const incidentRow = row(
   },
 );
 const warningRow = row(
-  z.object({ incidentId: z.string(), userId: z.string(), changes: z.number(), at: z.date() }),
+  z.object({ incidentId: z.string(), userId: z.string(), changeCount: z.number(), at: z.date() }),
+  '',
+  { changeCount: Prisma.sql`changes` },
 );
 
 function toIncident({
@@ -71,7 +73,7 @@ function toIncident({
 }
 
 /**
- * Saves a lookup's changes to an incident, in the transaction that saves the lookup.
+ * Saves the changes that a lookup made to an incident, in the same transaction as the lookup.
  * @returns false if the incident was changed concurrently
  */
 export async function saveIncident(
@@ -91,7 +93,7 @@ export async function saveIncident(
     if (!(await swapIncident(run, teamId, before, after))) return false;
     await run(markPlan(teamId, { kind: 'incident', id: after.id }, at));
   }
-  // The cards of pending orders show the incident.
+  // Refreshes the cards of pending orders, because they show the incident.
   await run(Prisma.sql`
     UPDATE notifications n SET version = n.version + 1, due_at = LEAST(n.due_at, ${at}::timestamptz)
     FROM orders o WHERE o.state = 'PENDING' AND n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id
@@ -105,18 +107,18 @@ function buildEvents({ before, after, added, at }: IncidentUpdate): TeamEvent[] 
   const common = { subject: { kind: 'name', id: after.name }, actor: 'system', at } as const;
   const kind = before === undefined ? 'incident_opened' : 'incident_joined';
   const changeEvents = added.map(
-    ({ kind: incident, fact, before: oldValue, after: newValue }): TeamEvent => ({
+    ({ kind: changeKind, fact, before: oldValue, after: newValue }): TeamEvent => ({
       ...common,
       kind,
-      ...{ incident, fact, before: oldValue, after: newValue },
+      ...{ incident: changeKind, fact, before: oldValue, after: newValue },
     }),
   );
-  const closedEvent: TeamEvent = {
+  const overEvent: TeamEvent = {
     ...common,
     kind: 'incident_over',
     incidents: [...listIncidentKinds(after)],
   };
-  return after.state === 'over' ? [...changeEvents, closedEvent] : changeEvents;
+  return after.state === 'over' ? [...changeEvents, overEvent] : changeEvents;
 }
 
 /** Webhooks for an incident that a lookup opened or changed. */
@@ -206,8 +208,8 @@ export function createIncidentStore({ run, transaction }: Database, teamId: stri
     recordWarnings: async (orderId, userId, incidents, at) => {
       await run(Prisma.sql`
         INSERT INTO incident_warnings (order_id, incident_id, user_id, changes, at)
-        SELECT ${orderId}, id, ${userId}, changes, ${at}
-        FROM jsonb_to_recordset(${JSON.stringify(incidents)}::jsonb) AS shown (id text, changes int)
+        SELECT ${orderId}, id, ${userId}, "changeCount", ${at}
+        FROM jsonb_to_recordset(${JSON.stringify(incidents)}::jsonb) AS incident (id text, "changeCount" int)
         ON CONFLICT (order_id, incident_id, user_id) DO UPDATE SET changes = excluded.changes, at = excluded.at
           WHERE incident_warnings.changes < excluded.changes`);
     },

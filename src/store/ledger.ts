@@ -32,7 +32,7 @@ function readSeals(rows: unknown): Seal[] {
   return sealRow.read(rows).map(({ at, ...seal }) => ({ type: 'seal', ...seal, at: at.toISOString() }));
 }
 
-const eventFields = z.object({
+const eventFieldsSchema = z.object({
   at: z.date(),
   subjectKind: z.string(),
   subjectId: z.string(),
@@ -41,14 +41,14 @@ const eventFields = z.object({
   data: z.unknown(),
 });
 
-const unsealedRow = row(eventFields.extend({ seq: z.string(), leaf: optional(bytes) }), 'e.', {
+const unsealedRow = row(eventFieldsSchema.extend({ seq: z.string(), leaf: optional(bytes) }), 'e.', {
   seq: Prisma.sql`e.seq::text`,
   leaf: Prisma.sql`e.forgotten_leaf`,
 });
 
 const entryRow = row(z.object({ seq: integer, leaf: bytes }), 'l.');
 const eventRow = row(
-  eventFields.extend({
+  eventFieldsSchema.extend({
     event: z.string(),
     forgottenAt: optional(z.date()),
     forgottenBy: optionalText,

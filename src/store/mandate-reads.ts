@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import type { BotSigner } from '../approvals/charter.ts';
 import type { UsedAmounts } from '../mandates/acting.ts';
-import { holdReason } from '../mandates/codes.ts';
+import { holdReasonSchema } from '../mandates/codes.ts';
 import type { MandateAct, MandateName } from '../mandates/ports.ts';
-import { createWitnessCheck, findLoggedOutcome, MANDATE_LIMIT_KINDS } from '../orders/log-limits.ts';
+import { createBotSignatureCheck, findLoggedOutcome, MANDATE_LIMITING_KINDS } from '../orders/log-limits.ts';
 import type { Order } from '../orders/order.ts';
 import { findAffectedTags, toAffectedName } from '../policy/subject.ts';
 import { optional, optionalText, row } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
-import { orderHistories, selectLimits } from './events.ts';
+import { orderHistoriesSchema, selectOrderHistories } from './events.ts';
 import { idRows, readOrders, selectOrders } from './order-rows.ts';
 import { IS_RELEASED } from './reservations.ts';
 
@@ -43,7 +43,7 @@ export const actRow = row(
     at: z.date(),
     amountMinor: optional(z.string().transform(Number)),
     currency: optionalText,
-    held: optional(holdReason),
+    held: optional(holdReasonSchema),
     orderId: optionalText,
     announcedAt: optional(z.date()),
   }),
@@ -64,15 +64,15 @@ const usedRows = z.array(
 const mandateRequests = (teamId: string) =>
   Prisma.sql`events e WHERE e.team_id = ${teamId} AND e.kind = 'sending' AND e.data ? 'mandate'`;
 
-export interface WitnessedTeam {
+export interface SignedTeam {
   readonly teamId: string;
-  readonly witness: BotSigner | undefined;
+  readonly botSigner: BotSigner | undefined;
 }
 
-/** Ids of mandates' orders that, according to witnessed events, weren't carried out. */
+/** Ids of mandates' orders that, according to events with the bot's signature, weren't carried out. */
 async function listUnexecutedIds(
   run: RunStatement,
-  { teamId, witness }: WitnessedTeam,
+  { teamId, botSigner }: SignedTeam,
 ): Promise<readonly string[]> {
   // Most orders have no such event, so few histories are read.
   const ids = idRows.parse(
@@ -82,11 +82,11 @@ async function listUnexecutedIds(
           AND (l.kind = 'retry_scheduled' OR l.data->>'outcome' = 'FAILED'))`),
   );
   if (ids.length === 0) return [];
-  const rows = await run(selectLimits(ids.map((id) => ({ id, n: 1 }))));
-  return orderHistories
+  const rows = await run(selectOrderHistories(ids.map((id) => ({ id, n: 1 }))));
+  return orderHistoriesSchema
     .parse(rows)
     .flatMap(([id, history]) =>
-      findLoggedOutcome(history, createWitnessCheck(witness)(id)) === undefined ? id : [],
+      findLoggedOutcome(history, createBotSignatureCheck(botSigner)(id)) === undefined ? id : [],
     );
 }
 
@@ -96,7 +96,7 @@ async function listUnexecutedIds(
  */
 export async function readUsedAmounts(
   run: RunStatement,
-  team: WitnessedTeam,
+  team: SignedTeam,
   mandateId: string,
   exceptOrderId: string | undefined,
 ): Promise<UsedAmounts> {
@@ -136,7 +136,7 @@ export async function lockMandate(run: RunStatement, id: string): Promise<Order 
   const kinds = kindRows.parse(
     await run(Prisma.sql`
       SELECT DISTINCT kind FROM events WHERE subject_kind = 'order' AND subject_id = ${id}
-        AND kind = ANY(${['in_force', ...MANDATE_LIMIT_KINDS]})`),
+        AND kind = ANY(${['in_force', ...MANDATE_LIMITING_KINDS]})`),
   );
   if (kinds.join() !== 'in_force') return undefined;
   return readOrders(await run(selectOrders(Prisma.sql`WHERE o.id = ${id}`)))[0];

@@ -21,13 +21,13 @@ import {
   nameRow,
   readActs,
   readUsedAmounts,
-  type WitnessedTeam,
+  type SignedTeam,
 } from './mandate-reads.ts';
 import { findNameHolder } from './order-changes.ts';
 import { ORDERS_IN_PROGRESS, toIds } from './order-reads.ts';
 import { idRows } from './order-rows.ts';
 import { insertOrder } from './order-save.ts';
-import { fitsBudgets, IS_BOOKED, IS_RELEASED } from './reservations.ts';
+import { IS_BOOKED, IS_RELEASED, lockAndCheckBudgets } from './reservations.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 /*
@@ -46,7 +46,7 @@ const LONGEST_RETRY_MS = 6 * HOUR_MS;
 /** An act whose order was stopped because its mandate ended or its people left. Another mandate may act instead. */
 const IS_REPLACEABLE = Prisma.sql`(a.held IS NULL AND EXISTS (
   SELECT FROM order_items i WHERE i.order_id = a.order_id AND i.state = 'FAILED' AND i.sent_at IS NULL
-    AND (i.result->'summary'->>'because' = 'mandate_ended'
+    AND (i.result->'summary'->>'holdReason' = 'mandate_ended'
       OR i.result->'summary'->>'code' IN ('requester_left', 'owner_left'))))`;
 
 function isSameExpiry(expiresAt: Prisma.Sql): Prisma.Sql {
@@ -57,10 +57,10 @@ function isSameExpiry(expiresAt: Prisma.Sql): Prisma.Sql {
 export function createMandateStore(
   database: Database,
   teamId: string,
-  witness: BotSigner | undefined,
+  botSigner: BotSigner | undefined,
 ): MandateStore {
   const { run, prisma } = database;
-  const team = { teamId, witness };
+  const team = { teamId, botSigner };
   const queryActs = async (clauses: Prisma.Sql) =>
     readActs(await run(Prisma.sql`SELECT ${actRow.columns} FROM mandate_acts a ${clauses}`));
 
@@ -152,7 +152,7 @@ export function createMandateStore(
     saveHeld: (act, held) =>
       database.transaction(async (tx): Promise<ActOutcome> => {
         if (!(await claimExpiry(tx, teamId, act))) return { kind: 'taken' };
-        return { kind: 'kept', id: await insertAct(tx, teamId, act, { held, orderId: undefined }) };
+        return { kind: 'saved', id: await insertAct(tx, teamId, act, { held, orderId: undefined }) };
       }),
 
     hold: (orderId, held, at) =>
@@ -229,7 +229,7 @@ export function createMandateStore(
 
 async function saveOrder(
   run: RunStatement,
-  team: WitnessedTeam,
+  team: SignedTeam,
   act: NewAct,
   creation: OrderCreation,
 ): Promise<ActOutcome> {
@@ -237,15 +237,16 @@ async function saveOrder(
   const { order, reservation } = creation;
   if (!(await claimExpiry(run, teamId, act))) return { kind: 'taken' };
   if (reservation === undefined) throw new Error('a mandate’s order has no reservation');
-  if (reservation.isLimited && !(await fitsBudgets(run, reservation))) return { kind: 'over' };
+  if (reservation.hasBudget && !(await lockAndCheckBudgets(run, reservation)))
+    return { kind: 'limit_exceeded' };
   const mandateOrder = await lockMandate(run, act.mandateId);
   const mandate = mandateOrder && readMandate(mandateOrder);
-  if (mandate === undefined || !isActive(mandate, act.at)) return { kind: 'over' };
+  if (mandate === undefined || !isActive(mandate, act.at)) return { kind: 'limit_exceeded' };
   const used = await readUsedAmounts(run, team, mandate.id, undefined);
   if (findExceededLimit(mandate.terms, act.amount, reservation.day, used) !== undefined)
-    return { kind: 'over' };
+    return { kind: 'limit_exceeded' };
   await insertOrder(run, creation);
-  return { kind: 'kept', id: await insertAct(run, teamId, act, { held: undefined, orderId: order.id }) };
+  return { kind: 'saved', id: await insertAct(run, teamId, act, { held: undefined, orderId: order.id }) };
 }
 
 /**
@@ -281,15 +282,15 @@ async function recordHeld(
   run: RunStatement,
   teamId: string,
   { id, name, mandateId, at }: NewAct & { readonly id: string },
-  reason: HoldReason,
+  holdReason: HoldReason,
   orderId: string | undefined,
 ): Promise<void> {
-  const entry = { kind: 'mandate_held', actor: 'system', at, mandate: mandateId, because: reason } as const;
+  const entry = { kind: 'mandate_held', actor: 'system', at, mandate: mandateId, holdReason } as const;
   const event = { ...entry, subject: { kind: 'name', id: name } as const, orderId };
   const data = {
     name,
     mandate: mandateId,
-    code: reason,
+    code: holdReason,
     ...(orderId === undefined ? {} : { order_id: orderId }),
   };
   await insertEvents(run, [event], teamId);

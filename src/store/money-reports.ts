@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { DecisionStatistics, MoneyReportStore } from '../money/ports.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 
-const decisions = z.array(
+const decisionsSchema = z.array(
   z.object({ by: z.string(), kind: z.enum(['approved', 'denied']), count: z.number(), seconds: z.number() }),
 );
 
@@ -24,7 +24,7 @@ export function createMoneyReportStore({ run, prisma }: Database): MoneyReportSt
         FROM events e JOIN orders o ON o.id = e.subject_id
         WHERE e.subject_kind = 'order' AND e.kind IN ('approved', 'denied') AND e.at >= ${from} AND e.at < ${to}
         GROUP BY 1, 2 ORDER BY 1, 2`);
-      return decisions.parse(rows);
+      return decisionsSchema.parse(rows);
     },
   });
 }

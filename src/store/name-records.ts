@@ -8,7 +8,7 @@ import { isInUse } from '../names/in-use.ts';
 import { GUARDED_TAG } from '../names/portfolio.ts';
 import type { ImpactStore, NameObservation, NameRecord, NameRecordStore } from '../names/ports.ts';
 import { DANGERS, DELEGATION_FINDINGS, FINDING_CODES, type FindingCode } from '../names/posture.ts';
-import { storedHistory, storedImpact, storedValues } from '../names/stored.ts';
+import { storedHistorySchema, storedImpactSchema, storedValuesSchema } from '../names/stored.ts';
 import type { OrderTaskName } from '../orders/order.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { assignColumns, optional, row, toStorableJson } from './columns.ts';
@@ -50,8 +50,8 @@ const RENEWING_TASKS: string[] = ['create', 'renew', 'transfer', 'restore'] sati
 const DELEGATED_WITHOUT_RECORD: UnseenReason = 'delegated_without_record';
 /** The most names of one registry that a digest shows. */
 const MAX_LISTED_NAMES = 5;
-const guardedRows = z.array(z.object({ name: z.string(), history: storedHistory }));
-const sightingRows = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValues }) }));
+const guardedRows = z.array(z.object({ name: z.string(), history: storedHistorySchema }));
+const sightingRows = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValuesSchema }) }));
 
 /** More changes than a registry can make between two successful lookups. */
 const MAX_REGISTRY_CHANGES = 200;
@@ -279,9 +279,9 @@ function toDependentName({ name, history }: NameRecord): DependentName {
 
 const impactRow = row(
   z.object({
-    atRequest: storedImpact,
-    latest: storedImpact,
-    lastWarning: optional(storedImpact),
+    atRequest: storedImpactSchema,
+    latest: storedImpactSchema,
+    lastWarning: optional(storedImpactSchema),
     warningNotifiedAt: optional(z.date()),
     warnedFindings: z.array(z.string()),
     isThorough: z.boolean(),

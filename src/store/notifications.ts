@@ -14,11 +14,11 @@ import { optional, optionalText, row } from './columns.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 import { isLeaseExpired, leaseEnd } from './leases.ts';
 
-const subjectFields = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() });
+const subjectFieldsSchema = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() });
 const subjectExpressions = { kind: Prisma.sql`n.subject_kind`, id: Prisma.sql`n.subject_id` };
-const subjectRow = row(subjectFields, 'n.', subjectExpressions);
+const subjectRow = row(subjectFieldsSchema, 'n.', subjectExpressions);
 const purposeRows = z.array(z.object({ purpose: z.string() }));
-const replacementRows = z.array(subjectFields.extend({ channelId: optionalText, ts: optionalText }));
+const replacementRows = z.array(subjectFieldsSchema.extend({ channelId: optionalText, ts: optionalText }));
 
 const messageRow = row(
   z.object({
@@ -37,7 +37,7 @@ const messageRow = row(
 /** Columns of plans `n`, with the messages of their subjects. */
 const claimRow = row(
   z.compile(
-    subjectFields.extend({
+    subjectFieldsSchema.extend({
       version: z.number(),
       isBackground: z.boolean(),
       attempts: z.number(),
@@ -198,7 +198,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
 
     listRefusedChannels: async () => {
       const found = await prisma.notification.findMany({
-        where: { teamId, subjectKind: 'place', purpose: 'plan', refused: { not: null } },
+        where: { teamId, subjectKind: 'channel', purpose: 'plan', refused: { not: null } },
         orderBy: { subjectId: 'asc' },
       });
       return found.flatMap(({ subjectId: channelId, refused: code }) =>
@@ -271,7 +271,7 @@ function recordMessage(
 ) {
   return Prisma.sql`
       WITH reached AS (
-        DELETE FROM notifications WHERE team_id = ${teamId} AND subject_kind = 'place' AND subject_id = ${channelId}
+        DELETE FROM notifications WHERE team_id = ${teamId} AND subject_kind = 'channel' AND subject_id = ${channelId}
       )
       INSERT INTO notifications AS n (team_id, subject_kind, subject_id, purpose, channel_id, ts, shows, content_hash,
         posted_at)

@@ -1,53 +1,48 @@
 import type { BotSigner } from '../approvals/charter.ts';
 import type { Reservation } from '../money/budget.ts';
 import { findEarlierOutcomes } from '../orders/earlier.ts';
-import { createWitnessCheck, findLimit, signLog } from '../orders/log-limits.ts';
+import { createBotSignatureCheck, findSendBlocker, signLog } from '../orders/log-limits.ts';
 import type { Order, OrderItem } from '../orders/order.ts';
-import type {
-  CommitOutcome,
-  MandatedSending,
-  OrderCommit,
-  OrderStore,
-  SendingGuard,
-} from '../orders/ports.ts';
+import type { CommitOutcome, MandateUse, OrderCommit, OrderStore, SendingGuard } from '../orders/ports.ts';
 import { batch } from './batch.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, wrapStore } from './database.ts';
-import { orderHistories, selectLimits } from './events.ts';
+import { orderHistoriesSchema, selectOrderHistories } from './events.ts';
 import { findActByOrder, findName, lockMandate, readAffectedTags, readUsedAmounts } from './mandate-reads.ts';
 import { idRows, readEarlierItems, readOrders, selectEarlierItems, selectOrdersById } from './order-rows.ts';
 import { formatOpenKey, insertOrder, updateOrders } from './order-save.ts';
-import { fitsBudgets } from './reservations.ts';
+import { lockAndCheckBudgets } from './reservations.ts';
 import { readSigningRows } from './signing-rows.ts';
 
 /*
- * Commits changes of orders. A transaction takes its locks, checks everything that could forbid the change, and saves
+ * Commits changes to orders. A transaction takes its locks, checks everything that could forbid the change, and saves
  * the order with everything that belongs to it (`order-save.ts`).
  */
 
-/** The database, and the witness of events that allow a retry. */
-interface WitnessedDatabase {
+/** The database, and the key that signs events that allow a retry. */
+interface OrderCommitContext {
   readonly database: Database;
-  readonly witness: BotSigner | undefined;
+  readonly botSigner: BotSigner | undefined;
 }
 
-/** How often to retry creating an order if the conflicting order can no longer be found. */
+/** How many times to try to create an order if the conflicting order can no longer be found. */
 const MAX_CREATE_TRIES = 5;
 
-export function createOrderChanges(context: WitnessedDatabase): Pick<OrderStore, 'create' | 'commit'> {
-  const { database, witness } = context;
+export function createOrderWriter(context: OrderCommitContext): Pick<OrderStore, 'create' | 'commit'> {
+  const { database, botSigner } = context;
   // Under load, commits of different orders share a transaction (docs/performance.md).
   const commitBatched = batch(
     (commits: readonly OrderCommit[]) => commitTogether(context, commits),
     ({ before }) => before.id,
   );
   return wrapStore('orders', {
-    create: async (unsigned) => {
-      const creation = { ...unsigned, log: signLog(witness, unsigned.order.id, unsigned.log) };
+    create: async (unsignedCreation) => {
+      const { id } = unsignedCreation.order;
+      const creation = { ...unsignedCreation, log: signLog(botSigner, id, unsignedCreation.log) };
       const { order, reservation } = creation;
       for (let tries = 1; ; tries += 1) {
         try {
           const fits = await database.transaction(async (run) => {
-            if (!(await fitsReservation(run, reservation))) return false;
+            if (!(await isWithinBudgets(run, reservation))) return false;
             await insertOrder(run, creation);
             return true;
           });
@@ -61,8 +56,9 @@ export function createOrderChanges(context: WitnessedDatabase): Pick<OrderStore,
       }
     },
 
-    commit: async (unsigned) => {
-      const commit = { ...unsigned, log: signLog(witness, unsigned.before.id, unsigned.log) };
+    commit: async (unsignedCommit) => {
+      const { id } = unsignedCommit.before;
+      const commit = { ...unsignedCommit, log: signLog(botSigner, id, unsignedCommit.log) };
       try {
         return needsOwnTransaction(commit)
           ? await commitTogether(context, [commit]).then(([outcome = REFUSED]) => outcome)
@@ -81,14 +77,14 @@ const REFUSED: Refusal = { ok: false, conflictingOrderId: undefined };
 /** Whether a commit locks more than its own order. If so, it never shares a transaction. */
 function needsOwnTransaction(commit: OrderCommit): boolean {
   const { before, after, guard, reservation } = commit;
-  if (listSentItems(commit).length === 0)
-    return after.state === 'APPROVED' && reservation?.isLimited === true;
+  if (listItemsToSend(commit).length === 0)
+    return after.state === 'APPROVED' && reservation?.hasBudget === true;
   return guard !== 'no_signatures' || before.retryOf !== undefined || before.mandate !== undefined;
 }
 
 /** Commits changes of different orders in one transaction. Each succeeds or is refused separately. */
 async function commitTogether(
-  context: WitnessedDatabase,
+  context: OrderCommitContext,
   commits: readonly OrderCommit[],
 ): Promise<readonly CommitOutcome[]> {
   const { database } = context;
@@ -105,79 +101,79 @@ async function commitTogether(
 
 /** The refused commits, by order id. */
 async function findRefusals(
-  context: WitnessedDatabase,
+  context: OrderCommitContext,
   run: RunStatement,
   commits: readonly OrderCommit[],
 ): Promise<ReadonlyMap<string, Refusal>> {
   const refusals = new Map<string, Refusal>();
-  const sending = commits.filter((commit) => listSentItems(commit).length > 0);
+  const sending = commits.filter((commit) => listItemsToSend(commit).length > 0);
   for (const commit of commits) {
     const refusal = sending.includes(commit)
-      ? await refuseSending(context, run, commit)
-      : await refuseBudget(run, commit);
+      ? await findSendRefusal(context, run, commit)
+      : await findBudgetRefusal(run, commit);
     if (refusal !== undefined) refusals.set(commit.before.id, refusal);
   }
   if (sending.length === 0) return refusals;
-  return new Map([...(await refuseByLog(context, run, sending)), ...refusals]);
+  return new Map([...(await findLogRefusals(context, run, sending)), ...refusals]);
 }
 
-/** A change spends from a budget only if it releases or continues an order. */
-async function refuseBudget(
+/** Only a change that approves an order, or leaves it approved, uses a budget. */
+async function findBudgetRefusal(
   run: RunStatement,
   { before, after, reservation }: OrderCommit,
 ): Promise<Refusal | undefined> {
   if (after.state !== 'APPROVED') return undefined;
-  const ownId = before.state === 'APPROVED' ? before.id : undefined;
-  return (await fitsReservation(run, reservation, ownId)) ? undefined : REFUSED;
+  const excludedOrderId = before.state === 'APPROVED' ? before.id : undefined;
+  return (await isWithinBudgets(run, reservation, excludedOrderId)) ? undefined : REFUSED;
 }
 
 /** Whether the budgets cover an order. They stay locked until the transaction ends. */
-async function fitsReservation(
+async function isWithinBudgets(
   run: RunStatement,
   reservation: Reservation | undefined,
-  ownId?: string,
+  excludedOrderId?: string,
 ): Promise<boolean> {
-  return reservation?.isLimited !== true || fitsBudgets(run, reservation, ownId);
+  return reservation?.hasBudget !== true || lockAndCheckBudgets(run, reservation, excludedOrderId);
 }
 
 /**
- * Refuses a request because of rows that this transaction locks and reads: its mandate, an earlier order that it
- * retries, or its signatures.
+ * Why a request must not be sent, from rows that this transaction locks and reads: its mandate, an earlier order that
+ * it retries, or its signatures.
  */
-async function refuseSending(
-  context: WitnessedDatabase,
+async function findSendRefusal(
+  context: OrderCommitContext,
   run: RunStatement,
   commit: OrderCommit,
 ): Promise<Refusal | undefined> {
-  const { before, guard, mandatedSending } = commit;
-  if (guard === undefined) throw new Error('a request without its guard');
+  const { before, guard, mandateUse } = commit;
+  if (guard === undefined) throw new Error('the guard of a request is missing');
   if (before.mandate !== undefined) {
-    if (mandatedSending === undefined) throw new Error('the mandate of an order was not checked');
-    const refusal = await refuseMandated(context, run, commit, before.mandate.id, mandatedSending);
+    if (mandateUse === undefined) throw new Error('the mandate of an order was not checked');
+    const refusal = await findMandateRefusal(context, run, commit, before.mandate.id, mandateUse);
     if (refusal !== undefined) return refusal;
   } else if (guard !== 'no_signatures' || before.retryOf !== undefined) {
-    const refusal = await refuseRetry(run, commit);
+    const refusal = await findRetryRefusal(run, commit);
     if (refusal !== undefined) return refusal;
   }
-  const signedId = mandatedSending?.signedMandate?.id ?? before.id;
-  return refuseUnsigned(context.database, run, signedId, guard);
+  const signedId = mandateUse?.signedMandate?.id ?? before.id;
+  return findSignatureRefusal(context.database, run, signedId, guard);
 }
 
 /**
- * Refuses a retry if an earlier order has carried out the task, or may have. The rows of those orders stay locked, so
- * a late response is committed either before this transaction, and seen here, or after it.
+ * A retry is refused if an earlier order has carried out the task, or may have. The rows of those orders stay locked,
+ * so a late response is committed before this transaction, which then sees it, or after it.
  */
-async function refuseRetry(run: RunStatement, commit: OrderCommit): Promise<Refusal | undefined> {
+async function findRetryRefusal(run: RunStatement, commit: OrderCommit): Promise<Refusal | undefined> {
   const { id } = commit.before;
-  const retried = idRows.parse(await run(lockRetried(id))).filter((each) => each !== id);
-  const names = listSentItems(commit).map(({ name }) => name);
+  const retried = idRows.parse(await run(lockRetried(id))).filter((retriedId) => retriedId !== id);
+  const names = listItemsToSend(commit).map(({ name }) => name);
   const items = readEarlierItems(await run(selectEarlierItems(retried, names)));
   const [earlierFinding] = findEarlierOutcomes(items, names);
   return earlierFinding && { ...REFUSED, earlierFinding };
 }
 
 /**
- * Locks an order and all orders that it retries, directly or indirectly. All such statements lock in the same order, so
+ * Locks an order and all orders that it retries, directly or indirectly. All such statements lock by ascending id, so
  * that they can't deadlock.
  */
 function lockRetried(orderId: string): Prisma.Sql {
@@ -190,8 +186,8 @@ function lockRetried(orderId: string): Prisma.Sql {
     SELECT o.id FROM orders o WHERE o.id IN (SELECT id FROM retried) ORDER BY o.id FOR NO KEY UPDATE OF o`;
 }
 
-/** Refuses an order if required signatures are missing from its approvals. */
-async function refuseUnsigned(
+/** An order is refused if required signatures are missing from its approvals. */
+async function findSignatureRefusal(
   database: Database,
   run: RunStatement,
   orderId: string,
@@ -205,43 +201,45 @@ async function refuseUnsigned(
   return obstacle && REFUSED;
 }
 
-/** Refuses requests that, according to the log, were already sent or have ended. */
-async function refuseByLog(
-  { witness }: WitnessedDatabase,
+/** Requests are refused if, according to the log, they were already sent or have ended. */
+async function findLogRefusals(
+  { botSigner }: OrderCommitContext,
   run: RunStatement,
   commits: readonly OrderCommit[],
 ): Promise<ReadonlyMap<string, Refusal>> {
-  const sent = commits.flatMap((commit) =>
-    listSentItems(commit).map(({ n }) => ({ id: commit.before.id, n, order: commit.before })),
+  const requests = commits.flatMap((commit) =>
+    listItemsToSend(commit).map(({ n }) => ({ id: commit.before.id, n, order: commit.before })),
   );
-  const rows = await run(selectLimits(sent.map(({ id, n }) => ({ id, n }))));
-  const histories = orderHistories.parse(rows);
+  const rows = await run(selectOrderHistories(requests.map(({ id, n }) => ({ id, n }))));
+  const histories = orderHistoriesSchema.parse(rows);
   return new Map(
-    sent.flatMap(({ id, n, order }, index) => {
+    requests.flatMap(({ id, n, order }, index) => {
       const item = order.items.find((each) => each.n === n);
       const history = histories[index]?.[1] ?? [];
       const logDifference =
-        item === undefined ? 'missing' : findLimit(order, item, history, createWitnessCheck(witness));
+        item === undefined
+          ? 'missing'
+          : findSendBlocker(order, item, history, createBotSignatureCheck(botSigner));
       return logDifference === undefined ? [] : [[id, { ...REFUSED, logDifference }] as const];
     }),
   );
 }
 
 /**
- * Refuses an order that its mandate doesn't allow. The mandate stays locked, so it can't end, and other orders can't be
- * sent, until the transaction ends.
+ * An order is refused if its mandate doesn't allow it. The mandate stays locked, so it can't end, and other orders
+ * can't be sent, until the transaction ends.
  */
-async function refuseMandated(
-  { witness }: WitnessedDatabase,
+async function findMandateRefusal(
+  { botSigner }: OrderCommitContext,
   run: RunStatement,
   commit: OrderCommit,
   mandateId: string,
-  { reservation, check }: MandatedSending,
+  { reservation, check }: MandateUse,
 ): Promise<Refusal | undefined> {
   const { after } = commit;
   const { teamId } = reservation;
-  const [{ name } = { name: '' }] = listSentItems(commit);
-  const fits = await fitsReservation(run, reservation, after.id);
+  const [{ name } = { name: '' }] = listItemsToSend(commit);
+  const fits = await isWithinBudgets(run, reservation, after.id);
   const mandate = await lockMandate(run, mandateId);
   const watched = await findName(run, name);
   const act = await findActByOrder(run, after.id);
@@ -254,7 +252,7 @@ async function refuseMandated(
     isLapsing: watched?.isLapsing === true,
     announcedAt: act.announcedAt,
     amount: reservation.items[0]?.amount,
-    used: await readUsedAmounts(run, { teamId, witness }, mandateId, after.id),
+    used: await readUsedAmounts(run, { teamId, botSigner }, mandateId, after.id),
   });
   if (holdReason !== undefined) return { ...REFUSED, holdReason };
   return fits ? undefined : { ...REFUSED, holdReason: 'budget_empty' };
@@ -285,7 +283,7 @@ function startsWork({ before, after }: OrderCommit): boolean {
   );
 }
 
-function listSentItems({ before, after }: OrderCommit): readonly OrderItem[] {
+function listItemsToSend({ before, after }: OrderCommit): readonly OrderItem[] {
   return after.items.filter(
     (item, index) => item.state === 'SENT' && item.attempts !== before.items[index]?.attempts,
   );

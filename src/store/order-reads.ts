@@ -1,17 +1,23 @@
 import { z } from 'zod';
-import type { Sealed } from '../accounts/vault.ts';
+import type { SealedSecret } from '../accounts/vault.ts';
 import type { Order, OrderState } from '../orders/order.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import { batch } from './batch.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
-import { historyColumn, historyRows, orderWithHistory, readHistory, selectWithHistory } from './events.ts';
+import {
+  historyColumn,
+  historyRows,
+  orderWithHistorySchema,
+  readHistory,
+  selectWithHistory,
+} from './events.ts';
 import { buildOrderFilter, readOrders, selectOrders, selectOrdersById } from './order-rows.ts';
 import { formatOpenKey } from './order-save.ts';
 
 const holderRows = z.array(
   z.object({ name: z.string(), id: z.string() }).transform(({ name, id }) => [name, id] as const),
 );
-const histories = z.array(z.object({ history: historyRows }));
+const historiesSchema = z.array(z.object({ history: historyRows }));
 
 const UNFINISHED_STATES: OrderState[] = ['PENDING', 'APPROVED', 'EXECUTING'];
 /** Approved orders that haven't ended. */
@@ -27,11 +33,11 @@ const SEALED = { sealedInput: true, sealedInputKeyId: true } as const;
 function toSealedInput({
   sealedInput: bytes,
   sealedInputKeyId: keyId,
-}: Pick<Prisma.OrderModel, keyof typeof SEALED>): Sealed | undefined {
+}: Pick<Prisma.OrderModel, keyof typeof SEALED>): SealedSecret | undefined {
   return bytes === null || keyId === null ? undefined : { bytes, keyId };
 }
 
-export function createOrderReads({ run, prisma }: Database) {
+export function createOrderReader({ run, prisma }: Database) {
   const select = async (clauses: Prisma.Sql): Promise<Order[]> =>
     readOrders(await run(selectOrders(clauses)));
 
@@ -71,7 +77,7 @@ export function createOrderReads({ run, prisma }: Database) {
 
     list: (filter) => select(buildOrderFilter(filter)),
 
-    loadWithHistory: async (id) => orderWithHistory.parse(await run(selectWithHistory(id)))[0],
+    loadWithHistory: async (id) => orderWithHistorySchema.parse(await run(selectWithHistory(id)))[0],
 
     recordShownExcess: async (id, excess) => {
       await run(
@@ -80,7 +86,7 @@ export function createOrderReads({ run, prisma }: Database) {
     },
 
     loadHistory: async (orderId) =>
-      histories
+      historiesSchema
         .parse(await run(Prisma.sql`SELECT ${historyColumn()} FROM orders o WHERE o.id = ${orderId}`))
         .flatMap(({ history }) => readHistory(history)),
 

@@ -1,21 +1,21 @@
 import { z } from 'zod';
 import { DEMO_CONTEXT } from '../accounts/account.ts';
-import { approvalSignature } from '../approvals/signing/approval.ts';
+import { approvalSignatureSchema } from '../approvals/signing/approval.ts';
 import { dropMissing } from '../lib/collections.ts';
-import { storedMandateEnd } from '../mandates/codes.ts';
-import { storedMissingAmount } from '../money/budget.ts';
+import { storedMandateEndSchema } from '../mandates/codes.ts';
+import { budgetOverrunSchema } from '../money/budget.ts';
 import { buildBulkInput } from '../orders/bulk/bulk.ts';
-import { storedBulk } from '../orders/bulk/stored-bulk.ts';
+import { storedBulkSchema } from '../orders/bulk/stored-bulk.ts';
 import type { EarlierItem } from '../orders/earlier.ts';
 import {
   ORDER_STATES,
   ORDER_TASK_NAMES,
   type Order,
-  storedItemResult,
-  storedOwnership,
+  storedItemResultSchema,
+  storedOwnershipSchema,
 } from '../orders/order.ts';
 import type { OrderFilter } from '../orders/ports.ts';
-import { storedRequirements } from '../policy/stored-requirements.ts';
+import { storedRequirementsSchema } from '../policy/stored-requirements.ts';
 import { optional, optionalText, row } from './columns.ts';
 import { Prisma, type Statement } from './database.ts';
 
@@ -35,7 +35,7 @@ export const itemProgress = row(
     notBefore: optionalTimestamp,
     sentAt: optionalTimestamp,
     answeredAt: optionalTimestamp,
-    result: optional(storedItemResult),
+    result: optional(storedItemResultSchema),
   }),
 );
 
@@ -59,9 +59,9 @@ export const approvalRow = row(
   z.object({
     userId: z.string(),
     at: timestamp,
-    agreedExcess: z.array(storedMissingAmount),
+    agreedExcess: z.array(budgetOverrunSchema),
     // An unreadable signature doesn't count.
-    signed: optional(approvalSignature).catch(undefined),
+    signed: optional(approvalSignatureSchema).catch(undefined),
   }),
   'a.',
   { signed: Prisma.sql`a.signature` },
@@ -82,28 +82,28 @@ export const orderRow = row(
       usesTeamAccount: z.boolean(),
       context: optional(z.number()),
       input: z.unknown(),
-      bulk: optional(storedBulk),
+      bulk: optional(storedBulkSchema),
       statementHash: z.string(),
       secretHash: optionalText,
       reason: optionalText,
-      ownership: optional(storedOwnership),
+      ownership: optional(storedOwnershipSchema),
       channelId: z.string(),
       threadTs: optionalText,
       approvalsRequired: z.number(),
       policyVersion: z.number(),
-      requirements: storedRequirements,
+      requirements: storedRequirementsSchema,
       retryOf: optionalText,
       earlierRequesters: z.array(z.string()),
       mandateId: optionalText,
       sendAfter: optionalTimestamp,
       approvalRound: z.number(),
-      mandateEnd: optional(storedMandateEnd),
+      mandateEnd: optional(storedMandateEndSchema),
       deliveryId: z.string(),
       expiresAt: optionalTimestamp,
       remindAt: optionalTimestamp,
       escalateAt: optionalTimestamp,
       isPrivate: z.boolean(),
-      shownExcess: z.array(storedMissingAmount),
+      shownExcess: z.array(budgetOverrunSchema),
       emergencyApprovedBy: optionalText,
       signedOffBy: optionalText,
       workerId: optionalText,
@@ -169,10 +169,10 @@ export function selectOrdersById(ids: readonly string[]): Statement {
 const earlierItem = row(
   itemRow.schema.pick({ name: true, state: true }).extend({
     orderId: z.string(),
-    late: optional(z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN'])),
+    lateOutcome: optional(z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN'])),
   }),
   '',
-  { late: Prisma.sql`result->>'late'` },
+  { lateOutcome: Prisma.sql`result->>'lateOutcome'` },
 );
 
 export const readEarlierItems: (rows: unknown) => EarlierItem[] = earlierItem.read;

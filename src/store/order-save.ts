@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Sealed } from '../accounts/vault.ts';
+import type { SealedSecret } from '../accounts/vault.ts';
 import type { Reservation } from '../money/budget.ts';
 import { computeDueTime, computeNotificationTime } from '../orders/due.ts';
 import { isOpen, type Order, type OrderItem, type OrderState } from '../orders/order.ts';
@@ -97,7 +97,7 @@ export interface SavedOrders {
 }
 
 type Change = OrderCommit & { readonly at: Date };
-type SavedChange = Change & z.output<typeof swapped>;
+type SavedChange = Change & z.output<typeof swappedSchema>;
 
 function toChange(commit: OrderCommit): Change {
   const at = commit.log.at(-1)?.at;
@@ -105,8 +105,8 @@ function toChange(commit: OrderCommit): Change {
   return { ...commit, at };
 }
 
-const swapped = z.object({ teamId: z.string(), position: z.number() });
-const swappedRows = z.array(swapped);
+const swappedSchema = z.object({ teamId: z.string(), position: z.number() });
+const swappedRows = z.array(swappedSchema);
 
 /**
  * Writes the columns that changed. A change ends the order's lease, unless its worker made it: then the lease is
@@ -147,7 +147,7 @@ async function markOrderPlans(run: RunStatement, saved: readonly SavedChange[]):
     WHERE n.team_id = p.team_id AND n.subject_kind = 'order' AND n.subject_id = p.subject_id AND n.purpose = 'plan'`);
 }
 
-function toSealedColumns(sealed: Sealed | undefined) {
+function toSealedColumns(sealed: SealedSecret | undefined) {
   return { sealedInput: sealed && formatBytea(sealed.bytes), sealedInputKeyId: sealed?.keyId };
 }
 
@@ -249,10 +249,10 @@ const saveApprovals = (run: RunStatement, rows: ReturnType<typeof toApprovalRows
   upsertRows(run, 'approvals', ['orderId', 'userId'], rows);
 
 /** A mandate's order is counted toward the budget of the day on which it is sent. */
-const listNewReservations = ({ after, mandatedSending, reservation }: Change) =>
+const listNewReservations = ({ after, mandateUse, reservation }: Change) =>
   toReservationRows(
     after.id,
-    mandatedSending?.reservation ?? (after.state === 'APPROVED' ? reservation : undefined),
+    mandateUse?.reservation ?? (after.state === 'APPROVED' ? reservation : undefined),
   );
 
 function toReservationRows(orderId: string, reservation: Reservation | undefined) {

@@ -7,7 +7,7 @@ import { idRows } from './order-rows.ts';
 const sealedRow = row(z.object({ sealed: sealedBytes, keyId: z.string() }), 'kept.');
 
 /** Secret results, condition are shown once, and drafts. Both are deleted eventually. */
-export function createOrderSecrets({ run, prisma }: Database) {
+export function createOrderSecretStore({ run, prisma }: Database) {
   return wrapStore('orders', {
     takeRevealable: async (orderId, n, now) => {
       const [taken] = sealedRow.read(await run(takeSecret(orderId, n, now)));

@@ -11,7 +11,7 @@ import { idRows } from './order-rows.ts';
 const RELEASED_MS = 5_000;
 
 /** Claims and leases of orders, and when orders are due. */
-export function createOrderWork({ run }: Database) {
+export function createOrderQueue({ run }: Database) {
   /** Orders that this process released to others, with the time when it may claim them again (monotonic clock). */
   const released = new Map<string, number>();
 

@@ -1,22 +1,22 @@
 import type { BotSigner } from '../approvals/charter.ts';
-import { createWitnessCheck } from '../orders/log-limits.ts';
+import { createBotSignatureCheck } from '../orders/log-limits.ts';
 import type { OrderStore } from '../orders/ports.ts';
 import type { Database } from './database.ts';
-import { createOrderChanges } from './order-changes.ts';
-import { createOrderReads } from './order-reads.ts';
-import { createOrderSecrets } from './order-secrets.ts';
-import { createOrderWork } from './order-work.ts';
+import { createOrderWriter } from './order-changes.ts';
+import { createOrderReader } from './order-reads.ts';
+import { createOrderSecretStore } from './order-secrets.ts';
+import { createOrderQueue } from './order-work.ts';
 
 /**
- * @param witness of events that allow a retry; without it, nothing is retried
+ * @param botSigner of events that allow a retry; without it, nothing is retried
  * @throws {StoreError} from every method if the database fails
  */
-export function createOrderStore(database: Database, witness: BotSigner | undefined): OrderStore {
+export function createOrderStore(database: Database, botSigner: BotSigner | undefined): OrderStore {
   return {
-    ...createOrderReads(database),
-    ...createOrderChanges({ database, witness }),
-    ...createOrderWork(database),
-    ...createOrderSecrets(database),
-    isWitnessed: createWitnessCheck(witness),
+    ...createOrderReader(database),
+    ...createOrderWriter({ database, botSigner }),
+    ...createOrderQueue(database),
+    ...createOrderSecretStore(database),
+    isSignedByBot: createBotSignatureCheck(botSigner),
   };
 }

@@ -9,7 +9,7 @@ import type { PolicyDraft, PolicyStore, PublishedPolicy } from '../policy/ports.
 import { shareRead } from './batch.ts';
 import { exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
-import { policyRow, storedRules, toStorableRules } from './policy-rows.ts';
+import { policyRow, storedRulesSchema, toStorableRules } from './policy-rows.ts';
 import { propose, readProposal, withdrawOpenProposals } from './proposal-rows.ts';
 
 const publishedRow = policyRow.extend({
@@ -19,7 +19,7 @@ const publishedRow = policyRow.extend({
 });
 const draftRow = z.object({
   revision: z.string(),
-  rules: storedRules,
+  rules: storedRulesSchema,
   changedBy: z.string(),
   changedAt: z.date(),
 });
@@ -128,7 +128,7 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
         const draft = await readDraft(tx, teamId);
         if (draft?.revision !== revision) return { kind: 'stale' };
         const { rules } = draft;
-        if (draft.proposal !== undefined) return { kind: 'published_already', by: draft.proposal.proposer };
+        if (draft.proposal !== undefined) return { kind: 'already_published', by: draft.proposal.proposer };
         if (needsUnavailableSigning(rules, canSign)) return { kind: 'cannot_sign' };
         const current = await readCurrent(tx, teamId);
         const changes = toLoggedChanges(current.rules, rules);

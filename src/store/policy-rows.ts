@@ -13,7 +13,7 @@ const milliseconds = optional(z.number());
  * A stored rule. It isn't parsed like user input: a version must stay readable if a later release removes a task, and
  * amounts keep their currency if `CURRENCY` changes.
  */
-const storedRule = z.object({
+const storedRuleSchema = z.object({
   name: z.string(),
   tasks: texts,
   names: texts,
@@ -30,12 +30,12 @@ const storedRule = z.object({
   breakGlass: z.boolean(),
   signed: z.boolean(),
 });
-export const storedRules = z.array(storedRule);
+export const storedRulesSchema = z.array(storedRuleSchema);
 
-export const policyRow = z.object({ version: z.number(), rules: storedRules });
+export const policyRow = z.object({ version: z.number(), rules: storedRulesSchema });
 
 /** The next version, as stored in a proposal. */
-export const nextPolicy = policyRow.extend({ before: storedRules });
+export const nextPolicySchema = policyRow.extend({ before: storedRulesSchema });
 
 /** JSON has no `undefined`, so missing members are stored as null. */
 export function toStorableRules(rules: readonly PolicyRule[]) {

@@ -4,7 +4,7 @@ import { DAY_MS } from '../lib/duration.ts';
 import { isNone, type NameSort, selectsLeftOwners } from '../names/filter.ts';
 import type { NameQuery } from '../names/ports.ts';
 import { FINDING_CODES } from '../names/posture.ts';
-import { storedPosture } from '../names/stored.ts';
+import { storedPostureSchema } from '../names/stored.ts';
 import { optional, optionalText, row } from './columns.ts';
 import { Prisma } from './database.ts';
 
@@ -222,7 +222,7 @@ export const healthRow = row(
     isLapsing: z.boolean(),
     hasOwner: z.boolean(),
     incidentSince: optionalTimestamp,
-    posture: optional(storedPosture),
+    posture: optional(storedPostureSchema),
   }),
   'd.',
   {

@@ -21,7 +21,7 @@ import {
   rebaseChange,
 } from '../names/portfolio.ts';
 import type { ImportPlan, PortfolioStore, ReportProgress } from '../names/ports.ts';
-import { messagePlace } from '../outbox/notifications.ts';
+import { messagePlaceSchema } from '../outbox/notifications.ts';
 import { assignColumns, insertRows, optional, optionalText } from './columns.ts';
 import { type Database, Prisma, type RunStatement, wrapStore } from './database.ts';
 import { CLEARED_LAPSE, CLEARED_SNOOZE } from './domain-rows.ts';
@@ -138,35 +138,35 @@ const SLACK_IDS = /[UW][A-Z0-9]{2,}/g;
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
-const details = z
+const detailsSchema = z
   .object({ owner: z.string(), tags: z.array(z.string()), channel: z.string(), note: z.string() })
   .partial()
   .transform(({ owner, tags = [], channel, note }): NameDetails => ({ owner, tags, channel, note }));
-const changedDate = z.object({
+const changedDateSchema = z.object({
   before: z.object({ at: z.coerce.date(), by: z.string().optional() }).optional(),
   after: z.coerce.date(),
 });
-const changedNames = z.array(
+const changedNamesSchema = z.array(
   z
     .object({
       name: z.string(),
-      before: details,
-      after: details.nullable(),
-      date: changedDate.exactOptional(),
+      before: detailsSchema,
+      after: detailsSchema.nullable(),
+      date: changedDateSchema.exactOptional(),
       decision: z
         .discriminatedUnion('kind', [
           z.object({
             kind: z.literal('lapse_confirmed'),
             reason: z.string(),
             askedBy: z.string(),
-            origin: messagePlace.optional(),
+            origin: messagePlaceSchema.optional(),
           }),
           z.object({
             kind: z.literal('name_renewed'),
             until: z.coerce.date(),
             staleUntil: z.coerce.date().optional(),
             reason: z.string().optional(),
-            origin: messagePlace.optional(),
+            origin: messagePlaceSchema.optional(),
           }),
         ])
         .exactOptional(),
@@ -177,12 +177,12 @@ const changedNames = z.array(
  * Compressed JSON lines, one per name. If Prisma wrote a document or text with 20,000 names, it would block the event
  * loop.
  */
-export const proposedNameChanges: z.ZodType<ProposedNameChanges> = z.object({
+export const proposedNameChangesSchema: z.ZodType<ProposedNameChanges> = z.object({
   names: z.base64().transform(async (zipped) => {
     const text = (await decompress(Buffer.from(zipped, 'base64'))).toString();
     const names: ChangedName[] = [];
     for await (const slice of iterateSlices(text.split('\n')))
-      names.push(...changedNames.parse(slice.map((line): unknown => JSON.parse(line))));
+      names.push(...changedNamesSchema.parse(slice.map((line): unknown => JSON.parse(line))));
     return names;
   }),
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { loggedPrice } from '../money/money-events.ts';
+import { loggedPriceSchema } from '../money/money-events.ts';
 import type { ListedPrice, PriceStore } from '../money/ports.ts';
 import { formatPriceKey, isSamePrice, PRICED_TASKS, type Price, type PriceEdit } from '../money/prices.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
@@ -8,7 +8,7 @@ import { batch, shareRead } from './batch.ts';
 import { type ChangeAuthor, exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
-const listedPrice = z
+const listedPriceSchema = z
   .object({
     id: z.string(),
     zone: z.string(),
@@ -22,7 +22,7 @@ const listedPrice = z
   .transform(
     ({ amountMinor: minor, currency, ...rest }): ListedPrice => ({ ...rest, amount: { currency, minor } }),
   );
-const listedPrices = z.array(listedPrice);
+const listedPricesSchema = z.array(listedPriceSchema);
 
 /**
  * Sorted by zone, task and period, newest first.
@@ -37,7 +37,7 @@ async function readPrices(
     where: { teamId, ...(zones === undefined ? {} : { zone: { in: [...new Set(zones)] } }) },
     orderBy: [{ zone: 'asc' }, { task: 'asc' }, { period: 'asc' }, { validFrom: 'desc' }],
   });
-  return listedPrices.parse(rows);
+  return listedPricesSchema.parse(rows);
 }
 
 function toLoggedPrice({ zone, task, period, amount, validFrom, source }: Price) {
@@ -101,9 +101,9 @@ function toColumns({ zone, task, period, amount, validFrom, source }: Price) {
   };
 }
 
-export const proposedPrices = z.array(
+export const proposedPricesSchema = z.array(
   z
-    .object({ before: loggedPrice.optional(), after: loggedPrice })
+    .object({ before: loggedPriceSchema.optional(), after: loggedPriceSchema })
     .transform(({ before, after }): PriceEdit => ({ before, after })),
 );
 

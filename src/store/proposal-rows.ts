@@ -6,23 +6,23 @@ import {
   type Proposal,
   type ProposalKind,
 } from '../approvals/proposals/proposal.ts';
-import { approvalSignature } from '../approvals/signing/approval.ts';
+import { approvalSignatureSchema } from '../approvals/signing/approval.ts';
 import { hashJson } from '../lib/canonical-json.ts';
-import { messagePlace } from '../outbox/notifications.ts';
+import { messagePlaceSchema } from '../outbox/notifications.ts';
 import { buildPlanKey } from './changes.ts';
 import { optional, optionalText } from './columns.ts';
 import { Prisma, type Transaction } from './database.ts';
-import { nextPolicy, toStorableRules } from './policy-rows.ts';
-import { proposedNameChanges, toStorableNameChanges } from './portfolio.ts';
-import { proposedPrices } from './prices.ts';
-import { proposedSettings } from './settings.ts';
+import { nextPolicySchema, toStorableRules } from './policy-rows.ts';
+import { proposedNameChangesSchema, toStorableNameChanges } from './portfolio.ts';
+import { proposedPricesSchema } from './prices.ts';
+import { proposedSettingsSchema } from './settings.ts';
 
-const kindAndPayload = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('settings'), payload: proposedSettings }),
-  z.object({ kind: z.literal('prices'), payload: proposedPrices }),
-  z.object({ kind: z.literal('policy'), payload: nextPolicy }),
-  z.object({ kind: z.literal('facts'), payload: proposedNameChanges }),
-  z.object({ kind: z.literal('lapse'), payload: proposedNameChanges }),
+const kindAndPayloadSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('settings'), payload: proposedSettingsSchema }),
+  z.object({ kind: z.literal('prices'), payload: proposedPricesSchema }),
+  z.object({ kind: z.literal('policy'), payload: nextPolicySchema }),
+  z.object({ kind: z.literal('facts'), payload: proposedNameChangesSchema }),
+  z.object({ kind: z.literal('lapse'), payload: proposedNameChangesSchema }),
 ]);
 
 async function toStorablePayload(
@@ -47,8 +47,8 @@ const commonColumns = z
     proposedBy: z.string(),
     proposedAt: z.date(),
     expiresAt: optional(z.date()),
-    origin: optional(messagePlace),
-    confirmations: z.array(z.object({ userId: z.string(), signed: approvalSignature.optional() })),
+    origin: optional(messagePlaceSchema),
+    confirmations: z.array(z.object({ userId: z.string(), signed: approvalSignatureSchema.optional() })),
     state: z.enum(PROPOSAL_STATES),
     endedBy: optionalText,
     version: z.number(),
@@ -67,7 +67,7 @@ export async function readProposal(row: ProposalRow, now: Date): Promise<Proposa
     ...columns,
     hash,
     state: isExpired ? 'expired' : state,
-    ...(await kindAndPayload.parseAsync(row)),
+    ...(await kindAndPayloadSchema.parseAsync(row)),
   };
 }
 

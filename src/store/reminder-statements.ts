@@ -11,14 +11,14 @@ import type {
   WatchedReminder,
 } from '../expiry/ports.ts';
 import { type DateDoubt, SAME_EXPIRY_MS } from '../names/dates.ts';
-import { storedQuestion } from '../names/portfolio.ts';
-import { storedDoubt } from '../names/stored.ts';
+import { storedQuestionSchema } from '../names/portfolio.ts';
+import { storedDoubtSchema } from '../names/stored.ts';
 import type { SubjectKind } from '../outbox/notifications.ts';
 import type { WebhookEvent } from '../outbox/webhooks/messages.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
 import { insertRows, jsonColumn, optional, optionalText, row } from './columns.ts';
 import { Prisma, type RunStatement, type Statement } from './database.ts';
-import { deletionPhase, domainRow, expirySource } from './domain-rows.ts';
+import { deletionPhaseSchema, domainRow, expirySourceSchema } from './domain-rows.ts';
 import { EXPIRES_AT, EXPIRY_DAY, NO_REMINDER } from './domain-statements.ts';
 import { upsertPlans } from './notifications.ts';
 import { queueWebhooks } from './webhooks.ts';
@@ -36,24 +36,24 @@ const WEEK_SECONDS = 7 * 86_400;
 const RENEWAL_NOT_SHOWN: DateDoubt['code'] = 'renewal_not_shown';
 
 const optionalTimestamp = optional(z.date());
-const candidate = z.object({
+const candidateSchema = z.object({
   name: z.string(),
   expiresAt: z.date(),
-  expirySource,
+  expirySource: expirySourceSchema,
   renewedUntil: optionalTimestamp,
   deletedAt: optionalTimestamp,
-  deletionPhase,
+  deletionPhase: deletionPhaseSchema,
   snoozedUntil: optionalTimestamp,
   remindedThreshold: z.number(),
   addedBy: z.string(),
   registeredBy: optionalText,
-  doubt: jsonColumn(storedDoubt),
+  doubt: jsonColumn(storedDoubtSchema),
   lastLookupAt: optionalTimestamp,
   lapseReason: optionalText,
   lapseRequestedBy: optionalText,
   ownerId: optionalText,
   ownerLeftAt: optionalTimestamp,
-  question: jsonColumn(storedQuestion),
+  question: jsonColumn(storedQuestionSchema),
   registrar: optionalText,
   channelId: optionalText,
 }) satisfies z.ZodType<unknown, Partial<Prisma.DomainModel>>;
@@ -62,12 +62,12 @@ const candidateColumns = {
   expirySource: Prisma.sql`COALESCE(d.expiry_source, 'rdap')`,
 };
 /** Rows of {@link selectDeletedCandidates}, with everything that the plan and the digest need. */
-export const candidateRow = row(candidate, 'd.', candidateColumns);
+export const candidateRow = row(candidateSchema, 'd.', candidateColumns);
 /** Rows of {@link selectCandidates}. */
-export const candidateRows = z.array(candidate.extend({ range: z.number() }));
+export const candidateRows = z.array(candidateSchema.extend({ range: z.number() }));
 
 /** The lapse is never confirmed, because the queries leave out names with a confirmed lapse. */
-export function toReminder(row: z.infer<typeof candidate>): WatchedReminder {
+export function toReminder(row: z.infer<typeof candidateSchema>): WatchedReminder {
   const { expirySource: source, remindedThreshold, ownerId: owner, channelId: channel, ...rest } = row;
   const { lapseReason, lapseRequestedBy: requestedBy = '', ...reminder } = rest;
   const lapse =
@@ -217,7 +217,7 @@ function upsertAllPlans(teamId: string, kind: SubjectKind, ids: ReadonlySet<stri
 }
 
 const plannedRow = row(
-  candidate.extend({
+  candidateSchema.extend({
     day: z.date(),
     threshold: z.number(),
     digestId: z.string(),

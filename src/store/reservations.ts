@@ -4,7 +4,7 @@ import {
   type Budget,
   type BudgetStatus,
   computeShares,
-  findMissingAmounts,
+  findBudgetOverruns,
   getPeriod,
   isExcessApproved,
   type Reservation,
@@ -54,7 +54,7 @@ function toBudget({
 }
 
 /** The outcome of a request that arrived after its item had ended. The money may have been spent. */
-const LATE_OUTCOME = Prisma.sql`COALESCE(i.result->>'late', '')`;
+const LATE_OUTCOME = Prisma.sql`COALESCE(i.result->>'lateOutcome', '')`;
 export const IS_BOOKED = Prisma.sql`(i.state = 'SUCCEEDED' OR ${LATE_OUTCOME} = 'SUCCEEDED')`;
 /** Nothing has been or will be spent. The order is read only if the item's state isn't enough to decide. */
 export const IS_RELEASED = Prisma.sql`(${LATE_OUTCOME} NOT IN ('SUCCEEDED', 'UNKNOWN') AND i.state <> 'SUCCEEDED' AND (i.state = 'FAILED'
@@ -116,11 +116,11 @@ export async function readBudgetStatuses(
 }
 
 /**
- * Whether the budgets cover an order. They stay locked until the transaction ends, so concurrent approvals wait and
- * then see what was reserved here.
+ * Locks the budgets until the transaction ends, so concurrent approvals wait and then see what was reserved here.
+ * @returns whether the budgets cover the order
  * @param exceptOrderId the order itself if it continues, because its unsent items are reserved again
  */
-export async function fitsBudgets(
+export async function lockAndCheckBudgets(
   run: RunStatement,
   reservation: Reservation,
   exceptOrderId?: string,
@@ -130,5 +130,5 @@ export async function fitsBudgets(
   // A separate statement, so that its snapshot is taken after the locks are held.
   const { statuses } = await readBudgetStatuses(run, teamId, { day, exceptOrderId });
   const shares = computeShares(statuses, reservation);
-  return isExcessApproved(findMissingAmounts(shares), reservation.agreedExcess);
+  return isExcessApproved(findBudgetOverruns(shares), reservation.agreedExcess);
 }

@@ -21,7 +21,7 @@ export interface SealedKey {
   readonly count: number;
 }
 
-const rows = z.array(
+const rowsSchema = z.array(
   z
     .object({ nouns: z.tuple([z.string(), z.string()]), keyId: z.string(), count: z.number() })
     .transform(({ nouns, keyId, count }): SealedKey => ({ nouns, keyId, count })),
@@ -32,5 +32,5 @@ export async function findSealedKeys(client: pg.ClientBase): Promise<readonly Se
     ([one, many, table, column]) =>
       `SELECT ARRAY['${one}', '${many}'] AS nouns, ${column} AS "keyId", count(*)::int AS count FROM ${table} WHERE ${column} IS NOT NULL GROUP BY ${column}`,
   );
-  return rows.parse((await client.query(`${parts.join(' UNION ALL ')} ORDER BY 1, 2`)).rows);
+  return rowsSchema.parse((await client.query(`${parts.join(' UNION ALL ')} ORDER BY 1, 2`)).rows);
 }

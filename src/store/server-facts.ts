@@ -12,7 +12,7 @@ export interface ServerFacts {
   readonly size: number;
 }
 
-const facts = z.tuple([
+const factsSchema = z.tuple([
   z.object({
     versionNumber: z.number(),
     version: z.string(),
@@ -30,5 +30,5 @@ export async function readServerFacts(client: pg.ClientBase): Promise<ServerFact
       pg_database_size(current_database())::float8 AS size,
       (current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
         - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'))::int AS "freeConnections"`);
-  return facts.parse(rows)[0];
+  return factsSchema.parse(rows)[0];
 }

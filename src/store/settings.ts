@@ -34,7 +34,7 @@ export type FormatSavedSettings = (
   saved: Readonly<Record<string, unknown>>,
 ) => Readonly<Record<string, string>>;
 
-export const proposedSettings = z.array(
+export const proposedSettingsSchema = z.array(
   z.object({ name: z.string(), before: z.string(), after: z.string() }),
 );
 

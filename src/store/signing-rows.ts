@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { LoggedCharter } from '../approvals/charter.ts';
 import {
-  charterAssertion,
-  fingerprint,
+  charterAssertionSchema,
+  fingerprintSchema,
   hashJson,
-  revokeAssertion,
-  vouchAssertion,
+  revokeAssertionSchema,
+  vouchAssertionSchema,
 } from '../approvals/signing/assertion.ts';
 import { charterSigned, keyAdded } from '../approvals/signing/key-ring.ts';
 import { ORDER_TASK_NAMES } from '../orders/order.ts';
@@ -21,11 +21,14 @@ import { policyRow } from './policy-rows.ts';
  * remembered one was changed.
  */
 
-const addedKey = z.object({ ...keyAdded, fingerprint });
-const vouch = z.object({ key: z.string(), signature: vouchAssertion });
-const revocation = z.object({ signature: revokeAssertion.optional(), left: z.literal(true).optional() });
-const charter = z.object({ ...charterSigned, signature: charterAssertion });
-const charterContent = z.object({
+const addedKeySchema = z.object({ ...keyAdded, fingerprint: fingerprintSchema });
+const vouchSchema = z.object({ key: z.string(), signature: vouchAssertionSchema });
+const revocationSchema = z.object({
+  signature: revokeAssertionSchema.optional(),
+  left: z.literal(true).optional(),
+});
+const charterSchema = z.object({ ...charterSigned, signature: charterAssertionSchema });
+const charterContentSchema = z.object({
   policy: policyRow,
   settings: z
     .object({
@@ -68,7 +71,7 @@ const loggedEvent = row(
 );
 type LoggedEvent = z.output<typeof loggedEvent.schema>;
 
-const rows = z.tuple([
+const rowsSchema = z.tuple([
   z.object({
     events: z.array(loggedEvent.schema),
     prefix: z.object({ count: z.number(), stamps: z.string().transform(BigInt) }),
@@ -81,7 +84,7 @@ const rows = z.tuple([
 /** The hash of the first event's predecessor. */
 const EMPTY_LINK = hashJson('');
 
-const linkFields = z.object({
+const linkFieldsSchema = z.object({
   previous: z.json(),
   publicKey: z.json().optional(),
   signature: z.json().optional(),
@@ -89,7 +92,7 @@ const linkFields = z.object({
 
 /** The hash of an event. It doesn't cover personal data, because people can be forgotten. */
 function hashLink({ kind, key, data }: LoggedEvent): string {
-  const { previous, publicKey, signature } = linkFields.parse(data);
+  const { previous, publicKey, signature } = linkFieldsSchema.parse(data);
   const proof = z.object({ signature: z.string() }).safeParse(signature).data?.signature;
   return hashJson({ kind, key, previous, proof: publicKey ?? proof ?? null });
 }
@@ -120,11 +123,11 @@ export async function readSigningRows(
   matchesSeals = async () => false,
 ): Promise<SigningRows> {
   const remembered = keyLog.log ?? EMPTY_LOG;
-  let [result] = rows.parse(await run(selectRows(remembered)));
+  let [result] = rowsSchema.parse(await run(selectRows(remembered)));
   const { count, stamps } = result.prefix;
   const isUnchanged = count === remembered.count && stamps === remembered.stamps;
   // A restore changes the stamps too.
-  if (!isUnchanged) [result] = rows.parse(await run(selectRows(EMPTY_LOG)));
+  if (!isUnchanged) [result] = rowsSchema.parse(await run(selectRows(EMPTY_LOG)));
   const { events, policy, saved: savedSettings } = result;
   const standIns = new Map(result.standIns.map(({ away, ...standIn }) => [away, standIn]));
   const current = extendLog(isUnchanged ? remembered : EMPTY_LOG, events);
@@ -169,13 +172,13 @@ function extendLog(before: SigningLogState, events: readonly LoggedEvent[]): Sig
     const { kind, key, actor, at, data } = event;
     keys.isComplete &&= data['previous'] === link;
     if (kind === 'key_added') {
-      const parsed = addedKey.safeParse({ ...data, fingerprint: key });
+      const parsed = addedKeySchema.safeParse({ ...data, fingerprint: key });
       if (parsed.success) keys.added.push({ ...parsed.data, owner: actor, addedAt: at });
     } else if (kind === 'key_vouched') {
-      const parsed = vouch.safeParse({ ...data, key });
+      const parsed = vouchSchema.safeParse({ ...data, key });
       if (parsed.success) keys.vouched.push(parsed.data);
     } else if (kind === 'key_revoked')
-      keys.revoked.push({ key, by: actor, at, n: count, ...revocation.safeParse(data).data });
+      keys.revoked.push({ key, by: actor, at, n: count, ...revocationSchema.safeParse(data).data });
     else if (kind === 'charter_signed') charters.push(...parseCharter(count, data));
     link = hashLink(event);
     seq = event.seq;
@@ -186,15 +189,15 @@ function extendLog(before: SigningLogState, events: readonly LoggedEvent[]): Sig
 }
 
 function parseCharter(n: number, data: LoggedEvent['data']): readonly LoggedCharter[] {
-  const parsed = charter.safeParse(data);
+  const parsed = charterSchema.safeParse(data);
   if (!parsed.success) return [];
-  const { charter: content, signature, witness } = parsed.data;
-  const { data: rules } = charterContent.safeParse(content);
+  const { charter: content, signature, botSignature } = parsed.data;
+  const { data: rules } = charterContentSchema.safeParse(content);
   return [
     {
       n,
       signature,
-      botSignature: witness,
+      botSignature,
       rules,
       hash: hashJson(content),
       publisher: rules?.published_by ?? undefined,

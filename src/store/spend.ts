@@ -8,9 +8,9 @@ import { readPeriod } from '../orders/order.ts';
 import { optionalText, row } from './columns.ts';
 import { type Database, Prisma, type Statement, wrapStore } from './database.ts';
 
-const zoneCount = z.object({ zone: z.string(), count: z.number() });
-const zoneRows = z.array(zoneCount);
-const renewalRows = z.array(zoneCount.extend({ month: z.string() }));
+const zoneCountSchema = z.object({ zone: z.string(), count: z.number() });
+const zoneRows = z.array(zoneCountSchema);
+const renewalRows = z.array(zoneCountSchema.extend({ month: z.string() }));
 
 const purchaseRow = row(
   z.object({

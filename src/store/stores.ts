@@ -105,18 +105,18 @@ export interface TeamStoreOptions {
   readonly formatSavedSettings: FormatSavedSettings;
   /** Passkeys are set up, so a policy may require signatures. */
   readonly canSign: boolean;
-  /** Witness of events that allow a retry; undefined while the ledger's key can't be decrypted. */
-  readonly witness: BotSigner | undefined;
+  /** Signs events that allow a retry; undefined while the ledger's key can't be decrypted. */
+  readonly botSigner: BotSigner | undefined;
 }
 
 export function createStores(
   database: Database,
   installation: InstallationStores,
-  { teamId, formatSavedSettings, canSign, witness }: TeamStoreOptions,
+  { teamId, formatSavedSettings, canSign, botSigner }: TeamStoreOptions,
 ): Stores {
   return {
     ...installation,
-    orders: createOrderStore(database, witness),
+    orders: createOrderStore(database, botSigner),
     spending: createSpendStore(database),
     policies: createPolicyStore(database, teamId, canSign),
     proposals: createProposalStore(database, { teamId, formatSavedSettings, canSign }),
@@ -126,7 +126,7 @@ export function createStores(
     prices: createPriceStore(database, teamId),
     standIns: createStandInStore(database, teamId),
     budgets: createBudgetStore(database, teamId),
-    mandates: createMandateStore(database, teamId, witness),
+    mandates: createMandateStore(database, teamId, botSigner),
     moneyReports: createMoneyReportStore(database),
     notifications: createNotificationStore(database, teamId),
     reminders: createReminderStore(database, teamId),

@@ -5,7 +5,7 @@ import { type Database, Prisma, wrapStore } from './database.ts';
 /** Clocks differ by fewer steps than this. A step further ahead was written before the clock was set back. */
 const MAX_STEPS_AHEAD = 10;
 
-const rows = z.array(z.object({ step: z.number() }));
+const rowsSchema = z.array(z.object({ step: z.number() }));
 
 /** Remembers used one-time tokens across replicas and restarts. */
 export function createTokenStepStore({ run, prisma }: Database): TokenSteps {
@@ -13,7 +13,7 @@ export function createTokenStepStore({ run, prisma }: Database): TokenSteps {
     claimStep: async (user, step) => {
       const login = normalizeLogin(user);
       for (;;) {
-        const claimed = rows.parse(
+        const claimed = rowsSchema.parse(
           await run(Prisma.sql`
             INSERT INTO token_steps AS kept (login, step) VALUES (${login}, ${step})
             ON CONFLICT (login) DO UPDATE SET step = excluded.step

@@ -1,7 +1,7 @@
 import type { CalendarName } from '../expiry/calendar.ts';
 import type { ListCounts, ListRange, WatchedDomain, WatchListStore } from '../expiry/ports.ts';
 import { type Database, type Prisma, withStoreError, wrapStore } from './database.ts';
-import { expirySource, readDomains } from './domain-rows.ts';
+import { expirySourceSchema, readDomains } from './domain-rows.ts';
 
 /** Names per read for a calendar. Limits its memory. */
 const PAGE_SIZE = 2_000;
@@ -62,7 +62,12 @@ export function createWatchListPages(prisma: Database['prisma']) {
         );
         for (const { name, expiresAt, expirySource: source, lapseConfirmedAt } of rows) {
           if (expiresAt === null) continue;
-          yield { name, expiresAt, source: expirySource.parse(source), isLapsing: lapseConfirmedAt !== null };
+          yield {
+            name,
+            expiresAt,
+            source: expirySourceSchema.parse(source),
+            isLapsing: lapseConfirmedAt !== null,
+          };
           after = { at: expiresAt, name };
         }
         if (rows.length < PAGE_SIZE) return;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { HOUR_MS } from '../lib/duration.ts';
-import { buildWebhook, type WebhookEvent, webhookBody } from '../outbox/webhooks/messages.ts';
+import { buildWebhook, type WebhookEvent, webhookBodySchema } from '../outbox/webhooks/messages.ts';
 import type { WebhookDelivery, WebhookStore } from '../outbox/webhooks/ports.ts';
 import { recordset, row } from './columns.ts';
 import { type Database, Prisma, type RunStatement, wrapStore } from './database.ts';
@@ -43,7 +43,7 @@ const deliveryRow = row(
 function readDeliveries(rows: unknown): WebhookDelivery[] {
   return deliveryRow
     .read(rows)
-    .map((delivery) => ({ ...delivery, type: webhookBody.parse(JSON.parse(delivery.body)).type }));
+    .map((delivery) => ({ ...delivery, type: webhookBodySchema.parse(JSON.parse(delivery.body)).type }));
 }
 
 /** Nothing is rescheduled further ahead. A later time was set before the clock was set back. */

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import { approveSigned, checkCanApprove, recordRefusalShown, resumeOrder } from '../approvals/approve.ts';
 import {
   buildCharter,
-  formatWitnessText,
+  formatCharterText,
   hashCharter,
   type LoggedCharter,
   type Rules,
@@ -86,7 +86,7 @@ export type Problem =
         | 'key_unknown'
         | 'may_not_revoke'
         | 'too_many_keys'
-        | 'no_witness'
+        | 'no_bot_signer'
         | 'beyond_limit';
     }
   | { readonly code: 'not_signed' | 'changed' | 'counter' | 'key_taken' | 'unreadable' | 'registration' }
@@ -128,11 +128,11 @@ export interface Ceremonies {
 const TIMEOUT_MS = 5 * MINUTE_MS;
 
 const text = z.string().max(16_384);
-const assertionBody = z.object({
+const assertionBodySchema = z.object({
   id: text,
   response: z.object({ authenticatorData: text, clientDataJSON: text, signature: text }),
 });
-const registrationBody = z.object({
+const registrationBodySchema = z.object({
   label: z.string().trim().max(60),
   registration: z.object({
     id: text,
@@ -183,7 +183,7 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
       if ('code' in link) return link;
       const { log, ring, charters } = await deps.orders.signing.loadKeys();
       if (link.purpose === 'add') return addKey(deps, link, log, body);
-      const read = assertionBody.safeParse(body);
+      const read = assertionBodySchema.safeParse(body);
       if (!read.success) return { code: 'unreadable' };
       const key = findKeys(ring, link.userId).find(({ credential }) => credential === read.data.id);
       if (key === undefined) return { code: 'key_unknown' };
@@ -227,13 +227,13 @@ function buildAssertion<Signed extends Challenge>(
   return { challenge, key, publicKey, credential, authenticatorData, clientDataJSON, signature };
 }
 
-const clientData = z.object({ challenge: z.string() });
+const clientDataSchema = z.object({ challenge: z.string() });
 
 /** Why a signature wasn't accepted: it is invalid, or it signs something else. */
-function findProblem({ response }: z.output<typeof assertionBody>, challenge: Challenge): Problem {
+function findProblem({ response }: z.output<typeof assertionBodySchema>, challenge: Challenge): Problem {
   try {
     const decoded: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString());
-    const isOther = clientData.parse(decoded).challenge !== encodeChallenge(challenge);
+    const isOther = clientDataSchema.parse(decoded).challenge !== encodeChallenge(challenge);
     return { code: isOther ? 'changed' : 'not_signed' };
   } catch {
     return { code: 'unreadable' };
@@ -280,14 +280,14 @@ async function buildOrderTask(
   const statement = verifyStatement(order, orders.serviceEndpoints);
   if (statement === undefined) return { code: 'gone' };
   const version = getSignedVersion(await orders.signing.policy.current());
-  const { challenge, bound } = buildChallenge(userId, buildSignedSubject(order, version), salt);
+  const { challenge, binding } = buildChallenge(userId, buildSignedSubject(order, version), salt);
   return {
     content: { kind: 'order', order, statement, userId },
     challenge,
     async act(assertion, { chain }) {
       const signed = {
         signature: { ...assertion, challenge },
-        bound: bound satisfies SignatureBinding,
+        binding: binding satisfies SignatureBinding,
         chain,
       };
       const outcome = isResumption
@@ -308,12 +308,12 @@ async function buildNameChangeTask(
   if (proposal === undefined) return { code: 'gone' };
   if (proposal.proposer === userId) return { code: 'own_change' };
   const signed = await proposals.buildSignedSubject(proposal);
-  const { challenge, bound } = buildChallenge(userId, signed, salt);
+  const { challenge, binding } = buildChallenge(userId, signed, salt);
   return {
     content: { kind: 'facts', userId, proposal, hash: signed.statement },
     challenge,
     async act(assertion) {
-      const signature = { signature: { ...assertion, challenge }, bound };
+      const signature = { signature: { ...assertion, challenge }, binding };
       const confirmation = { userId, signed: signature, shownHash: signed.statement };
       return toResult(await proposals.confirm([proposal.kind], proposal.id, confirmation));
     },
@@ -389,7 +389,7 @@ async function buildCharterTask(
   const { userId, salt: nonce } = link;
   const { trust } = orders.signing;
   if (!(await orders.isAdmin(userId))) return { code: 'not_an_admin' };
-  if (trust?.botSigner === undefined) return { code: 'no_witness' };
+  if (trust?.botSigner === undefined) return { code: 'no_bot_signer' };
   const { botSigner } = trust;
   const proposed = await loadProposedCharter(deps, link);
   if (proposed === undefined) return { code: 'gone' };
@@ -410,7 +410,7 @@ async function buildCharterTask(
     challenge,
     async act(assertion) {
       const signature = { ...assertion, challenge };
-      const signed = { charter, signature, witness: botSigner.sign(formatWitnessText(challenge)) };
+      const signed = { charter, signature, botSignature: botSigner.sign(formatCharterText(challenge)) };
       const outcome = await proposed.confirm(signed);
       deps.onRulesChanged();
       return outcome;
@@ -487,7 +487,7 @@ async function addKey(
   log: KeyLog,
   body: unknown,
 ): Promise<CeremonyResult | Problem> {
-  const read = registrationBody.safeParse(body);
+  const read = registrationBodySchema.safeParse(body);
   if (!read.success) return { code: 'unreadable' };
   const { label, registration } = read.data;
   const credential = await readCredential(registration, salt, relyingParty);
@@ -510,7 +510,7 @@ async function addKey(
 
 /** The credential that the browser created; undefined if it was created for another link. */
 async function readCredential(
-  registration: z.output<typeof registrationBody>['registration'],
+  registration: z.output<typeof registrationBodySchema>['registration'],
   salt: string,
   { id, origin }: RelyingParty,
 ) {

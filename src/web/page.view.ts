@@ -232,7 +232,7 @@ function nameChangeParts(
     title: 'Confirm a change that weakens protection',
     button: 'Sign',
     body: html`<dl>
-<dt>Asked by</dt><dd>${getName(facts, proposal.proposer)}, ${moment(proposal.proposedAt)}</dd>
+<dt>Requested by</dt><dd>${getName(facts, proposal.proposer)}, ${moment(proposal.proposedAt)}</dd>
 <dt>You sign as</dt><dd>${getName(facts, userId)}</dd>
 </dl>
 <h2>What changes</h2>
@@ -272,9 +272,9 @@ function keyParts(kind: 'vouch' | RevocationKind, key: AddedKey, userId: string,
       'For a key someone else may have. Approvals and policies signed with it no longer count. If it signed the policy in force, every order needs a signed approval until an admin signs the policy again. This can’t be undone.',
   };
   const titles = {
-    vouch: `Vouch for a passkey of ${owner}`,
-    revoke: `Revoke a passkey of ${owner}: retired`,
-    revoke_compromised: `Revoke a passkey of ${owner}: compromised`,
+    vouch: `Vouch for ${owner}’s passkey`,
+    revoke: `Revoke ${owner}’s passkey (retired)`,
+    revoke_compromised: `Revoke ${owner}’s passkey (compromised)`,
   };
   return {
     title: titles[kind],
@@ -292,9 +292,9 @@ function keyParts(kind: 'vouch' | RevocationKind, key: AddedKey, userId: string,
 
 function addParts({ userId, isFirst }: Extract<SigningPage, { kind: 'add' }>, facts: PageFacts): Parts {
   return {
-    title: `Add a passkey of ${getName(facts, userId)}`,
+    title: `Add a passkey for ${getName(facts, userId)}`,
     button: 'Add this passkey',
-    body: html`<p>It becomes valid when someone with a valid passkey vouches for it.</p>
+    body: html`<p>Your passkey becomes valid when someone with a valid passkey vouches for it.</p>
 ${isFirst ? html`<p>No passkey is valid yet. Put the first one’s fingerprint in <code>SIGNING_ROOTS</code>.</p>` : undefined}
 <p><label for="label">Name</label> <input id="label" type="text" maxlength="60" autocomplete="off" placeholder="Laptop"></p>`,
   };
@@ -331,10 +331,11 @@ const PROBLEMS: Readonly<Record<Exclude<Problem['code'], 'refused'>, string>> = 
     'None of your passkeys is valid. Use /domain key to add one, and ask someone with a valid passkey to vouch for it.',
   key_unknown:
     'That’s not one of your valid passkeys. Use one that /domain key lists as yours, or add this one there.',
-  may_not_revoke: 'A passkey can be revoked by its owner, by the person who vouched for it, or by a root.',
+  may_not_revoke:
+    'A passkey can be revoked by its owner, by the person who vouched for it, or by someone with a root passkey.',
   too_many_keys: `You have ${MAX_KEYS} passkeys, which is the limit. Revoke one you no longer use with /domain key, then add this one. If none of yours is valid, ask someone with a root passkey to revoke one.`,
-  beyond_limit: 'This would exceed a limit of names. Click Confirm in Slack to read which.',
-  no_witness:
+  beyond_limit: 'This would exceed a limit on names. Click Confirm in Slack to see which limit.',
+  no_bot_signer:
     'The bot can’t decrypt the ledger’s key, so nothing can be signed. Ask the operator to check the bot’s log.',
   not_an_admin: 'Only admins can sign the policy and settings. Ask one of them.',
   own_change: 'You published this. Another admin with a valid passkey has to sign it.',

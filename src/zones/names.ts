@@ -167,7 +167,7 @@ function checkEncodedName({ displayText, ascii, unicode, isLenient }: EncodedNam
   const hyphenated = labels.find((label) => label.startsWith('-') || label.endsWith('-'));
   if (hyphenated !== undefined) return { code: 'hyphen_at_edge', label: hyphenated };
   if (!labels.every((label) => LDH_LABEL.test(label)) || !(isLenient || IDN_CHARACTERS.test(unicode))) {
-    return { code: 'sign_not_allowed', text: displayText };
+    return { code: 'symbol_not_allowed', text: displayText };
   }
   // An `xn--` label that doesn't round-trip can't be registered.
   if (!isLenient && domainToASCII(unicode) !== ascii) return { code: 'invalid_xn_form', text: displayText };

@@ -19,7 +19,7 @@ export function checkName(name: DomainName): ZoneIssue[] {
 
   if (names.oneLabelOnly && asciiLabels.length !== zoneDepth + 1) {
     const registered = unicodeLabels.slice(-zoneDepth - 1).join('.');
-    issues.push({ code: 'below_registered_name', name: name.unicode, registered });
+    issues.push({ code: 'subdomain', name: name.unicode, registered });
   }
   for (const [index, ascii] of asciiLabels.slice(0, -zoneDepth).entries()) {
     const label = unicodeLabels[index] ?? ascii;
@@ -50,7 +50,7 @@ export function checkRegistrable(name: DomainName): ZoneIssue[] {
     : getDomain(name.ascii, { allowPrivateDomains: true });
   if (registrable === null || registrable === name.ascii) return issues;
   const registered = domainToUnicode(registrable) || registrable;
-  return [{ code: 'below_registered_name', name: name.unicode, registered }, ...issues];
+  return [{ code: 'subdomain', name: name.unicode, registered }, ...issues];
 }
 
 /** Zones that ICANN's rules for registrants don't cover. */

@@ -5,13 +5,13 @@ import { z } from 'zod';
  * without invisible characters.
  */
 
-const issueWithText = z.object({ text: z.string() });
+const issueWithTextSchema = z.object({ text: z.string() });
 
-const NAME_ISSUES = [
+const nameIssueSchemas = [
   z.object({ code: z.literal('name_missing') }),
   /** A Slack link whose label is a different name. */
   z.object({ code: z.literal('link_mismatch'), shown: z.string(), target: z.string() }),
-  issueWithText.extend({
+  issueWithTextSchema.extend({
     code: z.enum([
       'email_address',
       'empty_label',
@@ -19,12 +19,12 @@ const NAME_ISSUES = [
       'invisible_character',
       'ip_address',
       'letters_not_allowed',
-      'sign_not_allowed',
+      'symbol_not_allowed',
     ]),
   }),
-  issueWithText.extend({ code: z.literal('character_not_allowed'), character: z.string() }),
+  issueWithTextSchema.extend({ code: z.literal('character_not_allowed'), character: z.string() }),
   /** A single label. `example` is a full name to suggest. */
-  issueWithText.extend({ code: z.literal('no_ending'), example: z.string() }),
+  issueWithTextSchema.extend({ code: z.literal('no_ending'), example: z.string() }),
   z.object({ code: z.literal('hyphen_at_edge'), label: z.string() }),
   z.object({
     code: z.literal('label_too_long'),
@@ -36,14 +36,14 @@ const NAME_ISSUES = [
   }),
   z.object({ code: z.literal('name_too_long'), length: z.number(), max: z.number() }),
 ] as const;
-const nameIssue = z.discriminatedUnion('code', NAME_ISSUES);
+const nameIssueSchema = z.discriminatedUnion('code', nameIssueSchemas);
 
-export type NameIssue = z.output<typeof nameIssue>;
+export type NameIssue = z.output<typeof nameIssueSchema>;
 
-export const zoneIssue = z.discriminatedUnion('code', [
-  ...NAME_ISSUES,
+export const zoneIssueSchema = z.discriminatedUnion('code', [
+  ...nameIssueSchemas,
   /** The name is a subdomain of `registered`. */
-  z.object({ code: z.literal('below_registered_name'), name: z.string(), registered: z.string() }),
+  z.object({ code: z.literal('subdomain'), name: z.string(), registered: z.string() }),
   /** The name is a public suffix, such as `co.uk`. */
   z.object({ code: z.literal('public_suffix'), name: z.string() }),
   z.object({
@@ -55,7 +55,7 @@ export const zoneIssue = z.discriminatedUnion('code', [
   }),
   z.object({ code: z.literal('reserved_hyphens'), label: z.string() }),
   z.object({ code: z.literal('letters_not_in_zone'), label: z.string(), zone: z.string() }),
-  z.object({ code: z.literal('nameserver_unreadable'), issue: nameIssue }),
+  z.object({ code: z.literal('nameserver_unreadable'), issue: nameIssueSchema }),
   /** `host` is in ASCII. */
   z.object({ code: z.literal('nameserver_repeated'), host: z.string() }),
   z.object({
@@ -72,4 +72,4 @@ export const zoneIssue = z.discriminatedUnion('code', [
   z.object({ code: z.literal('task_not_offered'), task: z.string(), zone: z.string() }),
 ]);
 
-export type ZoneIssue = z.output<typeof zoneIssue>;
+export type ZoneIssue = z.output<typeof zoneIssueSchema>;

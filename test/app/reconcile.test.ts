@@ -12,8 +12,8 @@ import { createOrderStore } from '../../src/store/orders.ts';
 import { gate } from '../orders/rig.ts';
 import { ENOUGH } from '../orders/sample.ts';
 import { at, newOrder, type Rig, startRig, T0 } from '../store/order-rig.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { until } from '../support/demo.ts';
-import { WITNESS } from '../support/witness.ts';
 
 /* The loops over due work: how a process starts work at once, and how it finds more. */
 
@@ -208,7 +208,7 @@ describe('two processes on one database', () => {
     { advance, show }: Partial<Record<'advance' | 'show', (orderId: string) => Promise<void>>> = {},
     periodMs = 50,
   ) => {
-    const store = createOrderStore(rig.database, WITNESS);
+    const store = createOrderStore(rig.database, BOT_SIGNER);
     const nothing = async () => undefined;
     const reconciler = createReconciler({
       store,

@@ -152,7 +152,7 @@ describe('the current policy', () => {
     expect(policy.approvers.size).toBe(0);
     expect(said(checkCanDecide(order, 'U0BOB', 'approve', policy))).toMatch(/Only approvers can approve/);
     expect(said(checkCanDecide(order, 'U0CAROL', 'deny', policy))).toMatch(
-      /doesn’t confirm that you’re still a member/,
+      /can’t confirm right now that you’re still a member/,
     );
   });
 });

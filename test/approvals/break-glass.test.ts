@@ -80,10 +80,10 @@ describe('approving alone', () => {
   test('reserves the price, even over a budget, and says so', async () => {
     rig.setPolicy(3, RULE);
     const order = await renewal();
-    const exceeded = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 }];
+    const exceeded = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, orderMinor: 1_800 }];
     const reservation = {
       ...{ teamId: 'T0STEWARD', day: '2026-03-01', items: [] },
-      ...{ agreedExcess: [], isLimited: true },
+      ...{ agreedExcess: [], hasBudget: true },
     };
     const reserved: unknown[] = [];
     rig.setBeforeCommit(async (change) => void reserved.push(change.reservation));

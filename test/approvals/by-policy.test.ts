@@ -128,7 +128,7 @@ describe('deciding', () => {
       await approve(order.id, 'U0BOB'),
       await denyOrder(rig.orders, order.id, 'U0BOB', undefined),
     ]) {
-      expect(refusal(outcome)).toContain('The policy’s approvers: <!subteam^S0FINANCE>.');
+      expect(refusal(outcome)).toContain('The policy’s approvers are <!subteam^S0FINANCE>.');
     }
     expect(refusal(await approve(order.id, 'U0FAY'))).toBe('it was done');
     expect(await stateOf(order.id)).toBe('APPROVED');
@@ -160,7 +160,7 @@ describe('while an incident of a name is open', () => {
   function openIncident() {
     const shown = new Map<string, Date>();
     return {
-      loadOpenIncidents: async () => ({ incidents: [{ id: 'i1', changes: 1 }], informedSince: shown }),
+      loadOpenIncidents: async () => ({ incidents: [{ id: 'i1', changeCount: 1 }], informedSince: shown }),
       recordShown: async (_orderId: string, userId: string) => void shown.set(userId, rig.now),
     };
   }

@@ -124,7 +124,7 @@ test('a charter needs the signature of an admin who didn’t publish it, as chec
   await s.publish([SIGNED_RULE], s.people.bob);
   await s.publish([FREE], 'nobody');
   const cases = {
-    'nobody says that the signer was an admin': () => s.signCharter(s.people.carol, { isWitnessed: false }),
+    'nobody says that the signer was an admin': () => s.signCharter(s.people.carol, { isSignedByBot: false }),
     'the publisher': () => s.signCharter(s.people.carol, { publisher: 'U0CAROL' }),
     'nobody vouched for the key': () => s.signCharter(s.people.mallory),
   };

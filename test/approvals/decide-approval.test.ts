@@ -48,11 +48,11 @@ const SIGNATURE: LoggedSignature = {
     clientDataJSON: '',
     signature: '',
   },
-  bound: {},
+  binding: {},
   chain: [],
 };
 const openIncident = (...informed: readonly (readonly [string, Date])[]) => ({
-  incidents: { incidents: [{ id: 'i1', changes: 1 }], informedSince: new Map(informed) },
+  incidents: { incidents: [{ id: 'i1', changeCount: 1 }], informedSince: new Map(informed) },
 });
 const RISKY = { order: { task: 'authcode', input: { name: 'cafe.rest' } } } as const;
 const preconditions = (changes: object) => ({
@@ -225,7 +225,7 @@ describe('an approval', () => {
     [
       'an earlier order that has done it',
       preconditions({ earlierFindings: [{ orderId: 'o1', name: 'cafe.rest', outcome: 'done' }] }),
-      event('stopped', { itemNumbers: [1], doneIn: 'o1' }),
+      event('stopped', { itemNumbers: [1], doneByOrderId: 'o1' }),
     ],
   ])('of an order with %s', (_, given, decision) => {
     expect(decideApproval(newApproval(given))).toMatchObject(decision);
@@ -273,7 +273,11 @@ describe('an approval', () => {
   });
 
   test.each<[what: string, given: Given, decision: object]>([
-    ['shows it first', openIncident(), refused('incident_open', { incidents: [{ id: 'i1', changes: 1 }] })],
+    [
+      'shows it first',
+      openIncident(),
+      refused('incident_open', { incidents: [{ id: 'i1', changeCount: 1 }] }),
+    ],
     ['counts once it was shown', openIncident(['U0BOB', AT_CLICK]), event('approved')],
     ['was clicked before it was shown', openIncident(['U0BOB', NOW]), refused('incident_open')],
     [

@@ -83,7 +83,7 @@ describe('people who have left', () => {
     const before = await rig.read(order.id);
     rig.absent.set('U0CAROL', 'unknown');
     expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
-      /doesn’t confirm that <@U0CAROL> is still a member. Try again in a minute/,
+      /can’t confirm right now that <@U0CAROL> is still a member. Try again in a minute/,
     );
     expect(await rig.read(order.id), 'nothing is dropped for it').toEqual(before);
     rig.absent.clear();
@@ -102,7 +102,9 @@ describe('people who have left', () => {
           : decision === 'deny'
             ? await denyOrder(rig.orders, order.id, 'U0BOB', undefined)
             : await approveOrder(rig.orders, order.id, 'U0BOB');
-      expect(refusal(outcome)).toMatch(/doesn’t confirm that you’re still a member. Try again in a minute/);
+      expect(refusal(outcome)).toMatch(
+        /can’t confirm right now that you’re still a member. Try again in a minute/,
+      );
       expect(await rig.read(order.id)).toEqual(order);
     },
   );
@@ -124,7 +126,7 @@ describe('people who have left', () => {
     const order = await renewal();
     rig.absent.set('U0ALICE', 'unknown');
     expect(refusal(await approveOrder(rig.orders, order.id, 'U0BOB'))).toMatch(
-      /doesn’t confirm that <@U0ALICE> is still a member/,
+      /can’t confirm right now that <@U0ALICE> is still a member/,
     );
     expect(await rig.read(order.id)).toEqual(order);
     rig.absent.clear();
@@ -157,7 +159,7 @@ describe('concurrent decisions', () => {
     for (const open of waiting.values()) open();
     const outcomes = await Promise.all(Object.values(decisions));
     expect(done(outcomes), 'decisions that went through').toBe(1);
-    for (const outcome of outcomes) if (!outcome.ok) expect(refusal(outcome)).toMatch(/the order is /);
+    for (const outcome of outcomes) if (!outcome.ok) expect(refusal(outcome)).toMatch(/because the order /);
     expect((await rig.read(order.id)).state).toBe(state);
     expect(await rig.story(order.id)).toHaveLength(2);
     expect(await rig.isDue(order.id), 'to be carried out').toBe(state === 'APPROVED');

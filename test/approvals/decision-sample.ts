@@ -12,7 +12,7 @@ export const AT_CLICK = new Date(NOW.getTime() - 1_000);
 const MEMBERS = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA', 'U0NINA'];
 
 export const OVER = [
-  { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 100, takesMinor: 150 },
+  { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 100, orderMinor: 150 },
 ] as const;
 
 export interface Given extends Partial<Omit<ApprovalContext, 'click' | 'order' | 'evaluation'>> {

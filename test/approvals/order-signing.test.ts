@@ -51,9 +51,9 @@ function signingOf(
 }
 
 const unsigned = newOrder(['cafe.rest'], { state: 'APPROVED' });
-const { challenge, bound } = buildChallenge('U0BOB', buildSignedSubject(unsigned, 0), newNonce());
+const { challenge, binding } = buildChallenge('U0BOB', buildSignedSubject(unsigned, 0), newNonce());
 const click = { userId: 'U0BOB', at: START, agreedExcess: [] };
-const signature = { ...click, signed: { signature: bob.authenticator.assert(challenge), bound } };
+const signature = { ...click, signed: { signature: bob.authenticator.assert(challenge), binding } };
 const signed: Order = { ...unsigned, approvals: [signature] };
 const clicked: Order = { ...unsigned, approvals: [click] };
 const REFUSING = { version: 1, rules: [rule({ decision: 'refuse' })] };

@@ -1,5 +1,5 @@
 import { approveOrder, approveSigned } from '../../src/approvals/approve.ts';
-import { buildCharter, formatWitnessText, hashCharter } from '../../src/approvals/charter.ts';
+import { buildCharter, formatCharterText, hashCharter } from '../../src/approvals/charter.ts';
 import { buildSignedSubject, createOrderSigning } from '../../src/approvals/order-signing.ts';
 import { buildChallenge, type LoggedSignature } from '../../src/approvals/signing/approval.ts';
 import { createVerifier, hashJson, type Verifier } from '../../src/approvals/signing/assertion.ts';
@@ -57,17 +57,17 @@ export async function startSigningRig() {
   };
   const at = new Date('2026-03-01T08:00:00Z');
   const environmentSettings = applySavedSettings(START, {});
-  const witness = readLedgerKey(createLedgerKey());
+  const botSigner = readLedgerKey(createLedgerKey());
   const ledger = createLedger({
     store: createLedgerStore(database, TEAM_ID),
-    key: witness,
+    key: botSigner,
     anchorFile: { load: async () => undefined, save: async () => undefined },
     now: () => rig.now,
     log: createLog('fatal'),
   });
   const signingOf = ({ readRows }: typeof keys, verifier = createVerifier(HERE)) =>
     createOrderSigning({
-      trust: { roots: rootsOf(people.anna), verifier, botSigner: witness },
+      trust: { roots: rootsOf(people.anna), verifier, botSigner },
       readRows: () => readRows(ledger.areSigningEventsSealed),
       directory: rig.directory,
       applySavedSettings: (each) => applySavedSettings(START, each),
@@ -116,9 +116,9 @@ export async function startSigningRig() {
     /** @param more what an attacker would sign, or leave out */
     async signCharter(
       signer: Signer,
-      more: { readonly publisher?: string; readonly isWitnessed?: boolean } = {},
+      more: { readonly publisher?: string; readonly isSignedByBot?: boolean } = {},
     ) {
-      const { publisher = 'U0ADA', isWitnessed = true } = more;
+      const { publisher = 'U0ADA', isSignedByBot = true } = more;
       const rules = {
         policy: await policies.current(),
         settings: applySavedSettings(START, await saved.loadAll()),
@@ -133,15 +133,15 @@ export async function startSigningRig() {
         ...hashCharter(log.charters.at(-1)),
       } as const;
       const signature = signer.authenticator.assert(challenge);
-      const witnessed = isWitnessed ? witness.sign(formatWitnessText(challenge)) : '';
-      await keys.signCharter({ charter, signature, witness: witnessed }, at);
+      const botSignature = isSignedByBot ? botSigner.sign(formatCharterText(challenge)) : '';
+      await keys.signCharter({ charter, signature, botSignature }, at);
     },
     /** A person's signature of an order, as the page would create it. */
     async signature(orderId: string, { owner, authenticator }: Signer): Promise<LoggedSignature> {
       const order = await rig.read(orderId);
       const version = getSignedVersion(await signing.policy.current());
-      const { challenge, bound } = buildChallenge(owner, buildSignedSubject(order, version), newNonce());
-      return { signature: authenticator.assert(challenge), bound, chain: [] };
+      const { challenge, binding } = buildChallenge(owner, buildSignedSubject(order, version), newNonce());
+      return { signature: authenticator.assert(challenge), binding, chain: [] };
     },
     async sign(orderId: string, ...signers: readonly Signer[]) {
       const outcomes = [];

@@ -58,7 +58,7 @@ const CHANGES: readonly [what: string, parts: readonly string[], sql: string][] 
   ['the transaction id', [], `UPDATE order_items SET client_tid = 'another' WHERE order_id = $1`],
   ['the hash of the secret', [], `UPDATE orders SET secret_hash = NULL WHERE id = $1`],
   [
-    'the sealed secret',
+    'the encrypted secret',
     ['secret'],
     `UPDATE orders SET sealed_input = set_byte(sealed_input, 20, get_byte(sealed_input, 20) # 1) WHERE id = $1`,
   ],
@@ -84,7 +84,7 @@ test.each(CHANGES)('%s: after its approval', async (_what, parts, sql) => {
 
 // Sealed values and the account are checked when it is sent.
 const SEEN_AT_APPROVAL = CHANGES.filter(
-  ([what]) => !['the sealed secret', 'nothing left of it', 'the account'].includes(what),
+  ([what]) => !['the encrypted secret', 'nothing left of it', 'the account'].includes(what),
 );
 
 test.each(SEEN_AT_APPROVAL)('%s: before its approval', async (_what, parts, sql) => {

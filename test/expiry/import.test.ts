@@ -79,7 +79,7 @@ describe('a pasted list', () => {
     });
     expect(rejected.map(({ line, issue }) => [line, issue])).toEqual([
       [2, invalidName({ code: 'no_ending' })],
-      [3, invalidName({ code: 'below_registered_name', registered: 'cafe.rest' })],
+      [3, invalidName({ code: 'subdomain', registered: 'cafe.rest' })],
       [4, { code: 'ambiguous_date', text: '01/03/2027' }],
       [5, { code: 'no_such_day', text: '2027-02-30' }],
       [6, { code: 'not_a_date', text: 'active' }],
@@ -335,7 +335,7 @@ test.each<[words: readonly string[], read: ReturnType<typeof readNamesToWatch>]>
   [['cafe.rest', 'bar.rest'], { names: ['cafe.rest', 'bar.rest'], date: undefined }],
   [[], { problem: { code: 'no_names' } }],
   [[',', '2027-03-01'], { problem: { code: 'no_names' } }],
-  [['cafe.rest', 'bar.rest', '2027-03-01'], { problem: { code: 'date_of_many' } }],
+  [['cafe.rest', 'bar.rest', '2027-03-01'], { problem: { code: 'date_with_many_names' } }],
   [names(50), { names: names(50), date: undefined }],
   [names(51), { problem: { code: 'too_many_names', limit: 50 } }],
 ])('reads the words %j of a command', (words, read) => {

@@ -3,9 +3,9 @@ import { createWatchedDomain } from '../../src/expiry/newly-watched.ts';
 import {
   askBetweenDigests,
   askOwners,
+  findAnswerRefusal,
   isUnanswered,
   needsOwnerQuestion,
-  refuseAnswer,
 } from '../../src/expiry/owner-question.ts';
 import type { NewQuestions, WatchedDomain } from '../../src/expiry/ports.ts';
 import { getExpiry, getOwnerAnswer } from '../../src/names/portfolio.ts';
@@ -125,10 +125,10 @@ describe('an answer is refused', () => {
       'lapse_decided',
     ],
   ])('%#', (name, by, code) => {
-    expect(refuseAnswer(name, by, 'name_kept')?.code).toBe(code);
+    expect(findAnswerRefusal(name, by, 'name_kept')?.code).toBe(code);
   });
 
   test('not for a handover after keeping', () => {
-    expect(refuseAnswer(owned(20, { question: kept }), 'U0CAROL', 'name_handed_over')).toBeUndefined();
+    expect(findAnswerRefusal(owned(20, { question: kept }), 'U0CAROL', 'name_handed_over')).toBeUndefined();
   });
 });

@@ -269,10 +269,10 @@ export class Rig {
     const collecting = this.collectMs === undefined ? {} : { collectMs: this.collectMs };
     const digest = createDigestPlanner(context, { views, ...collecting });
     const owner_question = createOwnerDayPlanner(context, { question: views.question, digest: views });
-    const place = createChannelPlanner(context);
+    const channel = createChannelPlanner(context);
     return {
       reminders,
-      notifier: notifierDeps({ notifications, web, now }, { digest, owner_question, place }),
+      notifier: notifierDeps({ notifications, web, now }, { channel, digest, owner_question }),
     };
   }
 

@@ -9,9 +9,9 @@ import { importNames } from '../../src/store/domain-statements.ts';
 import { createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { newDemand, newOrder } from '../orders/sample.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { namesContextWith } from '../support/names-context.ts';
 import { lookThatShows, registrationUntil } from '../support/registry-lookup.ts';
-import { WITNESS } from '../support/witness.ts';
 import { DAY_MS, Rig } from './rig.ts';
 
 const NOW = new Date('2027-06-14T12:00:00Z');
@@ -170,7 +170,7 @@ describe('on the real store', () => {
     };
     const items = { create: [{ n: 1, name: 'cafe.rest', ctid: id, state: 'SUCCEEDED', answeredAt: NOW }] };
     await rig.database.prisma.order.create({ data: { ...row, items } });
-    const store = createOrderStore(rig.database, WITNESS);
+    const store = createOrderStore(rig.database, BOT_SIGNER);
     const order = await store.load(id, 'system');
     if (order === undefined) throw new Error('the order is gone');
     return order;

@@ -24,7 +24,7 @@ describe('a contradictory response', () => {
     const order = await approvedBy(t.bob, ask(t.workspace, t.alice, `/domain renew ${name}`));
     await order.ends('UNKNOWN');
     const card = textOf(order.card);
-    expect(card).toContain('not clearly whether it was carried out');
+    expect(card).toContain('doesn’t say clearly whether it was carried out');
     expect(card).toMatch(said);
     expect(requestsOf(t.service, order), 'it is not sent again').toHaveLength(1);
     expect(chargesFor(t.service, name)).toBe(1);
@@ -159,7 +159,7 @@ describe('everything in a response', () => {
   test('a search and a link that fail name their transaction', async () => {
     t.service.faults.set({ kind: 'refuse', code: 'EF00512', text: 'No such filter', times: 1 });
     expect(await answerTo(t.workspace, t.alice, '/domain prereg table-001')).toMatch(
-      /It says: EF00512 No such filter.*Transaction `\d{8}-/s,
+      /It says: EF00512 No such filter.*transaction `\d{8}-/s,
     );
     const view = await openForm(t.workspace, t.bob, '/domain link');
     const typed = { user: 'bob', context: '4', password: 'wrong-password' };

@@ -39,7 +39,7 @@ describe('denying', () => {
     expect(form.callback_id).toBe('deny');
     expect(await t.bob.submit(form, { reason: 'We let it <!channel> go' })).toEqual({ outcome: 'closed' });
     const reply = await order.ends('DENIED');
-    expect(textOf(reply)).toMatch(/<@U0BOB> denied.*We let it &lt;!channel&gt; go.*Nothing was sent/s);
+    expect(textOf(reply)).toMatch(/denied by <@U0BOB>.*We let it &lt;!channel&gt; go.*Nothing was sent/s);
     expect(reply.notifies, 'whom the reply pings').not.toContain('channel');
     expect(reply.thread_ts).toBe(order.card.ts);
     expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);

@@ -34,10 +34,10 @@ describe('the card', () => {
     const card = textOf(order.card);
     const said = [
       'Renew cafe.rest for 2 years',
-      'Waiting for <@U0BOB> or <@U0ADA> or <!subteam^S0APPROVERS>, until ',
+      'Waiting for <@U0BOB>, <@U0ADA> or <!subteam^S0APPROVERS>, until ',
       '0 of 2 approvals',
       '<@U0ALICE>: “client paid”',
-      'Costs money, price unknown',
+      'This costs money (price unknown)',
       'Expiry unknown, because the name isn’t watched',
       'Approve',
       `LIVE · alice/4 · \`${order.id}\``,

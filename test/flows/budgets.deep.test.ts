@@ -68,7 +68,7 @@ it('are created only by admins, in a form that shows errors', async () => {
     await toldAfter(t.workspace, t.ada, async () => {
       closed(await t.ada.submit(form, { tag: '', amount: '20.00', span: 'month' }));
     }),
-  ).toContain('I saved the budget for all names, €20.00 a month.');
+  ).toContain('I saved the budget of €20.00 a month for all names.');
   const again = await formBehind('budget_add');
   expect(await t.ada.submit(again, { amount: '30.00', span: 'month' })).toMatchObject({
     outcome: 'errors',
@@ -108,7 +108,7 @@ it('are shown on the card, and an excess waits for an admin and says so', async 
   await t.ada.click(over.card, 'order_approve');
   await over.ends('SUCCEEDED');
   await t.allShown();
-  expect(textOf(over.card)).toContain('<@U0BOB> and <@U0ADA> approved over budget');
+  expect(textOf(over.card)).toContain('approved over budget by <@U0BOB> and <@U0ADA>');
   expect(await detailsOf(t.workspace, t.bob, over.card)).toContain('Approved by <@U0ADA>.');
 
   const spend = await answerTo(t.workspace, t.alice, '/domain spend');
@@ -138,7 +138,7 @@ it('are changed, which updates pending cards, and removed; the audit log has all
     await toldAfter(t.workspace, t.ada, async () => {
       closed(await t.ada.submit(removal, { amount: '' }));
     }),
-  ).toContain('I removed the budget for all names');
+  ).toContain('I removed the budget of €100.00 a month for all names');
   const { csv } = await auditLog(t.workspace);
   const lines = csv.split('\r\n').filter((line) => line.includes('budget_changed'));
   expect(lines).toHaveLength(3);

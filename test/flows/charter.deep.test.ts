@@ -56,7 +56,7 @@ async function settle(needed: string, signer: Actor, key: Authenticator): Promis
 }
 
 const policyText = () => answerTo(t.workspace, t.ada, '/domain policy');
-const NOTICE = 'No signed policy is valid';
+const NOTICE = 'There’s no valid signed policy';
 const PLACES = ['D0ADA', 'D0BOB', 'D0CAROL', DOMAINS];
 /** The number of alerts in each place that no signed policy is valid. */
 const alerts = () =>
@@ -79,7 +79,8 @@ async function expectLapse(why: string, name: string, times: number): Promise<vo
   expect(JSON.stringify(await openForm(t.workspace, t.ada, '/domain settings'))).toContain(NOTICE);
   const tried = await answerTo(t.workspace, t.ada, `/domain policy test authcode ${name}`);
   expect(tried).toContain(NOTICE);
-  expect(tried).not.toContain('needs *no approval*');
+  expect(tried).not.toContain('*no approval*');
+  expect(tried).toContain('Decided by the environment variables');
   const order = await authcode(name);
   expect(buttonsOf(order.card)).toContain('order_sign');
   await t.alice.click(order.card, 'order_cancel');

@@ -36,7 +36,7 @@ test('a name without a date shows the DNS’s facts and what to do, everywhere',
 test('with a person’s date it is like any other, and shows the source', async () => {
   const watched = await told('watch shop.de 2030-03-01');
   expect(watched).toMatch(
-    /It expires 1 Mar 2030 \(in \d+ days\), entered manually\. The registry publishes no dates, so I use yours/,
+    /It expires 1 Mar 2030 \(in \d+ days\), date entered manually\. The registry publishes no dates, so I use yours/,
   );
   expect(await told('name shop.de')).toMatch(/Expires 1 Mar 2030.*entered manually/);
 });

@@ -97,9 +97,9 @@ test('of several names the protected changes wait together', async () => {
       closed(await t.bob.submit(form, { names, tags: '-brand', note: 'sold' })),
     );
   });
-  expect(said).toContain('I saved the changes to 1 name. Another person must confirm this change of 2 names');
+  expect(said).toContain('I saved the changes to 1 name. Another person must confirm this change to 2 names');
   await press(t.carol, question);
-  await answered(question, 'confirmed a change of 2 names');
+  await answered(question, 'confirmed a change to 2 names');
   expect(await tagsOf('many-one.rest')).toBe('');
 });
 
@@ -136,7 +136,7 @@ test('of a file the protected changes wait together, after a preview of all', as
   expect(await tagsOf('file-7.example')).toBe('`brand`');
   await press(t.carol, whole);
   await t.workspace.waitFor(
-    () => t.carol.ephemerals().find((each) => textOf(each).includes('confirmed a change of 25 names')),
+    () => t.carol.ephemerals().find((each) => textOf(each).includes('confirmed a change to 25 names')),
     { what: 'that it was confirmed' },
   );
   expect(await tagsOf('file-7.example')).toBe('');

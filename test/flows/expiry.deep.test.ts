@@ -82,7 +82,7 @@ describe('the watch list', () => {
     expect(unseen).toMatch(/1 Sept? 2027 \(in \d+ days\).*no record/);
     const row = await told('/domain expiring 3000');
     expect(row).toMatch(
-      /\*unseen\.rest\* · \d+ days · renew by 31 Aug.* · date entered manually\n:warning: Registry lookup: the registry has no record/,
+      /\*unseen\.rest\* · \d+ days · renew by 31 Aug.* · date entered manually\n:warning: The registry has no record/,
     );
     expect(await told('/domain unwatch unseen.rest')).toContain('no longer watched');
     expect(await told('/domain unwatch unseen.rest')).toContain('isn’t watched');

@@ -87,7 +87,7 @@ describe('errors', () => {
   test('of a line that opens a form are shown when it opens', async () => {
     const long = `${'a'.repeat(64)}.rest`;
     const create = await openForm(t.workspace, t.alice, `/domain create ${long} second.rest`);
-    expect(textOf(create)).toMatch(/didn’t use the 3rd word of your command.*Domain name.*64 characters/s);
+    expect(textOf(create)).toMatch(/ignored the 3rd word of your command.*Domain name.*64 characters/s);
     // Above their field; nothing is shown for parts that the line leaves out.
     expect(create.blocks.map(({ type }) => type).slice(0, 3)).toEqual(['section', 'context', 'input']);
     expect(create.blocks.filter(({ type }) => type === 'context')).toHaveLength(1);

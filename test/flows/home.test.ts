@@ -42,7 +42,7 @@ describe('the Home tab', () => {
     const text = textOf(await home(t.bob, order.id));
     expect(text).toContain('Waiting for your approval');
     expect(text).toContain('LIVE · alice/4');
-    expect(text).toContain(':warning: Costs money, price unknown');
+    expect(text).toContain(':warning: This costs money (price unknown)');
     expect(text).toContain('Names: cafe.rest, bistro.rest');
     expect(text).toContain('<@U0ALICE>: “');
     expect(text).toContain('“client paid”');
@@ -79,7 +79,7 @@ describe('the Home tab', () => {
       what: 'a word to Bob',
     });
     expect(told.text).toContain(
-      'This can’t be approved: the order is canceled. Request it again if you still need it.',
+      'This can’t be approved, because the order was canceled. Request it again if you still need it.',
     );
     await homeShows(
       t.bob,

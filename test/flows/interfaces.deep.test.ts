@@ -82,7 +82,7 @@ describe('with both interfaces', () => {
   const chooseXml = async (view: View) => {
     await t.alice.changeInput(view, 'interface', 'xml');
     await t.workspace.waitFor(
-      () => textOf(shownIn(view)).includes('because of the choice of XML') || undefined,
+      () => textOf(shownIn(view)).includes('XML interface, as you chose') || undefined,
       { what: 'the form to say that it goes over XML' },
     );
     return shownIn(view);

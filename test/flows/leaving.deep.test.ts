@@ -48,9 +48,7 @@ async function sealedForAlice(): Promise<string[]> {
 
 async function stopped(order: SeenOrder): Promise<void> {
   const said = textOf(await order.ends('FAILED'));
-  expect(said).toContain(
-    'The requester is no longer a full member of this workspace, so nothing was sent for it.',
-  );
+  expect(said).toContain('The requester is no longer a full member of this workspace, so nothing was sent.');
   expect(requestsOf(t.service, order), 'requests to the service').toEqual([]);
 }
 
@@ -143,7 +141,7 @@ describe('while Slack doesn’t return a person', () => {
     await forgotten('U0BOB');
     for (const button of ['order_approve', 'order_deny']) {
       expect(await told(t.bob, () => t.bob.click(order.card, button)), button).toContain(
-        'Slack doesn’t confirm that you’re still a member. Try again in a minute.',
+        'Slack can’t confirm right now that you’re still a member. Try again in a minute.',
       );
     }
     await t.workspace.changePerson('U0ADA', { is_admin: true });

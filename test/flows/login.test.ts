@@ -17,7 +17,7 @@ test('whoami shows the service’s data, without secrets, and when it was last c
   );
   expect(text).not.toContain(SANDBOX_ACCOUNTS.alice.password);
   expect(await answerTo(t.workspace, t.ada, '/domain whoami')).toContain(
-    'no way to read more about this account',
+    'no documented way to read more about this account',
   );
 });
 

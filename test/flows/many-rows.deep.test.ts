@@ -44,7 +44,7 @@ async function planOf(
   const before = t.alice.ephemerals().length;
   closed(await t.alice.submit(form, { rows, ...more }));
   // A slow card may be announced only now.
-  const isPlan = (message: Message) => !textOf(message).includes('I’m posting its card');
+  const isPlan = (message: Message) => !textOf(message).includes('I’m posting the card');
   return t.workspace.waitFor(() => t.alice.ephemerals().slice(before).find(isPlan), { what: 'the plan' });
 }
 
@@ -87,11 +87,11 @@ test('a plan shows valid and invalid rows, with reasons, and nothing is requeste
     csv('name,period', [`${first},1`, 'nodot,1', `${second},99`, `${first},1`]),
   );
   const said = textOf(plan);
-  expect(said).toMatch(/1 of 4 rows is OK/);
+  expect(said).toMatch(/1 of 4 rows is valid/);
   expect(said).toMatch(/Line 3 \(nodot\)/);
   expect(said).toMatch(/Line 4 \(plan-2\.rest\): period: /);
-  expect(said).toMatch(/Line 5 \(plan-1\.rest\): It’s the same as line 2/);
-  expect(said).toMatch(/1 name\* that aren’t watched: plan-1\.rest/);
+  expect(said).toMatch(/Line 5 \(plan-1\.rest\): It repeats line 2/);
+  expect(said).toMatch(/1 name\* not on the watch list: plan-1\.rest/);
   expect(said).toMatch(/1 approval from .*<@U0BOB>/);
   expect(said).toMatch(/Plan `[0-9a-f]{8}`/);
   expect(buttonsOf(plan)).toEqual(['order_confirm', 'bulk_drop']);
@@ -200,7 +200,7 @@ test('its failed rows are requested again with a new plan', async () => {
   const before = t.alice.ephemerals().length;
   await t.alice.click(reply, 'order_retry');
   const plan = await t.workspace.waitFor(() => t.alice.ephemerals()[before], { what: 'the plan' });
-  expect(textOf(plan)).toMatch(/Renew 3 names: 3 of 3 rows are OK/);
+  expect(textOf(plan)).toMatch(/Renew 3 names: 3 of 3 rows are valid/);
   const colleague = await toldAfter(t.workspace, t.bob, () => t.bob.click(reply, 'order_retry'));
   expect(colleague, 'nobody can confirm another person’s plan').toMatch(
     /^<@U0ALICE> is already retrying this order/,

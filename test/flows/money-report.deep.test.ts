@@ -9,7 +9,7 @@ const FINANCE = 'C0GENERAL';
 const t = useTestDemo({ linked: ['alice', 'bob'], settings: { REPORT_CHANNEL: FINANCE } });
 
 const reports = (channel = FINANCE) =>
-  t.workspace.messages(channel).filter((message) => textOf(message).includes('Money in'));
+  t.workspace.messages(channel).filter((message) => textOf(message).includes('Money report'));
 
 it('a month is reported once at its end: spent, saved, upcoming, and decisions', async () => {
   const now = new Date();
@@ -47,10 +47,10 @@ it('a month is reported once at its end: spent, saved, upcoming, and decisions',
   const [report] = reports();
   const said = report === undefined ? 'no report' : textOf(report);
   const month = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
-  expect(said).toContain(`Money in ${month.format(now)}`);
+  expect(said).toContain(`Money report for ${month.format(now)}`);
   expect(said).toContain('*Spent*: about €37.00, for 1 name');
   expect(said).toMatch(/\*Next 12 months\*: about €/);
-  expect(said).toMatch(/<@U0BOB> approved 1 order, in 1 minute/);
+  expect(said).toMatch(/<@U0BOB> approved 1 order in 1 minute/);
   expect(said).toMatch(/<@U0BOB> denied 1 order/);
   expect(said).toMatch(/\*New problems\*: .*Owner \(\d+\)/);
   await t.demo.moveTime(DAY_MS);

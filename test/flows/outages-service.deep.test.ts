@@ -350,12 +350,12 @@ async function judge(each: RequirementPeople, expected: string, sent: number): P
   if (state === 'UNKNOWN') {
     expect(said, `${what}: the doubt`).toMatch(/outcome unknown/);
     expect(said, `${what}: what is known`).toMatch(
-      /may have reached the service|doesn’t say clearly whether it was carried out/,
+      /may have reached the service|service may have received it|doesn’t say clearly whether it was carried out/,
     );
     expect(said, `${what}: who settles it`).toMatch(/sent again automatically.*<@U0BOB>/s);
     expect(items[0]?.sentAt, `${what}: when it was sent`).toBeDefined();
   } else {
-    expect(said, `${what}: no doubt`).not.toMatch(/unknown|may have reached/);
+    expect(said, `${what}: no doubt`).not.toMatch(/unknown|may have (?:reached|received)/);
   }
 }
 

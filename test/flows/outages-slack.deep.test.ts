@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { Secret } from '../../src/service/secret.ts';
-import { createSlackWeb, okResponse } from '../../src/slack/outbound/web.ts';
+import { createSlackWeb, okResponseSchema } from '../../src/slack/outbound/web.ts';
 import {
   answerTo,
   buttonsOf,
@@ -333,7 +333,7 @@ describe('refuses permanently', () => {
     const { ts } = order.card;
     await t.bob.click(order.card, 'order_approve');
     const web = createSlackWeb(new Secret(t.workspace.botToken), t.workspace.apiUrl);
-    await web.call('chat.delete', { channel: DOMAINS, ts }, okResponse);
+    await web.call('chat.delete', { channel: DOMAINS, ts }, okResponseSchema);
     await until('its end is known', async () => (await rowOf(order)).state === 'SUCCEEDED');
     await shown(order);
     await order.ends('SUCCEEDED');

@@ -88,7 +88,7 @@ describe('an owner who leaves', () => {
 
   test('owns the names again after coming back', async () => {
     await t.workspace.changePerson('U0CAROL', { deleted: false });
-    await until('the mark is gone', async () => /^No names found/.test(await told('names owner:left')));
+    await until('the mark is gone', async () => /^No names match/.test(await told('names owner:left')));
     expect(await told('names owner:@U0CAROL')).toContain('owned.rest');
   });
 });
@@ -142,7 +142,7 @@ describe('the question to an owner', () => {
     await until('Home shows it', () => {
       const home = t.carol.homeView();
       const shown = home === undefined ? '' : textOf(home);
-      return shown.includes('*Your names*: 4') && /Next to decide: \*(pass|silent)\.rest\*/.test(shown);
+      return shown.includes('*Your names*: 4') && /Next decision due: \*(pass|silent)\.rest\*/.test(shown);
     });
   });
 
@@ -182,7 +182,7 @@ describe('the question to an owner', () => {
       () => t.workspace.messages('C0EXPIRY').findLast((each) => textOf(each).includes('*silent.rest*')),
       { what: 'the digest' },
     );
-    expect(textOf(digest)).toMatch(/\*silent\.rest\* .*<@U0CAROL>: no answer yet/);
+    expect(textOf(digest)).toMatch(/\*silent\.rest\* .*no answer from <@U0CAROL> yet/);
     expect(textOf(digest)).not.toContain('keep.rest');
     expect(questions('D0CAROL')).toHaveLength(1);
   });

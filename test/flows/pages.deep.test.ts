@@ -39,7 +39,7 @@ test('every open incident is linked from Home', async () => {
     {
       ...{ kind: 'lock', fact: 'statuses', before: ['locked'], after: ['active'], orders: [] },
       ...Object.fromEntries(
-        ['lastSeenBefore', 'firstSeenAfter', 'noticedAt'].map((at) => [at, '2026-01-01T00:00:00Z']),
+        ['beforeLastSeenAt', 'afterFirstSeenAt', 'noticedAt'].map((at) => [at, '2026-01-01T00:00:00Z']),
       ),
     },
   ]);

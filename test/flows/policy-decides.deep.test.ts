@@ -99,16 +99,16 @@ test('two of a group decide about an expensive order, including a stand-in', asy
   );
 
   expect(await told(t.carol, () => t.carol.click(order.card, 'order_approve'))).toContain(
-    'The policy’s approvers: <!subteam^S0APPROVERS>.',
+    'The policy’s approvers are <!subteam^S0APPROVERS>.',
   );
   await t.bob.click(order.card, 'order_approve');
-  await shows(order, '<@U0BOB> approved. Still needed: 1 from <!subteam^S0APPROVERS>.');
+  await shows(order, '<@U0BOB> approved. Still needed: 1 approval from a member of <!subteam^S0APPROVERS>.');
   await shows(order, '1 of 2 approvals (<@U0BOB>)');
   expect(order.state).toBe('PENDING');
 
   const said = await answerTo(t.workspace, t.ada, '/domain away 2w @carol');
   expect(said).toContain('<@U0CAROL> is your stand-in until');
-  await shows(order, ':warning: <@U0CAROL> for <@U0ADA> until');
+  await shows(order, ':warning: <@U0CAROL> can approve for <@U0ADA> until');
   await t.demo.moveTime(61 * 60_000);
   const reminder = await t.workspace.waitFor(
     () => order.replies().find((reply) => textOf(reply).includes('still waiting')),
@@ -118,7 +118,7 @@ test('two of a group decide about an expensive order, including a stand-in', asy
 
   await t.carol.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
-  expect(textOf(order.card)).toContain('<@U0BOB> and <@U0CAROL> for <@U0ADA> approved');
+  expect(textOf(order.card)).toContain('approved by <@U0BOB> and <@U0CAROL> (for <@U0ADA>)');
   expect(textOf(order.card)).toContain('rule “large renewals” of policy version 3');
 });
 
@@ -146,7 +146,7 @@ test('a rule published while an order was pending is named when the mandate has 
   const order = await ask(t.workspace, t.alice, '/domain renew cocktail.rest');
   policy = { version: 1, rules: [{ ...RULE, over: undefined, needed: 1, approvers: ['U0ADA'] }] };
   await t.bob.click(order.card, 'order_approve');
-  await shows(order, 'Still needed: 1 from <@U0ADA>.');
+  await shows(order, 'Still needed: 1 approval from <@U0ADA>.');
   await t.ada.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   expect(textOf(order.card)).toContain('rule “large renewals” of policy version 1');

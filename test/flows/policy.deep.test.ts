@@ -85,7 +85,7 @@ describe('before there are rules', () => {
     const seen = await policyOf(t.alice);
     expect(textOf(seen)).toContain('only the settings apply');
     expect(textOf(seen)).toContain(
-      '*Registrations, transfers, renewals and restores* of every name need *one of <@U0BOB> or <!subteam^S0APPROVERS>*.',
+      '*Registrations, transfers, renewals and restores* of every name need *approval from <@U0BOB> or a member of <!subteam^S0APPROVERS>*.',
     );
     expect(textOf(seen)).toContain('*Everything else* needs *no approval*.');
     expect(buttonsOf(seen)).toEqual([]);
@@ -162,7 +162,7 @@ describe('a rule', () => {
     const told = await addRule(LARGE);
     expect(told).toContain('I saved rule 1 to the draft.');
     expect(told).toContain(
-      '*Renewals* of `*.rest` over *€100.00* need *2 of <@U0BOB> and <!subteam^S0APPROVERS>*.',
+      '*Renewals* of `*.rest` over *€100.00* need *2 approvals from <@U0BOB> or members of <!subteam^S0APPROVERS>*.',
     );
     expect(await addRule(FREE)).toContain('*Redirects* of every name need *no approval*.');
     expect(await addRule({ ...REFUSED, approvers: [] })).toContain(
@@ -191,8 +191,8 @@ describe('a rule', () => {
         }),
       ),
     );
-    expect(told).toContain('requested by *<@U0CAROL> or <!subteam^S0APPROVERS>*');
-    expect(told).toContain('need *2 of <@U0BOB> and <!subteam^S0APPROVERS>*');
+    expect(told).toContain('requested by *<@U0CAROL> or members of <!subteam^S0APPROVERS>*');
+    expect(told).toContain('need *2 approvals from <@U0BOB> or members of <!subteam^S0APPROVERS>*');
   });
 
   it('moves up, once however often its click is delivered', async () => {
@@ -239,12 +239,12 @@ describe('trying a line', () => {
       t.bob,
       '/domain policy test delete cafe.rest by <@U0ALICE|alice>',
     );
-    expect(told).toContain('Under the *draft*, which isn’t in force');
-    expect(told).toContain('*Deletions of `cafe.rest`*, requested by <@U0ALICE>, is *refused*');
-    expect(told).toContain('Rule 1, “large renewals”, is for other tasks.');
+    expect(told).toContain('Under the *draft* (not in force yet)');
+    expect(told).toContain('*Deletions of `cafe.rest`* requested by <@U0ALICE> are *refused*');
+    expect(told).toContain('Rule 1, “large renewals”, doesn’t apply to this task.');
     expect(told).toContain('Decided by rule 2, “the café stays”.');
     expect(await answerTo(t.workspace, t.bob, '/domain policy test delete cafe.rest')).toContain(
-      'Rule 2, “the café stays”, is for other requesters.',
+      'Rule 2, “the café stays”, doesn’t apply to this requester.',
     );
   });
 });
@@ -300,7 +300,7 @@ describe('publishing', () => {
     expect(textOf(seen)).toContain('Version 1 is in force, published by <@U0ADA>, confirmed by <@U0BOB>');
     expect(textOf(seen)).toContain('over *€100.00*');
     await t.workspace.waitFor(
-      () => textOf(waiting.card).includes('Policy version 1 is stricter than') || undefined,
+      () => textOf(waiting.card).includes('The policy has become stricter since') || undefined,
       { what: 'the card of what waits to say so' },
     );
   });
@@ -402,12 +402,12 @@ describe('a starting point', () => {
     const told = await toldAfter(t.workspace, t.ada, async () =>
       closed(await submit(form, { managers: ['U0BOB'], managers_groups: ['S0APPROVERS'] })),
     );
-    expect(told).toContain('need *one of <@U0BOB> or <!subteam^S0APPROVERS>*');
+    expect(told).toContain('need *approval from <@U0BOB> or a member of <!subteam^S0APPROVERS>*');
     expect(rulesOf(await policyOf(t.ada))).toEqual([
-      'Redirects are free',
-      'Risky tasks on guarded names',
-      'Managers set nameservers without approval',
-      'Risky tasks',
+      'Redirects need no approval',
+      'Risky tasks on guarded names need approval',
+      'Managers can change nameservers without approval',
+      'Risky tasks need approval',
     ]);
     await bringIntoForce(2);
     expect(textOf(await policyOf(t.alice))).toContain('Version 2 is in force');

@@ -106,7 +106,9 @@ describe('the details of a name', () => {
     expect(await told('unwatch cafe.rest')).toContain('Another person must confirm this change');
     const question = t.workspace
       .messages(DOMAINS)
-      .find((message) => textOf(message).includes('→ owner') && buttonsOf(message).includes('facts_confirm'));
+      .find(
+        (message) => textOf(message).includes('→ `brand`') && buttonsOf(message).includes('facts_confirm'),
+      );
     if (question === undefined) throw new Error('nobody was asked');
     await t.bob.click(question, 'facts_confirm');
     await t.workspace.waitFor(
@@ -166,7 +168,7 @@ describe('names', () => {
       new Date(),
     );
     const text = await told('names tag:acme expiring<90');
-    expect(text).toContain('2 names for `tag:acme expiring&lt;90`');
+    expect(text).toContain('2 names matching `tag:acme expiring&lt;90`');
     expect(text).toContain('Renewing all of them for 1 year costs about €36.00.');
     expect(text).toMatch(/^\*acme-one\.rest\* · \d.* \(\d+ days\) · €18\.00 · <@U0ADA> · `acme`$/m);
     expect(text).not.toContain('other.rest');
@@ -180,7 +182,7 @@ describe('names', () => {
     await told('watch gone.rest');
     const text = await told('names acme-one gone.rest');
     expect(text).toContain('1 is deleted and can’t be renewed.');
-    expect(text).toContain('Renewing the others for 1 year costs about €18.00.');
+    expect(text).toContain('Renewing the other one for 1 year costs about €18.00.');
     expect(text).toMatch(/\*gone\.rest\* · deleted/);
     const alone = await told('names gone.rest');
     expect(alone).toContain('1 is deleted');
@@ -192,7 +194,7 @@ describe('names', () => {
     expect(await told('names tga:acme')).toContain('Unknown filter `tga`. Did you mean `tag:`?');
     expect(await told('names expiring<soon')).toContain('`expiring&lt;60`');
     expect(await told('names owner:@nobody')).toContain('No owner is called “@nobody”');
-    expect(await told('names tag:unheard-of')).toContain('No names found for `tag:unheard-of`');
+    expect(await told('names tag:unheard-of')).toContain('No names match `tag:unheard-of`');
   });
 
   it('are renewed together: all found ones are selected', async () => {
@@ -215,7 +217,7 @@ describe('names', () => {
       'I saved the changes to 2 names.',
     );
     expect(await told('names tag:priority owner:U0ADA')).toContain('2 names');
-    expect(await told('names tag:acme')).toContain('1 name for');
+    expect(await told('names tag:acme')).toContain('1 name matching');
   });
 
   it('are exported as a CSV of the results', async () => {
@@ -241,12 +243,12 @@ describe('names', () => {
     const shown = await saved(form, { rows });
     expect(shown).toContain('1 name would change.');
     expect(shown).toContain('`nobody-has-it.rest`');
-    expect(await told('names tag:imported')).toContain('No names found');
+    expect(await told('names tag:imported')).toContain('No names match');
     const plan = t.alice.ephemerals().find((message) => textOf(message).includes('would change'));
     if (plan === undefined) throw new Error('the plan is gone');
     const apply = () => t.alice.click(plan, 'names_import_apply');
     expect(await toldAfter(t.workspace, t.alice, apply)).toContain('I saved the changes to 1 name.');
-    expect(await told('names tag:imported')).toContain('1 name for');
+    expect(await told('names tag:imported')).toContain('1 name matching');
     expect(await toldAfter(t.workspace, t.alice, apply)).toContain('already applied');
   });
 

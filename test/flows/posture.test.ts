@@ -42,7 +42,7 @@ beforeAll(async () => {
 test('locks set by the registry are shown', async () => {
   const statuses = ['server transfer prohibited', 'server update prohibited', 'server delete prohibited'];
   t.service.registry.show('bar.rest', { statuses });
-  expect(await told('name bar.rest')).toContain('*Registry lock* transfers, changes, deletion\n');
+  expect(await told('name bar.rest')).toContain('*Registry lock* blocks transfers, changes and deletion\n');
 });
 
 test('each name that lacks something has a line with what to do', async () => {
@@ -56,7 +56,7 @@ test('a name with an owner is fine, and its notes are said when they are asked f
   await told(`name ${SOUND}`);
   const screen = t.alice.ephemerals().at(-1);
   if (screen === undefined) throw new Error('the screen of the name was not shown');
-  expect(textOf(screen)).toContain(':warning: *Owner* no owner');
+  expect(textOf(screen)).toContain(':warning: *No owner*');
   const form = await openedAfter(t.workspace, t.alice, () => t.alice.click(screen, 'name_edit'));
   await toldAfter(t.workspace, t.alice, async () => closed(await t.alice.submit(form, { owner: 'U0ALICE' })));
   const text = await told('posture');
@@ -68,7 +68,7 @@ test('a name with an owner is fine, and its notes are said when they are asked f
 });
 
 test('filters find the names with a finding', async () => {
-  expect(await told('names unlocked')).toMatch(/1 name for `unlocked`.*open\.rest/s);
+  expect(await told('names unlocked')).toMatch(/1 name matching `unlocked`.*open\.rest/s);
   expect(await told('names finding:no_owner zone:rest')).toContain('1 name');
   expect(await told('names finding:lamer')).toContain('Did you mean `finding:lame`');
 });
@@ -83,7 +83,7 @@ test('webhooks report the beginning and the end of a danger', async () => {
     });
   t.service.registry.show(OPEN, { expires: now - DAY_MS });
   await opened('finding.opened');
-  expect(await told('posture')).toMatch(/1 in danger.*\n:x: \*open\.rest\* · expired or deleted/);
+  expect(await told('posture')).toMatch(/1 at risk.*\n:x: \*open\.rest\* · expired or deleted/);
   t.service.registry.show(OPEN, { expires: now + 300 * DAY_MS });
   await opened('finding.closed');
   expect(findings()).toMatchObject([

@@ -93,7 +93,7 @@ test('a time with a UTC offset is sent unchanged over JSON, but not over XML', a
 });
 
 test('over XML it is searched as that interface documents', async () => {
-  const GUESS = 'It shows only searches with one filter.';
+  const GUESS = 'Its examples have only one filter.';
   await t.carol.command(DOMAINS, '/domain prereg table-00%');
   expect(textOf(await page(t.carol, 'table-00%')), 'one filter needs no guess').not.toContain(GUESS);
   await t.carol.command(DOMAINS, '/domain prereg table-00%.rest');
@@ -129,7 +129,7 @@ test('filters, order and further keys of a password account use XML if needed', 
     /\d+ \w{3,4} \d{4}, \d\d:\d\d – \d+ \w{3,4} \d{4}, \d\d:\d\d/,
   );
   expect(textOf(found)).toContain(
-    'The documentation doesn’t say how it compares values or which wildcards it supports',
+    'The documentation doesn’t say how “like” compares values or which wildcards it supports',
   );
   await t.alice.click(found, 'prereg_next');
   await page(t.alice, '3–4 of 100');
@@ -139,14 +139,14 @@ test('filters, order and further keys of a password account use XML if needed', 
 test('children, an id and an ending of several parts are searched as documented', async () => {
   const view = await openForm(t.workspace, t.alice, '/domain prereg');
   await t.alice.submit(view, { id: '9001', children: [], operator: 'EQUAL' });
-  await ephemeral(t.workspace, t.alice, 'the record', ({ text }) => text.includes('id 9001: 1–1 of 1'));
+  await ephemeral(t.workspace, t.alice, 'the record', ({ text }) => text.includes('with ID 9001: 1–1 of 1'));
   expect(searches().at(-1)?.body).toEqual({
     view: { children: false, offset: 0, limit: 20 },
     filters: [{ key: 'id', operator: 'EQUAL', value: 9001 }],
   });
   const padded = await openForm(t.workspace, t.alice, '/domain prereg');
   await t.alice.submit(padded, { id: '007' });
-  await ephemeral(t.workspace, t.alice, 'no record', ({ text }) => text.includes('id 007'));
+  await ephemeral(t.workspace, t.alice, 'no record', ({ text }) => text.includes('with ID 007'));
   expect(searches().at(-1)?.body).toMatchObject({ filters: [{ key: 'id', value: '007' }] });
   await answerTo(t.workspace, t.alice, '/domain prereg cafe.co.uk');
   expect(searches().at(-1)?.body).toMatchObject({
@@ -257,7 +257,7 @@ test.each([
     /refused this search.*EF01002 no &lt;!channel&gt; today/s,
   ],
   ['busy', { kind: 'status_429', retryAfter: 60 }, /busy/],
-  ['broken', { kind: 'html' }, /response couldn’t be read.*Client transaction `[0-9a-f-]{36}`/],
+  ['broken', { kind: 'html' }, /response couldn’t be read.*Client transaction ID `[0-9a-f-]{36}`/],
 ] as const)('a service that is %s is reported in words', async (_what, fault, words) => {
   t.service.faults.set({ ...fault, match: { task: 'prereg.search' } });
   expect(await answerTo(t.workspace, t.alice, '/domain prereg table-001')).toMatch(words);

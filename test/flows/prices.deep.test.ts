@@ -32,7 +32,7 @@ async function importPrices(rows: string) {
 it('are unknown before there is a list, and nothing waits for it', async () => {
   expect(await answerTo(t.workspace, t.alice, '/domain prices')).toContain('The price list is empty');
   const order = await ask(t.workspace, t.alice, '/domain renew bar.rest');
-  expect(textOf(order.card)).toContain('Costs money, price unknown');
+  expect(textOf(order.card)).toContain('This costs money (price unknown)');
   await t.bob.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
 });

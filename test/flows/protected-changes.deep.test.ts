@@ -121,7 +121,7 @@ test.each([
     expect(await act(t[who], name)).toContain('Another person must confirm this change');
     expect(await tagsOf(name)).toEqual(['brand']);
     const question = await currentQuestion(name);
-    expect(await click(t.bob, question)).toContain('The approvers: <@U0CAROL>');
+    expect(await click(t.bob, question)).toContain('The approvers are <@U0CAROL>');
     if (who === 'carol') return expect(await click(t.carol, question)).toContain('You requested this');
     await t.carol.click(question, 'facts_confirm');
     await t.workspace.waitFor(async () => ((await tagsOf(name)).length === 0 ? true : undefined), {
@@ -155,7 +155,7 @@ test('a name with a rule lapses only with its approvers', async () => {
   const confirm = (person: Actor) =>
     toldAfter(t.workspace, person, () => person.click(request, 'lapse_confirm'));
   expect(await confirm(t.alice)).toContain('You requested this');
-  expect(await confirm(t.bob)).toContain('The approvers: <@U0CAROL>');
+  expect(await confirm(t.bob)).toContain('The approvers are <@U0CAROL>');
   expect(await lapseOf('lapse.rest')).toBeUndefined();
   await t.carol.click(request, 'lapse_confirm');
   await t.workspace.waitFor(
@@ -191,7 +191,7 @@ test('asks for every confirmation that the rule needs, from its approvers', asyn
   const [id = ''] = JSON.stringify(question).match(/[0-9a-f]{8}-[0-9a-f-]{27}/) ?? [];
   const waiting = await proposals.find(['facts'], id);
   if (waiting === undefined) throw new Error('nothing waits');
-  expect((await proposals.buildSignedSubject(waiting)).bound).toEqual({
+  expect((await proposals.buildSignedSubject(waiting)).binding).toEqual({
     change: id,
     requesters: ['U0ALICE'],
   });
@@ -227,7 +227,11 @@ test('a change of a name that has changed meanwhile is refused, and the current 
     () =>
       t.carol
         .ephemerals()
-        .findLast((each) => textOf(each).includes('new note') && buttonsOf(each).includes('facts_confirm')),
+        .findLast(
+          (each) =>
+            textOf(each).includes('moving.rest*: tags `brand` → none') &&
+            buttonsOf(each).includes('facts_confirm'),
+        ),
     { what: 'the current change' },
   );
   expect(await tagsOf('moving.rest')).toEqual(['brand']);
@@ -263,14 +267,11 @@ test('a new owner or channel takes effect at once and is announced where everyon
   await watched('routed.rest', '');
   await edit(t.alice, 'routed.rest', { channel: 'C0GENERAL', owner: 'U0BOB' });
   const notice = await t.workspace.waitFor(
-    () =>
-      t.workspace
-        .messages(REMINDERS)
-        .findLast((each) => textOf(each).includes('changed the owner or channel of')),
+    () => t.workspace.messages(REMINDERS).findLast((each) => textOf(each).includes(':mailbox_with_mail:')),
     { what: 'the announcement' },
   );
   expect(textOf(notice)).toMatch(
-    /<@U0ALICE>.*routed\.rest.*no owner → owner <@U0BOB>, channel <#C0GENERAL>/s,
+    /<@U0ALICE> changed the owner and channel of 1 name.*routed\.rest.*owner none → <@U0BOB>; channel none → <#C0GENERAL>/s,
   );
 });
 

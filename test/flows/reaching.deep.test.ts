@@ -200,7 +200,7 @@ describe('if the bot can’t post where the request was made', () => {
     const order = await askIn('C0NOBOT', '/domain renew harvest.rest');
     const copy = await copyIn(order, GENERAL);
     const nudge = await t.workspace.waitFor(() => copy.replies()[0], { what: 'the reminder in the channel' });
-    expect(textOf(nudge)).toContain('still needs your approval');
+    expect(textOf(nudge)).toContain('still waiting for your approval');
     expect(nudge.thread_ts).toBe(copy.card.ts);
     expect(await countIn(order, 'D0BOB')).toBe(0);
     await t.bob.click(copy.card, 'order_approve');

@@ -54,7 +54,7 @@ test(
 
     bot = await s.start(IMPATIENT);
     const unknown = await hanging.ends('UNKNOWN', 20_000);
-    expect(textOf(unknown)).toMatch(/may have reached the service.*won’t be sent again/s);
+    expect(textOf(unknown)).toMatch(/service may have received it.*won’t be sent again/s);
     expect(requestsOf(s.service, hanging), 'requests of the order that hung').toHaveLength(1);
     await heldOff.becomes('SUCCEEDED', 20_000);
     expect(chargesFor(s.service, 'bar.rest')).toBe(1);

@@ -114,7 +114,7 @@ describe('settings', () => {
     await shows('Waiting for <@U0BOB> or <!subteam^S0APPROVERS>');
     const more = await settingsForm();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(more, { approvals_required: '2' }));
-    await shows('The settings are stricter than when this was requested.');
+    await shows('The settings have become stricter since this was requested.');
     const fewer = await settingsForm();
     await toldAfter(t.workspace, t.ada, () => t.ada.submit(fewer, { approvals_required: '1' }));
     await confirmAsBob();
@@ -224,7 +224,7 @@ describe('settings', () => {
   });
 
   it.each([
-    ['is_archived', 'the channel is archived. Choose another one.'],
+    ['is_archived', 'the channel is archived. Choose another channel.'],
     ['restricted_action_read_only_channel', 'only some people can post there'],
     ['channel_not_found', 'no channel has this ID'],
     ['missing_scope', 'My app lacks a required permission'],

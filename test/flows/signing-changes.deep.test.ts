@@ -72,7 +72,7 @@ test('protected settings take effect with the signature of another admin', async
   const toOwn = await people.told(t.carol, async () =>
     t.carol.click(await requestTo('D0CAROL', 'settings_confirm'), 'settings_confirm'),
   );
-  expect(toOwn, 'an admin without a passkey learns whose counts').toContain('<@U0ADA>, <@U0BOB>');
+  expect(toOwn, 'an admin without a passkey learns whose counts').toContain('<@U0ADA> and <@U0BOB>');
   expect(toOwn).not.toContain(PUBLIC.origin);
 
   const address = addressIn(await people.told(t.bob, () => t.bob.click(request, 'settings_confirm')));
@@ -123,7 +123,7 @@ const notices = (channel: string) =>
   t.workspace
     .messages(channel)
     .map(textOf)
-    .filter((text) => text.includes('lacks a required signature'));
+    .filter((text) => text.includes('a required signature is missing or invalid'));
 
 test('a signature that was changed after the service was busy sends nothing more, and each admin is notified once', async () => {
   t.service.faults.set({ kind: 'status_429', retryAfter: 3, times: 1, match: { name: 'deli.rest' } });
@@ -132,7 +132,7 @@ test('a signature that was changed after the service was busy sends nothing more
   await until('the service has held it off', () => requestsOf(t.service, order).length === 1);
   expect(
     await query(
-      `UPDATE approvals SET signature = jsonb_set(signature, '{bound,from}', '7') WHERE order_id = '${order.id}'`,
+      `UPDATE approvals SET signature = jsonb_set(signature, '{binding,from}', '7') WHERE order_id = '${order.id}'`,
     ),
   ).toMatchObject({ rowCount: 1 });
   await order.ends('FAILED', 20_000);
@@ -193,7 +193,7 @@ test('a key of another host is marked, counts for nothing, and signs nothing', a
   const added = { owner: 'U0CAROL', label: '', host: 'old.example', addedAt: new Date() };
   expect(await store.add({ ...added, fingerprint, publicKey, credential })).toBe(true);
   await database.close();
-  expect(await people.keysOf(t.carol)).toContain('belongs to another address than PUBLIC_URL');
+  expect(await people.keysOf(t.carol)).toContain('belongs to an address other than PUBLIC_URL');
   const page = await people.open(address);
   expect(page.status).toBe(403);
   expect(page.html).toContain('Use /domain key to add one');

@@ -61,7 +61,7 @@ async function newOrder(name = 'cafe.rest'): Promise<SeenOrder> {
 
 test('/domain key shows whose keys count, and through whom', async () => {
   const said = await people.keysOf(t.alice);
-  expect(said).toContain('*valid* (root)');
+  expect(said).toContain('*valid* (root passkey)');
   expect(said).toContain('*valid*, vouched for by <@U0ADA>');
   expect(said).toContain(keys.bob.fingerprint);
 });

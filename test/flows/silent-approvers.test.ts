@@ -28,7 +28,7 @@ test('a silent approver approves, is named without a mention, and is listed by D
   await t.carol.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
   await t.demo.bot.catchUp();
-  expect(textOf(order.card)).toContain(`${t.carol.user.real_name} approved`);
+  expect(textOf(order.card)).toContain(`approved by ${t.carol.user.real_name}`);
   expectSilence(order);
 });
 

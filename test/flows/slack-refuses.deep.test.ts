@@ -158,7 +158,7 @@ test('a button on Home is answered within 3 s if no message can be posted', asyn
     t.bob.click(home, 'order_approve', { value: order.id }),
   );
   expect(performance.now() - asked).toBeLessThan(WITHIN_MS);
-  expect(textOf(shown)).toContain('This can’t be approved: the order is canceled.');
+  expect(textOf(shown)).toContain('This can’t be approved, because the order was canceled.');
 });
 
 test('Slack accepts no message at all: the form itself says that the order is saved', async () => {

@@ -35,12 +35,12 @@ test('its card says until when it waits, and Stop cancels it: no further request
   await t.alice.click(card, 'order_stop');
   const reply = await order.ends('CANCELLED');
   expect(textOf(reply)).toMatch(
-    /Renew cafe\.rest for 2 years.*<@U0ALICE> stopped it\..*nothing was carried out/,
+    /Renew cafe\.rest for 2 years.*stopped by <@U0ALICE>\..*nothing was carried out/,
   );
   expect(textOf(order.card)).toMatch(/Stopped, nothing was carried out/);
   expect(buttonsOf(order.card)).toEqual(['order_look', 'order_receipt']);
   const late = () => clickAs(t.workspace, 'U0BOB', 'order_stop', order.id);
-  expect(await toldAfter(t.workspace, t.bob, late)).toMatch(/is canceled/);
+  expect(await toldAfter(t.workspace, t.bob, late)).toMatch(/was canceled/);
   expect(await answerTo(t.workspace, t.alice, `/domain order ${order.id}`)).toMatch(
     /stopped: the rest won’t be sent by <@U0ALICE>/,
   );

@@ -74,7 +74,7 @@ describe('renewing cafe.rest for two years', () => {
       '<@U0ALICE>',
       'client paid',
       'LIVE · alice/4',
-      'Costs money',
+      'This costs money',
       order.id,
     ]) {
       expect(card, 'the card').toContain(said);

@@ -116,7 +116,7 @@ test('a changed secret result is not shown, and says so', async () => {
     [order.id],
   );
   expect(await toldAfter(t.workspace, t.alice, () => t.alice.click(reply, 'order_reveal'))).toContain(
-    'This can’t be decrypted: its key is missing, or it was changed.',
+    'This can’t be decrypted: its key is missing, or the data was changed.',
   );
   expect(t.alice.openedViews()).toEqual([]);
 });

@@ -154,7 +154,7 @@ describe('once an admin has linked it', () => {
     expect(asked, 'the confirmation says it too').toContain('*the team’s account*');
     expect(order.state).toBe('PENDING');
     const details = await detailsOf(t.workspace, t.bob, order.card);
-    expect(details).toContain('the use of the team’s account');
+    expect(details).toContain('the rule for the team’s account');
     await giveReason(t.workspace, t.bob, order.card, 'order_deny', 'not now');
     await order.ends('DENIED');
     expect(requestsOf(t.service, order)).toEqual([]);

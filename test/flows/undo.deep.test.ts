@@ -60,7 +60,7 @@ test('the card offers to undo it, with the former nameservers', async () => {
 });
 
 test('the thread says when the new ones answer, and when they stop, each once', async () => {
-  await hoursUntil(0.2, /\*bar\.rest\*: all new nameservers answer/);
+  await hoursUntil(0.2, /\*bar\.rest\*: all the new nameservers now answer/);
   dns().world.drop('bar.rest', ['ns2.new.example']);
   await hoursUntil(3, /`ns2\.new\.example` doesn’t answer for it, 3 hours after the change/);
   const count = moved.replies().length;
@@ -68,7 +68,7 @@ test('the thread says when the new ones answer, and when they stop, each once', 
   await t.demo.bot.catchUp();
   expect(moved.replies()).toHaveLength(count);
   dns().world.serve('bar.rest', NEW, RECORDS);
-  await hoursUntil(2, /doesn’t answer.*all new nameservers answer/s);
+  await hoursUntil(2, /doesn’t answer.*all the new nameservers now answer/s);
 });
 
 test('an approver undoes it: a draft like any other, which sends the former nameservers', async () => {

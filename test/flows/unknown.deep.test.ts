@@ -40,7 +40,7 @@ test('a changed expiry over plain http: a hint for the approver who settles it, 
   const unwatched = await answerTo(t.workspace, t.alice, '/domain unwatch cafe.rest');
   expect(unwatched, 'one person, while nobody knows').toContain('Another person must confirm this change');
   expect(textOf(card)).toMatch(
-    /shows the expiry date .*Before this was sent it was .*The record came over plain HTTP\. Source:/,
+    /shows the expiry date .*Before this was sent, it was .*The record came over plain HTTP\. Source:/,
   );
   const history = await answerTo(t.workspace, t.alice, `/domain order ${order.id}`);
   expect(history).toMatch(/found in public records: `[^`]+` “The registry shows/);

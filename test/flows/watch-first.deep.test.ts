@@ -77,7 +77,7 @@ test('a list of names is answered with a line each: expiry, source, days, regist
 
 test.each([
   [Array.from({ length: 51 }, (_, n) => `n${n}.rest`).join(' '), /at most 50 names.*\/domain import/],
-  ['cafe.rest bar.rest 2030-01-01', /a date is only possible for a single name/],
+  ['cafe.rest bar.rest 2030-01-01', /a date only for a single name/],
   ['free.rest', /no record/],
   ['laden.museum', /don’t know its expiry date yet.*can’t be reached/s],
 ])('watch %s says what to do', async (line, answer) => {

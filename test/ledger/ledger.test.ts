@@ -181,7 +181,7 @@ describe('the bot finds in its own ledger', () => {
     await tamper(rig, 'DELETE FROM events WHERE seq > 2');
     await tamper(rig, 'DELETE FROM anchors');
     await rig.ledger().checkIfDue();
-    expect(await told()).toEqual([[{ code: 'put_back', count: 1, first: 2 }]]);
+    expect(await told()).toEqual([[{ code: 'rolled_back', count: 1, first: 2 }]]);
     await rig.happen();
     const elsewhere = { load: async () => undefined, save: async () => undefined };
     await rig.ledger({ anchorFile: elsewhere }).turn();
@@ -201,9 +201,9 @@ describe('the bot finds in its own ledger', () => {
     // A starting process hasn't checked the whole ledger when it seals.
     const starting = rig.ledger();
     await starting.turn();
-    expect(await told()).toEqual([[{ code: 'put_back', count: 1, first: 2 }]]);
+    expect(await told()).toEqual([[{ code: 'rolled_back', count: 1, first: 2 }]]);
     expect(await rig.sql(`SELECT FROM notifications WHERE subject_kind = 'event'`)).toHaveLength(1);
-    const first = (await file()).split('\n').find((line) => line.includes('"put_back"'));
+    const first = (await file()).split('\n').find((line) => line.includes('"rolled_back"'));
     const seal = await newest();
     expect(seal.n, 'that seal says so itself').toBe(2);
     expect(JSON.parse(first ?? '{}')).toMatchObject({ kind: 'ledger_differs', seq: seal.to });

@@ -40,7 +40,7 @@ test.each<[hours: number, changes: Partial<Order>, step: string | undefined]>([
   [4, {}, 'announce'],
   [71, {}, 'announce'],
   [72, {}, 'end'],
-  [72, { mandateEnd: { because: 'person', by: 'U0BOB', at: hoursLater(1) } }, undefined],
+  [72, { mandateEnd: { cause: 'person', by: 'U0BOB', at: hoursLater(1) } }, undefined],
   [71, { remindAt: undefined }, undefined],
   [72, { expiresAt: undefined, remindAt: undefined }, undefined],
 ])('a mandate after %i hours with %j: %s', (hours, changes, step) => {

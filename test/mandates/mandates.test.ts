@@ -12,7 +12,7 @@ import {
 } from '../../src/mandates/overview.ts';
 import { runMandates } from '../../src/mandates/run.ts';
 import { checkClearance } from '../../src/mandates/sending.ts';
-import { mandateTerms } from '../../src/mandates/terms.ts';
+import { mandateTermsSchema } from '../../src/mandates/terms.ts';
 import { getSendingDay } from '../../src/money/order-cost.ts';
 import type { OrdersContext } from '../../src/orders/context.ts';
 import type { Order } from '../../src/orders/order.ts';
@@ -21,7 +21,7 @@ import type { OrderStore } from '../../src/orders/ports.ts';
 import { markUnsentUnknown } from '../../src/orders/restore-guard.ts';
 import { buildStatement } from '../../src/orders/statement.ts';
 import { stopOrder } from '../../src/orders/stop.ts';
-import { webhookBody } from '../../src/outbox/webhooks/messages.ts';
+import { webhookBodySchema } from '../../src/outbox/webhooks/messages.ts';
 import { getUtcDay } from '../../src/zones/calendar-day.ts';
 import { ALICE, type Rig, startRig } from '../orders/rig.ts';
 import { ENDPOINTS } from '../orders/sample.ts';
@@ -142,7 +142,7 @@ describe('a mandate', () => {
         return rig.mandates.priceRenewals(names, day);
       },
     };
-    const preview = (order: Order) => loadPreview(context, order, mandateTerms.parse(order.input));
+    const preview = (order: Order) => loadPreview(context, order, mandateTermsSchema.parse(order.input));
     const older = await on.inForce({ mandate_names: ['old.rest'] });
     expect(await preview(await on.ask())).toMatchObject({
       names: ['cafe.rest', 'dear.rest', 'doubtful.rest', 'old.rest'],
@@ -427,7 +427,7 @@ describe('if it doesn’t act', () => {
     await on.run();
     expect(await on.acts()).toHaveLength(1);
     const events = await rig.sql(`SELECT data FROM events WHERE kind = 'mandate_held' ORDER BY seq`);
-    expect(events.at(-1)?.['data']).toMatchObject({ because: code });
+    expect(events.at(-1)?.['data']).toMatchObject({ holdReason: code });
   });
 
   test('not_announced: if it couldn’t be announced a day before, people are asked while a day is left', async () => {
@@ -555,7 +555,7 @@ describe('if it doesn’t act', () => {
     await on.run();
     expect(sent()).toBe(0);
     expect(await rig.read(order.id)).toMatchObject({ state: 'FAILED' });
-    expect(await on.acts()).toMatchObject([{ held: 'let_go', orderId: undefined }]);
+    expect(await on.acts()).toMatchObject([{ held: 'set_to_lapse', orderId: undefined }]);
     expect(await rig.store.findOpenOrders('renew', ['cafe.rest'])).toEqual(new Map());
   });
 
@@ -593,7 +593,7 @@ test('a refusal to act is queued for webhooks in the same transaction', async ()
   const { id } = await on.inForce();
   await on.renewName('cafe.rest');
   const rows = await rig.sql('SELECT body FROM webhook_deliveries');
-  expect(rows.map(({ body }) => webhookBody.parse(JSON.parse(String(body))))).toMatchObject([
+  expect(rows.map(({ body }) => webhookBodySchema.parse(JSON.parse(String(body))))).toMatchObject([
     { type: 'mandate.held', data: { name: 'cafe.rest', mandate: id, code: 'price_above' } },
   ]);
 });
@@ -644,7 +644,7 @@ describe('a database that may have been restored', () => {
     await on.watch('cafe.rest', 10);
     const mandate = await on.inForce();
     await startAfter(25 * 60 * 60_000);
-    expect(await rig.read(mandate.id)).toMatchObject({ mandateEnd: { because: 'database_restored' } });
+    expect(await rig.read(mandate.id)).toMatchObject({ mandateEnd: { cause: 'database_restored' } });
     await on.run();
     expect(await on.acts()).toEqual([]);
   });
@@ -667,7 +667,7 @@ describe('ending', () => {
     });
     expect(await rig.read(id)).toMatchObject({
       state: 'SUCCEEDED',
-      mandateEnd: { because: 'person', by: 'U0CAROL' },
+      mandateEnd: { cause: 'person', by: 'U0CAROL' },
     });
   });
 
@@ -684,13 +684,13 @@ describe('ending', () => {
   test.each([
     ['U0ALICE', 'requester_left'],
     ['U0BOB', 'approver_left'],
-  ])('when %s leaves', async (userId, because) => {
+  ])('when %s leaves', async (userId, cause) => {
     await on.watch('cafe.rest', 10);
     const { id } = await on.inForce();
     const order = await orderOf('cafe.rest');
     rig.absent.set(userId, 'left');
     await on.run();
-    expect(await rig.read(id)).toMatchObject({ mandateEnd: { because, by: userId } });
+    expect(await rig.read(id)).toMatchObject({ mandateEnd: { cause, by: userId } });
     expect((await rig.read(order.id)).state).toBe('FAILED');
   });
 
@@ -703,6 +703,6 @@ describe('ending', () => {
     expect(await rig.story(id)).toContain('mandate_ending');
     rig.pass(8 * DAY_MS);
     await rig.main.advance(id, 'observation');
-    expect(await rig.read(id)).toMatchObject({ mandateEnd: { because: 'over' } });
+    expect(await rig.read(id)).toMatchObject({ mandateEnd: { cause: 'expired' } });
   });
 });

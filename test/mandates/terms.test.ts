@@ -15,12 +15,12 @@ import {
 } from '../../src/mandates/acting.ts';
 import { findApplicableMandate, readMandate } from '../../src/mandates/mandate.ts';
 import { addPlan, getPeriodBounds, groupUpcomingNames } from '../../src/mandates/overview.ts';
-import { type MandateTerms, readTerms, type TypedTerms } from '../../src/mandates/terms.ts';
+import { type MandateTerms, readTerms, type TermsInput } from '../../src/mandates/terms.ts';
 import { newOrder } from '../orders/sample.ts';
 
 /* The input of a mandate's form, and everything that follows from its terms alone. */
 
-const TYPED: TypedTerms = {
+const TYPED: TermsInput = {
   mandate_names: '*.rest, tag:Brand\nCAFÉ.rest',
   max_price: '20.00',
   max_total: '600',
@@ -28,8 +28,8 @@ const TYPED: TypedTerms = {
   until: '2027-03-01',
   notice: '',
 };
-const read = (changes: Partial<TypedTerms> = {}) => readTerms({ ...TYPED, ...changes }, 'EUR', '2026-03-01');
-const issuesOf = (changes: Partial<TypedTerms>) => {
+const read = (changes: Partial<TermsInput> = {}) => readTerms({ ...TYPED, ...changes }, 'EUR', '2026-03-01');
+const issuesOf = (changes: Partial<TermsInput>) => {
   const terms = read(changes);
   return terms.ok ? [] : terms.issues;
 };
@@ -111,7 +111,7 @@ test('the oldest of overlapping mandates acts; an ended one doesn’t', () => {
   const young = given('a', ['*.rest']);
   expect(findApplicableMandate([young, old], 'cafe.rest', ['brand'], NOW)?.id).toBe('b');
   expect(findApplicableMandate([young, old], 'cafe.rest', [], NOW)?.id).toBe('a');
-  const end = { at: NOW, because: 'over' } as const;
+  const end = { at: NOW, cause: 'expired' } as const;
   expect(findApplicableMandate([young, { ...old, end }], 'cafe.rest', ['brand'], NOW)?.id).toBe('a');
   expect(findApplicableMandate([young, old], 'cafe.example', [], NOW)).toBeUndefined();
 });
@@ -183,7 +183,7 @@ describe('right before sending', () => {
     ['moved_out', { expiresAt: undefined }],
     ['moved_out', { name: 'cafe.example' }],
     ['renewed_meanwhile', { expiresAt: new Date(END.getTime() + 365 * DAY_MS) }],
-    ['let_go', { isLapsing: true }],
+    ['set_to_lapse', { isLapsing: true }],
     ['not_announced', { announcedAt: undefined }],
     ['price_unknown', { amount: undefined }],
     ['price_unknown', { amount: { currency: 'USD', minor: 1 } }],

@@ -37,8 +37,8 @@ test('an ended mandate whose row was reset does nothing, and ends again', async 
   await on.run();
   await on.run();
   expect(await on.acts()).toEqual([]);
-  expect(await rig.read(id)).toMatchObject({ state: 'SUCCEEDED', mandateEnd: { because: 'log_differs' } });
-  expect(await contradictions(id)).toMatchObject([{ found: 'ended' }]);
+  expect(await rig.read(id)).toMatchObject({ state: 'SUCCEEDED', mandateEnd: { cause: 'log_differs' } });
+  expect(await contradictions(id)).toMatchObject([{ difference: 'ended' }]);
 });
 
 test('the order of an ended mandate isn’t sent when both rows are reset', async () => {
@@ -74,7 +74,7 @@ test('the sending transaction sees the end of a mandate', async () => {
   rig.service.prepare = async () => {
     await rig.sql(
       `INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
-       VALUES ('order', $1, 'mandate_ended', 'U0ALICE', now(), '{"version": 4, "state": "SUCCEEDED", "because": "person"}')`,
+       VALUES ('order', $1, 'mandate_ended', 'U0ALICE', now(), '{"version": 4, "state": "SUCCEEDED", "cause": "person"}')`,
       id,
     );
   };
@@ -111,7 +111,7 @@ test('a mandate is shown with its approvers by the log', async () => {
   await rig.sql(`UPDATE approvals SET user_id = 'U0EVE'`);
   const { shown: items } = await loadMandateStatuses(rig.mandates, { id: 'U0ADA', isAdmin: true });
   const text = JSON.stringify(mandatesMessage({ items, total: 1, offset: 0 }, []));
-  expect(text).toContain('<@U0BOB> approved');
+  expect(text).toContain('approved by <@U0BOB>');
   expect(text).not.toContain('U0EVE');
   const history = await rig.store.loadHistory(order.id, 'system');
   expect(changesSinceRequest(history, false)).toEqual(['1 approval so far: <@U0BOB>.']);
@@ -154,14 +154,14 @@ test.each([
     'an added event says that they failed',
     `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
      SELECT team_id, subject_kind, subject_id, 'answered', actor, at, data || jsonb_build_object(
-       'outcome', 'FAILED', 'result', '{"summary": {"code": "stopped"}}'::jsonb, 'witness', 'AAAA', 'version', 99)
+       'outcome', 'FAILED', 'result', '{"summary": {"code": "stopped"}}'::jsonb, 'botSignature', 'AAAA', 'version', 99)
      FROM events WHERE kind = 'sending'`,
   ],
   [
     'an added event says that they are sent again',
     `INSERT INTO events (team_id, subject_kind, subject_id, kind, actor, at, data)
      SELECT team_id, subject_kind, subject_id, 'retry_scheduled', actor, at, data || jsonb_build_object(
-       'why', '{"code": "busy"}'::jsonb, 'until', at, 'version', 99) FROM events WHERE kind = 'sending'`,
+       'retryReason', '{"code": "busy"}'::jsonb, 'until', at, 'version', 99) FROM events WHERE kind = 'sending'`,
   ],
 ])('unanswered requests count against the limits although %s', async (_what, change) => {
   rig.service.answer = async () => {

@@ -6,7 +6,7 @@ import { createBudgetStore } from '../../src/store/budgets.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
-import { WITNESS } from '../support/witness.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { type MoneyRig, startRig } from './rig.ts';
 
 /*
@@ -36,7 +36,7 @@ test('150 concurrent approvals on three replicas never overspend a budget by a c
     const budgets = createBudgetStore(database, TEAM_ID);
     return {
       ...m.orders,
-      store: createOrderStore(database, WITNESS),
+      store: createOrderStore(database, BOT_SIGNER),
       priceOrder: createOrderPricer({ prices: createPriceStore(database, TEAM_ID), now }),
       compareBudgets: createBudgetComparison({ teamId: TEAM_ID, budgets, now }),
     };

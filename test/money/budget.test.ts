@@ -5,11 +5,11 @@ import {
   buildReservation,
   computeRemaining,
   computeShares,
-  findMissingAmounts,
+  findBudgetOverruns,
   getPeriod,
   type Reservation,
-  sumInBudget,
-  toExactNumber,
+  sumForBudget,
+  toSafeInteger,
 } from '../../src/money/budget.ts';
 import { calculateCost, type Price } from '../../src/money/prices.ts';
 import fc from '../support/properties.ts';
@@ -36,7 +36,7 @@ const reservations = fc.record({
   teamId: fc.constant('T'),
   day: fc.constant('2026-11-22'),
   agreedExcess: fc.constant([]),
-  isLimited: fc.constant(true),
+  hasBudget: fc.constant(true),
   items: fc
     .array(
       fc.record({
@@ -62,7 +62,7 @@ describe('an order’s share of a budget', () => {
         for (const { amount, tags } of reservation.items)
           if (amount?.currency === 'EUR' && (tag === undefined || tags.some((each) => each === tag)))
             sum += BigInt(amount.minor);
-        expect(sumInBudget(budget({ tag }), reservation)).toBe(sum);
+        expect(sumForBudget(budget({ tag }), reservation)).toBe(sum);
       }),
     );
   });
@@ -70,7 +70,7 @@ describe('an order’s share of a budget', () => {
   test('doesn’t depend on the order of its names, nor on how they are split into orders', () => {
     fc.assert(
       fc.property(reservations, fc.nat(60), (reservation, cut) => {
-        const part = (items: Reservation['items']) => sumInBudget(budget(), { ...reservation, items });
+        const part = (items: Reservation['items']) => sumForBudget(budget(), { ...reservation, items });
         const { items } = reservation;
         expect(part(items.toReversed())).toBe(part(items));
         expect(part(items.slice(0, cut)) + part(items.slice(cut))).toBe(part(items));
@@ -119,12 +119,12 @@ describe('a budget', () => {
           reserved,
         });
         const shares = computeShares([one], reservation);
-        const takes = sumInBudget(one.budget, reservation);
+        const takes = sumForBudget(one.budget, reservation);
         const isOver = takes > 0n && booked + reserved + takes > BigInt(has);
-        expect(findMissingAmounts(shares)).toHaveLength(isOver ? 1 : 0);
-        for (const { leftMinor, takesMinor } of findMissingAmounts(shares)) {
+        expect(findBudgetOverruns(shares)).toHaveLength(isOver ? 1 : 0);
+        for (const { leftMinor, orderMinor } of findBudgetOverruns(shares)) {
           expect(BigInt(leftMinor)).toBe(computeRemaining(one));
-          expect(BigInt(takesMinor)).toBe(takes);
+          expect(BigInt(orderMinor)).toBe(takes);
         }
       }),
     );
@@ -135,13 +135,13 @@ describe('a budget', () => {
       teamId: 'T',
       day: '2026-11-22',
       agreedExcess: [],
-      isLimited: true,
+      hasBudget: true,
       items: [{ n: 1, amount: { currency: 'EUR', minor }, tags: [] }],
     });
     const one = standing({ booked: 4_000n, reserved: 5_999n });
-    expect(findMissingAmounts(computeShares([one], takes(1)))).toEqual([]);
-    expect(findMissingAmounts(computeShares([one], takes(2)))).toMatchObject([
-      { leftMinor: 1, takesMinor: 2 },
+    expect(findBudgetOverruns(computeShares([one], takes(1)))).toEqual([]);
+    expect(findBudgetOverruns(computeShares([one], takes(2)))).toMatchObject([
+      { leftMinor: 1, orderMinor: 2 },
     ]);
   });
 
@@ -150,7 +150,7 @@ describe('a budget', () => {
   });
 
   test('never has a sum that a number would round', () => {
-    expect(() => toExactNumber(2n ** 53n)).toThrow(RangeError);
-    expect(toExactNumber(2n ** 53n - 1n)).toBe(Number.MAX_SAFE_INTEGER);
+    expect(() => toSafeInteger(2n ** 53n)).toThrow(RangeError);
+    expect(toSafeInteger(2n ** 53n - 1n)).toBe(Number.MAX_SAFE_INTEGER);
   });
 });

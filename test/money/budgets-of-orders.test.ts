@@ -165,7 +165,7 @@ describe('an order that exceeds a budget', () => {
     expect((await approve(id)).ok).toBe(true);
     expect(await stateOf(id)).toBe('PENDING');
     expect(await lastExcess(id)).toEqual({
-      exceeded: [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 1_500, takesMinor: 2_000 }],
+      exceeded: [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 1_500, orderMinor: 2_000 }],
       admins: [],
     });
     const again = await approve(id);
@@ -268,7 +268,7 @@ describe('a paused bulk order', () => {
     expect(await resume(id)).toMatchObject({ ok: false, refusal: { code: 'over_budget' } });
     expect(await resume(id, 'U0ADA')).toMatchObject({ ok: true });
     expect(await lastExcess(id)).toMatchObject({
-      exceeded: [{ leftMinor: 500, takesMinor: waiting * 1_000 }],
+      exceeded: [{ leftMinor: 500, orderMinor: waiting * 1_000 }],
       admins: ['U0ADA'],
     });
     await m.rig.runDue();

@@ -14,11 +14,11 @@ import { createLeaseStore } from '../../src/store/leases.ts';
 import { createImpactStore, createNameRecordStore } from '../../src/store/name-records.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { proposalsOf } from '../support/proposals.ts';
 import { seeded } from '../support/seeded.ts';
 import { arrangedList } from '../support/unprotected.ts';
-import { WITNESS } from '../support/witness.ts';
 
 /*
  * Processes that watch guarded names and die at any moment. A dead process's memory is lost: the next one only has the
@@ -100,7 +100,7 @@ function startProcess(id: string, statements = Number.POSITIVE_INFINITY) {
       impacts: createImpactStore(database, TEAM),
       notifyDue: () => undefined,
       certificateDays: [14],
-      orders: createOrderStore(database, WITNESS),
+      orders: createOrderStore(database, BOT_SIGNER),
       portfolio: createPortfolioStore(database, TEAM),
       rdap: {
         fetchRecord: async () => ({ kind: 'unavailable', problem: { code: 'busy' } }),

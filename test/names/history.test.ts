@@ -48,8 +48,8 @@ describe('a value', () => {
         fact: 'mx',
         before: ['a'],
         after: ['b'],
-        lastSeenBefore: new Date(START),
-        firstSeenAfter: new Date(START + HOUR),
+        beforeLastSeenAt: new Date(START),
+        afterFirstSeenAt: new Date(START + HOUR),
       },
     ]);
     expect(known?.past.map(({ value }) => value)).toEqual([['a']]);

@@ -30,7 +30,7 @@ function unexplained(
   after: readonly string[],
   hours = 0,
 ): UnexplainedChange {
-  const change = { kind, fact, before, after, lastSeenBefore: at(hours - 4), firstSeenAfter: at(hours) };
+  const change = { kind, fact, before, after, beforeLastSeenAt: at(hours - 4), afterFirstSeenAt: at(hours) };
   return { change, orders: [] };
 }
 const lock = (gone: string, hours = 0) => unexplained('lock', 'statuses', ['active', gone], [gone], hours);
@@ -382,7 +382,7 @@ test('a transfer that was ours explains its consequences, and no later transfer'
   const unexplainedAfter = (...found: readonly UnexplainedChange[]) => {
     const said = sayShown(opened(...found), { by: 'U0BOB', reason: 'ours' }, false);
     if (!said.ok) throw new Error(said.refusal.code);
-    const later = { lastSeenBefore: at(90), firstSeenAfter: at(100) };
+    const later = { beforeLastSeenAt: at(90), afterFirstSeenAt: at(100) };
     const changes = [
       { fact: 'registrar', before: ['name:Other'], after: ['name:Thief'], ...later },
       { fact: 'statuses', before: ['active'], after: ['active', 'pending transfer'], ...later },

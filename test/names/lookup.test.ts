@@ -16,8 +16,8 @@ const CHANGE = {
   ...({ kind: 'nameservers', fact: 'parent_nameservers', before: ['ns1.a.example'], orders: [] } as const),
   ...{
     after: ['ns1.b.example'],
-    lastSeenBefore: NOW,
-    firstSeenAfter: NOW,
+    beforeLastSeenAt: NOW,
+    afterFirstSeenAt: NOW,
     noticedAt: NOW,
     expiry: undefined,
   },

@@ -22,11 +22,11 @@ import { createOrderStore } from '../../src/store/orders.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
 import { newOrder } from '../orders/sample.ts';
 import { clientFor, startDns } from '../registry/dns/sandbox-dns.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { namesContextWith } from '../support/names-context.ts';
 import { arrangedList } from '../support/unprotected.ts';
 import { startWhois } from '../support/whois-server.ts';
-import { WITNESS } from '../support/witness.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -173,7 +173,7 @@ describe('redirects that orders have set', () => {
     const id = `redirect-${minutes}`;
     const about = { id, deliveryId: id, state: 'SUCCEEDED', task: 'redirect', createdAt } as const;
     const order = newOrder([source], { ...about, input: { source, target }, ...changes });
-    expect(await createOrderStore(db, WITNESS).create({ order, log: [] })).toBeUndefined();
+    expect(await createOrderStore(db, BOT_SIGNER).create({ order, log: [] })).toBeUndefined();
   }
   const leadingTo = async (name: string) =>
     findDependents(name, await store.findMentions(name)).redirects.names;

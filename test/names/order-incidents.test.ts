@@ -10,7 +10,7 @@ import { namesContextWith } from '../support/names-context.ts';
 const at = (hour: number) => new Date(Date.UTC(2026, 10, 22, hour));
 const change: IncidentChange = {
   ...{ kind: 'lock', fact: 'statuses', before: ['client transfer prohibited'], after: [], expiry: undefined },
-  ...{ lastSeenBefore: at(0), firstSeenAfter: at(1), noticedAt: at(2), orders: [] },
+  ...{ beforeLastSeenAt: at(0), afterFirstSeenAt: at(1), noticedAt: at(2), orders: [] },
 };
 const incident = (id: string, changes: number): Incident => ({
   ...{ id, name: 'cafe.rest', version: 1, state: 'open', openedAt: at(2) },
@@ -23,8 +23,13 @@ const incident = (id: string, changes: number): Incident => ({
   },
   changes: Array.from({ length: changes }, () => change),
 });
-const warned = (incidentId: string, changes: number, hour: number, userId = 'U0BOB'): IncidentWarning => ({
-  ...{ incidentId, changes, userId },
+const warned = (
+  incidentId: string,
+  changeCount: number,
+  hour: number,
+  userId = 'U0BOB',
+): IncidentWarning => ({
+  ...{ incidentId, changeCount, userId },
   at: at(hour),
 });
 

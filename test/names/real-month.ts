@@ -17,11 +17,11 @@ import { createImpactStore, createNameRecordStore } from '../../src/store/name-r
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { newOrder } from '../orders/sample.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { proposalsOf } from '../support/proposals.ts';
 import { seeded } from '../support/seeded.ts';
 import { arrangedList } from '../support/unprotected.ts';
-import { WITNESS } from '../support/witness.ts';
 
 /*
  * A month of watched names with real parts: PostgreSQL, the sockets of a DNS with three servers per registry, and a
@@ -309,7 +309,7 @@ export async function playMonth(
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
   const incidents = createIncidentStore(database, TEAM);
-  const orders = createOrderStore(database, WITNESS);
+  const orders = createOrderStore(database, BOT_SIGNER);
   const names = createNames(
     createNamesContext({
       records: createNameRecordStore(database, TEAM),

@@ -125,9 +125,9 @@ async function arrange() {
 function keyOf(change: {
   readonly kind: string;
   readonly after: readonly string[];
-  readonly firstSeenAfter: Date;
+  readonly afterFirstSeenAt: Date;
 }) {
-  return `${change.kind} ${change.after.join()} ${change.firstSeenAfter.toISOString()}`;
+  return `${change.kind} ${change.after.join()} ${change.afterFirstSeenAt.toISOString()}`;
 }
 
 const LOCK = 'client transfer prohibited';

@@ -3,7 +3,7 @@ import { createFact, createUnseenFact, FACT_NAMES, type Fact, type FactName } fr
 import { mergeObservation, type NameHistory } from '../../src/names/history.ts';
 import { assessImpact, compareImpacts, IMPACT_TASKS } from '../../src/names/impact.ts';
 import type { NameserverCheck } from '../../src/names/nameserver-check.ts';
-import { storedHistory, storedImpact, storedKnownChanges } from '../../src/names/stored.ts';
+import { storedHistorySchema, storedImpactSchema, storedKnownChangesSchema } from '../../src/names/stored.ts';
 import { explainChanges, type KnownChange } from '../../src/names/unexplained-changes.ts';
 import fc from '../support/properties.ts';
 
@@ -43,8 +43,8 @@ describe('a name’s known facts', () => {
     fc.assert(
       fc.property(looks, (given) => {
         const { history, knownChanges } = known(given);
-        expect(storedHistory.parse(kept(history))).toEqual(history);
-        expect(storedKnownChanges.parse(kept(knownChanges))).toEqual(knownChanges);
+        expect(storedHistorySchema.parse(kept(history))).toEqual(history);
+        expect(storedKnownChangesSchema.parse(kept(knownChanges))).toEqual(knownChanges);
       }),
     );
   });
@@ -52,15 +52,17 @@ describe('a name’s known facts', () => {
   test('keep the order that explains a change', () => {
     const owner = (value: string) => [['owner', createFact([`fn:${value}`])]] as const;
     const { knownChanges } = known([owner('1'), owner('2'), owner('2')]);
-    expect(storedKnownChanges.parse(kept(knownChanges))).toMatchObject([{ kind: 'owner', orderId: 'O1' }]);
+    expect(storedKnownChangesSchema.parse(kept(knownChanges))).toMatchObject([
+      { kind: 'owner', orderId: 'O1' },
+    ]);
   });
 
   test('aren’t read from other values', () => {
-    expect(() => storedHistory.parse([])).toThrow();
-    expect(() => storedHistory.parse({ mx: { past: 'none' } })).toThrow();
-    expect(() => storedKnownChanges.parse({})).toThrow();
+    expect(() => storedHistorySchema.parse([])).toThrow();
+    expect(() => storedHistorySchema.parse({ mx: { past: 'none' } })).toThrow();
+    expect(() => storedKnownChangesSchema.parse({})).toThrow();
     expect(() =>
-      storedKnownChanges.parse([{ kind: 'ds', facts: ['ds'], after: [], firstSeen: 'soon' }]),
+      storedKnownChangesSchema.parse([{ kind: 'ds', facts: ['ds'], after: [], firstSeen: 'soon' }]),
     ).toThrow();
   });
 });
@@ -91,7 +93,7 @@ describe('an impact', () => {
             dependents,
             checks,
           });
-          const read = storedImpact.parse(kept(impact));
+          const read = storedImpactSchema.parse(kept(impact));
           expect(read).toEqual(impact);
           expect(compareImpacts(impact, read)).toEqual({ appeared: [], gone: [], changed: [] });
         },
@@ -100,6 +102,6 @@ describe('an impact', () => {
   });
 
   test('isn’t read from other values', () => {
-    expect(() => storedImpact.parse({ task: 'delete' })).toThrow();
+    expect(() => storedImpactSchema.parse({ task: 'delete' })).toThrow();
   });
 });

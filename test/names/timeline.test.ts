@@ -37,8 +37,8 @@ describe('the changes of a name', () => {
         fact: 'registry_nameservers',
         before: OLD,
         after: NEW,
-        lastSeenBefore: at(10),
-        firstSeenAfter: at(11),
+        beforeLastSeenAt: at(10),
+        afterFirstSeenAt: at(11),
         cause: { orderId: 'O1' },
       },
     ]);

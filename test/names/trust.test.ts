@@ -54,9 +54,13 @@ describe('a date that moves forward', () => {
   });
 
   test.each([
-    ['another registrar', { registrar: 'Elsewhere Inc.' }, /and the registrar from “Ours Ltd” to “Elsewhere/],
-    ['no registrar any more', { registrar: undefined }, /the registrar “Ours Ltd” is no longer shown/],
-    ['a transfer since', { transferredAt: inDays(0.5) }, /it wasn’t a renewal/],
+    [
+      'another registrar',
+      { registrar: 'Elsewhere Inc.' },
+      /registrar “Elsewhere Inc\.” instead of “Ours Ltd”/,
+    ],
+    ['no registrar any more', { registrar: undefined }, /but no longer the registrar \(“Ours Ltd”\)/],
+    ['a transfer since', { transferredAt: inDays(0.5) }, /It wasn’t renewed/],
   ])('with %s leaves the name at its old expiry, whenever the lookup is', (_what, change, said) => {
     const stolen = record(20 + YEAR, change);
     const once = lookedUp(record(20), stolen);

@@ -286,7 +286,7 @@ describe('a change without an order is raised once', () => {
 describe('exact limits', () => {
   const at = (ms: number) => new Date(START + ms);
   const change = (fact: FactName, after: readonly string[], ms: number, before = ['x']): FactChange => ({
-    ...{ fact, before, after, lastSeenBefore: at(ms), firstSeenAfter: at(ms) },
+    ...{ fact, before, after, beforeLastSeenAt: at(ms), afterFirstSeenAt: at(ms) },
   });
   const known = (kind: IncidentKind, fact: FactName, after: readonly string[] = [], orderId?: string) =>
     ({ kind, after, facts: [fact], firstSeen: at(0), orderId }) satisfies KnownChange;

@@ -48,7 +48,7 @@ async function lookAfter(days: number, order: Order, seen: RegistryLookup): Prom
 
 const told = async (order: Order) =>
   (await rig.store.loadHistory(order.id, 'system')).filter(
-    ({ kind }) => kind === 'overdue' || kind === 'shown',
+    ({ kind }) => kind === 'overdue' || kind === 'confirmed_by_registry',
   );
 
 test.each([
@@ -81,6 +81,6 @@ test.each([
 
     await lookAfter(1, order, 'shown');
     await lookAfter(1, order, 'not_shown');
-    expect((await told(order)).map(({ kind }) => kind)).toEqual(['overdue', 'shown']);
+    expect((await told(order)).map(({ kind }) => kind)).toEqual(['overdue', 'confirmed_by_registry']);
   },
 );

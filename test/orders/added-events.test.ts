@@ -19,7 +19,7 @@ afterAll(() => rig.end());
 const FORGED = `
   INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
   SELECT subject_kind, subject_id, 'retry_scheduled', actor, at, data || jsonb_build_object(
-    'why', '{"code": "busy"}'::jsonb, 'until', at, 'witness', 'AAAA', 'version', (data->>'version')::int + 1)
+    'retryReason', '{"code": "busy"}'::jsonb, 'until', at, 'botSignature', 'AAAA', 'version', (data->>'version')::int + 1)
   FROM events WHERE subject_id = $1 AND kind = 'sending' ORDER BY seq DESC LIMIT 1`;
 const COPIED = `
   INSERT INTO events (subject_kind, subject_id, kind, actor, at, data)
@@ -58,9 +58,9 @@ test.each([
   expect(rig.service.received).toHaveLength(2);
   expect(await rig.read(order.id)).toMatchObject({
     state: 'FAILED',
-    items: [{ result: { summary: { code: 'log_differs' }, late: 'UNKNOWN' } }],
+    items: [{ result: { summary: { code: 'log_differs' }, lateOutcome: 'UNKNOWN' } }],
   });
   answer.open();
   await sending;
-  expect(await rig.read(order.id)).toMatchObject({ items: [{ result: { late: 'SUCCEEDED' } }] });
+  expect(await rig.read(order.id)).toMatchObject({ items: [{ result: { lateOutcome: 'SUCCEEDED' } }] });
 });

@@ -6,7 +6,7 @@ import {
   type CharterStatus,
   evaluateCharter,
   findLastValidCharter,
-  formatWitnessText,
+  formatCharterText,
   hashCharter,
   type LoggedCharter,
   type ProtectedSettings,
@@ -62,7 +62,7 @@ function charter(
   const signature = signer.authenticator.assert(challenge);
   return {
     ...{ n: 10, rules, hash, publisher: 'U0ADA', signature },
-    botSignature: botSigner.sign(formatWitnessText(challenge)),
+    botSignature: botSigner.sign(formatCharterText(challenge)),
     ...changed,
   };
 }

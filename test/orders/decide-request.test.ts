@@ -18,7 +18,7 @@ const NEEDED = newDemand(['cafe.rest'], 2);
 const FREE = { ...NEEDED, outcome: 'free', list: [] } as const;
 const RULE = { kind: 'rule', version: 3, index: 0, name: 'no renewals' } as const;
 const REFUSED = { ...FREE, outcome: 'refuse', refusedBy: [RULE] } as const;
-const RESERVATION = { teamId: 'T0STEWARD', day: '2026-03-01', items: [], agreedExcess: [], isLimited: true };
+const RESERVATION = { teamId: 'T0STEWARD', day: '2026-03-01', items: [], agreedExcess: [], hasBudget: true };
 
 interface Given extends Partial<Omit<RequestContext, 'request'>> {
   readonly demand?: RequestContext['evaluated']['requirements'];

@@ -98,7 +98,7 @@ describe('an order that its row allows', () => {
   const unknown = { kind: 'unknown', ...gone } as const;
   const held = { kind: 'held', code: 'price_above' } as const;
   const later = { kind: 'later', until: hoursLater(1) } as const;
-  const heldSummary = { code: 'mandate_held', because: 'price_above' };
+  const heldSummary = { code: 'mandate_held', holdReason: 'price_above' };
 
   test.each<[what: string, Partial<SendingPrerequisites>, expected: object]>([
     ['is claimed', {}, { kind: 'claim', event: { type: 'claimed', workerId: 'worker-1' } }],

@@ -4,7 +4,7 @@ import type { Evidence } from '../../src/orders/ports.ts';
 import type { EvidenceHint } from '../../src/orders/record-finding.ts';
 import { resolveOrder } from '../../src/orders/resolve.ts';
 import { orderRow } from '../../src/slack/ledger/audit.view.ts';
-import { recordLines } from '../../src/slack/orders/order.view.ts';
+import { publicRecordLines } from '../../src/slack/orders/order.view.ts';
 import { orderHistory, orderReply } from '../../src/slack/orders/thread.view.ts';
 import { cardOf } from '../slack/orders/samples.ts';
 import { contextWith } from '../support/context.ts';
@@ -59,10 +59,11 @@ test('an order proved to be done is settled automatically', async () => {
   });
   const settled = (await rig.store.loadHistory(order.id, 'system')).find(({ kind }) => kind === 'resolved');
   expect(settled).toMatchObject({ actor: 'evidence', outcome: 'SUCCEEDED', seen });
-  const words = 'The registry shows the name registered when this was sent, with the requested nameservers.';
+  const words =
+    'The registry shows that the name was registered when this was sent, with the requested nameservers.';
   if (settled === undefined) throw new Error('nothing was settled');
   const after = await rig.read(order.id);
-  expect(JSON.stringify(orderReply(after, settled, []))).toContain(`“${words}”`);
+  expect(JSON.stringify(orderReply(after, settled, []))).toContain(words);
   expect(JSON.stringify(orderHistory(after, [settled]))).toContain(`“${words}”`);
   expect(await orderRow({ order: after, entry: settled, decisions: [] }, async (id) => id)).toContain(words);
   expect(await rig.unfollowed(order.id)).toEqual([1]);
@@ -90,8 +91,8 @@ test('a hint settles nothing, and is shown on the card, in the form and in the a
   const words =
     /Public records \(not proof\).*No registration of the name was found\. Source: `rdap\.example`, <!date/;
   expect(await card(order.id)).toMatch(words);
-  expect(JSON.stringify(recordLines(hinted))).toMatch(words);
-  expect(recordLines(order), 'before').toEqual(['I found nothing conclusive in public records.']);
+  expect(JSON.stringify(publicRecordLines(hinted))).toMatch(words);
+  expect(publicRecordLines(order), 'before').toEqual(['I found nothing conclusive in public records.']);
   const history = await rig.store.loadHistory(order.id, 'system');
   expect(JSON.stringify(orderHistory(order, history))).toMatch(/found in public records: .*No registration/);
   const line = history.at(-1);

@@ -97,7 +97,7 @@ test('the names that an earlier order has done are stopped when they are about t
   await rig.main.execute(retry.id);
   expect(rig.service.received).toEqual([]);
   expect((await rig.read(retry.id)).items[0]?.result?.summary).toEqual({
-    ...{ code: 'earlier_order', orderId: first.id, found: 'done' },
+    ...{ code: 'earlier_order', orderId: first.id, outcome: 'done' },
   });
 });
 

@@ -75,8 +75,11 @@ function expectedOnceSent(kind: ServiceErrorKind, { effect, idempotent }: (typeo
 
 describe('an item’s result after an error', () => {
   it('an unreadable 2xx response isn’t requested again, for any task', () => {
-    const unread = failure('unknown_outcome', { httpStatus: 200, unread: { reason: 'it is no JSON' } });
-    for (const task of TASKS) expect(tries(unread, task, true)).toEqual(again(0, 'UNKNOWN'));
+    const unreadable = failure('unknown_outcome', {
+      httpStatus: 200,
+      unreadableResponse: { reason: 'it is no JSON' },
+    });
+    for (const task of TASKS) expect(tries(unreadable, task, true)).toEqual(again(0, 'UNKNOWN'));
   });
 
   for (const kind of KINDS) {
@@ -214,14 +217,14 @@ describe('the saved part of a response', () => {
       messages: [{ code: 'MSG1', text: 'Premium name', status: 'NOTICE' }, {}],
       object: { type: 'Domain', value: 'cafe.rest' },
       data: [{ unheard: 'of' }, { much: 'data' }],
-      hasAnswer: true,
+      hasFullAnswer: true,
     });
   });
 
   it('has no data that is too long, which is stored separately', () => {
     const long = kept({ ...envelope, data: [{ much: 'x'.repeat(4_000) }] });
     expect(long).not.toHaveProperty('data');
-    expect(long.hasAnswer).toBe(true);
+    expect(long.hasFullAnswer).toBe(true);
     // With the brackets and quotes of its JSON.
     const { object: _, ...bare } = envelope;
     expect(kept({ ...bare, data: ['x'.repeat(3_996)] })).toHaveProperty('data');
@@ -229,20 +232,22 @@ describe('the saved part of a response', () => {
   });
 
   it('of a failure is what was received, read or not', () => {
-    const unread = { reason: 'it is no JSON' };
+    const unreadableResponse = { reason: 'it is no JSON' };
     expect(getFailedAnswer(failure('refused', { envelope }))).toEqual(envelope);
-    expect(getFailedAnswer(failure('unknown_outcome', { unread }))).toEqual({ unread });
+    expect(getFailedAnswer(failure('unknown_outcome', { unreadableResponse }))).toEqual({
+      unreadable: unreadableResponse,
+    });
     expect(getFailedAnswer(failure('not_sent'))).toBeUndefined();
   });
 
   it('refers to nothing more if there is only a status', () => {
     const { status } = envelope;
     const bare = { status, messages: [], data: [], received: { stid: 's', status } };
-    expect(kept(bare)).not.toHaveProperty('hasAnswer');
+    expect(kept(bare)).not.toHaveProperty('hasFullAnswer');
     expect(kept(bare)).not.toHaveProperty('data');
     for (const more of [{ object: {} }, { messages: [{ objects: [] }] }, { data: [1] }])
-      expect(kept({ ...bare, ...more })).toHaveProperty('hasAnswer', true);
-    expect(kept({ ...bare, received: { status, more: 1 } })).toHaveProperty('hasAnswer', true);
+      expect(kept({ ...bare, ...more })).toHaveProperty('hasFullAnswer', true);
+    expect(kept({ ...bare, received: { status, more: 1 } })).toHaveProperty('hasFullAnswer', true);
   });
 
   it.each([
@@ -283,7 +288,7 @@ describe('an error’s text for people', () => {
   it('says that there was a response that settles nothing', () => {
     const result = buildErrorResult(failure('unknown_outcome', { envelope }), 'UNKNOWN', account);
     expect(summaryText(result.summary)).toBe(
-      'The service responded, but not clearly whether it was carried out.',
+      'The service’s response doesn’t say clearly whether it was carried out.',
     );
     expect(result).toMatchObject({ code: 'S0104', text: 'Renewed' });
   });

@@ -57,7 +57,8 @@ async function renewalAfterSessionEnded() {
 }
 
 const statuses = (ctid: string) => service.requestsFor({ ctid }).map(({ status }) => status);
-const isSecondMark = ({ log: [entry] }: OrderCommit) => entry?.kind === 'sending' && entry.why !== undefined;
+const isSecondMark = ({ log: [entry] }: OrderCommit) =>
+  entry?.kind === 'sending' && entry.retryReason !== undefined;
 
 /** Another process takes the order over. */
 async function takeUp(): Promise<void> {
@@ -87,7 +88,9 @@ describe('a request refused because its session had ended', () => {
       items: [{ attempts: 2, sentAt }],
     });
     const marks = (await rig.store.loadHistory(order.id, 'system')).filter(({ kind }) => kind === 'sending');
-    expect(marks.map(({ at, ...entry }) => [at, 'why' in entry ? entry.why : undefined])).toEqual([
+    expect(
+      marks.map(({ at, ...entry }) => [at, 'retryReason' in entry ? entry.retryReason : undefined]),
+    ).toEqual([
       [first, undefined],
       [sentAt, { code: 'session_ended' }],
     ]);
@@ -119,7 +122,7 @@ describe('a request refused because its session had ended', () => {
       expect(statuses(order.id)).toEqual([401]);
       expect(await rig.read(order.id)).toMatchObject({
         state: outcome,
-        items: [{ state: outcome, result: { resolvedBy: 'U0BOB', late: 'FAILED' } }],
+        items: [{ state: outcome, result: { resolvedBy: 'U0BOB', lateOutcome: 'FAILED' } }],
       });
     },
   );
@@ -195,6 +198,6 @@ describe('a process suspended between its commit and the first byte', () => {
     expect(statuses(order.id)).toEqual([]);
     const settled = await rig.read(order.id);
     expect(settled).toMatchObject({ state: 'FAILED', items: [{ result: { resolvedBy: 'U0BOB' } }] });
-    expect(settled.items[0]?.result?.late).toBeUndefined();
+    expect(settled.items[0]?.result?.lateOutcome).toBeUndefined();
   });
 });

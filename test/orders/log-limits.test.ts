@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import {
-  createWitnessCheck,
-  findLimit,
+  createBotSignatureCheck,
   findLogDifference,
+  findSendBlocker,
   readLoggedItem,
   signLog,
 } from '../../src/orders/log-limits.ts';
 import type { Order, OrderEvent, OrderItem } from '../../src/orders/order.ts';
 import type { OrderLogEntry } from '../../src/orders/order-events.ts';
 import { transition } from '../../src/orders/state-machine.ts';
-import { WITNESS } from '../support/witness.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { newBulk, newOrder } from './sample.ts';
 
 const NOW = new Date('2026-03-01T09:00:00Z');
@@ -32,7 +32,7 @@ const SETTLED: OrderEvent = { type: 'resolved', by: 'U0BOB', outcome: 'FAILED', 
 const GIVEN_UP: OrderEvent = { ...FAILED, abandonedBy: 'x' };
 const X_SENDING: OrderEvent = { ...SENDING, workerId: 'x' };
 const X_BUSY: OrderEvent = { ...BUSY, workerId: 'x' };
-const isWitnessed = createWitnessCheck(WITNESS);
+const isSignedByBot = createBotSignatureCheck(BOT_SIGNER);
 
 /** The log's limits for the first of two claimed names after some events. */
 function logged(...events: readonly OrderEvent[]): {
@@ -50,7 +50,7 @@ function loggedOf(overrides: Partial<Order>, ...events: readonly OrderEvent[]) {
     const result = transition(order, event, NOW);
     if (!result.ok) throw new Error(`${event.type}: ${result.refusal.code}`);
     order = result.order;
-    log.push(...signLog(WITNESS, order.id, result.log));
+    log.push(...signLog(BOT_SIGNER, order.id, result.log));
   }
   const [item] = order.items;
   if (item === undefined) throw new Error('no item');
@@ -61,7 +61,7 @@ const [requested] = logged(SENDING).log;
 const entry = (more: object) => ({ ...requested, kind: 'mandate_ended', ...more }) as OrderLogEntry;
 
 describe('an item in the log', () => {
-  test.each<[what: string, state: string, done: string | undefined, ...events: OrderEvent[]]>([
+  test.each<[what: string, state: string, outcome: string | undefined, ...events: OrderEvent[]]>([
     ['nothing was sent', 'unsent', undefined],
     ['its request left', 'sent', 'UNKNOWN', SENDING],
     ['refused by the service for load', 'unsent', undefined, SENDING, BUSY],
@@ -88,9 +88,9 @@ describe('an item in the log', () => {
       { type: 'answered', n: 1, outcome: 'UNKNOWN', result: DONE },
       { type: 'resolved', by: 'U0BOB', outcome: 'SUCCEEDED', reason: undefined },
     ],
-  ])('%s', (_what, state, done, ...events) => {
+  ])('%s', (_what, state, outcome, ...events) => {
     const { order, item, log } = logged(...events);
-    expect(readLoggedItem(log, item, isWitnessed(order.id))).toEqual({ state, done });
+    expect(readLoggedItem(log, item, isSignedByBot(order.id))).toEqual({ state, outcome });
   });
 
   test.each<[kind: OrderLogEntry['kind'], state: Order['state'], item: string]>([
@@ -100,13 +100,13 @@ describe('an item in the log', () => {
     ['invalidated', 'EXECUTING', 'ended'],
   ])('after an order’s event %s to %s: %s', (kind, state, expected) => {
     const { order, item } = logged();
-    expect(readLoggedItem([entry({ kind, state })], item, isWitnessed(order.id)).state).toBe(expected);
+    expect(readLoggedItem([entry({ kind, state })], item, isSignedByBot(order.id)).state).toBe(expected);
   });
 
   test('limits its row, and accepts the product’s own rows', () => {
     const waiting = logged().item;
     const limit = (log: OrderLogEntry[], item: OrderItem) =>
-      findLimit({ ...logged().order, version: 9 }, item, log, isWitnessed);
+      findSendBlocker({ ...logged().order, version: 9 }, item, log, isSignedByBot);
     expect(limit(logged(SENDING, BUSY).log, waiting)).toBeUndefined();
     expect(limit(logged(SENDING).log, waiting)).toBe('sent');
     expect(limit(logged(SENDING, ANSWERED).log, waiting)).toBe('ended');
@@ -114,15 +114,17 @@ describe('an item in the log', () => {
     expect(limit(logged(SENDING, STOPPED).log, logged(SENDING).item)).toBe('ended');
     // A request with the version of an older one would be allowed by that one's retry.
     const { order, log } = logged(SENDING, BUSY);
-    expect(findLimit({ ...order, version: order.version - 1 }, waiting, log, isWitnessed)).toBe('older');
+    expect(findSendBlocker({ ...order, version: order.version - 1 }, waiting, log, isSignedByBot)).toBe(
+      'older',
+    );
   });
 });
 
 /*
  * An attacker with write access can add events. Events that limit do no harm. Events that allow a repeat are a retry, a
  * failure (of a response, a late response, a settlement, an invalidation) and, for a mandate, its coming into force.
- * Siblings that need no witness: approvals, vouchers and charters carry signatures; a revocation only limits; so do
- * `released`, `finished` and `contradicted`.
+ * Siblings that need no signature of the bot: approvals, vouchers and charters carry signatures; a revocation only
+ * limits; so do `released`, `finished` and `contradicted`.
  */
 describe('an added event allows no repeat', () => {
   const sent = logged(SENDING).log;
@@ -130,7 +132,7 @@ describe('an added event allows no repeat', () => {
   const unanswered = logged(SENDING, UNANSWERED).log;
   const settled = logged(SENDING, UNANSWERED, SETTLED).log;
   const only = (log: readonly OrderLogEntry[], wanted: OrderLogEntry['kind']) =>
-    log.filter(({ kind, witness }) => kind === wanted && witness !== undefined);
+    log.filter(({ kind, botSignature }) => kind === wanted && botSignature !== undefined);
   const retry = only(again, 'retry_scheduled');
   const failed = only(logged(SENDING, FAILED).log, 'answered');
   const forged = (entries: readonly OrderLogEntry[], changes: Partial<OrderLogEntry>) =>
@@ -138,24 +140,28 @@ describe('an added event allows no repeat', () => {
   const byOther = { claim: { workerId: 'x' } };
 
   test.each<[what: string, log: readonly OrderLogEntry[], added: readonly OrderLogEntry[]]>([
-    ['a retry without a witness', sent, forged(retry, { witness: 'AAAA' })],
+    ['a retry without the bot’s signature', sent, forged(retry, { botSignature: 'AAAA' })],
     ['a copy of the retry before the last request', again, retry],
     ['that copy with a newer version', again, forged(retry, { version: 99 })],
     ['that copy for another name', logged({ ...SENDING, n: 2 }).log, forged(retry, { n: 2 } as object)],
     ['a retry of another claim', sent, only(loggedOf(byOther, X_SENDING, X_BUSY).log, 'retry_scheduled')],
     ['a retry of another order', sent, only(loggedOf({ id: 'other' }, SENDING, BUSY).log, 'retry_scheduled')],
-    ['a failure without a witness', sent, forged(failed, { witness: 'AAAA' })],
+    ['a failure without the bot’s signature', sent, forged(failed, { botSignature: 'AAAA' })],
     ['a copy of a failure before the request was unanswered', unanswered, failed],
     ['the failure of a claim that sent nothing', sent, only(loggedOf(byOther, GIVEN_UP).log, 'answered')],
-    ['a settlement without a witness', unanswered, forged(only(settled, 'resolved'), { witness: 'AAAA' })],
+    [
+      'a settlement without the bot’s signature',
+      unanswered,
+      forged(only(settled, 'resolved'), { botSignature: 'AAAA' }),
+    ],
   ])('%s', (_what, log, added) => {
     const { order } = logged();
     expect(added).not.toEqual([]);
     const n = log.some((entry) => 'n' in entry && entry.n === 2) ? 1 : 0;
     const item = order.items[n];
     if (item === undefined) throw new Error('no item');
-    expect(readLoggedItem([...log, ...added], item, isWitnessed(order.id))).toMatchObject({
-      done: 'UNKNOWN',
+    expect(readLoggedItem([...log, ...added], item, isSignedByBot(order.id))).toMatchObject({
+      outcome: 'UNKNOWN',
     });
   });
 });
@@ -164,9 +170,9 @@ describe('an order differs from its log', () => {
   test('but not by an item whose request is being sent when a person stops it', () => {
     const { order, log } = logged(SENDING, STOPPED);
     expect(order.items[0]?.state).toBe('SENT');
-    expect(findLogDifference(order, log, isWitnessed)).toBeUndefined();
+    expect(findLogDifference(order, log, isSignedByBot)).toBeUndefined();
     const items = order.items.map((item) => ({ ...item, state: 'WAITING' as const }));
-    expect(findLogDifference({ ...order, items }, log, isWitnessed)).toBe('ended');
+    expect(findLogDifference({ ...order, items }, log, isSignedByBot)).toBe('ended');
   });
 
   test.each<[what: string, changes: Partial<Order>, sent: number, expected: string | undefined]>([
@@ -177,7 +183,7 @@ describe('an order differs from its log', () => {
   ])('when %s', (_what, changes, sent, expected) => {
     const { order, log } = loggedOf(changes, { ...SENDING, n: 2 }, { ...ANSWERED, n: 2 });
     const items = order.items.map((item) => (item.n === sent ? { ...item, state: 'SENT' as const } : item));
-    expect(findLogDifference({ ...order, items }, log, isWitnessed)).toBe(expected);
+    expect(findLogDifference({ ...order, items }, log, isSignedByBot)).toBe(expected);
   });
 
   const mandate = (more: object = {}) =>
@@ -199,7 +205,7 @@ describe('an order differs from its log', () => {
       'missing',
     ],
   ])('when %s', (_what, order, history, expected) => {
-    expect(findLogDifference(order, history, isWitnessed)).toBe(expected);
-    expect(findLogDifference(order, history.toReversed(), isWitnessed)).toBe(expected);
+    expect(findLogDifference(order, history, isSignedByBot)).toBe(expected);
+    expect(findLogDifference(order, history.toReversed(), isSignedByBot)).toBe(expected);
   });
 });

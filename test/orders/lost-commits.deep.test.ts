@@ -7,8 +7,8 @@ import { orderReply } from '../../src/slack/orders/thread.view.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { cardOf } from '../slack/orders/samples.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { OwnServer } from '../support/own-server.ts';
-import { WITNESS } from '../support/witness.ts';
 import { gate, HOUR_MS, type Rig, startRig, until } from './rig.ts';
 import { DONE, fails } from './scripted-service.ts';
 
@@ -253,12 +253,12 @@ describe('an order that has ended without its request', () => {
     ['not answered', unreadable, 'UNKNOWN', /may have been carried out.*done twice/],
   ] as const)(
     'denied: people learn that it was %s, and no card says that nothing was sent',
-    async (_what, answer, late, words) => {
+    async (_what, answer, lateOutcome, words) => {
       const order = await requestOut('cafe.rest');
       await order.before.approval();
       await denyOrder(rig.orders, order.id, 'U0BOB', undefined);
       const ended = await order.answers(answer);
-      expect(ended).toMatchObject({ state: 'DENIED', items: [{ result: { late } }] });
+      expect(ended).toMatchObject({ state: 'DENIED', items: [{ result: { lateOutcome } }] });
       expect(rig.service.timesSent(order.id)).toBe(1);
       const said = await threadOf(order.id);
       expect(said).toMatch(
@@ -297,7 +297,7 @@ describe('an order that has ended without its request', () => {
     const ended = await order.answers();
     expect(ended).toMatchObject({
       state: 'SUCCEEDED',
-      items: [{ result: { stid: '20260301-test-1', late: 'SUCCEEDED' } }],
+      items: [{ result: { stid: '20260301-test-1', lateOutcome: 'SUCCEEDED' } }],
     });
     expect(await threadOf(order.id)).toMatch(/database lost the record of a sent request/);
     const kept = (await rig.store.loadHistory(order.id, 'system'))
@@ -370,6 +370,6 @@ test('a server whose disk is restored during a request: one request, and its res
   // A process that starts now has seen nothing of this.
   const fresh = openDatabase({ url });
   onTestFinished(() => fresh.close());
-  await rig.startProcess({ store: createOrderStore(fresh, WITNESS) }).execute(order.id);
+  await rig.startProcess({ store: createOrderStore(fresh, BOT_SIGNER) }).execute(order.id);
   expect(rig.service.timesSent(order.id), 'requests').toBe(1);
 }, 120_000);

@@ -19,7 +19,7 @@ const worker = fc.constantFrom('worker-1', 'worker-2');
 const PEOPLE = ['U0ALICE', 'U0BOB', 'U0CAROL', 'U0ADA'];
 const person = fc.constantFrom(...PEOPLE);
 const item = fc.integer({ min: 1, max: 4 });
-const EXCESS = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 };
+const EXCESS = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, orderMinor: 1_800 };
 const ending = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const, 'UNKNOWN' as const);
 const settledAs = fc.constantFrom('SUCCEEDED' as const, 'FAILED' as const);
 
@@ -136,13 +136,13 @@ const eventOf = {
   invalidated: fc.constant({ type: 'invalidated' as const, summary: { code: 'database_restored' as const } }),
   lost: fc.record({
     type: fc.constant('invalidated' as const),
-    summary: fc.constant({ code: 'may_be_sent_too' as const }),
+    summary: fc.constant({ code: 'may_also_be_sent' as const }),
     lostRequest: fc.record({
       n: item,
       sentAt: fc.constant(START),
       attempts: fc.integer({ min: 1, max: 3 }),
       outcome: ending,
-      result: fc.constant({ summary: { code: 'may_be_sent_too' as const } }),
+      result: fc.constant({ summary: { code: 'may_also_be_sent' as const } }),
     }),
   }),
   released: fc.constant({ type: 'released' as const }),

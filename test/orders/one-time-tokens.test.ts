@@ -69,7 +69,7 @@ test('it is rescheduled until then, and sent automatically', async () => {
   const [heldBack] = (await rig.store.loadHistory(order.id, 'system')).filter(
     (each) => each.kind === 'retry_scheduled',
   );
-  expect(heldBack?.why).toEqual({ code: 'token_used' });
+  expect(heldBack?.retryReason).toEqual({ code: 'token_used' });
 
   rig.pass(HALF_MINUTE_MS);
   await rig.runDue();

@@ -196,7 +196,7 @@ describe('a late response', () => {
       const ended = await order.answers(outcome === 'SUCCEEDED' ? async () => DONE : refused);
       expect(ended).toMatchObject({
         state: outcome,
-        items: [{ state: outcome, result: { resolvedBy: 'U0BOB', late: outcome } }],
+        items: [{ state: outcome, result: { resolvedBy: 'U0BOB', lateOutcome: outcome } }],
       });
       expect(await reply(order.id)).toMatch(/confirms the outcome that was entered/);
       expect((await rig.due(order.id)).notifications, 'it is shown').toBeInstanceOf(Date);
@@ -212,7 +212,7 @@ describe('a late response', () => {
     const ended = await order.answers(async () => DONE);
     expect(ended).toMatchObject({
       state: 'FAILED',
-      items: [{ state: 'FAILED', result: { late: 'SUCCEEDED' } }],
+      items: [{ state: 'FAILED', result: { lateOutcome: 'SUCCEEDED' } }],
     });
     const said = await reply(order.id);
     expect(said).toMatch(/<@U0ALICE>, <@U0BOB>, <!subteam\^S0LEADS>.*contradicts/);
@@ -230,7 +230,7 @@ describe('a late response', () => {
     await resolveOrder(rig.orders, order.id, 'U0BOB', 'SUCCEEDED', undefined);
     expect(await order.answers(busy)).toMatchObject({
       state: 'SUCCEEDED',
-      items: [{ result: { late: 'FAILED' } }],
+      items: [{ result: { lateOutcome: 'FAILED' } }],
     });
     expect(await reply(order.id)).toMatch(/<@U0BOB>.*contradicts.*marked it as done.*wasn’t carried out/);
   });

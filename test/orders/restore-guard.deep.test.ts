@@ -10,9 +10,9 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createHeartbeat } from '../../src/store/heartbeat.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { newOrder } from '../store/order-rig.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { contextWith } from '../support/context.ts';
 import { OwnServer } from '../support/own-server.ts';
-import { WITNESS } from '../support/witness.ts';
 import { saidOf } from './sample.ts';
 
 /*
@@ -54,7 +54,7 @@ class Process {
 
   constructor(beatMs: number) {
     this.#database = openDatabase({ url });
-    this.store = createOrderStore(this.#database, WITNESS);
+    this.store = createOrderStore(this.#database, BOT_SIGNER);
     const write = (chunk: unknown, _encoding: string, done: () => void) => {
       this.logged += String(chunk);
       done();

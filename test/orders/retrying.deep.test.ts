@@ -84,8 +84,8 @@ describe('an order that turns out to have been done', () => {
     expect(rig.service.received, 'nothing is sent').toEqual([]);
     const ended = await rig.read(again.id);
     expect(ended.items[0]?.result).toMatchObject({
-      summary: { code: 'earlier_order', orderId: first.id, found: 'done' },
-      doneIn: first.id,
+      summary: { code: 'earlier_order', orderId: first.id, outcome: 'done' },
+      doneByOrderId: first.id,
     });
     expect(await thread(again.id)).toContain('was carried out after all');
     expect(JSON.stringify(cardOf(ended, { approvers: [], now: rig.now }))).not.toContain('order_retry');
@@ -98,7 +98,7 @@ describe('an order that turns out to have been done', () => {
   test('isn’t called carried out if its response never came', async () => {
     const failed = await failedRenewal('silent.rest');
     await rig.sql(
-      `UPDATE order_items SET result = result || '{"late": "UNKNOWN"}' WHERE order_id = $1`,
+      `UPDATE order_items SET result = result || '{"lateOutcome": "UNKNOWN"}' WHERE order_id = $1`,
       failed.id,
     );
     expect(await retryOrder(rig.orders, failed.id, 'U0ALICE')).toMatchObject({
@@ -116,7 +116,7 @@ describe('an order that turns out to have been done', () => {
     expect(rig.service.received, 'nothing is sent').toEqual([]);
     expect(await rig.read(again.id)).toMatchObject({
       state: 'FAILED',
-      items: [{ state: 'FAILED', sentAt: undefined, result: { doneIn: first.id } }],
+      items: [{ state: 'FAILED', sentAt: undefined, result: { doneByOrderId: first.id } }],
     });
     expect(await rig.story(again.id)).not.toContain('sending');
   });
@@ -125,7 +125,7 @@ describe('an order that turns out to have been done', () => {
     const first = await givenUp('one.rest', 'two.rest', 'three.rest');
     const again = await retry(first.id);
     await rig.sql(
-      `UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' WHERE order_id = $1 AND n = 2`,
+      `UPDATE order_items SET result = result || '{"lateOutcome": "SUCCEEDED"}' WHERE order_id = $1 AND n = 2`,
       first.id,
     );
     rig.service.answer = async () => DONE;
@@ -153,7 +153,7 @@ describe('an order that turns out to have been done', () => {
     const third = await retry(second.id);
     rig.service.received.length = 0;
     await rig.sql(
-      `UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' WHERE order_id = $1`,
+      `UPDATE order_items SET result = result || '{"lateOutcome": "SUCCEEDED"}' WHERE order_id = $1`,
       first.id,
     );
     await approveOrder(rig.orders, third.id, 'U0BOB');
@@ -161,7 +161,7 @@ describe('an order that turns out to have been done', () => {
     expect(rig.service.received).toEqual([]);
     expect(await rig.read(third.id)).toMatchObject({
       state: 'FAILED',
-      items: [{ result: { doneIn: first.id } }],
+      items: [{ result: { doneByOrderId: first.id } }],
     });
   });
 
@@ -174,7 +174,7 @@ describe('an order that turns out to have been done', () => {
     await approveOrder(rig.orders, second.id, 'U0BOB');
     await rig.runDue();
     await rig.sql(
-      `UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' WHERE order_id = $1 AND n = 1`,
+      `UPDATE order_items SET result = result || '{"lateOutcome": "SUCCEEDED"}' WHERE order_id = $1 AND n = 1`,
       first.id,
     );
     expect((await retry(second.id)).items.map(({ name }) => name)).toEqual(['open.rest']);
@@ -295,7 +295,7 @@ describe('the person who retries is a requester', () => {
       /<@U0ALICE>: \*Renew told\.rest.*<@U0BOB> retried the failed order .* with your account `alice in context 4`/,
     );
     const card = JSON.stringify(cardOf(again, { approvers: ['U0CAROL'] }));
-    expect(card).toMatch(/<@U0BOB> requested it/);
+    expect(card).toMatch(/Requested by <@U0BOB>/);
     expect(card).toMatch(/Uses <@U0ALICE>’s account.*alice\/4/);
     const own = await failedRenewal('own.rest');
     expect(await thread((await retry(own.id)).id), 'for herself').toBe('[]');

@@ -34,10 +34,10 @@ import { createMandateStore } from '../../src/store/mandates.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { createStandInStore } from '../../src/store/stand-ins.ts';
 import { DUE_MOMENTS } from '../store/order-rig.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { NO_MONEY, withTags } from '../support/money.ts';
 import { newTeamSettings } from '../support/settings.ts';
-import { WITNESS } from '../support/witness.ts';
 import { ENDPOINTS } from './sample.ts';
 import { ScriptedService } from './scripted-service.ts';
 
@@ -126,7 +126,7 @@ export async function startRig(
   await admin.connect();
   const sql = async (text: string, ...values: unknown[]): Promise<Record<string, unknown>[]> =>
     database.prisma.$queryRawUnsafe(text, ...values);
-  const kept = createOrderStore(database, WITNESS);
+  const kept = createOrderStore(database, BOT_SIGNER);
   const state = {
     now: START,
     /** How far the bot's clock has moved without the database's leases. */
@@ -217,7 +217,7 @@ export async function startRig(
     ruleFacts,
     now,
   });
-  const mandateStore = createMandateStore(database, '', WITNESS);
+  const mandateStore = createMandateStore(database, '', BOT_SIGNER);
   /** Names with an unexplained incident. */
   const incidents = new Set<string>();
   const budgets = createBudgetStore(database, '');
@@ -348,7 +348,7 @@ export async function startRig(
     sql,
     startProcess,
     /** Another process's store, without this one's memory. */
-    replicaStore: () => createOrderStore(database, WITNESS),
+    replicaStore: () => createOrderStore(database, BOT_SIGNER),
     /** Connections of another process. */
     connect: () => openDatabase({ url: testDatabase.url }),
     store,

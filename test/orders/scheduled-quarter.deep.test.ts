@@ -7,7 +7,7 @@ import type { OrderCommit, OrderStore } from '../../src/orders/ports.ts';
 import { requestOrder } from '../../src/orders/request-order.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
-import { WITNESS } from '../support/witness.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { ALICE, gate, HOUR_MS, MINUTE_MS, type Rig, startRig } from './rig.ts';
 import { START } from './sample.ts';
 
@@ -111,7 +111,7 @@ function commitOf({ after: order }: OrderCommit): Kill['commit'] | undefined {
 /** A bot with connections, memory and loops of its own. Once killed, it does nothing more. */
 function startBot(killAt: (commit: OrderCommit) => Kill | undefined) {
   const database = rig.connect();
-  const kept = createOrderStore(database, WITNESS);
+  const kept = createOrderStore(database, BOT_SIGNER);
   const killed = gate();
   /** Orders with a request that may be sent and has no stored answer. */
   const unanswered = new Set<string>();

@@ -158,7 +158,7 @@ describe('with names of two zones, one of them documented', () => {
         name: name.endsWith('.pizza') ? `www.${name}` : name,
         period: 1,
       }));
-      expect(await issues(build(below))).toMatchObject([{ issue: { code: 'below_registered_name' } }]);
+      expect(await issues(build(below))).toMatchObject([{ issue: { code: 'subdomain' } }]);
       rig.setPolicy(1, { decision: 'refuse', names: ['*.pizza'] });
       expect(await request(build(rowsOf(1)))).toMatchObject({ refusal: { code: 'policy_refuses' } });
     },

@@ -297,7 +297,7 @@ function logOf(order: Order, event: OrderEvent) {
 }
 
 /** More than the month's budget of all names. */
-const excess = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, takesMinor: 5 }];
+const excess = [{ tag: null, period: '2026-03', currency: 'EUR', leftMinor: 0, orderMinor: 5 }];
 
 describe('the log of an approval', () => {
   const needsTwo = newOrder(['cafe.rest'], { approvalsRequired: 2 });
@@ -334,14 +334,14 @@ describe('what is recorded', () => {
   const summary = { code: 'stopped' } as const;
 
   it('of a stop is the person, and the earlier order that has done it', () => {
-    const stop = { type: 'stopped', summary, by: 'U0BOB', doneIn: 'o1' } as const;
-    expect(logOf(sent, stop)).toMatchObject({ actor: 'U0BOB', doneIn: 'o1', names: ['b.rest'] });
+    const stop = { type: 'stopped', summary, by: 'U0BOB', doneByOrderId: 'o1' } as const;
+    expect(logOf(sent, stop)).toMatchObject({ actor: 'U0BOB', doneByOrderId: 'o1', names: ['b.rest'] });
     const [first, second] = apply(sent, stop).items;
     expect(first?.result).toMatchObject({ stoppedBy: 'U0BOB' });
-    expect(second?.result).toEqual({ summary, stoppedBy: 'U0BOB', doneIn: 'o1' });
+    expect(second?.result).toEqual({ summary, stoppedBy: 'U0BOB', doneByOrderId: 'o1' });
     const bare = { type: 'stopped', summary } as const;
     expect(logOf(sent, bare)).toMatchObject({ actor: 'system' });
-    expect(logOf(sent, bare)).not.toHaveProperty('doneIn');
+    expect(logOf(sent, bare)).not.toHaveProperty('doneByOrderId');
     expect(apply(sent, bare).items.map(({ result }) => result)).toEqual([undefined, { summary }]);
   });
 
@@ -446,7 +446,7 @@ it('a request that the service was too busy for isn’t sent again after a stop'
 });
 
 it('the registry confirms a success once', () => {
-  const shown = { type: 'shown', n: 1 } as const;
+  const shown = { type: 'confirmed_by_registry', n: 1 } as const;
   const confirmed = apply(IN_STATE.SUCCEEDED, shown);
   expect(confirmed.items[0]?.result?.confirmedByRegistry).toBe(true);
   for (const order of [confirmed, IN_STATE.FAILED]) expect(transition(order, shown, START).ok).toBe(false);
@@ -492,41 +492,61 @@ describe('an answer after the end of an item', () => {
   const summary = { code: 'stopped' } as const;
   const byBob = { summary, resolvedBy: 'U0BOB' };
   it.each<[what: string, Partial<OrderItem>, 'SUCCEEDED' | 'FAILED' | 'UNKNOWN', ItemResult | undefined]>([
-    ['is kept', { sentAt: START, result: { summary } }, 'SUCCEEDED', { summary, late: 'SUCCEEDED' }],
-    ['may be unknown', { sentAt: START, result: { summary } }, 'UNKNOWN', { summary, late: 'UNKNOWN' }],
-    ['is kept after a settlement', { sentAt: START, result: byBob }, 'FAILED', { ...byBob, late: 'FAILED' }],
+    ['is kept', { sentAt: START, result: { summary } }, 'SUCCEEDED', { summary, lateOutcome: 'SUCCEEDED' }],
+    [
+      'may be unknown',
+      { sentAt: START, result: { summary } },
+      'UNKNOWN',
+      { summary, lateOutcome: 'UNKNOWN' },
+    ],
+    [
+      'is kept after a settlement',
+      { sentAt: START, result: byBob },
+      'FAILED',
+      { ...byBob, lateOutcome: 'FAILED' },
+    ],
     ['is no news if both are unknown', { sentAt: START, result: byBob }, 'UNKNOWN', undefined],
     [
       'may belong to a lost request',
       { result: { summary } },
       'FAILED',
-      { summary: { code: 'sending_lost' }, late: 'FAILED' },
+      { summary: { code: 'sending_lost' }, lateOutcome: 'FAILED' },
     ],
     [
       'may come without a summary',
       { sentAt: START },
       'FAILED',
-      { summary: { code: 'sending_lost' }, late: 'FAILED' },
+      { summary: { code: 'sending_lost' }, lateOutcome: 'FAILED' },
     ],
-    ['keeps the summary of a settlement', { result: byBob }, 'SUCCEEDED', { ...byBob, late: 'SUCCEEDED' }],
+    [
+      'keeps the summary of a settlement',
+      { result: byBob },
+      'SUCCEEDED',
+      { ...byBob, lateOutcome: 'SUCCEEDED' },
+    ],
     [
       'doesn’t replace a success',
-      { sentAt: START, result: { summary, late: 'SUCCEEDED' } },
+      { sentAt: START, result: { summary, lateOutcome: 'SUCCEEDED' } },
       'FAILED',
       undefined,
     ],
-    ['isn’t unknown twice', { sentAt: START, result: { summary, late: 'UNKNOWN' } }, 'UNKNOWN', undefined],
+    [
+      'isn’t unknown twice',
+      { sentAt: START, result: { summary, lateOutcome: 'UNKNOWN' } },
+      'UNKNOWN',
+      undefined,
+    ],
     [
       'may clear up a doubt',
-      { sentAt: START, result: { summary, late: 'UNKNOWN' } },
+      { sentAt: START, result: { summary, lateOutcome: 'UNKNOWN' } },
       'FAILED',
-      { summary, late: 'FAILED' },
+      { summary, lateOutcome: 'FAILED' },
     ],
     [
       'may raise a doubt',
-      { sentAt: START, result: { summary, late: 'FAILED' } },
+      { sentAt: START, result: { summary, lateOutcome: 'FAILED' } },
       'UNKNOWN',
-      { summary, late: 'UNKNOWN' },
+      { summary, lateOutcome: 'UNKNOWN' },
     ],
   ])('%s', (_what, changes, outcome, kept) => {
     const items = order.items.map((item) => ({ ...item, state: 'FAILED' as const, ...changes }));
@@ -562,16 +582,16 @@ describe('a mandate in force', () => {
   });
 
   it('ends once, by a person or by itself', () => {
-    const ended = { type: 'mandate_ended', because: 'person', by: 'U0BOB' } as const;
+    const ended = { type: 'mandate_ended', cause: 'person', by: 'U0BOB' } as const;
     const end = apply(mandate, ended);
     expect(end).toMatchObject({
-      mandateEnd: { at: START, because: 'person', by: 'U0BOB' },
+      mandateEnd: { at: START, cause: 'person', by: 'U0BOB' },
       expiresAt: undefined,
     });
     expect(logOf(mandate, ended)).toMatchObject({ actor: 'U0BOB', by: 'U0BOB' });
-    expect(logOf(mandate, { ...ended, because: 'over' })).toMatchObject({ actor: 'system', by: 'U0BOB' });
-    const over = logOf(mandate, { type: 'mandate_ended', because: 'over' });
-    expect(over).toMatchObject({ actor: 'system', because: 'over' });
+    expect(logOf(mandate, { ...ended, cause: 'expired' })).toMatchObject({ actor: 'system', by: 'U0BOB' });
+    const over = logOf(mandate, { type: 'mandate_ended', cause: 'expired' });
+    expect(over).toMatchObject({ actor: 'system', cause: 'expired' });
     expect(over).not.toHaveProperty('by');
     expect(isApplied(end, ended)).toBe(false);
     expect(isApplied({ ...end, remindAt: START, expiresAt: START }, { type: 'mandate_ending' })).toBe(false);
@@ -586,7 +606,7 @@ describe('a mandate in force', () => {
       loggedOutcomes: new Map(),
     } as const;
     expect(apply(mandate, differs)).toMatchObject({
-      mandateEnd: { because: 'log_differs' },
+      mandateEnd: { cause: 'log_differs' },
       expiresAt: undefined,
     });
     for (const changes of [{ task: 'renew' as const }, { state: 'FAILED' as const }])

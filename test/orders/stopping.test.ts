@@ -64,9 +64,9 @@ describe('an order that waits after a 429', () => {
 
     expect(await stop(order.id)).toBe('CANCELLED');
     expect((await rig.due(order.id)).notifications).toBeInstanceOf(Date);
-    expect(await card(order.id)).toMatch(/Stopped, nothing was carried out.* <@U0ALICE> stopped it/);
+    expect(await card(order.id)).toMatch(/Stopped, nothing was carried out.*, stopped by <@U0ALICE>/);
     expect(await card(order.id)).not.toContain('order_stop');
-    expect(await thread(order.id)).toMatch(/<@U0ALICE> stopped it.*nothing was carried out/);
+    expect(await thread(order.id)).toMatch(/stopped by <@U0ALICE>.*nothing was carried out/);
     expect(await rig.story(order.id)).toEqual([
       'requested by U0ALICE',
       'approved by U0BOB',
@@ -96,7 +96,7 @@ describe('an order that waits after a 429', () => {
     expect(await stop(order.id, 'U0EVE')).toMatch(/Only the requester or an approver can stop/);
     expect(await rig.read(order.id)).toEqual(order);
     expect(await stop(order.id, 'U0DORA'), 'an approver by her group').toBe('CANCELLED');
-    expect(await stop(order.id, 'U0BOB')).toMatch(/is canceled; nothing is waiting to be sent/);
+    expect(await stop(order.id, 'U0BOB')).toMatch(/^Nothing is waiting to be sent: the order was canceled/);
   });
 
   test('wipes its sealed values', async () => {
@@ -149,7 +149,7 @@ describe('of several names', () => {
     expect(await stop(id)).toBe('EXECUTING');
     expect(await card(id), 'nothing is left to stop').not.toContain('order_stop');
     expect(await thread(id)).toMatch(
-      /stopped it.*Not sent: \*e\.rest\*, \*f\.rest\*\. Requests already sent continue/,
+      /stopped by <@U0ALICE>.*Not sent: \*e\.rest\*, \*f\.rest\*\. Requests already sent continue/,
     );
     expect(await stop(id)).toMatch(/being sent and can’t be stopped/);
     const again = await rig.request('renew', { names: ['e.rest', 'f.rest'], period: 1 });
@@ -195,7 +195,7 @@ describe('Stop', () => {
     expect(await card(order.id)).not.toContain('order_stop');
     await approveOrder(rig.orders, order.id, 'U0BOB');
     await rig.runDue();
-    expect(await stop(order.id)).toMatch(/is done; nothing is waiting/);
+    expect(await stop(order.id)).toMatch(/^Nothing is waiting to be sent: the order is already done/);
     expect(await stop('nothing')).toMatch(/This order doesn’t exist/);
   });
 
@@ -235,7 +235,7 @@ describe('Stop', () => {
       const { state } = await rig.read(order.id);
       expect(rig.service.timesSent(order.id), said).toBe(state === 'CANCELLED' ? 0 : 1);
       expect(['CANCELLED', 'SUCCEEDED']).toContain(state);
-      expect(said).toMatch(state === 'CANCELLED' ? /^CANCELLED$/ : /being sent|is done/);
+      expect(said).toMatch(state === 'CANCELLED' ? /^CANCELLED$/ : /being sent|already done/);
       if (state === 'CANCELLED') seen.cancelled += 1;
       else seen.sent += 1;
     }

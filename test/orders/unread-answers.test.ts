@@ -113,7 +113,7 @@ describe('an unreadable response leaves the order unknown, is requested once, an
     answer = [body, headers];
     const { order, sent, shown } = await redirected(account);
     expect({ state: order.state, sent }).toEqual({ state: 'UNKNOWN', sent: 1 });
-    expect(order.items[0]?.result?.hasAnswer).toBe(true);
+    expect(order.items[0]?.result?.hasFullAnswer).toBe(true);
     expect(shown).toMatch(shows);
     if (account !== ALICE) return;
     expect(await renewed()).toMatchObject({ sent: 1, order: { state: 'UNKNOWN' } });

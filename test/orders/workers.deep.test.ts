@@ -191,7 +191,7 @@ class World {
         this.apply(buildOutcomeEvent(this.order, { event, sentItem }));
         this.reported = new Set([...this.reported, n]);
         const { state, result: kept } = this.itemOf(n);
-        const isKept = kept?.code === workerId || kept?.late === 'SUCCEEDED';
+        const isKept = kept?.code === workerId || kept?.lateOutcome === 'SUCCEEDED';
         if (move.outcome === 'SUCCEEDED' && !isKept)
           expect.fail(`item ${n} was carried out, and nothing says so: ${state} ${JSON.stringify(kept)}`);
         if (move.outcome === 'UNKNOWN' && state === 'WAITING') expect.fail(`item ${n} may go again`);

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { buildWebhook, type WebhookType, webhookBody } from '../../src/outbox/webhooks/messages.ts';
+import { buildWebhook, type WebhookType, webhookBodySchema } from '../../src/outbox/webhooks/messages.ts';
 
 const document = readFileSync('docs/webhooks.md', 'utf8');
 const examples = [...document.matchAll(/^```json\n([\s\S]*?)^```$/gm)].map(([, json = '']) =>
-  webhookBody.parse(JSON.parse(json)),
+  webhookBodySchema.parse(JSON.parse(json)),
 );
 
 test('the document shows a body of each type of webhook', () => {
-  const types = webhookBody.options.map(({ shape }): WebhookType => shape.type.value);
+  const types = webhookBodySchema.options.map(({ shape }): WebhookType => shape.type.value);
   expect(examples.map(({ type }) => type).toSorted()).toEqual(types.toSorted());
 });
 

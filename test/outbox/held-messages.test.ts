@@ -52,7 +52,7 @@ test.each<[kind: string, most: number, of: (lines: number) => ReturnType<typeof 
     16,
     (lines) =>
       posted('', [
-        { type: 'header', text: { type: 'plain_text', text: 'Money in May' } },
+        { type: 'header', text: { type: 'plain_text', text: 'Money report for May' } },
         section(lines - 1),
       ]),
   ],

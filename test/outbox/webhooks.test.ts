@@ -104,7 +104,7 @@ test('every endpoint gets an event, signed, with one id, and only once', async (
           name: 'cafe.rest',
           incident_id: 'i1',
           code: 'ds',
-          text: 'cafe.rest: its DS records changed, and no one here ordered it.',
+          text: 'cafe.rest: its DS records changed, and no one here ordered this.',
         },
       },
     },

@@ -111,11 +111,11 @@ test.each([
 
 test('contradictory fields', () => {
   expect(issuesOf({ approvers: ['U0CFO', 'U0CEO'], needed: '3' })).toMatchObject([
-    { field: 'needed', code: 'more_than_people', ruleName: 'renewals', given: '3', suggestions: ['2'] },
+    { field: 'needed', code: 'more_than_approvers', ruleName: 'renewals', given: '3', suggestions: ['2'] },
   ]);
   expect(issuesOf({ needed: '9' })).toEqual([]);
   expect(issuesOf({ ttl: '2h', remind_after: '2h', escalate_after: '1h' })).toMatchObject([
-    { field: 'remind_after', code: 'after_the_end' },
+    { field: 'remind_after', code: 'not_before_ttl' },
   ]);
 });
 

@@ -92,7 +92,7 @@ describe('the outcome of a charge by its response', () => {
       stid: 's-9',
       ctid: 'o-1',
       envelope: { messages, data },
-      unread: undefined,
+      unreadableResponse: undefined,
       message: 'renewing cafe.rest: the service refused it (HTTP 400): EF00805 no',
     });
   });
@@ -130,14 +130,17 @@ describe('a response that can’t be read', () => {
     [299, { ...page, contentEncoding }],
     [300, undefined],
     [404, undefined],
-  ])('with HTTP %i is kept only if it may be a success', async (httpStatus, unread) => {
+  ])('with HTTP %i is kept only if it may be a success', async (httpStatus, unreadableResponse) => {
     answering(httpStatus, '<p>sent</p>\u0001', ['content-type: text/html']);
-    expect((await errorOf(renew())).unread).toStrictEqual(unread);
+    expect((await errorOf(renew())).unreadableResponse).toStrictEqual(unreadableResponse);
   });
 
   it('is kept with its encoding', async () => {
     answering(200, 'sent', ['content-encoding: x-odd']);
-    expect((await errorOf(renew())).unread).toMatchObject({ contentEncoding: 'x-odd', body: 'sent' });
+    expect((await errorOf(renew())).unreadableResponse).toMatchObject({
+      contentEncoding: 'x-odd',
+      body: 'sent',
+    });
   });
 });
 

@@ -175,7 +175,7 @@ describe('a connection established too late', () => {
     const fault = await exchange(dispatcher, request, { timeoutMs: 10, maxBytes: 1000 }).catch(
       (error) => error,
     );
-    expect(fault).toMatchObject({ wasSent: false });
+    expect(fault).toMatchObject({ mayHaveBeenSent: false });
     expect(connected).toBe(false);
     await vi.waitUntil(() => service.connections === 1);
     await dispatcher.close();

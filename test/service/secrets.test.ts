@@ -168,8 +168,8 @@ describe('a service that echoes secrets', () => {
     ['fetches', (c: ServiceClient) => c.run(domainAuthInfo, { name: 'a.rest' })],
   ])('in text that can’t be read isn’t repeated for a task that %s one', async (_what, run) => {
     service.respond = always(200, `<html>${echo}</html>`);
-    const { unread } = await errorOf(run(client(password)));
-    expect(unread).toMatchObject({ reason: 'the response is not JSON', body: undefined });
+    const { unreadableResponse } = await errorOf(run(client(password)));
+    expect(unreadableResponse).toMatchObject({ reason: 'the response is not JSON', body: undefined });
   });
 
   it('in answers to a two-factor account is not repeated', async () => {

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AccountStore, PersonAccount } from '../../src/accounts/account.ts';
-import type { Sealed } from '../../src/accounts/vault.ts';
+import type { SealedSecret } from '../../src/accounts/vault.ts';
 import { createAccountStore } from '../../src/store/accounts.ts';
 import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -49,7 +49,7 @@ function person() {
   return { userId, account, list };
 }
 
-function sealed(byte: number, keyId = 'k1'): Sealed {
+function sealed(byte: number, keyId = 'k1'): SealedSecret {
   return { keyId, bytes: Uint8Array.from([byte, 0, 255]) };
 }
 

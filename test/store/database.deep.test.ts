@@ -7,8 +7,8 @@ import { openDatabase, StoreError, withStoreError } from '../../src/store/databa
 import { migrate } from '../../src/store/migrate.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { withSession } from '../../src/store/session.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase } from '../support/database.ts';
-import { WITNESS } from '../support/witness.ts';
 import { newOrder, type Rig, startRig } from './order-rig.ts';
 
 let rig: Rig;
@@ -91,7 +91,7 @@ describe('a working database', () => {
     const log = createLog('warn', { write: (line: string) => lines.push(line) });
     const database = openDatabase({ url: rig.url, log, maxConnections: 1 });
     onTestFinished(() => database.close());
-    const store = createOrderStore(database, WITNESS);
+    const store = createOrderStore(database, BOT_SIGNER);
     const rows = await database.prisma.$queryRaw`SELECT pg_backend_pid() AS pid`;
     const [{ pid }] = z.tuple([z.object({ pid: z.number() })]).parse(rows);
     await rig.sql('SELECT pg_terminate_backend($1)', [pid]);
@@ -107,7 +107,7 @@ describe('a hanging database', () => {
     const port = await portOf(createServer((socket) => socket.on('error', () => undefined)));
     const database = openDatabase({ url: `postgresql://bot:hunter2@127.0.0.1:${port}/steward` });
     onTestFinished(() => database.close());
-    const store = createOrderStore(database, WITNESS);
+    const store = createOrderStore(database, BOT_SIGNER);
 
     const begun = performance.now();
     const error = await store.load('x1', 'system').then(

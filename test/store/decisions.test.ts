@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { hashIncident, updateIncidents } from '../../src/names/incident.ts';
 import { confirmIncidentAsOurs, raiseIncident } from '../../src/names/incident-actions.ts';
-import { webhookBody } from '../../src/outbox/webhooks/messages.ts';
+import { webhookBodySchema } from '../../src/outbox/webhooks/messages.ts';
 import { createIncidentStore, saveIncident } from '../../src/store/incidents.ts';
 import { createInstallationStore } from '../../src/store/installation.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
@@ -90,7 +90,7 @@ test('an import leaves a line for each name that it added or dated', async () =>
 test('a decision about an incident leaves one line, and is sent to webhooks', async () => {
   await createWebhookStore(rig.database, TEAM).serve(['endpoint'], rig.now, rig.now);
   const store = createIncidentStore(rig.database, TEAM);
-  const seen = { lastSeenBefore: rig.now, firstSeenAfter: rig.now };
+  const seen = { beforeLastSeenAt: rig.now, afterFirstSeenAt: rig.now };
   const change = {
     kind: 'registrar',
     fact: 'registrar',
@@ -131,7 +131,7 @@ test('a decision about an incident leaves one line, and is sent to webhooks', as
       where: { endpointId: 'endpoint', subject: 'name:cafe.rest' },
       orderBy: { seq: 'asc' },
     })
-  ).map(({ body }) => webhookBody.parse(JSON.parse(body)));
+  ).map(({ body }) => webhookBodySchema.parse(JSON.parse(body)));
   expect(queued).toMatchObject([
     { type: 'incident.opened', data: { code: 'registrar' } },
     { type: 'incident.changed', data: { code: 'raised' } },

@@ -3,7 +3,7 @@ import type { Order } from '../../src/orders/order.ts';
 import type { Subject } from '../../src/outbox/notifications.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { ENOUGH } from '../orders/sample.ts';
-import { WITNESS } from '../support/witness.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { at, newOrder, type Rig, startRig, underWay } from './order-rig.ts';
 
 /* Due work is claimed by one process at a time, with a lease by the database's clock. */
@@ -151,7 +151,7 @@ describe('an order that can’t be sent now', () => {
   test('is rescheduled with growing pauses, stored in its row, until it changes', async () => {
     const { id } = await rig.keep(newOrder(APPROVED));
     // Another process continues the count.
-    const replica = createOrderStore(rig.database, WITNESS);
+    const replica = createOrderStore(rig.database, BOT_SIGNER);
     const pauses = [];
     for (let turn = 0; turn < 7; turn += 1) {
       await (turn % 2 === 0 ? rig.store : replica).postpone(id);
@@ -165,7 +165,7 @@ describe('an order that can’t be sent now', () => {
 
   test('is released at once by a process that can’t carry it out, which doesn’t claim it back', async () => {
     const { id } = await rig.keep(newOrder(APPROVED));
-    const replica = createOrderStore(rig.database, WITNESS);
+    const replica = createOrderStore(rig.database, BOT_SIGNER);
     expect(await replica.claimDue('execution', at(1), LEASE_MS, 100)).toEqual([id]);
     await replica.releaseToOthers(id);
     expect(await replica.claimDue('execution', at(1), LEASE_MS, 100), 'by the one that left it').toEqual([]);

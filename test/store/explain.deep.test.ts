@@ -16,10 +16,10 @@ import { createOrderStore } from '../../src/store/orders.ts';
 import { createPriceStore } from '../../src/store/prices.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
 import { newDemand } from '../orders/sample.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { orderEvent } from '../support/log.ts';
 import { arrangedList } from '../support/unprotected.ts';
-import { WITNESS } from '../support/witness.ts';
 import { newOrder } from './order-rig.ts';
 
 /*
@@ -219,7 +219,7 @@ const all = async (rows: AsyncIterable<unknown>) => {
   for await (const _ of rows);
 };
 
-const orders = () => createOrderStore(database, WITNESS);
+const orders = () => createOrderStore(database, BOT_SIGNER);
 const PENDING = `order-${ORDERS / 2}`;
 
 /** Changes an order like an approval. */
@@ -257,7 +257,7 @@ async function follow(): Promise<void> {
   expect(await arrangedList(database).updateAfterOrder('order-79', 1, NOW, renewed)).toBe(true);
 }
 
-const mandates = () => createMandateStore(database, 'T0STEWARD', WITNESS);
+const mandates = () => createMandateStore(database, 'T0STEWARD', BOT_SIGNER);
 const incidents = () => createIncidentStore(database, 'T0STEWARD');
 const outbox = () => createNotificationStore(database, '');
 const subject = (id: string): Subject => ({ kind: 'order', id });

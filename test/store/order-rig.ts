@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect } from 'vitest';
-import type { Sealed } from '../../src/accounts/vault.ts';
+import type { SealedSecret } from '../../src/accounts/vault.ts';
 import type { Order, OrderEvent } from '../../src/orders/order.ts';
 import type { OrderCommit } from '../../src/orders/ports.ts';
 import { transition } from '../../src/orders/state-machine.ts';
@@ -8,9 +8,9 @@ import { type Database, openDatabase } from '../../src/store/database.ts';
 import { createNotificationStore } from '../../src/store/notifications.ts';
 import { createOrderStore } from '../../src/store/orders.ts';
 import { ENOUGH, newOrder as sampleOrder } from '../orders/sample.ts';
+import { BOT_SIGNER } from '../support/bot-signer.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { orderEvent } from '../support/log.ts';
-import { WITNESS } from '../support/witness.ts';
 
 /** The start time; the store has no clock of its own. */
 export const T0 = new Date('2026-03-08T06:59:59.123Z');
@@ -19,7 +19,7 @@ export function at(seconds: number): Date {
   return new Date(T0.getTime() + seconds * 1_000);
 }
 
-export const SEALED: Sealed = { keyId: 'k1', bytes: Uint8Array.from([0, 1, 2, 254, 255]) };
+export const SEALED: SealedSecret = { keyId: 'k1', bytes: Uint8Array.from([0, 1, 2, 254, 255]) };
 
 let count = 0;
 
@@ -52,7 +52,7 @@ export async function startRig() {
   await admin.query(`
     ALTER DATABASE ${admin.escapeIdentifier(admin.database ?? '')} SET timezone = 'America/New_York'`);
   const database: Database = openDatabase({ url: testDatabase.url });
-  const store = createOrderStore(database, WITNESS);
+  const store = createOrderStore(database, BOT_SIGNER);
   const notifications = createNotificationStore(database, '');
 
   return {

@@ -21,7 +21,7 @@ const answer = (
 const sealedOf = async (id: string) =>
   (await rig.sql('SELECT sealed_input, sealed_input_key_id FROM orders WHERE id = $1', [id]))[0];
 
-const excess = { tag: 'x', period: '2026-03', currency: 'EUR', leftMinor: 1, takesMinor: 2 };
+const excess = { tag: 'x', period: '2026-03', currency: 'EUR', leftMinor: 1, orderMinor: 2 };
 
 /** A sent order with a value in every field. */
 function fullOrder(id: string): Required<Order> {
@@ -69,7 +69,7 @@ function fullOrder(id: string): Required<Order> {
     sendAfter: at(24),
     approvalRound: 2,
     mandate: { id: 'mandate-1' },
-    mandateEnd: { at: at(25), because: 'log_differs', by: 'U0ALICE' },
+    mandateEnd: { at: at(25), cause: 'log_differs', by: 'U0ALICE' },
     deliveryId: `delivery-${id}`,
     createdAt: at(-1),
     closedAt: at(26),
@@ -173,7 +173,7 @@ describe('a stored order is read back', () => {
       n: 1,
       name: order.items[0]?.name,
       ctid: order.id,
-      worker: 'worker',
+      workerId: 'worker',
     });
   });
 
@@ -229,7 +229,7 @@ describe('a stored order is read back', () => {
         issues: [
           { field: 'period', code: 'zone_issue', issue: { code: 'period_out_of_range', min: 1, max: 10 } },
           { field: 'names', code: 'too_many_names', max: 50 },
-          { field: 'mode', code: 'interfaces_conflict', overJson: 'mode_HTTP', overXml: 'title' },
+          { field: 'mode', code: 'interfaces_conflict', jsonConstraint: 'mode_HTTP', xmlConstraint: 'title' },
         ],
       },
     ],
@@ -618,7 +618,7 @@ describe('an item of a retry that is about to be sent', () => {
   };
   const sending = (order: Order, n = 1) =>
     rig.store.commit(changeOf(order, { type: 'sending', workerId: 'worker', n }, at(3)));
-  const LATE = `UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' WHERE order_id = $1 AND n = 1`;
+  const LATE = `UPDATE order_items SET result = result || '{"lateOutcome": "SUCCEEDED"}' WHERE order_id = $1 AND n = 1`;
 
   test('is saved while the retried orders have no outcome', async () => {
     const { claimed } = await retried();
@@ -646,7 +646,7 @@ describe('an item of a retry that is about to be sent', () => {
     async (which) => {
       const orders = await retried();
       const keepAnswer = `WITH done AS (UPDATE orders SET version = version + 1 WHERE id = $1 RETURNING id)
-      UPDATE order_items SET result = result || '{"late": "SUCCEEDED"}' FROM done WHERE order_id = done.id AND n = 1`;
+      UPDATE order_items SET result = result || '{"lateOutcome": "SUCCEEDED"}' FROM done WHERE order_id = done.id AND n = 1`;
       const [outcome] = await rig.whileHolding(
         keepAnswer,
         [orders[which].id],

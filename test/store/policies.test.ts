@@ -151,7 +151,7 @@ describe('publishing', () => {
     const other = await drafted([free]);
     await store.publish(other.revision, 'U0ADA', AT);
     expect(await store.publish(other.revision, 'U0BOB', AT)).toEqual({
-      kind: 'published_already',
+      kind: 'already_published',
       by: 'U0ADA',
     });
   });

@@ -10,7 +10,7 @@ export function newBriefing(changes: Partial<Briefing> = {}): Briefing {
     approvers: [],
     cost: undefined,
     budgets: undefined,
-    term: undefined,
+    expiryChange: undefined,
     impact: 'none',
     incidents: [],
     lastChange: undefined,

@@ -89,7 +89,7 @@ function kindOf({ text, blocks, metadata: about, isReply }: Shown): Kind | undef
   if (has(/^plan_/)) return { name: 'a plan', lines: 16 };
   if (has(/^digest_/)) return { name: 'a digest', lines: digestLines(blocks) };
   const [first] = blocks;
-  if (first?.['type'] === 'header' && textsOf([first]).join('').startsWith('Money in '))
+  if (first?.['type'] === 'header' && textsOf([first]).join('').startsWith('Money report '))
     return { name: 'a monthly report', lines: 16 };
   return undefined;
 }

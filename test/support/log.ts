@@ -1,6 +1,6 @@
 import type { TeamEvent } from '../../src/ledger/events.ts';
 import type { Order, OrderState } from '../../src/orders/order.ts';
-import { type OrderLogEntry, orderLogEntry } from '../../src/orders/order-events.ts';
+import { type OrderLogEntry, orderLogEntrySchema } from '../../src/orders/order-events.ts';
 import type { Database } from '../../src/store/database.ts';
 import { createEventLog } from '../../src/store/events.ts';
 
@@ -43,7 +43,7 @@ const SAID: Readonly<Partial<Record<OrderLogEntry['kind'], object>>> = {
   hinted: { ...item, ctid: 'c-1', source: 'rdap.example' },
   stopped: { names: [] },
   resolved: { outcome: 'SUCCEEDED', reason: null, ctids: [] },
-  finished: { through: 'answered' },
+  finished: { endingEvent: 'answered' },
 };
 
 /** An order's event as in the log. @param said its data, if it matters */
@@ -54,7 +54,7 @@ export function orderEvent<Kind extends OrderLogEntry['kind']>(
 ): Extract<OrderLogEntry, { readonly kind: Kind }> {
   const common = { actor: 'system', version: 3, at: new Date('2026-03-01T09:00:00Z') };
   const given = JSON.stringify({ kind, state, ...common, ...SAID[kind], ...said });
-  const read = orderLogEntry.parse(JSON.parse(given));
+  const read = orderLogEntrySchema.parse(JSON.parse(given));
   const isKind = (entry: OrderLogEntry): entry is Extract<OrderLogEntry, { readonly kind: Kind }> =>
     entry.kind === kind;
   if (!isKind(read)) throw new Error(`it is no ${kind}`);

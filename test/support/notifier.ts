@@ -22,7 +22,7 @@ export function notifierDeps(
       incident: unplanned,
       report: unplanned,
       digest: unplanned,
-      place: unplanned,
+      channel: unplanned,
       group: unplanned,
       departure: unplanned,
       owner_left: unplanned,

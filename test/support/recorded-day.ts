@@ -240,7 +240,7 @@ export async function recordDay(url: string): Promise<Generated> {
     await apply(restored.id, { type: 'invalidated', summary: { code: 'database_restored' } });
     await ok(resolveOrder(deps, restored.id, 'U0BOB', 'FAILED', 'it was not sent'));
     await apply(plain.id, { type: 'overdue', n: 1, days: 8 });
-    await apply(plain.id, { type: 'shown', n: 1 });
+    await apply(plain.id, { type: 'confirmed_by_registry', n: 1 });
     const fetched = await ask('authcode', { name: 'moved.rest' });
     if (fetched.state === 'PENDING') await approve(fetched);
     await run();
@@ -311,7 +311,7 @@ export async function recordDay(url: string): Promise<Generated> {
     if (exceeding === undefined) throw new Error('the order is gone');
     asked.push(exceeding);
     await approve(exceeding);
-    const excess = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 1_000, takesMinor: 2_000 };
+    const excess = { tag: null, period: '2026-03', currency: 'EUR', leftMinor: 1_000, orderMinor: 2_000 };
     await rig.messages.recordShownExcess(exceeding.id, [excess]);
     await approve(exceeding, 'U0ADA');
     await run();
@@ -417,7 +417,7 @@ export async function recordDay(url: string): Promise<Generated> {
     const observations = createNameRecordStore(database, TEAM);
     const observed = await observations.find('b.rest');
     if (observed === undefined) throw new Error('the name is not looked at');
-    const seen = { lastSeenBefore: rig.now, firstSeenAfter: rig.now };
+    const seen = { beforeLastSeenAt: rig.now, afterFirstSeenAt: rig.now };
     const registrar = {
       kind: 'registrar',
       fact: 'registrar',

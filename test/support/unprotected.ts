@@ -15,7 +15,7 @@ import type { Database } from '../../src/store/database.ts';
 import { isUniqueViolation } from '../../src/store/database.ts';
 import {
   buildReminderUpdates,
-  changedNames,
+  changedNamesSchema,
   importNames as importStatement,
   insertDomain,
   updateDomain,
@@ -168,7 +168,7 @@ export function arrangedList(database: Database) {
     /** @returns false if the name was changed meanwhile */
     change: (before: WatchedDomain, after: WatchedDomain): Promise<boolean> =>
       database.transaction(async (tx) => {
-        if (changedNames.parse(await tx(updateDomain(before, after))).length === 0) return false;
+        if (changedNamesSchema.parse(await tx(updateDomain(before, after))).length === 0) return false;
         for (const statement of buildReminderUpdates(before.name, before, after)) await tx(statement);
         return true;
       }),

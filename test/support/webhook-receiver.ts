@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { webhookBody } from '../../src/outbox/webhooks/messages.ts';
+import { webhookBodySchema } from '../../src/outbox/webhooks/messages.ts';
 
 export const WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
@@ -9,7 +9,7 @@ export const WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 export interface ReceivedWebhook {
   readonly id: string;
   readonly path: string;
-  readonly body: ReturnType<typeof webhookBody.parse>;
+  readonly body: ReturnType<typeof webhookBodySchema.parse>;
 }
 
 /** An endpoint of webhooks, over HTTP. */
@@ -27,7 +27,7 @@ export async function startReceiver() {
       const webhook = {
         id: headers['webhook-id'] ?? '',
         path: request.url ?? '',
-        body: webhookBody.parse(new Webhook(WEBHOOK_SECRET).verify(payload, headers)),
+        body: webhookBodySchema.parse(new Webhook(WEBHOOK_SECRET).verify(payload, headers)),
       };
       received.push(webhook);
       answer(response, webhook);

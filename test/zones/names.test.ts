@@ -1,6 +1,6 @@
 import { domainToASCII } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { zoneIssueText } from '../../src/slack/names/zone-issue.view.ts';
+import { formatZoneIssue } from '../../src/slack/names/zone-issue.view.ts';
 import { formatDomainName, parseDomainName } from '../../src/zones/names.ts';
 import fc, { runs } from '../support/properties.ts';
 
@@ -13,7 +13,7 @@ function nameOf(text: string): string {
 function problemOf(text: string): string {
   const parsed = parseDomainName(text);
   if (parsed.ok) throw new Error(`${JSON.stringify(text)} was taken as ${parsed.value.ascii}`);
-  return zoneIssueText(parsed.issue);
+  return formatZoneIssue(parsed.issue);
 }
 
 describe('reading a domain name', () => {
@@ -116,7 +116,7 @@ describe('reading a domain name', () => {
       fc.property(anything, (input) => {
         const parsed = parseDomainName(input);
         if (!parsed.ok) {
-          expect(zoneIssueText(parsed.issue)).toMatch(/[.]$/);
+          expect(formatZoneIssue(parsed.issue)).toMatch(/[.]$/);
           return;
         }
         const { ascii, unicode } = parsed.value;

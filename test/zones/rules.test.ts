@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { zoneIssueText } from '../../src/slack/names/zone-issue.view.ts';
+import { formatZoneIssue } from '../../src/slack/names/zone-issue.view.ts';
 import { generalZone } from '../../src/zones/general.ts';
 import { type DomainName, parseDomainName } from '../../src/zones/names.ts';
 import { restZone } from '../../src/zones/rest.ts';
@@ -56,7 +56,7 @@ describe('names in .rest', () => {
     ['www.cafe.rest', 'www.cafe.rest is a subdomain of cafe.rest'],
     ['ab--cd.rest', 'hyphens in positions 3 and 4'],
   ])('%s cannot: %s', (text, words) => {
-    expect(checkName(name(text)).map(zoneIssueText).join(' ')).toContain(words);
+    expect(checkName(name(text)).map(formatZoneIssue).join(' ')).toContain(words);
   });
 
   test('every letter of ISO 8859-1 is accepted and no other letter', () => {
@@ -88,7 +88,7 @@ describe('a name to register, watch or renew', () => {
     ['www.cafe.rest', 'cafe.rest'],
   ])('%s is a host of %s', (host, registered) => {
     expect(checkRegistrable(name(host))).toContainEqual(
-      expect.objectContaining({ code: 'below_registered_name', registered }),
+      expect.objectContaining({ code: 'subdomain', registered }),
     );
   });
 
@@ -114,7 +114,7 @@ describe('a name to register, watch or renew', () => {
 describe('nameservers', () => {
   test('as many as the zone accepts and no more', () => {
     for (let count = 0; count <= 9; count += 1) {
-      const problems = checkNameServers(restZone, hosts(count)).map(zoneIssueText);
+      const problems = checkNameServers(restZone, hosts(count)).map(formatZoneIssue);
       expect([count, problems.length]).toEqual([count, count >= 2 && count <= 7 ? 0 : 1]);
       if (count === 1) expect(problems[0]).toContain('Add more');
       if (count === 8) expect(problems[0]).toContain('Remove some');
@@ -122,10 +122,19 @@ describe('nameservers', () => {
   });
 
   test('any number from one if no rules are known', () => {
-    expect(checkNameServers(generalZone, []).map(zoneIssueText)).toEqual([
+    expect(checkNameServers(generalZone, []).map(formatZoneIssue)).toEqual([
       'A name needs at least 1 nameserver, but you entered 0. Add more.',
     ]);
     for (const count of [1, 13, 14, 40]) expect(checkNameServers(generalZone, hosts(count))).toEqual([]);
+  });
+
+  test('the message says what to enter, also for a zone without a maximum', () => {
+    expect(formatZoneIssue({ code: 'nameserver_count', given: 1, min: 2 })).toBe(
+      'A name needs at least 2 nameservers, but you entered 1. Add more.',
+    );
+    expect(formatZoneIssue({ code: 'period_out_of_range', min: 1 })).toBe(
+      'The period must be a whole number of years, at least 1. Change it.',
+    );
   });
 
   test('each one once, in any form', () => {
@@ -158,7 +167,7 @@ test('any list of servers gets sentences as an answer', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.domain(), fc.string()), { maxLength: 20 }), (list) => {
       for (const issue of checkNameServers(restZone, list))
-        expect(zoneIssueText(issue)).toMatch(/\. [A-Z].*\.$|^(Nameserver: )?Enter/);
+        expect(formatZoneIssue(issue)).toMatch(/\. [A-Z].*\.$|^(Nameserver: )?Enter/);
     }),
   );
 });

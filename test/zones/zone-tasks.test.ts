@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ORDER_TASKS } from '../../src/orders/tasks.ts';
-import { zoneIssueText } from '../../src/slack/names/zone-issue.view.ts';
+import { formatZoneIssue } from '../../src/slack/names/zone-issue.view.ts';
 import { formatTaskNote } from '../../src/slack/orders/task-notes.view.ts';
 import { generalZone } from '../../src/zones/general.ts';
 import { restZone } from '../../src/zones/rest.ts';
@@ -70,7 +70,7 @@ test('a task that the profile doesn’t offer is refused; without a list everyth
     ...restZone,
     tasks: { ...restZone.tasks, restore: { isAvailable: false, isChargeable: true, processing: 'manual' } },
   };
-  expect(checkTask(poor, taskOf('restore')).map(zoneIssueText)).toEqual([
+  expect(checkTask(poor, taskOf('restore')).map(formatZoneIssue)).toEqual([
     'Restoring deleted names isn’t possible in .rest. Ask the domain service for another way.',
   ]);
   expect(checkTask({ ...restZone, tasks: {} }, taskOf('renew'))).toHaveLength(1);

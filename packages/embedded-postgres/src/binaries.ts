@@ -12,8 +12,8 @@ export interface Binaries {
   readonly major: number;
 }
 
-const PackageFile = z.object({ version: z.string().regex(/^\d+\./) });
-const Links = z.array(z.object({ source: z.string(), target: z.string() }));
+const packageFileSchema = z.object({ version: z.string().regex(/^\d+\./) });
+const linksSchema = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /** @throws {EmbeddedPostgresError} `unsupported_platform` if npm has no binaries for this platform */
 export async function findBinaries(): Promise<Binaries> {
@@ -30,7 +30,7 @@ export async function findBinaries(): Promise<Binaries> {
     );
   }
   const root = dirname(dirname(entry));
-  const { version } = PackageFile.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
+  const { version } = packageFileSchema.parse(JSON.parse(await readFile(join(root, 'package.json'), 'utf8')));
   return { folder: join(root, 'native'), version, major: Number.parseInt(version, 10) };
 }
 
@@ -92,7 +92,7 @@ async function completeLinks(folder: string): Promise<boolean> {
     if (systemCode(error) === 'ENOENT') return '[]';
     throw error;
   });
-  for (const { source, target } of Links.parse(JSON.parse(list))) {
+  for (const { source, target } of linksSchema.parse(JSON.parse(list))) {
     const link = join(folder, target.replace(/^native\//, ''));
     try {
       await lstat(link);

@@ -13,7 +13,7 @@ const AGING_MS = 15_000;
 
 const RELEASED = 'released';
 
-const Holder = z.object({
+const holderSchema = z.object({
   pid: z.int(),
   startedAt: z.string().nullable(),
   space: z.string(),
@@ -87,7 +87,7 @@ async function secretOwner(file: string): Promise<CurrentHolder> {
     throw error;
   }
   if (text === RELEASED) return NOBODY;
-  const holder = Holder.safeParse(parseJson(text));
+  const holder = holderSchema.safeParse(parseJson(text));
   if (holder.success && holder.data.space === (await processSpace())) {
     return (await isAlive(holder.data)) ? { pid: holder.data.pid } : NOBODY;
   }

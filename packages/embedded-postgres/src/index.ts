@@ -47,7 +47,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const binaries = await findBinaries();
   const home = await prepareHome(options.dataDir);
   const unlock = await lockFolder(home.folder);
-  let first: Owned;
+  let first: OwnedServer;
   try {
     first = await own(home, binaries, options);
   } catch (error) {
@@ -94,7 +94,7 @@ class Owner {
   readonly #options: EmbeddedPostgresOptions;
   readonly #log: (sentence: string) => void;
   readonly #stopping = new AbortController();
-  #owned: Owned;
+  #owned: OwnedServer;
   #recovery: Promise<void> | undefined;
 
   constructor(
@@ -102,7 +102,7 @@ class Owner {
     binaries: Binaries,
     options: EmbeddedPostgresOptions,
     log: (sentence: string) => void,
-    owned: Owned,
+    owned: OwnedServer,
   ) {
     this.#home = home;
     this.#binaries = binaries;
@@ -120,7 +120,7 @@ class Owner {
     this.#log(ended ? 'Stopped the embedded PostgreSQL.' : 'The embedded PostgreSQL is still stopping.');
   }
 
-  #watch(owned: Owned): void {
+  #watch(owned: OwnedServer): void {
     owned.connection.once('end', () => {
       if (!this.#stopping.signal.aborted) this.#recovery = this.#recover();
     });
@@ -146,7 +146,7 @@ class Owner {
   }
 }
 
-interface Owned {
+interface OwnedServer {
   readonly server: Server;
   /** The server was already running. */
   readonly takenOver: boolean;
@@ -155,7 +155,7 @@ interface Owned {
 }
 
 /** Starts the server, or takes over a running one. The caller must hold the folder's lock. */
-async function own(home: Home, binaries: Binaries, options: EmbeddedPostgresOptions): Promise<Owned> {
+async function own(home: Home, binaries: Binaries, options: EmbeddedPostgresOptions): Promise<OwnedServer> {
   let connection: pg.Client | undefined;
   try {
     const { server, attached } = await ensureRunning(home, binaries, options);

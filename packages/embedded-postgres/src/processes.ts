@@ -40,7 +40,7 @@ export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
  * Whether `pid` is the PostgreSQL server that has `dataFolder` open. If the result is `unknown`, nothing that may
  * belong to the process may be removed.
  */
-export async function servesFolder(pid: number, dataFolder: string): Promise<'yes' | 'no' | 'unknown'> {
+export async function checkServesFolder(pid: number, dataFolder: string): Promise<'yes' | 'no' | 'unknown'> {
   if (!exists(pid)) return 'no';
   if (process.platform === 'linux') {
     if ((await linuxStatus(pid))?.zombie) return 'no';

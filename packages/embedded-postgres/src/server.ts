@@ -8,7 +8,7 @@ import pg from 'pg';
 import { type Binaries, makeRunnable, program } from './binaries.ts';
 import { EmbeddedPostgresError, explainFileError, explainOutput, systemCode } from './error.ts';
 import { dataVersion, type Home } from './home.ts';
-import { servesFolder } from './processes.ts';
+import { checkServesFolder } from './processes.ts';
 import { logSince, openLog, run, spawnOptions, whenEnded } from './programs.ts';
 
 export interface Server {
@@ -19,14 +19,14 @@ export interface Server {
 }
 
 /** How long a server may take to become ready. Crash recovery replays everything since the last checkpoint. */
-const READY_MS = 120_000;
-/** How long to retry if a process may be the server, before the operator must decide. */
-const DOUBT_MS = 10_000;
+const READY_TIMEOUT_MS = 120_000;
+/** How long to keep trying if we can't tell whether a process is the server. Then the operator is asked. */
+const UNIDENTIFIED_TIMEOUT_MS = 10_000;
 const POLL_MS = 10;
 
 /**
- * Small, because only one team's bot uses the server. The settings for durability are PostgreSQL's defaults. They are
- * listed because orders depend on them.
+ * Memory and connections are kept small, because only one team's bot uses the server. The durability settings are
+ * PostgreSQL's defaults. They are listed because orders depend on them.
  */
 const SETTINGS: Readonly<Record<string, string>> = {
   listen_addresses: '127.0.0.1',
@@ -46,8 +46,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Creates the data folder if it doesn't exist. Starts the server in it, or uses the one that is running. The caller
- * must hold the folder's lock.
+ * Creates the data folder if it doesn't exist. Starts the server in it, or attaches to the one that is running. The
+ * caller must hold the folder's lock.
  * @param options.port the only port to use; default: any free port
  * @param options.settings server settings that override the defaults
  * @throws {EmbeddedPostgresError}
@@ -57,21 +57,22 @@ export async function ensureRunning(
   binaries: Binaries,
   options: { port?: number | undefined; settings?: Readonly<Record<string, string>> | undefined },
 ): Promise<{ server: Server; attached: boolean }> {
-  const made = await dataVersion(home);
-  if (made !== undefined && made !== binaries.major) throw versionMismatch(home, made, binaries.major);
-  if (made !== undefined) await readPassword(home);
-  const running = made === undefined ? undefined : await attach(home);
+  const existingVersion = await dataVersion(home);
+  if (existingVersion !== undefined && existingVersion !== binaries.major)
+    throw versionMismatch(home, existingVersion, binaries.major);
+  if (existingVersion !== undefined) await readPassword(home);
+  const running = existingVersion === undefined ? undefined : await attach(home);
   if (running !== undefined) return { server: running, attached: true };
 
   const runnable = await makeRunnable(binaries, home);
-  if (made === undefined) await initialise(home, runnable, options.settings?.['fsync'] === 'off');
+  if (existingVersion === undefined) await initialise(home, runnable, options.settings?.['fsync'] === 'off');
   return { server: await start(home, runnable, options), attached: false };
 }
 
 /**
- * Stops the server like `SIGINT` does: it accepts no more work, rolls back open transactions, writes a checkpoint and
- * ends.
- * @param waitMs how long to wait until it has ended, in milliseconds
+ * Performs a fast shutdown, as with `SIGINT`: the server accepts no more work, rolls back open transactions, writes a
+ * checkpoint and exits.
+ * @param waitMs how long to wait for it to exit, in milliseconds
  * @returns false if it is still stopping after that time; the next start waits for it
  */
 export async function stopServer(
@@ -100,37 +101,37 @@ export async function stopServer(
   return true;
 }
 
-/** The URL of the server that accepts connections in this folder. Undefined if no server on this machine does. */
+/** The URL of this folder's server. Undefined if none accepts connections on this machine. */
 export async function runningServerUrl(home: Home): Promise<string | undefined> {
   const file = await readPidFile(home);
   if (file?.status !== 'ready' || file.port === undefined) return undefined;
-  if ((await servesFolder(file.pid, home.data)) === 'no') return undefined;
+  if ((await checkServesFolder(file.pid, home.data)) === 'no') return undefined;
   const url = await serverUrl(home, file.port);
-  return (await answers(url, home)) ? url : undefined;
+  return (await isResponding(url, home)) ? url : undefined;
 }
 
 async function attach(home: Home): Promise<Server | undefined> {
-  const since = Date.now();
+  const startedAt = Date.now();
   for (;;) {
     const file = await readPidFile(home);
     if (file === undefined) return undefined;
-    const serves = await servesFolder(file.pid, home.data);
+    const serves = await checkServesFolder(file.pid, home.data);
     if (serves === 'no') {
-      await removeStalePidFile(home, file.pid);
+      await removePidFileOfReusedPid(home, file.pid);
       return undefined;
     }
     if (file.status === 'ready' && file.port !== undefined) {
       const url = await serverUrl(home, file.port);
-      if (await answers(url, home)) return { pid: file.pid, port: file.port, url };
+      if (await isResponding(url, home)) return { pid: file.pid, port: file.port, url };
     }
-    const waited = Date.now() - since;
-    if (serves === 'unknown' && waited > DOUBT_MS) {
+    const waited = Date.now() - startedAt;
+    if (serves === 'unknown' && waited > UNIDENTIFIED_TIMEOUT_MS) {
       throw new EmbeddedPostgresError(
         'start_failed',
         `attaching to the embedded PostgreSQL: process ${file.pid} may be the server of ${home.data}, but it does not answer. If it is something else, remove ${join(home.data, 'postmaster.pid')} and start again`,
       );
     }
-    if (waited > READY_MS) {
+    if (waited > READY_TIMEOUT_MS) {
       throw new EmbeddedPostgresError(
         'start_failed',
         `attaching to the embedded PostgreSQL: the server (process ${file.pid}) does not answer. Stop it and start again. Its log is ${home.logFile}`,
@@ -140,8 +141,11 @@ async function attach(home: Home): Promise<Server | undefined> {
   }
 }
 
-/** The file of a dead server is left to PostgreSQL, which also checks for child processes that are still running. */
-async function removeStalePidFile(home: Home, pid: number): Promise<void> {
+/**
+ * Removes the PID file if another process has the pid now. If the process is gone, PostgreSQL removes the file itself,
+ * after checking for child processes that are still running.
+ */
+async function removePidFileOfReusedPid(home: Home, pid: number): Promise<void> {
   try {
     process.kill(pid, 0);
   } catch (error) {
@@ -150,37 +154,37 @@ async function removeStalePidFile(home: Home, pid: number): Promise<void> {
   await rm(join(home.data, 'postmaster.pid'), { force: true });
 }
 
-async function initialise(home: Home, binaries: Binaries, unsynced: boolean): Promise<void> {
+async function initialise(home: Home, binaries: Binaries, skipSync: boolean): Promise<void> {
   const activity = `making the embedded PostgreSQL's data in ${home.data}`;
   // Created under a temporary name and renamed when complete, so that an interrupted start leaves nothing that looks
   // like data.
-  const fresh = join(home.folder, 'data.partial');
+  const partialDataDir = join(home.folder, 'data.partial');
   const passwordForInit = join(home.folder, 'password.partial');
   const password = randomBytes(24).toString('base64url');
   try {
-    await rm(fresh, { recursive: true, force: true });
-    await mkdir(fresh, { mode: 0o700 });
+    await rm(partialDataDir, { recursive: true, force: true });
+    await mkdir(partialDataDir, { mode: 0o700 });
     await rm(passwordForInit, { force: true });
     await writeFile(passwordForInit, password, { mode: 0o600 });
     if (home.runAs !== undefined) {
-      for (const path of [fresh, passwordForInit]) await chown(path, home.runAs.uid, home.runAs.gid);
+      for (const path of [partialDataDir, passwordForInit]) await chown(path, home.runAs.uid, home.runAs.gid);
     }
     await writeFile(home.passwordFile, password, { mode: 0o600 });
     const output = await run(program(binaries, 'initdb'), home, [
-      `--pgdata=${fresh}`,
+      `--pgdata=${partialDataDir}`,
       '--username=postgres',
       `--pwfile=${passwordForInit}`,
       '--auth=scram-sha-256',
       '--encoding=UTF8',
-      // So that it doesn't depend on the machine's locales.
+      // The locale must not depend on the machine's.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
       '--no-instructions',
-      ...(unsynced ? ['--no-sync'] : []),
+      ...(skipSync ? ['--no-sync'] : []),
     ]);
     if (output.code !== 0) throw explainOutput(activity, output.text, home.logFile);
-    await rename(fresh, home.data);
+    await rename(partialDataDir, home.data);
   } catch (error) {
     throw explainFileError(activity, error);
   } finally {
@@ -194,21 +198,21 @@ async function start(
   options: { port?: number | undefined; settings?: Readonly<Record<string, string>> | undefined },
 ): Promise<Server> {
   const activity = 'starting the embedded PostgreSQL';
-  const deadline = Date.now() + READY_MS;
-  for (let conflicts = 0; ; ) {
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  for (let portConflicts = 0; ; ) {
     const port = options.port ?? (await freePort());
     const attempt = await launch(home, binaries, port, options.settings ?? {}, deadline);
     if ('server' in attempt) return attempt.server;
 
     if (/could not bind|Address already in use/i.test(attempt.output)) {
-      conflicts += 1;
-      if (options.port === undefined && conflicts < 5) continue;
+      portConflicts += 1;
+      if (options.port === undefined && portConflicts < 5) continue;
       throw new EmbeddedPostgresError('port_taken', `${activity}: port ${port} on 127.0.0.1 is taken`);
     }
-    // The child processes of a killed server end soon. Until then, no new server may use the data.
+    // A killed server's child processes exit shortly after. Until then, no new server may use the data.
     if (
       /pre-existing shared memory block/i.test(attempt.output) &&
-      Date.now() < deadline - READY_MS + 10_000
+      Date.now() < deadline - READY_TIMEOUT_MS + 10_000
     ) {
       await sleep(100);
       continue;
@@ -237,24 +241,24 @@ async function launch(
   });
   const ended = whenEnded(child);
   child.unref();
-  let over = false;
-  const noteEnd = () => {
-    over = true;
+  let hasEnded = false;
+  const recordEnd = () => {
+    hasEnded = true;
   };
-  ended.then(noteEnd, noteEnd);
+  ended.then(recordEnd, recordEnd);
   await log.handle.close();
 
   try {
-    while (!over) {
+    while (!hasEnded) {
       const file = await readPidFile(home);
       if (file !== undefined && file.pid === child.pid && file.status === 'ready') {
         const url = await serverUrl(home, port);
-        if (await answers(url, home)) return { server: { pid: file.pid, port, url } };
+        if (await isResponding(url, home)) return { server: { pid: file.pid, port, url } };
       }
       if (Date.now() > deadline) {
         throw new EmbeddedPostgresError(
           'start_failed',
-          `starting the embedded PostgreSQL: not ready after ${READY_MS / 1000} s. Its log is ${home.logFile}`,
+          `starting the embedded PostgreSQL: not ready after ${READY_TIMEOUT_MS / 1000} s. Its log is ${home.logFile}`,
         );
       }
       await sleep(POLL_MS);
@@ -284,7 +288,7 @@ async function readPassword(home: Home): Promise<string> {
 }
 
 /** False if nothing is listening or the server isn't ready. */
-async function answers(url: string, home: Home): Promise<boolean> {
+async function isResponding(url: string, home: Home): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
   client.on('error', () => undefined);
   try {
@@ -327,11 +331,11 @@ async function readPidFile(home: Home): Promise<PidFile | undefined> {
   }
 }
 
-function versionMismatch(home: Home, made: number, major: number): EmbeddedPostgresError {
+function versionMismatch(home: Home, existingVersion: number, major: number): EmbeddedPostgresError {
   return new EmbeddedPostgresError(
     'version_mismatch',
     [
-      `the embedded database in ${home.folder} was made by PostgreSQL ${made}, and this release brings PostgreSQL ${major}. Nothing changed. To carry the data over:`,
+      `the embedded database in ${home.folder} was made by PostgreSQL ${existingVersion}, and this release brings PostgreSQL ${major}. Nothing changed. To carry the data over:`,
       '1. in the release that you ran before: npm run migrate -- --serve, which says how to reach the data',
       '2. in another terminal, with what it says: pg_dump … > domain-steward.sql; then end it with Ctrl-C',
       `3. move ${home.folder} away; keep it until all is well`,

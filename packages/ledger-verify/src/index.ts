@@ -5,8 +5,8 @@ export {
   type Anchor,
   type Difference,
   type DifferenceCode,
-  type Known,
+  formatReport,
   type Report,
-  reportLines,
+  type TrustedInputs,
 } from './report.ts';
 export { verify } from './verify.ts';

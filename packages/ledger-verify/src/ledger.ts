@@ -2,7 +2,7 @@ import { type Bytes, toHex, utf8 } from './bytes.ts';
 import { canonicalJson, isJsonObject } from './canonical-json.ts';
 import type { Cryptography } from './cryptography.ts';
 import { leafHash, treeHead } from './merkle.ts';
-import { type Differences, type Known, naming, type Report } from './report.ts';
+import { type Differences, naming, type Report, type TrustedInputs } from './report.ts';
 import { type CheckedSeal, createSealCheck } from './seals.ts';
 import type { EventLine, ForgottenBy, Header, Line, SealLine } from './shapes.ts';
 import { checkSignedEvent, otherRoot, type Revocation, revocationOf } from './signatures.ts';
@@ -29,9 +29,9 @@ export function collectForgotten() {
   const all = new Map<string, { count: number; by: string; from: string; to: string }>();
   return {
     add({ at, by }: ForgottenBy) {
-      const known = all.get(by) ?? { count: 0, by, from: at, to: at };
-      const from = at < known.from ? at : known.from;
-      all.set(by, { by, count: known.count + 1, from, to: at > known.to ? at : known.to });
+      const previous = all.get(by) ?? { count: 0, by, from: at, to: at };
+      const from = at < previous.from ? at : previous.from;
+      all.set(by, { by, count: previous.count + 1, from, to: at > previous.to ? at : previous.to });
     },
     all: () => [...all.values()],
   };
@@ -79,11 +79,11 @@ function createSequence(what: string, differences: Differences) {
 /** Verifies a ledger, in which events are followed by their seal. */
 export async function createLedgerCheck(
   header: Header,
-  known: Known,
+  trusted: TrustedInputs,
   cryptography: Cryptography,
   differences: Differences,
 ): Promise<FileCheck> {
-  const seals = await createSealCheck(header, known, cryptography, differences);
+  const seals = await createSealCheck(header, trusted, cryptography, differences);
   const forgotten = collectForgotten();
   const events = createSequence('event', differences);
   const sealNumbers = createSequence('seal', differences);
@@ -97,7 +97,7 @@ export async function createLedgerCheck(
   let signatures = 0;
   /** Stored hashes of deleted events. */
   const deletedLeaves = new Map<number, string>();
-  const named: Named = { ranges: [], leaves: new Set() };
+  const recorded: RecordedDeletions = { ranges: [], leaves: new Set() };
   const revoked = new Map<string, Revocation>();
   const explained: string[] = [];
 
@@ -120,11 +120,11 @@ export async function createLedgerCheck(
     if (signed !== undefined) signatures += 1;
     for (const fault of signed?.wrong ?? [])
       differences.add('changed', `event ${line.seq}: its signature does not fit: ${fault}`);
-    const strange = signed?.isOfOrder === true ? otherRoot(signed, known.roots) : undefined;
+    const strange = signed?.isOfOrder === true ? otherRoot(signed, trusted.roots) : undefined;
     if (strange !== undefined) differences.add('key', `event ${line.seq}: ${strange}`);
     for (const { key, text } of (signed?.keys ?? []).flatMap((each) => revoked.get(each) ?? []))
       differences.add('key', `event ${line.seq}: its signature rests on ${key}, which had been ${text}`);
-    if (line.content?.['kind'] === 'events_forgotten') addNamed(line, named);
+    if (line.content?.['kind'] === 'events_forgotten') addRecordedDeletions(line, recorded);
     const revocation = revocationOf(line);
     if (revocation !== undefined && !revoked.has(revocation.key)) revoked.set(revocation.key, revocation);
     uncovered.set(line.seq, await leafOf(cryptography, line));
@@ -169,19 +169,19 @@ export async function createLedgerCheck(
   function compareEnds(): string[] {
     const unknown: string[] = [];
     if (first === undefined || last === undefined) {
-      if (known.anchors.length === 0) return ['There is no seal in the file, so nothing in it is proved.'];
+      if (trusted.anchors.length === 0) return ['There is no seal in the file, so nothing in it is proved.'];
       differences.add(
         'cut',
         `${naming(
           'seal',
-          known.anchors.map(({ n }) => n),
+          trusted.anchors.map(({ n }) => n),
         )}: anchored, but there is no seal in the file`,
       );
       return unknown;
     }
     const start = first.n;
     const end = last.n;
-    const numbers = known.anchors.map(({ n }) => n);
+    const numbers = trusted.anchors.map(({ n }) => n);
     const after = numbers.filter((n) => n > end);
     if (after.length > 0)
       differences.add(
@@ -217,7 +217,7 @@ export async function createLedgerCheck(
         );
       events.end();
       sealNumbers.end();
-      const unknown = [...compareEnds(), ...unnamedText(deletedLeaves, named)];
+      const unknown = [...compareEnds(), ...unrecordedDeletionsText(deletedLeaves, recorded)];
       const anchored = seals.anchored.at(-1);
       const found = { anchored, forgotten: forgotten.all(), unknown, notes: [], explained };
       if (first === undefined || last === undefined)
@@ -233,7 +233,7 @@ export async function createLedgerCheck(
           ...(signatures === 0
             ? []
             : [
-                `${signatures} signatures of passkeys are over what they stand beside${known.roots === undefined ? '' : ', those of approvals vouched for by the roots'}; a receipt says by whom.`,
+                `${signatures} signatures of passkeys are over what they stand beside${trusted.roots === undefined ? '' : ', those of approvals vouched for by the roots'}; a receipt says by whom.`,
               ]),
           ...(anchored === undefined
             ? []
@@ -247,22 +247,25 @@ export async function createLedgerCheck(
 }
 
 /** The deleted events that a later event lists: by number, or by hash if they weren't sealed when they were deleted. */
-interface Named {
+interface RecordedDeletions {
   readonly ranges: (readonly [number, number])[];
   readonly leaves: Set<string>;
 }
 
-function addNamed({ content }: EventLine, named: Named): void {
+function addRecordedDeletions({ content }: EventLine, recorded: RecordedDeletions): void {
   const { seqs, leaves } = isJsonObject(content?.['data']) ? content['data'] : {};
   for (const range of Array.isArray(seqs) ? seqs : []) {
     const [from, to] = Array.isArray(range) ? range : [];
-    if (typeof from === 'number' && typeof to === 'number') named.ranges.push([from, to]);
+    if (typeof from === 'number' && typeof to === 'number') recorded.ranges.push([from, to]);
   }
   for (const leaf of Array.isArray(leaves) ? leaves : [])
-    if (typeof leaf === 'string') named.leaves.add(leaf);
+    if (typeof leaf === 'string') recorded.leaves.add(leaf);
 }
 
-function unnamedText(deletedLeaves: ReadonlyMap<number, string>, { ranges, leaves }: Named): string[] {
+function unrecordedDeletionsText(
+  deletedLeaves: ReadonlyMap<number, string>,
+  { ranges, leaves }: RecordedDeletions,
+): string[] {
   const sorted = [...ranges].sort(([a], [b]) => a - b);
   let next = 0;
   let reached = 0;
@@ -285,6 +288,6 @@ function isRestoreRecord({ content }: EventLine): boolean {
   return (
     content?.['kind'] === 'ledger_differs' &&
     Array.isArray(differences) &&
-    differences.some((each) => isJsonObject(each) && each['code'] === 'put_back')
+    differences.some((each) => isJsonObject(each) && each['code'] === 'rolled_back')
   );
 }

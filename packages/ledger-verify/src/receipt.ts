@@ -3,7 +3,7 @@ import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canon
 import type { Cryptography } from './cryptography.ts';
 import { collectForgotten, type FileCheck, leafOf } from './ledger.ts';
 import { headOfPath } from './merkle.ts';
-import { type Differences, type Known, naming, type Report } from './report.ts';
+import { type Differences, naming, type Report, type TrustedInputs } from './report.ts';
 import { type CheckedSeal, createSealCheck } from './seals.ts';
 import type { AnchorLine, EventLine, Header, PathLine, SealLine, StatementLine } from './shapes.ts';
 import { checkSignedEvent, otherRoot, revocationOf } from './signatures.ts';
@@ -21,7 +21,7 @@ interface Receipt {
  */
 export async function createReceiptCheck(
   header: Header,
-  known: Known,
+  trusted: TrustedInputs,
   cryptography: Cryptography,
   differences: Differences,
 ): Promise<FileCheck> {
@@ -32,7 +32,7 @@ export async function createReceiptCheck(
     seals: new Map(),
     anchors: new Map(),
   };
-  const checkSeals = await createSealCheck(header, known, cryptography, differences);
+  const checkSeals = await createSealCheck(header, trusted, cryptography, differences);
 
   /** The lines of a kind must have increasing numbers without duplicates. */
   function keep<Line>(lines: Map<number, Line>, n: number, line: Line, what: string, where: string): void {
@@ -63,7 +63,13 @@ export async function createReceiptCheck(
       await checkPaths(receipt, cryptography, differences);
       const about = checkOrder(header, receipt, differences);
       const stated = await checkStatement(header, receipt, cryptography, differences);
-      const signed = await checkSignatures(header, receipt.events.values(), known, cryptography, differences);
+      const signed = await checkSignatures(
+        header,
+        receipt.events.values(),
+        trusted,
+        cryptography,
+        differences,
+      );
       const forgotten = collectForgotten();
       for (const event of receipt.events.values()) if (event.forgotten) forgotten.add(event.forgotten);
       const seqs = [...receipt.events.keys()];
@@ -74,8 +80,8 @@ export async function createReceiptCheck(
         const left = `seal ${anchor.seal} left (${anchor.at})`;
         return { ...anchor, before: left };
       });
-      const anchored = witnessed(receipt, anchors);
-      const unused = known.anchors.filter(({ n }) => !receipt.seals.has(n));
+      const anchored = dateEvents(receipt, anchors);
+      const unused = trusted.anchors.filter(({ n }) => !receipt.seals.has(n));
       const isEmpty = seqs.length === 0 || numbers.length === 0;
       return {
         events: isEmpty ? undefined : { from, to: seqs.at(-1) ?? from, count: seqs.length },
@@ -142,7 +148,7 @@ async function checkPaths(
 }
 
 /** A known anchor that matches. It dates its seal and all earlier seals in the chain. */
-interface Witness {
+interface DatingAnchor {
   readonly seal: number;
   readonly to: number;
   readonly at: string;
@@ -150,7 +156,7 @@ interface Witness {
   readonly before: string;
 }
 
-interface Witnessed {
+interface DatedEvents {
   readonly newest: Report['anchored'];
   /** By event number, the anchor that dates the event. */
   readonly before: ReadonlyMap<number, string>;
@@ -158,16 +164,16 @@ interface Witnessed {
 }
 
 /**
- * The events that witnesses date. A witness dates a seal only if all seals between the two are in the file. Otherwise,
- * the holder of the key could create a seal today and put it before one that was published long ago.
- * @param witnesses in the order of their seals
+ * Finds the events that anchors date. An anchor dates a seal only if all seals between the two are in the file.
+ * Otherwise, the holder of the key could create a seal today and put it before one that was published long ago.
+ * @param anchors in the order of their seals
  */
-function witnessed({ paths, seals }: Receipt, witnesses: readonly Witness[]): Witnessed {
-  const covered = new Map<Witness, number[]>();
+function dateEvents({ paths, seals }: Receipt, anchors: readonly DatingAnchor[]): DatedEvents {
+  const covered = new Map<DatingAnchor, number[]>();
   for (const { seq, seal } of paths.values()) {
     let end = seal;
     while (seals.has(end + 1)) end += 1;
-    const first = witnesses.find((each) => each.seal >= seal && each.seal <= end);
+    const first = anchors.find((each) => each.seal >= seal && each.seal <= end);
     if (first !== undefined) covered.set(first, [...(covered.get(first) ?? []), seq]);
   }
   const newest = [...covered.keys()].at(-1);
@@ -181,7 +187,7 @@ function witnessed({ paths, seals }: Receipt, witnesses: readonly Witness[]): Wi
 }
 
 /** The note about events that have no date, if others have one. */
-function lateText(seqs: readonly number[], { before }: Witnessed): string[] {
+function lateText(seqs: readonly number[], { before }: DatedEvents): string[] {
   const late = seqs.filter((seq) => !before.has(seq));
   return before.size === 0 || late.length === 0
     ? []
@@ -304,7 +310,7 @@ function checkTime(
 async function checkSignatures(
   { order }: Header,
   events: Iterable<EventLine>,
-  { roots }: Known,
+  { roots }: TrustedInputs,
   cryptography: Cryptography,
   differences: Differences,
 ): Promise<{ readonly proved: { readonly text: string; readonly seq: number }[]; readonly notes: string[] }> {

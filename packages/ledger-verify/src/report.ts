@@ -40,7 +40,7 @@ export interface Anchor {
   readonly hash: string;
 }
 
-export interface Known {
+export interface TrustedInputs {
   /** Fingerprint of the key that must have signed the file. */
   readonly key: string | undefined;
   readonly anchors: readonly Anchor[];
@@ -100,7 +100,7 @@ const VERDICTS: Readonly<Record<Report['verdict'], string>> = {
 const SHOWN = 20;
 
 /** A report as plain text, one line each. */
-export function reportLines({ verdict, proved, differences, unknown, notes }: Report): string[] {
+export function formatReport({ verdict, proved, differences, unknown, notes }: Report): string[] {
   const rest = differences.length - SHOWN;
   const texts = [
     VERDICTS[verdict],

@@ -1,6 +1,6 @@
 import { type Bytes, toBase64Url, toHex, utf8 } from './bytes.ts';
 import type { Cryptography } from './cryptography.ts';
-import type { Differences, Known } from './report.ts';
+import type { Differences, TrustedInputs } from './report.ts';
 import type { Header, SealLine } from './shapes.ts';
 
 export async function computeFingerprint({ sha256 }: Cryptography, spki: Bytes): Promise<string> {
@@ -8,7 +8,7 @@ export async function computeFingerprint({ sha256 }: Cryptography, spki: Bytes):
 }
 
 /** The newest anchor that matches. Everything before it existed when the seal was published. */
-export interface Anchored {
+export interface MatchedAnchor {
   readonly seal: number;
   /** The last event before the anchor. */
   readonly to: number;
@@ -26,23 +26,23 @@ export interface SealCheck {
   /** @returns the result, to be passed to the check of the next seal */
   check(seal: SealLine, before: CheckedSeal | undefined): Promise<CheckedSeal>;
   /** Seals whose anchors match, in the order of the file. */
-  readonly anchored: readonly Anchored[];
+  readonly anchored: readonly MatchedAnchor[];
 }
 
 /** Checks each seal: its signer, its predecessor and its anchors. */
 export async function createSealCheck(
   { key, publicKey }: Header,
-  known: Known,
+  trusted: TrustedInputs,
   cryptography: Cryptography,
   differences: Differences,
 ): Promise<SealCheck> {
   const fingerprint = await computeFingerprint(cryptography, publicKey);
   if (fingerprint !== key)
     differences.add('key', `the public key in the file is ${fingerprint}, but it calls it ${key}`);
-  if (known.key !== undefined && known.key !== fingerprint)
-    differences.add('key', `the file is signed by ${fingerprint}, and not by ${known.key}`);
+  if (trusted.key !== undefined && trusted.key !== fingerprint)
+    differences.add('key', `the file is signed by ${fingerprint}, and not by ${trusted.key}`);
   const nothing = toHex(await cryptography.sha256(new Uint8Array()));
-  const anchored: Anchored[] = [];
+  const anchored: MatchedAnchor[] = [];
 
   return {
     anchored,
@@ -55,7 +55,7 @@ export async function createSealCheck(
         differences.add('changed', 'seal 1 says that another one was before it');
       if (before !== undefined && before.n + 1 === n && before.hash !== seal.prev)
         differences.add('changed', `seal ${n} does not follow seal ${n - 1} of this file: one was replaced`);
-      for (const anchor of known.anchors) {
+      for (const anchor of trusted.anchors) {
         if (anchor.n === n && anchor.hash !== hash)
           differences.add('changed', `seal ${n} is not the one that was anchored: it was replaced`);
         else if (anchor.n === n) anchored.push({ seal: n, to: seal.to, at: seal.at });

@@ -176,14 +176,12 @@ async function approvalFaults(
   { sha256 }: Cryptography,
   order: string | undefined,
 ): Promise<string[]> {
-  const { bound } = data;
-  const nonce = toHex(await sha256(utf8(canonicalJson(bound ?? null))));
+  const { binding = null } = data;
+  const nonce = toHex(await sha256(utf8(canonicalJson(binding))));
   return [
     ...(challenge['statement'] === data['statement'] ? [] : ['it is over another statement']),
-    ...(bound === undefined || challenge['nonce'] === nonce ? [] : ['it is bound to something else']),
-    ...(order === undefined || bound === undefined || objectOf(bound)['order'] === order
-      ? []
-      : ['it is bound to another order']),
+    ...(challenge['nonce'] === nonce ? [] : ['it is bound to something else']),
+    ...(order === undefined || objectOf(binding)['order'] === order ? [] : ['it is bound to another order']),
   ];
 }
 

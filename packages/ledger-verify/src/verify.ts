@@ -2,7 +2,7 @@ import type { Cryptography } from './cryptography.ts';
 import { createLedgerCheck } from './ledger.ts';
 import { linesOf, readObject } from './lines.ts';
 import { createReceiptCheck } from './receipt.ts';
-import { collectDifferences, type Differences, type Known, type Report } from './report.ts';
+import { collectDifferences, type Differences, type Report, type TrustedInputs } from './report.ts';
 import { type Header, readHeader, readLine } from './shapes.ts';
 
 const CHECKS = { ledger: createLedgerCheck, receipt: createReceiptCheck };
@@ -22,7 +22,7 @@ function cannotTell(why: string): Report {
  */
 export async function verify(
   pieces: AsyncIterable<Uint8Array>,
-  known: Known,
+  trusted: TrustedInputs,
   cryptography: Cryptography,
 ): Promise<Report> {
   const lines = linesOf(pieces);
@@ -39,7 +39,7 @@ export async function verify(
       return cannotTell(
         'The file is of a later version than this program knows. Use a newer domain-steward-verify.',
       );
-    return await verifyLines(header, lines, known, cryptography, differences);
+    return await verifyLines(header, lines, trusted, cryptography, differences);
   } catch (error) {
     // `TextDecoder` throws this if bytes are invalid.
     if (!(error instanceof TypeError)) throw error;
@@ -51,11 +51,11 @@ export async function verify(
 async function verifyLines(
   header: Header,
   lines: AsyncIterable<string>,
-  known: Known,
+  trusted: TrustedInputs,
   cryptography: Cryptography,
   differences: Differences,
 ): Promise<Report> {
-  const check = await CHECKS[header.kind](header, known, cryptography, differences);
+  const check = await CHECKS[header.kind](header, trusted, cryptography, differences);
   let number = 1;
   for await (const text of lines) {
     number += 1;
@@ -78,7 +78,7 @@ async function verifyLines(
     proved: fits ? found.proved : [],
     notes: [
       ...(fits
-        ? [...forgottenTexts(found.forgotten, header.kind), ...found.notes, ...outsideText(known, found)]
+        ? [...forgottenTexts(found.forgotten, header.kind), ...found.notes, ...outsideText(trusted, found)]
         : []),
       ...explained,
     ],
@@ -90,7 +90,7 @@ function forgottenTexts(forgotten: Report['forgotten'], kind: Header['kind']): s
   if (kind === 'ledger' || texts.length === 0) return texts;
   return [
     ...texts,
-    'A receipt has no event that says so: by whom and when is what the lines in their place claim. The ledger has it.',
+    'A receipt doesn’t include the event that records the deletion, so who deleted it, and when, is only what the remaining lines claim. The ledger includes that event.',
   ];
 }
 
@@ -100,7 +100,7 @@ function forgottenText({ count, by, from, to }: Report['forgotten'][number]): st
 }
 
 /** Notes for a file that was checked without known keys or anchors. */
-function outsideText(known: Known, { anchored }: Pick<Report, 'anchored'>): string[] {
+function outsideText(known: TrustedInputs, { anchored }: Pick<Report, 'anchored'>): string[] {
   const isDated = anchored !== undefined;
   return [
     ...(known.key === undefined && !isDated

@@ -73,10 +73,10 @@ const vouch = (by: Passkey, of: Passkey) =>
   assertion(by, { by: by.owner, decision: 'vouch', key: of.fingerprint, nonce: '00', of: of.owner });
 
 function approval(key: Passkey, changes: object = {}) {
-  const bound = { order: STATEMENT.order, requesters: ['U0ALICE'], salt: '07' };
-  const nonce = sha256(canonical(bound)).toString('hex');
+  const binding = { order: STATEMENT.order, requesters: ['U0ALICE'], salt: '07' };
+  const nonce = sha256(canonical(binding)).toString('hex');
   const challenge = { approver: key.owner, decision: 'approve', nonce, policy: 3, statement, ...changes };
-  return { bound, statement, signature: assertion(key, challenge) };
+  return { binding, statement, signature: assertion(key, challenge) };
 }
 
 const GOOD = { ...approval(bob), chain: [vouch(lead, bob), vouch(root, lead)] };
@@ -210,7 +210,12 @@ it.each<[what: string, data: object, fault: string]>([
     { ...GOOD, ...approval(bob, { statement: '00' }) },
     'it is over another statement',
   ],
-  ['is bound to another order', { ...GOOD, bound: { ...GOOD.bound, order: 'another' } }, 'it is bound to'],
+  [
+    'is bound to another order',
+    { ...GOOD, binding: { ...GOOD.binding, order: 'another' } },
+    'it is bound to',
+  ],
+  ['is bound to nothing', { ...GOOD, binding: undefined }, 'it is bound to something else'],
   [
     'was changed',
     { ...GOOD, signature: { ...GOOD.signature, signature: vouch(bob, bob).signature } },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { DifferenceCode, Known, Report } from '../src/index.ts';
+import type { DifferenceCode, Report, TrustedInputs } from '../src/index.ts';
 import { nodeCryptography, verify } from '../src/index.ts';
 import {
   canonical,
@@ -53,7 +53,7 @@ function anchorOf(seal: Seal | undefined) {
   return { n: seal?.n ?? 0, hash: hashSeal(seal) };
 }
 
-const KNOWN: Known = {
+const KNOWN: TrustedInputs = {
   key: signer.fingerprint,
   anchors: [anchorOf(seals[9]), anchorOf(lastSeal)],
   roots: undefined,
@@ -64,16 +64,16 @@ async function* inPieces(text: string) {
   for (let at = 0; at < bytes.length; at += 65_521) yield bytes.subarray(at, at + 65_521);
 }
 
-function verifyText(text: string, known: Known = KNOWN): Promise<Report> {
+function verifyText(text: string, known: TrustedInputs = KNOWN): Promise<Report> {
   return verify(inPieces(text), known, nodeCryptography);
 }
 
-function verifyLines(changed: readonly Line[], known?: Known): Promise<Report> {
+function verifyLines(changed: readonly Line[], known?: TrustedInputs): Promise<Report> {
   return verifyText(textOf(changed), known);
 }
 
 /** Verifies a file that must not match. */
-async function findings(changed: readonly Line[], known?: Known): Promise<readonly string[]> {
+async function findings(changed: readonly Line[], known?: TrustedInputs): Promise<readonly string[]> {
   const report = await verifyLines(changed, known);
   expect(report.verdict).toBe('differs');
   expect(report.proved).toEqual([]);
@@ -113,8 +113,8 @@ describe('a ledger', () => {
     // A smaller ledger, because each flip is verified.
     const small = makeLedger(events.slice(0, 40), [7, 7, 7, 7, 7, 5]);
     const text = Buffer.from(textOf(small.lines).trimEnd());
-    const known = { key: small.signer.fingerprint, anchors: [], roots: undefined };
-    expect((await verifyText(text.toString(), known)).verdict).toBe('proved');
+    const trusted = { key: small.signer.fingerprint, anchors: [], roots: undefined };
+    expect((await verifyText(text.toString(), trusted)).verdict).toBe('proved');
     const flips = fc.record({ at: fc.nat(text.length - 1), bit: fc.nat(7) });
     await fc.assert(
       fc.asyncProperty(flips, async ({ at, bit }) => {
@@ -123,7 +123,7 @@ describe('a ledger', () => {
         const pieces = (async function* () {
           yield flipped;
         })();
-        expect((await verify(pieces, known, nodeCryptography)).verdict).not.toBe('proved');
+        expect((await verify(pieces, trusted, nodeCryptography)).verdict).not.toBe('proved');
       }),
       { numRuns: EVENTS / 4 },
     );
@@ -288,10 +288,10 @@ describe('a ledger', () => {
     const [event] = events;
     if (event === undefined) throw new Error('no events');
     const small = makeLedger([{ ...event, data: { price: null } }], [1]);
-    const known = { ...KNOWN, key: small.signer.fingerprint, anchors: [] };
-    expect((await verifyLines(small.lines, known)).verdict).toBe('proved');
+    const trusted = { ...KNOWN, key: small.signer.fingerprint, anchors: [] };
+    expect((await verifyLines(small.lines, trusted)).verdict).toBe('proved');
     const text = textOf(small.lines).replace('"price":null', '"price":1e999');
-    expect((await verifyText(text, known)).verdict).toBe('differs');
+    expect((await verifyText(text, trusted)).verdict).toBe('differs');
   });
 
   it('not a ledger at all', async () => {
@@ -365,7 +365,7 @@ describe('a receipt', () => {
   it('with one flipped bit anywhere', async () => {
     const small = makeLedger(events.slice(0, 200), [50, 50, 50, 50], signer);
     const text = Buffer.from(textOf(makeReceipt(small, ORDER)).trimEnd());
-    const known = {
+    const trusted = {
       key: signer.fingerprint,
       anchors: seals.slice(0, 0).map(anchorOf),
       roots: undefined,
@@ -378,7 +378,7 @@ describe('a receipt', () => {
         const pieces = (async function* () {
           yield flipped;
         })();
-        expect((await verify(pieces, known, nodeCryptography)).verdict).not.toBe('proved');
+        expect((await verify(pieces, trusted, nodeCryptography)).verdict).not.toBe('proved');
       }),
       { numRuns: EVENTS / 10 },
     );
@@ -406,7 +406,7 @@ describe('a ledger of a restored database', () => {
 
   it.each([
     ['database_restored', { takenAt: '2026-11-01T00:00:00.000Z', seal: 1 }],
-    ['ledger_differs', { differences: [{ code: 'put_back', count: 1, first: 2 }] }],
+    ['ledger_differs', { differences: [{ code: 'rolled_back', count: 1, first: 2 }] }],
   ])('doesn’t match an anchor from the lost time, and says why: %s', async (kind, said) => {
     const report = await verifyLines(goesOn(kind, said).lines, lost);
     expect(report.verdict).toBe('differs');

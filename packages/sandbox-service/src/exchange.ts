@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Answer } from './answer.ts';
-import { bite, type Sent, sendAnswer } from './fault-answers.ts';
+import { bite, type SentResponse, sendAnswer } from './fault-answers.ts';
 import type { Faults, RequestInterface } from './faults.ts';
 import { type Incoming, type Plan, readBody } from './incoming.ts';
 import { jsonRefusal, planJson } from './json/interface.ts';
@@ -63,7 +63,7 @@ export async function exchange(
     durationMs: performance.now() - started,
   });
 
-  async function answerOrBite(): Promise<Sent> {
+  async function answerOrBite(): Promise<SentResponse> {
     if (response.destroyed) return { status: null, code: null };
     const { via } = counter;
     const fault = via === 'unknown' ? undefined : faults.take({ ...recorded, interface: via });

@@ -23,12 +23,12 @@ export interface Bite {
 }
 
 /** The response that was sent. Null if no status line, or no readable envelope, was sent. */
-export interface Sent {
+export interface SentResponse {
   readonly status: number | null;
   readonly code: string | null;
 }
 
-export function sendAnswer(response: ServerResponse, answer: Answer | RudeAnswer): Sent {
+export function sendAnswer(response: ServerResponse, answer: Answer | RudeAnswer): SentResponse {
   response.writeHead(answer.httpStatus, {
     ...answer.headers,
     'content-length': Buffer.byteLength(answer.body),
@@ -38,7 +38,7 @@ export function sendAnswer(response: ServerResponse, answer: Answer | RudeAnswer
 }
 
 /** Applies a fault to a request. Resolves when nothing more will be sent. */
-export async function bite({ fault, via, response, carryOut, refuse }: Bite): Promise<Sent> {
+export async function bite({ fault, via, response, carryOut, refuse }: Bite): Promise<SentResponse> {
   if (fault.kind === 'slow') return sendLate(response, fault.delayMs, isCarriedOut(fault), carryOut);
   const answer = isCarriedOut(fault)
     ? carryOut()
@@ -130,11 +130,11 @@ function addDoctype(xml: string): string {
   return xml.replace(/^(<\?xml[^>]*\?>)?/, (declaration) => `${declaration}${doctype}`);
 }
 
-function unreadable(sent: Sent): Sent {
+function unreadable(sent: SentResponse): SentResponse {
   return { ...sent, code: null };
 }
 
-function sendText(response: ServerResponse, httpStatus: number, type: string, body: string): Sent {
+function sendText(response: ServerResponse, httpStatus: number, type: string, body: string): SentResponse {
   return sendAnswer(response, { httpStatus, headers: { 'content-type': type }, body, code: null });
 }
 
@@ -143,7 +143,7 @@ async function sendLate(
   delayMs: number,
   carriedOutFirst: boolean,
   carryOut: () => Answer,
-): Promise<Sent> {
+): Promise<SentResponse> {
   const first = carriedOutFirst ? carryOut() : undefined;
   await pause(delayMs, closing(response));
   return response.destroyed ? { status: null, code: null } : sendAnswer(response, first ?? carryOut());
@@ -153,7 +153,7 @@ function sendCut(
   response: ServerResponse,
   answer: Answer,
   fault: { bytes?: number; abrupt?: boolean },
-): Sent {
+): SentResponse {
   const whole = Buffer.from(answer.body);
   const part = whole.subarray(0, fault.bytes ?? Math.floor(whole.length / 2));
   const length = fault.abrupt === true ? whole.length : part.length;
@@ -163,7 +163,7 @@ function sendCut(
   return { status: answer.httpStatus, code: null };
 }
 
-async function trickle(response: ServerResponse, answer: Answer, everyMs: number): Promise<Sent> {
+async function trickle(response: ServerResponse, answer: Answer, everyMs: number): Promise<SentResponse> {
   const whole = Buffer.from(answer.body);
   const closed = closing(response);
   response.writeHead(answer.httpStatus, { ...answer.headers, 'content-length': whole.length });
@@ -180,7 +180,7 @@ async function sendHuge(
   answer: Answer,
   via: RequestInterface,
   bytes: number,
-): Promise<Sent> {
+): Promise<SentResponse> {
   const closed = closing(response);
   response.writeHead(answer.httpStatus, answer.headers);
   response.write(via === 'xml' ? '<response><padding>' : '{"padding":"');

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
 /**
- * The sandbox's stored data. The schemas also describe the state file. Times are in milliseconds since the epoch.
+ * The sandbox's stored data. The state file has the same schemas. Times are in milliseconds since the epoch.
  * Everything belongs to a context, and contexts are separate. Context 1 is the demo system; the others are live. Within
  * a context, the users of a group share domains, contacts and redirects.
  */
 
-const user = z.strictObject({
+const userSchema = z.strictObject({
   user: z.string(),
   context: z.int(),
   group: z.string(),
@@ -21,9 +21,9 @@ const user = z.strictObject({
   /** The time step of the last accepted token. This step and earlier ones are refused (RFC 6238, section 5.2). */
   lastTotpStep: z.int().optional(),
 });
-export type UserRecord = z.infer<typeof user>;
+export type UserRecord = z.infer<typeof userSchema>;
 
-const trustedApplication = z.strictObject({
+const trustedApplicationSchema = z.strictObject({
   uuid: z.string(),
   application: z.string(),
   password: z.string(),
@@ -31,9 +31,9 @@ const trustedApplication = z.strictObject({
   user: z.string(),
   context: z.int(),
 });
-export type TrustedApplicationRecord = z.infer<typeof trustedApplication>;
+export type TrustedApplicationRecord = z.infer<typeof trustedApplicationSchema>;
 
-const pendingTransfer = z.strictObject({
+const pendingTransferSchema = z.strictObject({
   group: z.string(),
   completesAt: z.number(),
   ownerc: z.int(),
@@ -42,7 +42,7 @@ const pendingTransfer = z.strictObject({
   nameServers: z.array(z.string()),
 });
 
-const domain = z.strictObject({
+const domainSchema = z.strictObject({
   name: z.string(),
   context: z.int(),
   group: z.string(),
@@ -59,13 +59,13 @@ const domain = z.strictObject({
   deletedAt: z.number().optional(),
   /** When the domain was last transferred from another customer. */
   transferredAt: z.number().optional(),
-  pendingTransfer: pendingTransfer.optional(),
+  pendingTransfer: pendingTransferSchema.optional(),
 });
-export type DomainRecord = z.infer<typeof domain>;
+export type DomainRecord = z.infer<typeof domainSchema>;
 
-const contact = z.strictObject({ id: z.int(), context: z.int(), group: z.string(), email: z.string() });
+const contactSchema = z.strictObject({ id: z.int(), context: z.int(), group: z.string(), email: z.string() });
 
-const redirect = z.strictObject({
+const redirectSchema = z.strictObject({
   source: z.string(),
   context: z.int(),
   group: z.string(),
@@ -78,17 +78,17 @@ const redirect = z.strictObject({
   created: z.number(),
   updated: z.number(),
 });
-export type RedirectRecord = z.infer<typeof redirect>;
+export type RedirectRecord = z.infer<typeof redirectSchema>;
 
-const sslContact = z.strictObject({
+const sslContactSchema = z.strictObject({
   id: z.int(),
   context: z.int(),
   group: z.string(),
   fields: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
 });
-export type SslContactRecord = z.infer<typeof sslContact>;
+export type SslContactRecord = z.infer<typeof sslContactSchema>;
 
-const prereg = z.strictObject({
+const preregSchema = z.strictObject({
   id: z.int(),
   group: z.string(),
   name: z.string(),
@@ -113,10 +113,10 @@ const prereg = z.strictObject({
     period_end: z.number(),
   }),
 });
-export type PreregRecord = z.infer<typeof prereg>;
+export type PreregRecord = z.infer<typeof preregSchema>;
 
 /** A chargeable task that was carried out. */
-const charge = z.strictObject({
+const chargeSchema = z.strictObject({
   at: z.number(),
   task: z.enum(['domain.create', 'domain.transfer', 'domain.renew', 'domain.restore']),
   name: z.string(),
@@ -125,20 +125,20 @@ const charge = z.strictObject({
   years: z.int(),
   ctid: z.string().optional(),
 });
-export type Charge = z.infer<typeof charge>;
+export type Charge = z.infer<typeof chargeSchema>;
 
 export const stateSchema = z.strictObject({
   version: z.literal(1),
   /** The port of the last run, so that stored URLs still work after a restart. */
   port: z.int().optional(),
   nextTransaction: z.int(),
-  users: z.array(user),
-  trustedApplications: z.array(trustedApplication),
-  domains: z.array(domain),
-  contacts: z.array(contact),
-  redirects: z.array(redirect),
-  sslContacts: z.array(sslContact),
-  preregs: z.array(prereg),
-  charges: z.array(charge),
+  users: z.array(userSchema),
+  trustedApplications: z.array(trustedApplicationSchema),
+  domains: z.array(domainSchema),
+  contacts: z.array(contactSchema),
+  redirects: z.array(redirectSchema),
+  sslContacts: z.array(sslContactSchema),
+  preregs: z.array(preregSchema),
+  charges: z.array(chargeSchema),
 });
 export type StateData = z.infer<typeof stateSchema>;

@@ -4,7 +4,7 @@ import { ChannelPane, ThreadPane } from './channel.tsx';
 import { type Chat, ChatProvider } from './chat.ts';
 import { firstChannel } from './conversation.ts';
 import { FormDialog } from './form-dialog.tsx';
-import { type Live, useLive, usePlace, useStored } from './hooks.ts';
+import { type LiveData, useLive, usePlace, useStored } from './hooks.ts';
 import type { UseHost } from './host.ts';
 import { CloseIcon } from './icons.tsx';
 import { type Place, readPerson } from './place.ts';
@@ -40,7 +40,7 @@ export function App({ useHost = addNothing }: { useHost?: UseHost }) {
 
 interface WorkspaceProps {
   snapshot: Snapshot;
-  live: Live;
+  live: LiveData;
   become(id: string): void;
   useHost: UseHost;
 }

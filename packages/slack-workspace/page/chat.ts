@@ -1,7 +1,7 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Channel, InputValue, Snapshot, User } from '../src/protocol.ts';
-import type { Placed } from './forms.ts';
+import type { PlacedElement } from './forms.ts';
 import type { HostParts, Target } from './host.ts';
 import type { Place } from './place.ts';
 
@@ -37,13 +37,13 @@ export interface Surface {
   id: string;
   /** The message's `ts`, for a message. */
   ts?: string;
-  value(placed: Placed): InputValue;
+  value(placed: PlacedElement): InputValue;
   /** Sets the value of an element. */
-  change(placed: Placed, value: InputValue): void;
+  change(placed: PlacedElement, value: InputValue): void;
   /** Called on Enter in a text input. */
-  enter(placed: Placed): void;
+  enter(placed: PlacedElement): void;
   /** Clicks a button, or chooses in a menu whose choice is sent immediately. */
-  press(placed: Placed, chosen?: string): void;
+  press(placed: PlacedElement, chosen?: string): void;
   /** By block id. */
   errors: Readonly<Record<string, string>>;
   /** The element whose click the app hasn't answered yet. */

@@ -34,7 +34,7 @@ export function threadSummaries(messages: readonly Message[]): ReadonlyMap<strin
   return threads;
 }
 
-export interface Unread {
+export interface UnreadCount {
   count: number;
   /** How many of them mention this person. */
   mentions: number;
@@ -49,7 +49,7 @@ export function unreadIn(
   messages: readonly Message[],
   me: string,
   readTs: string | undefined,
-): Unread {
+): UnreadCount {
   const unread = { count: 0, mentions: 0 };
   for (const message of messages) {
     if (message.user === me || (readTs !== undefined && message.ts <= readTs)) continue;

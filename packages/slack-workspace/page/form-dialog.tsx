@@ -4,7 +4,7 @@ import { perform } from './api.ts';
 import { Blocks } from './blocks/blocks.tsx';
 import { type Surface, SurfaceProvider, useChat } from './chat.ts';
 import { withEmoji } from './emoji.ts';
-import { inputKey, inputsOf, type Placed, stateValue } from './forms.ts';
+import { inputKey, inputsOf, type PlacedElement, stateValue } from './forms.ts';
 import { CloseIcon } from './icons.tsx';
 import { textOf } from './json.ts';
 import { Modal } from './modal.tsx';
@@ -39,7 +39,7 @@ export function FormDialog({ view }: { view: View }) {
   };
 
   /** Sends all typed values to the workspace, because the app gets them with the event of one input. */
-  const dispatch = async (place: Placed, value: InputValue): Promise<void> => {
+  const dispatch = async (place: PlacedElement, value: InputValue): Promise<void> => {
     setPending(inputKey(place));
     const others = inputsOf(view).filter((one) => inputKey(one) !== inputKey(place));
     for (const one of others) {
@@ -52,7 +52,7 @@ export function FormDialog({ view }: { view: View }) {
     setPending(undefined);
     setFailure(answer.acked === false ? NO_ANSWER : undefined);
   };
-  const fill = ({ actionId, blockId }: Placed, value: InputValue) =>
+  const fill = ({ actionId, blockId }: PlacedElement, value: InputValue) =>
     perform('input', { user, view: view.id, action_id: actionId, block_id: blockId, value });
 
   const submit = async (): Promise<void> => {

@@ -2,7 +2,7 @@ import type { InputValue, Snapshot, StateValues, View } from '../src/protocol.ts
 import { isObject, type JsonObject, objectsOf, textOf, wordsOf } from './json.ts';
 
 /** An interactive element with the ids of its place. */
-export interface Placed {
+export interface PlacedElement {
   block: JsonObject;
   blockId: string;
   element: JsonObject;
@@ -10,7 +10,7 @@ export interface Placed {
 }
 
 /** Undefined when the element has no ids and can't be used. */
-export function placed(block: JsonObject, element: JsonObject | undefined): Placed | undefined {
+export function locateElement(block: JsonObject, element: JsonObject | undefined): PlacedElement | undefined {
   const blockId = textOf(block, 'block_id');
   const actionId = textOf(element, 'action_id');
   return element === undefined || blockId === undefined || actionId === undefined
@@ -19,22 +19,22 @@ export function placed(block: JsonObject, element: JsonObject | undefined): Plac
 }
 
 /** Identifies an element of a view as long as its input is kept. */
-export function inputKey({ blockId, actionId, element }: Placed): string {
+export function inputKey({ blockId, actionId, element }: PlacedElement): string {
   return [blockId, actionId, textOf(element, 'type')].join(' ');
 }
 
-export function inputsOf(view: View): Placed[] {
+export function inputsOf(view: View): PlacedElement[] {
   return view.blocks.flatMap((block) => {
     const found =
       textOf(block, 'type') === 'input'
-        ? placed(block, isObject(block['element']) ? block['element'] : undefined)
+        ? locateElement(block, isObject(block['element']) ? block['element'] : undefined)
         : undefined;
     return found === undefined ? [] : [found];
   });
 }
 
 /** The value of an element in Slack's state: a text, an option's value, several values, or none. */
-export function stateValue(values: StateValues, { blockId, actionId }: Placed): InputValue {
+export function stateValue(values: StateValues, { blockId, actionId }: PlacedElement): InputValue {
   const state = values[blockId]?.[actionId];
   if (state === undefined) return null;
   const option = state['selected_option'];

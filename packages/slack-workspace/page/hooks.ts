@@ -3,7 +3,7 @@ import type { Snapshot } from '../src/protocol.ts';
 import { fetchSnapshot, type Listener, listen } from './api.ts';
 import { addressOf, type Place, readPlace } from './place.ts';
 
-export interface Live {
+export interface LiveData {
   /** Undefined until it was read. */
   snapshot: Snapshot | undefined;
   online: boolean;
@@ -51,7 +51,7 @@ export function useReader<T>(read: () => Promise<T>, take: (value: T) => void): 
  * One person's data and its updates.
  * @param userId empty for the first person
  */
-export function useLive(userId: string): Live {
+export function useLive(userId: string): LiveData {
   const [snapshot, setSnapshot] = useState<Snapshot>();
   const [online, setOnline] = useState(true);
   const listeners = useRef(new Set<Listener>());

@@ -3,14 +3,14 @@ import { useMemo, useState } from 'preact/hooks';
 import type { Message, View } from '../src/protocol.ts';
 import { perform } from './api.ts';
 import { type Chat, type Surface, SurfaceProvider, useChat } from './chat.ts';
-import { inputKey, type Placed } from './forms.ts';
+import { inputKey, type PlacedElement } from './forms.ts';
 import { textOf } from './json.ts';
 
 /** Clicks a button, and shows an error if the app didn't accept it. */
 export async function act(
   chat: Chat,
   target: { view: string } | { channel: string; ts: string },
-  { blockId, actionId, element }: Placed,
+  { blockId, actionId, element }: PlacedElement,
   chosen?: string,
 ): Promise<void> {
   // A button's value distinguishes buttons with the same action id.

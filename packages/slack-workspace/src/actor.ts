@@ -1,9 +1,9 @@
 import { addPrivateFile, privateFile } from './api/files.ts';
-import { changeView, pushView } from './api/views.ts';
+import { pushView, updateView } from './api/views.ts';
 import type { Core } from './core.ts';
 import type { DeliveryAnswer } from './deliver.ts';
 import { SlackError } from './errors.ts';
-import { actionEntry, filled, inputErrors, type Placed, placedElements } from './forms.ts';
+import { actionEntry, filled, inputErrors, type PlacedElement, placedElements } from './forms.ts';
 import { mentionsIn } from './mentions.ts';
 import { notifyPerson } from './messages.ts';
 import {
@@ -37,7 +37,7 @@ export interface CommandResult extends ActResult {
 }
 
 /** Tells elements with the same action id apart. */
-export interface Which {
+export interface ElementSelector {
   /** The value of a button, or of the option chosen in a menu. */
   value?: string;
   blockId?: string;
@@ -101,9 +101,13 @@ export class Actor {
    * `<button>:<value>`.
    * @throws Error if this person sees no such button; lists the visible ones
    */
-  click(target: Message | View | string, actionId: string, which: Which = {}): Promise<ActResult> {
-    if (typeof target !== 'string' && 'ts' in target) return this.#clickInMessage(target, actionId, which);
-    return this.#clickInView(typeof target === 'string' ? target : target.id, actionId, which);
+  click(
+    target: Message | View | string,
+    actionId: string,
+    selector: ElementSelector = {},
+  ): Promise<ActResult> {
+    if (typeof target !== 'string' && 'ts' in target) return this.#clickInMessage(target, actionId, selector);
+    return this.#clickInView(typeof target === 'string' ? target : target.id, actionId, selector);
   }
 
   /**
@@ -209,7 +213,7 @@ export class Actor {
     );
   }
 
-  async #clickInMessage(given: Message, actionId: string, which: Which): Promise<ActResult> {
+  async #clickInMessage(given: Message, actionId: string, selector: ElementSelector): Promise<ActResult> {
     const core = this.#core;
     const channel = this.#channel(given.channel);
     const message =
@@ -221,7 +225,7 @@ export class Actor {
     const { placed, chosen } = press(
       message.blocks,
       actionId,
-      which,
+      selector,
       `message "${message.text.slice(0, 60)}"`,
     );
     const triggerId = core.triggers.issue({ userId: this.user.id });
@@ -230,13 +234,13 @@ export class Actor {
     return acted(await core.deliverer.deliver('interactive', payload), triggerId);
   }
 
-  async #clickInView(viewId: string, actionId: string, which: Which): Promise<ActResult> {
+  async #clickInView(viewId: string, actionId: string, selector: ElementSelector): Promise<ActResult> {
     const view = this.#view(viewId);
-    const { placed, chosen } = press(view.blocks, actionId, which, `view ${view.callback_id || view.id}`);
+    const { placed, chosen } = press(view.blocks, actionId, selector, `view ${view.callback_id || view.id}`);
     return this.#dispatchView(view, placed, chosen);
   }
 
-  async #dispatchView(view: View, placed: Placed, entry: JsonObject | undefined): Promise<ActResult> {
+  async #dispatchView(view: View, placed: PlacedElement, entry: JsonObject | undefined): Promise<ActResult> {
     const core = this.#core;
     const triggerId = core.triggers.issue({ userId: this.user.id, viewId: view.id });
     const action = actionEntry(placed, entry, core.state.nextTs());
@@ -254,7 +258,7 @@ export class Actor {
         case 'errors':
           return { outcome: 'errors', errors: action.errors, sent: true };
         case 'update':
-          return { outcome: 'updated', view: changeView(this.#core, action.view, this.user.id, open) };
+          return { outcome: 'updated', view: updateView(this.#core, action.view, this.user.id, open) };
         case 'push':
           return { outcome: 'pushed', view: pushView(this.#core, action.view, this.user.id, open) };
         case 'clear':
@@ -300,17 +304,25 @@ function listed(blocks: JsonObject[]): string {
   return ids.length > 0 ? `it has ${ids.join(', ')}` : 'it has no elements to act on';
 }
 
-function pick(blocks: JsonObject[], actionId: string, which: Which, where: string): Placed {
+function pick(
+  blocks: JsonObject[],
+  actionId: string,
+  selector: ElementSelector,
+  where: string,
+): PlacedElement {
   const named = placedElements(blocks).filter(
     (placed) =>
-      placed.actionId === actionId && (which.blockId === undefined || placed.blockId === which.blockId),
+      placed.actionId === actionId && (selector.blockId === undefined || placed.blockId === selector.blockId),
   );
-  const exact = named.filter(({ element }) => which.value !== undefined && offers(element, which.value));
-  const candidates = which.value === undefined ? named : exact;
+  const exact = named.filter(
+    ({ element }) => selector.value !== undefined && offers(element, selector.value),
+  );
+  const candidates = selector.value === undefined ? named : exact;
   const [placed, ...others] = candidates;
-  const wanted = which.value === undefined ? actionId : `${actionId}=${which.value}`;
-  if (!placed) throw new Error(`${where} has no element ${wanted}; ${listed(blocks)}`);
-  if (others.length > 0) throw new Error(`${where} has several elements ${wanted}: name the value or block`);
+  const described = selector.value === undefined ? actionId : `${actionId}=${selector.value}`;
+  if (!placed) throw new Error(`${where} has no element ${described}; ${listed(blocks)}`);
+  if (others.length > 0)
+    throw new Error(`${where} has several elements ${described}: name the value or block`);
   return placed;
 }
 
@@ -318,21 +330,21 @@ function pick(blocks: JsonObject[], actionId: string, which: Which, where: strin
 function press(
   blocks: JsonObject[],
   actionId: string,
-  which: Which,
+  selector: ElementSelector,
   where: string,
-): { placed: Placed; chosen: JsonObject | undefined } {
-  const option = optionOfOverflow(blocks, actionId, which);
+): { placed: PlacedElement; chosen: JsonObject | undefined } {
+  const option = optionOfOverflow(blocks, actionId, selector);
   if (option) return { placed: option.placed, chosen: filled(option.placed, option.value) };
-  const placed = pick(blocks, actionId, which, where);
-  return { placed, chosen: isMenu(placed.element) ? filled(placed, which.value ?? null) : undefined };
+  const placed = pick(blocks, actionId, selector, where);
+  return { placed, chosen: isMenu(placed.element) ? filled(placed, selector.value ?? null) : undefined };
 }
 
 /** The option for a button in an overflow menu. Undefined if the button itself exists, or if several options match. */
 function optionOfOverflow(
   blocks: JsonObject[],
   actionId: string,
-  { value, blockId }: Which,
-): { placed: Placed; value: string } | undefined {
+  { value, blockId }: ElementSelector,
+): { placed: PlacedElement; value: string } | undefined {
   const all = placedElements(blocks);
   if (all.some((placed) => placed.actionId === actionId)) return undefined;
   const found = all
@@ -357,7 +369,7 @@ function offers(element: JsonObject, value: string): boolean {
   return isMenu(element) ? optionValues(element).includes(value) : element['value'] === value;
 }
 
-function setValue(view: View, { blockId, actionId }: Placed, value: JsonObject): View {
+function setValue(view: View, { blockId, actionId }: PlacedElement, value: JsonObject): View {
   const { values } = view.state;
   return { ...view, state: { values: { ...values, [blockId]: { ...values[blockId], [actionId]: value } } } };
 }

@@ -3,7 +3,7 @@ import { objectsOf, textOf } from './problems.ts';
 import type { InputValue, Json, JsonObject, StateValues } from './protocol.ts';
 
 /** An interactive element and its block. */
-export interface Placed {
+export interface PlacedElement {
   block: JsonObject;
   blockId: string;
   element: JsonObject;
@@ -11,7 +11,7 @@ export interface Placed {
 }
 
 /** All interactive elements with ids. */
-export function placedElements(blocks: JsonObject[]): Placed[] {
+export function placedElements(blocks: JsonObject[]): PlacedElement[] {
   return blocks.flatMap((block) =>
     elementsOf(block).flatMap((element) => {
       const blockId = textOf(block, 'block_id');
@@ -92,7 +92,7 @@ export function keepValues(fresh: StateValues, before: StateValues): StateValues
  * @throws Error if the element doesn't offer the value; lists the values it offers
  */
 export function filled(
-  placed: Placed,
+  placed: PlacedElement,
   input: InputValue,
   fileOf: (id: string) => JsonObject = (id) => ({ id }),
 ): JsonObject {
@@ -158,7 +158,7 @@ function numberError(element: JsonObject, value: string): string | undefined {
 }
 
 /** The entry in `actions` of a `block_actions` payload. */
-export function actionEntry(placed: Placed, value: JsonObject | undefined, at: string): JsonObject {
+export function actionEntry(placed: PlacedElement, value: JsonObject | undefined, at: string): JsonObject {
   const { element, blockId, actionId } = placed;
   const entry: JsonObject = {
     type: element['type'] ?? '',

@@ -43,7 +43,7 @@ export function refusal(code: string, problems: Problem[]): SlackError {
 export function compose(channel: string, ts: string, content: Content, maxText: number): Message {
   const text = content.text ?? '';
   const blocks = checkedBlocks(content.blocks, ts);
-  refuseAttachments(content.attachments);
+  rejectAttachments(content.attachments);
   if (text === '' && blocks.length === 0) throw new SlackError('no_text');
   if (text.length > maxText) throw new SlackError('msg_too_long');
   const metadata = checkedMetadata(content.metadata);
@@ -68,7 +68,7 @@ function checkedBlocks(blocks: Json | undefined, ts: string): JsonObject[] {
   return nameBlocks(blocks.filter(isObject), `b${ts}`);
 }
 
-function refuseAttachments(attachments: Json | undefined): void {
+function rejectAttachments(attachments: Json | undefined): void {
   if (attachments === undefined || attachments === null) return;
   const check = new Checker();
   check.unsupported('attachments', '/attachments');

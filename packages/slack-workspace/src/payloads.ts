@@ -28,8 +28,8 @@ function place(channel: Channel): JsonObject {
  * The text of a command as Slack sends it: `&`, `<` and `>` are escaped. With `should_escape`, mentions of people and
  * channels, and links, become tokens too (docs.slack.dev, implementing slash commands).
  */
-function commandText(core: Core, typed: string): string {
-  const escaped = escapeText(typed.trim());
+function commandText(core: Core, input: string): string {
+  const escaped = escapeText(input.trim());
   if (!core.escapeEntities) return escaped;
   const users = [...core.state.users.values()];
   const channels = [...core.state.channels.values()];

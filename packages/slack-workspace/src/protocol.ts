@@ -9,7 +9,7 @@ import { z } from 'zod';
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export type JsonObject = { [key: string]: Json };
 
-const jsonObject: z.ZodType<JsonObject> = z.record(z.string(), z.json());
+const jsonObjectSchema: z.ZodType<JsonObject> = z.record(z.string(), z.json());
 
 const userSchema = z.object({
   id: z.string(),
@@ -65,9 +65,9 @@ export const messageSchema = z.object({
   bot_id: z.string().optional(),
   app_id: z.string().optional(),
   text: z.string(),
-  blocks: z.array(jsonObject),
+  blocks: z.array(jsonObjectSchema),
   thread_ts: z.string().optional(),
-  metadata: z.object({ event_type: z.string(), event_payload: jsonObject }).optional(),
+  metadata: z.object({ event_type: z.string(), event_payload: jsonObjectSchema }).optional(),
   edited: z.object({ user: z.string(), ts: z.string() }).optional(),
   files: z.array(fileSchema).optional(),
   /** The only person who sees the message. */
@@ -78,10 +78,10 @@ export const messageSchema = z.object({
 export type Message = z.infer<typeof messageSchema>;
 
 /** Values of the elements of a view or message that have a state, by block id and then action id. */
-const stateValuesSchema = z.record(z.string(), z.record(z.string(), jsonObject));
+const stateValuesSchema = z.record(z.string(), z.record(z.string(), jsonObjectSchema));
 export type StateValues = z.infer<typeof stateValuesSchema>;
 
-const plainText = z.object({
+const plainTextSchema = z.object({
   type: z.literal('plain_text'),
   text: z.string(),
   emoji: z.boolean().optional(),
@@ -93,10 +93,10 @@ export const viewSchema = z.object({
   app_id: z.string(),
   bot_id: z.string(),
   type: z.enum(['modal', 'home']),
-  title: plainText.nullable(),
-  submit: plainText.nullable(),
-  close: plainText.nullable(),
-  blocks: z.array(jsonObject),
+  title: plainTextSchema.nullable(),
+  submit: plainTextSchema.nullable(),
+  close: plainTextSchema.nullable(),
+  blocks: z.array(jsonObjectSchema),
   private_metadata: z.string(),
   callback_id: z.string(),
   external_id: z.string(),
@@ -151,12 +151,12 @@ export const changeSchema = z.object({
 });
 export type Change = z.infer<typeof changeSchema>;
 
-const inputValue = z.union([z.string(), z.array(z.string()), z.null()]);
+const inputValueSchema = z.union([z.string(), z.array(z.string()), z.null()]);
 /** A person's input in an element: text, the value of an option, several values, or nothing. */
-export type InputValue = z.infer<typeof inputValue>;
+export type InputValue = z.infer<typeof inputValueSchema>;
 
-const viewTarget = z.object({ view: z.string() });
-const messageTarget = z.object({ channel: z.string(), ts: z.string() });
+const viewTargetSchema = z.object({ view: z.string() });
+const messageTargetSchema = z.object({ channel: z.string(), ts: z.string() });
 
 /** Bodies of the `POST /local/…` requests. `user` is the person who acts. */
 export const requestSchemas = {
@@ -173,7 +173,7 @@ export const requestSchemas = {
    */
   act: z.object({
     user: z.string(),
-    target: z.union([viewTarget, messageTarget]),
+    target: z.union([viewTargetSchema, messageTargetSchema]),
     action_id: z.string(),
     block_id: z.string().optional(),
     value: z.string().optional(),
@@ -184,9 +184,9 @@ export const requestSchemas = {
     view: z.string(),
     action_id: z.string(),
     block_id: z.string().optional(),
-    value: inputValue,
+    value: inputValueSchema,
   }),
-  submit: z.object({ user: z.string(), view: z.string(), values: z.record(z.string(), inputValue) }),
+  submit: z.object({ user: z.string(), view: z.string(), values: z.record(z.string(), inputValueSchema) }),
   /** Uploads a file for a file input. `content` is base64. */
   upload: z.object({ user: z.string(), name: z.string(), content: z.string() }),
   close: z.object({ user: z.string(), view: z.string() }),

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Json, JsonObject } from './protocol.ts';
 import { APP } from './seed.ts';
 
-const acknowledgement = z.object({ envelope_id: z.string(), payload: z.json().optional() });
+const acknowledgementSchema = z.object({ envelope_id: z.string(), payload: z.json().optional() });
 
 const TICKET_VALID_MS = 30_000;
 const PING_EVERY_MS = 10_000;
@@ -130,7 +130,7 @@ export class SocketMode {
   }
 
   #acknowledged(text: string): void {
-    const { success, data } = acknowledgement.safeParse(parseJson(text));
+    const { success, data } = acknowledgementSchema.safeParse(parseJson(text));
     if (!success) return;
     const waiting = this.#waiting.get(data.envelope_id);
     this.#waiting.delete(data.envelope_id);

@@ -3,7 +3,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { channelSchema, fileSchema, messageSchema, viewSchema } from './protocol.ts';
-import type { Saved, State } from './state.ts';
+import type { SavedState, State } from './state.ts';
 
 const savedSchema = z.object({
   format: z.literal(1),
@@ -62,7 +62,7 @@ export function persistToFile(state: State, path: string): StateFile {
   };
 }
 
-function read(path: string): Saved | undefined {
+function read(path: string): SavedState | undefined {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');

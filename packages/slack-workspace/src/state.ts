@@ -8,7 +8,7 @@ export interface StoredFile {
 }
 
 /** The content of the state file: everything except dialogs and ephemeral messages. */
-export interface Saved {
+export interface SavedState {
   format: 1;
   lastTs: number;
   channels: Channel[];
@@ -175,7 +175,7 @@ export class State {
     this.changed('view', { user: userId });
   }
 
-  save(): Saved {
+  save(): SavedState {
     return {
       format: 1,
       lastTs: this.#lastTs,
@@ -189,7 +189,7 @@ export class State {
     };
   }
 
-  restore(saved: Saved): void {
+  restore(saved: SavedState): void {
     this.#lastTs = saved.lastTs;
     for (const channel of saved.channels) this.channels.set(channel.id, channel);
     for (const [id, list] of Object.entries(saved.messages)) this.messages.set(id, list);

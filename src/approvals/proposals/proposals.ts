@@ -231,6 +231,6 @@ async function buildProposalSubject(
   proposal: Proposal,
 ): Promise<SignedSubject> {
   const version = getSignedVersion(await orders.policy.current());
-  const bound = { change: proposal.id, requesters: [proposal.proposer] };
-  return { statement: proposal.hash, policy: version, bound };
+  const binding = { change: proposal.id, requesters: [proposal.proposer] };
+  return { statement: proposal.hash, policy: version, binding };
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import {
   type ApprovalChallenge,
   type Assertion,
-  approvalAssertion,
+  approvalAssertionSchema,
   hashJson,
   type Verifier,
   type VouchChallenge,
@@ -16,15 +16,15 @@ import { findSigningKey, type KeyRing } from './key-ring.ts';
  * Its nonce is a hash of everything else that the approval covers, so nothing can be changed afterwards. Pure.
  */
 
-export const signatureBinding = z.record(z.string(), z.json());
-export type SignatureBinding = z.output<typeof signatureBinding>;
+export const signatureBindingSchema = z.record(z.string(), z.json());
+export type SignatureBinding = z.output<typeof signatureBindingSchema>;
 
-export const approvalSignature = z.object({
-  signature: approvalAssertion,
+export const approvalSignatureSchema = z.object({
+  signature: approvalAssertionSchema,
   /** The challenge's nonce is the hash of this object. Its `salt` is random. */
-  bound: signatureBinding,
+  binding: signatureBindingSchema,
 });
-export type ApprovalSignature = Readonly<z.output<typeof approvalSignature>>;
+export type ApprovalSignature = Readonly<z.output<typeof approvalSignatureSchema>>;
 
 export interface LoggedSignature extends ApprovalSignature {
   /** From the vouching key up to a root. */
@@ -34,12 +34,16 @@ export interface LoggedSignature extends ApprovalSignature {
 export interface SignedSubject {
   readonly statement: string;
   readonly policy: number;
-  readonly bound: SignatureBinding;
+  readonly binding: SignatureBinding;
 }
 
 /** @param salt 64 hex digits, never reused */
-export function buildChallenge(approver: string, { statement, policy, bound }: SignedSubject, salt: string) {
-  const salted = { ...bound, salt };
+export function buildChallenge(
+  approver: string,
+  { statement, policy, binding }: SignedSubject,
+  salt: string,
+) {
+  const salted = { ...binding, salt };
   const challenge: ApprovalChallenge = {
     approver,
     decision: 'approve',
@@ -47,7 +51,7 @@ export function buildChallenge(approver: string, { statement, policy, bound }: S
     policy,
     statement,
   };
-  return { challenge, bound: salted };
+  return { challenge, binding: salted };
 }
 
 /** Why an approval's signature isn't valid for a use; undefined if an approver signed exactly this with a valid key. */
@@ -58,14 +62,14 @@ export async function findSignatureDifference(
   verifier: Verifier,
 ): Promise<SignatureDifference | undefined> {
   if (signed === undefined) return 'unsigned';
-  const { signature, bound } = signed;
+  const { signature, binding } = signed;
   const { challenge } = signature;
-  const { salt, ...binding } = bound;
+  const { salt, ...unsalted } = binding;
   if (challenge.statement !== subject.statement) return 'statement';
   if (challenge.approver !== userId) return 'approver';
   if (challenge.policy !== subject.policy) return 'policy';
-  if (salt === undefined || challenge.nonce !== hashJson(bound) || !isDeepStrictEqual(binding, subject.bound))
-    return 'order';
+  const isSameBinding = isDeepStrictEqual(unsalted, subject.binding);
+  if (salt === undefined || challenge.nonce !== hashJson(binding) || !isSameBinding) return 'order';
   if (findSigningKey(ring.validKeys, signature, userId) === undefined) return 'key';
   return (await verifier.verify(signature)) === undefined ? 'signature' : undefined;
 }

@@ -33,7 +33,7 @@ const base64url = z
   .max(8_192)
   .refine((text) => text !== '' && Buffer.from(text, 'base64url').toString('base64url') === text);
 
-export const fingerprint = z
+export const fingerprintSchema = z
   .templateLiteral(['SHA256:', z.string()])
   .refine((text) => FINGERPRINT.test(text));
 
@@ -42,7 +42,7 @@ const nonce = z.string().regex(/^[0-9a-f]{64}$/);
 const hash = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** The signed content. The SHA-256 of its canonical JSON is the WebAuthn challenge. */
-export const approvalChallenge = z.strictObject({
+export const approvalChallengeSchema = z.strictObject({
   approver: userId,
   decision: z.literal('approve'),
   nonce,
@@ -50,19 +50,19 @@ export const approvalChallenge = z.strictObject({
   policy: z.int(),
   statement: hash,
 });
-export const vouchChallenge = z.strictObject({
+export const vouchChallengeSchema = z.strictObject({
   by: userId,
   decision: z.literal('vouch'),
-  key: fingerprint,
+  key: fingerprintSchema,
   nonce,
   of: userId,
 });
-export const revokeChallenge = vouchChallenge.extend({
+export const revokeChallengeSchema = vouchChallengeSchema.extend({
   decision: z.literal('revoke'),
   /** Signatures made with a retired key stay valid. */
   reason: z.enum(['retired', 'compromised']),
 });
-export const charterChallenge = z.strictObject({
+export const charterChallengeSchema = z.strictObject({
   by: userId,
   charter: hash,
   decision: z.literal('publish'),
@@ -70,17 +70,17 @@ export const charterChallenge = z.strictObject({
   /** The hash of the previous charter; omitted in the first. */
   previous: hash.exactOptional(),
 });
-export type ApprovalChallenge = Readonly<z.output<typeof approvalChallenge>>;
-export type VouchChallenge = Readonly<z.output<typeof vouchChallenge>>;
-export type RevokeChallenge = Readonly<z.output<typeof revokeChallenge>>;
-export type CharterChallenge = Readonly<z.output<typeof charterChallenge>>;
+export type ApprovalChallenge = Readonly<z.output<typeof approvalChallengeSchema>>;
+export type VouchChallenge = Readonly<z.output<typeof vouchChallengeSchema>>;
+export type RevokeChallenge = Readonly<z.output<typeof revokeChallengeSchema>>;
+export type CharterChallenge = Readonly<z.output<typeof charterChallengeSchema>>;
 export type Challenge = ApprovalChallenge | VouchChallenge | RevokeChallenge | CharterChallenge;
 
 /** A stored signature: the content, the key, and the authenticator's response. */
 function buildAssertionSchema<Signed extends z.ZodType<Challenge>>(challenge: Signed) {
   return z.strictObject({
     challenge,
-    key: fingerprint,
+    key: fingerprintSchema,
     /** SPKI. */
     publicKey: base64url,
     credential: base64url,
@@ -90,13 +90,13 @@ function buildAssertionSchema<Signed extends z.ZodType<Challenge>>(challenge: Si
   });
 }
 
-export const approvalAssertion = buildAssertionSchema(approvalChallenge);
-export const vouchAssertion = buildAssertionSchema(vouchChallenge);
-export const revokeAssertion = buildAssertionSchema(revokeChallenge);
-export const charterAssertion = buildAssertionSchema(charterChallenge);
+export const approvalAssertionSchema = buildAssertionSchema(approvalChallengeSchema);
+export const vouchAssertionSchema = buildAssertionSchema(vouchChallengeSchema);
+export const revokeAssertionSchema = buildAssertionSchema(revokeChallengeSchema);
+export const charterAssertionSchema = buildAssertionSchema(charterChallengeSchema);
 
 export type Assertion<Signed extends Challenge = Challenge> = Readonly<
-  Omit<z.output<typeof approvalAssertion>, 'challenge'> & { readonly challenge: Signed }
+  Omit<z.output<typeof approvalAssertionSchema>, 'challenge'> & { readonly challenge: Signed }
 >;
 
 /** The challenge for the authenticator, in unpadded base64url. */

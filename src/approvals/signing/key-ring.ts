@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import {
   type Assertion,
-  charterAssertion,
+  charterAssertionSchema,
   type RevokeChallenge,
-  revokeAssertion,
+  revokeAssertionSchema,
   type Verifier,
   type VouchChallenge,
-  vouchAssertion,
+  vouchAssertionSchema,
 } from './assertion.ts';
 import { computeFingerprint, type Fingerprint } from './public-key.ts';
 
@@ -30,12 +30,12 @@ export const keyAdded = {
   credential: z.string(),
   host: z.string(),
 };
-export const keyVouched = { ...chained, owner: z.string(), signature: vouchAssertion };
+export const keyVouched = { ...chained, owner: z.string(), signature: vouchAssertionSchema };
 export const keyRevoked = {
   ...chained,
   owner: z.string(),
   /** Omitted if the bot revoked the key. */
-  signature: revokeAssertion.exactOptional(),
+  signature: revokeAssertionSchema.exactOptional(),
   /** The owner has left the workspace. */
   left: z.literal(true).exactOptional(),
 };
@@ -265,7 +265,7 @@ export function getLogAtCharter(log: KeyLog, n: number): KeyLog {
 export const charterSigned = {
   ...chained,
   charter: z.json(),
-  signature: charterAssertion,
+  signature: charterAssertionSchema,
   /** The bot's signature: when the charter was signed, the signer was an admin and not its publisher. */
-  witness: z.string().exactOptional(),
+  botSignature: z.string().exactOptional(),
 };

@@ -46,7 +46,7 @@ export interface LinkStore {
 export interface SignedCharter {
   readonly charter: z.core.util.JSONType;
   readonly signature: Assertion<CharterChallenge>;
-  readonly witness: string;
+  readonly botSignature: string;
 }
 
 /** Keys are stored in the log. Implemented by the store. */

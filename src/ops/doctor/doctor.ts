@@ -4,7 +4,7 @@ import { canDecryptAccount } from '../../accounts/accounts.ts';
 import type { Vault } from '../../accounts/vault.ts';
 import { getCredentialsKeyFile, loadCredentialsKeys } from '../../config/credentials-key.ts';
 import type { Config, TeamSettings } from '../../config/environment.ts';
-import { createSlackWeb, okResponse, SlackApiError, type SlackWeb } from '../../slack/outbound/web.ts';
+import { createSlackWeb, okResponseSchema, SlackApiError, type SlackWeb } from '../../slack/outbound/web.ts';
 import { findSealedKeys } from '../../store/sealed-keys.ts';
 import { readServerFacts } from '../../store/server-facts.ts';
 import { withSession } from '../../store/session.ts';
@@ -62,7 +62,7 @@ function getSlackNames({ config, settings }: DoctorContext): SlackNames {
 async function examineAppToken({ slack: { appToken, apiUrl } }: Config): Promise<readonly Finding[]> {
   if (appToken === undefined) return [];
   try {
-    await createSlackWeb(appToken, apiUrl).call('apps.connections.open', {}, okResponse);
+    await createSlackWeb(appToken, apiUrl).call('apps.connections.open', {}, okResponseSchema);
     return [ok('Slack', 'SLACK_APP_TOKEN opens Socket Mode.')];
   } catch (error) {
     const code = error instanceof SlackApiError ? (error.code ?? 'Slack can’t be reached') : String(error);

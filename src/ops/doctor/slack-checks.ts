@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { TeamSettings } from '../../config/environment.ts';
-import { isFullMember, slackUser } from '../../slack/outbound/directory.ts';
+import { isFullMember, slackUserSchema } from '../../slack/outbound/directory.ts';
 import { tryPosting } from '../../slack/outbound/post-message.ts';
 import { BOT_SCOPES } from '../../slack/outbound/scopes.ts';
-import { okResponse, SlackApiError, type SlackWeb } from '../../slack/outbound/web.ts';
+import { okResponseSchema, SlackApiError, type SlackWeb } from '../../slack/outbound/web.ts';
 import { type Finding, formatCount, ok, warning, wrong } from './finding.ts';
 
 export interface SlackNames {
@@ -15,7 +15,7 @@ export interface SlackNames {
 }
 
 const REINSTALL = 'Reinstall the app with its manifest.';
-const identity = z.object({
+const identitySchema = z.object({
   team: z.string().optional(),
   team_id: z.string(),
   enterprise_id: z.string().optional(),
@@ -24,9 +24,9 @@ const identity = z.object({
 
 /** Checks the token and its scopes, then all people, groups and channels in the settings. */
 export async function checkSlack(web: SlackWeb, names: SlackNames): Promise<readonly Finding[]> {
-  let bot: z.output<typeof identity>;
+  let bot: z.output<typeof identitySchema>;
   try {
-    bot = await web.call('auth.test', {}, identity);
+    bot = await web.call('auth.test', {}, identitySchema);
   } catch (error) {
     return [
       wrong('Slack', `SLACK_BOT_TOKEN: ${formatError(error)}.`, 'Reinstall the app, and set its bot token.'),
@@ -89,7 +89,9 @@ async function checkPerson(
 ): Promise<Finding> {
   const action = `Remove ${id} from ${name}, or correct it.`;
   try {
-    const { user } = await retry(() => web.call('users.info', { user: id }, z.object({ user: slackUser })));
+    const { user } = await retry(() =>
+      web.call('users.info', { user: id }, z.object({ user: slackUserSchema })),
+    );
     return isFullMember(user, home)
       ? ok(name, `${id} is a member.`)
       : warning(name, `${id} is deactivated, a guest, a bot or from elsewhere, and can’t approve.`, action);
@@ -98,11 +100,11 @@ async function checkPerson(
   }
 }
 
-const groups = okResponse.extend({ users: z.array(z.string()) });
+const groupsSchema = okResponseSchema.extend({ users: z.array(z.string()) });
 
 async function checkGroup(web: SlackWeb, name: string, id: string): Promise<Finding> {
   try {
-    const { users } = await retry(() => web.call('usergroups.users.list', { usergroup: id }, groups));
+    const { users } = await retry(() => web.call('usergroups.users.list', { usergroup: id }, groupsSchema));
     return users.length > 0
       ? ok(name, `the group ${id} has ${formatCount(users.length, 'member')}.`)
       : warning(name, `the group ${id} is empty.`, 'Add people to it in Slack.');

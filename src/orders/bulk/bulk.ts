@@ -51,7 +51,7 @@ export interface BulkPlan {
 const OWN_NAME_TASKS: ReadonlySet<BulkTask> = new Set(['renew', 'nameservers', 'delete']);
 const PRICED_TASKS: ReadonlySet<BulkTask> = new Set(['renew', 'transfer', 'create']);
 const SOON_MS = 30 * DAY_MS;
-/** A value may be a mistake if a smaller share of the rows has it. */
+/** A value that occurs in a smaller share of the rows may be a mistake. */
 const RARE_SHARE = 0.1;
 const UNUSUAL_PERIOD_FACTOR = 2;
 const UNUSUAL_YEARS = 2;
@@ -109,13 +109,13 @@ function collectFindings(
   const isUnusualPeriod = createPeriodCheck(rows);
   const isUnusualPrice = createPriceCheck(rows.flatMap(({ name }) => getFacts(name).price ?? []));
   return [
-    ...buildFinding('lives_on_it', (_, { isInUse }) => isInUse === 'yes'),
-    ...buildFinding('unseen', (_, { isInUse }) => isInUse === 'unknown'),
-    ...(task === 'renew' ? buildFinding('far_period', ({ input }) => isUnusualPeriod(input)) : []),
-    ...buildFinding('far_price', (_, { price }) => price !== undefined && isUnusualPrice(price)),
+    ...buildFinding('in_use', (_, { isInUse }) => isInUse === 'yes'),
+    ...buildFinding('use_unknown', (_, { isInUse }) => isInUse === 'unknown'),
+    ...(task === 'renew' ? buildFinding('unusual_period', ({ input }) => isUnusualPeriod(input)) : []),
+    ...buildFinding('unusual_price', (_, { price }) => price !== undefined && isUnusualPrice(price)),
     ...(PRICED_TASKS.has(task) ? buildFinding('price_unknown', (_, { price }) => price === undefined) : []),
     ...(OWN_NAME_TASKS.has(task) ? buildFinding('not_watched', (_, { isWatched }) => !isWatched) : []),
-    ...(task === 'renew' ? buildFinding('let_go', (_, { isLapsing }) => isLapsing) : []),
+    ...(task === 'renew' ? buildFinding('set_to_lapse', (_, { isLapsing }) => isLapsing) : []),
     ...(task === 'renew' || task === 'create'
       ? []
       : buildFinding(

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { type HoldReason, holdReason } from '../../mandates/codes.ts';
+import { type HoldReason, holdReasonSchema } from '../../mandates/codes.ts';
 import { DANGERS, type DangerCode } from '../../names/posture.ts';
 import { INCIDENT_KINDS, type IncidentKind } from '../../names/unexplained-changes.ts';
 import { ORDER_TASK_NAMES } from '../../orders/order.ts';
@@ -59,7 +59,7 @@ const DATA_SCHEMAS = {
     name,
     order_id: z.string().exactOptional(),
     mandate: z.string(),
-    code: holdReason,
+    code: holdReasonSchema,
   }),
   /** `anchor` is the verifier's input: the seal's number and the SHA-256 of its canonical form. */
   'seal.created': z.strictObject({
@@ -91,7 +91,7 @@ function buildBodySchema<Type extends WebhookType>(type: Type) {
   });
 }
 
-export const webhookBody = z.discriminatedUnion('type', [
+export const webhookBodySchema = z.discriminatedUnion('type', [
   buildBodySchema('incident.opened'),
   buildBodySchema('incident.changed'),
   buildBodySchema('incident.closed'),
@@ -119,6 +119,8 @@ const INCIDENT_TEXTS: Readonly<Record<IncidentKind, string>> = {
   owner: 'its registrant changed',
   unregistered: 'it is no longer registered',
 };
+/** Dangers that exist without a change. */
+const KINDS_WITHOUT_CHANGE: ReadonlySet<IncidentKind> = new Set(['nameserver_registrable', 'all_lame']);
 
 const FINDING_TEXTS: Readonly<Record<DangerCode, string>> = {
   expired: 'it has expired or was deleted',
@@ -150,23 +152,23 @@ const REMINDER_TEXTS: Readonly<Record<LifecyclePhase, (expires: string) => strin
 
 const MANDATE_TEXTS: Readonly<Record<HoldReason, string>> = {
   price_unknown: 'its price is unknown',
-  price_above: 'its price is above the mandate’s limit',
+  price_above: 'its price is above the mandate’s maximum',
   total_spent: 'the mandate’s remaining total is too low',
-  day_full: 'the daily limit is reached, and it’s the last day',
-  budget_empty: 'a budget’s remaining amount is too low',
+  day_full: 'the daily limit is reached, and this was the last day for it',
+  budget_empty: 'the remaining budget is too low',
   owner_left: 'its owner has left',
   incident_open: 'it has an open incident',
-  account_gone: 'the account is no longer linked',
+  account_gone: 'the mandate’s account is no longer linked',
   other_account: 'it was last renewed with another account',
   date_in_doubt: 'the registry shows another expiry date',
-  policy_asks_more: 'the policy now requires more',
-  policy_refuses: 'the policy refuses it',
+  policy_asks_more: 'the policy requires more approvals than the mandate got',
+  policy_refuses: 'the policy doesn’t allow it',
   earlier_unknown: 'the outcome of an earlier renewal is unknown',
   too_late: 'it was too late to announce it a day before',
   not_announced: 'it couldn’t be announced a day before',
   moved_out: 'the mandate no longer covers it',
   renewed_meanwhile: 'it was renewed in the meantime',
-  let_go: 'it is set to lapse',
+  set_to_lapse: 'it is set to lapse',
   mandate_ended: 'the mandate has ended',
 };
 
@@ -187,11 +189,11 @@ const MOMENT = new Intl.DateTimeFormat('en-GB', {
 function formatText(event: WebhookEvent): string {
   switch (event.type) {
     case 'incident.opened':
-      return `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}, and no one here ordered it.`;
+      return `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}${KINDS_WITHOUT_CHANGE.has(event.data.code) ? '' : ', and no one here ordered this'}.`;
     case 'incident.changed':
       return event.data.code === 'raised'
         ? `${event.data.name}: the alarm was raised. Its owner, the approvers and the admins are notified.`
-        : `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}, also without an order.`;
+        : `${event.data.name}: ${INCIDENT_TEXTS[event.data.code]}, and no one here ordered this either.`;
     case 'incident.closed':
       return event.data.code === 'ours'
         ? `${event.data.name}: its incident is closed. It was the team’s own change.`
@@ -205,7 +207,7 @@ function formatText(event: WebhookEvent): string {
     case 'order.unknown':
       return formatUnknownText(event.data);
     case 'mandate.held':
-      return `${event.data.name} was not renewed by its mandate: ${MANDATE_TEXTS[event.data.code]}.`;
+      return `${event.data.name} wasn’t renewed by its mandate: ${MANDATE_TEXTS[event.data.code]}.`;
     case 'seal.created':
       return `The ledger is sealed up to event ${event.data.seal.to}, and its anchor is ${event.data.anchor}.`;
     case 'slack.unreachable':
@@ -247,7 +249,7 @@ export interface Webhook {
 
 export function buildWebhook(event: WebhookEvent): Webhook {
   const { type, at, data } = event;
-  const body = webhookBody.parse({
+  const body = webhookBodySchema.parse({
     type,
     timestamp: at.toISOString(),
     data: { ...data, text: formatText(event) },

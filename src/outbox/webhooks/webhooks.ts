@@ -146,7 +146,7 @@ async function attemptDelivery(
   } as const;
   try {
     // The status is enough, because a receiver may answer with any page.
-    const limits = { timeoutMs, maxBytes: 'ignored', signal } as const;
+    const limits = { timeoutMs, maxBytes: 'discard_body', signal } as const;
     const answer = await exchangeOnFreshConnection(request, limits);
     if (answer.status >= 200 && answer.status < 300) return undefined;
     const waitMs = parseRetryAfter(answer.headers['retry-after'], timestamp.getTime());

@@ -43,7 +43,7 @@ export type DnsAnswer<Data> =
   /** It is unknown whether there is a record. */
   | { readonly kind: 'unanswered'; readonly failure: DnsFailure };
 
-/** A nameserver refers to other servers. */
+/** A referral to other servers. */
 interface Referral {
   readonly kind: 'referral';
   readonly nameServers: readonly string[];
@@ -77,7 +77,7 @@ export interface DnsClientOptions {
   readonly rounds?: number;
 }
 
-/** Throws only the signal's reason. */
+/** Throws only if the signal aborts. */
 export interface DnsClient {
   /** Asks each resolver in turn until one answers. */
   query<Type extends RecordType>(
@@ -113,7 +113,7 @@ const MAX_ALIASES = 8;
 /** RFC 1035, section 2.3.4. */
 const MAX_NAME_LENGTH = 253;
 const LABEL = /^[a-z0-9_-]{1,63}$/;
-/** Larger responses are ignored, because no name needs more records of one type. */
+/** Larger responses are rejected, because no name needs more records of one type. */
 const MAX_RECORDS = 200;
 
 interface DnsContext extends Required<DnsClientOptions> {
@@ -136,10 +136,10 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
         const question = { name: current, type, recursive: true, dnssec: false };
         const reply = await queryInTurn(context, context.servers, question, signal);
         if ('failure' in reply) return { kind: 'unanswered', failure: reply.failure };
-        const read = readAnswer(reply.response, current, type, seen);
-        if (read.kind === 'referral') return { kind: 'unanswered', failure: 'referral' };
-        if (read.kind !== 'alias') return read;
-        current = read.target;
+        const answer = readAnswer(reply.response, current, type, seen);
+        if (answer.kind === 'referral') return { kind: 'unanswered', failure: 'referral' };
+        if (answer.kind !== 'alias') return answer;
+        current = answer.target;
       }
       return { kind: 'unanswered', failure: 'alias_loop' };
     },
@@ -163,10 +163,11 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
       const question = { name: normalizeDnsName(name), type: 'NS', dnssec } as const;
       const reply = await queryOne(context, address, question, signal);
       if ('failure' in reply) return { kind: 'unanswered', failure: reply.failure };
-      const read = readDelegation(reply.response, normalizeDnsName(name));
-      if (!dnssec || read.kind !== 'delegated' || read.ds !== undefined) return read;
-      const ds = await queryOne(context, address, { ...question, type: 'DS', dnssec: false }, signal);
-      return { ...read, ds: 'failure' in ds ? undefined : readDs(ds.response, normalizeDnsName(name)) };
+      const delegation = readDelegation(reply.response, normalizeDnsName(name));
+      if (!dnssec || delegation.kind !== 'delegated' || delegation.ds !== undefined) return delegation;
+      const dsReply = await queryOne(context, address, { ...question, type: 'DS', dnssec: false }, signal);
+      const ds = 'failure' in dsReply ? undefined : readDs(dsReply.response, normalizeDnsName(name));
+      return { ...delegation, ds };
     },
   };
 }
@@ -216,7 +217,7 @@ async function ask(
   return failure === undefined ? { response: result.response } : { failure };
 }
 
-/** Whether the server may not know EDNS (RFC 6891, section 7). */
+/** Whether the server might not support EDNS (RFC 6891, section 7). */
 function mayLackEdns({ code, isBareError }: Response): boolean {
   switch (code) {
     case RESPONSE_CODES.formatError:
@@ -307,9 +308,11 @@ function readDelegation(response: Response, name: string): DelegationAnswer {
 
 /** @returns undefined if the response isn't authoritative */
 function readDs(response: Response, name: string): readonly RecordData['DS'][] | undefined {
-  const read = readAnswer(response, name, 'DS', new Set());
-  if (read.kind === 'records') return read.records;
-  return (read.kind === 'no_data' || read.kind === 'no_such_name') && read.authoritative ? [] : undefined;
+  const answer = readAnswer(response, name, 'DS', new Set());
+  if (answer.kind === 'records') return answer.records;
+  return (answer.kind === 'no_data' || answer.kind === 'no_such_name') && answer.authoritative
+    ? []
+    : undefined;
 }
 
 function getLowestTtl(records: readonly Answer[]): number {

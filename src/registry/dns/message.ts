@@ -32,15 +32,15 @@ export interface Response {
 /** How a received packet relates to the question. */
 export type PacketReading =
   | { readonly kind: 'response'; readonly response: Response }
-  /** The id is right, but the packet can't be read. */
+  /** The id matches, but the packet can't be parsed. */
   | { readonly kind: 'malformed' }
-  /** A response to another question, so its sender isn't known. */
-  | { readonly kind: 'foreign' };
+  /** Not a response to this question, so it may be forged. */
+  | { readonly kind: 'unrelated' };
 
 /** Fits into every network without fragmentation (DNS Flag Day 2020). */
 const UDP_PAYLOAD_BYTES = 1_232;
 const HEADER_BYTES = 12;
-/** The record counts are at the end of the header (RFC 1035, section 4.1.1). */
+/** The record counts fill the rest of the header (RFC 1035, section 4.1.1). */
 const COUNTS_OFFSET = 4;
 const CODE_BITS = 4;
 const CODE_MASK = 0x0f;
@@ -56,13 +56,13 @@ export const RESPONSE_CODES = {
   badVersion: 16,
 } as const;
 
-/** @param edns whether to state the largest UDP response that is accepted (RFC 6891) */
+/** @param edns whether to advertise the maximum UDP response size (RFC 6891) */
 export function encodeQuestion(
   id: number,
   { name, type, recursive, dnssec }: Question,
   edns: boolean,
 ): Buffer {
-  const option = {
+  const optRecord = {
     type: 'OPT' as const,
     name: '.',
     udpPayloadSize: UDP_PAYLOAD_BYTES,
@@ -78,13 +78,13 @@ export function encodeQuestion(
     // Without CD, a validating resolver hides expired signatures (RFC 4035, section 3.2.2).
     flags: recursive ? RECURSION_DESIRED | (dnssec ? CHECKING_DISABLED : 0) : 0,
     questions: [{ name, type, class: 'IN' }],
-    additionals: edns ? [option] : [],
+    additionals: edns ? [optRecord] : [],
   });
 }
 
-/** @param packet from the server that was asked (RFC 5452, section 9.1) */
+/** @param packet received from the queried server (RFC 5452, section 9.1) */
 export function readResponse(packet: Buffer, id: number, question: Question): PacketReading {
-  if (packet.length < HEADER_BYTES || packet.readUInt16BE(0) !== id) return { kind: 'foreign' };
+  if (packet.length < HEADER_BYTES || packet.readUInt16BE(0) !== id) return { kind: 'unrelated' };
   let decoded: DecodedPacket;
   try {
     decoded = decode(packet.length === HEADER_BYTES ? clearCounts(packet) : packet);
@@ -92,15 +92,15 @@ export function readResponse(packet: Buffer, id: number, question: Question): Pa
     return { kind: 'malformed' };
   }
   const { questions = [], answers = [], authorities = [], additionals = [] } = decoded;
-  const option = additionals.find((record) => record.type === 'OPT');
-  const code = ((decoded.flags ?? 0) & CODE_MASK) | ((option?.extendedRcode ?? 0) << CODE_BITS);
+  const optRecord = additionals.find((record) => record.type === 'OPT');
+  const code = ((decoded.flags ?? 0) & CODE_MASK) | ((optRecord?.extendedRcode ?? 0) << CODE_BITS);
   // A server that can't read a question, or refuses it, may leave it out of the response.
   const isBareError =
     questions.length === 0 &&
     answers.length + authorities.length === 0 &&
     code !== RESPONSE_CODES.ok &&
     code !== RESPONSE_CODES.noSuchName;
-  if (!decoded.flag_qr || !(isBareError || isSameQuestion(decoded, question))) return { kind: 'foreign' };
+  if (!decoded.flag_qr || !(isBareError || isSameQuestion(decoded, question))) return { kind: 'unrelated' };
   return {
     kind: 'response',
     response: {
@@ -114,18 +114,18 @@ export function readResponse(packet: Buffer, id: number, question: Question): Pa
   };
 }
 
-/** Clears the counts of a response that is only a header: they may be copied from the query. */
+/** Clears the counts of a response that is only a header: they may have been copied from the query. */
 function clearCounts(header: Buffer): Buffer {
   return Buffer.concat([header.subarray(0, COUNTS_OFFSET), Buffer.alloc(HEADER_BYTES - COUNTS_OFFSET)]);
 }
 
 function isSameQuestion({ questions = [] }: DecodedPacket, { name, type }: Question): boolean {
-  const [answered, ...more] = questions;
+  const [first, ...others] = questions;
   return (
-    answered !== undefined &&
-    more.length === 0 &&
-    answered.type === type &&
-    answered.class === 'IN' &&
-    normalizeDnsName(answered.name) === normalizeDnsName(name)
+    first !== undefined &&
+    others.length === 0 &&
+    first.type === type &&
+    first.class === 'IN' &&
+    normalizeDnsName(first.name) === normalizeDnsName(name)
   );
 }

@@ -5,19 +5,19 @@ export interface RdapBootstrap {
   readonly servers: ReadonlyMap<string, readonly string[]>;
 }
 
-const bootstrapFile = z.object({ services: z.array(z.unknown()) });
-const service = z.tuple([z.array(z.string()), z.array(z.string())]);
+const bootstrapFileSchema = z.object({ services: z.array(z.unknown()) });
+const serviceSchema = z.tuple([z.array(z.string()), z.array(z.string())]);
 
 /**
  * Skips unreadable entries, so that other zones stay usable.
  * @returns undefined if it isn't a bootstrap file or has no readable entry
  */
 export function readRdapBootstrap(body: unknown): RdapBootstrap | undefined {
-  const file = bootstrapFile.safeParse(body);
+  const file = bootstrapFileSchema.safeParse(body);
   if (!file.success) return undefined;
   const servers = new Map<string, readonly string[]>();
   for (const entry of file.data.services) {
-    const parsed = service.safeParse(entry);
+    const parsed = serviceSchema.safeParse(entry);
     if (!parsed.success) continue;
     const [zones, urls] = parsed.data;
     const usable = urls.filter(isWebAddress);

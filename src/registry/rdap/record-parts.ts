@@ -11,37 +11,37 @@ const MAX_TEXT = 200;
 const optionalText = z.string().optional().catch(undefined);
 
 /** Some registries write a single member without a list. */
-export const list = z
+export const listSchema = z
   .unknown()
   .optional()
   .transform((value) => (value === undefined || value === null ? undefined : [value].flat()));
 
-export const domainObject = z.object({
+export const domainObjectSchema = z.object({
   objectClassName: z.string().regex(/^domain$/i),
   ldhName: optionalText,
   unicodeName: optionalText,
-  status: list,
-  events: list,
-  entities: list,
-  nameservers: list,
+  status: listSchema,
+  events: listSchema,
+  entities: listSchema,
+  nameservers: listSchema,
   secureDNS: z.unknown().optional(),
-  redacted: list,
+  redacted: listSchema,
 });
 
-export const entity = z.object({
-  roles: list,
+export const entitySchema = z.object({
+  roles: listSchema,
   handle: optionalText,
-  publicIds: list,
+  publicIds: listSchema,
   vcardArray: z.unknown().optional(),
 });
 
-export const event = z.object({ eventAction: z.string(), eventDate: z.unknown().optional() });
+export const eventSchema = z.object({ eventAction: z.string(), eventDate: z.unknown().optional() });
 
 /** Properties of a jCard (RFC 7095): name, parameters, type, values. */
-export const jCard = z.tuple([z.literal('vcard'), z.array(z.unknown())]);
+export const jCardSchema = z.tuple([z.literal('vcard'), z.array(z.unknown())]);
 
 /** Converts host names to ASCII and keeps other texts. A missing name becomes empty. */
-export const nameserver = z
+export const nameserverSchema = z
   .union([z.string(), z.object({ ldhName: optionalText, unicodeName: optionalText })])
   .transform((server) => (typeof server === 'string' ? server : (server.ldhName ?? server.unicodeName ?? '')))
   .transform((host) => toAsciiName(host) || cleanText(host).toLowerCase());

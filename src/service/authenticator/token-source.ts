@@ -47,8 +47,8 @@ export function createTokenSource(
     }
   }
 
-  async function claimTypedToken(typed: Secret): Promise<ClaimedToken> {
-    if (!/^\d{6}$/.test(typed.reveal())) {
+  async function claimEnteredToken(token: Secret): Promise<ClaimedToken> {
+    if (!/^\d{6}$/.test(token.reveal())) {
       throw createServiceError('invalid_input', activity, 'a token has six digits', {
         issue: { code: 'token_malformed' },
       });
@@ -57,7 +57,7 @@ export function createTokenSource(
     // If the shared secret is linked later, it must not produce the same token again.
     await steps.claimStep(user, computeStep(now()));
     return {
-      token: typed,
+      token,
       release: async () => {
         isUsed = false;
       },
@@ -73,6 +73,6 @@ export function createTokenSource(
         'the session has ended and a new one needs a new token: link the account again',
       );
     }
-    return claimTypedToken(token);
+    return claimEnteredToken(token);
   };
 }

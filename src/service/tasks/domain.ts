@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { WireValue } from '../codec/wire.ts';
 import type { Envelope } from '../envelope.ts';
 import { findText } from '../redact.ts';
-import { MASK, Secret, secretField } from '../secret.ts';
+import { MASK, Secret, secretFieldSchema } from '../secret.ts';
 import { defineTask, returnNothing, type TaskResult } from '../task.ts';
 
 /**
@@ -11,10 +11,10 @@ import { defineTask, returnNothing, type TaskResult } from '../task.ts';
  */
 
 const name = z.string().min(1).max(255);
-const contact = z.strictObject({ id: z.int().positive() });
+const contactSchema = z.strictObject({ id: z.int().positive() });
 const nameServers = z.array(z.strictObject({ name: z.string().min(1).max(255) })).min(1);
-const contacts = { ownerc: contact, adminc: contact, techc: contact };
-const domain = z.strictObject({ name });
+const contacts = { ownerc: contactSchema, adminc: contactSchema, techc: contactSchema };
+const domainSchema = z.strictObject({ name });
 
 /** `confirmOrder` states that an authorized person has agreed to the charge. */
 export const domainCreate = defineTask({
@@ -35,7 +35,7 @@ export const domainTransfer = defineTask({
   name: 'domain.transfer',
   effect: 'charge',
   activity: (input) => `transferring ${input.name}`,
-  input: z.strictObject({ name, auth: secretField, ...contacts, nameServers }),
+  input: z.strictObject({ name, auth: secretFieldSchema, ...contacts, nameServers }),
   json: {
     method: 'POST',
     path: () => ['domain', '_transfer'],
@@ -63,7 +63,7 @@ export const domainDelete = defineTask({
   name: 'domain.delete',
   effect: 'write',
   activity: (input) => `deleting ${input.name}`,
-  input: domain,
+  input: domainSchema,
   json: { method: 'DELETE', path: (input) => ['domain', input.name] },
   output: returnNothing,
 });
@@ -73,7 +73,7 @@ export const domainRestore = defineTask({
   name: 'domain.restore',
   effect: 'charge',
   activity: (input) => `restoring ${input.name}`,
-  input: domain,
+  input: domainSchema,
   json: { method: 'POST', path: (input) => ['domain', input.name, '_restore'] },
   output: returnNothing,
 });
@@ -83,7 +83,7 @@ export const domainOwnerChange = defineTask({
   name: 'domain.ownerChange',
   effect: 'write',
   activity: (input) => `starting the owner change of ${input.name}`,
-  input: domain,
+  input: domainSchema,
   json: { method: 'POST', path: (input) => ['domain', input.name, '_ownerChange'] },
   output: returnNothing,
 });
@@ -124,7 +124,7 @@ export const domainAuthInfo = defineTask({
   name: 'domain.authInfo',
   effect: 'write',
   activity: (input) => `fetching the auth code of ${input.name}`,
-  input: domain,
+  input: domainSchema,
   json: { method: 'POST', path: (input) => ['domain', input.name, '_authinfo1'] },
   readsSecrets: true,
   output: ({ envelope }): TaskResult<AuthInfo> => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { toWireFields, USER_FIELDS } from '../codec/object-fields.ts';
 import type { Message } from '../envelope.ts';
-import { Secret, secretField } from '../secret.ts';
+import { Secret, secretFieldSchema } from '../secret.ts';
 import { defineTask, type TaskResult } from '../task.ts';
 
 const context = z.int().nonnegative();
@@ -31,7 +31,7 @@ export const userCreate = defineTask({
     user,
     context,
     defaultEmail: z.string().min(1),
-    password: secretField.optional(),
+    password: secretFieldSchema.optional(),
     status: status.optional(),
     substatus: status.optional(),
     language: z

@@ -18,8 +18,8 @@ import {
 } from '../feature.ts';
 import { actions, lines, message, section, textMessage } from '../kit/blocks.ts';
 import {
-  CHOICES,
   choiceField,
+  choicesSchema,
   type Field,
   type FieldDisplay,
   type FieldErrors,
@@ -33,9 +33,8 @@ import { createLimiter, type Limiter } from '../kit/limiter.ts';
 import { openForm } from '../open-form.ts';
 import { createRefreshAction } from '../refresh-form.ts';
 import {
+  activeAccountQuestion,
   activeText,
-  chooseActiveText,
-  chooseUnlinkText,
   detailsButton,
   detailsMessage,
   formatLinkRefusal,
@@ -47,6 +46,7 @@ import {
   tooManyTriesText,
   UNLINK,
   unlinkedText,
+  unlinkQuestion,
   whoamiText,
 } from './link.view.ts';
 
@@ -58,7 +58,7 @@ export function createLinkLimiter(): Limiter {
   return createLimiter(LINK_TRIES_PER_HOUR, HOUR_MS);
 }
 
-const method = z.enum(['password', 'trusted_application', 'two_factor']);
+const methodSchema = z.enum(['password', 'trusted_application', 'two_factor']);
 const METHOD: FieldDisplay = {
   label: 'Sign-in method',
   kind: 'choice',
@@ -168,7 +168,7 @@ const SCHEMAS = {
 
 /** For admins only. The team's account must be a trusted application. */
 const ownerSchema = z.object({
-  team: choiceField('Whose account is it?', { true: 'The team’s account' }, CHOICES, {
+  team: choiceField('Whose account is it?', { true: 'The team’s account' }, choicesSchema, {
     kind: 'checkboxes',
     hint: 'People without an account of their own can then make requests. Their approved orders use this account.',
   }),
@@ -181,7 +181,7 @@ function buildFields(method: Method, call: Interaction): readonly Field[] {
 }
 
 function selectedMethod(values: FormValues): Method {
-  return method.safeParse(values['method']).data ?? 'password';
+  return methodSchema.safeParse(values['method']).data ?? 'password';
 }
 
 const linkForm: FormFeature<'link'> = {
@@ -267,7 +267,7 @@ async function runUnlink(call: CommandCall): Promise<void> {
   const chosen =
     word === undefined ? accounts : accounts.filter((account) => account.slot === parseSlot(word));
   if (chosen.length === 0 && word !== undefined) return call.respond(noSuchSlot(accounts));
-  if (word === undefined && accounts.length > 1) return call.respond(chooseUnlinkText(accounts));
+  if (word === undefined && accounts.length > 1) return call.respond(unlinkQuestion(accounts));
   const removed = await call.context.accounts.unlink(call.person.id, chosen[0]?.slot);
   await call.respond(unlinkedText(removed, await findUnsentOrders(call.context, removed)));
 }
@@ -275,7 +275,7 @@ async function runUnlink(call: CommandCall): Promise<void> {
 async function runUse(call: CommandCall): Promise<void> {
   const [word] = call.words;
   const accounts = await call.context.accounts.list(call.person.id);
-  if (word === undefined) return call.respond(chooseActiveText(accounts));
+  if (word === undefined) return call.respond(activeAccountQuestion(accounts));
   const account = await call.context.accounts.activate(call.person.id, parseSlot(word));
   await call.respond(account === undefined ? noSuchSlot(accounts) : activeText(account));
 }

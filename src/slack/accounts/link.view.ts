@@ -77,8 +77,8 @@ export function teamLinkedText({ account, replaced }: LinkOutcome & { readonly k
   const removed =
     replaced === undefined
       ? ''
-      : ` It replaces ${code(formatAccountName(replaced))}: pending orders with that account won’t be sent.`;
-  return `:white_check_mark: Saved as the *team’s account*: ${code(formatAccountName(account))}. The service can’t check it in advance, so its first use will show whether it works. Approved orders of people without their own account now use it.${removed} \`/domain unlink team\` deletes it.`;
+      : ` It replaces ${code(formatAccountName(replaced))}. Pending orders with that account won’t be sent.`;
+  return `:white_check_mark: Saved as the *team’s account*: ${code(formatAccountName(account))}. The service can’t check it in advance, so its first use will show whether it works. Approved orders from people without an account of their own now use it.${removed} To remove it, use \`/domain unlink team\`.`;
 }
 
 export function linkedText({
@@ -90,12 +90,12 @@ export function linkedText({
   const system = isDemoContext(account.context) ? '*DEMO*' : '*LIVE*';
   const limits =
     account.method === 'two_factor'
-      ? ' A two-factor account works for users, redirects, SSL contacts and preregistrations; domain tasks need an account with a password.'
+      ? ' A two-factor account works only for users, redirects, SSL contacts and preregistrations. Domain tasks need an account with a password.'
       : '';
   const removed =
     replaced === undefined
       ? ''
-      : ` It replaces ${code(formatAccountName(replaced))} (${METHOD_WORDS[replaced.method]}): pending orders with that account won’t be sent.`;
+      : ` It replaces ${code(formatAccountName(replaced))} (${METHOD_WORDS[replaced.method]}). Pending orders with that account won’t be sent.`;
   return isVerified
     ? `:white_check_mark: Linked: ${name}, ${system}. It’s your active account now.${removed}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
     : `:white_check_mark: Saved: ${name}. The service can’t check it in advance, so its first use will show whether it works. It’s your active account now.${removed}`;
@@ -118,20 +118,20 @@ export function unlinkedText(
   const names = removed.map((account) => code(formatAccountName(account))).join(', ');
   const orders =
     unsent.length === 0
-      ? 'No pending order uses it.'
+      ? 'No pending orders use it.'
       : `${count(unsent.length, 'order')} won’t be sent: ${joinFirst(unsent.map(code), SHOWN_ORDERS)}.`;
   return `Deleted: ${isTeamAccount ? 'the team’s account, ' : ''}${names}. ${orders}`;
 }
 
-export function chooseUnlinkText(accounts: readonly Account[]): string {
+export function unlinkQuestion(accounts: readonly Account[]): string {
   const list = accounts
     .map((account) => `• \`/domain unlink ${account.slot}\`: ${code(formatAccountName(account))}`)
     .join('\n');
   return `You have ${accounts.length} linked accounts. Which one do you want to delete?\n${list}`;
 }
 
-export function chooseActiveText(accounts: readonly Account[]): string {
-  return `Which context? For example \`/domain use 4\`.\n${accountList(accounts)}`;
+export function activeAccountQuestion(accounts: readonly Account[]): string {
+  return `Which context? For example, \`/domain use 4\`.\n${accountList(accounts)}`;
 }
 
 export function activeText(account: Account): string {
@@ -196,7 +196,7 @@ export function detailsButton(account: Account): Button {
 }
 
 export const NO_LONGER_LINKED = 'This account is no longer linked. `/domain whoami` lists linked accounts.';
-const NO_DETAILS = 'The service’s documentation has no way to read more about this account.';
+const NO_DETAILS = 'The service has no documented way to read more about this account.';
 
 /** The list of rights can be long. */
 const MAX_FACTS = 60;
@@ -207,7 +207,7 @@ export function detailsMessage(account: Account, outcome: ReadUserOutcome): Mess
       return textMessage(escapeText(formatLinkRefusal(outcome.refusal)));
     case 'not_documented':
       return textMessage(NO_DETAILS);
-    case 'told': {
+    case 'found': {
       const facts = listAnswerFields(outcome.record);
       const left = facts.length - MAX_FACTS;
       return message(`Service data for ${escapeText(formatAccountName(account))}`, [

@@ -18,6 +18,10 @@ export function unreachableAlert(
   errorCode: string,
   purpose: keyof typeof CONSEQUENCES | 'reminders',
 ): Message {
+  if (purpose === 'reminders' && errorCode === 'is_archived')
+    return textMessage(
+      `:warning: I can’t post expiry reminders in <#${channelId}> (${code(channelId)}): the channel is archived. Choose another channel with \`/domain settings\`.`,
+    );
   if (purpose === 'reminders')
     return textMessage(
       `:warning: I can’t post expiry reminders in <#${channelId}> (${code(channelId)}): ${escapeText(reminderChannelErrorText(errorCode))} To choose another channel, use \`/domain settings\`.`,
@@ -50,6 +54,6 @@ export function failingEndpointAlert(host: string, failure: string): Message {
   const [, status] = /^http_(\d+)$/.exec(failure) ?? [];
   const problem = status === undefined ? (FAILURES[failure] ?? failure) : `it returns status ${status}`;
   return textMessage(
-    `:warning: Webhooks to ${code(host)} (${code('WEBHOOK_URLS')}) fail, because ${problem}. I’ll retry for three days, then I’ll drop them. Ask your operator to check the receiver. To send a test, use \`/domain settings\`.`,
+    `:warning: Webhooks to ${code(host)} (${code('WEBHOOK_URLS')}) are failing, because ${problem}. I’ll retry for three days, then I’ll drop them. Ask your operator to check the receiver. To send a test, use \`/domain settings\`.`,
   );
 }

@@ -1,5 +1,5 @@
 import type { TeamSettings } from '../../config/environment.ts';
-import { formatSettings, type SettingChange, teamSettings } from '../../config/settings.ts';
+import { formatSettings, type SettingChange, teamSettingsSchema } from '../../config/settings.ts';
 import { isGroup } from '../../policy/policy.ts';
 import type { SlackContext } from '../context.ts';
 import { approverErrorText } from '../outbound/slack-error.view.ts';
@@ -16,7 +16,7 @@ export const APPROVER_SETTINGS: ReadonlySet<string> = new Set([
 ]);
 
 export function applyChanges(settings: TeamSettings, changes: readonly SettingChange[]): TeamSettings {
-  return teamSettings.parse({
+  return teamSettingsSchema.parse({
     ...formatSettings(settings),
     ...Object.fromEntries(changes.map(({ name, after }) => [name, after])),
   });

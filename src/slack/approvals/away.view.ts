@@ -16,16 +16,16 @@ export const AWAY_ERRORS = {
   left: (userId: string) =>
     `${mention(userId)} isn’t a full member of this workspace. Choose someone who is.`,
   unknown: (userId: string) =>
-    `Slack doesn’t confirm that ${mention(userId)} is a member. Nothing changed. Try again in a minute.`,
+    `Slack can’t confirm right now that ${mention(userId)} is a member. Nothing changed. Try again in a minute.`,
 } as const;
 
-export const NOT_AWAY = 'You have no stand-in. Name one with `/domain away UNTIL @PERSON`.';
+export const NOT_AWAY = 'You have no stand-in. Choose one with `/domain away UNTIL @PERSON`.';
 
 /** @param nextStandIn the stand-in of the stand-in, who may be absent too */
 export function awayText({ userId, until }: StandIn, nextStandIn: StandIn | undefined): string {
   const absenceNote =
     nextStandIn === undefined
       ? ''
-      : ` ${mention(userId)} is away too, until ${moment(nextStandIn.until)}, so you both have no stand-in until then.`;
-  return `${mention(userId)} is your stand-in until ${moment(until)}. They can approve what you could, except orders that either of you requested.${absenceNote} \`/domain back\` ends it earlier.`;
+      : ` ${mention(userId)} is away too, until ${moment(nextStandIn.until)}, so neither of you has a stand-in until then.`;
+  return `${mention(userId)} is your stand-in until ${moment(until)}. They can approve what you could, except orders that either of you requested.${absenceNote} To end this earlier, use \`/domain back\`.`;
 }

@@ -9,7 +9,7 @@ import {
   type RuleReference,
 } from '../../policy/policy.ts';
 import { count } from '../kit/blocks.ts';
-import { mention, mentionApprover, moment, quote } from '../kit/mrkdwn.ts';
+import { joinWithOr, mention, mentionAnyApprover, mentionApprover, moment, quote } from '../kit/mrkdwn.ts';
 import { findLapsedApprovals, type HistoryEvent } from '../orders/order.view.ts';
 
 /** `rule “transfers of the brand” of policy version 3`; for a built-in rule, the setting. */
@@ -27,11 +27,11 @@ export function settingsRuleName(kind: Exclude<RuleReference['kind'], 'rule'>): 
     case 'approval_tasks':
       return 'the settings';
     case 'team_account':
-      return 'the use of the team’s account';
+      return 'the rule for the team’s account';
     case 'mandate':
       return 'the rule for mandates';
     case 'environment':
-      return 'the environment variables, because no signed policy is valid';
+      return 'the environment variables, because there’s no valid signed policy';
     case 'rest':
       return 'no rule';
   }
@@ -84,9 +84,19 @@ function slotName({ userId, standsInFor }: Slot): string {
 
 /** Also names the person that they approved for, if the log has one. */
 export function approverName(userId: string, history: readonly HistoryEvent[]): string {
+  return slotName(findSlot(userId, history));
+}
+
+/** `@Carol (for @Bob)`, for sentences with several people. */
+export function approverNameInSentence(userId: string, history: readonly HistoryEvent[]): string {
+  const { standsInFor } = findSlot(userId, history);
+  return standsInFor === undefined ? mention(userId) : `${mention(userId)} (for ${mention(standsInFor)})`;
+}
+
+function findSlot(userId: string, history: readonly HistoryEvent[]): Slot {
   const slots = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.slots) ?? [];
   const ownSlot = slots.find((each) => each.userId === userId && each.standsInFor === undefined);
-  return slotName(ownSlot ?? slots.find((each) => each.userId === userId) ?? { userId });
+  return ownSlot ?? slots.find((each) => each.userId === userId) ?? { userId };
 }
 
 /** The approvers who are notified; if there are none, all approvers. */
@@ -107,7 +117,7 @@ export function requirementLines(requirements: Requirements, history: readonly H
     const slots = matching?.slots ?? [];
     const missing = Math.max(0, needed - slots.length);
     const givenBy = slots.length === 0 ? '' : ` (${slots.map(slotName).join(', ')})`;
-    const mentions = selectNotifiedApprovers(requirement).map(mentionApprover).join(', ');
+    const mentions = joinWithOr(selectNotifiedApprovers(requirement).map(mentionApprover));
     return missing === 0
       ? `${count(needed, 'approval')} from ${mentions}: done${givenBy}`
       : `${missing === needed ? '' : `${missing} more of `}${count(needed, 'approval')} from ${mentions}${givenBy}`;
@@ -140,8 +150,12 @@ export function changedRequirementsLine({
   if (!isStricter) return undefined;
   if (requirements.outcome === 'refuse')
     return `:warning: The policy changed and no longer allows this: ${ruleNames(requirements.refusedBy)}. It can’t be approved.`;
-  const lead = hasPolicyRule(requirements.list) ? `Policy version ${policyVersion} is` : 'The settings are';
-  return `:warning: ${lead} stricter than when this was requested.`;
+  if (!hasPolicyRule(requirements.list))
+    return ':warning: The settings have become stricter since this was requested.';
+  // Without a valid signed policy, there's no version.
+  return policyVersion === 0
+    ? ':warning: The requirements have become stricter since this was requested.'
+    : `:warning: The policy has become stricter since this was requested (now version ${policyVersion}).`;
 }
 
 /** Undefined if several requirements need approvals. */
@@ -152,7 +166,7 @@ export function findNeededApprovals(order: Order, decision: PendingDecision | un
   return only?.needed ?? order.approvalsRequired;
 }
 
-/** `1 from @finance`. */
+/** `1 approval from a member of @finance`. */
 export function missingLines({
   requirements,
 }: {
@@ -162,15 +176,16 @@ export function missingLines({
 }): string[] {
   return requirements
     .filter(({ needed, slots }) => slots.length < needed)
-    .map(
-      ({ needed, slots, approvers }) =>
-        `${needed - slots.length} from ${approvers.map(mentionApprover).join(', ')}`,
-    );
+    .map(({ needed, slots, approvers }) => {
+      const missing = needed - slots.length;
+      return `${count(missing, 'approval')} from ${mentionAnyApprover(approvers, missing)}`;
+    });
 }
 
-/** `@Carol for @Bob until 24 Dec`, one line for each stand-in. */
+/** `@Carol can approve for @Bob until 24 Dec`, one line for each stand-in. */
 export function standInLines({ standIns }: PendingDecision): string[] {
   return [...standIns].map(
-    ([away, { userId, until }]) => `${mention(userId)} for ${mention(away)} until ${moment(until)}`,
+    ([away, { userId, until }]) =>
+      `${mention(userId)} can approve for ${mention(away)} until ${moment(until)}`,
   );
 }

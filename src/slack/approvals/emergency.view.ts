@@ -101,7 +101,7 @@ export function signOffButtons(order: Order): Button[] {
   ];
 }
 
-export function reviewText(order: Order): string {
+export function emergencyReviewText(order: Order): string {
   const adminId = order.emergencyApprovedBy;
   return `*${escapeText(orderTitle(order))}*, order ${code(order.id)}: approved alone by ${adminId === undefined ? 'an admin' : mention(adminId)} (break glass), requested by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}`;
 }

@@ -7,8 +7,8 @@ const DIFFERENCES: Readonly<Record<SendingDifference, string>> = {
   unsigned: 'an approval has no signature',
   statement: 'the signed statement differs from the current one',
   approver: 'someone else signed an approval',
-  policy: 'it was signed under another policy version',
-  order: 'it was signed for another order, requester or rules',
+  policy: 'a signature is for another policy version',
+  order: 'a signature is for another order, requester or set of rules',
   key: 'a passkey is no longer valid',
   signature: 'a signature doesn’t verify',
   count: 'approvals are missing',
@@ -32,6 +32,6 @@ function differencesText(differences: readonly SendingDifference[]): string {
 export function notSignedNotice(order: Order, differences: readonly SendingDifference[]): Message {
   const sentText = order.items.some(({ sentAt }) => sentAt) ? 'sent nothing more' : 'sent nothing';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}* lacks a required signature, so I ${sentText}: ${differencesText(differences)}. If no one revoked a passkey, left, or changed the policy, someone with write access to my database may have done this. Find out who has access. See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*: a required signature is missing or invalid, so I ${sentText} (${differencesText(differences)}). If no one revoked a passkey, left, or changed the policy, someone with write access to my database may have done this. Find out who has access. See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

@@ -86,7 +86,11 @@ async function sendFile(
 }
 
 /** Events with evidence about a row, not its outcome. */
-const EVIDENCE_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set(['hinted', 'shown', 'overdue']);
+const EVIDENCE_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set([
+  'hinted',
+  'confirmed_by_registry',
+  'overdue',
+]);
 
 /** Contains the latest audit log entry of each row. */
 async function resultCsv({ orders, directory }: SlackContext, order: Order): Promise<string> {

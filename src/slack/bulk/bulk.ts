@@ -20,7 +20,7 @@ import { openForm } from '../open-form.ts';
 import { createChangeAction } from '../orders/order-buttons.ts';
 import { resumedText } from '../orders/order-buttons.view.ts';
 import { requireFullView } from '../orders/order-details.ts';
-import { OWNERSHIP_FIELDS, readOwnership } from '../orders/order-form.ts';
+import { ownershipSchema, readOwnership } from '../orders/order-form.ts';
 import { checkAccount } from '../orders/ordering.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import { AUTH_CODES_NOTE, bulkTasksText, fileIssuesText, PLAN_DISCARDED } from './bulk.view.ts';
@@ -39,8 +39,8 @@ const bulkSchema = z.object({
     placeholder: 'name,period\ncafe.rest,1\nbar.rest,2',
     hint: 'A header and one row per name. Columns: “name”, “period”, “nameservers”, “ownerc”, “adminc”, “techc”, “auth”. You can check the plan before you request it.',
   }),
-  owner: ownerField({ label: 'Owner in the team', hint: 'For registrations and transfers.' }),
-  note: OWNERSHIP_FIELDS.shape.note,
+  owner: ownerField({ label: 'Owner in your team', hint: 'For registrations and transfers.' }),
+  note: ownershipSchema.shape.note,
   reason: reasonField('Shown to the approvers.'),
   send_at: sendAtField,
 });

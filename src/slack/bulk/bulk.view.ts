@@ -6,7 +6,7 @@ import { BULK_COLUMNS, BULK_TASKS, type BulkTask } from '../../orders/bulk/colum
 import type { FileIssue, RowIssue } from '../../orders/bulk/read-csv.ts';
 import type { PauseReason, PlanFinding } from '../../orders/bulk/stored-bulk.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
-import { inputIssue } from '../../orders/input-issue.ts';
+import { inputIssueSchema } from '../../orders/input-issue.ts';
 import { findWaitingItems, type ItemState, type Order } from '../../orders/order.ts';
 import type { Statement } from '../../orders/statement-shape.ts';
 import { findTask } from '../../orders/tasks.ts';
@@ -36,9 +36,9 @@ import { issueText, NO_AUTH_CODE } from '../orders/input-issue.view.ts';
 import { shortHash } from '../orders/order.view.ts';
 import { listStatementFields, timeText } from '../orders/statement.view.ts';
 
-type Nearest = (word: string, candidates: readonly string[]) => string | undefined;
+type FindNearest = (word: string, candidates: readonly string[]) => string | undefined;
 
-function fileIssueText(issue: FileIssue, task: BulkTask, nearest: Nearest): string {
+function fileIssueText(issue: FileIssue, task: BulkTask, nearest: FindNearest): string {
   const columns = BULK_COLUMNS[task].join(', ');
   switch (issue.code) {
     case 'not_text':
@@ -74,7 +74,7 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
     case 'auth_code_invisible_character':
       return 'The auth code contains an invisible character. Type it again.';
     case 'repeated':
-      return `It’s the same as line ${issue.line}, which is enough.`;
+      return `It repeats line ${issue.line}.`;
     case 'conflict':
       return `Line ${issue.line} has the same name with other values, so I skipped both. Remove one of them.`;
     case 'open_order':
@@ -82,11 +82,11 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
     case 'hidden_order':
       return 'A private order for this name is already open. Ask an approver about it.';
     case 'refused_by_policy':
-      return `The policy refuses it: ${issue.rule}. Ask an admin.`;
+      return `The policy doesn’t allow it: ${issue.rule}. Ask an admin.`;
     case 'deleted_already':
       return `It was deleted on ${utcMinute(issue.deletedAt).slice(0, 10)}. Restore it first if you still need it.`;
     default: {
-      const parsed = inputIssue.safeParse(issue);
+      const parsed = inputIssueSchema.safeParse(issue);
       const field =
         parsed.success && !['name', 'names'].includes(parsed.data.field) ? `${parsed.data.field}: ` : '';
       return parsed.success ? `${field}${issueText(parsed.data)}` : issue.code;
@@ -96,13 +96,13 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
 
 const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
   expires_soon: 'expiring within 30 days',
-  far_period: 'with an unusual period',
-  far_price: 'with an unusually high price',
-  let_go: 'set to lapse',
-  lives_on_it: 'with mail or a website',
-  not_watched: 'that aren’t watched',
+  in_use: 'with mail or a website',
+  not_watched: 'not on the watch list',
   price_unknown: 'with an unknown price',
-  unseen: 'with an unknown impact',
+  set_to_lapse: 'set to lapse',
+  unusual_period: 'with an unusual period',
+  unusual_price: 'with an unusually high price',
+  use_unknown: 'with an unknown impact',
 };
 
 function findingText(finding: PlanFinding, maxNames: number): string {
@@ -135,7 +135,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   const validCount = plan.rows.length;
   const rows = count(validCount + plan.skipped.length, 'row');
   if (order === undefined) {
-    const lead = `${words.verb}: none of the ${rows} is valid.`;
+    const lead = `${words.verb}: ${plan.skipped.length === 1 ? 'the only row isn’t' : `none of the ${rows} is`} valid.`;
     return message(lead, [
       section(
         `*${escapeText(lead)}* Correct the file and try \`/domain bulk ${plan.task}\` again.`,
@@ -144,7 +144,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
     ]);
   }
   const price = sums.length === 0 ? '' : `, about ${amountsText(sums)}`;
-  const lead = `${words.verb} ${count(validCount, 'name')}: ${validCount} of ${rows} ${validCount === 1 ? 'is' : 'are'} OK${price}`;
+  const lead = `${words.verb} ${count(validCount, 'name')}: ${validCount} of ${rows} ${validCount === 1 ? 'is' : 'are'} valid${price}`;
   const planLines = dropMissing([
     `*${escapeText(lead)}*`,
     approversText(order),
@@ -167,8 +167,10 @@ const MAX_PLAN_LINES = MAX_LINES.plan - BUTTON_ROW_LINES - 1;
 
 function approversText({ requirements }: Order): string {
   return requirements.outcome === 'free'
-    ? 'It needs no approval.'
-    : requirementLines(requirements, []).join('\n');
+    ? 'Needs no approval'
+    : requirementLines(requirements, [])
+        .map((line) => `Needs ${line}`)
+        .join('\n');
 }
 
 /** Skipped rows that a message shows. The file has all of them. */
@@ -224,7 +226,7 @@ export function planCells({ items }: Statement): string[][] {
   ];
 }
 
-export function fileIssuesText(issues: readonly FileIssue[], task: BulkTask, nearest: Nearest): string {
+export function fileIssuesText(issues: readonly FileIssue[], task: BulkTask, nearest: FindNearest): string {
   return ['Nothing was requested.', ...issues.map((issue) => fileIssueText(issue, task, nearest))].join('\n');
 }
 
@@ -256,7 +258,7 @@ export function tallyText(order: Order): string {
     .join(' · ');
 }
 
-function pauseText(reason: PauseReason): string {
+function pauseReasonText(reason: PauseReason): string {
   const names = reason.names.map((name) => `*${escapeText(formatDomainName(name))}*`).join(', ');
   return reason.code === 'refusals'
     ? `the service refused three names in a row: ${names}`
@@ -276,7 +278,7 @@ export function pauseButtons(order: Order) {
 
 /** @param approvers their mentions */
 export function pausedReply(order: Order, reason: PauseReason, title: string, approvers: string): Message {
-  const lead = `*${escapeText(title)}* is paused, because ${pauseText(reason)}.`;
+  const lead = `*${escapeText(title)}* is paused, because ${pauseReasonText(reason)}.`;
   return message(lead, [
     section(`:pause_button: ${mention(order.requesterId)}, ${approvers}: ${lead}`),
     section(
@@ -311,7 +313,7 @@ export function progressMessage(order: Order, startedAt: Date | undefined, now: 
 function timeLeft(order: Order, ended: number, startedAt: Date | undefined, now: Date): string {
   const left = findWaitingItems(order).length;
   if (order.state !== 'EXECUTING') {
-    if (left > 0) return isPaused(order) ? 'Paused.' : 'It continues in a moment.';
+    if (left > 0) return isPaused(order) ? 'Paused.' : 'Continuing in a moment…';
     return 'Finished.';
   }
   if (startedAt === undefined || ended === 0) return '';

@@ -6,7 +6,7 @@ import { formatList } from '../names/facts.view.ts';
 export const DATELESS_STATE = 'the registry publishes no dates';
 
 const DATE_SOURCES =
-  'You find it in the domain service’s list or on the last invoice. For many names, use `/domain import`.';
+  'You can find it in the domain service’s list or on the last invoice. For many names, use `/domain import`.';
 
 export function datelessSentences(name: string, knownName: KnownName | undefined): string[] {
   return [

@@ -39,6 +39,7 @@ import { ownerlessLine, ownerWithAnswerText } from '../names/owner.view.ts';
 import { channelMention } from '../names/portfolio.view.ts';
 import {
   deadlineText,
+  expiresText,
   getToday,
   keepButtons,
   lineWithMenu,
@@ -47,7 +48,7 @@ import {
   whenText,
 } from './due.view.ts';
 import { type CalculateCost, listedLines, MAX_LISTED_NAMES } from './expiring.view.ts';
-import { formatDay, formatDays, formatName } from './expiry.view.ts';
+import { formatDay, formatDaysLeft, formatName } from './expiry.view.ts';
 import { POSSIBLY_DELETED } from './phase.view.ts';
 
 /*
@@ -119,7 +120,7 @@ export function digestReply(
     ? part.remainingCount === 0
       ? 'More names follow.'
       : `More than ${count(part.remainingCount, 'name')} follow.`
-    : `${count(part.remainingCount, 'name')} ${part.remainingCount === 1 ? 'follows' : 'follow'}.`;
+    : `${count(part.remainingCount, 'more name')} ${part.remainingCount === 1 ? 'follows' : 'follow'}.`;
   const isAll = part.remainingCount === 0 && !part.hasMore;
   return message(escapeText(title), [
     ...partBlocks(part, calculateWaitingCost, false, capability),
@@ -193,7 +194,7 @@ function titleSuffix(reminder: Reminder, renewals: RenewalDays, waiting: readonl
     : priceText(reminder, waiting);
 }
 
-/** `12 names need a decision · first: bakery.rest, tomorrow`, `cafe.rest expires in 7 days`. Plain text. */
+/** `12 names need a decision. Most urgent: bakery.rest (expires tomorrow)`, `cafe.rest expires in 7 days`. Plain text. */
 function digestTitle(
   { all, total, renewals, hasMore, disputed }: DigestHead,
   calculateWaitingCost: CalculateWaitingCost,
@@ -208,18 +209,19 @@ function digestTitle(
     undecided === 0
       ? `Mandates renew ${count(total, 'name')}`
       : `${count(undecided, 'name')} ${undecided === 1 ? 'needs' : 'need'} a decision`;
-  const when = urgent.phase === 'registered' ? formatDays(urgent.daysLeft) : whenText(urgent);
-  return `${atLeast}${what} · first: ${name}, ${when}`;
+  const when = urgent.phase === 'registered' ? expiresText(urgent) : whenText(urgent);
+  const lead = undecided === 0 ? '. First' : undecided === 1 && !hasMore ? '' : '. Most urgent';
+  return `${atLeast}${what}${lead}: ${name} (${when})`;
 }
 
 function headline(reminder: Reminder): string {
   if (reminder.isDeletionAssumed) return `is ${POSSIBLY_DELETED}`;
   switch (reminder.phase) {
     case 'registered':
-      return `expires ${formatDays(reminder.daysLeft)}`;
+      return `expires ${formatDaysLeft(reminder.daysLeft)}`;
     case 'auto_renew_grace':
     case 'expired':
-      return `expired ${formatDays(reminder.daysLeft)}`;
+      return `expired ${formatDaysLeft(reminder.daysLeft)}`;
     case 'redemption':
     case 'deleted':
       return 'can only be restored';
@@ -290,7 +292,7 @@ function reminderWarnings(reminder: Reminder): string[] {
       until !== undefined &&
       `If it was deleted, restore it by ${formatDay(until, getToday(reminder))}`,
     isEstimated && 'The date is estimated from the last order',
-    watched.doubt !== undefined && `Registry lookup: ${quote(formatDoubt(watched.doubt))}`,
+    watched.doubt !== undefined && quote(formatDoubt(watched.doubt)),
     watched.undelivered !== undefined && undeliveredWarning(watched.undelivered),
     watched.lapse !== undefined &&
       `${mention(watched.lapse.requestedBy)} wants to let it lapse: “${quote(watched.lapse.reason)}”. Not confirmed yet`,

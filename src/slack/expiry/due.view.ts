@@ -8,8 +8,8 @@ import type { WaitingStep } from '../../money/waiting.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
 import { type AnyBlock, actions, addMenu, button, fitsMenu, type MenuId, moreMenu } from '../kit/blocks.ts';
-import { quoteText, restoreText } from '../money/price.view.ts';
-import { formatDay, formatDays } from './expiry.view.ts';
+import { formatQuote, formatRestoreStep } from '../money/price.view.ts';
+import { formatDay, formatDaysLeft } from './expiry.view.ts';
 import { POSSIBLY_DELETED } from './phase.view.ts';
 
 /* A name's deadline, action and price on one line, with a menu. */
@@ -35,9 +35,9 @@ export function buildDueStatus({ day: expiryDay, daysLeft, deadline }: ListedNam
 
 /** `tomorrow`, `6 days`, `expired 3 days ago`, `deleted`. */
 export function whenText({ phase, daysLeft, isDeletionAssumed }: DueStatus): string {
-  if (phase === 'registered') return formatDays(daysLeft).replace(/^in /, '');
+  if (phase === 'registered') return formatDaysLeft(daysLeft).replace(/^in /, '');
   return isDeletionAssumed || phase === 'expired' || phase === 'auto_renew_grace'
-    ? `expired ${formatDays(daysLeft)}`
+    ? `expired ${formatDaysLeft(daysLeft)}`
     : phase === 'released'
       ? 'released'
       : 'deleted';
@@ -45,7 +45,7 @@ export function whenText({ phase, daysLeft, isDeletionAssumed }: DueStatus): str
 
 /** `expires tomorrow`, `expires in 6 days`, `expired 3 days ago`, `was deleted`. */
 export function expiresText(due: DueStatus): string {
-  if (due.phase === 'registered') return `expires ${formatDays(due.daysLeft)}`;
+  if (due.phase === 'registered') return `expires ${formatDaysLeft(due.daysLeft)}`;
   const when = whenText(due);
   return when.startsWith('expired') ? when : `was ${when}`;
 }
@@ -98,7 +98,7 @@ function renewalText(day: string, price: string): string {
  * @param price as in {@link priceText}
  */
 export function ownerRenewalText(day: string, price: string): string {
-  return `${renewalText(day, price)} unless you let it lapse`;
+  return `${renewalText(day, price)}, unless you let it lapse`;
 }
 
 export function ownerDeadlineText(
@@ -115,7 +115,7 @@ export function ownerDeadlineText(
 export function priceText({ phase }: DueStatus, waiting: readonly WaitingStep[]): string {
   const [step] = waiting;
   if (step === undefined || step.kind === 'lost') return '';
-  return `, ${step.kind === 'restore' && (phase === 'redemption' || phase === 'deleted') ? restoreText(step) : quoteText(step.renewal)}`;
+  return `, ${step.kind === 'restore' && (phase === 'redemption' || phase === 'deleted') ? formatRestoreStep(step) : formatQuote(step.renewal)}`;
 }
 
 export interface RenewalCapability extends Capability {
@@ -138,7 +138,7 @@ export function keepButtons(
     renews && (!hasService || isAtOtherRegistrar(registrar)) && make('reminder_renewed', 'Renewed elsewhere'),
     restores && hasService && make('reminder_restore', 'Restore'),
     make('reminder_snooze', 'Snooze'),
-    make('reminder_lapse', 'Let it lapse'),
+    make('reminder_lapse', renews ? 'Let it lapse' : 'Don’t restore'),
   ]);
 }
 

@@ -88,7 +88,7 @@ export function expiringPage(
         context(
           'Some registries publish no dates. To get reminders, enter the date once: `/domain watch NAME 2027-03-01`, or `/domain import` for many names.',
         ),
-      context('For another period, use `/domain expiring 365`.'),
+      context('To see another period: `/domain expiring 365`.'),
     ],
   );
 }
@@ -133,9 +133,7 @@ export function listedLines(
     ]).join(' · '),
     due?.isDeletionAssumed && ':warning: It should have renewed automatically. Check the domain service',
     expiry?.source === 'order' && ':warning: The date is estimated from the last order',
-    doubt !== undefined &&
-      !isDateless(listed.domain) &&
-      `:warning: Registry lookup: ${quote(formatDoubt(doubt))}`,
+    doubt !== undefined && !isDateless(listed.domain) && `:warning: ${quote(formatDoubt(doubt))}`,
     lapse !== undefined &&
       lapse.confirmed === undefined &&
       `:warning: ${mention(lapse.requestedBy)} wants to let it lapse: “${quote(lapse.reason)}”. Not confirmed yet`,

@@ -2,8 +2,8 @@ import type { KnownBlock } from '@slack/types';
 import type { Day } from '../../expiry/days.ts';
 import { renewalOptions } from '../../expiry/deadline.ts';
 import type { ListedName } from '../../expiry/expiry.ts';
+import type { ExpiryChange } from '../../expiry/expiry-change.ts';
 import type { LineIssue } from '../../expiry/import.ts';
-import type { Term } from '../../expiry/term.ts';
 import type { ImportSummary, WatchRefusal } from '../../expiry/watch-list.ts';
 import { dropMissing, splitIntoChunks } from '../../lib/collections.ts';
 import { MAX_WATCHED_NAMES } from '../../names/portfolio.ts';
@@ -23,18 +23,18 @@ import {
 } from '../kit/blocks.ts';
 import { formatLineIssue, formatWatchRefusal, headingsText } from './watch-list.view.ts';
 
-/* Texts of the watch list: dates, the new expiry of an order, and import reports. */
+/* Text for the watch list: dates, a name's expiry after an order, and import reports. */
 
 /**
  * `3 Mar 2027`.
- * @param today if given, the year of near days is left out
+ * @param today if given, the year is left out for days close to it
  */
 export function formatDay(calendarDay: Day, today?: Day): string {
   return day(new Date(calendarDay), today === undefined ? undefined : new Date(today));
 }
 
 /** `in 7 days`, `tomorrow`, `today`, `4 days ago`. */
-export function formatDays(daysLeft: number): string {
+export function formatDaysLeft(daysLeft: number): string {
   if (daysLeft === 0) return 'today';
   if (Math.abs(daysLeft) === 1) return daysLeft > 0 ? 'tomorrow' : 'yesterday';
   return daysLeft > 0 ? `in ${count(daysLeft, 'day')}` : `${count(-daysLeft, 'day')} ago`;
@@ -51,27 +51,27 @@ function formatSource({ domain }: ListedName): string {
   return domain.expiry === undefined ? 'expiry unknown' : SOURCES[domain.expiry.source];
 }
 
-/** The expiry of a name, and what an order does to it. */
-export function termText(term: Term): string | undefined {
-  switch (term.task) {
+/** The expiry of a name, and how an order changes it. */
+export function formatExpiryChange(change: ExpiryChange): string | undefined {
+  switch (change.task) {
     case 'renew':
-      return renewalTermText(term);
+      return formatRenewalExpiry(change);
     case 'restore':
-      return restoreTermText(term.listed);
+      return formatRestoreExpiry(change.listed);
     case 'create':
-      return createTermText(term.listed);
+      return formatCreateExpiry(change.listed);
   }
 }
 
-/** The expiry line of a card. Undefined if the expiry is unknown or already in a warning. */
-export function termLine(term: Term): string | undefined {
-  if (term.task === 'create') return undefined;
-  const { listed } = term;
+/** The expiry line of a card. Undefined if the expiry is unknown or already shown in a warning. */
+export function formatExpiryLine(change: ExpiryChange): string | undefined {
+  if (change.task === 'create') return undefined;
+  const { listed } = change;
   if (listed?.day === undefined) return undefined;
   const source = listed.domain.expiry?.source === 'rdap' ? '' : ` (${formatSource(listed)})`;
-  if (term.task === 'renew' && isDeleted(listed)) return undefined;
-  if (term.task === 'renew')
-    return `Expires ${formatDay(listed.day)}${source}${term.renewedUntil === undefined ? '' : ` → ${formatDay(term.renewedUntil)}`}`;
+  if (change.task === 'renew' && isDeleted(listed)) return undefined;
+  if (change.task === 'renew')
+    return `Expires ${formatDay(listed.day)}${source}${change.renewedUntil === undefined ? '' : ` → ${formatDay(change.renewedUntil)}`}`;
   const { deletedAt } = listed.domain;
   const until = listed.deadline?.until;
   return deletedAt === undefined || until === undefined
@@ -79,16 +79,16 @@ export function termLine(term: Term): string | undefined {
     : `Deleted ${day(deletedAt)} · can be restored until ${formatDay(until)}`;
 }
 
-/** Warnings about an order because of the name's dates. */
-export function termWarnings(term: Term): string[] {
-  const { listed } = term;
+/** Warnings about an order that follow from the name's dates. */
+export function listExpiryWarnings(change: ExpiryChange): string[] {
+  const { listed } = change;
   if (listed === undefined) return [':warning: Expiry unknown, because the name isn’t watched'];
-  if (term.task === 'renew' && isDeleted(listed)) return [`:warning: ${DELETED}`];
+  if (change.task === 'renew' && isDeleted(listed)) return [`:warning: ${DELETED_WARNING}`];
   if (listed.day === undefined) return [':warning: Expiry unknown'];
-  return (termText(term)?.split('\n') ?? []).filter((line) => line.startsWith(':warning:'));
+  return (formatExpiryChange(change)?.split('\n') ?? []).filter((line) => line.startsWith(':warning:'));
 }
 
-const DELETED = 'It was deleted, so a renewal can’t recover it';
+const DELETED_WARNING = 'It was deleted, so a renewal can’t recover it';
 
 function isDeleted({ deadline }: ListedName): boolean {
   return deadline !== undefined && !renewalOptions(deadline).renews;
@@ -99,14 +99,14 @@ function dateWithSource(listed: ListedName, calendarDay: Day): string {
   return `${formatDay(calendarDay)} (${formatSource(listed)})`;
 }
 
-function renewalTermText({ listed, renewedUntil }: Extract<Term, { task: 'renew' }>): string {
+function formatRenewalExpiry({ listed, renewedUntil }: Extract<ExpiryChange, { task: 'renew' }>): string {
   if (listed === undefined) return 'Unknown, because the name isn’t watched';
-  if (isDeleted(listed)) return DELETED;
+  if (isDeleted(listed)) return DELETED_WARNING;
   if (listed.day === undefined || renewedUntil === undefined) return 'Unknown';
   return `${dateWithSource(listed, listed.day)}\nAfter this renewal: ${formatDay(renewedUntil)}`;
 }
 
-function restoreTermText(listed: ListedName): string {
+function formatRestoreExpiry(listed: ListedName): string {
   const { deletedAt } = listed.domain;
   if (listed.day === undefined || listed.deadline === undefined) return 'Unknown';
   const { action, until } = listed.deadline;
@@ -123,15 +123,15 @@ function restoreTermText(listed: ListedName): string {
   return until === undefined ? dates : `${dates}\nCan be restored until ${formatDay(until)}`;
 }
 
-function createTermText(listed: ListedName): string | undefined {
+function formatCreateExpiry(listed: ListedName): string | undefined {
   if (listed.day === undefined || listed.deadline === undefined || listed.deadline.action === 'none')
     return undefined;
   return `${dateWithSource(listed, listed.day)}\n:warning: It’s watched, so it’s probably registered already`;
 }
 
-const SHOWN_LINES = 40;
+const MAX_LINES = 40;
 const LINES_PER_SECTION = 10;
-const SHOWN_BUTTONS = 5;
+const MAX_BUTTONS = 5;
 
 export function importReport(summary: ImportSummary): {
   readonly text: string;
@@ -150,17 +150,17 @@ export function importReport(summary: ImportSummary): {
     `${count(rejected.length, 'line')} rejected`,
   ]).join(', ');
   const lines = rejected
-    .slice(0, SHOWN_LINES)
+    .slice(0, MAX_LINES)
     .map(
       ({ line, text, issue }) =>
         `Line ${line}${text === '' ? '' : ` ${code(text)}`}: ${quote(formatLineIssue(issue))}`,
     );
   const sections = splitIntoChunks(lines, LINES_PER_SECTION).map((chunk) => section(chunk.join('\n')));
-  const left = rejected.length - lines.length;
+  const remaining = rejected.length - lines.length;
   const blocks = dropMissing([
     section(`*Imported*: ${counts}.`),
     ...sections,
-    left > 0 && section(`… and ${count(left, 'more line')}.`),
+    remaining > 0 && section(`… and ${count(remaining, 'more line')}.`),
     beyondLimit > 0 &&
       section(`:warning: ${formatWatchRefusal({ code: 'list_full', limit: MAX_WATCHED_NAMES })}`),
     ...watchDomainButtons(rejected),
@@ -183,12 +183,10 @@ export function watchDomainButtons(
   date?: string,
 ): KnownBlock[] {
   const domains = rejected.flatMap(({ issue }) =>
-    issue.code === 'invalid_name' && issue.issue.code === 'below_registered_name'
-      ? [issue.issue.registered]
-      : [],
+    issue.code === 'invalid_name' && issue.issue.code === 'subdomain' ? [issue.issue.registered] : [],
   );
   const buttons = [...new Set(domains)]
-    .slice(0, SHOWN_BUTTONS)
+    .slice(0, MAX_BUTTONS)
     .map((domain) => button('watch_domain', `Watch ${domain}`, dropMissing([domain, date]).join(' ')));
   return actions('watch_instead', buttons);
 }
@@ -239,5 +237,5 @@ export function newExpiryQuestion(name: string): string {
 }
 
 export function lapseText(name: string): string {
-  return `${formatName(name)} won’t be renewed. You’ll lose it some time after it expires.`;
+  return `${formatName(name)} won’t be renewed or restored, so you’ll lose it after its last deadline.`;
 }

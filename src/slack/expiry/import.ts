@@ -12,7 +12,7 @@ import { listIssueText } from './watch-list.view.ts';
 /** Imports with more lines show their progress. */
 const SLOW_LINES = 1_000;
 
-const NAMES = 'names';
+const NAMES_FIELD = 'names';
 
 const importSchema = z.object(
   createTextFields(
@@ -21,7 +21,7 @@ const importSchema = z.object(
       fileTypes: ['csv', 'txt', 'tsv'],
       hint: 'With column headings such as “domain” and “expires”, or with one name per line.',
     },
-    NAMES,
+    NAMES_FIELD,
     {
       label: 'Or paste the names',
       placeholder: 'cafe.rest, 2027-03-01\nbar.rest',
@@ -31,11 +31,11 @@ const importSchema = z.object(
 );
 
 const importForm: FormFeature<'import'> = {
-  form: { name: 'import', title: 'Watch many names', submit: 'Import', fields: toFields(importSchema) },
+  form: { name: 'import', title: 'Watch names in bulk', submit: 'Import', fields: toFields(importSchema) },
 
   async submit(call) {
     const input = await readTextInput(call, {
-      field: NAMES,
+      field: NAMES_FIELD,
       missingText: 'Attach a file, or enter at least one name.',
     });
     if ('errors' in input) return input;
@@ -66,7 +66,7 @@ export const watchListImport = {
   commands: [
     {
       usage: 'import',
-      summary: 'Watch many names',
+      summary: 'Watch names in bulk',
       example: '/domain import',
       run: (call) => openForm(call, importForm, { channelId: call.channelId }),
     },

@@ -30,7 +30,7 @@ export function lapseView(
       const content = message(`${name}${priceSuffix}: let it lapse? Requested by ${requester}`, [
         section(
           `*Let* ${name} *lapse?*`,
-          ':hourglass: Another person has to confirm. Reminders continue until then',
+          ':hourglass: Another person has to confirm. Reminders continue until then.',
           requester,
           ...requirementLines(progress),
         ),

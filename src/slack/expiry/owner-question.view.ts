@@ -70,7 +70,7 @@ function questionText({ names, openCount }: QuestionPart): string {
   const when = due === undefined ? '' : ` ${expiresText(due)}`;
   return openCount === 1
     ? `Do you still need ${name}?${when === '' ? '' : ` It${when}.`}`
-    : `Do you still need these ${count(openCount, 'name')}?${when === '' ? '' : ` The first, ${name},${when}.`}`;
+    : `Do you still need these ${count(openCount, 'name')}?${when === '' ? '' : ` The most urgent, ${name},${when}.`}`;
 }
 
 export function isQuestionOpen({ domain }: ListedName): boolean {

@@ -21,10 +21,10 @@ import {
   type Form,
   type FormOrigin,
   field,
-  REQUIRED_TEXT,
   readForm,
   reasonField,
   requiredReasonField,
+  requiredTextSchema,
   sendAtField,
   splitLines,
   textField,
@@ -47,7 +47,7 @@ import {
   alreadyRenewedText,
   doNotRenewText,
   formatDay,
-  formatDays,
+  formatDaysLeft,
   lapseText,
   NOTHING_TO_RENEW,
   newExpiryQuestion,
@@ -95,7 +95,7 @@ async function findThreadOrigin(call: ActionCall): Promise<FormOrigin> {
 }
 
 /** Digests aren't updated, so an old button could renew a name a second time. */
-async function refuseRepeatedRenewal(call: ActionCall): Promise<Message | undefined> {
+async function findRepeatedRenewalRefusal(call: ActionCall): Promise<Message | undefined> {
   const [domain, { reminderDays, reminderTimezone }] = await Promise.all([
     call.context.expiry.find(call.value),
     call.context.savedSettings(),
@@ -108,7 +108,7 @@ async function refuseRepeatedRenewal(call: ActionCall): Promise<Message | undefi
 }
 
 async function openRenew(call: ActionCall): Promise<void> {
-  const refusal = await refuseRepeatedRenewal(call);
+  const refusal = await findRepeatedRenewalRefusal(call);
   if (refusal !== undefined) return call.respond(refusal);
   const incidents = await call.context.names.incidents.listOpen([call.value]);
   if (incidents.some(rulesOutRenewal)) return call.respond(doNotRenewText(call.value));
@@ -153,7 +153,7 @@ function createFormOpener(form: FormFeature) {
 
 const renewManySchema = z.object({
   names: field({ label: 'Names', kind: 'multi_select' }, z.array(z.string(), 'Select at least one name.')),
-  period: textField('Period in years', { kind: 'number' }, REQUIRED_TEXT),
+  period: textField('Period in years', { kind: 'number' }, requiredTextSchema),
   reason: reasonField('Shown to the approvers.'),
   send_at: sendAtField,
 });
@@ -180,7 +180,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
       .filter(({ domain }) => domain.name.length <= LIMITS.optionValue)
       .map(({ domain, daysLeft = 0 }) => ({
         value: domain.name,
-        text: `${formatDomainName(domain.name)}, ${daysLeft < 0 ? 'expired ' : ''}${formatDays(daysLeft)}`,
+        text: `${formatDomainName(domain.name)}, ${daysLeft < 0 ? 'expired ' : ''}${formatDaysLeft(daysLeft)}`,
       }));
     const hint = renewHint(Math.max(names.length, Number(values['found'] ?? 0)), MAX_NAMES);
     const fields = renewManyDeclaration.fields.map((field) =>
@@ -227,7 +227,7 @@ const snoozeSchema = z.object({
   days: field(
     { label: 'Days', kind: 'number', range: { min: 1, max: MAX_SNOOZE_DAYS } },
     // `snooze` reports invalid numbers.
-    REQUIRED_TEXT.transform(Number),
+    requiredTextSchema.transform(Number),
   ),
   reason: reasonField('Shown in the thread.'),
 });
@@ -314,7 +314,7 @@ const renewedSchema = z.object({
   expires: textField(
     'Expires',
     { placeholder: 'YYYY-MM-DD', hint: 'I’ll use this date until the registry shows a new one.' },
-    REQUIRED_TEXT,
+    requiredTextSchema,
   ),
   note: field(
     { label: 'Note', kind: 'text', hint: 'Shown in the thread.' },

@@ -2,7 +2,7 @@ import type { LineIssue, ListIssue } from '../../expiry/import.ts';
 import type { WatchRefusal } from '../../expiry/watch-list.ts';
 import { csvIssueText } from '../kit/csv-issue.view.ts';
 import { truncate } from '../kit/mrkdwn.ts';
-import { zoneIssueText } from '../names/zone-issue.view.ts';
+import { formatZoneIssue } from '../names/zone-issue.view.ts';
 
 /* Errors of the watch list, with what to do. Plain text for form fields. */
 
@@ -36,7 +36,7 @@ export function formatWatchRefusal(refusal: WatchRefusal): string {
 export function formatLineIssue(issue: LineIssue): string {
   switch (issue.code) {
     case 'invalid_name':
-      return zoneIssueText(issue.issue);
+      return formatZoneIssue(issue.issue);
     case 'ambiguous_date':
       return `“${issue.text}” is ambiguous. Write it as 2027-03-01.`;
     case 'not_a_date':

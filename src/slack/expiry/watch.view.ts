@@ -24,7 +24,7 @@ import {
 import { formatDoubt } from '../names/doubt.view.ts';
 import { findingText } from '../names/posture.view.ts';
 import { DATELESS_STATE, datelessSentences, MANUAL_DATE_NOTE } from './dateless.view.ts';
-import { formatDay, formatDays, formatName, SOURCES, watchDomainButtons } from './expiry.view.ts';
+import { formatDay, formatDaysLeft, formatName, SOURCES, watchDomainButtons } from './expiry.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
 /* Texts for adding names to the watch list and removing them. */
@@ -39,8 +39,8 @@ export function watchProblemText(problem: NamesToWatchProblem): string {
       return WATCH_USAGE;
     case 'too_many_names':
       return `Nothing was added, because you can add at most ${problem.limit} names at a time. For more names, use \`/domain import\`.`;
-    case 'date_of_many':
-      return 'Nothing was added, because a date is only possible for a single name. For many names with dates, use `/domain import`.';
+    case 'date_with_many_names':
+      return 'Nothing was added, because you can enter a date only for a single name. For many names with dates, use `/domain import`.';
   }
 }
 
@@ -119,7 +119,7 @@ function resultLines(
   const expiryText =
     lastDay === undefined || daysLeft === undefined || domain.expiry === undefined
       ? `expiry unknown${isDateless(domain) ? `: ${DATELESS_STATE}` : ''}`
-      : `${daysLeft < 0 ? 'expired' : 'expires'} ${formatDay(lastDay)} (${formatDays(daysLeft)}), ${domain.expiry.source === 'rdap' ? 'from the registry' : SOURCES[domain.expiry.source]}`;
+      : `${daysLeft < 0 ? 'expired' : 'expires'} ${formatDay(lastDay)} (${formatDaysLeft(daysLeft)}), ${domain.expiry.source === 'rdap' ? 'from the registry' : SOURCES[domain.expiry.source]}`;
   const doubt =
     domain.doubt !== undefined && !isDateless(domain) && `:warning: ${quote(formatDoubt(domain.doubt))}`;
   return [dropMissing([formatName(domain.name), expiryText, registrar, ...problems, doubt]).join(' · ')];
@@ -161,7 +161,7 @@ function watchedText(watched: WatchedName): string {
     ignoredDate !== undefined && `I ignored your date, ${day(ignoredDate)}.`,
     domain.doubt !== undefined &&
       !isDateless(domain) &&
-      `Registry lookup: ${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
+      `${quote(formatDoubt(domain.doubt))}. I’ll try again.`,
   ]).join(' ');
 }
 
@@ -169,7 +169,7 @@ function formatDate({ domain: { name, expiry }, lastDay, daysLeft, now }: Watche
   if (expiry === undefined || lastDay === undefined || daysLeft === undefined) {
     return `I don’t know its expiry date yet. If you know it, enter it: \`/domain watch ${name} 2027-03-01\`.`;
   }
-  const when = `${formatDay(lastDay)} (${formatDays(daysLeft)})`;
+  const when = `${formatDay(lastDay)} (${formatDaysLeft(daysLeft)})`;
   const isOver = expiry.at < now;
   switch (expiry.source) {
     case 'rdap':
@@ -180,7 +180,7 @@ function formatDate({ domain: { name, expiry }, lastDay, daysLeft, now }: Watche
       return `It expires about ${when}, estimated from the last order.`;
     case 'person':
       return isOver
-        ? `It expired ${when}, entered manually. To correct it, use \`/domain watch ${name} 2027-03-01\`.`
-        : `It expires ${when}, entered manually.`;
+        ? `It expired ${when}, date entered manually. To correct it, use \`/domain watch ${name} 2027-03-01\`.`
+        : `It expires ${when}, date entered manually.`;
   }
 }

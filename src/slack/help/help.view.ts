@@ -71,8 +71,8 @@ function lacksAccount(needs: Needs, { isLinked, hasTeamAccount = false }: HelpRe
   return !isLinked && (needs === 'linked' || (needs === 'account' && !hasTeamAccount));
 }
 
-const INTRO = '*Domain Steward* carries out domain tasks for you. Paid and risky tasks wait for an approver.';
-const LINK_FIRST = 'To start, link your account at the domain service with `/domain link`.';
+const INTRO = '*Domain Steward* carries out domain tasks for you. Paid and risky tasks need approval.';
+const LINK_FIRST = 'To start, link your domain service account with `/domain link`.';
 const USES_TEAM_ACCOUNT =
   'You haven’t linked an account, so your approved orders use the team’s account. To link yours, use `/domain link`.';
 

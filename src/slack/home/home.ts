@@ -14,7 +14,7 @@ import type { SlackContext } from '../context.ts';
 import { isAdmin } from '../feature.ts';
 import { MAX_LISTED_INCIDENTS } from '../names/incident.view.ts';
 import { sendViewWithFallback } from '../outbound/fallback.ts';
-import { okResponse } from '../outbound/web.ts';
+import { okResponseSchema } from '../outbound/web.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, nonMemberBlocks, unavailableBlocks } from './home.view.ts';
 
 /** Maximum orders or names loaded per section. The tab shows fewer, and counts the others. */
@@ -31,7 +31,11 @@ async function publish(context: SlackContext, userId: string): Promise<void> {
     return unavailableBlocks(reference);
   });
   await sendViewWithFallback(blocks, (shown) =>
-    context.web.call('views.publish', { user_id: userId, view: { type: 'home', blocks: shown } }, okResponse),
+    context.web.call(
+      'views.publish',
+      { user_id: userId, view: { type: 'home', blocks: shown } },
+      okResponseSchema,
+    ),
   );
 }
 

@@ -18,7 +18,7 @@ import { findTask } from '../../orders/tasks.ts';
 import { needsSignatures } from '../../policy/policy.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import { hasPolicyRule, ruleNames } from '../approvals/decision.view.ts';
-import { reviewText, signOffButtons } from '../approvals/emergency.view.ts';
+import { emergencyReviewText, signOffButtons } from '../approvals/emergency.view.ts';
 import type { Capability } from '../capability.ts';
 import { buildDueStatus, deadlineText, whenText } from '../expiry/due.view.ts';
 import { formatDay, formatName } from '../expiry/expiry.view.ts';
@@ -55,7 +55,7 @@ import {
 } from '../orders/card.view.ts';
 import { impactChangeLines, worstImpactLine } from '../orders/impact.view.ts';
 import {
-  approverList,
+  anyApproverText,
   decisionButtons,
   formatContext,
   orderLine,
@@ -196,15 +196,13 @@ function firstStepsBlocks(data: HomeData, length: number): KnownBlock[] {
     divider,
     header('First steps'),
     ...lines([
-      '1. Link your account at the domain service. I check and encrypt your credentials, and use them only for your orders.',
-      '2. Use a command in any channel, for example `/domain renew cafe.rest`. Paid and risky tasks wait for an approver.',
+      '1. Link your domain service account. I check and encrypt your credentials, and use them only for your orders.',
+      '2. Use a command in any channel, for example `/domain renew cafe.rest`. Paid and risky tasks need approval.',
       data.toDecide !== undefined &&
         'You don’t need an account to approve orders. They appear here, and I’ll message you.',
     ]),
     ...actions('home', [LINK_BUTTON, ...(data.isAdmin ? [SETTINGS_BUTTON] : [])]),
-    context(
-      'You don’t need an account for `/domain expiring`, which lists expiring names, and `/domain help`.',
-    ),
+    context('You don’t need an account for `/domain expiring` (lists expiring names) or `/domain help`.'),
   ];
 }
 
@@ -326,7 +324,7 @@ function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] 
     {
       title: 'Outcome unknown',
       entries: orders.map((order) => [
-        section(`${orderLine(order)}\nFind out at the domain service whether it was carried out.`),
+        section(`${orderLine(order)}\nCheck with the domain service whether it was carried out.`),
         ...actions(`settle_${order.id}`, [...resolveButtons(order), reviewButton(order)]),
       ]),
       listCommand: '/domain orders',
@@ -354,7 +352,7 @@ function reviewPart(orders: HomeData['toReview'], length: number): KnownBlock[] 
     {
       title: 'Emergency approvals to sign off',
       entries: orders.map(({ order, canSignOff }) => [
-        section(`${reviewText(order)}${canSignOff ? '' : '\nAnother admin has to sign it off.'}`),
+        section(`${emergencyReviewText(order)}${canSignOff ? '' : '\nAnother admin has to sign it off.'}`),
         ...actions(`review_${order.id}`, [...(canSignOff ? signOffButtons(order) : []), reviewButton(order)]),
       ]),
       listCommand: '/domain orders review',
@@ -393,12 +391,12 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
       `*${demo}${escapeText(orderTitle(order))}*`,
       ...(cost === undefined ? chargeTexts(order) : dropMissing([price])),
     ].join(' · '),
-    cost !== undefined && cost.sums.length === 0 && ':warning: Costs money, price unknown',
+    cost !== undefined && cost.sums.length === 0 && ':warning: This costs money (price unknown)',
     cost !== undefined &&
       cost.sums.length > 0 &&
       cost.unknown > 0 &&
       `:warning: Price unknown for ${count(cost.unknown, 'name')}`,
-    `${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}${order.expiresAt === undefined ? '' : ` · expires ${moment(order.expiresAt)}`}`,
+    `Requested by ${mention(order.requesterId)}${order.reason === undefined ? '' : `: “${quote(order.reason)}”`}${order.expiresAt === undefined ? '' : ` · approve by ${moment(order.expiresAt)}`}`,
     exceeded.length > 0 && formatOverBudget(exceeded),
     ...ruleLines(order),
     ...(briefing === undefined ? [] : impactLines(briefing)),
@@ -421,7 +419,7 @@ function ruleLines({ requirements }: Order): string[] {
     .slice(0, SHOWN_REQUIREMENTS)
     .map(
       ({ rule, needed, approvers }) =>
-        `Needs ${count(needed, 'approval')} from ${approverList(approvers)}: ${ruleNames([rule])}`,
+        `Needs ${count(needed, 'approval')} from ${anyApproverText(approvers, needed)}: ${ruleNames([rule])}`,
     );
   const left = requirements.list.length - shown.length;
   return left === 0 ? shown : [...shown, `Needs approvals for ${count(left, 'more rule')}`];
@@ -448,7 +446,7 @@ function ownedPart({ owned, renewals }: HomeData): KnownBlock[] {
       `*Your names*: ${names} (\`/domain names owner:me\`)`,
       next !== undefined &&
         due !== undefined &&
-        `Next to decide: ${formatName(next.domain.name)} · ${whenText(due)} · ${deadlineText(due, [], renewals.get(next.domain.name))}`,
+        `Next decision due: ${formatName(next.domain.name)} · ${whenText(due)} · ${deadlineText(due, [], renewals.get(next.domain.name))}`,
     ),
   ];
 }

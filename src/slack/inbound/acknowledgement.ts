@@ -2,7 +2,7 @@ import type { App } from '@slack/bolt';
 import { z } from 'zod';
 import type { Log } from '../../lib/log.ts';
 
-const deliveryKind = z.union([
+const deliveryKindSchema = z.union([
   z
     .object({ type: z.enum(['block_actions', 'view_submission', 'message_action']) })
     .transform(({ type }) => type),
@@ -21,7 +21,7 @@ export function measureAcknowledgements(
   const processEvent = app.processEvent.bind(app);
   app.processEvent = (event) => {
     const startedAt = performance.now();
-    const kind = deliveryKind.safeParse(event.body).data ?? 'other';
+    const kind = deliveryKindSchema.safeParse(event.body).data ?? 'other';
     return processEvent({
       ...event,
       ack: async (response) => {

@@ -8,7 +8,7 @@ import { isFullMember } from '../outbound/directory.ts';
 import { webClientOptions } from '../outbound/web.ts';
 import { ACKNOWLEDGE_WITHIN_MS, measureAcknowledgements } from './acknowledgement.ts';
 import { createDeliveryHandlers } from './deliveries.ts';
-import { directoryEvent, homePayload } from './payload.ts';
+import { directoryEventSchema, homePayloadSchema } from './payload.ts';
 import { boltLogger, createReceiver, type SlackMode } from './receiver.ts';
 import { createWorkTracker, type WorkTracker } from './work-tracker.ts';
 
@@ -92,7 +92,7 @@ export function createSlackApp(options: {
 
 /** Handles events about people and groups. Resolves after the commit, or on timeout. */
 async function handleEvent(context: SlackContext, { track }: WorkTracker, body: unknown): Promise<void> {
-  const parsed = directoryEvent.safeParse(body).data;
+  const parsed = directoryEventSchema.safeParse(body).data;
   if (parsed?.team_id !== context.teamId) return;
   const { event } = parsed;
   if (event.type === 'subteam_members_changed') context.directory.forgetGroup(event.subteam_id);
@@ -109,7 +109,7 @@ async function handleEvent(context: SlackContext, { track }: WorkTracker, body: 
 
 function showHome(context: SlackContext, { track }: WorkTracker, event: unknown): void {
   void track('home', async () => {
-    const payload = homePayload.parse(event);
+    const payload = homePayloadSchema.parse(event);
     if (payload.tab === 'messages') return;
     await publishHome(context, payload.user);
   });

@@ -9,7 +9,7 @@ import { NO_SERVICE } from '../help/help.view.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { noticeView, toSections } from '../kit/form.ts';
 import type { Person } from '../outbound/directory.ts';
-import { okResponse, SlackApiError } from '../outbound/web.ts';
+import { okResponseSchema, SlackApiError } from '../outbound/web.ts';
 import {
   ADMIN_UNKNOWN,
   DELAY_NOTICE,
@@ -38,7 +38,7 @@ export interface Delivery {
   readonly acknowledgement: Acknowledgement;
 }
 
-const openedView = okResponse.extend({ view: z.object({ id: z.string() }) });
+const openedViewSchema = okResponseSchema.extend({ view: z.object({ id: z.string() }) });
 
 /** After this time, the person is notified of the delay. */
 const SLOW_MS = 2_500;
@@ -57,7 +57,11 @@ export function createInteraction(
   let account: ReturnType<Interaction['loadAccount']> | undefined;
   let orderAccount: ReturnType<Interaction['loadOrderAccount']> | undefined;
   const openView = (view: ModalView) =>
-    context.web.call(isInModal ? 'views.push' : 'views.open', { trigger_id: triggerId, view }, openedView);
+    context.web.call(
+      isInModal ? 'views.push' : 'views.open',
+      { trigger_id: triggerId, view },
+      openedViewSchema,
+    );
   const sendReply: Interaction['respond'] = async (reply, options) => {
     acknowledgement.send();
     const message = typeof reply === 'string' ? textMessage(reply) : reply;

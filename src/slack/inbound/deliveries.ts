@@ -19,14 +19,14 @@ import type { Acknowledgement } from './acknowledgement.ts';
 import { createInteraction, type Delivery, handle } from './authorize.ts';
 import { findNames } from './names-in-text.ts';
 import {
-  actionPayload,
-  commandPayload,
-  globalShortcutPayload,
+  actionPayloadSchema,
+  commandPayloadSchema,
+  globalShortcutPayloadSchema,
   parseOrigin,
   readFormValues,
-  shortcutPayload,
+  shortcutPayloadSchema,
   toSender,
-  viewPayload,
+  viewPayloadSchema,
 } from './payload.ts';
 import { submitForm } from './submission.ts';
 import type { WorkTracker } from './work-tracker.ts';
@@ -57,7 +57,7 @@ export function createDeliveryHandlers(
       runInBackground('button', ack, async (acknowledgement) => {
         const homeOwner = await runAction(handleLimited, body, acknowledgement);
         acknowledgement.send();
-        await adoptShownCard(context, actionPayload.parse(body));
+        await adoptShownCard(context, actionPayloadSchema.parse(body));
         if (homeOwner !== undefined) await publishHome(context, homeOwner);
       }),
 
@@ -65,14 +65,14 @@ export function createDeliveryHandlers(
       runInBackground('shortcut', ack, async (acknowledgement) => {
         await runShortcut(handleLimited, body, acknowledgement);
         acknowledgement.send();
-        await adoptShownCard(context, shortcutPayload.parse(body));
+        await adoptShownCard(context, shortcutPayloadSchema.parse(body));
       }),
 
     onGlobalShortcut: createHandler('shortcut', runGlobalShortcut),
 
     onForm: ({ body, ack }: SlackViewMiddlewareArgs<ViewSubmitAction>) =>
       track('form', async () => {
-        const payload = viewPayload.parse(body);
+        const payload = viewPayloadSchema.parse(body);
         const feature = FORMS.get(payload.view.callback_id);
         const origin = parseOrigin(payload.view);
         if (feature === undefined || origin === undefined) {
@@ -88,7 +88,7 @@ export function createDeliveryHandlers(
  */
 async function adoptShownCard(
   { adoptCard }: SlackContext,
-  { user, channel, message }: z.infer<typeof actionPayload> | z.infer<typeof shortcutPayload>,
+  { user, channel, message }: z.infer<typeof actionPayloadSchema> | z.infer<typeof shortcutPayloadSchema>,
 ): Promise<void> {
   const [orderId] = message?.blocks?.flatMap(({ block_id = '' }) => parseCardBlockId(block_id) ?? []) ?? [];
   if (orderId === undefined || message == null || channel == null) return;
@@ -98,7 +98,7 @@ async function adoptShownCard(
 /** Returns the reply if Slack no longer lets the bot edit the clicked message. */
 async function buildRetiredReply(
   interaction: Interaction,
-  { channel, message }: z.infer<typeof actionPayload>,
+  { channel, message }: z.infer<typeof actionPayloadSchema>,
 ): Promise<Message | undefined> {
   if (message == null || channel == null) return undefined;
   const { notifications, web } = interaction.context;
@@ -128,7 +128,7 @@ type DeliveryRunner<Result> = (
 function createLimitedHandler(context: SlackContext, commandsPerMinute: number): LimitedHandler {
   const limiter = createLimiter(commandsPerMinute, MINUTE_MS);
 
-  function refuseOverLimit(userId: string): Message | undefined {
+  function findRateLimitRefusal(userId: string): Message | undefined {
     const seconds = limiter.take(userId);
     if (seconds === undefined) return undefined;
     context.log.warn({ userId }, 'a person sends too many commands and clicks');
@@ -138,14 +138,14 @@ function createLimitedHandler(context: SlackContext, commandsPerMinute: number):
   return async (delivery, precondition, run) => {
     const { userId, homeTeamId = context.teamId } = delivery;
     const canBeMember = homeTeamId === context.teamId || context.orgId !== undefined;
-    const refusal = canBeMember ? refuseOverLimit(userId) : NOT_A_MEMBER;
+    const refusal = canBeMember ? findRateLimitRefusal(userId) : NOT_A_MEMBER;
     if (refusal !== undefined) await createInteraction(context, delivery).respond(refusal);
     else await handle(context, delivery, precondition, run);
   };
 }
 
 const runCommand: DeliveryRunner<void> = async (handleLimited, body, acknowledgement) => {
-  const payload = commandPayload.parse(body);
+  const payload = commandPayloadSchema.parse(body);
   const line = parseCommandLine(payload.text);
   const command = COMMANDS.get(line.subcommand === '' ? 'help' : line.subcommand);
   const delivery = {
@@ -174,7 +174,7 @@ const runCommand: DeliveryRunner<void> = async (handleLimited, body, acknowledge
 
 /** @returns the owner of the clicked Home tab, or of a modal opened from it */
 const runAction: DeliveryRunner<string | undefined> = async (handleLimited, body, acknowledgement) => {
-  const payload = actionPayload.parse(body);
+  const payload = actionPayloadSchema.parse(body);
   const [clicked] = payload.actions;
   const option = clicked?.selected_option?.value ?? '';
   const menuChoice = clicked && parseMenuChoice(clicked.action_id, option);
@@ -213,12 +213,12 @@ const runAction: DeliveryRunner<string | undefined> = async (handleLimited, body
 
 const SHORTCUT = { needs: TASK_MENU.needs, activity: 'shortcut' };
 
-function toShortcutDelivery(payload: z.infer<typeof globalShortcutPayload>) {
+function toShortcutDelivery(payload: z.infer<typeof globalShortcutPayloadSchema>) {
   return { ...toSender(payload), isInModal: false, deliveryId: `shortcut:${payload.trigger_id}` };
 }
 
 const runShortcut: DeliveryRunner<void> = async (handleLimited, body, acknowledgement) => {
-  const payload = shortcutPayload.parse(body);
+  const payload = shortcutPayloadSchema.parse(body);
   const channelId = payload.channel.id;
   const threadTs = payload.message.thread_ts ?? payload.message.ts;
   const delivery = { ...toShortcutDelivery(payload), channelId, threadTs, acknowledgement };
@@ -229,7 +229,7 @@ const runShortcut: DeliveryRunner<void> = async (handleLimited, body, acknowledg
 
 /** Outside a direct message, the person chooses the channel for the card. */
 const runGlobalShortcut: DeliveryRunner<void> = async (handleLimited, body, acknowledgement) => {
-  const shortcut = toShortcutDelivery(globalShortcutPayload.parse(body));
+  const shortcut = toShortcutDelivery(globalShortcutPayloadSchema.parse(body));
   const delivery = { ...shortcut, channelId: undefined, threadTs: undefined, acknowledgement };
   await handleLimited(delivery, SHORTCUT, (call) => openForm(call, TASK_MENU, { channelId: '' }));
 };

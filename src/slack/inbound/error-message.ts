@@ -14,7 +14,7 @@ import {
   UNDECRYPTABLE,
 } from './error-message.view.ts';
 
-const databaseError = z.object({
+const databaseErrorSchema = z.object({
   name: z.string().regex(/^(PrismaClient|StoreError)/),
   code: z.string().optional().catch(undefined),
 });
@@ -24,7 +24,7 @@ function formatCause(error: unknown): string {
     const { cause, remedy } = formatSlackError(error);
     return escapeText(`${cause} ${remedy}`);
   }
-  const database = databaseError.safeParse(error).data;
+  const database = databaseErrorSchema.safeParse(error).data;
   if (database === undefined) return SOMETHING_WRONG;
   return DATABASE_WRITE_ERRORS[database.code ?? ''] ?? NO_DATABASE;
 }

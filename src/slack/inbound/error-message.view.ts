@@ -13,7 +13,7 @@ export const SOMETHING_WRONG =
 export const KEY_MISSING =
   'I can’t decrypt the data for this, because an encryption key is missing. Nothing is lost, and nothing was sent. Try again in a few minutes. Your operator can find the missing key’s ID in the log.';
 export const UNDECRYPTABLE =
-  'I can’t decrypt the data for this anymore: its key is gone, or it was changed. Link your account again with `/domain link`, then request it again.';
+  'I can no longer decrypt the data for this: its key is gone, or the data was changed. Link your account again with `/domain link`, then request it again.';
 
 /** Most actions only read, but an order may have been stored before the error. */
 export const addOrderCheckHint = (cause: string) =>

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { FormOrigin, FormValues } from '../kit/form.ts';
-import { slackUser } from '../outbound/directory.ts';
+import { slackUserSchema } from '../outbound/directory.ts';
 
 /* Slack's deliveries, parsed on arrival. Only the fields in use are listed; others may change. */
 
-export const commandPayload = z.object({
+export const commandPayloadSchema = z.object({
   team_id: z.string(),
   user_id: z.string(),
   channel_id: z.string(),
@@ -14,14 +14,14 @@ export const commandPayload = z.object({
 });
 
 /** Fields that all interactions except commands have. */
-const interaction = z.object({
+const interactionSchema = z.object({
   user: z.object({ id: z.string(), team_id: z.string().optional() }),
   team: z.object({ id: z.string() }).nullish(),
   trigger_id: z.string(),
   response_url: z.string().optional(),
 });
 
-export function toSender({ user, team, trigger_id, response_url }: z.infer<typeof interaction>) {
+export function toSender({ user, team, trigger_id, response_url }: z.infer<typeof interactionSchema>) {
   return {
     userId: user.id,
     homeTeamId: user.team_id ?? team?.id,
@@ -30,11 +30,11 @@ export function toSender({ user, team, trigger_id, response_url }: z.infer<typeo
   };
 }
 
-const option = z.object({ value: z.string() });
-const inputState = z.object({
+const optionSchema = z.object({ value: z.string() });
+const inputStateSchema = z.object({
   value: z.string().nullish(),
-  selected_option: option.nullish(),
-  selected_options: z.array(option).nullish(),
+  selected_option: optionSchema.nullish(),
+  selected_options: z.array(optionSchema).nullish(),
   selected_user: z.string().nullish(),
   selected_users: z.array(z.string()).nullish(),
   selected_channel: z.string().nullish(),
@@ -48,11 +48,11 @@ const view = z.object({
   type: z.string().default('modal'),
   callback_id: z.string().default(''),
   private_metadata: z.string().default(''),
-  state: z.object({ values: z.record(z.string(), z.record(z.string(), inputState)) }).optional(),
+  state: z.object({ values: z.record(z.string(), z.record(z.string(), inputStateSchema)) }).optional(),
 });
 export type ViewPayload = z.infer<typeof view>;
 
-const message = z.object({
+const messageSchema = z.object({
   ts: z.string(),
   thread_ts: z.string().optional(),
   blocks: z
@@ -61,9 +61,9 @@ const message = z.object({
     .catch(undefined),
 });
 
-export const actionPayload = interaction.extend({
+export const actionPayloadSchema = interactionSchema.extend({
   channel: z.object({ id: z.string() }).nullish(),
-  message: message.nullish(),
+  message: messageSchema.nullish(),
   view: view.nullish(),
   actions: z
     .array(
@@ -72,28 +72,28 @@ export const actionPayload = interaction.extend({
         block_id: z.string().default(''),
         action_ts: z.string().default(''),
         value: z.string().optional(),
-        selected_option: option.nullish(),
+        selected_option: optionSchema.nullish(),
       }),
     )
     .min(1),
 });
 
-export const viewPayload = interaction.extend({ trigger_id: z.string().default(''), view });
+export const viewPayloadSchema = interactionSchema.extend({ trigger_id: z.string().default(''), view });
 
-export const shortcutPayload = interaction.extend({
+export const shortcutPayloadSchema = interactionSchema.extend({
   channel: z.object({ id: z.string() }),
-  message: message.extend({ text: z.string().nullish() }),
+  message: messageSchema.extend({ text: z.string().nullish() }),
 });
 
 /** Has no message and no channel. */
-export const globalShortcutPayload = interaction;
+export const globalShortcutPayloadSchema = interactionSchema;
 
-export const homePayload = z.object({ user: z.string(), tab: z.string().optional() });
+export const homePayloadSchema = z.object({ user: z.string(), tab: z.string().optional() });
 
-export const directoryEvent = z.object({
+export const directoryEventSchema = z.object({
   team_id: z.string(),
   event: z.discriminatedUnion('type', [
-    z.object({ type: z.literal('user_change'), user: slackUser.extend({ id: z.string() }) }),
+    z.object({ type: z.literal('user_change'), user: slackUserSchema.extend({ id: z.string() }) }),
     z.object({ type: z.literal('subteam_members_changed'), subteam_id: z.string() }),
   ]),
 });
@@ -119,7 +119,7 @@ export function readFormValues(payload: ViewPayload): FormValues {
   return values;
 }
 
-const origin = z.object({
+const originSchema = z.object({
   channelId: z.string(),
   threadTs: z.string().optional(),
   subject: z.string().optional(),
@@ -131,7 +131,7 @@ const origin = z.object({
 /** @returns undefined for forms that aren't the bot's */
 export function parseOrigin(payload: ViewPayload): FormOrigin | undefined {
   try {
-    return origin.parse(JSON.parse(payload.private_metadata));
+    return originSchema.parse(JSON.parse(payload.private_metadata));
   } catch {
     return undefined;
   }

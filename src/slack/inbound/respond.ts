@@ -6,7 +6,7 @@ import type { Person } from '../outbound/directory.ts';
 import { sendWithFallback } from '../outbound/fallback.ts';
 import { createFetch } from '../outbound/fetch.ts';
 import { postMessage } from '../outbound/post-message.ts';
-import { isTransient, okResponse, SlackApiError } from '../outbound/web.ts';
+import { isTransient, okResponseSchema, SlackApiError } from '../outbound/web.ts';
 
 export interface ResponseTarget {
   readonly person: Person;
@@ -47,7 +47,7 @@ export async function respond(
         context.web.call(
           'chat.postEphemeral',
           { channel: channelId, user: target.person.id, thread_ts: threadTs, text, blocks },
-          okResponse,
+          okResponseSchema,
         ),
       );
       return;

@@ -16,12 +16,12 @@ import {
 } from '../kit/form.ts';
 import { renderForm } from '../open-form.ts';
 import { replaceMentions } from '../outbound/plain-names.ts';
-import { okResponse, SlackApiError } from '../outbound/web.ts';
+import { okResponseSchema, SlackApiError } from '../outbound/web.ts';
 import { ANSWERED_IN_CHANNEL, CHECKING_NOTICE } from './access.view.ts';
 import type { Acknowledgement } from './acknowledgement.ts';
 import { authorize, createInteraction, type Delivery } from './authorize.ts';
 import { reportError } from './error-message.ts';
-import { readFormValues, toSender, type ViewPayload, type viewPayload } from './payload.ts';
+import { readFormValues, toSender, type ViewPayload, type viewPayloadSchema } from './payload.ts';
 import { respondBefore } from './respond.ts';
 
 /*
@@ -44,7 +44,7 @@ const createFormAcknowledgement = (): Acknowledgement => ({
 export async function submitForm(
   context: SlackContext,
   feature: Registered<FormFeature>,
-  payload: z.infer<typeof viewPayload>,
+  payload: z.infer<typeof viewPayloadSchema>,
   origin: FormOrigin,
   ack: Ack,
 ): Promise<void> {
@@ -153,7 +153,7 @@ async function runBackgroundTask(next: NextView, viewId: string, interaction: In
   if (next.backgroundTask === undefined) return;
   const { web, log } = interaction.context;
   const showView = async (view: ModalView) => {
-    await web.call('views.update', { view_id: viewId, view }, okResponse).catch((error: unknown) => {
+    await web.call('views.update', { view_id: viewId, view }, okResponseSchema).catch((error: unknown) => {
       if (!(error instanceof SlackApiError)) throw error;
     });
   };
@@ -174,7 +174,7 @@ async function showLateOutcome(
   interaction: Interaction,
 ): Promise<void> {
   const update = (view: ModalView) =>
-    interaction.context.web.call('views.update', { view_id: viewId, view }, okResponse);
+    interaction.context.web.call('views.update', { view_id: viewId, view }, okResponseSchema);
   try {
     if ('errors' in outcome) {
       const problems = Object.values(outcome.errors).map(escapeText);

@@ -67,14 +67,14 @@ export function field<Schema extends z.ZodType>(display: FieldDisplay, schema: S
 }
 
 /** Text that is checked elsewhere, together with files or lines. */
-export const UNCHECKED_TEXT = z.string().optional();
-export const TEXT_OR_EMPTY = z.string().default('');
+export const uncheckedTextSchema = z.string().optional();
+export const textOrEmptySchema = z.string().default('');
 /** Lines that are checked elsewhere. */
-export const UNCHECKED_LINES = z.array(z.string()).optional();
-export const CHOICES = z.array(z.string()).default([]);
+export const uncheckedLinesSchema = z.array(z.string()).optional();
+export const choicesSchema = z.array(z.string()).default([]);
 
 /** A text field. Without a schema, it is checked elsewhere. */
-export function textField(label: string, display?: Partial<FieldDisplay>): typeof UNCHECKED_TEXT;
+export function textField(label: string, display?: Partial<FieldDisplay>): typeof uncheckedTextSchema;
 export function textField<Schema extends z.ZodType>(
   label: string,
   display: Partial<FieldDisplay>,
@@ -83,7 +83,7 @@ export function textField<Schema extends z.ZodType>(
 export function textField(
   label: string,
   display: Partial<FieldDisplay> = {},
-  schema: z.ZodType = UNCHECKED_TEXT,
+  schema: z.ZodType = uncheckedTextSchema,
 ) {
   return field({ label, kind: 'text', ...display }, schema);
 }
@@ -107,7 +107,7 @@ export function choiceField<Schema extends z.ZodType>(
   return field({ label, kind: 'choice', options: toOptions(options), ...display }, schema);
 }
 
-export const REQUIRED_TEXT = z.string('Fill this in.');
+export const requiredTextSchema = z.string('Fill this in.');
 
 const REASON: FieldDisplay = { label: 'Reason', kind: 'text' };
 const reasonSchema = z.string().transform(cleanReason).optional();

@@ -113,6 +113,26 @@ export function mentionApprover(id: string): string {
   return id.startsWith('S') ? `<!subteam^${id}>` : mention(id);
 }
 
+/**
+ * `@Bob or a member of @team`, to follow “1 approval from”.
+ * @param needed how many approvals; a group can give several
+ */
+export function mentionAnyApprover(ids: readonly string[], needed: number, maxShown = ids.length): string {
+  const member = needed === 1 ? 'a member' : 'members';
+  const mentions = ids.map((id) =>
+    id.startsWith('S') ? `${member} of ${mentionApprover(id)}` : mention(id),
+  );
+  return joinWithOr(mentions, maxShown);
+}
+
+/** `@Ada, @Bob or 3 more`. */
+export function joinWithOr(parts: readonly string[], maxShown = parts.length): string {
+  const left = parts.length - maxShown;
+  const shown = left > 0 ? [...parts.slice(0, maxShown), `${left} more`] : parts;
+  const last = shown.at(-1) ?? '';
+  return shown.length < 2 ? last : `${shown.slice(0, -1).join(', ')} or ${last}`;
+}
+
 /** In the reader's time zone. https://docs.slack.dev/messaging/formatting-message-text#date-formatting */
 export function moment(date: Date): string {
   return `<!date^${Math.floor(date.getTime() / 1_000)}^{date_short_pretty} {time}|${utcMinute(date)}>`;
@@ -158,6 +178,12 @@ export function uncapitalize(text: string): string {
 export function joinFirst(texts: readonly string[], limit: number, total = texts.length): string {
   const shown = texts.slice(0, limit);
   return `${shown.join(', ')}${total > shown.length ? ` and ${total - shown.length} more` : ''}`;
+}
+
+/** `A`, `A and B`, `A, B and C`. */
+export function joinWords(parts: readonly string[]): string {
+  const last = parts.at(-1) ?? '';
+  return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
 }
 
 export function count(amount: number, noun: string): string {

@@ -18,8 +18,8 @@ export function slicePage<T>(all: readonly T[], offset: number, size: number): P
 }
 
 /** The value of a paging button: the list's arguments and the offset of the page. */
-const pageRequest = z.object({ of: z.string(), offset: z.int().min(0) });
-export type PageRequest = z.output<typeof pageRequest>;
+const pageRequestSchema = z.object({ of: z.string(), offset: z.int().min(0) });
+export type PageRequest = z.output<typeof pageRequestSchema>;
 
 /**
  * `21–40 of 73` with *Previous* and *Next*. Empty if the list fits.
@@ -48,7 +48,7 @@ export function pageActions<const List extends string, Call extends { readonly v
   list: List,
   show: (call: Call, request: PageRequest) => Promise<void>,
 ) {
-  const run = (call: Call) => show(call, pageRequest.parse(JSON.parse(call.value)));
+  const run = (call: Call) => show(call, pageRequestSchema.parse(JSON.parse(call.value)));
   return [
     { id: `${list}_next` as const, run },
     { id: `${list}_previous` as const, run },

@@ -29,8 +29,8 @@ const REASON_SEPARATOR = /(?:^|\s)(?:--|—|–)(?:\s+|$)/;
 /** Quotation marks around a word. No name, number or option contains one. */
 const QUOTES = /^["“”„«»‘’‚'`]+|["“”„«»‘’‚'`]+$/g;
 
-export function parseCommandLine(typed: string): CommandLine {
-  const text = cleanText(typed);
+export function parseCommandLine(input: string): CommandLine {
+  const text = cleanText(input);
   const separator = REASON_SEPARATOR.exec(text);
   const line = separator === null ? text : text.slice(0, separator.index);
   const reason = separator === null ? '' : text.slice(separator.index + separator[0].length).trim();
@@ -56,7 +56,7 @@ function unwrapLinks(text: string): string {
   return text
     .replace(
       /<([^@#!<>|][^<>|]*)(?:\|([^<>]*))?>/g,
-      (_link, address: string, typed?: string) => typed ?? address,
+      (_link, address: string, label?: string) => label ?? address,
     )
     .replace(/<([@#!][^<>|\s]*)\|[^<>]*>/g, '<$1>');
 }
@@ -66,8 +66,8 @@ function unwrapMentions(text: string): string {
   return unwrapLinks(
     text.replace(
       /<([@#!])([^<>|]*)(?:\|([^<>]*))?>/g,
-      (_mention, kind: string, id: string, typed?: string) =>
-        `${kind === '#' ? '#' : '@'}${(typed || id).replace(/^[@#]/, '')}`,
+      (_mention, kind: string, id: string, label?: string) =>
+        `${kind === '#' ? '#' : '@'}${(label || id).replace(/^[@#]/, '')}`,
     ),
   );
 }

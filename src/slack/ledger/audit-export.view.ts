@@ -21,7 +21,7 @@ export function progressText({ rows, lastLineAt, isWritten }: ExportProgress): s
 }
 
 export function invalidSpanText(command: 'audit' | 'ledger', nonDate: string | undefined): string {
-  const problem = nonDate === undefined ? 'These are more than two dates' : `${code(nonDate)} isn’t a date`;
+  const problem = nonDate === undefined ? 'You entered more than two dates' : `${code(nonDate)} isn’t a date`;
   return `${problem}. Enter the first and the last day, such as ${code(`/domain ${command} 2026-01-01 2026-03-31`)}.`;
 }
 

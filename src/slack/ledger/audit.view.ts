@@ -209,10 +209,10 @@ function findReason({ reason, seen }: AnyOrderLogEntry): string | undefined {
   return reason ?? (seen && recordFindingText(seen));
 }
 
-function findResult({ result, summary, why, hint }: AnyOrderLogEntry): string | undefined {
+function findResult({ result, summary, retryReason, hint }: AnyOrderLogEntry): string | undefined {
   if (result?.summary !== undefined) return summaryText(result.summary);
   if (summary !== undefined) return summaryText(summary);
-  if (why !== undefined) return retryReasonText(why);
+  if (retryReason !== undefined) return retryReasonText(retryReason);
   return hint && recordFindingText(hint);
 }
 
@@ -288,10 +288,10 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: BuildRow<Kind> } = {
   incident_ours: incidentRow,
   incident_raised: incidentRow,
   incident_over: incidentRow,
-  mandate_held: ({ subject, mandate, because, orderId }) => ({
+  mandate_held: ({ subject, mandate, holdReason, orderId }) => ({
     task: 'mandate',
     names: subject.id,
-    result: `mandate ${mandate} does not renew it: ${because}${orderId === undefined ? '' : `, order ${orderId} is not sent`}`,
+    result: `mandate ${mandate} does not renew it: ${holdReason}${orderId === undefined ? '' : `, order ${orderId} is not sent`}`,
   }),
   name_changed: valuesRow('names'),
   notices_rerouted: ({ subject, count }) => ({

@@ -1,4 +1,5 @@
 import type { TeamEventOf } from '../../ledger/events.ts';
+import { dropMissing } from '../../lib/collections.ts';
 import { formatCalendarDay } from '../../zones/calendar-day.ts';
 import { formatDay, formatName, personWithReason } from '../expiry/expiry.view.ts';
 import { count, mention, moment } from '../kit/blocks.ts';
@@ -18,24 +19,38 @@ export function renewedText({ subject, actor, askedBy, until, reason }: Decision
   return `:white_check_mark: ${formatName(subject.id)} was renewed elsewhere, reported by ${personWithReason(askedBy ?? actor, reason)}${confirmed}.${expires}`;
 }
 
+interface Routing {
+  readonly owner?: string;
+  readonly channel?: string;
+}
+
+/** `owner none → @Bob`, only for what differs. */
+function routingChanges(before: Routing, after: Routing): string[] {
+  const ownerText = ({ owner }: Routing) => (owner === undefined ? 'none' : mention(owner));
+  const channelText = ({ channel }: Routing) => (channel === undefined ? 'none' : `<#${channel}>`);
+  return dropMissing([
+    before.owner !== after.owner && `owner ${ownerText(before)} → ${ownerText(after)}`,
+    before.channel !== after.channel && `channel ${channelText(before)} → ${channelText(after)}`,
+  ]);
+}
+
 export function reroutedText({
   actor,
   names,
   count: total,
   confirmedBy,
 }: TeamEventOf<'notices_rerouted'>): string {
-  const routingText = (routing: { readonly owner?: string; readonly channel?: string }) =>
-    [
-      routing.owner === undefined ? 'no owner' : `owner ${mention(routing.owner)}`,
-      ...(routing.channel === undefined ? [] : [`channel <#${routing.channel}>`]),
-    ].join(', ');
   const changes = names.map(
-    ({ name, before, after }) => `• ${formatName(name)}: ${routingText(before)} → ${routingText(after)}`,
+    ({ name, before, after }) => `• ${formatName(name)}: ${routingChanges(before, after).join('; ')}`,
   );
   const left = total - names.length;
+  const fields = dropMissing([
+    (left > 0 || names.some(({ before, after }) => before.owner !== after.owner)) && 'owner',
+    (left > 0 || names.some(({ before, after }) => before.channel !== after.channel)) && 'channel',
+  ]);
   const confirmed = confirmedBy === undefined ? '' : `, confirmed by ${mention(confirmedBy)}`;
   return [
-    `:mailbox_with_mail: ${mention(actor)} changed the owner or channel of ${count(total, 'name')}${confirmed}`,
+    `:mailbox_with_mail: ${mention(actor)} changed the ${fields.join(total === 1 ? ' and ' : ' or ')} of ${count(total, 'name')}${confirmed}`,
     ...changes,
     ...(left > 0 ? [`… and ${count(left, 'other name')}`] : []),
   ].join('\n');

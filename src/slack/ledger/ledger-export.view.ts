@@ -11,7 +11,7 @@ export const NOTHING_SEALED =
 export const RECEIPT_ID_MISSING =
   'Enter an order’s ID, such as `/domain receipt 7k2m9qx4h1ab`. To find it, use `/domain orders`.';
 
-export const receiptFileText = (orderId: string) => `The receipt of order ${orderId}`;
+export const receiptFileText = (orderId: string) => `The receipt for order ${orderId}`;
 export const noReceiptText = (orderId: string) =>
   `Order ${code(orderId)} isn’t sealed yet. Try again in a few seconds.`;
 export function ledgerMessage({ fingerprint, newest, anchor, overdueSeconds }: LedgerSummary): Message {

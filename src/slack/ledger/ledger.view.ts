@@ -4,9 +4,9 @@ import { code, lines, type Message, message, moment, section, textMessage } from
 
 const DIFFERENCES: Readonly<Record<LedgerDifference['code'], (first: number | undefined) => string>> = {
   event_changed: (first) =>
-    `Log rows differ from their seals, from event ${first}. Someone changed them in the database.`,
+    `Log rows differ from their seals, starting with event ${first}. Someone changed them in the database.`,
   event_gone: (first) =>
-    `Sealed log rows are missing, from event ${first}. Someone deleted them in the database.`,
+    `Sealed log rows are missing, starting with event ${first}. Someone deleted them in the database.`,
   event_unsealed: () => 'The log has unsealed rows, which the bot didn’t write.',
   event_hidden: () =>
     'The content of log rows is missing without a matching event. Someone removed it in the database.',
@@ -17,7 +17,7 @@ const DIFFERENCES: Readonly<Record<LedgerDifference['code'], (first: number | un
     `Another key signed the seals up to ${first}. Sealing stops until LEDGER_KEY has that key again.`,
   anchor_differs: (first) =>
     `Seal ${first} differs from the published one. Someone rewrote the ledger in the database.`,
-  put_back: (first) =>
+  rolled_back: (first) =>
     `Seal ${first} was published but is missing. The database was restored to an earlier state, or someone deleted its latest rows. Later events aren’t in the log.`,
   other_history: (first) =>
     `Seal ${first} differs from the published one. The database was restored to an earlier state, or someone rewrote it. To find out, compare it with anchors stored elsewhere.`,

@@ -8,7 +8,7 @@ const HOLD_REASON_TEXTS: Readonly<Record<HoldReason, string>> = {
   budget_empty: 'the remaining budget is too low',
   owner_left: 'its owner has left',
   incident_open: 'it has an open incident',
-  account_gone: 'the mandate’s account is gone',
+  account_gone: 'the mandate’s account is no longer linked',
   other_account: 'it was last renewed with another account',
   date_in_doubt: 'the registry shows another expiry date',
   policy_asks_more: 'the policy requires more approvals than the mandate got',
@@ -18,7 +18,7 @@ const HOLD_REASON_TEXTS: Readonly<Record<HoldReason, string>> = {
   not_announced: 'I couldn’t announce it in Slack a day before',
   moved_out: 'the mandate no longer covers it',
   renewed_meanwhile: 'it was renewed in the meantime',
-  let_go: 'it’s set to lapse',
+  set_to_lapse: 'it’s set to lapse',
   mandate_ended: 'the mandate has ended',
 };
 

@@ -3,9 +3,9 @@ import { dropMissing, groupBy } from '../../lib/collections.ts';
 import type { ActiveMandate } from '../../mandates/mandate.ts';
 import type { CoveringMandate, MandatePreview, MandateStatus } from '../../mandates/overview.ts';
 import type { MandateAct } from '../../mandates/ports.ts';
-import type { MandateIssue, MandateTerms } from '../../mandates/terms.ts';
+import { type MandateIssue, type MandateTerms, mandateTermsSchema } from '../../mandates/terms.ts';
 import type { Amount } from '../../money/amount.ts';
-import { toExactNumber } from '../../money/budget.ts';
+import { toSafeInteger } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { Order } from '../../orders/order.ts';
 import { formatCalendarDay, getUtcDay } from '../../zones/calendar-day.ts';
@@ -23,6 +23,7 @@ import {
   count,
   escapeText,
   joinFirst,
+  joinWords,
   lines,
   type Message,
   mention,
@@ -44,7 +45,7 @@ function joinNames(names: readonly string[], max = NAMES_IN_LINE): string {
 }
 
 function amountText({ currency }: Amount, minor: bigint): string {
-  return amountsText([{ currency, minor: toExactNumber(minor) }]);
+  return amountsText([{ currency, minor: toSafeInteger(minor) }]);
 }
 
 /** `*.rest, tag:brand` */
@@ -54,7 +55,13 @@ function patternsText({ mandate_names }: MandateTerms): string {
 
 function termsText(terms: MandateTerms): string {
   const { max_price, max_total, span, until, notice } = terms;
-  return `At most ${amountsText([max_price])} per name and year and ${amountsText([max_total])} per calendar ${span}. Renews ${notice} days before expiry, until ${formatDay(until)}`;
+  return `At most ${amountsText([max_price])} per name and year, and ${amountsText([max_total])} in total per calendar ${span}. Renews names ${notice} days before expiry. Valid until ${formatDay(until)}`;
+}
+
+/** `In force until 23 Sept 2027` */
+export function inForceText({ input }: Pick<Order, 'input'>): string {
+  const terms = mandateTermsSchema.safeParse(input).data;
+  return terms === undefined ? 'In force' : `In force until ${formatDay(terms.until)}`;
 }
 
 /** Returns plain text. */
@@ -63,7 +70,7 @@ export function mandateIssueText(issue: MandateIssue): string {
     case 'no_names':
       return 'Enter names, such as *.rest, tag:brand or cafe.rest.';
     case 'fits_everything':
-      return 'A mandate can’t cover every name. Use for example *.rest or tag:brand.';
+      return 'A mandate can’t cover every name. Use, for example, *.rest or tag:brand.';
     case 'unreadable_pattern':
       return `I can’t read “${issue.given}”. Enter a name, *.rest or tag:brand.`;
     case 'fits_nothing':
@@ -110,8 +117,8 @@ export function previewLines(
   maxNames: number,
 ): string[] {
   const costs = dropMissing([
-    nextYear && `next year ${yearText(nextYear)}`,
-    lastYear && `last year ${yearText(lastYear)}`,
+    nextYear && yearText(nextYear, 'next year'),
+    lastYear && yearText(lastYear, 'last year'),
   ]);
   const isUnknown = costs.length > 0 && [nextYear, lastYear].every((year) => !year?.sums.length);
   const cost = isUnknown ? 'price unknown' : costs.join(', ');
@@ -133,9 +140,11 @@ export function coveredNamesText({ names: all }: MandatePreview): string {
   return `*Covers ${count(all.length, 'name')} today*: ${joinNames(all, all.length)}`;
 }
 
-function yearText({ sums, unknown }: OrderCost): string {
-  const total = sums.length === 0 ? [] : [`about ${amountsText(sums)}`];
-  return [...total, ...(unknown === 0 ? [] : [`${unknown} without a price`])].join(', ');
+/** `about €36.00 next year (1 without a price)` */
+function yearText({ sums, unknown }: OrderCost, year: string): string {
+  const unpriced = `${unknown} without a price`;
+  if (sums.length === 0) return `${unpriced} ${year}`;
+  return `about ${amountsText(sums)} ${year}${unknown === 0 ? '' : ` (${unpriced})`}`;
 }
 
 function mandateBlocks({
@@ -151,7 +160,7 @@ function mandateBlocks({
   const { terms } = mandate;
   const left = BigInt(terms.max_total.minor) - booked - reserved;
   const held = acts.filter((act) => act.held !== undefined);
-  const approvers = findLoggedApprovers(history).map(mention).join(', ');
+  const approvers = joinWords(findLoggedApprovers(history).map(mention));
   return [
     section(`*${patternsText(terms)}*\n${termsText(terms)}`),
     ...lines([
@@ -163,7 +172,7 @@ function mandateBlocks({
       held.length > NAMES_IN_LINE && `⚠ The audit log has ${count(held.length - NAMES_IN_LINE, 'more name')}`,
     ]),
     context(
-      `${mention(order.requesterId)} requested, ${approvers} approved · in force since ${moment(mandate.since)} · ${code(order.id)}`,
+      `Requested by ${mention(order.requesterId)}, approved by ${approvers} · in force since ${moment(mandate.since)} · ${code(order.id)}`,
     ),
     ...actions(`mandate:${order.id}`, [
       button('mandate_end', 'End mandate', order.id, {
@@ -308,15 +317,15 @@ export function stoppedAllText(stopped: number, candidates: number): string {
     : `You stopped ${stopped} of ${count(candidates, 'renewal')}. The threads of the others say why they continue.`;
 }
 
+/** Without the ends by a person. */
 const END_REASONS = {
-  person: 'It was ended',
-  over: 'It expired',
-  requester_left: 'Its requester left',
-  owner_left: 'Its account’s owner left',
-  approver_left: 'One of its approvers left',
+  expired: 'the mandate expired',
+  requester_left: 'the mandate ended, because its requester left',
+  owner_left: 'the mandate ended, because its account’s owner left',
+  approver_left: 'the mandate ended, because one of its approvers left',
   database_restored:
-    'The database was restored, or the bot was down for more than a day, so I don’t know how much it has spent',
-  log_differs: 'The database and the log disagree about it',
+    'the mandate ended. The database was restored, or the bot was down for more than a day, so I don’t know how much it has spent',
+  log_differs: 'the mandate ended, because the database and the log disagree about it',
 } as const;
 
 /** The thread reply to an event of an active mandate. Undefined for other events. */
@@ -331,7 +340,7 @@ export function mandateReply(
   const requester = mention(order.requesterId);
   switch (entry.kind) {
     case 'in_force': {
-      const text = `✅ ${requester}: the mandate is in force. I’ll announce due renewals soon, and send them a day later at the earliest.`;
+      const text = `✅ ${requester}: the mandate is in force. I’ll announce each renewal at least a day before I send it.`;
       return message(text, [section(text)]);
     }
     case 'mandate_ending': {
@@ -340,9 +349,12 @@ export function mandateReply(
       return message(text, [section(text), ...actions(`mandate_again:${order.id}`, [addButton(order.id)])]);
     }
     case 'mandate_ended': {
-      const cause = order.mandateEnd?.because ?? 'over';
-      const endedBy = cause === 'person' ? ` by ${mention(entry.actor)}` : '';
-      const text = `⏹ ${requester}: the mandate ended. ${END_REASONS[cause]}${endedBy}. Its unsent orders are stopped, and reminders continue as usual.`;
+      const cause = order.mandateEnd?.cause ?? 'expired';
+      const lead =
+        cause === 'person'
+          ? `${entry.actor === order.requesterId ? '' : `${requester}: `}${mention(entry.actor)} ended the mandate`
+          : `${requester}: ${END_REASONS[cause]}`;
+      const text = `⏹ ${lead}. Its unsent orders were stopped. Reminders continue as usual.`;
       return message(text, [section(text), ...actions(`mandate_again:${order.id}`, [addButton(order.id)])]);
     }
     default:
@@ -378,8 +390,8 @@ const UNCOVERED_IN_LINE = 3;
 /** The last line of a digest: names that are lost unless someone acts. */
 export function uncoveredText(uncovered: readonly string[], { hasService }: Capability): string {
   const named = escapeText(joinFirst(uncovered.map(formatDomainName), UNCOVERED_IN_LINE));
-  const missing = hasService ? 'no owner, no mandate and no open order' : 'no owner';
-  return `:warning: No one takes care of ${named}: ${missing}.`;
+  const missing = hasService ? 'no owner, mandate or open order' : 'no owner';
+  return `:warning: No one is handling ${named}: ${missing}.`;
 }
 
 export function mandateBlocksForHome(mandates: readonly ActiveMandate[]): KnownBlock[] {

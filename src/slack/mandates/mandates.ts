@@ -2,7 +2,12 @@ import { z } from 'zod';
 import { endMandate } from '../../mandates/life.ts';
 import { loadMandateStatuses } from '../../mandates/overview.ts';
 import { requestMandate } from '../../mandates/request.ts';
-import { DEFAULT_NOTICE_DAYS, MAX_NOTICE_DAYS, MIN_NOTICE_DAYS, mandateTerms } from '../../mandates/terms.ts';
+import {
+  DEFAULT_NOTICE_DAYS,
+  MAX_NOTICE_DAYS,
+  MIN_NOTICE_DAYS,
+  mandateTermsSchema,
+} from '../../mandates/terms.ts';
 import { formatDecimal } from '../../money/amount.ts';
 import { stopOrder } from '../../orders/stop.ts';
 import { listVisible, loadVisible } from '../../orders/visibility.ts';
@@ -18,13 +23,13 @@ import { toFormOrigin, toViewer } from '../feature.ts';
 import { type Message, textMessage } from '../kit/blocks.ts';
 import { createListForm } from '../kit/edited-list.ts';
 import {
-  CHOICES,
   choiceField,
+  choicesSchema,
   type FormValues,
   joinErrors,
   reasonField,
-  TEXT_OR_EMPTY,
   textField,
+  textOrEmptySchema,
 } from '../kit/form.ts';
 import { isDirectMessage } from '../kit/mrkdwn.ts';
 import { pageActions, slicePage } from '../kit/pages.ts';
@@ -51,24 +56,24 @@ const mandateSchema = z.object({
       placeholder: '*.rest, tag:brand, cafe.rest',
       hint: 'The same patterns as in policy rules. They also cover names that you add later.',
     },
-    CHOICES,
+    choicesSchema,
   ),
   max_price: textField(
     'Maximum price per name and year',
     { isRequired: true, placeholder: '20.00' },
-    TEXT_OR_EMPTY,
+    textOrEmptySchema,
   ),
-  max_total: textField('Maximum total', { isRequired: true, placeholder: '600.00' }, TEXT_OR_EMPTY),
+  max_total: textField('Maximum total', { isRequired: true, placeholder: '600.00' }, textOrEmptySchema),
   span: choiceField(
     'Period of the total',
     { month: 'Calendar month', year: 'Calendar year' },
-    TEXT_OR_EMPTY,
+    textOrEmptySchema,
     { isRequired: true },
   ),
   until: textField(
     'Until',
     { isRequired: true, placeholder: 'YYYY-MM-DD', hint: 'At most 400 days from now.' },
-    TEXT_OR_EMPTY,
+    textOrEmptySchema,
   ),
   notice: textField(
     'Renew this many days before expiry',
@@ -77,7 +82,7 @@ const mandateSchema = z.object({
       range: { min: MIN_NOTICE_DAYS, max: MAX_NOTICE_DAYS },
       hint: `From ${MIN_NOTICE_DAYS} to ${MAX_NOTICE_DAYS} days. The default is ${DEFAULT_NOTICE_DAYS}.`,
     },
-    TEXT_OR_EMPTY,
+    textOrEmptySchema,
   ),
   account: choiceField(
     'Account',
@@ -103,7 +108,7 @@ const mandateForm = createListForm({
 
 /** Omits the end date, because a new mandate needs a later one. */
 function termsValues(input: unknown): FormValues {
-  const terms = mandateTerms.safeParse(input).data;
+  const terms = mandateTermsSchema.safeParse(input).data;
   if (terms === undefined) return {};
   const { mandate_names, max_price, max_total, span, notice } = terms;
   return {
@@ -117,12 +122,12 @@ function termsValues(input: unknown): FormValues {
 
 async function save(
   call: SubmissionCall,
-  { account, reason, mandate_names, ...typed }: z.output<typeof mandateSchema>,
+  { account, reason, mandate_names, ...terms }: z.output<typeof mandateSchema>,
 ): Promise<SubmissionResult> {
   const { accounts, orders } = call.context;
   const { channelId, threadTs } = call.origin;
   const outcome = await requestMandate(orders, {
-    typed: { ...typed, mandate_names: mandate_names.join('\n') },
+    terms: { ...terms, mandate_names: mandate_names.join('\n') },
     account: account === 'mine' ? await accounts.findActive(call.person.id) : await accounts.team.current(),
     reason,
     requesterId: call.person.id,

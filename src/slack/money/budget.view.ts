@@ -2,11 +2,11 @@ import { dropMissing } from '../../lib/collections.ts';
 import type { Amount } from '../../money/amount.ts';
 import {
   type Budget,
+  type BudgetOverrun,
   type BudgetShare,
   type BudgetStatus,
   computeRemaining,
-  type MissingAmount,
-  toExactNumber,
+  toSafeInteger,
 } from '../../money/budget.ts';
 import type { BudgetComparison } from '../../money/budget-comparison.ts';
 import {
@@ -18,6 +18,7 @@ import {
   count,
   escapeText,
   header,
+  joinWords,
   type Message,
   mention,
   menu,
@@ -42,7 +43,7 @@ function tagText(tag: string | null | undefined): string {
 }
 
 function minorText(currency: string, minor: bigint | number, locale?: string): string {
-  const amount: Amount = { currency, minor: typeof minor === 'bigint' ? toExactNumber(minor) : minor };
+  const amount: Amount = { currency, minor: typeof minor === 'bigint' ? toSafeInteger(minor) : minor };
   return amountsText([amount], locale);
 }
 
@@ -52,23 +53,23 @@ function budgetName(tag: string | null | undefined, period: string): string {
 }
 
 /** `It exceeds the November 2026 budget for all names by €16.00` */
-function excessText({ tag, period, currency, leftMinor, takesMinor }: MissingAmount): string {
-  const excess = minorText(currency, BigInt(takesMinor) - BigInt(leftMinor));
+function excessText({ tag, period, currency, leftMinor, orderMinor }: BudgetOverrun): string {
+  const excess = minorText(currency, BigInt(orderMinor) - BigInt(leftMinor));
   return `It exceeds ${budgetName(tag, period)} by ${excess}`;
 }
 
-export function overBudgetText(missingAmounts: readonly MissingAmount[]): string {
-  return missingAmounts
-    .map((missing) => {
-      const { currency, leftMinor, takesMinor } = missing;
+export function overBudgetText(overruns: readonly BudgetOverrun[]): string {
+  return overruns
+    .map((overrun) => {
+      const { currency, leftMinor, orderMinor } = overrun;
       const left = leftMinor < 0 ? 'nothing' : minorText(currency, leftMinor);
-      return `${excessText(missing)}. It costs about ${minorText(currency, takesMinor)}, and ${left} is left.`;
+      return `${excessText(overrun)}. It costs about ${minorText(currency, orderMinor)}, and ${left} is left.`;
     })
     .join(' ');
 }
 
-export function formatOverBudget(missingAmounts: readonly MissingAmount[]): string {
-  return `:warning: *${overBudgetText(missingAmounts)}* An admin other than the requester also has to approve it.`;
+export function formatOverBudget(overruns: readonly BudgetOverrun[]): string {
+  return `:warning: *${overBudgetText(overruns)}* An admin other than the requester also has to approve it.`;
 }
 
 /**
@@ -81,7 +82,7 @@ export function formatBudgets(
 ): string | undefined {
   const unknown = reservation.items.filter(({ amount }) => amount === undefined).length;
   const lines = dropMissing([
-    ...shares.filter((share) => share.orderAmount <= computeRemaining(share)).map(shareText),
+    ...shares.filter((share) => share.orderAmount <= computeRemaining(share)).map(formatBudgetShare),
     exceeded.length > 0 && formatOverBudget(exceeded),
     exceeded.length === 0 && isPendingForBudget && FITS_NOW,
     shares.length > 0 &&
@@ -109,7 +110,7 @@ export function budgetWarning(
 const FITS_NOW =
   ':white_check_mark: It fits the budget now, so it doesn’t need an admin anymore. To send it, click *Approve*.';
 
-function shareText(share: BudgetShare): string {
+function formatBudgetShare(share: BudgetShare): string {
   const { currency } = share.budget.amount;
   const left = minorText(currency, computeRemaining(share));
   return `Uses about ${minorText(currency, share.orderAmount)} of the ${left} left in ${budgetName(share.budget.tag, share.period)}.`;
@@ -122,7 +123,7 @@ export function formatExceededBudget(history: readonly HistoryEvent[]): string |
   if (approved?.kind !== 'resumed' && approved?.kind !== 'approved') return undefined;
   const { overBudget, admins = [] } = approved;
   return (
-    overBudget && `:warning: ${overBudgetText(overBudget)} Approved by ${admins.map(mention).join(', ')}.`
+    overBudget && `:warning: ${overBudgetText(overBudget)} Approved by ${joinWords(admins.map(mention))}.`
   );
 }
 
@@ -229,6 +230,11 @@ function editMenu(budgets: readonly Budget[]): AnyBlock {
   );
 }
 
+/** Plain text: `€100.00 a month for all names`. */
+function budgetText({ tag, span, amount }: Omit<Budget, 'id'>): string {
+  return `${amountsText([amount])} a ${span} for ${tagText(tag)}`;
+}
+
 /** Plain text: `all names, €100.00 a month`. */
 export function budgetLine({ tag, span, amount }: Omit<Budget, 'id' | 'tag'> & Partial<Budget>): string {
   return `${tagText(tag)}, ${amountsText([amount])} a ${span}`;
@@ -249,8 +255,8 @@ export const BUDGET = {
   taken: 'A budget for this tag and period already exists. Edit that one instead.',
   notEditable: 'You can’t change the tag or period of a budget. Close the form and add a new budget.',
   same: 'Nothing changed, because the budget already has this amount.',
-  saved: (budget: Omit<Budget, 'id'>) => `I saved the budget for ${budgetLine(budget)}.`,
-  removed: (budget: Budget) => `I removed the budget for ${budgetLine(budget)}.`,
+  saved: (budget: Omit<Budget, 'id'>) => `I saved the budget of ${budgetText(budget)}.`,
+  removed: (budget: Budget) => `I removed the budget of ${budgetText(budget)}.`,
 } as const;
 
 /** @param budget the budget to edit */

@@ -37,7 +37,7 @@ export function moneyReport(report: MoneyReport): Message {
     sum.names === 0 ? 'nothing' : `${sumText(sum)}, for ${count(sum.names, 'name')}`;
   const [nextMonth] = forecast;
   return message(`Spent ${formatSum(spent)}, in ${periodText(month)}`, [
-    header(`Money in ${periodText(month)}`),
+    header(`Money report for ${periodText(month)}`),
     ...lines([
       `*Spent*: ${formatSum(spent)}`,
       ...(byTask.length > 1 ? shortenList(byTask.map((line) => `• ${line.key}: ${formatSum(line)}`)) : []),
@@ -52,7 +52,7 @@ export function moneyReport(report: MoneyReport): Message {
       problemsLine('Fixed', problems.fixed),
     ]),
     context(
-      `Prices are from your price list, months are in UTC. For details, use \`/domain spend ${month}\`.`,
+      `Prices are from your price list; months are in UTC. For details, use \`/domain spend ${month}\`.`,
     ),
   ]);
 }
@@ -76,8 +76,8 @@ function shortenList(all: readonly string[]): string[] {
 }
 
 function decisionLine({ by, kind, count: times, seconds }: DecisionStatistics): string {
-  const duration = times === 1 ? `in ${durationText(seconds)}` : `usually within ${durationText(seconds)}`;
-  return `• ${mention(by)} ${kind} ${count(times, 'order')}, ${duration}`;
+  const duration = times === 1 ? ` in ${durationText(seconds)}` : `, usually within ${durationText(seconds)}`;
+  return `• ${mention(by)} ${kind} ${count(times, 'order')}${duration}`;
 }
 
 /** In the largest unit. */

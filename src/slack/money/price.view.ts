@@ -21,6 +21,7 @@ import {
   context,
   count,
   day,
+  joinWords,
   type Message,
   menu,
   message,
@@ -47,16 +48,10 @@ function amountText(amount: Amount): string {
 const dayText = (calendarDay: string, today?: string) =>
   day(new Date(`${calendarDay}T00:00:00Z`), today === undefined ? undefined : new Date(today));
 
-/** `A`, `A and B`, `A, B and C`. */
-function joinWords(parts: readonly string[]): string {
-  const last = parts.at(-1) ?? '';
-  return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
-}
-
 /** `about €36.00 for 2 of 3 names (price list of 1 Nov 2026); price unknown for 1 name`. */
 function costText(cost: OrderCost): string {
   const { names, sums, unknown } = cost;
-  if (sums.length === 0) return 'price unknown';
+  if (sums.length === 0) return 'unknown';
   const knownPart = unknown === 0 ? '' : ` for ${names.length - unknown} of ${count(names.length, 'name')}`;
   const list = `price list of ${joinWords(cost.days.map((each) => dayText(each)))}`;
   const unknownPart = unknown === 0 ? '' : `; price unknown for ${count(unknown, 'name')}`;
@@ -137,7 +132,7 @@ export function waitingText(steps: readonly WaitingStep[], today?: string): stri
   if (first === undefined) return '';
   const canBeLostLater = first.kind !== 'lost' && steps.at(-1)?.kind === 'lost';
   const parts = dropMissing([
-    stepText(first, today),
+    formatStep(first, today),
     laterStepsText(steps, today),
     canBeLostLater && 'then you can lose it',
   ]);
@@ -153,7 +148,7 @@ export function laterStepsText([, ...later]: readonly WaitingStep[], today?: str
     if (step.kind === 'at_own_risk')
       return [`then late renewal (not guaranteed) until ${dayText(step.until, today)}`];
     if (step.kind !== 'restore' || step.until === undefined) return [];
-    const price = step.restore === undefined ? NO_PRICE : `for ${restoreText(step)}`;
+    const price = step.restore === undefined ? `(${NO_PRICE})` : `for ${formatRestoreStep(step)}`;
     return [`then restore ${price} until ${dayText(step.until, today)}`];
   });
   return parts.length === 0 ? undefined : parts.join(', ');
@@ -162,33 +157,33 @@ export function laterStepsText([, ...later]: readonly WaitingStep[], today?: str
 const NO_PRICE = 'no price';
 
 /** `about €18.00` or `no price`. */
-export function quoteText(found: Quote | undefined): string {
-  return found === undefined ? NO_PRICE : knownQuoteText(found);
+export function formatQuote(found: Quote | undefined): string {
+  return found === undefined ? NO_PRICE : formatKnownQuote(found);
 }
 
 /** The price of a restore including its renewal: `about €98.00`. */
-export function restoreText(step: Extract<WaitingStep, { kind: 'restore' }>): string {
+export function formatRestoreStep(step: Extract<WaitingStep, { kind: 'restore' }>): string {
   const { restore, renewal } = step;
   if (restore === undefined) return NO_PRICE;
-  if (renewal === undefined) return `${knownQuoteText(restore)} and the renewal`;
+  if (renewal === undefined) return `${formatKnownQuote(restore)} and the renewal`;
   const sum = computeCostAtRisk([step]);
   return `about ${amountsText(sum === undefined ? [restore.amount, renewal.amount] : [sum])}`;
 }
 
-function knownQuoteText(found: Quote): string {
+function formatKnownQuote(found: Quote): string {
   return `about ${amountText(found.amount)}`;
 }
 
-function stepText(step: WaitingStep, today: string | undefined): string {
+function formatStep(step: WaitingStep, today: string | undefined): string {
   if (step.kind === 'lost') return 'you can lose it now';
   const until = step.until === undefined ? '' : ` by ${dayText(step.until, today)}`;
   switch (step.kind) {
     case 'renew':
-      return `renew${until}, ${quoteText(step.renewal)}`;
+      return `renew${until}, ${formatQuote(step.renewal)}`;
     case 'at_own_risk':
-      return `late renewal (not guaranteed)${until}, ${quoteText(step.renewal)}`;
+      return `late renewal (not guaranteed)${until}, ${formatQuote(step.renewal)}`;
     case 'restore':
-      return `restore${until}, ${restoreText(step)}`;
+      return `restore${until}, ${formatRestoreStep(step)}`;
   }
 }
 

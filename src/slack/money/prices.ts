@@ -21,7 +21,7 @@ import {
 import { context as contextBlock, count, type Message, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { createListForm } from '../kit/edited-list.ts';
-import { choiceField, errorTexts, TEXT_OR_EMPTY, textField, toFields } from '../kit/form.ts';
+import { choiceField, errorTexts, textField, textOrEmptySchema, toFields } from '../kit/form.ts';
 import { pageActions } from '../kit/pages.ts';
 import { createOpenAction } from '../open-form.ts';
 import { MAX_PROPOSED_PRICES } from '../proposals/admin-proposal.view.ts';
@@ -39,8 +39,8 @@ import {
 /* The team's price list. Everyone can see it; admins can change it. */
 
 const priceSchema = z.object({
-  zone: textField('Zone', { placeholder: 'rest', isRequired: true }, TEXT_OR_EMPTY),
-  task: choiceField('Task', PRICED_TASK_LABELS, TEXT_OR_EMPTY, { isRequired: true }),
+  zone: textField('Zone', { placeholder: 'rest', isRequired: true }, textOrEmptySchema),
+  task: choiceField('Task', PRICED_TASK_LABELS, textOrEmptySchema, { isRequired: true }),
   period: textField(
     'Years',
     {
@@ -48,9 +48,9 @@ const priceSchema = z.object({
       range: { min: 1, max: 99 },
       hint: 'For registrations and renewals. Without a multi-year price, I multiply the 1-year price.',
     },
-    TEXT_OR_EMPTY,
+    textOrEmptySchema,
   ),
-  amount: textField('Amount', { placeholder: '18.00', isRequired: true }, TEXT_OR_EMPTY),
+  amount: textField('Amount', { placeholder: '18.00', isRequired: true }, textOrEmptySchema),
   valid_from: textField(
     'Valid from',
     {
@@ -58,12 +58,12 @@ const priceSchema = z.object({
       hint: 'As YYYY-MM-DD. The previous price stays in the list.',
       isRequired: true,
     },
-    TEXT_OR_EMPTY,
+    textOrEmptySchema,
   ),
   source: textField(
     'Source',
     { placeholder: 'Contract of 3 October, page 2', isRequired: true },
-    TEXT_OR_EMPTY,
+    textOrEmptySchema,
   ),
 });
 

@@ -55,11 +55,12 @@ function spendLines(spend: Spend, grouping: Grouping): readonly SpendLine[] {
   return linesByGrouping[grouping];
 }
 
-/** `about €36.00, 1 name without a price`. */
+/** `about €36.00 plus 1 name without a price`. */
 export function sumText({ names, unknown, sums }: SpendSum, locale?: string): string {
   if (names === 0) return '–';
-  const amounts = sums.length === 0 ? [] : [`about ${amountsText(sums, locale)}`];
-  return [...amounts, ...(unknown === 0 ? [] : [`${count(unknown, 'name')} without a price`])].join(', ');
+  if (sums.length === 0) return 'an unknown amount';
+  const unpricedText = unknown === 0 ? '' : ` plus ${count(unknown, 'name')} without a price`;
+  return `about ${amountsText(sums, locale)}${unpricedText}`;
 }
 
 export function spendMessage(figures: SpendFigures, offset: number): Message {
@@ -103,13 +104,13 @@ export function spendMessage(figures: SpendFigures, offset: number): Message {
       : [
           table({
             caption: 'Spending and upcoming renewals',
-            columns: ['By', 'Item', 'Cost', 'Names'],
+            columns: ['Group', 'Item', 'Cost', 'Names'],
             rows,
           }),
           ...actions('spend', [button('spend_export', 'Download CSV', span)]),
         ]),
     context(
-      'Includes only live orders, at the price on the day each was carried out. The forecast assumes that every watched name is renewed for 1 year at today’s prices. Premium names may cost more. For another period, use `/domain spend 2026-11`.',
+      'Includes only orders on the live system, at the price on the day each was carried out. The forecast assumes that every watched name is renewed for 1 year at today’s prices. Premium names may cost more. To see another period: `/domain spend 2026-11`.',
     ),
   ]);
 }
@@ -185,5 +186,5 @@ export function spendRows(
 }
 
 export function invalidSpendSpanText(input: string): string {
-  return `${code(input)} isn’t a year or month. Use for example \`/domain spend 2026\` or \`/domain spend 2026-11\`.`;
+  return `${code(input)} isn’t a year or month. Use, for example, \`/domain spend 2026\` or \`/domain spend 2026-11\`.`;
 }

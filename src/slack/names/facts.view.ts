@@ -53,9 +53,9 @@ export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   unfit_ds: 'Nameservers without a matching DNSSEC key',
 };
 
-/** Completes “Not available DNSSEC: …”. */
+/** Completes “DNSSEC: …” and “Couldn’t check: DNSSEC (…)”. */
 export const UNSEEN_REASONS: Readonly<Record<UnseenReason, string>> = {
-  timeout: 'timeout',
+  timeout: 'no response in time',
   unreachable: 'the server can’t be reached',
   malformed: 'the response can’t be read',
   too_large: 'the response is too large',

@@ -141,15 +141,15 @@ async function findTransferTime(
   const latest = await incidents.listForName(name, MAX_INCIDENTS_CHECKED);
   return latest
     .flatMap((incident) => incident.changes)
-    .find((change) => change.kind === 'registrar' && change.firstSeenAfter >= transfer.firstSeenAfter)
-    ?.firstSeenAfter;
+    .find((change) => change.kind === 'registrar' && change.afterFirstSeenAt >= transfer.afterFirstSeenAt)
+    ?.afterFirstSeenAt;
 }
 
 /** The countdown runs until someone explains the transfer. */
 function findNextUpdateTime(incident: Incident, now: Date): Date | undefined {
   const transfer = incident.changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined || !isOpen(incident)) return undefined;
-  const isOver = now.getTime() - transfer.firstSeenAfter.getTime() > MAX_COUNTDOWN_MS;
+  const isOver = now.getTime() - transfer.afterFirstSeenAt.getTime() > MAX_COUNTDOWN_MS;
   return isOver ? undefined : new Date(now.getTime() + COUNTDOWN_INTERVAL_MS);
 }
 

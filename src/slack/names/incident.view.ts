@@ -25,6 +25,7 @@ import {
   context,
   count,
   escapeText,
+  joinWords,
   lines,
   type Message,
   mention,
@@ -88,7 +89,7 @@ export interface IncidentPeople {
 
 function formatTitle(incident: ListedIncident): string {
   const worst = findWorstKind(incident);
-  const suffix = DANGERS.has(worst) ? '' : ', and no one here ordered it';
+  const suffix = DANGERS.has(worst) ? '' : ', and no one here ordered this';
   return `${escapeText(formatDomainName(incident.name))} ${TITLES[worst]}${suffix}`;
 }
 
@@ -143,7 +144,7 @@ export function incidentMessage(
 function endedMessage(incident: Incident): Message {
   const name = escapeText(formatDomainName(incident.name));
   const changes = factLines(incident.changes)
-    .map((line) => removeMarkup(line))
+    .map((line) => removeMarkup(line.replace(/^\*([^*]+)\*/, '$1:')))
     .join('; ');
   const { explained } = incident;
   const title =
@@ -206,7 +207,7 @@ export function raisedReply(
   unreadableGroups: readonly string[],
 ): Message {
   const notified =
-    people.length === 0 ? 'I couldn’t reach anyone.' : `I notified ${people.map(mention).join(', ')}.`;
+    people.length === 0 ? 'I couldn’t reach anyone.' : `I notified ${joinWords(people.map(mention))}.`;
   const unreadableNote =
     unreadableGroups.length === 0
       ? ''
@@ -235,7 +236,7 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
 }
 
 export function openIncidentLine(incident: ListedIncident): string {
-  const firstSeen = incident.changes[0]?.firstSeenAfter ?? incident.openedAt;
+  const firstSeen = incident.changes[0]?.afterFirstSeenAt ?? incident.openedAt;
   const title = `${escapeText(formatDomainName(incident.name))} ${TITLES[findWorstKind(incident)]}`;
   return `:rotating_light: *${title}* since ${moment(firstSeen)}${channelSuffix(incident)}`;
 }
@@ -343,7 +344,7 @@ function expiryChangeLines(changes: readonly IncidentChange[]): string[] {
 }
 
 function seenLine({ changes, openedAt }: Incident): string {
-  const firstSeen = changes[0]?.firstSeenAfter ?? openedAt;
+  const firstSeen = changes[0]?.afterFirstSeenAt ?? openedAt;
   return `Since ${moment(firstSeen)} · seen again ${moment(openedAt)}`;
 }
 
@@ -390,11 +391,11 @@ const TASK_LABELS: Readonly<Record<RuledOutOrder['task'], string>> = {
 
 const RULED_OUT_TEXTS: Readonly<Record<RuledOutOrder['reason'], string>> = {
   refused: 'refused by the service',
-  other_task: 'this task can’t cause the change',
+  other_task: 'can’t cause this change',
   sent_later: 'sent after the change was seen',
   too_old: 'sent too long before the change',
-  other_content: 'it requested something else',
-  used: 'it caused another change',
+  other_content: 'requested something else',
+  used: 'caused another change',
 };
 
 function checkedOrdersLine({ changes }: Incident, privateOrders: ReadonlySet<string>): string {
@@ -404,9 +405,9 @@ function checkedOrdersLine({ changes }: Incident, privateOrders: ReadonlySet<str
   const texts = shown.map(({ id, task }) =>
     task === 'lapse' ? TASK_LABELS[task] : `${TASK_LABELS[task]} ${code(id)}`,
   );
-  if (orders.length === 0) return 'No orders were sent';
+  if (orders.length === 0) return 'No orders were sent for it';
   const more = texts.length - MAX_ORDERS_SHOWN;
-  return `Not caused by: ${dropMissing([
+  return `Recent orders don’t explain this: ${dropMissing([
     ...texts.slice(0, MAX_ORDERS_SHOWN),
     more > 0 && `${more} more (see the thread)`,
     privateCount > 0 && count(privateCount, 'private order'),
@@ -423,7 +424,7 @@ function orderLines({ name, changes }: Incident, privateOrders: ReadonlySet<stri
   if (orders.length === 0) return ['• I sent no orders for this name.'];
   const privateCount = orders.filter(({ id }) => privateOrders.has(id)).length;
   const shown = orders.filter(({ id }) => !privateOrders.has(id)).map(orderLine);
-  const accessHint = `People who may see ${privateCount === 1 ? 'it' : 'them'} can use ${code(`/domain orders ${name}`)}.`;
+  const accessHint = `People with access can see ${privateCount === 1 ? 'it' : 'them'} with ${code(`/domain orders ${name}`)}.`;
   return privateCount === 0 ? shown : [...shown, `• ${count(privateCount, 'private order')}. ${accessHint}`];
 }
 

@@ -16,7 +16,7 @@ import { loadAudience } from '../proposals/proposal-notifications.ts';
 import { confirmProposal, withdrawProposal } from '../proposals/proposals.ts';
 import { buildProposalMessage, proposalRefusalText } from '../proposals/views.ts';
 import { deliverFile, type TextFile } from '../send-file.ts';
-import { confirmationRequestedText, limitText } from './name-changes.view.ts';
+import { confirmationRequestedText, nameLimitText } from './name-changes.view.ts';
 import { savedText } from './portfolio.view.ts';
 
 /*
@@ -39,7 +39,7 @@ export async function completeEdit(
   outcome: EditResult | NameLimit,
   isSingle: boolean,
 ): Promise<string> {
-  if (typeof outcome === 'string') return limitText(outcome);
+  if (typeof outcome === 'string') return nameLimitText(outcome);
   const { changed, proposal } = outcome;
   call.context.notifyDue();
 

@@ -15,6 +15,7 @@ import {
   count,
   day,
   escapeText,
+  joinWords,
   lines,
   type Message,
   mention,
@@ -23,7 +24,7 @@ import {
   section,
 } from '../kit/blocks.ts';
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
-import { approverList } from '../orders/order.view.ts';
+import { anyApproverText } from '../orders/order.view.ts';
 import { type ProposalReader, type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { detailPairs } from './portfolio.view.ts';
 
@@ -32,21 +33,35 @@ import { detailPairs } from './portfolio.view.ts';
 /** Larger changes have a file that lists all of them. */
 export const SHOWN_CHANGES = 20;
 
-const NO_DETAILS = 'no details';
-
 type NameChangesProposal = ProposalOf<'facts'>;
 
-export function changeLine({ name, before, after, date, decision }: ChangedName): string {
-  const describe = (details: typeof before) =>
-    detailPairs(details)
-      .filter(([, value]) => value !== undefined)
-      .map(([label, value]) => `${label.toLowerCase()} ${label === 'Note' ? `“${value}”` : value}`)
-      .join(', ') || NO_DETAILS;
+/** `owner @Bob`; undefined if the name has none. */
+function detailTexts(details: ChangedName['before']): (readonly [string, string | undefined])[] {
+  return detailPairs(details).map(([label, value]) => [
+    label.toLowerCase(),
+    value !== undefined && label === 'Note' ? `“${value}”` : value,
+  ]);
+}
+
+/** `channel #brand → none`, only for the details that differ. */
+function detailChanges(before: ChangedName['before'], after: ChangedName['before']): string[] {
+  const beforeTexts = new Map(detailTexts(before));
+  return detailTexts(after).flatMap(([label, value]) => {
+    const previous = beforeTexts.get(label);
+    return previous === value ? [] : [`${label} ${previous ?? 'none'} → ${value ?? 'none'}`];
+  });
+}
+
+export function nameChangeLine({ name, before, after, date, decision }: ChangedName): string {
   const title = `• *${escapeText(formatDomainName(name))}*:`;
-  if (after === undefined)
-    return `${title} remove from the watch list${describe(before) === NO_DETAILS ? '' : `, with ${describe(before)}`}`;
+  if (after === undefined) {
+    const details = detailTexts(before).flatMap(([label, value]) =>
+      value === undefined ? [] : `${label} ${value}`,
+    );
+    return `${title} remove from the watch list${details.length === 0 ? '' : `, with ${details.join(', ')}`}`;
+  }
   if (decision?.kind === 'lapse_confirmed') return `${title} let it lapse: “${escapeText(decision.reason)}”`;
-  const detailChange = isSameDetails(before, after) ? [] : [`${describe(before)} → ${describe(after)}`];
+  const changes = isSameDetails(before, after) ? [] : detailChanges(before, after);
   const source = date?.before?.by === undefined ? '' : ` (entered by ${mention(date.before.by)})`;
   const dateChange =
     date === undefined
@@ -54,7 +69,7 @@ export function changeLine({ name, before, after, date, decision }: ChangedName)
       : [
           `expires ${date.before === undefined ? 'unknown' : day(date.before.at)}${source} → ${day(date.after)}`,
         ];
-  return `${title} ${[...detailChange, ...dateChange].join('; ')}`;
+  return `${title} ${[...changes, ...dateChange].join('; ')}`;
 }
 
 function namesText({ payload: { names } }: NameChangesProposal): string {
@@ -67,7 +82,7 @@ function namesText({ payload: { names } }: NameChangesProposal): string {
 function changeLines({ payload: { names } }: NameChangesProposal): ReturnType<typeof lines> {
   const left = names.length - SHOWN_CHANGES;
   return lines([
-    ...names.slice(0, SHOWN_CHANGES).map(changeLine),
+    ...names.slice(0, SHOWN_CHANGES).map(nameChangeLine),
     left > 0 && `… and ${count(left, 'other name')}.`,
   ]);
 }
@@ -78,7 +93,7 @@ export function nameChangesView(proposal: NameChangesProposal): ProposalView {
     outcome: () => endedMessage(proposal),
     announcement() {
       if (proposal.state !== 'proposed') return endedMessage(proposal);
-      const title = `:busts_in_silhouette: ${mention(proposal.proposer)} requested a change that weakens the protection of ${namesText(proposal)}. It needs confirmation`;
+      const title = `:busts_in_silhouette: ${mention(proposal.proposer)} requested a change that weakens the protection of ${namesText(proposal)}. It needs confirmation.`;
       return message(title, [section(title), ...changeLines(proposal)]);
     },
   };
@@ -93,12 +108,12 @@ function questionMessage(
   const { names } = payload;
   const areAllShown = hasSeenAll || names.length <= SHOWN_CHANGES;
   const subject = namesText(proposal);
-  const title = `${mention(proposer)} requested a change that weakens protection: ${subject}`;
+  const title = `${mention(proposer)} requested a change that weakens the protection of ${subject}`;
   const content = message(title, [
     section(`:busts_in_silhouette: ${title}`),
     ...changeLines(proposal),
     section(
-      'Nothing has changed yet. It needs confirmation by:',
+      'Nothing has changed yet. It needs:',
       ...requirementLines(progress),
       `${mention(proposer)} can’t confirm it.${expiryText(proposal)}`,
     ),
@@ -106,10 +121,10 @@ function questionMessage(
       areAllShown
         ? button('facts_confirm', 'Confirm', id, {
             style: 'primary',
-            label: `Confirm the change of ${subject}`,
+            label: `Confirm the change to ${subject}`,
           })
         : button('facts_look', `Show all ${names.length}`, id),
-      button('facts_dismiss', 'Discard', id, { label: `Discard the change of ${subject}` }),
+      button('facts_dismiss', 'Discard', id, { label: `Discard the change to ${subject}` }),
     ]),
   ]);
   return { ...content, textOnlyHint: buttonsHint(`/domain name ${names[0]?.name ?? ''}`) };
@@ -127,15 +142,16 @@ export function requirementLines(progress: readonly RequirementProgress[]): stri
 function requirementLine({ requirement, slots }: RequirementProgress): string {
   const { needed, signed } = requirement;
   const confirmed =
-    slots.length === 0 ? '' : `, confirmed by ${slots.map(({ userId }) => mention(userId)).join(', ')}`;
-  return `• ${needed} of ${approverList(selectNotifiedApprovers(requirement))}${signed ? ', with a signature' : ''}${confirmed}`;
+    slots.length === 0 ? '' : ` (confirmed by ${slots.map(({ userId }) => mention(userId)).join(', ')})`;
+  const people = anyApproverText(selectNotifiedApprovers(requirement), needed);
+  return `• ${count(needed, 'confirmation')} from ${people}${signed ? ', signed with a passkey' : ''}${confirmed}`;
 }
 
 const TOO_MANY_GUARDED = `Nothing changed, because at most ${MAX_GUARDED_NAMES.toLocaleString('en')} names can be tagged \`guarded\`. Remove the tag from other names first. To list them, use \`/domain names tag:guarded\`.`;
 
 function endedMessage(proposal: NameChangesProposal): Message {
   const { state, proposer, endedBy = '' } = proposal;
-  const change = `a change of ${namesText(proposal)} that ${mention(proposer)} requested`;
+  const change = `a change to ${namesText(proposal)} that ${mention(proposer)} requested`;
   const title =
     state === 'confirmed'
       ? `:white_check_mark: ${mention(endedBy)} confirmed ${change}.`
@@ -153,15 +169,15 @@ export function confirmationRequestedText(
   proposal: NameChangesProposal,
   audience: { readonly channelId: string } | readonly string[],
 ): string {
-  const need = `Another person must confirm this change of ${namesText(proposal)}, because it weakens protection.`;
+  const need = `Another person must confirm this change to ${namesText(proposal)}, because it weakens protection.`;
   if ('channelId' in audience) return `${need} I asked in <#${audience.channelId}>.`;
   return audience.length > 0
-    ? `${need} I asked ${audience.map(mention).join(', ')}.`
+    ? `${need} I asked ${joinWords(audience.map(mention))}.`
     : `${need} I couldn’t reach anyone who may confirm it. Ask an admin to check \`/domain settings\`, then try again.`;
 }
 
 /** Why a limit prevents a change. */
-export function limitText(limit: NameLimit): string {
+export function nameLimitText(limit: NameLimit): string {
   return limit === 'too_many_guarded'
     ? TOO_MANY_GUARDED
     : formatWatchRefusal({ code: 'list_full', limit: MAX_WATCHED_NAMES });

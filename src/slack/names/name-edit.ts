@@ -30,7 +30,7 @@ import { completeEdit } from './name-changes.ts';
 import { noteField, ownerField } from './owner-fields.ts';
 import { findNewOwnersIssue } from './owners.ts';
 import { incompleteFormText, ownersIssueText, tagIssueText } from './portfolio.view.ts';
-import { zoneIssueText } from './zone-issue.view.ts';
+import { formatZoneIssue } from './zone-issue.view.ts';
 
 /* Edits owner, tags, channel and note of one name or several selected names. */
 
@@ -89,7 +89,7 @@ const bulkSchema = z.object({
 
 const form: Form<'name_edit'> = {
   name: 'name_edit',
-  title: 'Edit owner, tags',
+  title: 'Edit owner and tags',
   submit: 'Save',
   fields: toFields(singleSchema),
 };
@@ -222,7 +222,7 @@ export async function findChannelIssue(
 
 async function openNameEdit(call: ActionCall): Promise<void> {
   const parsed = parseDomainName(call.value);
-  if (!parsed.ok) return call.respond(escapeExceptCode(zoneIssueText(parsed.issue)));
+  if (!parsed.ok) return call.respond(escapeExceptCode(formatZoneIssue(parsed.issue)));
   const name = parsed.value.ascii;
   if ((await call.context.portfolio.find(name)) === undefined) {
     return call.respond(escapeExceptCode(formatWatchRefusal({ code: 'not_watched', name })));

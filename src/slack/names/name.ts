@@ -10,7 +10,7 @@ import { type CommandCall, type Feature, toViewer } from '../feature.ts';
 import { type AnyBlock, escapeExceptCode } from '../kit/blocks.ts';
 import { buildProposalMessage } from '../proposals/views.ts';
 import { NAME_USAGE, nameScreen } from './name.view.ts';
-import { zoneIssueText } from './zone-issue.view.ts';
+import { formatZoneIssue } from './zone-issue.view.ts';
 
 /* The page about one name. */
 
@@ -20,7 +20,7 @@ async function runName(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
   if (word === undefined || more.length > 0) return call.respond(NAME_USAGE);
   const parsed = parseDomainName(word);
-  if (!parsed.ok) return call.respond(escapeExceptCode(zoneIssueText(parsed.issue)));
+  if (!parsed.ok) return call.respond(escapeExceptCode(formatZoneIssue(parsed.issue)));
   const { ascii } = parsed.value;
   const { expiry, names, orders, portfolio, savedSettings } = call.context;
   const now = call.context.now();
@@ -47,10 +47,10 @@ async function runName(call: CommandCall): Promise<void> {
   ]);
   // Registries have no records of hosts.
   const hostIssue = checkRegistrable(parsed.value).find(
-    ({ code }) => code === 'below_registered_name' || code === 'public_suffix',
+    ({ code }) => code === 'subdomain' || code === 'public_suffix',
   );
   if (listed === undefined && hostIssue !== undefined)
-    return call.respond(escapeExceptCode(zoneIssueText(hostIssue)));
+    return call.respond(escapeExceptCode(formatZoneIssue(hostIssue)));
   await call.respond(
     nameScreen({
       hasService: call.context.hasService,

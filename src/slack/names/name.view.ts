@@ -24,7 +24,7 @@ import { formatDomainName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
 import { datelessSentences } from '../expiry/dateless.view.ts';
 import { buildDueStatus, priceText } from '../expiry/due.view.ts';
-import { formatDay, formatDays } from '../expiry/expiry.view.ts';
+import { formatDay, formatDaysLeft } from '../expiry/expiry.view.ts';
 import { phaseText } from '../expiry/phase.view.ts';
 import {
   type AnyBlock,
@@ -192,13 +192,13 @@ function headline({ name, listed, knownName, incidents }: NameScreen): string {
 const SOURCES = {
   whois: ', according to WHOIS',
   order: ', estimated from the last order',
-  person: ', entered manually',
+  person: ', date entered manually',
 } as const;
 
 function incidentLine(incident: ListedIncident): string {
   const { changes, openedAt, channelId } = incident;
   const channelNote = channelId === undefined ? '' : ` See <#${channelId}>.`;
-  return `:rotating_light: *${INCIDENT_SENTENCES[findWorstKind(incident)]}* No one here ordered this. First seen ${moment(changes[0]?.firstSeenAfter ?? openedAt)}.${channelNote}`;
+  return `:rotating_light: *${INCIDENT_SENTENCES[findWorstKind(incident)]}* No one here ordered this. First seen ${moment(changes[0]?.afterFirstSeenAt ?? openedAt)}.${channelNote}`;
 }
 
 /** Says why the date may be one day too early. */
@@ -221,7 +221,7 @@ function formatWatchedState(
 ): string {
   const { source } = domain.expiry ?? {};
   const sourceNote = source === undefined ? '' : source === 'rdap' ? earliestNote : SOURCES[source];
-  const expiry = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDays(daysLeft)})${sourceNote}.`;
+  const expiry = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDaysLeft(daysLeft)})${sourceNote}.`;
   const phase = deadline && phaseText(deadline.phase, deadline.action === 'check');
   const pastExpiry = `Its registration ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${sourceNote}.`;
   switch (deadline?.action) {
@@ -266,12 +266,14 @@ function registryPairs(knownName: KnownName, whois: LastWhoisAnswer | undefined)
   ];
 }
 
-/** `transfers, changes, deletion` */
+/** `blocks transfers, changes and deletion` */
 function registryLockText(knownName: KnownName): string | undefined {
   const locked = listRegistryLocks(knownName.history);
   const words = { transfer: 'transfers', update: 'changes', delete: 'deletion' };
   const shown = Object.entries(words).flatMap(([action, word]) => (locked.includes(action) ? [word] : []));
-  return shown.length === 0 ? undefined : shown.join(', ');
+  const last = shown.at(-1);
+  if (last === undefined) return undefined;
+  return `blocks ${shown.length === 1 ? last : `${shown.slice(0, -1).join(', ')} and ${last}`}`;
 }
 
 /** Uses the WHOIS text if the registry's record has no value. */
@@ -344,11 +346,11 @@ function unseenLines(knownName: KnownName): string[] {
     const lastSeen = lastSeenAt === undefined ? '' : ` (last seen ${moment(lastSeenAt)})`;
     const text = findText(fact);
     const quotedText = text === undefined ? '' : ` “${quote(text, 60)}”`;
-    return [{ reason, label: `${FACT_LABELS[fact]}${quotedText}${lastSeen}` }];
+    return [{ reason, label: `*${FACT_LABELS[fact]}*${quotedText}${lastSeen}` }];
   });
   return [...groupBy(unseen, ({ reason }) => reason)].map(
     ([reason, facts]) =>
-      `:grey_question: *Not available* ${facts.map(({ label }) => label).join(', ')}: ${UNSEEN_REASONS[reason]}`,
+      `:grey_question: ${facts.map(({ label }) => label).join(', ')}: ${UNSEEN_REASONS[reason]}`,
   );
 }
 
@@ -370,7 +372,7 @@ function historyBlocks(
 ): AnyBlock[] {
   const changes = listPastChanges(knownName.history, knownName.knownChanges);
   const entries = [
-    ...changes.map((change) => ({ at: change.firstSeenAfter, line: changeLine(change, visible) })),
+    ...changes.map((change) => ({ at: change.afterFirstSeenAt, line: pastChangeLine(change, visible) })),
     ...orders
       .filter(({ state }) => !isOpen(state))
       .map((order) => ({ at: order.createdAt, line: `${moment(order.createdAt)}: ${orderLine(order)}` })),
@@ -386,11 +388,11 @@ function historyBlocks(
   ]);
 }
 
-function changeLine(
-  { fact, before, after, firstSeenAfter, cause }: PastChange,
+function pastChangeLine(
+  { fact, before, after, afterFirstSeenAt, cause }: PastChange,
   visible: ReadonlySet<string>,
 ): string {
-  return `${moment(firstSeenAfter)}: ${formatChange(fact, before, after)}${causeText(cause, visible)}`;
+  return `${moment(afterFirstSeenAt)}: ${formatChange(fact, before, after)}${causeText(cause, visible)}`;
 }
 
 function causeText(cause: PastChange['cause'], visible: ReadonlySet<string>): string {

@@ -13,9 +13,9 @@ import {
   textMessage,
 } from '../kit/blocks.ts';
 import { csvIssueText, MORE_CELLS } from '../kit/csv-issue.view.ts';
-import { changeLine, SHOWN_CHANGES } from './name-changes.view.ts';
+import { nameChangeLine, SHOWN_CHANGES } from './name-changes.view.ts';
 import { tagIssueText } from './portfolio.view.ts';
-import { zoneIssueText } from './zone-issue.view.ts';
+import { formatZoneIssue } from './zone-issue.view.ts';
 
 /* The issues and the plan of an import of owners, tags, channels and notes. */
 
@@ -39,7 +39,7 @@ function issueText(issue: ImportIssue): string {
     case 'unknown_column':
       return `unknown column “${issue.column}”. Columns: name, owner, tags, channel, note.`;
     case 'invalid_name':
-      return zoneIssueText(issue.issue);
+      return formatZoneIssue(issue.issue);
     case 'repeated':
       return `${issue.name} is already on another line.`;
     case 'not_a_person':
@@ -62,7 +62,7 @@ export function importPlan(
 ): Message {
   const title =
     changed.length === 0 ? 'Nothing would change.' : `${count(changed.length, 'name')} would change.`;
-  const first = changed.slice(0, SHOWN_CHANGES).map(changeLine);
+  const first = changed.slice(0, SHOWN_CHANGES).map(nameChangeLine);
   const left = changed.length - first.length;
   return message(title, [
     section(
@@ -80,7 +80,7 @@ export function importPlan(
           button('names_import_apply', `Change ${count(changed.length, 'name')}`, hash, { style: 'primary' }),
         ])),
     context(
-      `${count(unchangedCount, 'name')} already ${unchangedCount === 1 ? 'matches' : 'match'} the file. I keep this plan for a day.`,
+      `${count(unchangedCount, 'name')} already ${unchangedCount === 1 ? 'matches' : 'match'} the file. This plan expires in a day.`,
     ),
   ]);
 }

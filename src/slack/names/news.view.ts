@@ -2,7 +2,7 @@ import { dropMissing } from '../../lib/collections.ts';
 import { DAY_MS } from '../../lib/duration.ts';
 import type { ExpiringCertificate, FaultyName, RenewedName, UnrecordedNames } from '../../names/ports.ts';
 import { formatDomainName } from '../../zones/names.ts';
-import { formatDays } from '../expiry/expiry.view.ts';
+import { formatDaysLeft } from '../expiry/expiry.view.ts';
 import { code, count, day, escapeText, joinFirst, lines, type Message, message } from '../kit/blocks.ts';
 import { findingText } from './posture.view.ts';
 
@@ -26,15 +26,15 @@ export function newsMessage({ faulty, unrecorded, certificates, renewed, now }: 
         ({ name, faults: [worst] }) =>
           `${escapeName(name)} · ${worst === undefined ? '' : findingText({ code: worst })}`,
       ),
-      `To list all: ${code('/domain names lame')}`,
+      `To list them, use ${code('/domain names lame')}.`,
     ),
     ...createPart(
       `${count(certificates.length, 'certificate')} to renew`,
       certificates.map(
         ({ host, endsAt }) =>
-          `${escapeName(host)} · :warning: expires ${formatDays(daysUntil(endsAt, now))}, ${day(endsAt)}`,
+          `${escapeName(host)} · :warning: expires ${formatDaysLeft(daysUntil(endsAt, now))}, ${day(endsAt)}`,
       ),
-      `To list all: ${code('/domain names cert<30')}`,
+      `To list them, use ${code('/domain names cert<30')}.`,
     ),
     ...createPart(
       `${count(renewed.length, 'name')} renewed elsewhere`,

@@ -30,11 +30,14 @@ export function ownerAnswerText({ code }: OwnerAnswer): string {
   return code === 'keep' || code === 'lapse' ? `answer: ${ANSWERS[code]}` : ANSWERS[code];
 }
 
-/** `@Carol: keep`. Undefined without an owner. */
+/** `@Carol: keep`, `no answer from @Carol yet`. Undefined without an owner. */
 export function ownerWithAnswerText(answer: OwnerAnswer | undefined): string | undefined {
   if (answer === undefined) return undefined;
   const { code, by } = answer;
-  return code === 'left' ? `${mention(by)} has left` : `${mention(by)}: ${ANSWERS[code]}`;
+  if (code === 'left') return `${mention(by)} has left`;
+  return code === 'keep' || code === 'lapse'
+    ? `${mention(by)}: ${ANSWERS[code]}`
+    : `no answer from ${mention(by)} yet`;
 }
 
 /** Subject of the form that assigns an owner to every name without one. */

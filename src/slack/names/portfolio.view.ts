@@ -7,7 +7,7 @@ import type { PortfolioEntry } from '../../names/ports.ts';
 import { FINDING_CODES } from '../../names/posture.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import type { Capability } from '../capability.ts';
-import { formatDays } from '../expiry/expiry.view.ts';
+import { formatDaysLeft } from '../expiry/expiry.view.ts';
 import { type FileDescription, fileSentText } from '../files.view.ts';
 import {
   actions,
@@ -44,8 +44,8 @@ export function detailPairs({ owner, tags = [], channel, note }: Partial<NameDet
 }
 
 export function editButton(name: string): Button {
-  return button('name_edit', 'Edit owner, tags…', name, {
-    label: `Edit owner, tags, channel and note of ${formatDomainName(name)}`,
+  return button('name_edit', 'Edit owner or tags…', name, {
+    label: `Edit owner or tags of ${formatDomainName(name)}`,
   });
 }
 
@@ -144,11 +144,11 @@ export interface NamesPage extends Capability {
 
 export function namesPage(page: NamesPage): Message {
   const { filter, total, offset, names, state } = page;
-  const filterText = filter === '' ? '' : ` for ${code(filter)}`;
+  const filterText = filter === '' ? '' : ` matching ${code(filter)}`;
   if (total === 0) {
     return filter === ''
       ? textMessage(NO_NAMES.watched)
-      : textMessage(`No names found${filterText}. \`/domain names\` shows all.`);
+      : textMessage(`No names match ${code(filter)}. \`/domain names\` shows all.`);
   }
   const title = `${count(total, 'name')}${filterText}`;
   const range = `${offset + 1}–${offset + names.length} of ${total}`;
@@ -160,7 +160,7 @@ export function namesPage(page: NamesPage): Message {
     ...actions('names', [
       page.hasService && button('names_renew', 'Renew several…', state, { style: 'primary' }),
       ...menuOrButtons([
-        button('names_edit', 'Edit owner, tags…', state),
+        button('names_edit', 'Edit owner or tags…', state),
         button('names_export', 'Export as CSV', state),
         button('names_import', 'Import…', 'new'),
       ]),
@@ -170,7 +170,7 @@ export function namesPage(page: NamesPage): Message {
       page.next !== undefined && button('names_next', 'Next', page.next),
     ]),
     context(
-      `Example of a filter: ${code('/domain names tag:brand owner:@ada zone:rest expiring<60 unused sort:name')}`,
+      `Example filter: ${code('/domain names tag:brand owner:@ada zone:rest expiring<60 unused sort:name')}`,
     ),
   ]);
 }
@@ -186,7 +186,7 @@ function nameLine(
       ? [
           expires === undefined
             ? 'expiry unknown'
-            : `${expires.day} (${formatDays(expires.daysLeft).replace(/^in /, '')})`,
+            : `${expires.day} (${formatDaysLeft(expires.daysLeft).replace(/^in /, '')})`,
           renewalPrice === undefined ? 'no price' : amountsText([renewalPrice], locale),
         ]
       : ['deleted']),
@@ -202,7 +202,8 @@ function menuOrButtons(all: readonly Button[]): readonly (Button | Overflow)[] {
 function renewalText({ renewal, deletedCount, total, locale }: NamesPage): string {
   const { sums, unknown } = renewal;
   const unpricedNote = unknown === 0 ? '' : `, not counting ${count(unknown, 'name')} without a price`;
-  const renewed = total === 1 ? 'it' : deletedCount === 0 ? 'all of them' : 'the others';
+  const others = total - deletedCount === 1 ? 'the other one' : 'the others';
+  const renewed = total === 1 ? 'it' : deletedCount === 0 ? 'all of them' : others;
   const costTexts =
     sums.length === 0
       ? []
@@ -243,5 +244,5 @@ export const NO_NAMES = {
   watched: 'No names are watched yet. Add names with `/domain import`.',
   toRenew: 'None of these names can be renewed. They were renewed, will lapse, or can’t be saved anymore.',
   toEdit: 'None of these names is watched anymore. To watch a name, use `/domain watch`.',
-  toExport: 'No names found, so there’s nothing to export. Change the filter.',
+  toExport: 'No names match, so there’s nothing to export. Change the filter.',
 } as const;

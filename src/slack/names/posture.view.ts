@@ -12,6 +12,7 @@ import {
 } from '../../names/posture.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import {
+  capitalize,
   code,
   context,
   count,
@@ -111,16 +112,13 @@ export function findingLabel(code: FindingCode): string {
   return FINDING_TEXTS[code].label;
 }
 
-/**
- * `:warning: no transfer lock`
- * @param label before the text, with a space
- */
-export function findingText(
-  { code: finding, about = [] }: Pick<Finding, 'code' | 'about'>,
-  label = '',
-): string {
-  const hosts = about.length === 0 ? '' : `: ${formatList(about)}`;
-  return `${ICONS[getLevel(finding)]} ${label}${FINDING_TEXTS[finding].problem}${hosts}`;
+/** `:warning: no transfer lock` */
+export function findingText({ code: finding, about }: Pick<Finding, 'code' | 'about'>): string {
+  return `${ICONS[getLevel(finding)]} ${FINDING_TEXTS[finding].problem}${hostsText(about)}`;
+}
+
+function hostsText(about: readonly string[] = []): string {
+  return about.length === 0 ? '' : `: ${formatList(about)}`;
 }
 
 /** Already in the first lines of a name's page. */
@@ -132,9 +130,9 @@ export function findingLines({ findings, unseen }: Assessment): string[] {
     ({ code: finding }) => getLevel(finding) !== 'note' && !HEADLINE_FINDINGS.includes(finding),
   );
   return [
-    ...shown.map((finding) => {
-      const { label, advice } = FINDING_TEXTS[finding.code];
-      return `${findingText(finding, `*${label}* `)} · ${advice}`;
+    ...shown.map(({ code: finding, about }) => {
+      const { problem, advice } = FINDING_TEXTS[finding];
+      return `${ICONS[getLevel(finding)]} *${capitalize(problem)}*${hostsText(about)} · ${advice}`;
     }),
     ...unseen.filter(({ part }) => part === 'delegation').map(uncheckedDelegationText),
   ];
@@ -157,12 +155,12 @@ export interface PostureList {
 }
 
 export function postureMessage({ filter, includesNotes, counts, page }: PostureList): Message {
-  const filterText = filter === '' ? '' : ` for ${code(filter)}`;
+  const filterText = filter === '' ? '' : ` matching ${code(filter)}`;
   const { fine } = counts;
   const total = fine + counts.danger + counts.warning + counts.unchecked;
   if (total === 0)
     return textMessage(
-      filter === '' ? NO_NAMES.watched : `No names found${filterText}. \`/domain posture\` shows all.`,
+      filter === '' ? NO_NAMES.watched : `No names match ${code(filter)}. \`/domain posture\` shows all.`,
     );
   const title = `${fine} of ${count(total, 'name')}${filterText} ${fine === 1 ? 'is' : 'are'} fine`;
   const others = othersText(counts);
@@ -178,10 +176,10 @@ export function postureMessage({ filter, includesNotes, counts, page }: PostureL
   ]);
 }
 
-/** `1 in danger, 2 with warnings, 3 not fully checked`. */
+/** `1 at risk, 2 with warnings, 3 not fully checked`. */
 function othersText({ danger, warning, unchecked }: PostureSummary['counts']): string {
   return dropMissing([
-    danger > 0 && `${danger} in danger`,
+    danger > 0 && `${danger} at risk`,
     warning > 0 && `${warning} with warnings`,
     unchecked > 0 && `${unchecked} not fully checked`,
   ]).join(', ');

@@ -7,7 +7,7 @@ import { checkName, findZoneProfile, listDocumentedZones } from '../../zones/rul
 import type { CommandCall, Feature } from '../feature.ts';
 import { escapeExceptCode } from '../kit/blocks.ts';
 import { type NameDates, RULES_USAGE, rulesMessage, type TransferLock, zonesMessage } from './rules.view.ts';
-import { zoneIssueText } from './zone-issue.view.ts';
+import { formatZoneIssue } from './zone-issue.view.ts';
 
 async function runRules(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
@@ -20,7 +20,7 @@ async function runRules(call: CommandCall): Promise<void> {
   const zone = isName ? undefined : parseZone(word);
   if (zone !== undefined) return call.respond(rulesMessage(findZoneProfile(zone), zone, undefined, clock));
   const parsed = parseDomainName(word);
-  if (!parsed.ok) return call.respond(escapeExceptCode(zoneIssueText(parsed.issue)));
+  if (!parsed.ok) return call.respond(escapeExceptCode(formatZoneIssue(parsed.issue)));
   const name = parsed.value;
   const profile = findZoneProfile(name.ascii);
   const rules = {

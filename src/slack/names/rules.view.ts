@@ -27,7 +27,7 @@ import {
   sectionFields,
   table,
 } from '../kit/blocks.ts';
-import { zoneIssueText } from './zone-issue.view.ts';
+import { formatZoneIssue } from './zone-issue.view.ts';
 
 export interface NameRules {
   readonly name: string;
@@ -130,7 +130,7 @@ function nameBlocks(
       section(
         [
           `*${escapeText(name)}*`,
-          ...issues.map((issue) => `• ${escapeExceptCode(zoneIssueText(issue))}`),
+          ...issues.map((issue) => `• ${escapeExceptCode(formatZoneIssue(issue))}`),
         ].join('\n'),
       ),
     ];

@@ -155,6 +155,11 @@ const SUPERSEDED_KINDS: Readonly<Partial<Record<IncidentKind, readonly IncidentK
   hold: ['delegation_gone'],
 };
 
+/** Adds a period unless the text has one, such as “Registrar Inc.”. */
+function endSentence(text: string): string {
+  return text.endsWith('.') ? text : `${text}.`;
+}
+
 export function runbookLines(
   kinds: readonly IncidentKind[],
   { isAtOtherRegistrar, registrar, hasService }: RunbookName,
@@ -166,7 +171,9 @@ export function runbookLines(
   const orders = hasService ? runbooks.flatMap(({ order }) => order ?? []) : [];
   const service = hasService ? 'the domain service' : 'the registrar';
   const support =
-    registrar === undefined ? `${service}’s support` : `${service}’s support, or ${quote(registrar)}`;
+    registrar === undefined
+      ? `${service}’s support.`
+      : endSentence(`${service}’s support or ${quote(registrar)}`);
   const bullet = (step: string) => `• ${hasService ? step : step.replaceAll('the service', 'the registrar')}`;
   const steps = [
     ...runbooks.flatMap((runbook) => runbook.steps),
@@ -174,7 +181,7 @@ export function runbookLines(
   ];
   return [
     '*What to do*',
-    `• Call ${support}. *Raise the alarm* notifies the owner, the approvers and the admins.`,
+    `• Call ${support} *Raise the alarm* notifies the owner, the approvers and the admins.`,
     ...steps.map(bullet),
     '*What not to do*',
     ...[...new Set(runbooks.flatMap(({ warnings }) => warnings))].map(bullet),

@@ -2,11 +2,11 @@ import { ORDER_TASKS } from '../../orders/tasks.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import type { ZoneIssue } from '../../zones/zone-issue.ts';
 
-/* Violations of the rules of a zone or of DNS, with what to enter instead. Plain text. */
+/* Messages for names that break rules of their zone or of DNS, with what to enter instead. Plain text. */
 
 type Issue<Code extends ZoneIssue['code']> = Extract<ZoneIssue, { readonly code: Code }>;
 
-export function zoneIssueText(issue: ZoneIssue): string {
+export function formatZoneIssue(issue: ZoneIssue): string {
   switch (issue.code) {
     case 'name_missing':
       return 'Enter a name, for example cafe.rest.';
@@ -24,7 +24,7 @@ export function zoneIssueText(issue: ZoneIssue): string {
       return `“${issue.text}” is an IP address or ends in a number. Enter a name such as cafe.rest.`;
     case 'letters_not_allowed':
       return `“${issue.text}” has letters that domain names can’t have. Check the spelling.`;
-    case 'sign_not_allowed':
+    case 'symbol_not_allowed':
       return `“${issue.text}” contains a character that isn’t a letter or digit. Remove it.`;
     case 'character_not_allowed':
       return `“${issue.text}” contains ${formatCharacter(issue.character)}. Remove it.`;
@@ -36,7 +36,7 @@ export function zoneIssueText(issue: ZoneIssue): string {
       return `“${issue.label}” has ${issue.length} characters${issue.encoded ? ' in its xn-- form' : ''}. Use at most ${issue.max} between the dots.`;
     case 'name_too_long':
       return `The name has ${issue.length} characters. Use at most ${issue.max}.`;
-    case 'below_registered_name':
+    case 'subdomain':
       return `${issue.name} is a subdomain of ${issue.registered}. Use ${issue.registered} instead.`;
     case 'public_suffix':
       return `${issue.name} can’t be registered. Enter a name below it, such as cafe.${issue.name}.`;
@@ -47,15 +47,15 @@ export function zoneIssueText(issue: ZoneIssue): string {
     case 'letters_not_in_zone':
       return `“${issue.label}” has letters that .${issue.zone} doesn’t allow. Use a–z, 0–9, hyphens and western European letters such as é, ü or ñ.`;
     case 'nameserver_unreadable':
-      return `Nameserver: ${zoneIssueText(issue.issue)}`;
+      return `Nameserver: ${formatZoneIssue(issue.issue)}`;
     case 'nameserver_repeated':
       return `${formatDomainName(issue.host)} is listed more than once. Enter each nameserver once.`;
     case 'nameserver_count':
       return formatNameServerCount(issue);
     case 'period_out_of_range':
-      return `The period must be a whole number ${issue.max === undefined ? `from ${issue.min}` : `of years from ${issue.min} to ${issue.max}`}. Change it.`;
+      return `The period must be a whole number of years${issue.max === undefined ? `, at least ${issue.min}` : ` from ${issue.min} to ${issue.max}`}. Change it.`;
     case 'task_not_offered':
-      return `${taskSubject(issue.task)} isn’t possible in .${issue.zone}. Ask the domain service for another way.`;
+      return `${formatTaskSubject(issue.task)} isn’t possible in .${issue.zone}. Ask the domain service for another way.`;
   }
 }
 
@@ -66,7 +66,7 @@ function formatCharacter(character: string): string {
 
 function formatNameServerCount({ zone, given, min, max }: Issue<'nameserver_count'>): string {
   const subject = zone === undefined ? 'A name' : `A .${zone} name`;
-  const noun = max === undefined ? 'nameserver' : 'nameservers';
+  const noun = (max ?? min) === 1 ? 'nameserver' : 'nameservers';
   const change = given < min ? 'Add more' : 'Remove some';
   return `${subject} needs ${formatRange({ min, max })} ${noun}, but you entered ${given}. ${change}.`;
 }
@@ -75,8 +75,8 @@ function formatRange({ min, max }: { readonly min: number; readonly max?: number
   return max === undefined ? `at least ${min}` : `${min} to ${max}`;
 }
 
-/** The subject of a sentence about a task, because zone profiles use other names for tasks. */
-function taskSubject(listedAs: string): string {
-  const found = Object.values(ORDER_TASKS).find(({ zoneTask }) => zoneTask?.profileKey === listedAs);
-  return found?.zoneTask?.words ?? `“${listedAs}”`;
+/** A task as the subject of a sentence. @param profileKey zone profiles have their own names for tasks */
+function formatTaskSubject(profileKey: string): string {
+  const found = Object.values(ORDER_TASKS).find(({ zoneTask }) => zoneTask?.profileKey === profileKey);
+  return found?.zoneTask?.words ?? `“${profileKey}”`;
 }

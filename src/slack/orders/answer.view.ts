@@ -83,8 +83,8 @@ export function otherObjectLines({ name, result }: OrderItem): string[] {
   return result === undefined || value === name || value === '' ? [] : [`For: ${aboutText(result)}`];
 }
 
-function answerLines(result: ItemResult): string[] {
-  const { data, hasAnswer } = result;
+function answerFieldLines(result: ItemResult): string[] {
+  const { data, hasFullAnswer } = result;
   const all = listAnswerFields(data);
   // Dates come first.
   const facts = [
@@ -100,14 +100,17 @@ function answerLines(result: ItemResult): string[] {
       .slice(0, MAX_LISTED_FACTS)
       .map(([name, value]) => `• ${name === '' ? '' : `${formatFieldName(name)}: `}${formatValue(value)}`),
     left > 0 && `• and ${left} more`,
-    data === undefined && hasAnswer === true && about === '' && 'The response has more than is shown here.',
+    data === undefined &&
+      hasFullAnswer === true &&
+      about === '' &&
+      'The response has more than is shown here.',
   ]);
 }
 
 /** The answers without status and messages. Several answers have their names as headings. */
 export function answerSections({ items }: Order, formatName: (name: string) => string): string[] {
   return items.flatMap(({ name, result }) => {
-    const answer = result === undefined ? [] : answerLines(result);
+    const answer = result === undefined ? [] : answerFieldLines(result);
     return answer.length === 0 || items.length === 1
       ? answer
       : [`*${escapeText(formatName(name))}*`, ...answer];
@@ -135,7 +138,7 @@ export function messageLine({ status, code: messageCode, text, objects = [] }: R
 
 /** A button that opens the whole answer, if the order doesn't show all of it. */
 export function answerButtons({ id, items }: Order) {
-  return items.some(({ result }) => result?.hasAnswer === true)
+  return items.some(({ result }) => result?.hasFullAnswer === true)
     ? [button('order_data', 'Full response', id)]
     : [];
 }

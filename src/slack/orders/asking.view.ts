@@ -88,17 +88,17 @@ export function missingCardMessage(order: Order, retryInMs: number | undefined):
   const retry =
     retryInMs === undefined
       ? 'I’ll post the card as soon as Slack accepts it.'
-      : `I’ll try again in ${count(Math.max(Math.ceil(retryInMs / 1_000), 1), 'second')}, until Slack accepts it.`;
+      : `I’ll try again in ${count(Math.max(Math.ceil(retryInMs / 1_000), 1), 'second')}, and again until Slack accepts it.`;
   return textMessage(
-    `Your order is saved: *${escapeText(orderTitle(order))}*, order ${code(id)}. Slack isn’t accepting its card right now. ${retry} \`/domain order ${id}\` shows the order.`,
+    `Your order is saved: *${escapeText(orderTitle(order))}*, order ${code(id)}. Slack isn’t accepting its card right now. ${retry} See the order with \`/domain order ${id}\`.`,
   );
 }
 
 export function retriedMessage({ id, state }: Order): Message {
   return textMessage(
     isOpen(state)
-      ? `Requested again as order ${code(id)}. I’m posting its card.`
-      : `This was already retried as order ${code(id)}, which is ${STATES[state].words}. See it with \`/domain order ${id}\`.`,
+      ? `Requested again as order ${code(id)}. I’m posting the card.`
+      : `This was already retried as order ${code(id)} (${STATES[state].words}). See it with \`/domain order ${id}\`.`,
   );
 }
 

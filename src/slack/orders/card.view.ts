@@ -21,6 +21,7 @@ import { acceptsClicks, findSilentIds, needsSignatures } from '../../policy/poli
 import type { Charge } from '../../zones/zone-tasks.ts';
 import {
   approverName,
+  approverNameInSentence,
   changedRequirementsLine,
   collectRules,
   findLastProgress,
@@ -39,10 +40,11 @@ import {
   signOffButtons,
 } from '../approvals/emergency.view.ts';
 import { findingLines, pauseButtons, pausedText, tallyText } from '../bulk/bulk.view.ts';
-import { termLine, termText, termWarnings } from '../expiry/expiry.view.ts';
+import { formatExpiryChange, formatExpiryLine, listExpiryWarnings } from '../expiry/expiry.view.ts';
 import {
   actions,
   addMenu,
+  capitalize,
   code,
   context,
   count,
@@ -50,6 +52,7 @@ import {
   escapeText,
   header,
   joinFirst,
+  joinWithOr,
   LIMITS,
   lines,
   type Message,
@@ -65,7 +68,7 @@ import {
 import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { isDirectMessage, uncapitalize } from '../kit/mrkdwn.ts';
 import { countPhoneLines, cutToLines, fitLines, MAX_LINES } from '../kit/phone.ts';
-import { HELD_ON_CARD, previewLines } from '../mandates/mandate.view.ts';
+import { HELD_ON_CARD, inForceText, previewLines } from '../mandates/mandate.view.ts';
 import {
   budgetWarning,
   formatBudgets,
@@ -94,6 +97,7 @@ import {
   type HistoryEvent,
   type HistoryEventOf,
   hintLines,
+  isMandateInForce,
   isOnlyAccepted,
   itemName,
   newExpiryTexts,
@@ -208,7 +212,7 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
     ...(isWaitingForChosenTime(order) ? timeLines(order, history) : []),
     isPaused(order) && order.expiresAt && `Resume by ${moment(order.expiresAt)}`,
     ...(isUnknown ? [...resultLines(order), ...sentLines(order), NO_RESEND, ...hintLines(order)] : []),
-    briefing.undo && undoText(briefing.undo),
+    briefing.undo && undoOfferText(briefing.undo),
     order.bulk !== undefined && tallyText(order),
   ]);
   const maxLines = MAX_LINES.endedCard - countPhoneLines(head.text.text) - countPhoneLines(footer);
@@ -254,7 +258,9 @@ function pendingLines(order: Order, { approvers, decision, history }: Briefing):
   const pendingTexts =
     requirements !== undefined && requirements.list.length > 1
       ? [`Waiting for approval${until}`, ...requirementLines(requirements, history)]
-      : [`Waiting for ${mentions.length === 0 ? 'approval' : joinWithOr(mentions)}${until}`];
+      : [
+          `Waiting for ${mentions.length === 0 ? 'approval' : joinWithOr(mentions, MAX_SHOWN_APPROVERS)}${until}`,
+        ];
   const [first = '', ...others] = pendingTexts;
   const approvals = formatApprovals(order, history, decision);
   return [`${stateIcon(order)} ${[first, ...approvals].join(' · ')}`, ...others];
@@ -263,17 +269,10 @@ function pendingLines(order: Order, { approvers, decision, history }: Briefing):
 /** Approvers that the card names. *Details* names all of them. */
 const MAX_SHOWN_APPROVERS = 4;
 
-/** `@Bob or @approvers`. */
-function joinWithOr(mentions: readonly string[]): string {
-  const firstMentions = mentions.slice(0, MAX_SHOWN_APPROVERS);
-  const left = mentions.length - firstMentions.length;
-  return left > 0 ? `${firstMentions.join(', ')} or ${left} more` : firstMentions.join(' or ');
-}
-
 /** `@Alice: “client paid”`. *Details* has the whole reason. */
 function requestedLine({ requesterId, reason }: Order): string {
   return reason === undefined
-    ? `${mention(requesterId)} requested it`
+    ? `Requested by ${mention(requesterId)}`
     : `${mention(requesterId)}: “${cutToLines(quote(reason, 1_000), MAX_QUOTE_LINES)}”`;
 }
 
@@ -311,11 +310,11 @@ const MAX_CONTENT_LENGTH = 400;
 function contentLines(order: Order, briefing: Briefing): string[] {
   if (order.bulk !== undefined) {
     const { skipped } = order.bulk;
-    return [
-      `${count(order.items.length, 'row')}${skipped === 0 ? '' : `, ${count(skipped, 'row')} of the file skipped`}`,
-    ];
+    return skipped === 0
+      ? []
+      : [`${skipped} of ${count(skipped + order.items.length, 'row')} in the file skipped`];
   }
-  const term = briefing.term && termLine(briefing.term);
+  const expiryLine = briefing.expiryChange && formatExpiryLine(briefing.expiryChange);
   const names = order.items.map(({ name }) => escapeText(itemName(order, name)));
   const title = orderTitle(order);
   const fieldsText = commonFields(briefing.statement, order)
@@ -323,7 +322,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
     .map(([label, value]) => `${label}: ${value.replaceAll('\n', ', ')}`)
     .join(' · ');
   return dropMissing([
-    term,
+    expiryLine,
     // The title truncates long names.
     names.length === 1 && title.length > LIMITS.headerText && names[0],
     names.length > 1 &&
@@ -350,7 +349,7 @@ const MAX_SHOWN_NAMES = 5;
 /** Unusual facts about a pending order, in the order in which cards show them. */
 export const UNUSUAL_FACTS = [
   ...(['price', 'account', 'retry', 'zone', 'policy', 'stand_in', 'budget', 'price_change'] as const),
-  ...(['findings', 'term', 'incidents', 'impact', 'last_change', 'restore'] as const),
+  ...(['findings', 'expiry_change', 'incidents', 'impact', 'last_change', 'restore'] as const),
 ] as const;
 export type UnusualFact = (typeof UNUSUAL_FACTS)[number];
 
@@ -358,7 +357,7 @@ function unusualFields(
   order: Order,
   briefing: Briefing,
 ): Readonly<Record<UnusualFact, readonly (string | undefined)[]>> {
-  const { decision, history, cost, budgets, term } = briefing;
+  const { decision, history, cost, budgets, expiryChange } = briefing;
   const isZoneUnknown = taskNotes(order).some((note) => note.code === 'zone_not_documented');
   return {
     price: priceLines(order, briefing),
@@ -370,11 +369,11 @@ function unusualFields(
     budget: [budgets && budgetWarning(budgets, isWaitingForBudget(briefing))],
     price_change: [cost && priceChangeLine(cost, findHistoricCosts(history).atRequest)],
     findings: order.bulk === undefined ? [] : findingLines(order.bulk),
-    term: term === undefined ? [] : termWarnings(term),
+    expiry_change: expiryChange === undefined ? [] : listExpiryWarnings(expiryChange),
     incidents: briefing.incidents.map(openIncidentLine),
     impact: impactFindings(briefing),
     last_change: [lastChangeLine(briefing)],
-    restore: restoreLines(order, briefing),
+    restore: restorabilityLines(order, briefing),
   };
 }
 
@@ -404,7 +403,7 @@ function priceLines(order: Order, { cost }: Briefing): string[] {
   // The title says that the price is unknown.
   if (charge === 'no' || charge === 'not_stated' || cost?.unknown === 0) return [];
   if (cost === undefined || cost.sums.length === 0)
-    return [`:warning: ${charge === 'yes' ? 'Costs' : 'May cost'} money, price unknown`];
+    return [`:warning: This ${charge === 'yes' ? 'costs' : 'may cost'} money (price unknown)`];
   return [`:warning: Price unknown for ${count(cost.unknown, 'name')}`];
 }
 
@@ -442,14 +441,14 @@ function daysAgo(days: number): string {
 }
 
 /** Whether the name can be restored after the deletion, and at what price. */
-export function restoreLines(order: Order, { restoreCost }: DraftBriefing): string[] {
+export function restorabilityLines(order: Order, { restoreCost }: DraftBriefing): string[] {
   const note = taskNotes(order).find((each) => each.code === 'restorable_then_free');
   if (note?.code !== 'restorable_then_free') return [];
   const price =
     restoreCost === undefined || restoreCost.sums.length === 0
       ? 'price unknown'
       : `about ${amountsText(restoreCost.sums)}`;
-  return [`Restore within ${note.restorableDays} days: ${price}`];
+  return [`Can be restored for ${note.restorableDays} days, ${price}`];
 }
 
 /** Findings about the impact, worst first, and what has changed since the request. */
@@ -477,7 +476,7 @@ export function orderFields(order: Order, briefing: Briefing): SectionField[] {
     ['Plan', order.bulk && code(order.statementHash)],
     ['Retry of', order.retryOf && code(order.retryOf)],
     ['Visible to', order.isPrivate ? 'Only the requester, approvers and admins' : undefined],
-    ['Notes', noteLines(order, briefing).join('\n') || undefined],
+    ['Notes', taskNoteLines(order, briefing).join('\n') || undefined],
     ['If approved', order.state === 'PENDING' ? formatSending(order, briefing) : undefined],
   ];
 }
@@ -504,11 +503,16 @@ function formatSending(order: Order, { decision, statement }: Briefing): string 
   const approval = (findNeededApprovals(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
   const requests = order.items.length === 1 ? 'the request' : `${order.items.length} requests, one per name,`;
   const time = findUpcomingTime(order);
-  const waves = order.bulk && `in waves of ${order.bulk.waveSize}`;
-  const startText = time === undefined ? !waves && 'immediately' : moment(time);
-  const timing = dropMissing([startText, waves]).join(', ');
+  if (!findTask(order.task).sendsRequests)
+    return `${approval} puts the mandate in force. Nothing is sent until a name is due for renewal.`;
+  const waves =
+    order.bulk && order.items.length > order.bulk.waveSize && `in waves of ${order.bulk.waveSize}`;
+  const sendText =
+    time === undefined
+      ? `${approval} sends ${requests} ${waves || 'immediately'}`
+      : `${capitalize(requests)} will be sent ${dropMissing([moment(time), waves]).join(', ')}`;
   const interfaceText = isOverXml(statement) ? ', through the service’s XML interface' : '';
-  return `${approval} sends ${requests} ${timing}${interfaceText}. Everything that will be sent is shown here.`;
+  return `${sendText}${interfaceText}. Everything that will be sent is shown here.`;
 }
 
 /** Price, period and system. Free tasks aren't mentioned. */
@@ -519,7 +523,7 @@ export function costFields(order: Order, briefing: Briefing): SectionField[] {
     ['Price', charge === 'no' ? undefined : priceText(briefing)],
     ['Budget', budgetText(order, briefing)],
     ['Resume by', isPaused(order) ? order.expiresAt && moment(order.expiresAt) : undefined],
-    ['Expires', briefing.term && termText(briefing.term)],
+    ['Expires', briefing.expiryChange && formatExpiryChange(briefing.expiryChange)],
     ['System', formatContext(order.account.context)],
   ];
 }
@@ -561,7 +565,7 @@ const CHARGES: Readonly<Record<Charge, string | undefined>> = {
 };
 
 /** Notes on the task in this zone, except those on the card. */
-function noteLines(order: Order, { cost }: Briefing): string[] {
+function taskNoteLines(order: Order, { cost }: Briefing): string[] {
   const isPremiumNoted = cost !== undefined && hasPremiumNote(cost);
   return taskNotes(order)
     .filter(({ code }) => code !== 'costs_money' && !(code === 'premium_names' && isPremiumNoted))
@@ -575,15 +579,15 @@ function statusText(order: Order): string {
 }
 
 function isKnownToBeSent({ result }: OrderItem): boolean {
-  return result?.late !== undefined;
+  return result?.lateOutcome !== undefined;
 }
 
-/** `@Alice asked, @Bob approved · now expires 16 Dec 2028`. */
+/** `Requested by @Alice, approved by @Bob · now expires 16 Dec 2028`. */
 function stateLine(order: Order, history: readonly HistoryEvent[]): string {
-  const requestText = `${mention(order.requesterId)} requested`;
+  const requestText = `requested by ${mention(order.requesterId)}`;
   const peopleText = [requestText, ...formatApproved(order, history)].join(', ');
   const state = `*${formatShortState(order, history)}*${formatOutcomeShare(order)}`;
-  return stateParts(order, history, { requestText, peopleText, state }).join(' · ');
+  return capitalize(stateParts(order, history, { requestText, peopleText, state }).join(' · '));
 }
 
 function stateParts(
@@ -602,12 +606,13 @@ function stateParts(
         state,
         denial === undefined
           ? requestText
-          : `${requestText}, ${mention(denial.actor)} denied it${reasonSuffix(denial)}`,
+          : `${requestText}, denied by ${mention(denial.actor)}${reasonSuffix(denial)}`,
       ];
     }
     case 'SUCCEEDED': {
       const [item, ...others] = order.items;
       const next = item === undefined || others.length > 0 ? [] : nextStepTexts(order, item);
+      if (order.task === 'mandate') return [state, peopleText];
       return cardTense(order) === 'done'
         ? [peopleText, ...newExpiryTexts(order).map((until) => `now expires ${until}`), ...next]
         : [state, ...next, peopleText];
@@ -627,7 +632,7 @@ function stateParts(
 function stoppedText(stop: HistoryEventOf<'stopped'>): string {
   return stop.actor === 'system'
     ? escapeExceptCode(summaryText(stop.summary))
-    : `${mention(stop.actor)} stopped it`;
+    : `stopped by ${mention(stop.actor)}`;
 }
 
 /** For orders with a single name. */
@@ -651,6 +656,7 @@ function formatShortState(order: Order, history: readonly HistoryEvent[]): strin
   if (paused !== undefined) return paused;
   if (order.state === 'APPROVED' && findNextRetry(order) !== undefined) return 'Waiting to retry';
   if (isWaitingForChosenTime(order) && order.sendAfter !== undefined) return timeText(order.sendAfter);
+  if (isMandateInForce(order)) return inForceText(order);
   if (order.state !== 'CANCELLED' || findStop(history) === undefined) return statusText(order);
   // A request that was refused because the service was busy was still sent.
   return order.items.some(({ attempts }) => attempts > 0)
@@ -669,7 +675,8 @@ function formatApproved(order: Order, history: readonly HistoryEvent[]): string[
   if (order.emergencyApprovedBy !== undefined) return [emergencyText(order, history)];
   if (approvers.length === 0) return [];
   const budgetNote = formatExceededBudget(history) === undefined ? '' : ' over budget';
-  return [`${approvers.map((userId) => approverName(userId, history)).join(' and ')} approved${budgetNote}`];
+  const names = approvers.map((userId) => approverNameInSentence(userId, history)).join(' and ');
+  return [`approved${budgetNote} by ${names}`];
 }
 
 function findNextRetry(order: Order): Date | undefined {
@@ -681,7 +688,7 @@ function findNextRetry(order: Order): Date | undefined {
 function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
   const nextRetry = findNextRetry(order);
   if (nextRetry === undefined) return [];
-  const reason = history.findLast((event) => event.kind === 'retry_scheduled')?.why;
+  const reason = history.findLast((event) => event.kind === 'retry_scheduled')?.retryReason;
   const next = `next attempt ${moment(nextRetry)}`;
   return [reason === undefined ? next : `${next}. ${escapeExceptCode(retryReasonText(reason))}`];
 }
@@ -704,7 +711,7 @@ function formatApprovals(
   return [`${validApprovers.length} of ${count(needed, 'approval')}${givenBy}${lapsedText}`];
 }
 
-function undoText({ until, previous }: UndoOffer): string {
+function undoOfferText({ until, previous }: UndoOffer): string {
   return previous.kind === 'known'
     ? `Undo by ${moment(until)} to restore ${formatList(previous.nameServers)}`
     : ':warning: The previous nameservers are unknown, so this can’t be undone';

@@ -4,7 +4,7 @@ import type { Impact } from '../../names/impact.ts';
 import type { Order } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { actions, context, escapeText, lines, type Message, message } from '../kit/blocks.ts';
-import { accountLine, lastChangeLine, restoreLines, systemText } from './card.view.ts';
+import { accountLine, lastChangeLine, restorabilityLines, systemText } from './card.view.ts';
 import { impactWarnings } from './impact.view.ts';
 import { orderButton, orderTitle } from './order.view.ts';
 import { commonFields } from './statement.view.ts';
@@ -13,10 +13,14 @@ import { formatTaskNote } from './task-notes.view.ts';
 /* The message that asks to confirm a draft: its effect and impact. */
 
 /** @param impact undefined if the task has no risk */
-export function confirmMessage(order: Order, briefing: DraftBriefing, impact?: Impact | 'unseen'): Message {
+export function confirmationMessage(
+  order: Order,
+  briefing: DraftBriefing,
+  impact?: Impact | 'unseen',
+): Message {
   const title = `${isDemoContext(order.account.context) ? 'DEMO · ' : ''}${orderTitle(order)}?`;
   const { words, listNotes } = findTask(order.task);
-  const restoreTexts = restoreLines(order, briefing);
+  const restoreTexts = restorabilityLines(order, briefing);
   // If there are findings, they say what will stop working.
   const hasImpact = impact !== undefined && impact !== 'unseen';
   const noteLines = listNotes(order.items.map((item) => item.name))

@@ -6,13 +6,13 @@ import { findTask, ORDER_TASKS } from '../../orders/tasks.ts';
 import { parseDomainName } from '../../zones/names.ts';
 import type { Command, CommandCall, Feature, FormFeature } from '../feature.ts';
 import {
-  CHOICES,
   choiceField,
+  choicesSchema,
   type FieldDisplay,
   type FormValues,
   field,
-  TEXT_OR_EMPTY,
   textField,
+  textOrEmptySchema,
 } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { UNREADABLE_LAST_WORD, yearsLastText } from './asking.view.ts';
@@ -25,7 +25,7 @@ import { formatTaskNote } from './task-notes.view.ts';
 
 const NAME: FieldDisplay = { label: 'Domain name', kind: 'text', placeholder: 'cafe.rest', isRequired: true };
 /** Names or hosts, one or more per line. */
-const namesSchema = CHOICES.transform(splitNames);
+const namesSchema = choicesSchema.transform(splitNames);
 
 export const NAMESERVERS: FieldDisplay = {
   label: 'Nameservers',
@@ -35,13 +35,13 @@ export const NAMESERVERS: FieldDisplay = {
 };
 const nameServers = field({ ...NAMESERVERS, isRequired: true }, namesSchema);
 
-const NAME_FIELD = { name: field(NAME, TEXT_OR_EMPTY) };
+const NAME_FIELD = { name: field(NAME, textOrEmptySchema) };
 const contactField = (label: string, display: Partial<FieldDisplay> = {}) =>
   textField(label, { kind: 'number', isRequired: true, ...display });
 
 const REGISTRATION_FIELDS = {
   ownerc: contactField('Owner contact', {
-    hint: 'The contact’s ID at the domain service. For .rest, all three contacts need an email address there.',
+    hint: 'The contact’s ID at the domain service. For .rest, all three contacts need an email address on file there.',
   }),
   adminc: contactField('Admin contact'),
   techc: contactField('Tech contact'),
@@ -54,14 +54,14 @@ function reuseRegistration(last: FormValues): FormValues {
 
 const AUTH_FIELD: SecretField = {
   name: 'auth',
-  parse: (typed) => (typed.trim() === '' ? { problem: NO_AUTH_CODE } : parseSecret(typed.trim())),
+  parse: (input) => (input.trim() === '' ? { problem: NO_AUTH_CODE } : parseSecret(input.trim())),
 };
 
 const CONFIRMED = 'true';
 const confirmOrder = choiceField(
   'Confirmation',
   { [CONFIRMED]: 'Send it as confirmed' },
-  CHOICES.transform((checked) => checked.includes(CONFIRMED)),
+  choicesSchema.transform((checked) => checked.includes(CONFIRMED)),
   {
     kind: 'checkboxes',
     hint: 'The service’s documentation doesn’t say what happens to an unconfirmed order.',
@@ -143,7 +143,10 @@ function createSingleNameTask({ name: task, words, formNote }: OrderTask): Domai
   const form = orderForm({
     task,
     fields: z.object({
-      name: field(formNote === undefined ? NAME : { ...NAME, hint: formatTaskNote(formNote) }, TEXT_OR_EMPTY),
+      name: field(
+        formNote === undefined ? NAME : { ...NAME, hint: formatTaskNote(formNote) },
+        textOrEmptySchema,
+      ),
     }),
   });
   const command: Command = {

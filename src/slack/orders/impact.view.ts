@@ -57,10 +57,10 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
       ':grey_question: Couldn’t be checked. A website, mail or other names may depend on it.',
     ];
   }
-  const nothingFound = `${NOTHING_ON_IT}, and no other watched name depends on it. I only know redirects that were set here or by a DNS alias.`;
+  const nothingFound = `${NOTHING_ON_IT}, and no other watched name depends on it. I only know about redirects set here or by a DNS alias.`;
   return [
     `*Impact* as of ${moment(impact.seenAt)}`,
-    ...clearLines(impact).map((line) => (line === NOTHING_ON_IT ? nothingFound : line)),
+    ...noImpactLines(impact).map((line) => (line === NOTHING_ON_IT ? nothingFound : line)),
     ...impact.items.map(itemLine),
   ];
 }
@@ -68,7 +68,7 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
 const NOTHING_ON_IT = ':white_check_mark: No website or mail found';
 
 /** Checks that found nothing. */
-function clearLines({ items, isInUse, areNewNameserversReady }: Impact): string[] {
+function noImpactLines({ items, isInUse, areNewNameserversReady }: Impact): string[] {
   const areReady = areNewNameserversReady === 'yes' && !items.some(({ code }) => code === 'records_differ');
   return dropMissing([
     areReady && ':white_check_mark: The new nameservers answer for the name with the current DNS records',
@@ -93,7 +93,7 @@ export function impactWarnings(impact: Impact | 'unseen', changes?: ImpactDiffer
     appeared.length + changed.length + gone.length > 0 && CHANGED,
     ...impact.items.filter(isUnusual).map((item) => line(item, changeLabel(item))),
     ...gone.filter(isUnusual).map((item) => `:warning: *Gone:* ${formatItem(item, BRIEF)}`),
-    ...clearLines(impact),
+    ...noImpactLines(impact),
   ]);
 }
 

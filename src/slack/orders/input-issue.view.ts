@@ -1,6 +1,6 @@
 import type { InputIssue, PlainIssueCode } from '../../orders/input-issue.ts';
 import { capitalize } from '../kit/mrkdwn.ts';
-import { zoneIssueText } from '../names/zone-issue.view.ts';
+import { formatZoneIssue } from '../names/zone-issue.view.ts';
 import { CONSTRAINT_TEXTS } from './interface.view.ts';
 
 /* Errors in the input, with what to enter instead. */
@@ -15,6 +15,7 @@ const PLAIN: Readonly<Record<PlainIssueCode, string>> = {
   country_code_malformed: 'Enter the two-letter country code, such as DE.',
   email_missing: 'Enter an email address, such as anna@example.com.',
   interface_unknown: 'Choose JSON or XML.',
+  invisible_character: 'It contains an invisible character. Enter it again.',
   language_code_malformed: 'Enter the two-letter language code, such as en.',
   no_contact_id: 'Enter the contact’s ID, a whole number above 0.',
   no_ssl_contact_id: 'Enter the SSL contact’s ID.',
@@ -39,7 +40,6 @@ const PLAIN: Readonly<Record<PlainIssueCode, string>> = {
   target_no_email: 'An email redirect needs an email address, such as anna@example.com.',
   target_no_web_address: 'Enter a web address, such as https://www.example.com/menu.',
   unreadable: 'This is missing or can’t be read. Enter it again.',
-  unseen_character: 'It contains an invisible character. Enter it again.',
   user_name_with_colon: 'A user name can’t contain a colon: it couldn’t sign in.',
 };
 
@@ -52,7 +52,7 @@ const UNAVAILABLE_INTERFACES = {
 export function issueText(issue: InputIssue): string {
   switch (issue.code) {
     case 'zone_issue':
-      return zoneIssueText(issue.issue);
+      return formatZoneIssue(issue.issue);
     case 'text_too_long':
       return `Use at most ${issue.max} characters.`;
     case 'too_many_lines':
@@ -60,9 +60,9 @@ export function issueText(issue: InputIssue): string {
     case 'too_many_names':
       return `Enter at most ${issue.max} names per order, so approvers can review them.`;
     case 'interfaces_conflict':
-      return `${capitalize(CONSTRAINT_TEXTS[issue.overJson])} needs the JSON interface, and ${CONSTRAINT_TEXTS[issue.overXml]} needs XML. Leave one of them out.`;
+      return `${capitalize(CONSTRAINT_TEXTS[issue.jsonConstraint])} needs the JSON interface, and ${CONSTRAINT_TEXTS[issue.xmlConstraint]} needs XML. Leave one of them out.`;
     case 'interface_out_of_reach':
-      return `${capitalize(CONSTRAINT_TEXTS[issue.because])} ${UNAVAILABLE_INTERFACES[issue.needs]}`;
+      return `${capitalize(CONSTRAINT_TEXTS[issue.constraint])} ${UNAVAILABLE_INTERFACES[issue.needs]}`;
     default:
       return PLAIN[issue.code];
   }
@@ -85,7 +85,7 @@ export function unusedWordsText(first: number, last: number): string {
     first === last
       ? `${ordinal(first)} word`
       : `${ordinal(first)} ${last === first + 1 ? 'and' : 'to'} ${ordinal(last)} words`;
-  return `I didn’t use the ${wordsText} of your command. Check the fields below.`;
+  return `I ignored the ${wordsText} of your command. Check the fields below.`;
 }
 
 /** For a value that the menu doesn't offer. */

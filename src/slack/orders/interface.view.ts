@@ -35,6 +35,7 @@ export function interfaceNote(
   if (account?.method === 'two_factor') {
     return 'Uses the service’s XML interface, the only one that accepts two-factor accounts.';
   }
+  if (xmlReason === CONSTRAINT_TEXTS.choice_xml) return 'Uses the service’s XML interface, as you chose.';
   if (xmlReason !== undefined) return `Uses the service’s XML interface because of ${xmlReason}.`;
   const json = 'Uses the service’s JSON interface';
   if (xmlFeatures === undefined) return `${json}, which supports all of these fields.`;

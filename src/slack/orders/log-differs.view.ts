@@ -12,8 +12,8 @@ const DIFFERENCES: Readonly<Record<LogDifference, string>> = {
 };
 
 /** Tells an admin that the rows of an order differ from its log. */
-export function logDiffersNotice(order: Order, { found = 'older' }: AnyOrderLogEntry): Message {
+export function logDiffersNotice(order: Order, { difference = 'older' }: AnyOrderLogEntry): Message {
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}*: my database and the log disagree (${DIFFERENCES[found]}), so I sent nothing more. Someone with write access to the database may have done this. Find out who has access, and what else changed. See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*: my database and the log disagree (${DIFFERENCES[difference]}), so I sent nothing more. Someone with write access to the database may have done this. Find out who has access, and what else changed. See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

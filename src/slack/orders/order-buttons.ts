@@ -62,7 +62,7 @@ import { otherAccountText, retriedMessage } from './asking.view.ts';
 import { cardTitle } from './card.view.ts';
 import { transferForm } from './domains.ts';
 import { impactLines } from './impact.view.ts';
-import { orderTitle, recordLines } from './order.view.ts';
+import { orderTitle, publicRecordLines } from './order.view.ts';
 import {
   approvedText,
   BREAK_GLASS_INTRO,
@@ -166,7 +166,7 @@ async function requiresTypedName({ context }: Interaction, order: Order): Promis
   return impact === undefined || needsTypedName(impact);
 }
 
-const confirmFields = z.object({
+const confirmSchema = z.object({
   name: textField(
     'Type the name again',
     { hint: 'The full name, for example cafe.rest.' },
@@ -174,7 +174,7 @@ const confirmFields = z.object({
   ),
 });
 
-const bulkConfirmFields = z.object({
+const bulkConfirmSchema = z.object({
   count: textField(
     'How many names?',
     { kind: 'number', range: { min: 1, max: MAX_ROWS } },
@@ -193,7 +193,7 @@ const confirmForm: FormFeature<'confirm'> = {
     name: 'confirm',
     title: 'Confirm',
     submit: 'Confirm',
-    fields: toFields(confirmFields),
+    fields: toFields(confirmSchema),
   },
   async render(interaction, origin) {
     const order = await loadVisible(interaction.context.orders, toViewer(interaction), origin.subject ?? '');
@@ -201,7 +201,7 @@ const confirmForm: FormFeature<'confirm'> = {
     const title = section(`*${escapeText(orderTitle(order))}?*`);
     if (isBulkDeletion(order))
       return {
-        form: { ...confirmForm.form, fields: toFields(bulkConfirmFields) },
+        form: { ...confirmForm.form, fields: toFields(bulkConfirmSchema) },
         intro: [title, ...lines(findingLines(order.bulk ?? { findings: [] }))],
       };
     const impact = await interaction.context.names.impacts.findLatest(order);
@@ -219,11 +219,11 @@ const confirmForm: FormFeature<'confirm'> = {
 
 function findRetypeErrors(order: Order | undefined, values: FormValues): FieldErrors | undefined {
   const isBulk = order !== undefined && isBulkDeletion(order);
-  const parsed = readForm(isBulk ? bulkConfirmFields : confirmFields, values);
+  const parsed = readForm(isBulk ? bulkConfirmSchema : confirmSchema, values);
   if ('errors' in parsed) return parsed.errors;
   if (order === undefined) return undefined;
-  const typed = parseDomainName(parsed.value.name);
-  const isNameRight = typed.ok && order.items.some(({ name }) => name === typed.value.ascii);
+  const parsedName = parseDomainName(parsed.value.name);
+  const isNameRight = parsedName.ok && order.items.some(({ name }) => name === parsedName.value.ascii);
   const isCountRight = !('count' in parsed.value) || parsed.value.count === order.items.length;
   if (isNameRight && isCountRight) return undefined;
   return {
@@ -358,7 +358,7 @@ const approveForm = createReasonForm(
   reasonField('Shown in the thread and the audit log.', 'Comment'),
 );
 
-const EMERGENCY_REASON = requiredReasonField(
+const emergencyReasonField = requiredReasonField(
   'Sent to everyone who could have approved; shown in the thread and the audit log.',
   'Why can’t it wait?',
 );
@@ -368,13 +368,13 @@ const breakGlassForm = createReasonForm(
   { name: 'break_glass', title: 'Break glass', submit: 'Approve alone' },
   approveInEmergency,
   (interaction, order) => [...statementBlocks(interaction, order), BREAK_GLASS_INTRO],
-  EMERGENCY_REASON,
+  emergencyReasonField,
 );
 
-const questionFields = z.object({
+const questionSchema = z.object({
   question: textField(
     'Your question',
-    { hint: 'Posted in the thread, where the requester answers. The approval deadline is reset.' },
+    { hint: 'Posted in the thread, where the requester can reply. Asking restarts the approval deadline.' },
     z.string('Enter your question.'),
   ),
 });
@@ -385,11 +385,11 @@ const askForm: FormFeature<'ask_back'> = {
     name: 'ask_back',
     title: 'Ask a question',
     submit: 'Ask',
-    fields: toFields(questionFields),
+    fields: toFields(questionSchema),
   },
   render: (interaction, origin) => renderOrderForm(interaction, origin),
   async submit(call): Promise<SubmissionResult> {
-    const parsed = readForm(questionFields, call.values);
+    const parsed = readForm(questionSchema, call.values);
     if ('errors' in parsed) return parsed;
     const { subject = '' } = call.origin;
     const outcome = await askRequester(call.context.orders, subject, call.person.id, parsed.value.question);
@@ -404,7 +404,7 @@ const outcomeForm = createReasonForm(
     const [orderId = '', outcome] = subject.split(':');
     return resolveOrder(context, orderId, userId, outcome === 'done' ? 'SUCCEEDED' : 'FAILED', reason);
   },
-  (_interaction, order) => (PUBLIC_RECORD_TASKS.has(order.task) ? lines(recordLines(order)) : []),
+  (_interaction, order) => (PUBLIC_RECORD_TASKS.has(order.task) ? lines(publicRecordLines(order)) : []),
 );
 
 const resolveForm: FormFeature<'settle'> = {

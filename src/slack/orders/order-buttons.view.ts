@@ -16,7 +16,7 @@ export function approvedText(title: string, { state }: Order): string {
   if (state === 'FAILED') return `${title} was stopped. Nothing was sent. See its thread for the reason.`;
   return state === 'PENDING'
     ? `You approved ${title}. It needs another approval.`
-    : `Approved: ${title}. The result appears in its thread.`;
+    : `Approved: ${title}. The result will appear in its thread.`;
 }
 
 export function resumedText(title: string, order: Order): string {
@@ -30,8 +30,8 @@ export const signedOffText = (title: string) => `Signed off: ${title}. The revie
 export const cancelledText = (title: string) => `Canceled: ${title}. Nothing was sent.`;
 export const stoppedText = (title: string) => `Stopped: ${title}. The remaining names won’t be sent.`;
 export const confirmedText = (order: Order) =>
-  `Confirmed: ${escapeText(orderTitle(order))}. I’m posting its card.`;
-export const UNDO_REQUESTED = 'Undo requested. I’m posting its card.';
+  `Confirmed: ${escapeText(orderTitle(order))}. I’m posting the card.`;
+export const UNDO_REQUESTED = 'Undo requested. I’m posting the card.';
 
 export const outcomeTitle = (isDone: boolean) => (isDone ? 'Mark as done' : 'Mark as failed');
 

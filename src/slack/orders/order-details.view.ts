@@ -31,7 +31,7 @@ import {
   unsignedApproveButton,
 } from './order.view.ts';
 import { statementPages } from './statement.view.ts';
-import { groupLines, orderHistory } from './thread.view.ts';
+import { orderHistory, outcomeGroupLines } from './thread.view.ts';
 
 /* A modal with pages that shows everything an order sends, and explanations. */
 
@@ -52,7 +52,7 @@ export interface DetailsInput {
 /** Facts that the blocks below show. */
 const SHOWN_FACTS: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   ...(['price', 'account', 'retry', 'zone', 'stand_in', 'budget', 'price_change'] as const),
-  ...(['findings', 'term', 'impact'] as const),
+  ...(['findings', 'expiry_change', 'impact'] as const),
 ]);
 
 function warningBlocks(order: Order, briefing: Briefing): SectionBlock[] {
@@ -92,7 +92,7 @@ function outcomeBlocks(order: Order): SectionBlock[] {
     // The outcomes of a file's rows are in a file.
     ...(order.bulk === undefined
       ? answerSections(order, (name) => itemName(order, name))
-      : groupLines(order, MAX_SHOWN_NAMES)),
+      : outcomeGroupLines(order, MAX_SHOWN_NAMES)),
   ];
   return texts.length === 0 ? [] : lines(['*Result*', ...texts]);
 }

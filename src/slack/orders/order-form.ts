@@ -21,7 +21,7 @@ import {
   sendAtField,
   splitLines,
   toFields,
-  UNCHECKED_TEXT,
+  uncheckedTextSchema,
 } from '../kit/form.ts';
 import { noteField, ownerField } from '../names/owner-fields.ts';
 import { findOwnerIssue } from '../names/owners.ts';
@@ -80,28 +80,29 @@ export function parseSecret(typed: string): ParsedSecret {
   if (typed === '') return { secret: undefined };
   if (typed.length > MAX_SECRET_LENGTH)
     return { problem: issueText({ field: '', code: 'text_too_long', max: MAX_SECRET_LENGTH }) };
-  if (/[\p{Cc}\p{Cs}]/u.test(typed)) return { problem: issueText({ field: '', code: 'unseen_character' }) };
+  if (/[\p{Cc}\p{Cs}]/u.test(typed))
+    return { problem: issueText({ field: '', code: 'invisible_character' }) };
   return { secret: new Secret(typed) };
 }
 
 /** Stored with the order, but never sent. */
-export const OWNERSHIP_FIELDS = z.object({
+export const ownershipSchema = z.object({
   owner: ownerField({
-    label: 'Owner in the team',
+    label: 'Owner in your team',
     hint: 'Before the name expires, I ask this person whether you still need it.',
   }),
   note: noteField({ label: 'Purpose', hint: 'Stored here, not sent to the service.' }),
 });
 
 /** Not part of the task's input. */
-const REASON_FIELD = z.object({ reason: reasonField('Shown to the approvers.') });
-const TIMED_FIELDS = REASON_FIELD.extend({ send_at: sendAtField });
+const reasonFormSchema = z.object({ reason: reasonField('Shown to the approvers.') });
+const timedFormSchema = reasonFormSchema.extend({ send_at: sendAtField });
 
-const buildExtraFields = (task: OrderTaskName) => (isSchedulable(task) ? TIMED_FIELDS : REASON_FIELD);
+const buildExtraFields = (task: OrderTaskName) => (isSchedulable(task) ? timedFormSchema : reasonFormSchema);
 
 /** Shown if the account supports both interfaces and no other field determines which one is used. */
 function interfaceField(hint: string) {
-  return choiceField('Interface', { json: 'JSON', xml: 'XML' }, UNCHECKED_TEXT, {
+  return choiceField('Interface', { json: 'JSON', xml: 'XML' }, uncheckedTextSchema, {
     hint,
     dispatches: true,
   });
@@ -165,7 +166,7 @@ function buildFields(
 ): readonly Field[] {
   return [
     ...toFields(declareFields(options, available, values)),
-    ...(options.hasOwnerFields ? toFields(OWNERSHIP_FIELDS) : []),
+    ...(options.hasOwnerFields ? toFields(ownershipSchema) : []),
     ...toFields(buildExtraFields(options.task)),
   ];
 }
@@ -181,9 +182,9 @@ function buildDefaultValues(
 
 function readTaskInput(options: OrderFormDeclaration, values: FormValues): unknown {
   const parsed = readForm(declareFields(options, BOTH_INTERFACES, {}), values);
-  const typed = 'errors' in parsed ? {} : parsed.value;
+  const parsedValues = 'errors' in parsed ? {} : parsed.value;
   const input = Object.fromEntries(
-    Object.entries(typed).filter(
+    Object.entries(parsedValues).filter(
       ([name, value]) => value !== undefined && name !== options.secretField?.name,
     ),
   );
@@ -248,8 +249,8 @@ async function submit(options: OrderFormDeclaration, call: SubmissionCall): Prom
   if (refusal !== undefined) return { reply: refusal };
   const fields = buildFields(options, findAvailableInterfaces(options, call, account), call.values);
   // If a field is missing, it wasn't changed.
-  const typed = { ...buildDefaultValues(options, call, account), ...call.values };
-  return submitValues(options, call, fields, pick(typed, ...fields.map(({ name }) => name)));
+  const allValues = { ...buildDefaultValues(options, call, account), ...call.values };
+  return submitValues(options, call, fields, pick(allValues, ...fields.map(({ name }) => name)));
 }
 
 async function submitValues(
@@ -263,7 +264,7 @@ async function submitValues(
   if (problems.length > 0) {
     return { errors: errorsByField([...problems, ...findRemainingProblems(options, values, problems)]) };
   }
-  const extra = readForm(TIMED_FIELDS, values);
+  const extra = readForm(timedFormSchema, values);
   if ('errors' in extra) return extra;
   const ownership = await readOwnership(options.hasOwnerFields === true, call, values);
   if ('errors' in ownership) return ownership;
@@ -284,14 +285,14 @@ async function submitValues(
   return { reply: message };
 }
 
-/** The fields of {@link OWNERSHIP_FIELDS}, if the task has them. */
+/** The fields of {@link ownershipSchema}, if the task has them. */
 export async function readOwnership(
   hasOwnerFields: boolean,
   { context }: Interaction,
   values: FormValues,
 ): Promise<{ readonly ownership?: Ownership } | { readonly errors: FieldErrors }> {
   if (!hasOwnerFields) return {};
-  const parsed = readForm(OWNERSHIP_FIELDS, values);
+  const parsed = readForm(ownershipSchema, values);
   if ('errors' in parsed) return parsed;
   const { owner, note } = parsed.value;
   const issue = await findOwnerIssue(context, owner);
@@ -341,8 +342,8 @@ function readSecretField(
   field: SecretField | undefined,
 ): { readonly secret?: Secret | undefined; readonly problems: readonly FieldProblem[] } {
   if (field === undefined) return { problems: [] };
-  const typed = values[field.name];
-  const parsed = field.parse(typeof typed === 'string' ? typed : '');
+  const input = values[field.name];
+  const parsed = field.parse(typeof input === 'string' ? input : '');
   return 'problem' in parsed
     ? { problems: [{ field: field.name, problem: parsed.problem }] }
     : { secret: parsed.secret, problems: [] };

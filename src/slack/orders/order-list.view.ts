@@ -54,7 +54,7 @@ export function scheduledMessage(orders: readonly Order[], until: 'tomorrow' | '
 export const ORDERS_USAGE =
   'Use `pending`, `mine`, `review`, or one name, such as `/domain orders cafe.rest`.';
 export const ORDER_ID_MISSING =
-  'Which order? For example `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.';
+  'Enter an order’s ID, such as `/domain order 7k2m9qx4h1ab`. `/domain orders` lists them.';
 
 export function noSuchOrderText(id: string): string {
   const list = id.includes('.')

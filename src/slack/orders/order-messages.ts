@@ -7,7 +7,7 @@ import {
   getRequestedRequirements,
 } from '../../approvals/requirements.ts';
 import { MINUTE_MS } from '../../lib/duration.ts';
-import type { MissingAmount } from '../../money/budget.ts';
+import type { BudgetOverrun } from '../../money/budget.ts';
 import type { BudgetComparison } from '../../money/budget-comparison.ts';
 import { isPaused } from '../../orders/bulk/waves.ts';
 import { findUndoDeadline, getAccountOwner, isFinal, isRequester, type Order } from '../../orders/order.ts';
@@ -296,8 +296,8 @@ function planFirstCard(
 /** Changes with the card's buttons and with the amount over budget that a click accepts. */
 function buildRepostKey(order: Order, budgets: BudgetComparison | undefined): string {
   const { state } = order;
-  const excess = budgets?.exceeded.map(({ tag, period, currency, leftMinor, takesMinor }) =>
-    [tag, period, currency, leftMinor, takesMinor].join(' '),
+  const excess = budgets?.exceeded.map(({ tag, period, currency, leftMinor, orderMinor }) =>
+    [tag, period, currency, leftMinor, orderMinor].join(' '),
   );
   const phase = state === 'EXECUTING' ? 'APPROVED' : state;
   return [isPaused(order) ? 'paused' : phase, ...(excess ?? [])].join(' · ');
@@ -315,7 +315,7 @@ function toThread({ channelId, threadTs }: Order, card: PostedMessage): Thread {
 async function recordExcess(
   { orders }: SlackContext,
   order: Order,
-  excess: readonly MissingAmount[] | undefined,
+  excess: readonly BudgetOverrun[] | undefined,
 ): Promise<void> {
   if (excess !== undefined && !isDeepStrictEqual(excess, order.shownExcess))
     await orders.store.recordShownExcess(order.id, excess);

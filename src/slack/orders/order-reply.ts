@@ -5,7 +5,7 @@ import { type Interaction, toViewer } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import type { FieldErrors } from '../kit/form.ts';
 import { rejectionMessage } from './asking.view.ts';
-import { confirmMessage } from './confirm.view.ts';
+import { confirmationMessage } from './confirm.view.ts';
 import { waitForCard } from './order-posts.ts';
 import { refusalText } from './refusal.view.ts';
 
@@ -22,7 +22,7 @@ export async function buildOutcomeReply(
     interaction.context.names.impacts.assessAtRequest(outcome.order),
     loadDraftBriefing(interaction.context.orders, outcome.order),
   ]);
-  return confirmMessage(outcome.order, briefing, impact);
+  return confirmationMessage(outcome.order, briefing, impact);
 }
 
 /** The error at the form's field if the order can't be sent at the chosen time. */

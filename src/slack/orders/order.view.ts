@@ -33,7 +33,9 @@ import {
   escapeExceptCode,
   escapeText,
   joinFirst,
+  joinWords,
   mention,
+  mentionAnyApprover,
   mentionApprover,
   moment,
   quote,
@@ -49,14 +51,12 @@ const NEXT_STEPS: Readonly<
   Record<NextStep, (approvedAfterDays: number | undefined, dayAfter: (days: number) => string) => string>
 > = {
   transfer_period: (days, dayAfter) =>
-    days === undefined
-      ? 'the service doesn’t say how long it takes'
-      : `it completes by *${dayAfter(days)}* at the latest`,
+    days === undefined ? 'the service doesn’t say how long it takes' : `it completes by *${dayAfter(days)}*`,
   manual_processing: () => 'it’s processed by hand; the service doesn’t say how long it takes',
-  no_public_record: () => 'both registrants are notified; the service doesn’t say when it’s done',
+  no_public_record: () => 'both registrants are notified; the service doesn’t report when it’s done',
 };
 
-/** For each state: the icon, the words after "the order is", and the whole line. */
+/** For each state: the icon, the words for lists, and the whole line. */
 export const STATES: Readonly<
   Record<OrderState, { readonly icon: string; readonly words: string; readonly line: string }>
 > = {
@@ -86,9 +86,13 @@ export function isOnlyAccepted({ task, items }: Order, state: OrderState): boole
   return items.some(({ result }) => result?.resolvedBy === undefined);
 }
 
+export function isMandateInForce({ task, state, mandateEnd }: Order): boolean {
+  return task === 'mandate' && state === 'SUCCEEDED' && mandateEnd === undefined;
+}
+
 export function stateText(order: Order): string {
   if (order.task === 'mandate' && order.state === 'SUCCEEDED')
-    return order.mandateEnd === undefined ? 'In force' : 'Ended';
+    return isMandateInForce(order) ? 'In force' : 'Ended';
   return isOnlyAccepted(order, order.state)
     ? 'Accepted by the service, not done yet'
     : STATES[order.state].line;
@@ -191,7 +195,7 @@ export const NOBODY_NOTIFIED: NotifiedPeople = { reached: [], delayed: [] };
 
 /** `I messaged @Ada and @Bo.` */
 export function notifiedText({ reached, delayed }: NotifiedPeople): string {
-  const formatNames = (people: readonly string[]) => people.map(mention).join(', ');
+  const formatNames = (people: readonly string[]) => joinWords(people.map(mention));
   const sentences = dropMissing([
     reached.length > 0 && `I messaged ${formatNames(reached)}.`,
     delayed.length > 0 && `${formatNames(delayed)} will get a message later.`,
@@ -224,8 +228,15 @@ interface EventReason {
   readonly seen?: StoredEvidence | undefined;
 }
 
+const MAX_APPROVERS = 12;
+
 export function approverList(approvers: readonly string[]): string {
-  return approvers.length === 0 ? 'an approver' : joinFirst(approvers.map(mentionApprover), 12);
+  return approvers.length === 0 ? 'an approver' : joinFirst(approvers.map(mentionApprover), MAX_APPROVERS);
+}
+
+/** `@Bob or a member of @team`, to follow “1 approval from”. */
+export function anyApproverText(approvers: readonly string[], needed: number): string {
+  return approvers.length === 0 ? 'an approver' : mentionAnyApprover(approvers, needed, MAX_APPROVERS);
 }
 
 const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
@@ -251,10 +262,10 @@ function isSummaryRedundant(state: OrderItem['state'], result: ItemResult, respo
 }
 
 /** An answer that arrived after the end of the order. */
-function formatLateAnswer(isConfirmed: boolean, late: NonNullable<ItemResult['late']>): string {
+function formatLateAnswer(isConfirmed: boolean, lateOutcome: NonNullable<ItemResult['lateOutcome']>): string {
   if (isConfirmed) return 'The service confirmed it later.';
-  if (late === 'UNKNOWN') return 'That request got no response, so it may have been carried out.';
-  return `The service said later that it ${late === 'SUCCEEDED' ? 'was' : 'wasn’t'} carried out.`;
+  if (lateOutcome === 'UNKNOWN') return 'That request got no response, so it may have been carried out.';
+  return `The service said later that it ${lateOutcome === 'SUCCEEDED' ? 'was' : 'wasn’t'} carried out.`;
 }
 
 /** Maximum number of the service's messages that are shown. An answer may contain any number. */
@@ -283,7 +294,7 @@ export function resultText({ state, attempts, result }: OrderItem): string[] {
   const messages = result.messages ?? [];
   return dropMissing([
     !isSummaryRedundant(state, result, response) && formatSummary({ state, attempts, result }),
-    result.late !== undefined && formatLateAnswer(result.late === state, result.late),
+    result.lateOutcome !== undefined && formatLateAnswer(result.lateOutcome === state, result.lateOutcome),
     response !== '' && `The service says: ${response}`,
     ...messages.slice(0, MAX_MESSAGES).map((each) => `• ${messageLine(each)}`),
     messages.length > MAX_MESSAGES && `• and ${count(messages.length - MAX_MESSAGES, 'message')} more`,
@@ -383,10 +394,12 @@ export function sentLines(order: Order): string[] {
   const left = unknown.length - MAX_SENT_LINES;
   return dropMissing([
     ...unknown.slice(0, MAX_SENT_LINES).map(({ name, ctid, sentAt }) => {
-      const transactionText = isXml ? 'no client transaction (XML)' : `client transaction ${code(ctid)}`;
+      const transactionText = isXml
+        ? 'no client transaction ID (XML)'
+        : `client transaction ID ${code(ctid)}`;
       const prefix = order.items.length > 1 ? `${escapeText(itemName(order, name))}: ` : '';
       const sentText = sentAt === undefined ? '' : `, sent ${moment(sentAt)}`;
-      return capitalize(`${prefix}${transactionText}${sentText}`);
+      return `${prefix === '' ? capitalize(transactionText) : `${prefix}${transactionText}`}${sentText}`;
     }),
     left > 0 && `The audit log has ${left} more.`,
   ]);
@@ -414,7 +427,7 @@ export function hintLines(order: Order): string[] {
 }
 
 /** Also says if public records show nothing about the outcome. */
-export function recordLines(order: Order): string[] {
+export function publicRecordLines(order: Order): string[] {
   const hints = hintLines(order);
   return hints.length > 0 ? hints : ['I found nothing conclusive in public records.'];
 }
@@ -435,7 +448,8 @@ export function ownOrderLine(order: Order): string {
   const { state, expiresAt } = order;
   const deadlineText = state === 'PENDING' && expiresAt !== undefined ? ` · until ${moment(expiresAt)}` : '';
   const time = findUpcomingTime(order);
-  const timeText = time === undefined ? '' : ` · scheduled for ${moment(time)}`;
+  const separator = isWaitingForChosenTime(order) ? ' for' : ' · scheduled for';
+  const timeText = time === undefined ? '' : `${separator} ${moment(time)}`;
   return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${shortStateText(order)}${timeText}${deadlineText}`;
 }
 

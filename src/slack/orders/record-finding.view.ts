@@ -36,11 +36,11 @@ function findingText(finding: StoredEvidence): string {
     case 'expiry_unmoved':
       return `No renewal found: the registry still shows the expiry date ${formatDay(finding.expiresAt)}.`;
     case 'expiry_moved': {
-      const text = `The registry shows the expiry date ${formatDay(finding.expiresAt)}. Before this was sent it was ${formatDay(finding.before)}.`;
+      const text = `The registry shows the expiry date ${formatDay(finding.expiresAt)}. Before this was sent, it was ${formatDay(finding.before)}.`;
       return finding.otherCause === undefined ? text : `${text} ${OTHER_CAUSES[finding.otherCause]}`;
     }
     case 'registered':
-      return 'The registry shows the name registered when this was sent, with the requested nameservers.';
+      return 'The registry shows that the name was registered when this was sent, with the requested nameservers.';
     case 'renewed':
       return `The registry’s expiry date changed by the requested years, from ${formatDay(finding.before)} to ${formatDay(finding.expiresAt)}.`;
     case 'nameservers_set':
@@ -48,7 +48,7 @@ function findingText(finding: StoredEvidence): string {
     case 'transferred':
       return 'The registry shows a transfer to another registrar since this was sent, with the requested nameservers.';
     case 'deleted':
-      return 'The registry shows the name deleted when this was sent, before its expiry.';
+      return 'The registry shows that the name was deleted when this was sent, before its expiry.';
     case 'restored':
       return 'The registry showed the name as deleted before this was sent. It now shows the same registration without that status.';
   }

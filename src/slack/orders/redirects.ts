@@ -8,15 +8,15 @@ import {
   type FormValues,
   field,
   textField,
-  UNCHECKED_TEXT,
+  uncheckedTextSchema,
 } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { createRefreshAction } from '../refresh-form.ts';
 import { orderForm, pick } from './order-form.ts';
 
-const SOURCE = textField('Source', {
+const sourceField = textField('Source', {
   placeholder: 'www.cafe.rest',
-  hint: 'The source of an existing redirect. It keeps its source and type. I remove a leading http:// and send a path unchanged.',
+  hint: 'The source of an existing redirect. Its source and type can’t be changed. I remove a leading http:// and send a path unchanged.',
   isRequired: true,
 });
 const TARGET: FieldDisplay = {
@@ -33,7 +33,7 @@ const CHOICE_DISPLAY = { dispatches: true, isRequired: true };
 /** All types and modes that each interface documents (service API, Redirect). */
 function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
   const shared = z.object({
-    source: SOURCE,
+    source: sourceField,
     target: field(
       xml
         ? {
@@ -41,7 +41,7 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
             hint: 'A web address or a host name. An email redirect needs an email address.',
           }
         : TARGET,
-      UNCHECKED_TEXT,
+      uncheckedTextSchema,
     ),
     type: choiceField(
       'Type',
@@ -49,7 +49,7 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
         ...(json ? { DOMAIN: 'Domain (JSON)' } : {}),
         ...(xml ? { domain: 'Domain (XML)', email: 'Email (XML)' } : {}),
       },
-      UNCHECKED_TEXT,
+      uncheckedTextSchema,
       CHOICE_DISPLAY,
     ),
     mode: choiceField(
@@ -58,7 +58,7 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
         ...(json ? { HTTP: 'HTTP (JSON)' } : {}),
         ...(xml ? { frame: 'Frame (XML)', single: 'Single (XML)' } : {}),
       },
-      UNCHECKED_TEXT,
+      uncheckedTextSchema,
       CHOICE_DISPLAY,
     ),
   });

@@ -4,14 +4,13 @@ import type { ScheduleIssue } from '../../orders/schedule.ts';
 import { getUtcDay } from '../../zones/calendar-day.ts';
 import { missingLines, ruleNames } from '../approvals/decision.view.ts';
 import { formatDay } from '../expiry/expiry.view.ts';
-import { mentionApprover } from '../kit/mrkdwn.ts';
+import { joinWords, mentionApprover } from '../kit/mrkdwn.ts';
 import { overBudgetText } from '../money/budget.view.ts';
-import { STATES } from './order.view.ts';
 import { summaryText } from './summary.view.ts';
 
 /* Says why a request is refused, and what to do instead. */
 
-/** Follows "It cannot be". */
+/** Follows “This can’t be”. */
 const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   confirmed: 'confirmed',
   approved: 'approved',
@@ -37,7 +36,7 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   hinted: 'given a hint',
   resolved: 'resolved',
   answered_late: 'answered',
-  shown: 'confirmed by the registry',
+  confirmed_by_registry: 'confirmed by the registry',
   overdue: 'marked as overdue',
   delegation_seen: 'checked at its nameservers',
   in_force: 'put in force',
@@ -48,14 +47,28 @@ const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
 const NEXT_STEPS: Readonly<Record<OrderState, string>> = {
   DRAFT: 'The requester has to confirm it first.',
   PENDING: 'An approver has to decide first.',
-  APPROVED: 'The result appears in its thread.',
-  EXECUTING: 'The result appears in its thread.',
+  APPROVED: 'The result will appear in its thread.',
+  EXECUTING: 'The result will appear in its thread.',
   SUCCEEDED: 'See the result in its thread.',
   FAILED: 'See the reason in its thread. Retry requests it again.',
   UNKNOWN: 'An approver has to mark it as done or failed first.',
   DENIED: 'Request it again if you still need it.',
   EXPIRED: 'Request it again if you still need it.',
   CANCELLED: 'Request it again if you still need it.',
+};
+
+/** Follows “the order”. */
+const STATE_PREDICATES: Readonly<Record<OrderState, string>> = {
+  DRAFT: 'isn’t confirmed yet',
+  PENDING: 'is waiting for approval',
+  APPROVED: 'is already approved',
+  EXECUTING: 'is in progress',
+  SUCCEEDED: 'is already done',
+  FAILED: 'failed',
+  UNKNOWN: 'was sent, but its outcome is unknown',
+  DENIED: 'was denied',
+  EXPIRED: 'expired',
+  CANCELLED: 'was canceled',
 };
 
 const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
@@ -75,16 +88,16 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
 
 /** Comes before the names of the people who are allowed to, if a policy rule names them. */
 const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
-  approve: 'You can’t approve this. The policy’s approvers:',
-  ask: 'Only its approvers can ask a question here. The policy’s approvers:',
-  deny: 'You can’t deny this. The policy’s approvers:',
-  resolve: 'You can’t mark this as done or failed. The policy’s approvers:',
-  retry: 'Only the requester or an approver can retry. The policy’s approvers:',
-  stop: 'Only the requester or an approver can stop this. The policy’s approvers:',
-  resume: 'Only the requester or an approver can resume this. The policy’s approvers:',
-  undo: 'Only the requester or an approver can undo this. The policy’s approvers:',
-  confirm_facts: 'You can’t decide this. The approvers:',
-  end_mandate: 'Only its requester or an approver can end a mandate. The approvers:',
+  approve: 'You can’t approve this. The policy’s approvers are',
+  ask: 'Only its approvers can ask a question here. The policy’s approvers are',
+  deny: 'You can’t deny this. The policy’s approvers are',
+  resolve: 'You can’t mark this as done or failed. The policy’s approvers are',
+  retry: 'Only the requester or an approver can retry. The policy’s approvers are',
+  stop: 'Only the requester or an approver can stop this. The policy’s approvers are',
+  resume: 'Only the requester or an approver can resume this. The policy’s approvers are',
+  undo: 'Only the requester or an approver can undo this. The policy’s approvers are',
+  confirm_facts: 'You can’t decide this. The approvers are',
+  end_mandate: 'Only its requester or an approver can end a mandate. The approvers are',
 };
 
 const NOT_THE_REQUESTER = {
@@ -105,7 +118,7 @@ const PLAIN = {
   no_such_order: 'This order doesn’t exist. `/domain orders` lists the latest.',
   not_due: 'There’s nothing to do right now. See its thread.',
   draft_forgotten: 'This wasn’t confirmed in time and was dropped. Request it again if you still need it.',
-  time_is_over: 'This has expired. Request it again if you still need it.',
+  order_expired: 'This has expired. Request it again if you still need it.',
   stand_in_not_needed:
     'The approval you could give as a stand-in was already given. It needs another approver.',
   approved_already: 'You already approved this. It needs another approver.',
@@ -121,7 +134,7 @@ const PLAIN = {
     'This name has an unexplained change, so your approval wasn’t counted. Check the card, and approve again if it’s still right.',
   impact_changed:
     'The impact of this order changed since it was requested, so your approval wasn’t counted. Check the card, and approve again if it’s still right.',
-  own_membership_unknown: 'Slack doesn’t confirm that you’re still a member. Try again in a minute.',
+  own_membership_unknown: 'Slack can’t confirm right now that you’re still a member. Try again in a minute.',
   retry_unanswered:
     'A request was sent and got no response, so it may have been carried out and can’t be retried. Check with the domain service. If it wasn’t done, request it again with `/domain`.',
   retry_done_since: 'This was carried out after all, so it can’t be retried. See the response in its thread.',
@@ -135,21 +148,22 @@ const PLAIN = {
   not_paused: 'This order isn’t paused. See its thread.',
   retry_bulk:
     'The auth codes of its file weren’t kept. Take the failed rows from its result file, add their auth codes, and use `/domain bulk transfer`.',
-  sent_already: 'This request is already being sent and can’t be stopped. The result appears in its thread.',
+  sent_already:
+    'This request is already being sent and can’t be stopped. The result will appear in its thread.',
   outcome_known: 'This order’s outcome is known, so there’s nothing to mark. See its thread.',
   nothing_to_reveal: 'This order has nothing to show. Request it again with `/domain`.',
   reveal_over: 'This was already shown, or an hour has passed. Request it again.',
   reveal_key_missing:
     'An encryption key is missing, so I can’t show this yet. It’s kept for an hour: try again in a few minutes. Your operator can find the missing key’s ID in the log.',
   reveal_unopened:
-    'This can’t be decrypted: its key is missing, or it was changed. Your operator can restore the key within the hour. Otherwise, request it again.',
+    'This can’t be decrypted: its key is missing, or the data was changed. Your operator can restore the key within the hour. Otherwise, request it again.',
 };
 
 const SCHEDULE_ISSUES: Readonly<Record<ScheduleIssue, string>> = {
-  unreadable: 'Write the time as a day and an hour, such as 2026-12-06 02:00.',
+  unreadable: 'Enter a date and time, such as 2026-12-06 02:00.',
   no_such_time: 'That time doesn’t exist on that day, because clocks go forward. Choose another time.',
-  past: 'That time is over. Choose a time at least 5 minutes ahead.',
-  too_soon: 'That’s too soon. Choose a time at least 5 minutes ahead, or leave it out.',
+  past: 'That time is in the past. Choose a time at least 5 minutes from now.',
+  too_soon: 'That’s too soon. Choose a time at least 5 minutes from now, or leave it out.',
   too_late: 'That’s too far ahead. Choose a time within 90 days.',
   time_zone_unknown: 'Slack didn’t return your time zone. Try again in a minute.',
   not_for_task: 'This can’t be scheduled. Request it without a time.',
@@ -159,7 +173,9 @@ const SCHEDULE_ISSUES: Readonly<Record<ScheduleIssue, string>> = {
 export function refusalText(refusal: Refusal): string {
   switch (refusal.code) {
     case 'wrong_state':
-      return `This can’t be ${PARTICIPLES[refusal.action]}: the order is ${STATES[refusal.state].words}. ${NEXT_STEPS[refusal.state]}`;
+      return refusal.action === 'confirmed'
+        ? `There’s nothing left to confirm: the order ${STATE_PREDICATES[refusal.state]}. ${NEXT_STEPS[refusal.state]}`
+        : `This can’t be ${PARTICIPLES[refusal.action]}, because the order ${STATE_PREDICATES[refusal.state]}. ${NEXT_STEPS[refusal.state]}`;
     case 'open_already':
       return `Another order for this is already open: \`${refusal.orderId}\`. See it with \`/domain order ${refusal.orderId}\`.`;
     case 'own_order':
@@ -169,7 +185,7 @@ export function refusalText(refusal: Refusal): string {
     case 'not_an_approver':
       return refusal.approvers === undefined
         ? NOT_AN_APPROVER[refusal.action]
-        : `${NOT_AN_APPROVER_BY_RULE[refusal.action]} ${refusal.approvers.map(mentionApprover).join(', ')}.`;
+        : `${NOT_AN_APPROVER_BY_RULE[refusal.action]} ${joinWords(refusal.approvers.map(mentionApprover))}.`;
     case 'policy_refuses':
       return `The policy doesn’t allow this: ${ruleNames(refusal.rules)}. If you need it, ask an admin.`;
     case 'not_an_admin':
@@ -179,14 +195,14 @@ export function refusalText(refusal: Refusal): string {
     case 'not_the_requester':
       return NOT_THE_REQUESTER[refusal.action];
     case 'membership_unknown':
-      return `Slack doesn’t confirm that <@${refusal.userId}> is still a member. Try again in a minute.`;
+      return `Slack can’t confirm right now that <@${refusal.userId}> is still a member. Try again in a minute.`;
     case 'groups_unreadable': {
       const groups = refusal.groupIds.map((id) => `<!subteam^${id}>`).join(' and ');
       return `Slack didn’t return the members of ${groups}, so I can’t tell whether you’re an approver. Try again in a minute, or ask an approver named on the card.`;
     }
     case 'earlier_order': {
       const { orderId, outcome } = refusal.finding;
-      return summaryText({ code: 'earlier_order', orderId, found: outcome });
+      return summaryText({ code: 'earlier_order', orderId, outcome });
     }
     case 'over_budget':
       return `${overBudgetText(refusal.exceeded)} An admin also has to approve it.`;
@@ -195,7 +211,7 @@ export function refusalText(refusal: Refusal): string {
     case 'approvals_missing':
       return `This order can’t resume with its current approvals: it now also needs ${missingLines(refusal).join('; ')}. Approvers also have to click *Resume*.`;
     case 'not_failed':
-      return `Only failed orders can be retried; this one is ${STATES[refusal.state].words}. Request it again with \`/domain\`.`;
+      return `Only failed orders can be retried, but this order ${STATE_PREDICATES[refusal.state]}. ${refusal.state === 'UNKNOWN' ? NEXT_STEPS.UNKNOWN : 'Request it again with `/domain`.'}`;
     case 'retry_over':
       return `This ended more than ${refusal.days} days ago, so it can’t be retried. Request it again with \`/domain\`.`;
     case 'undo_over':
@@ -209,9 +225,9 @@ export function refusalText(refusal: Refusal): string {
     case 'send_at_after_expiry':
       return `A name expires before that time, on ${formatDay(getUtcDay(refusal.expiresAt))}. Choose an earlier time.`;
     case 'mandate_held':
-      return summaryText({ code: 'mandate_held', because: refusal.holdReason });
+      return summaryText({ code: 'mandate_held', holdReason: refusal.holdReason });
     case 'nothing_waits':
-      return `The order is ${STATES[refusal.state].words}; nothing is waiting to be sent. See its thread.`;
+      return `Nothing is waiting to be sent: the order ${STATE_PREDICATES[refusal.state]}. See its thread.`;
     default:
       return PLAIN[refusal.code];
   }

@@ -3,7 +3,7 @@ import { formatDomainName } from '../../zones/names.ts';
 import type { FormFeature, SubmissionCall, SubmissionResult } from '../feature.ts';
 import type { MenuOption } from '../kit/blocks.ts';
 import {
-  CHOICES,
+  choicesSchema,
   type Form,
   type FormOrigin,
   type FormValues,
@@ -20,7 +20,7 @@ import { renderForm } from '../open-form.ts';
  * message.
  */
 
-const menuFields = z.object({
+const menuSchema = z.object({
   task: field({ label: 'Task', kind: 'choice' }, z.string('Choose a task.')),
   names: field(
     {
@@ -28,7 +28,7 @@ const menuFields = z.object({
       kind: 'multi_select',
       hint: 'The form opens with the selected names.',
     },
-    CHOICES,
+    choicesSchema,
   ),
   // The global shortcut has no channel, so the person picks one.
   channel: field(
@@ -50,7 +50,7 @@ function buildMenu(
     task: forms.map(({ form }) => ({ value: form.name, text: form.title })),
     names: names.map((name) => ({ value: name, text: formatDomainName(name) })),
   };
-  const visibleFields = toFields(menuFields).filter(({ name }) =>
+  const visibleFields = toFields(menuSchema).filter(({ name }) =>
     name === 'names' ? names.length > 0 : name !== 'channel' || origin.channelId === '',
   );
   const fields = visibleFields.map((each) => ({
@@ -69,7 +69,7 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
       return { form: buildMenu(allowedForms, splitLines(values['names']), origin) };
     },
     async submit(call): Promise<SubmissionResult> {
-      const parsed = readForm(menuFields, call.values);
+      const parsed = readForm(menuSchema, call.values);
       if ('errors' in parsed) return parsed;
       const { task, names, channel } = parsed.value;
       const feature = forms.find(({ form }) => form.name === task);

@@ -8,7 +8,7 @@ const PARTS: Readonly<Record<StatementPart, string>> = {
   hash: 'the statement’s hash',
   input: 'the request',
   names: 'the names',
-  secret: 'the sealed secret',
+  secret: 'the encrypted secret',
   service: 'the service’s address (`SERVICE_JSON_URL`, `SERVICE_XML_URL`, `SERVICE_REPLY_TO`)',
   task: 'the task',
   time: 'the time',
@@ -34,6 +34,6 @@ export function statementChangedNotice(order: Order, parts: readonly StatementPa
       ? 'My settings have changed since. Request it again.'
       : 'Someone with write access to my database may have done this. Before requesting it again, find out who has access, and what else changed.';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}* no longer matches what was requested and approved, so I ${sentText}. ${changedText} ${cause} See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*: this order no longer matches what was requested and approved, so I ${sentText}. ${changedText} ${cause} See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

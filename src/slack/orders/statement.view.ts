@@ -233,7 +233,7 @@ function statementItemText(statement: Statement, item: StatementItem): string {
 
 /** The route of a request, or its XML task code. */
 function addressText({ request }: StatementItem): string {
-  if (request.interface === 'none') return 'Nothing will be sent for it';
+  if (request.interface === 'none') return 'Nothing will be sent';
   if (request.interface === 'xml') return `Task ${exactText(request.code)}`;
   const query = request.query?.map(([name, value]) => `${name}=${value}`) ?? [];
   return exactText([`${request.method} ${request.path}`, ...query].join(' '));

@@ -15,7 +15,7 @@ export function formatTaskNote(note: TaskNote): string {
     case 'processed_manually':
       return 'It’s processed by hand, so it can take a while.';
     case 'contacts_need_email':
-      return 'The owner, admin and tech contacts each need an email address at the service.';
+      return 'The owner, admin and tech contacts each need an email address on file with the service.';
     case 'transfer_renews':
       return 'The transfer also renews the name.';
     case 'auth_code_needed':
@@ -25,7 +25,7 @@ export function formatTaskNote(note: TaskNote): string {
     case 'website_and_mail_stop':
       return 'The name’s website and mail will stop working.';
     case 'replaces_nameservers':
-      return 'This probably replaces all nameservers. A mistake takes the name offline.';
+      return 'This probably replaces all nameservers. A mistake can take the name offline.';
     case 'auth_code_gives_name_away':
       return 'Anyone with the auth code can transfer the name away.';
     case 'new_owner_not_sent':
@@ -33,16 +33,16 @@ export function formatTaskNote(note: TaskNote): string {
     case 'registrants_notified':
       return 'The current and the new registrant are notified.';
     case 'sent_as_confirmed':
-      return 'It’s sent as confirmed unless the requester cleared that box. Your team’s request and approval are the confirmation.';
+      return 'The request tells the service that the order is confirmed, unless the requester cleared “Send it as confirmed”. Your team’s request and approval count as the confirmation.';
     case 'locks_transfers':
-      return `It can’t be transferred for ${note.days} days afterwards.`;
+      return `The name can’t be transferred for ${note.days} days afterwards.`;
     case 'locks_transfers_unless_opted_out':
-      return `It can’t be transferred for ${note.days} days afterwards, unless the registrant opts out first: ask the service how.`;
+      return `The name can’t be transferred for ${note.days} days afterwards unless the registrant opts out first. Ask the service how.`;
     case 'approved_automatically':
-      return `It completes after ${note.days} days at the latest if the losing registrar doesn’t respond.`;
+      return `If the losing registrar doesn’t respond, the transfer completes within ${note.days} days.`;
     case 'restorable':
-      return `It’s possible for ${note.days} days after the deletion.`;
+      return `A restore is possible for ${note.days} days after the deletion.`;
     case 'restorable_then_free':
-      return `It can be restored for ${note.restorableDays} days, at a cost. ${note.pendingDeleteDays} days later, anyone can register it.`;
+      return `The name can be restored for ${note.restorableDays} days, for a fee. ${note.pendingDeleteDays} days later, anyone can register it.`;
   }
 }

@@ -3,10 +3,11 @@ import { formatAccountName } from '../../accounts/account.ts';
 import { dropMissing, groupBy } from '../../lib/collections.ts';
 import { EVIDENCE, getAccountOwner, type Order, type OrderItem } from '../../orders/order.ts';
 import type { AnyOrderLogEntry, OrderLogEntry } from '../../orders/order-events.ts';
+import type { ReopenReason } from '../../orders/summary.ts';
 import { findTask } from '../../orders/tasks.ts';
 import { isGenericZone } from '../../zones/rules.ts';
 import {
-  approverName,
+  approverNameInSentence,
   findLastProgress,
   findValidApprovers,
   hasPolicyRule,
@@ -41,6 +42,7 @@ import { isAnnouncedInForce } from '../mandates/mandate.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { answerButtons, otherObjectLines } from './answer.view.ts';
 import {
+  anyApproverText,
   approverList,
   briefResult,
   findLapsedApprovals,
@@ -93,7 +95,7 @@ export function orderReply(
       return buildReply(
         order,
         ':hourglass_flowing_sand:',
-        `it wasn’t sent at the scheduled time, because ${reopenReasonText(event.reasons)}. Earlier approvals no longer count. ${approverList(approvers)}: check the card and approve it again.`,
+        `it wasn’t sent at the scheduled time${isOnlyLate(event.reasons) ? '' : `, because ${reopenReasonText(event.reasons)}`}. Earlier approvals no longer count. ${approverList(approvers)}: check the card and approve it again.`,
         order.requesterId,
       );
     case 'escalated':
@@ -113,12 +115,12 @@ export function orderReply(
     case 'paused':
       return pausedReply(order, event.pause, orderTitle(order), approverList(approvers));
     case 'resumed':
-      return buildReply(order, ':arrow_forward:', `${mention(event.actor)} resumed it.`);
+      return buildReply(order, ':arrow_forward:', `resumed by ${mention(event.actor)}.`);
     case 'resolved':
       return resolvedReply(order, event, approvers, now);
     case 'answered_late':
       return lateReply(order, event, approvers);
-    case 'shown':
+    case 'confirmed_by_registry':
       return registryConfirmedReply(order, event);
     case 'overdue':
       return overdueReply(order, event);
@@ -131,12 +133,17 @@ export function orderReply(
   }
 }
 
+/** The reason “late” would only repeat that it wasn't sent at the scheduled time. */
+function isOnlyLate(reasons: readonly ReopenReason[]): boolean {
+  return reasons.every((reason) => reason === 'late');
+}
+
 function endedReply(order: Order, event: HistoryEventOf<'denied' | 'cancelled' | 'expired'>): Message {
   const { requesterId } = order;
   if (event.kind === 'cancelled')
-    return buildReply(order, STATES.CANCELLED.icon, `${mention(requesterId)} canceled it. Nothing was sent.`);
+    return buildReply(order, STATES.CANCELLED.icon, `canceled by ${mention(requesterId)}. Nothing was sent.`);
   if (event.kind === 'denied') {
-    const replyText = `${mention(event.actor)} denied it${reasonSuffix(event)}. Nothing was sent.`;
+    const replyText = `denied by ${mention(event.actor)}${reasonSuffix(event)}. Nothing was sent.`;
     return buildReply(order, STATES.DENIED.icon, replyText, requesterId);
   }
   const replyText =
@@ -190,7 +197,7 @@ function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message |
   if (ENDED_BY_ITEMS.has(event.state)) return undefined;
   const { names } = event;
   const namesText = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
-  const stopText = `${mention(event.actor)} stopped it.`;
+  const stopText = `stopped by ${mention(event.actor)}.`;
   const createReply = (replyText: string) =>
     buildReply(order, STATES.CANCELLED.icon, replyText, order.requesterId);
   if (event.state === 'CANCELLED' && event.actor === SYSTEM)
@@ -233,7 +240,7 @@ function escalatedReply(
   const escalationText = to.length === 0 ? '' : ` Escalated to ${approverList(to)}.`;
   const isOnlyMentioned = !toAdmins && notified.reached.length + notified.delayed.length === 0;
   const notifiedSentence = isOnlyMentioned ? '' : `${notifiedText(notified)} `;
-  const approversText = approvers.length === 0 ? '' : ` ${approverList(approvers)} can approve.`;
+  const approversText = approvers.length === 0 ? '' : ` ${anyApproverText(approvers, 1)} can approve it.`;
   return buildReply(
     order,
     ':mega:',
@@ -247,7 +254,7 @@ function lastApprovalReply(event: HistoryEventOf<'approved'>): Message | undefin
   return reasonSuffix(event) === '' && impactNote === ''
     ? undefined
     : textMessage(
-        `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${impactNote}`,
+        `:ballot_box_with_check: ${approverNameInSentence(event.actor, [event])} approved${reasonSuffix(event)}.${impactNote}`,
       );
 }
 
@@ -270,7 +277,7 @@ function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message
   const stricterText =
     progress?.isStricter === true ? ' The requirements have become stricter since it was requested.' : '';
   return textMessage(
-    `:ballot_box_with_check: ${approverName(event.actor, [event])} approved${reasonSuffix(event)}.${lapsedText} ${neededText}${stricterText}${unknownImpactText(event)}`,
+    `:ballot_box_with_check: ${approverNameInSentence(event.actor, [event])} approved${reasonSuffix(event)}.${lapsedText} ${neededText}${stricterText}${unknownImpactText(event)}`,
   );
 }
 
@@ -281,10 +288,14 @@ function resolvedReply(
   now: Date | undefined,
 ): Message {
   const outcome = event.outcome === 'SUCCEEDED' ? 'done' : 'failed';
+  const resolvedText =
+    event.actor === EVIDENCE && event.seen !== undefined
+      ? `I marked this as ${outcome}. ${escapeText(recordFindingText(event.seen))}`
+      : `${mention(event.actor)} marked this as ${outcome}${reasonSuffix(event)}.`;
   return outcomeReply(
     order,
     STATES[event.state].icon,
-    `${resolvedTitle(order, event)}: ${actorName(event.actor)} marked this as ${outcome}${reasonSuffix(event)}.`,
+    `${resolvedTitle(order, event)}: ${resolvedText}`,
     approvers,
     now,
   );
@@ -303,7 +314,7 @@ function resolvedTitle(order: Order, { ctids }: HistoryEventOf<'resolved'>): str
 }
 
 /** The registry shows the result of a task that was accepted. */
-function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'shown'>): Message {
+function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'confirmed_by_registry'>): Message {
   const nameText = escapeText(itemName(order, name));
   return buildReply(
     order,
@@ -331,10 +342,10 @@ function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>)
   const delayText = hours < 1 ? '' : `, ${count(hours, 'hour')} after the change`;
   const [icon, replyText] =
     delegation === 'answering'
-      ? [':white_check_mark:', `*${nameText}*: all new nameservers answer for it.`]
+      ? [':white_check_mark:', `*${nameText}*: all the new nameservers now answer for it.`]
       : [
           ':warning:',
-          `*${nameText}*: ${formatList(hosts)} ${isOne ? 'doesn’t' : 'don’t'} answer for it${delayText}. Website and mail may fail. Set up the name there, or click *Undo* on the card.`,
+          `*${nameText}*: ${formatList(hosts)} ${isOne ? 'doesn’t' : 'don’t'} answer for it${delayText}. The website and mail may fail. Set up the name there, or click *Undo* on the card.`,
         ];
   return textMessage(`${icon} ${mention(order.requesterId)}: ${replyText}`);
 }
@@ -363,7 +374,7 @@ function lateReply(
   return message(lead, [
     section(`:rotating_light: ${mention(order.requesterId)}, ${approverList(approvers)}: ${lead}`),
     section(
-      `${capitalize(actorName(resolvedBy))} marked it as ${wasDone ? 'failed' : 'done'}. The service says that it ${wasDone ? 'was' : 'wasn’t'} carried out.`,
+      `${resolvedBy === EVIDENCE ? 'I' : mention(resolvedBy)} marked it as ${wasDone ? 'failed' : 'done'}${resolvedBy === EVIDENCE ? ', based on the registry’s public record' : ''}. The service says that it ${wasDone ? 'was' : 'wasn’t'} carried out.`,
     ),
     section(itemLine(order, item)),
     section(
@@ -394,8 +405,8 @@ function lostReply(
   ]);
 }
 
-function actorName(actor: string): string {
-  return actor === EVIDENCE ? 'the registry’s public record' : mention(actor);
+function formatActor(actor: string): string {
+  return actor === EVIDENCE ? 'based on the registry’s public record' : `by ${mention(actor)}`;
 }
 
 function finishedReply(
@@ -407,10 +418,13 @@ function finishedReply(
   // If the order was settled later, the reply about that says more.
   if (event.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
   // The reply about settling the order reports it.
-  if (event.through === 'resolved') return undefined;
+  if (event.endingEvent === 'resolved') return undefined;
   // If there are several names, the lines below count the outcomes.
   const isMixed = order.items.length > 1 && order.state === 'FAILED';
-  const heading = isMixed ? `*${escapeText(orderTitle(order))}*` : undefined;
+  const isPartial = order.items.some(({ state }) => state === 'SUCCEEDED');
+  const heading = isMixed
+    ? `*${escapeText(orderTitle(order))}*: ${isPartial ? 'partly failed' : 'failed'}.`
+    : undefined;
   return outcomeReply(order, STATES[order.state].icon, formatOutcome(order), approvers, now, heading);
 }
 
@@ -508,11 +522,12 @@ function registrantNote({ task, items }: Order): string | false {
 function summaryLines(order: Order, approvers: readonly string[]): string[] {
   const [item, ...others] = order.items;
   if (item === undefined || others.length > 0) {
-    const fileLines = order.bulk === undefined ? [] : [`${tallyText(order)}. The file shows each row.`];
+    const fileLines =
+      order.bulk === undefined ? [] : [`${tallyText(order)}. The file has the result for each name.`];
     const maxLines = order.items.some(isLost) ? MAX_LINES.alarm : MAX_SERVICE_LINES;
-    const groups = groupLines(order, MAX_SHOWN_NAMES).map((line) => cutToLines(line, maxLines));
+    const groups = outcomeGroupLines(order, MAX_SHOWN_NAMES).map((line) => cutToLines(line, maxLines));
     return order.state === 'UNKNOWN'
-      ? [settleText(order, approvers), ...groups]
+      ? [settlementHint(order, approvers), ...groups]
       : dropMissing([registrantNote(order), ...groups, ...fileLines]);
   }
   const [first, ...more] = resultText(item);
@@ -523,18 +538,22 @@ function summaryLines(order: Order, approvers: readonly string[]): string[] {
     registrantNote(order),
     // The bot's own sentence isn't truncated, because it says what to do. The card has all facts about an unknown
     // outcome.
-    (isUnknown && item.result && unknownOutcomeText(item.result.summary)) || first,
+    // The lead already says how it was settled.
+    item.result?.summary.code !== 'settled' &&
+      ((isUnknown && item.result && unknownOutcomeText(item.result.summary)) || first),
     ...(isLost(item) ? detailLines : []),
-    isUnknown && settleText(order, approvers),
+    isUnknown && settlementHint(order, approvers),
     ...(isLost(item) ? [] : detailLines),
   ]);
 }
 
 /** Names the people who can settle an unknown outcome, and the id of the request at the service. */
-function settleText(order: Order, approvers: readonly string[]): string {
+function settlementHint(order: Order, approvers: readonly string[]): string {
   const [item, ...others] = order.items;
-  const subject = item === undefined || others.length > 0 || usesXml(order) ? 'It' : code(item.ctid);
-  return `${subject} won’t be sent again automatically. ${approverList(approvers)}: mark it as done or failed on the card.`;
+  const unknownCount = order.items.filter(({ state }) => state === 'UNKNOWN').length;
+  const pronoun = unknownCount > 1 ? 'They' : 'It';
+  const subject = item === undefined || others.length > 0 || usesXml(order) ? pronoun : code(item.ctid);
+  return `${subject} won’t be sent again automatically. ${approverList(approvers)}: mark it as done or failed.`;
 }
 
 /** Maximum number of names with the same result in a reply. */
@@ -548,7 +567,7 @@ function itemLine(order: Order, item: OrderItem): string {
  * Groups of equal outcomes, largest first.
  * @param maxNames per group
  */
-export function groupLines(order: Order, maxNames: number): string[] {
+export function outcomeGroupLines(order: Order, maxNames: number): string[] {
   // The service may repeat the name in its answer, while the reason is the same.
   const reasonWithoutName = (item: OrderItem) => briefResult(item).replaceAll(item.name, '');
   // For a file, the successful rows are only in the result file.
@@ -565,7 +584,9 @@ export function groupLines(order: Order, maxNames: number): string[] {
         );
         if (first === undefined) return [];
         // Successes aren't explained next to failures.
-        const reasonText = state === 'SUCCEEDED' && order.state !== state ? '' : ` · ${briefResult(first)}`;
+        const isStateEnough =
+          (state === 'SUCCEEDED' && order.state !== state) || first.result?.summary.code === 'settled';
+        const reasonText = isStateEnough ? '' : ` · ${briefResult(first)}`;
         return [`${ITEM_ICONS[state]} *${names}*: ${itemStateText(order, first).toLowerCase()}${reasonText}`];
       });
   });
@@ -597,7 +618,7 @@ const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
   retry_scheduled: 'not carried out, will retry',
   answered: 'service responded',
   answered_late: 'service responded after the outcome was entered',
-  shown: 'seen at the registry',
+  confirmed_by_registry: 'seen at the registry',
   overdue: 'still not visible at the registry',
   delegation_seen: 'checked the new nameservers',
   stopped: 'stopped: the rest won’t be sent',
@@ -653,17 +674,17 @@ export function orderHistory(
 /** The outcome in an entry of the history. Tasks that were only accepted aren't shown as done. */
 function outcomeText(
   task: Order['task'],
-  { kind, state, outcome, through }: AnyOrderLogEntry,
+  { kind, state, outcome, endingEvent }: AnyOrderLogEntry,
 ): string | undefined {
   if (kind === 'resolved') return undefined;
   const end = outcome ?? (kind === 'finished' ? state : undefined);
-  const isAccepted = findTask(task).nextStep !== undefined && through !== 'resolved';
+  const isAccepted = findTask(task).nextStep !== undefined && endingEvent !== 'resolved';
   return end === 'SUCCEEDED' && isAccepted ? 'accepted' : end && STATES[end].words;
 }
 
 function historyLine(task: Order['task'], entry: OrderLogEntry): string {
-  const actorText = entry.actor === SYSTEM ? '' : ` by ${actorName(entry.actor)}`;
-  const { ctid, question, reason, reasons, seen, hint, why }: AnyOrderLogEntry = entry;
+  const actorText = entry.actor === SYSTEM ? '' : ` ${formatActor(entry.actor)}`;
+  const { ctid, question, reason, reasons, seen, hint, retryReason }: AnyOrderLogEntry = entry;
   const quotedText =
     reason ?? (seen && recordFindingText(seen)) ?? question ?? (hint && recordFindingText(hint));
   const details = [
@@ -671,7 +692,7 @@ function historyLine(task: Order['task'], entry: OrderLogEntry): string {
     outcomeText(task, entry),
     quotedText && `“${quote(quotedText)}”`,
     reasons && `(${reopenReasonText(reasons)})`,
-    why && `(${escapeText(retryReasonText(why))})`,
+    retryReason && `(${escapeText(retryReasonText(retryReason))})`,
   ].filter(Boolean);
   return `${moment(entry.at)}: ${eventWords(entry)}${actorText}${details.length === 0 ? '' : ` ${details.join(' ')}`}`;
 }

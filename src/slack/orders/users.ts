@@ -46,8 +46,8 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
 
 const PARENT_PREFIX = /^parent_/;
 
-function toUserInput(typed: Readonly<Record<string, unknown>>) {
-  const entries = Object.entries(typed);
+function toUserInput(values: Readonly<Record<string, unknown>>) {
+  const entries = Object.entries(values);
   const own = entries.filter(([name]) => !PARENT_PREFIX.test(name));
   const parent = entries
     .filter(([name]) => PARENT_PREFIX.test(name))

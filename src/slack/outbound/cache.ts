@@ -1,10 +1,10 @@
 import { SlackApiError } from './web.ts';
 
-/** Caches the answers of one Slack method, by argument. */
+/** Caches the answers of one Slack method, keyed by argument. */
 export interface Cache<T> {
   /**
    * Returns the cached answer or calls Slack. Concurrent callers share one call.
-   * @throws the error of the call; failures aren't cached
+   * @throws the call's error. Failures aren't cached.
    */
   get(key: string): Promise<T>;
   forget(key: string): void;
@@ -16,33 +16,33 @@ interface Entry<T> {
   isSettled: boolean;
 }
 
-/** Slack won't accept a call of the method before `until`. */
-interface Limit {
+/** Slack won't accept calls to the method before `until`. */
+interface RateLimit {
   readonly until: number;
-  readonly problem: SlackApiError;
+  readonly error: SlackApiError;
 }
 
-/** Above this number, the cache is emptied. */
+/** When the cache has this many entries, it is cleared. */
 const MAX_ENTRIES = 5_000;
 
-/** For a limit that ends sooner, the cache waits once, because another click would take longer. */
+/** Shorter rate limits are waited out, once per call: the person would need longer to click again. */
 const MAX_WAIT_MS = 2_000;
 
 interface CacheOptions<T> {
   readonly load: (key: string) => Promise<T>;
-  /** Maximum age of an answer, from the start of its call. */
+  /** Maximum age of an answer, measured from the start of its call. */
   readonly maxAgeMs: number;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
-  /** @param milliseconds at least this long */
+  /** Like a timer, it may resolve slightly early. */
   readonly sleep: (milliseconds: number) => Promise<unknown>;
 }
 
-/** Makes one call at a time per key. */
+/** Creates a cache that makes at most one call at a time per key. */
 export function createCache<T>(options: CacheOptions<T>): Cache<T> {
   const { maxAgeMs, now } = options;
   const entries = new Map<string, Entry<T>>();
-  const load = createLimitedLoad(options);
+  const load = createRateLimitedLoader(options);
   return {
     get(key) {
       const cached = entries.get(key);
@@ -68,27 +68,27 @@ export function createCache<T>(options: CacheOptions<T>): Cache<T> {
   };
 }
 
-/** Calls the method unless Slack limits it. */
-function createLimitedLoad<T>({ load, now, sleep }: CacheOptions<T>): (key: string) => Promise<T> {
-  let limit: Limit | undefined;
+/** Wraps `load`, which isn't called while Slack limits the method. */
+function createRateLimitedLoader<T>({ load, now, sleep }: CacheOptions<T>): (key: string) => Promise<T> {
+  let limit: RateLimit | undefined;
   return async (key) => {
     let hasWaited = false;
-    const waitOut = async ({ until, problem }: Limit): Promise<void> => {
+    const waitOut = async ({ until, error }: RateLimit): Promise<void> => {
       const waitMs = until - now();
-      if (hasWaited || waitMs > MAX_WAIT_MS) throw problem;
+      if (hasWaited || waitMs > MAX_WAIT_MS) throw error;
       hasWaited = true;
       // Timers may fire too early.
       await sleep(Math.ceil(waitMs) + 1);
     };
     for (;;) {
       if (limit !== undefined && limit.until > now()) await waitOut(limit);
-      // Another caller may have got a new limit.
-      if (limit !== undefined && limit.until > now()) throw limit.problem;
+      // Another call may have hit a new limit meanwhile.
+      if (limit !== undefined && limit.until > now()) throw limit.error;
       try {
         return await load(key);
       } catch (error) {
         if (!(error instanceof SlackApiError) || error.retryAfterMs === undefined) throw error;
-        limit = { until: now() + error.retryAfterMs, problem: error };
+        limit = { until: now() + error.retryAfterMs, error };
         await waitOut(limit);
       }
     }

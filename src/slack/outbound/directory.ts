@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/duration.ts';
 import type { Directory, Membership } from '../../orders/ports.ts';
 import { createConcurrencyLimiter, createLimiter } from '../kit/limiter.ts';
 import { createCache } from './cache.ts';
-import { okResponse, SlackApiError, type SlackWeb } from './web.ts';
+import { okResponseSchema, SlackApiError, type SlackWeb } from './web.ts';
 
 export interface Person {
   readonly id: string;
@@ -64,7 +64,7 @@ export interface HomeWorkspace {
 }
 
 /** A person in Slack's answers and events. */
-export const slackUser = z.object({
+export const slackUserSchema = z.object({
   team_id: z.string().optional(),
   deleted: z.boolean().optional(),
   /** Multi-channel guest. */
@@ -77,25 +77,25 @@ export const slackUser = z.object({
   is_bot: z.boolean().optional(),
   enterprise_user: z.object({ enterprise_id: z.string().optional() }).optional(),
 });
-type SlackUser = z.infer<typeof slackUser>;
+type SlackUser = z.infer<typeof slackUserSchema>;
 
-const userAnswer = z.object({ user: slackUser });
-const profileAnswer = z.object({
-  user: slackUser.extend({
+const userAnswerSchema = z.object({ user: slackUserSchema });
+const profileAnswerSchema = z.object({
+  user: slackUserSchema.extend({
     real_name: z.string().optional(),
     locale: z.string().optional(),
     tz: z.string().optional(),
   }),
 });
-const groupAnswer = okResponse.extend({ users: z.array(z.string()) });
-const groupsAnswer = okResponse.extend({
+const groupAnswerSchema = okResponseSchema.extend({ users: z.array(z.string()) });
+const groupsAnswerSchema = okResponseSchema.extend({
   usergroups: z.array(z.object({ id: z.string(), name: z.string() })),
 });
-const usersAnswer = okResponse.extend({
-  members: z.array(slackUser.extend({ id: z.string() })),
+const usersAnswerSchema = okResponseSchema.extend({
+  members: z.array(slackUserSchema.extend({ id: z.string() })),
   response_metadata: z.object({ next_cursor: z.string().optional() }).optional(),
 });
-const conversationAnswer = okResponse.extend({ channel: z.object({ id: z.string() }) });
+const conversationAnswerSchema = okResponseSchema.extend({ channel: z.object({ id: z.string() }) });
 
 const DEFAULT_LOCALE = 'en-GB';
 
@@ -150,13 +150,13 @@ export interface DirectoryOptions {
 }
 
 async function readPerson(web: SlackWeb, home: HomeWorkspace, userId: string): Promise<Person> {
-  const { user } = await web.call('users.info', { user: userId }, userAnswer);
+  const { user } = await web.call('users.info', { user: userId }, userAnswerSchema);
   const isMember = isFullMember(user, home);
   return { id: userId, isMember, isAdmin: isWorkspaceAdmin(user, home), isConfirmed: true };
 }
 
 async function readProfile(web: SlackWeb, home: HomeWorkspace, userId: string): Promise<Profile> {
-  const { user } = await web.call('users.info', { user: userId, include_locale: true }, profileAnswer);
+  const { user } = await web.call('users.info', { user: userId, include_locale: true }, profileAnswerSchema);
   const { real_name: name, locale, tz: timeZone } = user;
   return { isMember: isFullMember(user, home), name, locale, timeZone };
 }
@@ -166,7 +166,7 @@ async function readAdmins(web: SlackWeb, home: HomeWorkspace): Promise<readonly 
   let cursor: string | undefined;
   do {
     const page = { limit: USERS_PER_PAGE, ...(cursor === undefined ? {} : { cursor }) };
-    const { members, response_metadata } = await web.call('users.list', page, usersAnswer);
+    const { members, response_metadata } = await web.call('users.list', page, usersAnswerSchema);
     found.push(...members.filter((user) => isWorkspaceAdmin(user, home)).map(({ id }) => id));
     cursor = response_metadata?.next_cursor || undefined;
   } while (cursor !== undefined && found.length < MAX_ADMINS);
@@ -174,16 +174,16 @@ async function readAdmins(web: SlackWeb, home: HomeWorkspace): Promise<readonly 
 }
 
 async function readGroup(web: SlackWeb, groupId: string): Promise<readonly string[]> {
-  return (await web.call('usergroups.users.list', { usergroup: groupId }, groupAnswer)).users;
+  return (await web.call('usergroups.users.list', { usergroup: groupId }, groupAnswerSchema)).users;
 }
 
 async function readGroupNames(web: SlackWeb): Promise<ReadonlyMap<string, string>> {
-  const { usergroups } = await web.call('usergroups.list', {}, groupsAnswer);
+  const { usergroups } = await web.call('usergroups.list', {}, groupsAnswerSchema);
   return new Map(usergroups.map(({ id, name }) => [id, name]));
 }
 
 async function openDirectMessage(web: SlackWeb, userId: string): Promise<string> {
-  const { channel } = await web.call('conversations.open', { users: userId }, conversationAnswer);
+  const { channel } = await web.call('conversations.open', { users: userId }, conversationAnswerSchema);
   return channel.id;
 }
 

@@ -216,7 +216,11 @@ async function postNotification(pass: Pass, wanted: WantedNotification): Promise
       if (!cannotPost(error, occurredAt, now())) return postponeMessage(pass, purpose, error, undefined);
       log.warn({ err: error, ...subjectField(claim), purpose, channelId }, 'a message can’t be posted here');
       if (wanted.alertsAdmins && channelId !== undefined)
-        await notifications.recordRefusal({ kind: 'place', id: channelId }, error.code ?? error.kind, now());
+        await notifications.recordRefusal(
+          { kind: 'channel', id: channelId },
+          error.code ?? error.kind,
+          now(),
+        );
       refusal = error;
     }
   }

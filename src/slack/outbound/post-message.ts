@@ -4,7 +4,7 @@ import type { Message } from '../kit/blocks.ts';
 import { sendWithFallback } from './fallback.ts';
 import type { Urgency } from './pacer.ts';
 import { TRIAL_TEXT } from './slack-error.view.ts';
-import { okResponse, postedResponse, SlackApiError, type SlackWeb } from './web.ts';
+import { okResponseSchema, postedResponseSchema, SlackApiError, type SlackWeb } from './web.ts';
 
 export interface MessageMetadata {
   readonly event_type: string;
@@ -34,7 +34,7 @@ export async function postMessage(
         unfurl_links: false,
         unfurl_media: false,
       },
-      postedResponse,
+      postedResponseSchema,
     ),
   );
   return { channelId: channel, ts };
@@ -42,7 +42,7 @@ export async function postMessage(
 
 /** Slack allows messages to be scheduled at most 120 days ahead. */
 const TRIAL_DAYS_AHEAD = 119;
-const scheduledResponse = okResponse.extend({ scheduled_message_id: z.string() });
+const scheduledResponseSchema = okResponseSchema.extend({ scheduled_message_id: z.string() });
 
 /**
  * Checks whether the bot may post in a channel without posting a visible message: schedules a message for a time months
@@ -55,12 +55,12 @@ export async function tryPosting(web: SlackWeb, channelId: string): Promise<void
     post_at: Math.floor(Date.now() / 1_000) + TRIAL_DAYS_AHEAD * 86_400,
     text: TRIAL_TEXT,
   };
-  const { scheduled_message_id } = await web.call('chat.scheduleMessage', trial, scheduledResponse);
+  const { scheduled_message_id } = await web.call('chat.scheduleMessage', trial, scheduledResponseSchema);
   const scheduledMessage = { channel: channelId, scheduled_message_id };
-  await web.call('chat.deleteScheduledMessage', scheduledMessage, okResponse);
+  await web.call('chat.deleteScheduledMessage', scheduledMessage, okResponseSchema);
 }
 
-const permalinkResponse = okResponse.extend({ permalink: z.url() });
+const permalinkResponseSchema = okResponseSchema.extend({ permalink: z.url() });
 
 /** The URL of a message; undefined if Slack doesn't return it. */
 export async function loadPermalink(
@@ -69,7 +69,7 @@ export async function loadPermalink(
 ): Promise<string | undefined> {
   try {
     const message = { channel: channelId, message_ts: ts };
-    return (await web.call('chat.getPermalink', message, permalinkResponse)).permalink;
+    return (await web.call('chat.getPermalink', message, permalinkResponseSchema)).permalink;
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     return undefined;
@@ -88,6 +88,6 @@ export async function updateMessage(
   urgency?: Urgency,
 ): Promise<void> {
   await sendWithFallback(message, ({ text, blocks }) =>
-    web.call('chat.update', { channel: channelId, ts, text, blocks, metadata }, okResponse, urgency),
+    web.call('chat.update', { channel: channelId, ts, text, blocks, metadata }, okResponseSchema, urgency),
   );
 }

@@ -56,7 +56,7 @@ function channelRefusal(code: string): { readonly cause: string; readonly remedy
       remedy: 'Copy the ID again. If the channel is private, invite me with /invite @Domain Steward',
     };
   }
-  if (code === 'is_archived') return { cause: 'the channel is archived', remedy: 'Choose another one' };
+  if (code === 'is_archived') return { cause: 'the channel is archived', remedy: 'Choose another channel' };
   return code.startsWith('restricted_action')
     ? {
         cause: 'only some people can post there',

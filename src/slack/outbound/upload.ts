@@ -7,9 +7,15 @@ import { pipeline } from 'node:stream/promises';
 import { Agent } from 'undici';
 import { z } from 'zod';
 import { exchange } from '../../http/exchange.ts';
-import { okResponse, rateLimitError, retryWhenRateLimited, SlackApiError, type SlackWeb } from './web.ts';
+import {
+  okResponseSchema,
+  rateLimitError,
+  retryWhenRateLimited,
+  SlackApiError,
+  type SlackWeb,
+} from './web.ts';
 
-const uploadUrlResponse = okResponse.extend({ upload_url: z.url(), file_id: z.string() });
+const uploadUrlResponseSchema = okResponseSchema.extend({ upload_url: z.url(), file_id: z.string() });
 const UPLOAD_TIMEOUT_MS = 120_000;
 const MAX_ANSWER_BYTES = 1_000_000;
 
@@ -32,7 +38,11 @@ export interface Upload {
 export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
   const { size } = await stat(upload.path);
   const target = await retryWhenRateLimited(() =>
-    web.call('files.getUploadURLExternal', { filename: upload.filename, length: size }, uploadUrlResponse),
+    web.call(
+      'files.getUploadURLExternal',
+      { filename: upload.filename, length: size },
+      uploadUrlResponseSchema,
+    ),
   );
   await retryWhenRateLimited(() => sendBytes(target.upload_url, upload.path, size));
   const completion = {
@@ -41,7 +51,7 @@ export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
     thread_ts: upload.threadTs,
     initial_comment: upload.comment,
   };
-  await retryWhenRateLimited(() => web.call('files.completeUploadExternal', completion, okResponse));
+  await retryWhenRateLimited(() => web.call('files.completeUploadExternal', completion, okResponseSchema));
 }
 
 /** @throws {SlackApiError} if Slack refuses the file */

@@ -141,7 +141,7 @@ const TIMEOUT_MS = 10_000;
 /** Used if Slack doesn't say how long to wait. */
 const DEFAULT_RETRY_AFTER_MS = 30_000;
 
-const clientError = z.object({
+const clientErrorSchema = z.object({
   code: z.string(),
   retryAfter: z.number().optional(),
   data: z
@@ -242,7 +242,7 @@ function toOutcome({ kind, code }: SlackApiError): string {
 }
 
 export function toSlackApiError(method: string, cause: unknown): SlackApiError {
-  const parsed = clientError.safeParse(cause);
+  const parsed = clientErrorSchema.safeParse(cause);
   if (!parsed.success) return new SlackApiError('unreachable', method, { cause });
   const { code, retryAfter, data } = parsed.data;
   if (code === RATE_LIMITED) {
@@ -350,5 +350,5 @@ export function mayBeBlockError(error: unknown): boolean {
   );
 }
 
-export const okResponse = z.object({ ok: z.literal(true) });
-export const postedResponse = z.object({ ok: z.literal(true), channel: z.string(), ts: z.string() });
+export const okResponseSchema = z.object({ ok: z.literal(true) });
+export const postedResponseSchema = z.object({ ok: z.literal(true), channel: z.string(), ts: z.string() });

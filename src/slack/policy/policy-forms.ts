@@ -28,12 +28,12 @@ import {
   readForm,
   textField,
   toFields,
-  UNCHECKED_TEXT,
+  uncheckedTextSchema,
 } from '../kit/form.ts';
 import {
   addGroupOptions,
-  ITEMS,
-  removeGroups,
+  itemsSchema,
+  removeGroupMenus,
   replacePickers,
   splitPeople,
 } from '../settings/people-fields.ts';
@@ -53,7 +53,7 @@ const ruleSchema = z.object({
       ...{ all: 'Everything', charge: 'Paid tasks', risk: 'Tasks that can lose a name or take it down' },
       ...Object.fromEntries(ORDER_TASK_NAMES.map((name) => [name, `${name}: ${findTask(name).words.title}`])),
     },
-    ITEMS,
+    itemsSchema,
     { kind: 'multi_select', isRequired: true },
   ),
   names: textField(
@@ -64,10 +64,10 @@ const ruleSchema = z.object({
       hint: 'One per line: cafe.rest, tag:brand, *.rest for all names in .rest, or * for every name.',
       isRequired: true,
     },
-    ITEMS,
+    itemsSchema,
   ),
-  by: field({ label: 'Only if requested by', kind: 'people', hint: 'Leave empty for anyone.' }, ITEMS),
-  by_groups: field({ label: 'Or by members of', kind: 'groups' }, ITEMS),
+  by: field({ label: 'Only if requested by', kind: 'people', hint: 'Leave empty for anyone.' }, itemsSchema),
+  by_groups: field({ label: 'Or by members of', kind: 'groups' }, itemsSchema),
   over: textField('Only over this amount', {
     placeholder: '100.00',
     hint: 'The price of the whole order. An unknown price counts as higher.',
@@ -75,16 +75,16 @@ const ruleSchema = z.object({
   decision: choiceField(
     'Decision',
     { free: 'No approval needed', approve: 'Approval needed', refuse: 'Refused' },
-    UNCHECKED_TEXT,
+    uncheckedTextSchema,
     { isRequired: true },
   ),
-  approvers: field({ label: 'Approvers', kind: 'people' }, ITEMS),
-  approver_groups: field({ label: 'Approver groups', kind: 'groups' }, ITEMS),
+  approvers: field({ label: 'Approvers', kind: 'people' }, itemsSchema),
+  approver_groups: field({ label: 'Approver groups', kind: 'groups' }, itemsSchema),
   silent: field(
     { label: 'Silent approvers', kind: 'people', hint: 'Can approve, but are never notified.' },
-    ITEMS,
+    itemsSchema,
   ),
-  silent_groups: field({ label: 'Silent approver groups', kind: 'groups' }, ITEMS),
+  silent_groups: field({ label: 'Silent approver groups', kind: 'groups' }, itemsSchema),
   needed: textField('Approvals needed', {
     kind: 'number',
     range: { min: 1, max: 20 },
@@ -96,12 +96,12 @@ const ruleSchema = z.object({
   }),
   remind_after: textField('Approvers are reminded after', { placeholder: '4h' }),
   escalate_after: textField('Escalate after', { placeholder: '12h' }),
-  escalate_to: field({ label: 'Escalate to', kind: 'people' }, ITEMS),
-  escalate_groups: field({ label: 'Escalate to groups', kind: 'groups' }, ITEMS),
+  escalate_to: field({ label: 'Escalate to', kind: 'people' }, itemsSchema),
+  escalate_groups: field({ label: 'Escalate to groups', kind: 'groups' }, itemsSchema),
   break_glass: choiceField(
     'Break glass',
     { false: 'Not allowed', true: 'One admin may approve alone' },
-    UNCHECKED_TEXT,
+    uncheckedTextSchema,
     {
       hint: 'The admin gives a reason, all approvers are notified, and another admin signs it off later.',
     },
@@ -109,7 +109,7 @@ const ruleSchema = z.object({
   signed: choiceField(
     'Signed approvals',
     { false: 'Approve with a click', true: 'Approve with a passkey' },
-    UNCHECKED_TEXT,
+    uncheckedTextSchema,
     { hint: 'Approvers need valid passkeys, see /domain key.' },
   ),
 });
@@ -119,7 +119,7 @@ const FORM: Form<'policy_rule'> = {
   name: 'policy_rule',
   title: 'Policy rule',
   submit: 'Save to draft',
-  fields: removeGroups(FIELDS),
+  fields: removeGroupMenus(FIELDS),
 };
 
 /** Used if Slack refuses the pickers. */
@@ -248,8 +248,9 @@ const yamlSchema = z.object(
     'rules',
     {
       label: 'Or paste the policy',
-      placeholder: '- rule_name: redirects are free\n  tasks: [redirect]\n  names: ["*"]\n  decision: free',
-      hint: 'All rules, in order. They replace the rules of the draft.',
+      placeholder:
+        '- rule_name: redirects need no approval\n  tasks: [redirect]\n  names: ["*"]\n  decision: free',
+      hint: 'All rules, in order. They replace the draft’s current rules.',
     },
   ),
 );
@@ -295,8 +296,8 @@ const createRolesSchema = (roles: readonly Role[]) =>
   z.object(
     Object.fromEntries(
       roles.flatMap((role) => [
-        [role, field({ label: ROLE_LABELS[role], kind: 'people' }, ITEMS)],
-        [toGroupsField(role), field({ label: `${ROLE_LABELS[role]} (groups)`, kind: 'groups' }, ITEMS)],
+        [role, field({ label: ROLE_LABELS[role], kind: 'people' }, itemsSchema)],
+        [toGroupsField(role), field({ label: `${ROLE_LABELS[role]} (groups)`, kind: 'groups' }, itemsSchema)],
       ]),
     ),
   );
@@ -305,7 +306,7 @@ const START_FORM: Form<'policy_start'> = {
   name: 'policy_start',
   title: 'Start from a template',
   submit: 'Use as draft',
-  fields: removeGroups(toFields(createRolesSchema(ROLES))),
+  fields: removeGroupMenus(toFields(createRolesSchema(ROLES))),
 };
 
 function findStartingPoint({ subject }: FormOrigin): StartingPoint {

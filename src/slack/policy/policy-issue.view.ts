@@ -38,10 +38,10 @@ const SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: IssueP
   not_for_this_decision: ({ field, given }) =>
     `“${field}” is only for rules with “decision: approve”, but this rule has “${given}”. Remove the field or change the decision.`,
   not_a_count: ({ given, all }) => `“${given}” isn’t a number of people. Use a whole number: ${all}.`,
-  more_than_people: ({ given, first }) =>
+  more_than_approvers: ({ given, first }) =>
     `The rule needs ${given} approvals but has only ${first} approvers. Add approvers, or write “needed: ${first}”.`,
   not_a_duration: ({ given, all }) => `“${given}” isn’t a duration. Write it like these: ${all}.`,
-  after_the_end: ({ given, first }) =>
+  not_before_ttl: ({ given, first }) =>
     `${given} is too long, because the order expires after ${first}. Use a shorter time.`,
   not_true_or_false: ({ given }) => `“${given}” must be true or false.`,
   not_with_signed: () => 'A rule with signed approvals can’t allow break glass. Remove one of them.',
@@ -88,7 +88,7 @@ export function formIssueText(issue: PolicyIssue): string {
         : `Enter a value, for example: ${issue.suggestions[0]}`;
     case 'not_for_this_decision':
       return 'This is only for rules that need approval. Leave it empty, or change the decision.';
-    case 'more_than_people':
+    case 'more_than_approvers':
       return `The rule needs ${issue.given} approvals but has only ${issue.suggestions[0]} approvers. Choose more approvers, or enter ${issue.suggestions[0]}.`;
     default:
       return policyIssueText(issue);

@@ -14,20 +14,20 @@ import { type CommandCall, isAdmin } from '../feature.ts';
 import { count, escapeText, textMessage } from '../kit/blocks.ts';
 import { csvFile } from '../kit/csv-file.ts';
 import { findNearest } from '../kit/parse.ts';
-import { zoneIssueText } from '../names/zone-issue.view.ts';
+import { formatZoneIssue } from '../names/zone-issue.view.ts';
 import { orderTitle } from '../orders/order.view.ts';
 import { runWithProgress } from '../outbound/progress.ts';
 import { sendFile } from '../send-file.ts';
 import {
   needsFile,
   POLICY_TEST,
+  policyReplayMessage,
   policyTestMessage,
   REPLAY,
   REPLAY_COLUMNS,
   type ReplayRow,
   type ReplayView,
   replayCells,
-  replayMessage,
 } from './policy-preview.view.ts';
 
 /* Tests an unpublished policy with a request or with past orders. */
@@ -77,7 +77,7 @@ function parseNames(task: OrderTaskName, words: readonly string[], requesterId: 
   const names: string[] = [];
   for (const word of nameWords) {
     const name = parseDomainName(word);
-    if (!name.ok) return { problem: escapeText(zoneIssueText(name.issue)) };
+    if (!name.ok) return { problem: escapeText(formatZoneIssue(name.issue)) };
     names.push(name.value.ascii);
   }
   return { order: toFactOrder({ ...request, names: [...new Set(names)] }) };
@@ -132,7 +132,7 @@ export async function runReplay(call: CommandCall, words: readonly string[]): Pr
     () => textMessage(REPLAY.inProgress),
     () => replayOrders(context, days, draft.rules),
   );
-  await call.respond(replayMessage(view));
+  await call.respond(policyReplayMessage(view));
   if (!needsFile(view.changed)) return;
   await call.respond(
     await sendFile(call, {

@@ -10,6 +10,7 @@ import type {
   SkippedRule,
   UnknownFact,
 } from '../../policy/evaluate.ts';
+import type { RuleReference } from '../../policy/policy.ts';
 import type { Replay, ReplayChange, ReplayedOrder } from '../../policy/replay.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import {
@@ -55,20 +56,21 @@ const MAX_SKIPPED_RULES_PER_NAME = 3;
 const SHOWN_ORDERS = 12;
 
 const MISMATCHES: Readonly<Record<Condition, string>> = {
-  tasks: 'is for other tasks',
-  by: 'is for other requesters',
-  over: 'is for larger amounts',
-  names: 'is for other names',
+  tasks: 'doesn’t apply to this task',
+  by: 'doesn’t apply to this requester',
+  over: 'applies only to larger amounts',
+  names: 'doesn’t apply to this name',
 };
 
-function requirementsText({ outcome, list, refusedBy }: Requirements): string {
+function requirementsText({ outcome, list, refusedBy }: Requirements, isPlural: boolean): string {
+  const need = isPlural ? 'need' : 'needs';
   switch (outcome) {
     case 'free':
-      return 'needs *no approval*';
+      return `${need} *no approval*`;
     case 'refuse':
-      return `is *refused* by ${refusedBy.map(referenceText).join(' and ')}`;
+      return `${isPlural ? 'are' : 'is'} *refused* by ${refusedBy.map(referenceText).join(' and ')}`;
     case 'approve':
-      return `needs ${list.map(({ needed, approvers }) => `*${neededText(needed, approvers)}*`).join(' and ')}`;
+      return `${need} ${list.map(({ needed, approvers }) => `*${neededText(needed, approvers)}*`).join(' and ')}`;
   }
 }
 
@@ -88,25 +90,38 @@ const unknownsText = (unknowns: readonly UnknownFact[]) =>
 
 function decidingRuleText({ rule, unknowns }: DecidingRule): string {
   const assumption =
-    unknowns.length === 0 ? '' : `. I don’t know ${unknownsText(unknowns)}, so I assume it applies`;
+    unknowns.length === 0 ? '' : `. I don’t know ${unknownsText(unknowns)}, so I assume the rule applies`;
   return `:point_right: Decided by ${referenceText(rule)}${assumption}.`;
 }
 
 function skippedRuleText({ rule, reason, unknowns }: SkippedRule): string {
   const why =
-    reason === 'unknown' ? `doesn’t apply while I don’t know ${unknownsText(unknowns)}` : MISMATCHES[reason];
+    reason === 'unknown'
+      ? `doesn’t apply, because I don’t know ${unknownsText(unknowns)}`
+      : MISMATCHES[reason];
   return `• ${capitalize(referenceText(rule))}, ${why}.`;
 }
 
-/** The rule that decides comes first, so that it is never left out. */
-function nameLines({ name, decidedBy, skipped }: NameEvaluation, isOnly: boolean): string[] {
+/**
+ * The rule that decides comes first, so that it is never left out.
+ * @param addedRule needs approval even if no rule of the policy does
+ */
+function nameLines(
+  { name, decidedBy, skipped }: NameEvaluation,
+  isOnly: boolean,
+  addedRule: RuleReference | undefined,
+): string[] {
   const shown = skipped.slice(0, isOnly ? MAX_SKIPPED_RULES : MAX_SKIPPED_RULES_PER_NAME);
   const left = skipped.length - shown.length;
   return dropMissing([
     !isOnly && `*${escapeText(formatDomainName(name))}*`,
-    ...decidedBy.map(decidingRuleText),
+    ...decidedBy.map((each) =>
+      decidingRuleText(
+        each.rule.kind === 'rest' && addedRule !== undefined ? { ...each, rule: addedRule } : each,
+      ),
+    ),
     ...shown.map(skippedRuleText),
-    left !== 0 && `• … and ${count(left, 'more rule')} before it.`,
+    left !== 0 && `• … and ${count(left, 'more rule')} that ${left === 1 ? 'doesn’t' : 'don’t'} apply.`,
   ]);
 }
 
@@ -114,7 +129,7 @@ function requestTitle({ task, names }: TestedRequest): string {
   const [only] = names;
   const subject =
     names.length === 1 && only !== undefined ? code(itemName({ task }, only)) : count(names.length, 'name');
-  return `${capitalize(taskNoun(task))} of ${names.length === 0 ? 'no name' : subject}`;
+  return `${capitalize(taskNoun(task))} ${names.length === 0 ? 'without a name' : `of ${subject}`}`;
 }
 
 /** Shows which rule decides a request, and why earlier rules don't apply. */
@@ -123,18 +138,21 @@ export function policyTestMessage(
   { requirements, names, unknowns }: PolicyEvaluation,
 ): Message {
   const source = tested.isDraft
-    ? 'Under the *draft*, which isn’t in force'
+    ? 'Under the *draft* (not in force yet)'
     : tested.version === 0
       ? 'Under the settings, because there are no rules yet'
       : `Under version ${tested.version}, which is in force`;
   const shown = names.slice(0, SHOWN_NAMES);
+  const addedRule = requirements.list.find(
+    ({ rule }) => rule.kind === 'environment' || rule.kind === 'team_account',
+  )?.rule;
   return message('Requirements for this request', [
     tested.notice !== undefined && section(tested.notice),
     section(
-      `:mag: ${source}:\n*${requestTitle(tested)}*, requested by ${mention(tested.requester)}, ${requirementsText(requirements)}.`,
+      `:mag: ${source}:\n*${requestTitle(tested)}* requested by ${mention(tested.requester)} ${requirementsText(requirements, true)}.`,
     ),
     ...sectionFields([['Price', tested.cost && formatCost(tested.cost, undefined)]]),
-    ...lines(shown.flatMap((name) => nameLines(name, names.length === 1))),
+    ...lines(shown.flatMap((name) => nameLines(name, names.length === 1, addedRule))),
     names.length > shown.length && context(`${count(names.length - shown.length, 'more name')}.`),
     unknowns.length > 0 &&
       context(`I couldn’t find out ${unknownsText(unknowns)}, so I assumed the stricter case.`),
@@ -168,7 +186,7 @@ export interface ReplayView {
 }
 
 /** Shows the requirements of the draft for past orders. */
-export function replayMessage({ days, replay, changed, isTruncated, notice }: ReplayView): Message {
+export function policyReplayMessage({ days, replay, changed, isTruncated, notice }: ReplayView): Message {
   const { total, unchanged, counts } = replay;
   const parts = dropMissing([
     `${counts.stricter} *stricter*`,
@@ -183,12 +201,12 @@ export function replayMessage({ days, replay, changed, isTruncated, notice }: Re
   return message('Past orders under the draft', [
     notice !== undefined && section(notice),
     section(
-      `:rewind: *Orders of the last ${count(days, 'day')} under the draft*, compared with their original requirements\n${summary}`,
+      `:rewind: *Orders from the last ${count(days, 'day')} under the draft*, compared with their original requirements\n${summary}`,
     ),
     ...lines(
       shown.map(
         ({ changed: { orderId, before, after, change }, title, requester }) =>
-          `• ${code(orderId)} *${escapeText(title)}*, requested by ${mention(requester)}: ${CHANGES[change]}. It ${requirementsText(before)}. Under the draft, it ${requirementsText(after)}.`,
+          `• ${code(orderId)} *${escapeText(title)}*, requested by ${mention(requester)}: ${CHANGES[change]}. It ${requirementsText(before, false)}. Under the draft, it ${requirementsText(after, false)}.`,
       ),
     ),
     changed.length > shown.length &&

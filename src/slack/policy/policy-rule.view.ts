@@ -5,7 +5,7 @@ import { ORDER_TASK_NAMES } from '../../orders/order.ts';
 import { findTask } from '../../orders/tasks.ts';
 import type { LoggedChange } from '../../policy/change-log.ts';
 import type { PolicySettings } from '../../policy/evaluate.ts';
-import { isGroup, mergeApprovers, type PolicyRule, type RuleReference } from '../../policy/policy.ts';
+import { mergeApprovers, type PolicyRule, type RuleReference } from '../../policy/policy.ts';
 import {
   describeRule,
   type NamePart,
@@ -14,14 +14,17 @@ import {
 } from '../../policy/rule-parts.ts';
 import type { RuleField } from '../../policy/rule-text.ts';
 import { formatDomainName } from '../../zones/names.ts';
-import { capitalize, code, count, mentionApprover, quote } from '../kit/blocks.ts';
+import { capitalize, code, count, mentionAnyApprover, mentionApprover, quote } from '../kit/blocks.ts';
 
-/* Rules as sentences: “*Transfers* of `*.rest` requested by *@marketing* over *€500.00* need *2 of @finance*.” */
+/*
+ * Rules as sentences: “*Transfers* of `*.rest` over *€500.00* requested by *members of @marketing* need *2 approvals
+ * from members of @finance*.”
+ */
 
 const SELECTORS = {
   charge: 'paid tasks',
   risk: 'tasks that can lose a name or take it down',
-  all: 'everything',
+  all: 'all tasks',
 } as const;
 
 const MAX_ITEMS = 8;
@@ -32,11 +35,11 @@ export function taskNoun(task: string): string {
   return known === undefined ? code(task) : findTask(known).words.plural;
 }
 
-function joinWords(parts: readonly string[], conjunction = 'and'): string {
+function joinWords(parts: readonly string[]): string {
   const left = parts.length - MAX_ITEMS;
   const shown = left > 1 ? [...parts.slice(0, MAX_ITEMS), `${left} more`] : parts;
   const last = shown.at(-1) ?? '';
-  return shown.length < 2 ? last : `${shown.slice(0, -1).join(', ')} ${conjunction} ${last}`;
+  return shown.length < 2 ? last : `${shown.slice(0, -1).join(', ')} and ${last}`;
 }
 
 function namePartText(part: NamePart): string {
@@ -67,28 +70,20 @@ function durationText(ms: number): string {
 
 const peopleText = (people: readonly PersonPart[]) => joinWords(people.map(({ id }) => mentionApprover(id)));
 
-/** `2 of @finance and @cfo`, `@cfo`, `one of @finance`. */
+/** `approval from @cfo or a member of @finance`, `2 approvals from members of @finance`. */
 export function neededText(needed: number, approvers: readonly string[]): string {
-  const people = joinWords(approvers.map(mentionApprover), needed === 1 ? 'or' : 'and');
-  const [only = ''] = approvers;
-  if (needed === 1 && approvers.length === 1 && !isGroup(only)) return people;
-  return needed === 1 ? `one of ${people}` : `${needed} of ${people}`;
-}
-
-/** Whether the sentence needs a singular verb. */
-function isSingular({ tasks }: RuleDescription): boolean {
-  return tasks.length === 1 && tasks[0]?.kind !== 'task';
+  const people = mentionAnyApprover(approvers, needed, MAX_ITEMS);
+  return needed === 1 ? `approval from ${people}` : `${needed} approvals from ${people}`;
 }
 
 function decisionText(rule: RuleDescription): string {
-  const need = isSingular(rule) ? 'needs' : 'need';
   switch (rule.decision) {
     case 'free':
-      return `${need} *no approval*`;
+      return 'need *no approval*';
     case 'refuse':
-      return `${isSingular(rule) ? 'is' : 'are'} *refused*`;
+      return 'are *refused*';
     case 'approve':
-      return `${need} *${neededText(
+      return `need *${neededText(
         rule.needed,
         rule.approvers.map(({ id }) => id),
       )}*`;
@@ -98,7 +93,7 @@ function decisionText(rule: RuleDescription): string {
 function optionsText(rule: RuleDescription): string {
   const { silent, ttlMs, remindAfterMs, escalateAfterMs, escalateTo, breakGlass, signed } = rule;
   const parts = dropMissing([
-    silent.length > 0 && `${peopleText(silent)} can also approve, but aren’t notified`,
+    silent.length > 0 && `${peopleText(silent)} can also approve without being notified`,
     signed && 'signed with passkeys',
     ttlMs !== undefined && `expires after ${durationText(ttlMs)}`,
     remindAfterMs !== undefined && `reminder after ${durationText(remindAfterMs)}`,
@@ -118,14 +113,15 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
   const { tasks, names, by, over } = described;
   const taskTexts = tasks.map((part) => (part.kind === 'task' ? taskNoun(part.task) : SELECTORS[part.kind]));
   return [
-    `*${capitalize(joinWords(taskTexts))}* of ${joinWords(names.map(namePartText))}`,
+    `*${capitalize(joinWords(taskTexts))}* ${tasks.every(({ kind }) => kind === 'task') ? 'of' : 'for'} ${joinWords(names.map(namePartText))}`,
+    over === undefined ? '' : ` over *${formatAmount(over, locale)}*`,
     by.length === 0
       ? ''
-      : ` requested by *${joinWords(
-          by.map(({ id }) => mentionApprover(id)),
-          'or',
+      : ` requested by *${mentionAnyApprover(
+          by.map(({ id }) => id),
+          2,
+          MAX_ITEMS,
         )}*`,
-    over === undefined ? '' : ` over *${formatAmount(over, locale)}*`,
     ` ${decisionText(described)}${optionsText(described)}.`,
   ].join('');
 }
@@ -190,7 +186,7 @@ function valuesText(field: string, values: readonly string[]): string {
   return joinWords(values.map((value) => (PEOPLE_FIELDS.has(field) ? mentionApprover(value) : code(value))));
 }
 
-export function changeLine(change: LoggedChange, rules: readonly PolicyRule[], locale: string): string {
+export function ruleChangeLine(change: LoggedChange, rules: readonly PolicyRule[], locale: string): string {
   const name = `“${quote(change.rule, 80)}”`;
   const rule = rules.find((each) => each.name === change.rule);
   const sentence = rule === undefined ? '' : `: ${ruleSentence(rule, locale)}`;

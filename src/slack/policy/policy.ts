@@ -10,9 +10,9 @@ import { listOtherAdmins } from '../proposals/proposal-notifications.ts';
 import { confirmProposal } from '../proposals/proposals.ts';
 import { sendFile } from '../send-file.ts';
 import {
+  alreadyPublishedNote,
   NOTES,
   parseRuleValue,
-  publishedAlreadyNote,
   publishedMessage,
   unknownWordText,
 } from './policy.view.ts';
@@ -105,8 +105,8 @@ async function publish(call: ActionCall): Promise<void> {
       return showUpdated(call, 0, NOTES.noDifference);
     case 'cannot_sign':
       return showUpdated(call, 0, NOTES.cannotSign);
-    case 'published_already':
-      return showUpdated(call, 0, publishedAlreadyNote(outcome.by, person.id));
+    case 'already_published':
+      return showUpdated(call, 0, alreadyPublishedNote(outcome.by, person.id));
     case 'published':
       call.acknowledge();
       context.log.info({ by: person.id, revision: call.value }, 'policy published');

@@ -33,7 +33,7 @@ import { buttonsHint } from '../kit/buttons-hint.view.ts';
 import { pageControls, slicePage } from '../kit/pages.ts';
 import { confirmersText } from '../proposals/admin-proposal.view.ts';
 import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
-import { changeLine, implicitSentences, ruleSentence } from './policy-rule.view.ts';
+import { implicitSentences, ruleChangeLine, ruleSentence } from './policy-rule.view.ts';
 
 /* Texts about the policy: the version in force, the draft with its buttons, and publishing. */
 
@@ -208,7 +208,7 @@ function readerButtons({ published, draft }: PolicyView): AnyBlock[] {
     ...(published === undefined
       ? []
       : actions('policy', [button('policy_download', 'Download YAML', 'current')])),
-    draft !== undefined && context('Admins are editing a draft, which isn’t in force.'),
+    draft !== undefined && context('Admins are editing a draft (not in force yet).'),
   ]);
 }
 
@@ -218,7 +218,7 @@ function differenceLines(
   locale: string,
 ): AnyBlock[] {
   const all = toLoggedChanges(before, after).map((change) =>
-    truncateMarkup(changeLine(change, after, locale), MAX_SENTENCE_LENGTH),
+    truncateMarkup(ruleChangeLine(change, after, locale), MAX_SENTENCE_LENGTH),
   );
   const shown = all.slice(0, RULES_ON_PAGE * 2);
   const left = all.length - shown.length;
@@ -284,7 +284,7 @@ export const NOTES = {
     ':information_source: Nothing was done, because a rule requires signed approvals and signing isn’t set up. Ask the operator to set SIGNING_ROOTS, and PUBLIC_URL to an address with `https` (or `localhost`). `/domain key` shows the passkeys.',
 } as const;
 
-export function publishedAlreadyNote(by: string, reader: string): string {
+export function alreadyPublishedNote(by: string, reader: string): string {
   return `:information_source: ${by === reader ? 'You' : mention(by)} already published this draft. Another admin has to click Confirm.`;
 }
 
@@ -315,7 +315,7 @@ export const DRAFT = {
 
 /** Describes a starting policy, above the form for its roles. */
 export function startIntro({ name, rules }: StartingPoint, replacesRules: boolean): KnownBlock[] {
-  const replaced = replacesRules ? ' It replaces the rules of the draft.' : '';
+  const replaced = replacesRules ? ' This replaces the draft’s current rules.' : '';
   return [
     section(
       `*${START_LABELS[name]}*: ${rules.length} rules. Choose the people for each role. You can change the rules later.${replaced}`,

@@ -15,8 +15,8 @@ import { NOT_LINKED } from '../accounts/link.view.ts';
 import type { ActionCall, CommandCall, Feature, FormFeature, Interaction } from '../feature.ts';
 import { context as contextBlock, escapeText, type Message, message } from '../kit/blocks.ts';
 import {
-  CHOICES,
   choiceField,
+  choicesSchema,
   type FieldErrors,
   type FormValues,
   field,
@@ -24,8 +24,8 @@ import {
   readForm,
   textField,
   toFields,
-  UNCHECKED_LINES,
-  UNCHECKED_TEXT,
+  uncheckedLinesSchema,
+  uncheckedTextSchema,
 } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { interfaceNote } from '../orders/interface.view.ts';
@@ -71,16 +71,16 @@ const ORDER_KEYS = [
   ...['recommended', 'confirmed'],
 ];
 
-const keyName = z.string().regex(/^[A-Za-z][\w.]{0,59}$/);
+const keyNameSchema = z.string().regex(/^[A-Za-z][\w.]{0,59}$/);
 const filterValue = z.string().min(1).max(253);
 
 /** The value of a paging button: the same search with another offset. It only reads. */
 const querySchema = z.object({
   filters: z.partialRecord(z.enum(PREREG_FILTERS), filterValue),
   operator: z.enum(['EQUAL', 'like']).optional(),
-  order: keyName.optional(),
+  order: keyNameSchema.optional(),
   children: z.boolean(),
-  keys: z.array(keyName).max(20),
+  keys: z.array(keyNameSchema).max(20),
   offset: z.int().nonnegative(),
   limit: z.int().positive().max(MAX_LIMIT),
 });
@@ -359,10 +359,10 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
       z.enum(ORDER_KEYS).optional().catch(undefined),
       { dispatches: true },
     ),
-    order_mode: choiceField('Direction', { asc: 'Ascending' }, UNCHECKED_TEXT, {
+    order_mode: choiceField('Direction', { asc: 'Ascending' }, uncheckedTextSchema, {
       hint: 'No other direction is documented.',
     }),
-    children: choiceField('Owners', { true: 'Include sub-users' }, UNCHECKED_LINES, {
+    children: choiceField('Owners', { true: 'Include sub-users' }, uncheckedLinesSchema, {
       kind: 'checkboxes',
     }),
     limit: field(
@@ -382,7 +382,7 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
         ...{ tmch_mark: 'Trademark claim', extension: 'Extension data', nsentry: 'Nameserver entries' },
         ...(xml ? { ownerc: 'Owner contact', zonec: 'Zone contact' } : {}),
       },
-      CHOICES,
+      choicesSchema,
       { kind: 'checkboxes' },
     ),
     key: field(
@@ -395,13 +395,13 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
         .array(z.string())
         .default([])
         .refine(
-          (keys) => keys.length <= 10 && keys.every((key) => keyName.safeParse(key).success),
+          (keys) => keys.length <= 10 && keys.every((key) => keyNameSchema.safeParse(key).success),
           'Enter at most 10 field names, one per line. Use letters, digits and _, such as zonec.',
         ),
     ),
   });
 
-const SEARCH_SCHEMA = buildSearchSchema(BOTH_INTERFACES);
+const searchSchema = buildSearchSchema(BOTH_INTERFACES);
 const XML_FIELDS: ReadonlySet<string> = new Set(['order', 'order_mode', 'key']);
 
 const buildFields = (available: AvailableInterfaces) =>
@@ -409,7 +409,7 @@ const buildFields = (available: AvailableInterfaces) =>
 
 /** The search without its invalid fields, and their errors. */
 function readValidFields(values: FormValues): { readonly query: PreregQuery; readonly errors: FieldErrors } {
-  const parsed = readForm(SEARCH_SCHEMA, values);
+  const parsed = readForm(searchSchema, values);
   if ('errors' in parsed) {
     const valid = Object.entries(values).filter(([name]) => parsed.errors[name] === undefined);
     return { ...readValidFields(Object.fromEntries(valid)), errors: parsed.errors };
@@ -422,7 +422,7 @@ function readValidFields(values: FormValues): { readonly query: PreregQuery; rea
     operator,
     order,
     children: children?.includes('true') === true,
-    keys: [...new Set([...keys, ...key])].filter((each) => keyName.safeParse(each).success),
+    keys: [...new Set([...keys, ...key])].filter((each) => keyNameSchema.safeParse(each).success),
     offset: 0,
     limit,
   };

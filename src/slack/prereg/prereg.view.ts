@@ -122,6 +122,7 @@ function formatCell(record: Preregistration, column: string): string {
     case 'phase':
       return stateCell(formatData(value));
     case 'recommended':
+    case 'confirmed':
       return FLAGS.get(formatData(value)) ?? formatData(value);
     default:
       return formatData(value);
@@ -242,10 +243,11 @@ function selectColumns(
 
 /** Other search criteria, for use within a sentence. */
 const FILTER_TEXTS: Readonly<Record<string, string>> = {
-  'prereg_config.confirmation_start': 'with confirmation start',
-  'prereg_config.confirmation_end': 'with confirmation end',
-  'prereg_config.period_start': 'with phase start',
-  'prereg_config.period_end': 'with phase end',
+  'prereg_config.confirmation_start': 'confirmation start',
+  'prereg_config.confirmation_end': 'confirmation end',
+  'prereg_config.period_start': 'phase start',
+  'prereg_config.period_end': 'phase end',
+  id: 'ID',
 };
 
 function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery): string {
@@ -261,7 +263,7 @@ function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery):
   const filterTexts = Object.entries(others).map(
     ([key, value]) => `${FILTER_TEXTS[key] ?? key} ${momentCell(value ?? '')}`,
   );
-  return `${name}${filterTexts.length === 0 ? '' : `, ${filterTexts.join(', ')}`}`;
+  return `${name}${filterTexts.length === 0 ? '' : ` with ${filterTexts.join(', ')}`}`;
 }
 
 function describeFilter({ filters }: PreregQuery, via: Interface): string {
@@ -269,7 +271,7 @@ function describeFilter({ filters }: PreregQuery, via: Interface): string {
   if (Object.keys(filters).length === 0) return `${source}, without a filter.`;
   return via === 'json'
     ? `${source} for exact matches (EQUAL).`
-    : `${source} with “like”. The documentation doesn’t say how it compares values or which wildcards it supports.${Object.keys(filters).length > 1 ? ' It shows only searches with one filter. I sent several and assume that all of them must match.' : ''}`;
+    : `${source} with “like”. The documentation doesn’t say how “like” compares values or which wildcards it supports.${Object.keys(filters).length > 1 ? ' Its examples have only one filter. I sent several and assume that all of them must match.' : ''}`;
 }
 
 function pageButtons(query: PreregQuery, { records, summary }: Preregistrations) {
@@ -397,8 +399,8 @@ export function searchErrorMessage(error: ServiceError): Message {
 
 function failureText(error: ServiceError): string {
   const answer = [error.code, error.text].filter((part) => part !== undefined && part !== '').join(' ');
-  const transaction = error.stid === undefined ? '' : ` Transaction ${code(error.stid)}.`;
-  const quoted = `${answer === '' ? '' : ` It says: ${quote(answer, 500)}`}${transaction}`;
+  const transaction = error.stid === undefined ? '' : ` (server transaction ${code(error.stid)})`;
+  const quoted = answer === '' ? transaction : ` It says: ${quote(answer, 500)}${transaction}`;
   switch (error.kind) {
     case 'auth':
       return `The service refused your linked account. Link it again with \`/domain link\`, then search again.${quoted}`;
@@ -415,7 +417,7 @@ function failureText(error: ServiceError): string {
     case 'unknown_outcome':
     case 'invalid_response':
       return answer === ''
-        ? `The service’s response couldn’t be read. Nothing changed. Search again in a few minutes.${error.ctid === undefined ? '' : ` Client transaction ${code(error.ctid)}.`}`
+        ? `The service’s response couldn’t be read. Nothing changed. Search again in a few minutes.${error.ctid === undefined ? '' : ` Client transaction ID ${code(error.ctid)}.`}`
         : `The service gave no clear answer. Nothing changed. Search again in a few minutes.${quoted}`;
   }
 }
@@ -453,7 +455,7 @@ export function noWildcardsText(hasXml: boolean): string {
   const advice = hasXml
     ? 'Enter the full name, or open the form with `/domain prereg` and choose “like”.'
     : 'Enter the full name.';
-  return `Nothing was searched. Your account only finds exact matches, so % and * don’t work as wildcards. ${advice}`;
+  return `I didn’t search, because your account only finds exact matches: % and * don’t work as wildcards. ${advice}`;
 }
 
 export const ENTER_ONE_NAME =

@@ -11,7 +11,7 @@ import {
   section,
 } from '../kit/blocks.ts';
 import { type Page, pageControls } from '../kit/pages.ts';
-import { zoneIssueText } from '../names/zone-issue.view.ts';
+import { formatZoneIssue } from '../names/zone-issue.view.ts';
 
 const LABELS: Readonly<Record<string, string>> = { ownerc: 'owner', adminc: 'admin', techc: 'tech' };
 export const PRESETS_PER_PAGE = 15;
@@ -61,11 +61,11 @@ export function presetIssueText(issue: PresetIssue): string {
     case 'nothing_given':
       return 'Enter at least one contact.';
     case 'not_an_id':
-      return 'Enter the number that the contact has at the domain service.';
+      return 'Enter the contact’s ID at the domain service.';
     case 'too_many':
       return 'Enter at most 13 nameservers.';
     default:
-      return zoneIssueText(issue.host);
+      return formatZoneIssue(issue.host);
   }
 }
 

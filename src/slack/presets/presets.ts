@@ -26,10 +26,10 @@ import {
   type FormValues,
   field,
   formView,
-  TEXT_OR_EMPTY,
   textField,
-  UNCHECKED_LINES,
-  UNCHECKED_TEXT,
+  textOrEmptySchema,
+  uncheckedLinesSchema,
+  uncheckedTextSchema,
 } from '../kit/form.ts';
 import { pageActions, slicePage } from '../kit/pages.ts';
 import { createOpenAction, openForm, renderForm } from '../open-form.ts';
@@ -54,13 +54,13 @@ const CONTENT_FIELDS: Readonly<Record<PresetKind, z.ZodRawShape>> = {
     adminc: contactField('Admin contact'),
     techc: contactField('Tech contact'),
   },
-  nameservers: { nameServers: field({ ...NAMESERVERS, isRequired: true }, UNCHECKED_LINES) },
+  nameservers: { nameServers: field({ ...NAMESERVERS, isRequired: true }, uncheckedLinesSchema) },
 };
 
 const createPresetSchema = (kind: PresetKind) =>
   z.object({
-    preset_name: textField('Name', { placeholder: 'Our DNS', isRequired: true }, TEXT_OR_EMPTY),
-    kind: choiceField('Contents', { contacts: 'Contacts', nameservers: 'Nameservers' }, UNCHECKED_TEXT, {
+    preset_name: textField('Name', { placeholder: 'Our DNS', isRequired: true }, textOrEmptySchema),
+    kind: choiceField('Contents', { contacts: 'Contacts', nameservers: 'Nameservers' }, uncheckedTextSchema, {
       dispatches: true,
       isRequired: true,
     }),

@@ -5,8 +5,8 @@ import { loadNameWaitingCosts } from '../approvals/waiting.ts';
 import type { SlackContext } from '../context.ts';
 import { type LapseDetails, lapseView } from '../expiry/lapse.view.ts';
 import type { Message } from '../kit/blocks.ts';
-import { quoteText, waitingText } from '../money/price.view.ts';
-import { limitText, nameChangesView } from '../names/name-changes.view.ts';
+import { formatQuote, waitingText } from '../money/price.view.ts';
+import { nameChangesView, nameLimitText } from '../names/name-changes.view.ts';
 import { impactLines } from '../orders/impact.view.ts';
 import { refusalText } from '../orders/refusal.view.ts';
 import { NOT_PUBLISHED, NOTES, policyProposalView } from '../policy/policy.view.ts';
@@ -82,7 +82,7 @@ export function proposalRefusalText(kind: ProposalKind, refusal: ProposalRefusal
       return NOTES.cannotSign;
     case 'too_many_guarded':
     case 'list_full':
-      return limitText(refusal.code);
+      return nameLimitText(refusal.code);
     default:
       return refusalText(refusal);
   }
@@ -106,6 +106,6 @@ export async function loadLapseDetails(
     impact: impactLines(impact),
     deadlinesText: waitingText(steps),
     priceSuffix:
-      currentStep === undefined || currentStep.kind === 'lost' ? '' : `, ${quoteText(currentStep.renewal)}`,
+      currentStep === undefined || currentStep.kind === 'lost' ? '' : `, ${formatQuote(currentStep.renewal)}`,
   };
 }

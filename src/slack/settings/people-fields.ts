@@ -7,49 +7,49 @@ import { SlackApiError } from '../outbound/web.ts';
 
 /*
  * Form fields for people and user groups. Slack has no picker for groups, so each people picker is followed by a menu
- * of groups. Together, they are one value.
+ * of groups. Together, they form a single value.
  */
 
-/** Slack's markup for a person, group or channel, as it is pasted. */
+/** Slack's markup for a person, group or channel, as it appears when pasted. */
 const MARKUP = /<(?:@|#|!subteam\^)([A-Z0-9]+)(?:\|[^>]*)?>/g;
 
-export function stripMarkup(text: string): string {
+export function unwrapMarkup(text: string): string {
   return text.replace(MARKUP, ' $1 ').trim();
 }
 
 /** Items are separated by spaces, commas or semicolons. */
 export function splitItems(text: string): string[] {
-  return stripMarkup(text)
+  return unwrapMarkup(text)
     .split(/[\s,;]+/)
     .filter((item) => item !== '');
 }
 
 /** Items that were selected or typed. */
-export const ITEMS = z
+export const itemsSchema = z
   .array(z.string())
   .default([])
   .transform((lines) => lines.flatMap(splitItems));
 
 /** Splits ids into a value for the people picker and a value for the group menu. */
-export function splitPeople(people: string, groups: string, ids: readonly string[]): FormValues {
-  return { [people]: ids.filter((id) => !isGroup(id)), [groups]: ids.filter(isGroup) };
+export function splitPeople(peopleField: string, groupsField: string, ids: readonly string[]): FormValues {
+  return { [peopleField]: ids.filter((id) => !isGroup(id)), [groupsField]: ids.filter(isGroup) };
 }
 
-/** Text fields instead of pickers. Used if Slack refuses the pickers, for example because of an unknown person. */
+/** Replaces pickers with text fields. Used if Slack rejects the pickers, for example because of an unknown person. */
 export function replacePickers(fields: readonly Field[]): Field[] {
-  return removeGroups(fields).map((field) =>
+  return removeGroupMenus(fields).map((field) =>
     field.kind === 'people'
       ? { ...field, kind: 'lines', hint: 'IDs of people (U…) and user groups (S…), separated by commas.' }
       : field,
   );
 }
 
-/** Slack refuses menus without options. */
-export function removeGroups(fields: readonly Field[]): Field[] {
+/** Used if there are no groups, because Slack rejects menus without options. */
+export function removeGroupMenus(fields: readonly Field[]): Field[] {
   return fields.filter(({ kind }) => kind !== 'groups');
 }
 
-/** Slack allows 3 seconds to open a view. */
+/** Leaves enough time to open the view, for which Slack allows 3 seconds. */
 const GROUPS_TIMEOUT_MS = 1_000;
 
 /** Adds options to the group menus. Selected groups come first. */
@@ -58,26 +58,29 @@ export async function addGroupOptions(
   fields: readonly Field[],
   values: FormValues,
 ): Promise<Field[]> {
-  const chosen = fields
+  const selected = fields
     .filter(({ kind }) => kind === 'groups')
     .flatMap(({ name }) => splitLines(values[name]));
-  const options = await loadGroupOptions(context, [...new Set(chosen)]);
+  const options = await loadGroupOptions(context, [...new Set(selected)]);
   return options.length === 0
-    ? removeGroups(fields)
+    ? removeGroupMenus(fields)
     : fields.map((field) => (field.kind === 'groups' ? { ...field, options } : field));
 }
 
-/** Groups are sorted by name. If Slack doesn't answer, their ids are shown. */
-async function loadGroupOptions({ directory, log }: SlackContext, chosen: readonly string[]) {
+/**
+ * The selected groups, then the others sorted by name. If Slack doesn't answer in time, only the selected groups, with
+ * their ids.
+ */
+async function loadGroupOptions({ directory, log }: SlackContext, selected: readonly string[]) {
   const names = await Promise.race([
     directory.loadGroupNames().catch((err: unknown) => {
       if (!(err instanceof SlackApiError)) throw err;
-      log.warn({ err }, 'reading the user groups for the settings failed');
+      log.warn({ err }, 'loading the user groups for the settings failed');
       return undefined;
     }),
     sleep(GROUPS_TIMEOUT_MS, undefined, { ref: false }),
   ]);
-  const others = [...(names?.keys() ?? [])].filter((id) => !chosen.includes(id));
+  const others = [...(names?.keys() ?? [])].filter((id) => !selected.includes(id));
   const toOption = (id: string) => ({ value: id, text: names?.get(id) ?? id });
-  return [...chosen.map(toOption), ...others.map(toOption).sort((a, b) => a.text.localeCompare(b.text))];
+  return [...selected.map(toOption), ...others.map(toOption).sort((a, b) => a.text.localeCompare(b.text))];
 }

@@ -8,7 +8,7 @@ import {
   SETTING_NAMES,
   type SettingChange,
   type SettingName,
-  teamSettings,
+  teamSettingsSchema,
 } from '../../config/settings.ts';
 import { openDigest } from '../../expiry/digest.ts';
 import { dropMissing } from '../../lib/collections.ts';
@@ -54,12 +54,12 @@ import { confirmProposal, proposeToAdmins, withdrawProposal } from '../proposals
 import { updateInClickOrder, updateOpenView } from '../refresh-form.ts';
 import {
   addGroupOptions,
-  ITEMS,
-  removeGroups,
+  itemsSchema,
+  removeGroupMenus,
   replacePickers,
   splitItems,
   splitPeople,
-  stripMarkup,
+  unwrapMarkup,
 } from './people-fields.ts';
 import {
   checkBlocks,
@@ -92,18 +92,18 @@ const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly disp
   },
 };
 
-const LIST = ITEMS.transform((items) => items.join(','));
+const listSchema = itemsSchema.transform((items) => items.join(','));
 
 /**
  * Converts input to the text of the setting's environment variable, which is validated in the same way. Slack leaves
  * out optional fields that are empty; other missing fields stay unchanged.
  */
 function createSettingSchema(name: SettingName, { kind }: FieldDisplay): z.ZodType<string | undefined> {
-  if (kind === 'people' || kind === 'multi_select') return LIST;
-  if (kind === 'channel') return z.string().default('').transform(stripMarkup);
+  if (kind === 'people' || kind === 'multi_select') return listSchema;
+  if (kind === 'channel') return z.string().default('').transform(unwrapMarkup);
   return z
     .string()
-    .transform((text) => (name === 'reminder_days' ? splitItems(text).join(',') : stripMarkup(text)))
+    .transform((text) => (name === 'reminder_days' ? splitItems(text).join(',') : unwrapMarkup(text)))
     .optional();
 }
 
@@ -115,7 +115,9 @@ const settingsSchema = z.object(
       const isRequired = schema.parse(undefined) === undefined;
       return [
         [name, field({ ...display, isRequired }, schema)],
-        ...dropMissing([groups && ([groups.name, field(groups.display, LIST)] as [string, typeof LIST])]),
+        ...dropMissing([
+          groups && ([groups.name, field(groups.display, listSchema)] as [string, typeof listSchema]),
+        ]),
       ];
     }),
   ),
@@ -134,7 +136,7 @@ const form: Form<'settings'> = {
   name: 'settings',
   title: 'Settings',
   submit: 'Save',
-  fields: removeGroups(FIELDS),
+  fields: removeGroupMenus(FIELDS),
 };
 
 /** Used if Slack refuses the pickers. */
@@ -161,13 +163,13 @@ function readSettings(
   const read = readForm(settingsSchema, values);
   if ('errors' in read) return read;
   const before = formatSettings(current);
-  const typed = Object.fromEntries(
+  const enteredSettings = Object.fromEntries(
     SETTING_NAMES.map((name) => {
       const texts = [read.value[name] ?? before[name], read.value[GROUPS[name]?.name ?? '']];
       return [name, texts.filter((text) => text !== undefined && text !== '').join(',')];
     }),
   );
-  const { data: settings, error } = teamSettings.safeParse(typed);
+  const { data: settings, error } = teamSettingsSchema.safeParse(enteredSettings);
   if (settings === undefined)
     return {
       errors: joinErrors(
@@ -332,8 +334,8 @@ async function openSettings(call: Interaction): Promise<void> {
     );
     const current = await call.context.savedSettings();
     const { approvers, silent_approvers, approval_escalate_to } = formatSettings(current);
-    const typed = { approvers, silent_approvers, approval_escalate_to };
-    const view = await renderForm(settingsForm, call, origin, typed);
+    const formValues = { approvers, silent_approvers, approval_escalate_to };
+    const view = await renderForm(settingsForm, call, origin, formValues);
     await call.open(formView({ ...view, form: plainForm }));
   }
 }

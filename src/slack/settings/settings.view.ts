@@ -38,7 +38,7 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
       value: name,
       text: `${name}: ${findTask(name).words.title}`,
     })),
-    hint: 'Other tasks are carried out immediately, unless a rule of /domain policy requires approval.',
+    hint: 'Other tasks are carried out immediately, unless a rule in /domain policy requires approval.',
   },
   approval_ttl: {
     label: 'An order expires after',
@@ -50,7 +50,7 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
     label: 'Approvers are reminded after',
     kind: 'text',
     placeholder: '4h',
-    hint: 'Once per order, in the same units.',
+    hint: 'Once per order. Use the same units.',
   },
   allow_self_approval: {
     label: 'Can approvers approve their own orders?',
@@ -66,7 +66,7 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
     label: 'Escalate after',
     kind: 'text',
     placeholder: '24h',
-    hint: 'Once per pending order, in the same units.',
+    hint: 'Once per pending order. Use the same units.',
   },
   approval_escalate_to: {
     label: 'Escalate to',
@@ -178,7 +178,7 @@ export function chosenChannelText(name: ChannelSetting, userId: string): string 
 }
 
 export function reminderChannelText(channelId: string, isNew: boolean): string {
-  return `Expiry reminders ${isNew ? 'now' : 'already'} go to ${channelMention(channelId)}. \`/domain settings\` changes that.`;
+  return `Expiry reminders ${isNew ? 'now' : 'already'} go to ${channelMention(channelId)}. To change that, use \`/domain settings\`.`;
 }
 
 export const SETTINGS = {
@@ -211,7 +211,7 @@ export function webhookBlocks(hosts: readonly string[]): (ActionsBlock | Context
 export function checkBlocks(): (ActionsBlock | ContextBlock)[] {
   return [
     context(
-      'You can also check every setting, including environment variables, like the `doctor` command does.',
+      'You can also check every setting, including environment variables, as the `doctor` command does.',
     ),
     ...actions('examine', [button('settings_check', 'Check all settings', 'all')]),
   ];

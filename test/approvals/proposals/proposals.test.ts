@@ -13,8 +13,8 @@ import { newNonce, newSigner, rootsOf, VERIFIER } from '../signing/sample.ts';
 
 const bob = newSigner('U0BOB');
 const TRUST = { roots: rootsOf(bob), verifier: VERIFIER, botSigner: undefined };
-const { challenge, bound } = buildChallenge('U0BOB', { statement: '', policy: 0, bound: {} }, newNonce());
-const SIGNED = { signature: bob.authenticator.assert(challenge), bound };
+const { challenge, binding } = buildChallenge('U0BOB', { statement: '', policy: 0, binding: {} }, newNonce());
+const SIGNED = { signature: bob.authenticator.assert(challenge), binding };
 const SHOWN = 'hash';
 
 const COMMON = {
@@ -110,7 +110,7 @@ describe('a proposal', () => {
 
   const publishing = { by: 'U0EVE', charter: '', decision: 'publish', nonce: newNonce() } as const;
   const charter: SignedCharter = {
-    ...{ charter: {}, signature: bob.authenticator.assert(publishing), witness: '' },
+    ...{ charter: {}, signature: bob.authenticator.assert(publishing), botSignature: '' },
   };
   test.each<[string, Proposal, areKeysUsed: boolean, ProposalConfirmation, result: string]>([
     ['settings without keys', SETTINGS, false, byEve, 'applied'],

@@ -2,14 +2,14 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { expect, test } from 'vitest';
 import {
   type ApprovalSignature,
-  approvalSignature,
+  approvalSignatureSchema,
   buildChallenge,
   findSignatureDifference,
 } from '../../../src/approvals/signing/approval.ts';
 import {
   createVerifier,
   parseRelyingParty,
-  vouchAssertion,
+  vouchAssertionSchema,
 } from '../../../src/approvals/signing/assertion.ts';
 import { buildKeyRing, type KeyLog } from '../../../src/approvals/signing/key-ring.ts';
 import { computeFingerprint, coseToSpki, spkiToCose } from '../../../src/approvals/signing/public-key.ts';
@@ -24,7 +24,7 @@ const roots = rootsOf(anna);
 const subject = {
   statement: 'c'.repeat(64),
   policy: 3,
-  bound: { order: 'zr0gsgvnnxvt', requesters: ['U0ALICE'] },
+  binding: { order: 'zr0gsgvnnxvt', requesters: ['U0ALICE'] },
 };
 const log = newLog(
   [anna, bob, carol],
@@ -33,8 +33,8 @@ const log = newLog(
     [bob, carol],
   ],
 );
-const { challenge, bound } = buildChallenge('U0CAROL', subject, newNonce());
-const signed: ApprovalSignature = { signature: carol.authenticator.assert(challenge), bound };
+const { challenge, binding } = buildChallenge('U0CAROL', subject, newNonce());
+const signed: ApprovalSignature = { signature: carol.authenticator.assert(challenge), binding };
 
 /** Whether Carol's approval counts. The verifier is new, so that it remembers nothing. */
 async function counts(approval: ApprovalSignature, keys: KeyLog = log, userId = 'U0CAROL'): Promise<boolean> {
@@ -45,7 +45,7 @@ async function counts(approval: ApprovalSignature, keys: KeyLog = log, userId = 
 
 test('the original signature counts', async () => {
   expect(await counts(signed)).toBe(true);
-  expect(approvalSignature.parse(JSON.parse(JSON.stringify(signed)))).toEqual(signed);
+  expect(approvalSignatureSchema.parse(JSON.parse(JSON.stringify(signed)))).toEqual(signed);
 });
 
 test('with extra bytes at its end, it doesn’t', async () => {
@@ -95,7 +95,7 @@ test('of random changes of a signature none counts', async () => {
       const changedValue = withChange(signed as unknown as Json, all[path % all.length] ?? [], (leaf) =>
         changed(leaf, at, by),
       );
-      const read = approvalSignature.safeParse(changedValue);
+      const read = approvalSignatureSchema.safeParse(changedValue);
       expect(read.success && (await counts(read.data))).toBe(false);
     }),
     { numRuns: runs(1_000) },
@@ -111,7 +111,7 @@ test('of random changes of a chain none stays valid', async () => {
         changed(leaf, at, by),
       ) as unknown;
       const vouched = (changedLinks as KeyLog['vouched']).filter(
-        ({ signature }) => vouchAssertion.safeParse(signature).success,
+        ({ signature }) => vouchAssertionSchema.safeParse(signature).success,
       );
       expect(await counts(signed, { ...log, vouched })).toBe(false);
     }),
@@ -127,7 +127,7 @@ test('an approval is only for its approver, statement, version and order', async
   expect(await differs({})).toBeUndefined();
   expect(await differs({ statement: 'd'.repeat(64) })).toBe('statement');
   expect(await differs({ policy: 4 })).toBe('policy');
-  expect(await differs({ bound: { ...subject.bound, requesters: ['U0BOB'] } })).toBe('order');
+  expect(await differs({ binding: { ...subject.binding, requesters: ['U0BOB'] } })).toBe('order');
   expect(await differs({}, 'U0BOB')).toBe('approver');
   expect(
     await findSignatureDifference({ userId: 'U0CAROL', signed: undefined }, subject, ring, verifier),
@@ -141,12 +141,12 @@ test.each<[string, Misbehaviour]>([
   ['of another challenge', { challenge: Buffer.alloc(32, 1).toString('base64url') }],
   ['of another kind', { type: 'webauthn.create' }],
 ])('a signature %s doesn’t count', async (_what, otherwise) => {
-  expect(await counts({ signature: carol.authenticator.assert(challenge, otherwise), bound })).toBe(false);
+  expect(await counts({ signature: carol.authenticator.assert(challenge, otherwise), binding })).toBe(false);
 });
 
 test('another person’s key doesn’t sign for Carol', async () => {
-  expect(await counts({ signature: bob.authenticator.assert(challenge), bound })).toBe(false);
-  expect(await counts({ signature: newSigner('U0CAROL').authenticator.assert(challenge), bound })).toBe(
+  expect(await counts({ signature: bob.authenticator.assert(challenge), binding })).toBe(false);
+  expect(await counts({ signature: newSigner('U0CAROL').authenticator.assert(challenge), binding })).toBe(
     false,
   );
 });

@@ -301,13 +301,13 @@ describe('after too many failures', () => {
     expect(await sentAfter(order)).toBe(0);
     expect(isPaused(await rig.read(order.id))).toBe(true);
     rig.pass(1);
-    expect(await resume(order.id, 'U0ALICE')).toMatchObject({ refusal: { code: 'time_is_over' } });
+    expect(await resume(order.id, 'U0ALICE')).toMatchObject({ refusal: { code: 'order_expired' } });
     expect(await sentAfter(order)).toBe(0);
     const after = await rig.read(order.id);
     expect(after).toMatchObject({ state: 'FAILED', closedAt: rig.now });
     for (const [index, was] of order.items.entries())
       expect(after.items[index]).toMatchObject(
-        was.state === 'WAITING' ? { state: 'FAILED', result: { summary: { code: 'pause_over' } } } : was,
+        was.state === 'WAITING' ? { state: 'FAILED', result: { summary: { code: 'pause_expired' } } } : was,
       );
     expect(await resume(order.id, 'U0BOB')).toMatchObject({ refusal: { code: 'not_paused' } });
   });

@@ -48,9 +48,9 @@ describe('warnings for people', () => {
 
   it('a period far from the others, that only a few rows have', async () => {
     const found = await plan('renew', file(30, 'slip.rest,10\nalmost.rest,2'));
-    expect(codes(found)).toContainEqual(['far_period', ['slip.rest']]);
+    expect(codes(found)).toContainEqual(['unusual_period', ['slip.rest']]);
     const many = Array.from({ length: 20 }, (_, index) => `long${index}.rest,10`).join('\n');
-    expect(codes(await plan('renew', file(30, many))).map(([code]) => code)).not.toContain('far_period');
+    expect(codes(await plan('renew', file(30, many))).map(([code]) => code)).not.toContain('unusual_period');
   });
 
   it.each<[what: string, periods: number[], unusual: string[]]>([
@@ -63,7 +63,7 @@ describe('warnings for people', () => {
   ])('an unusual period: %s', async (_, periods, unusual) => {
     const text = `name,period\n${periods.map((period, index) => `n${index}.rest,${period}`).join('\n')}`;
     const { findings } = await plan('renew', text);
-    expect(findings.find(({ code }) => code === 'far_period')?.names ?? []).toEqual(unusual);
+    expect(findings.find(({ code }) => code === 'unusual_period')?.names ?? []).toEqual(unusual);
   });
 
   it.each<[what: string, prices: number[], unusual: string[]]>([
@@ -74,7 +74,7 @@ describe('warnings for people', () => {
   ])('an unusual price: %s', async (_, prices, unusual) => {
     const facts = Object.fromEntries(prices.map((minor, index) => [`n${index}.rest`, price(minor)]));
     const { findings } = await plan('renew', file(prices.length), facts);
-    expect(findings.find(({ code }) => code === 'far_price')?.names ?? []).toEqual(unusual);
+    expect(findings.find(({ code }) => code === 'unusual_price')?.names ?? []).toEqual(unusual);
   });
 
   it('a name that expires within 30 days', async () => {
@@ -96,7 +96,7 @@ describe('warnings for people', () => {
       ...prices,
       'dear.rest': price(9_000),
     });
-    expect(codes(found)).toContainEqual(['far_price', ['dear.rest']]);
+    expect(codes(found)).toContainEqual(['unusual_price', ['dear.rest']]);
     expect(codes(found)).toContainEqual(['price_unknown', ['unknown.rest']]);
   });
 
@@ -105,15 +105,15 @@ describe('warnings for people', () => {
       codes(await plan('renew', file(1), { 'n0.rest': { isWatched: false, isLapsing: true, ...price(1) } })),
     ).toEqual([
       ['not_watched', ['n0.rest']],
-      ['let_go', ['n0.rest']],
+      ['set_to_lapse', ['n0.rest']],
     ]);
     const facts = {
       'a.rest': { isInUse: 'yes', expiresAt: hoursLater(24) },
       'b.rest': { isInUse: 'unknown' },
     } as const;
     expect(codes(await plan('delete', 'name\na.rest\nb.rest', facts))).toEqual([
-      ['lives_on_it', ['a.rest']],
-      ['unseen', ['b.rest']],
+      ['in_use', ['a.rest']],
+      ['use_unknown', ['b.rest']],
       ['expires_soon', ['a.rest']],
     ]);
   });

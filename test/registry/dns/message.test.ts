@@ -24,20 +24,20 @@ describe('a packet', () => {
   });
 
   test('that is a question itself is none', () => {
-    expect(readResponse(encodeQuestion(ID, QUESTION, true), ID, QUESTION).kind).toBe('foreign');
+    expect(readResponse(encodeQuestion(ID, QUESTION, true), ID, QUESTION).kind).toBe('unrelated');
   });
 
   test.each<[string, Question]>([
     ['another type', { ...QUESTION, type: 'MX' }],
     ['another name', { ...QUESTION, name: 'cafe.example' }],
   ])('that answers a question for %s is none', (_case, question) => {
-    expect(readResponse(RESPONSE, ID, question).kind).toBe('foreign');
+    expect(readResponse(RESPONSE, ID, question).kind).toBe('unrelated');
   });
 
   test('that repeats no question, or two, is none', () => {
     for (const questions of [[], [QUESTION, QUESTION]]) {
       expect(readResponse(encode({ type: 'response', id: ID, questions }), ID, QUESTION).kind).toBe(
-        'foreign',
+        'unrelated',
       );
     }
   });

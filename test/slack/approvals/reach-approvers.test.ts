@@ -110,7 +110,7 @@ const about = (order: Order, channel: string): Message[] =>
 const told = (order: Order, channel: string): string[] =>
   about(order, channel)
     .map(textOf)
-    .filter((text) => /still (?:waiting|needs)|has been waiting/.test(text));
+    .filter((text) => /still waiting|waiting for approval since/.test(text));
 
 test('approvers with the card in a direct message are reminded there, at 7:00 of their own morning', async () => {
   const order = await waiting();
@@ -148,10 +148,10 @@ test('a person who has approved by the log is not reminded, whatever the rows sa
   expect([told(order, 'D0BOB').length, told(order, 'D0CAROL').length]).toEqual([1, 0]);
 });
 
-const OVER = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 0, takesMinor: 1_800 };
+const OVER = { tag: null, period: '2026-11', currency: 'EUR', leftMinor: 0, orderMinor: 1_800 };
 
 test('an order over a budget is brought to the admins, except for its requester', async () => {
-  const look = { shares: [], exceeded: [OVER], reservation: { ...RESERVED, isLimited: true } };
+  const look = { shares: [], exceeded: [OVER], reservation: { ...RESERVED, hasBudget: true } };
   const changes = {
     adminsToNotify: async () => ['U0ADA', 'U0ALICE', 'U0DAVE'],
     orders: { compareBudgets: async () => look },
@@ -211,13 +211,13 @@ test('the rule’s people are called once, including members of groups, but not 
   await notify(order, noon);
   expect(told(order, 'D0ADA')).toHaveLength(1);
   expect(told(order, 'D0ADA')[0]).toMatch(
-    /requested by <@U0ALICE>, has been waiting for approval since .*\. <@U0BOB>, <!subteam\^S0APPROVERS> can approve it\. See it with `\/domain order/,
+    /waiting for approval since .*, requested by <@U0ALICE>\. <@U0BOB> or a member of <!subteam\^S0APPROVERS> can approve it\. See it with `\/domain order/,
   );
   expect(told(order, 'D0CAROL')).toHaveLength(1);
   expect([...told(order, 'D0ALICE'), ...told(order, 'D0BOB')]).toEqual([]);
   expect(told(order, 'C0DOMAINS')).toHaveLength(1);
   expect(about(order, 'C0DOMAINS').map(textOf).join('\n')).toContain(
-    'still waiting for approval. Escalated to <@U0ADA>, <@U0ALICE>, <!subteam^S0APPROVERS>. I messaged <@U0ADA>, <@U0CAROL>.',
+    'still waiting for approval. Escalated to <@U0ADA>, <@U0ALICE>, <!subteam^S0APPROVERS>. I messaged <@U0ADA> and <@U0CAROL>.',
   );
 });
 

@@ -3,7 +3,7 @@ import type { OrderCost } from '../../../src/money/prices.ts';
 import type { BulkPlan } from '../../../src/orders/bulk/bulk.ts';
 import { planMessage, tallyText } from '../../../src/slack/bulk/bulk.view.ts';
 import { formatCost } from '../../../src/slack/money/price.view.ts';
-import { groupLines, orderReply } from '../../../src/slack/orders/thread.view.ts';
+import { orderReply, outcomeGroupLines } from '../../../src/slack/orders/thread.view.ts';
 import { newBulk } from '../../orders/sample.ts';
 import { orderEvent } from '../../support/log.ts';
 import { SAMPLE_INPUTS, SECRET_HASH, sampleOrder } from '../orders/samples.ts';
@@ -18,7 +18,7 @@ const plan = (given: Partial<BulkPlan> = {}): BulkPlan => ({
 
 test('a file without a valid row says what to do, with the right number of rows', () => {
   const one = JSON.stringify(planMessage(plan(), undefined, []).blocks);
-  expect(one).toContain('Transfer: none of the 1 row is valid.* Correct the file and try');
+  expect(one).toContain('Transfer: the only row isn’t valid.* Correct the file and try');
   expect(one).toContain('`/domain bulk transfer`');
   expect(one).toContain('*I skipped 1 row* (see the file)');
   const [row] = plan().skipped;
@@ -65,7 +65,7 @@ test('rows with the same failure are grouped, although each response names its o
   const said = JSON.stringify(orderReply({ ...order, items }, finished, [])?.blocks);
   expect(said, 'the most frequent reason').toContain('*a.rest, b.rest, c.rest and 3 more*: failed · `1001`');
   expect(said).not.toContain('b.rest is not');
-  expect(groupLines({ ...order, items }, 5)).toEqual([
+  expect(outcomeGroupLines({ ...order, items }, 5)).toEqual([
     ':x: *a.rest, b.rest, c.rest, d.rest, e.rest and 1 more*: failed · `1001` “a.rest is not in this account”',
     ':x: *g.rest*: failed · `1001` “no credit”',
   ]);

@@ -44,7 +44,7 @@ test('an owner who has left gets no message, so that the common channel does', a
 
 test.each([
   ['not_in_channel', 'I’m not in this channel. Invite me with /invite @Domain Steward.', true],
-  ['is_archived', 'the channel is archived. Choose another one.', false],
+  ['is_archived', 'the channel is archived. Choose another channel', false],
   ['restricted_action', 'only some people can post there. Ask a workspace admin to allow me', false],
   [
     'ekm_access_denied',

@@ -79,7 +79,7 @@ test('the cost of waiting is next to the name, unless it is unknown', async () =
   const both = await costs([price('renew', 1_800), price('restore', 8_000)]);
   expect(shown(digestHead(head([given]), renewal))).toContain(
     '*cafe.rest* · 7 days · renew by 20 Jun, about €18.00\n' +
-      'then late renewal (not guaranteed) until 4 Aug, then restore no price until 3 Sept',
+      'then late renewal (not guaranteed) until 4 Aug, then restore (no price) until 3 Sept',
   );
   const message = digestHead(head([given]), both);
   expect(shown(message)).toContain('then restore for about €98.00 until 3 Sept');
@@ -128,7 +128,9 @@ describe('a digest of twelve names', () => {
   test('has each name once, with its menu, and all of them one click away', () => {
     const message = digestHead(twelve(14), costs);
     const [title, ...rest] = message.blocks;
-    expect(title).toMatchObject({ text: { text: expect.stringMatching(/^12 names .* first: restaurant0/) } });
+    expect(title).toMatchObject({
+      text: { text: expect.stringMatching(/^12 names .* urgent: restaurant0/) },
+    });
     expect(JSON.stringify(rest).match(/\*restaurant7\.rest\*/g)).toHaveLength(1);
     expect(buttonsOf(message).slice(-2)).toEqual(['reminder_renew_many', 'reminder_all']);
     expect(unreadable(message.text, blocksOf(message.blocks))).toEqual([]);
@@ -162,7 +164,7 @@ test('names without a date are counted, because they have no reminders', () => {
 test('a name that the registry doesn’t show stands out', () => {
   const unseen = named('unseen.rest', 7, { doubt: { code: 'not_registered' } });
   expect(shown(digestHead(head([named('cafe.rest', 7), unseen])))).toMatch(
-    /cafe\.rest\* · 7 days[\s\S]*\*unseen\.rest\* · 7 days.*\n:warning: Registry lookup: .*no record/,
+    /cafe\.rest\* · 7 days[\s\S]*\*unseen\.rest\* · 7 days.*\n:warning: .*no record/,
   );
 });
 
@@ -204,7 +206,7 @@ describe('the life of a name in the digest', () => {
         named('gone.rest', 100, { deletedAt: inDays(-31) }),
       ]),
     );
-    expect(message.text, 'the title names the first entry of the list').toContain('first: soon.rest');
+    expect(message.text, 'the title names the first entry of the list').toContain('Most urgent: soon.rest');
     const names = [...shown(message).matchAll(/^\*(\w+)\.rest\*/gm)].map(([, name]) => name);
     expect(names).toEqual(['soon', 'deleted', 'grace', 'gone']);
   });
@@ -226,7 +228,7 @@ describe('the life of a name in the digest', () => {
       ),
     );
     expect(text).toContain('estimated from the last order');
-    expect(text).toContain('its server is busy (HTTP 429)');
+    expect(text).toContain('The registry’s server is busy (HTTP 429)');
     expect(text).toMatch(/<@U0BOB> wants to let it lapse: “old .*campaign/);
     expect(text).not.toContain('*campaign*');
   });
@@ -240,7 +242,9 @@ describe('the life of a name in the digest', () => {
 
 test('the thread says how many names follow, and when it is complete', () => {
   const part = head([named('cafe.rest', 7)]);
-  expect(shown(digestReply({ ...part, remainingCount: 40, hasMore: false }))).toContain('40 names follow.');
+  expect(shown(digestReply({ ...part, remainingCount: 40, hasMore: false }))).toContain(
+    '40 more names follow.',
+  );
   expect(shown(digestReply({ ...part, remainingCount: 40, hasMore: true }))).toContain(
     'More than 40 names follow.',
   );
@@ -309,12 +313,12 @@ describe('within Slack’s limits', () => {
 });
 
 test.each([
-  [0, 'today'],
-  [1, 'tomorrow'],
+  [0, 'expires today'],
+  [1, 'expires tomorrow'],
   [-2, 'expired 2 days ago'],
 ])('the title says when the first of several names expires: in %i days', (days, when) => {
   const { text } = digestHead(head([named('first.rest', days), named('later.rest', days + 1)]));
-  expect(text).toBe(`2 names need a decision · first: first.rest, ${when}`);
+  expect(text).toBe(`2 names need a decision. Most urgent: first.rest (${when})`);
 });
 
 test('names that renew without a click are the last line', () => {
@@ -322,12 +326,12 @@ test('names that renew without a click are the last line', () => {
     .trim()
     .split('\n')
     .at(-1);
-  expect(last).toContain('No one takes care of cafe.rest');
+  expect(last).toContain('No one is handling cafe.rest');
   expect(shown(digestHead(head([named('cafe.rest', 10)])))).not.toContain('Nobody is responsible');
   const uncovered = head([named('cafe.rest', 10)], { uncovered: ['cafe.rest'] });
   const watching = { hasService: false, isAtOtherRegistrar: () => false };
   expect(shown(digestHead(uncovered, undefined, watching)), 'without a service').toContain(
-    'No one takes care of cafe.rest: no owner.',
+    'No one is handling cafe.rest: no owner.',
   );
 });
 
@@ -336,7 +340,7 @@ describe('a name that a mandate renews', () => {
 
   test('needs no decision, and has the day of its renewal', () => {
     const both = digestHead(head([named('mandated.rest', 7), named('cafe.rest', 10)], { renewals }));
-    expect(both.text).toBe('1 name needs a decision · first: cafe.rest, in 10 days');
+    expect(both.text).toBe('1 name needs a decision: cafe.rest (expires in 10 days)');
     expect(shown(both)).toMatch(
       /\*cafe\.rest\* · 10 days · renew by [\s\S]*\*mandated\.rest\* · 7 days · a mandate renews it on 17 Jun/,
     );
@@ -346,7 +350,7 @@ describe('a name that a mandate renews', () => {
     expect(alone.text).toBe('mandated.rest expires in 7 days, a mandate renews it on 17 Jun');
     const all = new Map([...renewals, ['cafe.rest', '2027-06-20'] as const]);
     const none = digestHead(head([named('mandated.rest', 7), named('cafe.rest', 10)], { renewals: all }));
-    expect(none.text).toBe('Mandates renew 2 names · first: mandated.rest, in 7 days');
+    expect(none.text).toBe('Mandates renew 2 names. First: mandated.rest (expires in 7 days)');
   });
 
   test.each([
@@ -354,7 +358,7 @@ describe('a name that a mandate renews', () => {
     ['once it has expired', -1],
   ])('needs a decision %s', (_, days) => {
     const message = digestHead(head([named('mandated.rest', days), named('cafe.rest', 10)], { renewals }));
-    expect(message.text).toMatch(/^2 names need a decision · first: /);
+    expect(message.text).toMatch(/^2 names need a decision\. Most urgent: /);
     if (days > 0) expect(shown(message)).toMatch(/a mandate renews it on 17 Jun[\s\S]*action needed/);
     else expect(shown(message)).not.toContain('a mandate renews');
   });

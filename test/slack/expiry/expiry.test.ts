@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Deadline } from '../../../src/expiry/deadline.ts';
 import type { ListedName } from '../../../src/expiry/expiry.ts';
+import { loadExpiryChange } from '../../../src/expiry/expiry-change.ts';
 import { createWatchedDomain } from '../../../src/expiry/newly-watched.ts';
-import { readTerm } from '../../../src/expiry/term.ts';
-import { termText } from '../../../src/slack/expiry/expiry.view.ts';
+import { formatExpiryChange } from '../../../src/slack/expiry/expiry.view.ts';
 import { newOrder } from '../../orders/sample.ts';
 
 const EXPIRY = new Date('2027-06-15T12:00:00Z');
@@ -71,7 +71,7 @@ describe('the row Expiry of a card', () => {
     ],
     ['a name without a date', unknown, 'Unknown'],
   ])('of a restore of %s', (_what, name, said) => {
-    expect(termText({ task: 'restore', listed: name })).toBe(said);
+    expect(formatExpiryChange({ task: 'restore', listed: name })).toBe(said);
   });
 
   test.each([
@@ -82,9 +82,9 @@ describe('the row Expiry of a card', () => {
     [{ task: 'create', state: 'APPROVED' }, 'left out'],
     [{ task: 'create', account: { ...newOrder([]).account, context: 1 } }, 'left out'],
   ] as const)('is %o %s', async (order, expected) => {
-    const term = await readTerm(async () => listed('renew'), newOrder(['cafe.rest'], order));
-    expect(term === undefined ? 'left out' : 'looked up').toBe(expected);
-    if (term !== undefined) expect(term.task).toBe(order.task);
+    const change = await loadExpiryChange(async () => listed('renew'), newOrder(['cafe.rest'], order));
+    expect(change === undefined ? 'left out' : 'looked up').toBe(expected);
+    if (change !== undefined) expect(change.task).toBe(order.task);
   });
 
   const registered = '15 Jun 2027 (registry)\n:warning: It’s watched, so it’s probably registered already';
@@ -94,6 +94,6 @@ describe('the row Expiry of a card', () => {
     ['a name that is free, or soon', listed('none', { deletedAt }), undefined],
     ['a name without a date', unknown, undefined],
   ])('of the creation of %s', (_what, name, said) => {
-    expect(termText({ task: 'create', listed: name })).toBe(said);
+    expect(formatExpiryChange({ task: 'create', listed: name })).toBe(said);
   });
 });

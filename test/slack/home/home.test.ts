@@ -106,7 +106,7 @@ it('starts with unexplained changes of names, in few lines', () => {
       {
         change: {
           ...{ kind: 'registrar', fact: 'registrar', before: ['name:Ours'], after: ['name:Theirs'] },
-          ...{ lastSeenBefore: ASKED_AT, firstSeenAfter: ASKED_AT },
+          ...{ beforeLastSeenAt: ASKED_AT, afterFirstSeenAt: ASKED_AT },
         },
         orders: [],
       },
@@ -121,7 +121,7 @@ it('starts with unexplained changes of names, in few lines', () => {
     expectBlocks(blocks, 'home');
     const text = JSON.stringify(blocks);
     expect(text).toContain(
-      ':rotating_light: *cafe.rest was transferred away, and no one here ordered it* (<#C0ALERTS>). `/domain name cafe.rest`',
+      ':rotating_light: *cafe.rest was transferred away, and no one here ordered this* (<#C0ALERTS>). `/domain name cafe.rest`',
     );
     expect(text.indexOf('was transferred away')).toBeLessThan(text.indexOf('Waiting for your approval'));
   }
@@ -221,7 +221,7 @@ function waiting(order: Order, found: Pick<Briefing, 'cost' | 'impact'>): string
 it('without a domain service it counts names with problems too', () => {
   const posture = { danger: 1, warning: 2, unchecked: 0, fine: 3 };
   const text = JSON.stringify(homeBlocks({ ...FULL, hasService: false, posture }));
-  expect(text).toContain('*Posture*: 3 fine, 1 in danger, 2 with warnings');
+  expect(text).toContain('*Posture*: 3 fine, 1 at risk, 2 with warnings');
 });
 
 it('an approver sees the price, the rule, and the worst impact on the name', () => {
@@ -233,13 +233,13 @@ it('an approver sees the price, the rule, and the worst impact on the name', () 
   const text = waiting(order, { cost: COST, impact: seenAs(IMPACT) });
   expect(text).toContain('* · about €36.00');
   expect(text).toContain(
-    'Needs 2 approvals from <!subteam^S0LEGAL>, <@U0CFO>: rule “transfers of the brand” of policy version 3',
+    'Needs 2 approvals from members of <!subteam^S0LEGAL> or <@U0CFO>: rule “transfers of the brand” of policy version 3',
   );
   expect(text).toContain(':x: Mail will stop working (`mail.cafe.rest`). And 2 more.');
   expect(text).not.toContain('198.51.100.7');
 
   const unknown = waiting(order, { cost: { ...COST, sums: [], unknown: 1 }, impact: 'unseen' });
-  expect(unknown).toContain(':warning: Costs money, price unknown');
+  expect(unknown).toContain(':warning: This costs money (price unknown)');
   expect(unknown).toContain('Still checking what would stop working');
   expect(
     waiting(order, { cost: undefined, impact: seenAs({ ...IMPACT, items: [], isInUse: 'no' }) }),
@@ -349,7 +349,9 @@ it('spending and budgets are shown to admins, unless there are none', () => {
     locale: 'de-DE',
   };
   const shown = JSON.stringify(homeBlocks({ ...FULL, money }));
-  expect(shown).toContain('Spent in November 2026: about 18,50\u00a0€, 1 name without a price, for 2 names');
+  expect(shown).toContain(
+    'Spent in November 2026: about 18,50\u00a0€ plus 1 name without a price, for 2 names',
+  );
   expect(shown).toContain('names tagged brand, November 2026: 40,00\u00a0€ of 100,00\u00a0€ ████░░░░░░ 40%');
   const nothing = { ...money, spent: { names: 0, unknown: 0, sums: [] }, budgets: [] };
   expect(homeBlocks({ ...FULL, money: nothing })).toEqual(homeBlocks(FULL));

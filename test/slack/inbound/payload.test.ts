@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { parseOrigin, readFormValues, viewPayload } from '../../../src/slack/inbound/payload.ts';
+import { parseOrigin, readFormValues, viewPayloadSchema } from '../../../src/slack/inbound/payload.ts';
 
 function viewWith(values: unknown, metadata = '{"channelId":"C1"}') {
   const view = { id: 'V1', callback_id: 'renew', private_metadata: metadata, state: { values } };
-  return viewPayload.parse({ user: { id: 'U1' }, view }).view;
+  return viewPayloadSchema.parse({ user: { id: 'U1' }, view }).view;
 }
 
 describe('the values of a form', () => {

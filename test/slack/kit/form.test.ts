@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
   field,
-  REQUIRED_TEXT,
   readForm,
   reasonField,
   requiredReasonField,
+  requiredTextSchema,
   toFields,
 } from '../../../src/slack/kit/form.ts';
 
@@ -13,7 +13,7 @@ import {
 
 const short = z.string().max(3, 'Use at most 3 characters.');
 const declared = z.object({
-  name: field({ label: 'Name', kind: 'text' }, REQUIRED_TEXT.pipe(short)),
+  name: field({ label: 'Name', kind: 'text' }, requiredTextSchema.pipe(short)),
   nick: field({ label: 'Nick', kind: 'text', hint: 'If you have one.' }, short.optional()),
   hosts: field({ label: 'Hosts', kind: 'lines' }, z.array(z.string()).default([])),
   code: field({ label: 'Code', kind: 'secret' }, z.string().optional()),
@@ -29,7 +29,7 @@ test('the fields are shown in order, and marked if optional', () => {
 });
 
 test('a schema without labels is no field', () => {
-  expect(() => toFields(z.object({ name: REQUIRED_TEXT }))).toThrow('the field name has no display');
+  expect(() => toFields(z.object({ name: requiredTextSchema }))).toThrow('the field name has no display');
 });
 
 describe('a submission', () => {

@@ -100,7 +100,7 @@ function deps(changes: Changes = {}) {
   });
   return notifierDeps(
     { notifications: store, web, now },
-    { incident: createIncidentPlanner(planning), place: createChannelPlanner(planning) },
+    { incident: createIncidentPlanner(planning), channel: createChannelPlanner(planning) },
   );
 }
 const subjectOf = ({ id }: Incident): Subject => ({ kind: 'incident', id });
@@ -123,8 +123,8 @@ async function show(kind: Kind = 'registrar', name = 'cafe.rest', orderId = 'o1'
     fact: isRegistrar ? ('registrar' as const) : ('statuses' as const),
     before: isRegistrar ? ['name:Ours'] : [],
     after: isRegistrar ? ['name:Theirs'] : [kind.replace('_', ' ')],
-    lastSeenBefore: new Date(nowMs - 2 * HOUR_MS),
-    firstSeenAfter: new Date(nowMs - HOUR_MS),
+    beforeLastSeenAt: new Date(nowMs - 2 * HOUR_MS),
+    afterFirstSeenAt: new Date(nowMs - HOUR_MS),
     ...(isRegistrar ? { expiry: { before: '2027-07-01', after: '2028-07-01' } } : {}),
   };
   const incident = updateIncidents(await incidents.listForName(name, 1), {
@@ -167,7 +167,7 @@ test('a new change is posted in the thread with the same mentions, and the messa
   await tellDue();
   const [head, ...others] = headsOf(incident).map(textOf);
   expect(others).toEqual([]);
-  expect(head).toMatch(/was transferred away, and no one here ordered it/);
+  expect(head).toMatch(/was transferred away, and no one here ordered this/);
   expect(head).toMatch(/Registrar.*Ours.*→.*Theirs/);
   const [runbook, joined, ...more] = repliesOf(incident).map(textOf);
   expect(more).toEqual([]);
@@ -186,7 +186,7 @@ test('a concurrent lookup and decision lose nothing of each other', async () => 
   if (known === undefined || !pressed.ok) throw new Error('it was refused');
   await incidents.change(incident, pressed.incident, { kind: 'incident_raised', actor: 'U0ALICE' }, now());
   const change = { kind: 'registrar', fact: 'registrar', before: ['a'], after: ['b'] } as const;
-  const moments = { lastSeenBefore: now(), firstSeenAfter: now() };
+  const moments = { beforeLastSeenAt: now(), afterFirstSeenAt: now() };
   const stale = updateIncidents([incident], {
     name: 'cafe.rest',
     unexplained: [{ change: { ...change, ...moments }, orders: [] }],
@@ -252,7 +252,7 @@ test('a person’s decision during the post is posted too', async () => {
   const told = workspace.messages('D0ADA').at(-1);
   if (told === undefined) throw new Error('the admin was not notified');
   expect(textOf(told)).toMatch(
-    /was transferred away, and no one here ordered it\*?\n<@U0ALICE> raised the alarm\. The thread in <#\w+>/,
+    /was transferred away, and no one here ordered this\*?\n<@U0ALICE> raised the alarm\. The thread in <#\w+>/,
   );
   expect(textOf(told), 'which its thread says').not.toContain('What not to do');
   expect(buttonsOf(told)).toEqual(['alert_ours']);

@@ -118,7 +118,7 @@ test('names: one line per name, two buttons and a menu', () => {
     ...{ previous: undefined, next: undefined, locale: 'en-GB' },
   });
   const text = read(page);
-  expect(page.text).toBe('50 names for zone:rest, about €882.00 a year');
+  expect(page.text).toBe('50 names matching zone:rest, about €882.00 a year');
   expect(text).toContain('*place0.rest* · 20 Jun (6 days) · €18.00 · <@U0ADA> · `brand`\n');
   expect(text).toContain('*place1.rest* · 20 Jun (6 days) · no price\n');
   expect(phoneLines(blocksOf(page.blocks))).toBeLessThanOrEqual(2 * 50 + 12);
@@ -200,7 +200,7 @@ const incidentOf = (id: number, kind: IncidentKind): ListedIncident => ({
 });
 const changeOf = (kind: IncidentKind): ListedIncident['changes'][number] => ({
   ...{ kind, fact: 'registrar', before: ['name:Ours'], after: ['name:Theirs'], expiry: undefined },
-  ...{ lastSeenBefore: NOW, firstSeenAfter: NOW, noticedAt: NOW },
+  ...{ beforeLastSeenAt: NOW, afterFirstSeenAt: NOW, noticedAt: NOW },
 });
 
 test('name: no Renew while it is unexplained at another registrar; all open incidents are linked', () => {

@@ -79,7 +79,7 @@ const CASES: readonly Case[] = [
     'price',
     sampleOrder('PENDING', {}, ['menu.example']),
     { cost: calculateCost(0, 1) },
-    ['May cost money, price unknown'],
+    ['This may cost money (price unknown)'],
   ],
   ['price', ofTask('owner-change'), { cost: undefined }, ['price unknown']],
   [
@@ -177,7 +177,7 @@ const CASES: readonly Case[] = [
     {},
     [
       'may have reached the service',
-      'Client transaction 7k2m9qx4h1ab, sent',
+      'Client transaction ID 7k2m9qx4h1ab, sent',
       'won’t be sent again automatically',
     ],
   ],

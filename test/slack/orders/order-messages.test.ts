@@ -7,7 +7,7 @@ import { Secret } from '../../../src/service/secret.ts';
 import { adoptCard, createOrderPlanner } from '../../../src/slack/orders/order-messages.ts';
 import { createDirectory } from '../../../src/slack/outbound/directory.ts';
 import { notify } from '../../../src/slack/outbound/notify.ts';
-import { createSlackWeb, postedResponse, type SlackWeb } from '../../../src/slack/outbound/web.ts';
+import { createSlackWeb, postedResponseSchema, type SlackWeb } from '../../../src/slack/outbound/web.ts';
 import { ENDPOINTS } from '../../orders/sample.ts';
 import { newOrder, startRig, T0 } from '../../store/order-rig.ts';
 import { contextWith } from '../../support/context.ts';
@@ -129,7 +129,7 @@ test('a card posted by a bot that died is adopted when its button is clicked', a
   const { ts } = await web.call(
     'chat.postMessage',
     { channel: DOMAINS, text, blocks, metadata },
-    postedResponse,
+    postedResponseSchema,
   );
   const stores = { notifications: rig.notifications, orders: rig.store, now: () => new Date() };
   const readerId = 'U0BOB';

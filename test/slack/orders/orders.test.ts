@@ -11,7 +11,7 @@ import { findTask } from '../../../src/orders/tasks.ts';
 import { homeBlocks } from '../../../src/slack/home/home.view.ts';
 import { type Message, message } from '../../../src/slack/kit/blocks.ts';
 import { answerSections } from '../../../src/slack/orders/answer.view.ts';
-import { confirmMessage } from '../../../src/slack/orders/confirm.view.ts';
+import { confirmationMessage } from '../../../src/slack/orders/confirm.view.ts';
 import { type HistoryEvent, orderLine, ordersTable } from '../../../src/slack/orders/order.view.ts';
 import { orderDetailsView } from '../../../src/slack/orders/order-details.view.ts';
 import { orderHistory, orderReply } from '../../../src/slack/orders/thread.view.ts';
@@ -44,7 +44,7 @@ function messagesOf(order: Order, statement: Statement, reason: string): Message
   const history = historyOf(order, KINDS, reason);
   return [
     cardOf(order, { statement, approvers: APPROVERS, history, hint: 'Invite me.' }),
-    confirmMessage(order, newBriefing({ statement })),
+    confirmationMessage(order, newBriefing({ statement })),
     message('history', orderHistory(order, history)),
     message('list', [ordersTable('Orders', [order])]),
     message(orderLine(order), []),
@@ -101,7 +101,7 @@ describe('a card', () => {
     expect(shown).not.toContain('costs money');
     expect(shown).toContain('ns1.example.net');
     const renewal = JSON.stringify(cardOf(sampleOrder('PENDING'), { approvers: APPROVERS }));
-    expect(renewal).toContain('Costs money, price unknown');
+    expect(renewal).toContain('This costs money (price unknown)');
     expect(renewal, 'the title says it').not.toContain('Period');
     const titles = [4, 1].map((context) => {
       const order = { ...free, account: { ...free.account, context } };
@@ -169,15 +169,15 @@ describe('the history', () => {
   it('says how an order ended, and that an accepted one was accepted', () => {
     const shown = (task: Order['task'], kind: 'finished' | 'resolved', more: object) =>
       JSON.stringify(orderHistory({ task }, [happening(kind, 'SUCCEEDED', more)]));
-    expect(shown('renew', 'finished', { through: 'answered' })).toContain('ended: by <@U0BOB> done');
-    expect(shown('restore', 'finished', { through: 'answered' })).toMatch(/ accepted"/);
-    expect(shown('restore', 'finished', { through: 'resolved' })).toMatch(/ done"/);
+    expect(shown('renew', 'finished', { endingEvent: 'answered' })).toContain('ended: by <@U0BOB> done');
+    expect(shown('restore', 'finished', { endingEvent: 'answered' })).toMatch(/ accepted"/);
+    expect(shown('restore', 'finished', { endingEvent: 'resolved' })).toMatch(/ done"/);
     expect(shown('restore', 'resolved', { outcome: 'SUCCEEDED' })).toContain('marked as done by <@U0BOB>');
   });
 
   it('says why a request was repeated, or waits for it', () => {
     const history = (['sending', 'retry_scheduled'] as const).map((kind) =>
-      happening(kind, 'EXECUTING', { why: { code: kind === 'sending' ? 'session_ended' : 'busy' } }),
+      happening(kind, 'EXECUTING', { retryReason: { code: kind === 'sending' ? 'session_ended' : 'busy' } }),
     );
     const shown = JSON.stringify(orderHistory(sampleOrder('EXECUTING'), history));
     expect(shown).toContain(
@@ -242,9 +242,9 @@ describe('a reply', () => {
       },
     ];
     const settled = sampleOrder('SUCCEEDED', { items });
-    const finished = happening('finished', 'SUCCEEDED', { through: 'resolved' });
+    const finished = happening('finished', 'SUCCEEDED', { endingEvent: 'resolved' });
     expect(orderReply(settled, finished, APPROVERS)).toBeUndefined();
-    const answered = { ...finished, through: 'answered' };
+    const answered = { ...finished, endingEvent: 'answered' };
     expect(orderReply(settled, answered, APPROVERS), 'another name’s answer ended it').toBeDefined();
     expect(orderReply(settled, happening('finished', 'UNKNOWN'), APPROVERS)).toBeUndefined();
     expect(orderReply(settled, happening('resolved', 'SUCCEEDED'), APPROVERS)).toBeDefined();
@@ -385,6 +385,6 @@ it.each([
     const card = JSON.stringify(cardOf(pending, { approvers: [] }));
     expect(card.includes('· XML ·')).toBe(isXml);
     const unknown = JSON.stringify(cardOf(order, { approvers: ['U0BOB'] }));
-    expect(unknown.includes('No client transaction (XML)')).toBe(isXml);
+    expect(unknown.includes('No client transaction ID (XML)')).toBe(isXml);
   },
 );

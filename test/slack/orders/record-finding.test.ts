@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type StoredEvidence, storedEvidence } from '../../../src/orders/record-finding.ts';
+import { type StoredEvidence, storedEvidenceSchema } from '../../../src/orders/record-finding.ts';
 import { recordFindingText } from '../../../src/slack/orders/record-finding.view.ts';
 
 const TEN = Array.from({ length: 10 }, (_, n) => `ns${n}.example`);
@@ -12,7 +12,7 @@ test.each<[StoredEvidence, string]>([
   ],
   [
     { code: 'expiry_moved', ...dates, otherCause: 'transfer', overHttp: true },
-    'The registry shows the expiry date 20 Jun 2029. Before this was sent it was 20 Jun 2027. The registrar may have changed too, and a transfer also changes the date. The record came over plain HTTP.',
+    'The registry shows the expiry date 20 Jun 2029. Before this was sent, it was 20 Jun 2027. The registrar may have changed too, and a transfer also changes the date. The record came over plain HTTP.',
   ],
   [
     { code: 'renewed', ...dates },
@@ -22,8 +22,11 @@ test.each<[StoredEvidence, string]>([
     { code: 'nameservers_set' },
     'The registry shows the requested nameservers. It showed others before this was sent, and no other order requested them.',
   ],
-  [{ code: 'deleted' }, 'The registry shows the name deleted when this was sent, before its expiry.'],
+  [
+    { code: 'deleted' },
+    'The registry shows that the name was deleted when this was sent, before its expiry.',
+  ],
 ])('%j has a text, and is stored unchanged', (finding, words) => {
   expect(recordFindingText(finding)).toBe(words);
-  expect(storedEvidence.parse(JSON.parse(JSON.stringify(finding)))).toEqual(finding);
+  expect(storedEvidenceSchema.parse(JSON.parse(JSON.stringify(finding)))).toEqual(finding);
 });

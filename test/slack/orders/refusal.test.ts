@@ -14,11 +14,11 @@ describe('a refusal says why and what to do', () => {
     [{ code: 'open_already', orderId: 'abc' }, /already open: `abc`\. See it with `\/domain order abc`\.$/],
     [
       { code: 'wrong_state', action: 'approved', state: 'DENIED' },
-      /^This can’t be approved: the order is denied\. Request it again if you still need it\.$/,
+      /^This can’t be approved, because the order was denied\. Request it again if you still need it\.$/,
     ],
     [
       { code: 'wrong_state', action: 'claimed', state: 'FAILED' },
-      /^This can’t be carried out: the order is failed\. See the reason in its thread\. Retry requests it again\.$/,
+      /^This can’t be carried out, because the order failed\. See the reason in its thread\. Retry requests it again\.$/,
     ],
     [
       { code: 'membership_unknown', userId: 'U0BOB' },
@@ -34,7 +34,7 @@ describe('a refusal says why and what to do', () => {
     ],
     [
       { code: 'not_failed', state: 'UNKNOWN' },
-      /this one is sent, but its outcome is unknown\. Request it again/,
+      /this order was sent, but its outcome is unknown\. An approver has to mark it/,
     ],
     [{ code: 'retry_over', days: 7 }, /more than 7 days ago, so it can’t be retried\. Request it again/],
     [
@@ -54,7 +54,10 @@ describe('a refusal says why and what to do', () => {
     ],
     [{ code: 'secret_input_of', ownerId: 'U0ALICE' }, /Only the requester, <@U0ALICE>, can retry/],
     [{ code: 'secret_answer_of', ownerId: 'U0ALICE' }, /a secret of <@U0ALICE>, so only they can retry/],
-    [{ code: 'nothing_waits', state: 'SUCCEEDED' }, /^The order is done; nothing is waiting to be sent\./],
+    [
+      { code: 'nothing_waits', state: 'SUCCEEDED' },
+      /^Nothing is waiting to be sent: the order is already done\./,
+    ],
     [{ code: 'reveal_key_missing' }, /^An encryption key is missing, .*It’s kept for an hour: try again/],
   ])('%j', (refusal, words) => {
     expect(refusalText(refusal)).toMatch(words);
@@ -74,11 +77,11 @@ describe('errors of an input', () => {
       /^The period must be a whole number of years from 1 to 10\. Change it\.$/,
     ],
     [
-      { field: 'mode', code: 'interfaces_conflict', overJson: 'mode_HTTP', overXml: 'title' },
+      { field: 'mode', code: 'interfaces_conflict', jsonConstraint: 'mode_HTTP', xmlConstraint: 'title' },
       /^HTTP mode needs the JSON interface, and a title needs XML\. Leave/,
     ],
     [
-      { field: 'title', code: 'interface_out_of_reach', needs: 'xml', because: 'title' },
+      { field: 'title', code: 'interface_out_of_reach', needs: 'xml', constraint: 'title' },
       /^A title needs the service’s XML interface.*set SERVICE_XML_URL\.$/,
     ],
   ])('%j', (issue, words) => {
@@ -105,7 +108,7 @@ describe('the bot’s texts about an item', () => {
       /^This was sent, but the bot’s database lost the record\. An earlier request may have reached the service and got no response\. After it: The service refused\.$/,
     ],
     [
-      { code: 'earlier_order', orderId: 'abc', found: 'done' },
+      { code: 'earlier_order', orderId: 'abc', outcome: 'done' },
       /^Order `abc`, which this retries, was carried out after all\. Nothing was sent\.$/,
     ],
   ])('%j', (summary, words) => {

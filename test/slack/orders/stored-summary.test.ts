@@ -15,14 +15,16 @@ async function auditedResult(entry: OrderLogEntry) {
 }
 
 const summary = { code: 'account_gone' };
-const why = { code: 'busy' };
+const retryReason = { code: 'busy' };
 const LINK_AGAIN =
   /is no longer linked, so nothing was sent\. Link it again with `\/domain link` and request/;
 
 test('is in the audit log', async () => {
   expect(await auditedResult(orderEvent('stopped', 'FAILED', { summary }))).toMatch(LINK_AGAIN);
   expect(await auditedResult(orderEvent('answered', 'FAILED', { result: { summary } }))).toMatch(LINK_AGAIN);
-  expect(await auditedResult(orderEvent('retry_scheduled', 'FAILED', { why }))).toBe('The service is busy.');
+  expect(await auditedResult(orderEvent('retry_scheduled', 'FAILED', { retryReason }))).toBe(
+    'The service is busy.',
+  );
 });
 
 test('is in the thread', () => {
@@ -34,7 +36,7 @@ test('is in the thread', () => {
 
 test('is in the history', () => {
   const shown = JSON.stringify(
-    orderHistory(sampleOrder('EXECUTING'), [orderEvent('retry_scheduled', 'EXECUTING', { why })]),
+    orderHistory(sampleOrder('EXECUTING'), [orderEvent('retry_scheduled', 'EXECUTING', { retryReason })]),
   );
   expect(shown).toContain('(The service is busy.)');
 });
@@ -42,7 +44,7 @@ test('is in the history', () => {
 test('is on the card', () => {
   const waiting = sampleOrder('APPROVED');
   const items = waiting.items.map((item): OrderItem => ({ ...item, state: 'WAITING', notBefore: ASKED_AT }));
-  const history = [orderEvent('retry_scheduled', 'EXECUTING', { why })];
+  const history = [orderEvent('retry_scheduled', 'EXECUTING', { retryReason })];
   const card = cardOf({ ...waiting, items }, { approvers: [], history });
   expect(JSON.stringify(card)).toMatch(/next attempt .*\. The service is busy\./);
 });

@@ -194,7 +194,7 @@ test('a place is reported once until something gets through there', async () => 
   const { planner } = messagesIn([EXPIRY]);
   const alerting = deps(planner({ alertsAdmins: true }));
   const places = async () =>
-    (await db.prisma.notification.findMany({ where: { subjectKind: 'place' } })).map(
+    (await db.prisma.notification.findMany({ where: { subjectKind: 'channel' } })).map(
       ({ subjectId }) => subjectId,
     );
   workspace.faults.set({ method: 'chat.postMessage', channel: EXPIRY, kind: 'error', code: 'is_archived' });

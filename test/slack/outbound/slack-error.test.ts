@@ -6,7 +6,7 @@ import {
   channelErrorText,
   formatSlackError,
 } from '../../../src/slack/outbound/slack-error.view.ts';
-import { createSlackWeb, okResponse, SlackApiError } from '../../../src/slack/outbound/web.ts';
+import { createSlackWeb, okResponseSchema, SlackApiError } from '../../../src/slack/outbound/web.ts';
 
 const refused = (code: string, needed?: string) =>
   new SlackApiError('refused', 'some.method', { code, needed });
@@ -64,7 +64,7 @@ describe('which scope is missing', () => {
     onTestFinished(() => workspace.close());
     const web = createSlackWeb(new Secret(workspace.botToken), workspace.apiUrl);
     const error = await web
-      .call('files.getUploadURLExternal', { filename: 'a.csv', length: 1 }, okResponse)
+      .call('files.getUploadURLExternal', { filename: 'a.csv', length: 1 }, okResponseSchema)
       .catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'missing_scope', needed: 'files:write' });
   });

@@ -9,7 +9,7 @@ import {
   policyProposalView,
   publishedMessage,
 } from '../../../src/slack/policy/policy.view.ts';
-import { policyTestMessage, replayMessage } from '../../../src/slack/policy/policy-preview.view.ts';
+import { policyReplayMessage, policyTestMessage } from '../../../src/slack/policy/policy-preview.view.ts';
 import { implicitSentences, ruleSentence } from '../../../src/slack/policy/policy-rule.view.ts';
 import { rule } from '../../policy/sample.ts';
 import { expectMessage } from '../kit/limits.ts';
@@ -56,24 +56,24 @@ describe('a rule as a sentence', () => {
         needed: 2,
       }),
     ).toBe(
-      '*Transfers* of `*.rest` requested by *<!subteam^S0MARKETING>* over *€500.00* need *2 of <!subteam^S0FINANCE>*.',
+      '*Transfers* of `*.rest` over *€500.00* requested by *members of <!subteam^S0MARKETING>* need *2 approvals from members of <!subteam^S0FINANCE>*.',
     );
   });
 
   test.each([
-    [{ tasks: ['charge'], decision: 'free' }, '*Paid tasks* of every name needs *no approval*.'],
+    [{ tasks: ['charge'], decision: 'free' }, '*Paid tasks* for every name need *no approval*.'],
     [
       { tasks: ['all'], names: ['cafe.rest'], decision: 'refuse' },
-      '*Everything* of `cafe.rest` is *refused*.',
+      '*All tasks* for `cafe.rest` are *refused*.',
     ],
     [
       { tasks: ['delete', 'risk'], names: ['tag:brand'], decision: 'refuse' },
-      '*Deletions and tasks that can lose a name or take it down* of names tagged `brand` are *refused*.',
+      '*Deletions and tasks that can lose a name or take it down* for names tagged `brand` are *refused*.',
     ],
-    [{ tasks: ['renew'], approvers: ['U0CFO'] }, '*Renewals* of every name need *<@U0CFO>*.'],
+    [{ tasks: ['renew'], approvers: ['U0CFO'] }, '*Renewals* of every name need *approval from <@U0CFO>*.'],
     [
       { tasks: ['renew'], approvers: ['S0CFO', 'U0BOB'] },
-      '*Renewals* of every name need *one of <!subteam^S0CFO> or <@U0BOB>*.',
+      '*Renewals* of every name need *approval from a member of <!subteam^S0CFO> or <@U0BOB>*.',
     ],
     [
       {
@@ -83,7 +83,7 @@ describe('a rule as a sentence', () => {
         escalateTo: ['U0BOSS'],
         breakGlass: true,
       },
-      '*Renewals* of every name need *<@U0CFO>* (expires after 36 hours; escalation to <@U0BOSS> after 2 hours; break glass allowed).',
+      '*Renewals* of every name need *approval from <@U0CFO>* (expires after 36 hours; escalation to <@U0BOSS> after 2 hours; break glass allowed).',
     ],
   ] as const)('%o', (fields, expected) => {
     expect(sentence(fields)).toBe(expected);
@@ -96,7 +96,7 @@ describe('a rule as a sentence', () => {
 
   test('the settings come last', () => {
     expect(implicitSentences(SETTINGS)).toEqual([
-      '*Renewals* of every name need *<@U0BOSS>*.',
+      '*Renewals* of every name need *approval from <@U0BOSS>*.',
       '*Everything else* needs *no approval*.',
     ]);
     expect(implicitSentences({ ...SETTINGS, approvalTasks: [] })).toHaveLength(1);
@@ -218,5 +218,5 @@ test('a replay and a policy test of 50 names stay within the limits', () => {
   }));
   const counts = { stricter: 0, looser: 0, other: 40 };
   const replay = { total: 40, unchanged: 0, counts, outcomes: {}, changed: [] };
-  expectMessage(replayMessage({ days: 90, replay, changed, isTruncated: true }));
+  expectMessage(policyReplayMessage({ days: 90, replay, changed, isTruncated: true }));
 });

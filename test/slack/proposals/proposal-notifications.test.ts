@@ -172,7 +172,7 @@ test('a change of names is asked about in its place, which then shows the result
   await withdraw(proposal, 'U0BOB');
   await look();
   expect(shown(DOMAINS).slice(1).map(textOf)).toEqual([
-    expect.stringContaining('<@U0BOB> discarded a change of cafe.rest that <@U0ADA> requested.'),
+    expect.stringContaining('<@U0BOB> discarded a change to cafe.rest that <@U0ADA> requested.'),
   ]);
   expect(['D0ADA', 'D0BOB', 'D0CAROL', GENERAL].flatMap(shown)).toEqual([]);
 });

@@ -9,22 +9,26 @@ import { formatTimestamp } from './timestamp.ts';
  * The nameserver update accepts nameservers as in the create payload.
  */
 export const DOMAIN_ROUTES: readonly Route[] = [
-  route({ method: 'POST', path: '/domain', task: 'domain.create' }, shapes.domainCreate, (call) => {
+  route({ method: 'POST', path: '/domain', task: 'domain.create' }, shapes.domainCreateSchema, (call) => {
     domains.createDomain(call.service, call.caller, call.body, call.ctid);
     return describeDates(call, call.body.name);
   }),
   route(
     { method: 'POST', path: '/domain/_transfer', task: 'domain.transfer' },
-    shapes.domainTransfer,
+    shapes.domainTransferSchema,
     (call) => {
       domains.transferDomain(call.service, call.caller, call.body, call.ctid);
       return about(call.body.name);
     },
   ),
-  route({ method: 'POST', path: '/domain/*/_renew', task: 'domain.renew' }, shapes.domainRenew, (call) => {
-    domains.renewDomain(call.service, call.caller, call.name, call.body.period, call.ctid);
-    return describeDates(call, call.name);
-  }),
+  route(
+    { method: 'POST', path: '/domain/*/_renew', task: 'domain.renew' },
+    shapes.domainRenewSchema,
+    (call) => {
+      domains.renewDomain(call.service, call.caller, call.name, call.body.period, call.ctid);
+      return describeDates(call, call.name);
+    },
+  ),
   bodiless({ method: 'DELETE', path: '/domain/*', task: 'domain.delete' }, (call) => {
     domains.deleteDomain(call.service, call.caller, call.name);
     return about(call.name);
@@ -40,7 +44,7 @@ export const DOMAIN_ROUTES: readonly Route[] = [
     domains.changeOwner(call.service, call.caller, call.name);
     return about(call.name);
   }),
-  route({ method: 'PUT', path: '/domain/*', task: 'domain.update' }, shapes.domainUpdate, (call) => {
+  route({ method: 'PUT', path: '/domain/*', task: 'domain.update' }, shapes.domainUpdateSchema, (call) => {
     domains.updateNameservers(call.service, call.caller, call.name, call.body.nameServers);
     return about(call.name);
   }),

@@ -94,7 +94,7 @@ function subject(body: unknown): string | null {
 /** The credentials for the log, so that it shows who sent a request even if it is refused. */
 function claimForLog(incoming: Incoming, task: ServiceTask | null, body: unknown): Claim | null {
   if (task === 'session.create') {
-    const { success, data } = shapes.login.safeParse(body);
+    const { success, data } = shapes.loginSchema.safeParse(body);
     return success ? { way: 'credentials', ...data } : null;
   }
   try {

@@ -18,7 +18,7 @@ import { formatTimestamp } from './timestamp.ts';
 export const OBJECT_ROUTES: readonly Route[] = [
   route(
     { method: 'POST', path: '/user', task: 'user.create' },
-    shapes.userCreate,
+    shapes.userCreateSchema,
     ({ service, caller, body }) => {
       const { parent, ...input } = body;
       const { user, context } = input;
@@ -32,7 +32,7 @@ export const OBJECT_ROUTES: readonly Route[] = [
 
   route(
     { method: 'PUT', path: '/redirect/*', task: 'redirect.update' },
-    shapes.redirectUpdate,
+    shapes.redirectUpdateSchema,
     ({ service, caller, name, body }) => {
       if (body.source !== name) throw new Refusal('conflict', 'source: must match the path');
       const redirect = updateRedirect(service, caller, { ...body, type: 'domain', mode: 'http' });
@@ -42,7 +42,7 @@ export const OBJECT_ROUTES: readonly Route[] = [
 
   route(
     { method: 'PUT', path: '/sslcontact/*', task: 'sslContact.update' },
-    shapes.sslContactUpdate,
+    shapes.sslContactUpdateSchema,
     ({ service, caller, name, body }) => {
       updateSslContact(service, caller, name, body);
       return { object: { type: 'SslContact', value: name } };
@@ -51,7 +51,7 @@ export const OBJECT_ROUTES: readonly Route[] = [
 
   route(
     { method: 'POST', path: '/domainPrereg/_search', task: 'prereg.search', query: ['keys[]'] },
-    shapes.preregSearch,
+    shapes.preregSearchSchema,
     ({ service, caller, query, body }) => {
       const extras = extraKeys(query.getAll('keys[]'));
       const filters = body.filters.map(({ key, value }) => ({

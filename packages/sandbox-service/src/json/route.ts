@@ -38,27 +38,31 @@ interface Call<T> {
   readonly body: T;
 }
 
-type Described = Omit<Route, 'run'> & {
+type RouteDescription = Omit<Route, 'run'> & {
   /** Query parameters, in addition to the general ones. */
   readonly query?: readonly string[];
 };
 
 /** A route with a body. Checks the caller first, then the query, then the body. */
-export function route<T>(described: Described, shape: z.ZodType<T>, work: (call: Call<T>) => Outcome): Route {
-  return checked(described, (incoming) => readShape(incoming, shape), work);
+export function route<T>(
+  description: RouteDescription,
+  shape: z.ZodType<T>,
+  work: (call: Call<T>) => Outcome,
+): Route {
+  return checked(description, (incoming) => readShape(incoming, shape), work);
 }
 
-export function bodiless(described: Described, work: (call: Call<void>) => Outcome): Route {
-  return checked(described, checkNoBody, work);
+export function bodiless(description: RouteDescription, work: (call: Call<void>) => Outcome): Route {
+  return checked(description, checkNoBody, work);
 }
 
 function checked<T>(
-  { query = [], ...described }: Described,
+  { query = [], ...description }: RouteDescription,
   readBody: (incoming: Incoming) => T,
   work: (call: Call<T>) => Outcome,
 ): Route {
   return {
-    ...described,
+    ...description,
     run(service, incoming, name) {
       const caller = admit(service, readClaim(incoming.headers), 'json');
       checkQuery(incoming.query, query);

@@ -21,7 +21,7 @@ const login: Route = {
       ...(flag(query, 'profile') && { profile: { timezone: 'UTC' } }),
       ...(flag(query, 'customer') && { customer: { name: 'Team Example' } }),
     };
-    const credentials = readShape(incoming, shapes.login);
+    const credentials = readShape(incoming, shapes.loginSchema);
     const { user, context } = admit(service, { way: 'credentials', ...credentials }, 'json');
     const record = service.state.user(user, context);
     const session = service.sessions.open({ interface: 'json', user, context }, minutes);

@@ -3,13 +3,13 @@ import { PREREG_FILTER_KEYS } from '../operations/preregs.ts';
 
 /** The request bodies exactly as documented. Unknown keys, missing keys and wrong types are refused. */
 
-const id = z.strictObject({ id: z.int().positive() });
+const idSchema = z.strictObject({ id: z.int().positive() });
 const nameServers = z.array(z.strictObject({ name: z.string() }));
-const contacts = { ownerc: id, adminc: id, techc: id };
+const contacts = { ownerc: idSchema, adminc: idSchema, techc: idSchema };
 
-export const login = z.strictObject({ user: z.string(), context: z.int(), password: z.string() });
+export const loginSchema = z.strictObject({ user: z.string(), context: z.int(), password: z.string() });
 
-const parent = z.strictObject({
+const parentSchema = z.strictObject({
   context: z.int(),
   defaultEmail: z.string().optional(),
   status: z.int().optional(),
@@ -19,7 +19,7 @@ const parent = z.strictObject({
   user: z.string(),
 });
 
-export const userCreate = z.strictObject({
+export const userCreateSchema = z.strictObject({
   user: z.string(),
   context: z.int(),
   defaultEmail: z.string(),
@@ -27,17 +27,17 @@ export const userCreate = z.strictObject({
   status: z.int().optional(),
   substatus: z.int().optional(),
   language: z.string().optional(),
-  parent: parent.optional(),
+  parent: parentSchema.optional(),
 });
 
-export const redirectUpdate = z.strictObject({
+export const redirectUpdateSchema = z.strictObject({
   source: z.string(),
   target: z.string(),
   type: z.literal('DOMAIN'),
   mode: z.literal('HTTP'),
 });
 
-export const sslContactUpdate = z.strictObject({
+export const sslContactUpdateSchema = z.strictObject({
   fname: z.string().optional(),
   lname: z.string().optional(),
   title: z.string().optional(),
@@ -52,7 +52,7 @@ export const sslContactUpdate = z.strictObject({
   email: z.string().optional(),
 });
 
-export const preregSearch = z.strictObject({
+export const preregSearchSchema = z.strictObject({
   view: z.strictObject({ children: z.boolean(), offset: z.int(), limit: z.int() }),
   filters: z.array(
     z.strictObject({
@@ -63,20 +63,20 @@ export const preregSearch = z.strictObject({
   ),
 });
 
-export const domainCreate = z.strictObject({
+export const domainCreateSchema = z.strictObject({
   name: z.string(),
   ...contacts,
   nameServers,
   confirmOrder: z.boolean(),
 });
 
-export const domainTransfer = z.strictObject({
+export const domainTransferSchema = z.strictObject({
   name: z.string(),
   auth: z.string(),
   ...contacts,
   nameServers,
 });
 
-export const domainRenew = z.strictObject({ period: z.int() });
+export const domainRenewSchema = z.strictObject({ period: z.int() });
 
-export const domainUpdate = z.strictObject({ nameServers });
+export const domainUpdateSchema = z.strictObject({ nameServers });

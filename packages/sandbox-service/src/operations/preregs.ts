@@ -75,13 +75,13 @@ function filterValue(record: PreregRecord, key: PreregFilterKey): string {
     case 'id':
       return String(record.id);
     case 'prereg_config.confirmation_start':
-      return serviceTime(record.config.confirmation_start);
+      return formatServiceTime(record.config.confirmation_start);
     case 'prereg_config.confirmation_end':
-      return serviceTime(record.config.confirmation_end);
+      return formatServiceTime(record.config.confirmation_end);
     case 'prereg_config.period_start':
-      return serviceTime(record.config.period_start);
+      return formatServiceTime(record.config.period_start);
     case 'prereg_config.period_end':
-      return serviceTime(record.config.period_end);
+      return formatServiceTime(record.config.period_end);
   }
 }
 
@@ -90,7 +90,7 @@ function compare(a: string | number, b: string | number): number {
 }
 
 /** `YYYY-MM-DD hh:mm:ss`, in UTC. */
-export function serviceTime(time: number): string {
+export function formatServiceTime(time: number): string {
   return new Date(time).toISOString().slice(0, 19).replace('T', ' ');
 }
 

@@ -16,7 +16,7 @@ import { XML_TASKS, type XmlOutcome } from './tasks.ts';
 
 const HTTP_REFUSALS = new Set([401, 403, 405, 413, 415]);
 
-interface Understood {
+interface ParsedRequest {
   readonly root: XmlElement;
   readonly code: string;
   readonly task: XmlElement;
@@ -24,14 +24,14 @@ interface Understood {
 }
 
 export function planXml(service: ServiceState, incoming: Incoming): Plan {
-  const understood = attempt(() => understand(incoming.body));
-  const known = understood instanceof Refusal ? undefined : XML_TASKS.get(understood.code);
-  const claim = understood instanceof Refusal ? understood : understood.claim;
+  const parsed = attempt(() => parseRequest(incoming.body));
+  const known = parsed instanceof Refusal ? undefined : XML_TASKS.get(parsed.code);
+  const claim = parsed instanceof Refusal ? parsed : parsed.claim;
   return {
     task: known?.task ?? null,
-    name: understood instanceof Refusal ? null : subjectOf(understood.task, known?.subject),
+    name: parsed instanceof Refusal ? null : subjectOf(parsed.task, known?.subject),
     claim: claim instanceof Refusal ? null : claim,
-    loggedBody: logged(incoming.body, understood),
+    loggedBody: logged(incoming.body, parsed),
     run() {
       const outcome = attempt(() => {
         if (incoming.method !== 'POST')
@@ -39,11 +39,11 @@ export function planXml(service: ServiceState, incoming: Incoming): Plan {
         checkContentType(incoming, ['text/xml', 'application/xml']);
         if (incoming.query.size > 0)
           throw new Refusal('malformed', 'query: the XML interface has no parameters');
-        if (understood instanceof Refusal) throw understood;
-        if (understood.claim instanceof Refusal) throw understood.claim;
-        if (known === undefined) throw new Refusal('malformed', `code: there is no task ${understood.code}`);
-        const caller = admit(service, understood.claim, 'xml');
-        const answered = known.run({ service, caller, claim: understood.claim, task: understood.task });
+        if (parsed instanceof Refusal) throw parsed;
+        if (parsed.claim instanceof Refusal) throw parsed.claim;
+        if (known === undefined) throw new Refusal('malformed', `code: there is no task ${parsed.code}`);
+        const caller = admit(service, parsed.claim, 'xml');
+        const answered = known.run({ service, caller, claim: parsed.claim, task: parsed.task });
         return response(service, 200, { ...SUCCESS[known.task], type: 'success' }, answered);
       });
       if (!(outcome instanceof Refusal)) return outcome;
@@ -70,7 +70,7 @@ function attempt<T>(work: () => T): T | Refusal {
   }
 }
 
-function understand(body: Uint8Array): Understood {
+function parseRequest(body: Uint8Array): ParsedRequest {
   const root = parseXml(bodyText(body));
   const { block, code, task } = readFrame(root);
   return { root, code, task, claim: attempt(() => readClaim(block)) };
@@ -85,11 +85,9 @@ function subjectOf(task: XmlElement, subject: readonly [string, string] | undefi
 }
 
 /** If a body couldn't be parsed, a secret may be anywhere in it, so only its size is logged. */
-function logged(body: Uint8Array, understood: Understood | Refusal): string | null {
+function logged(body: Uint8Array, parsed: ParsedRequest | Refusal): string | null {
   if (body.length === 0) return null;
-  return understood instanceof Refusal
-    ? `[${body.length} bytes that are no request]`
-    : masked(understood.root).text;
+  return parsed instanceof Refusal ? `[${body.length} bytes that are no request]` : masked(parsed.root).text;
 }
 
 function masked({ name, children, text }: XmlElement): XmlText {

@@ -1,13 +1,13 @@
 import type { PreregRecord } from '../model.ts';
 import type { Caller, ServiceState } from '../operations/caller.ts';
 import {
+  formatServiceTime,
   PREREG_EXTRA_KEYS,
   PREREG_FILTER_KEYS,
   PREREG_ORDER_KEYS,
   type PreregSearch,
   preregExtras,
   searchPreregs,
-  serviceTime,
 } from '../operations/preregs.ts';
 import { Refusal } from '../refusal.ts';
 import { readChildren, readText, readTexts, type XmlElement, type XmlText, xmlElement } from './codec.ts';
@@ -36,10 +36,10 @@ const DEFAULT_KEYS = [
 const SELECTABLE_KEYS = ['ownerc', 'zonec', ...PREREG_EXTRA_KEYS] as const;
 type RecordKey = (typeof DEFAULT_KEYS)[number] | (typeof SELECTABLE_KEYS)[number];
 
-/** The page size if the task has no view. */
+/** The page size if the task has no `view`, or the view has no `limit`. */
 const DEFAULT_LIMIT = 20;
 
-export function searchPreregsByXml(
+export function handlePreregSearch(
   service: ServiceState,
   caller: Caller,
   task: XmlElement,
@@ -58,8 +58,8 @@ export function searchPreregsByXml(
   const [where = []] = read('where').map(readWhere);
   const [view = { children: false, offset: 0, limit: DEFAULT_LIMIT }] = read('view').map(readView);
   const { summary, records } = searchPreregs(service, caller, { ...view, filters: where, orderBy: order });
-  const shown = new Set<RecordKey>([...DEFAULT_KEYS, ...keys]);
-  return [xmlElement('summary', summary), ...records.map((record) => recordElement(record, shown))];
+  const shownKeys = new Set<RecordKey>([...DEFAULT_KEYS, ...keys]);
+  return [xmlElement('summary', summary), ...records.map((record) => buildRecordElement(record, shownKeys))];
 }
 
 function readView(view: XmlElement): Pick<PreregSearch, 'children' | 'offset' | 'limit'> {
@@ -78,13 +78,13 @@ function readWhere(where: XmlElement): PreregSearch['filters'] {
     readOneOf('operator', texts.required('operator'), ['like']);
     return {
       key: readOneOf('key', texts.required('key'), PREREG_FILTER_KEYS),
-      matches: like(texts.required('value')),
+      matches: createLikeMatcher(texts.required('value')),
     };
   });
 }
 
-/** `%` and `*` match any text. Without them, the values must be equal, ignoring case. */
-function like(pattern: string): (value: string) => boolean {
+/** `%` and `*` match any text. Without them, the whole value must be equal. Case is ignored. */
+function createLikeMatcher(pattern: string): (value: string) => boolean {
   const parts = pattern.toLowerCase().split(/[%*]+/);
   return (value) => {
     let rest = value.toLowerCase();
@@ -94,9 +94,9 @@ function like(pattern: string): (value: string) => boolean {
     const last = others.pop();
     if (last === undefined) return rest === '';
     for (const part of others) {
-      const at = rest.indexOf(part);
-      if (at === -1) return false;
-      rest = rest.slice(at + part.length);
+      const index = rest.indexOf(part);
+      if (index === -1) return false;
+      rest = rest.slice(index + part.length);
     }
     return rest.endsWith(last);
   };
@@ -114,22 +114,22 @@ function readOneOf<T extends string>(name: string, text: string, values: readonl
   return found;
 }
 
-function recordElement(record: PreregRecord, shown: ReadonlySet<RecordKey>): XmlText {
-  const user = [xmlElement('context', record.owner.context), xmlElement('user', record.owner.user)];
+function buildRecordElement(record: PreregRecord, shownKeys: ReadonlySet<RecordKey>): XmlText {
+  const ownerElements = [xmlElement('context', record.owner.context), xmlElement('user', record.owner.user)];
   const contact = (key: 'ownerc' | 'zonec' | 'adminc' | 'techc'): XmlText[] => [
     xmlElement(key, xmlElement('id', record[key])),
   ];
-  const config = Object.entries(record.config).map(([key, time]) => xmlElement(key, serviceTime(time)));
+  const config = Object.entries(record.config).map(([key, time]) => xmlElement(key, formatServiceTime(time)));
   const extras = preregExtras(record);
   const extra = (key: keyof typeof extras): XmlText[] => [
     xmlElement(key, ...Object.entries(extras[key]).map(([name, value]) => xmlElement(name, value))),
   ];
   const elements: Record<RecordKey, readonly XmlText[]> = {
     name: [xmlElement('name', record.name)],
-    created: [xmlElement('created', serviceTime(record.created))],
-    updated: [xmlElement('updated', serviceTime(record.updated))],
-    owner: [xmlElement('owner', ...user)],
-    updater: [xmlElement('updater', ...user)],
+    created: [xmlElement('created', formatServiceTime(record.created))],
+    updated: [xmlElement('updated', formatServiceTime(record.updated))],
+    owner: [xmlElement('owner', ...ownerElements)],
+    updater: [xmlElement('updater', ...ownerElements)],
     ownerc: contact('ownerc'),
     zonec: contact('zonec'),
     adminc: contact('adminc'),
@@ -147,7 +147,7 @@ function recordElement(record: PreregRecord, shown: ReadonlySet<RecordKey>): Xml
     nsentry: extra('nsentry'),
   };
   const content = [...DEFAULT_KEYS, ...SELECTABLE_KEYS]
-    .filter((key) => shown.has(key))
+    .filter((key) => shownKeys.has(key))
     .flatMap((key) => elements[key]);
   return xmlElement('domain_prereg', ...content);
 }

@@ -8,7 +8,7 @@ import { Refusal } from '../refusal.ts';
 import { DEFAULT_SESSION_MINUTES } from '../sessions.ts';
 import type { ServiceTask } from '../tasks.ts';
 import { readChildren, readTexts, type XmlElement, type XmlText, xmlElement } from './codec.ts';
-import { searchPreregsByXml } from './prereg.ts';
+import { handlePreregSearch } from './prereg.ts';
 import { readInteger } from './request.ts';
 
 /** The tasks of the XML interface, by code (service API, Task codes). */
@@ -167,7 +167,7 @@ const updateSslContactTask: XmlTask = {
 
 const searchPreregsTask: XmlTask = {
   task: 'prereg.search',
-  run: ({ service, caller, task }) => ({ data: searchPreregsByXml(service, caller, task) }),
+  run: ({ service, caller, task }) => ({ data: handlePreregSearch(service, caller, task) }),
 };
 
 export const XML_TASKS: ReadonlyMap<string, XmlTask> = new Map([

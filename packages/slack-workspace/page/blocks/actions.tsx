@@ -1,6 +1,6 @@
 import { useChat, useSurface } from '../chat.ts';
 import { withEmoji } from '../emoji.ts';
-import { inputKey, optionsOf, type Placed, placed } from '../forms.ts';
+import { inputKey, locateElement, optionsOf, type PlacedElement } from '../forms.ts';
 import { type JsonObject, objectsOf, textOf, wordsOf } from '../json.ts';
 import { Menu } from '../menu.tsx';
 
@@ -8,7 +8,7 @@ export function ActionsBlock({ block }: { block: JsonObject }) {
   return (
     <div class="actions">
       {objectsOf(block, 'elements').map((element, index) => {
-        const place = placed(block, element);
+        const place = locateElement(block, element);
         if (place === undefined) return undefined;
         return <ActionElement key={String(element['action_id'] ?? index)} place={place} />;
       })}
@@ -17,7 +17,7 @@ export function ActionsBlock({ block }: { block: JsonObject }) {
 }
 
 /** A button, or a menu whose choice is sent immediately. */
-export function ActionElement({ place }: { place: Placed }) {
+export function ActionElement({ place }: { place: PlacedElement }) {
   switch (textOf(place.element, 'type')) {
     case 'static_select':
       return <Select place={place} />;
@@ -28,7 +28,7 @@ export function ActionElement({ place }: { place: Placed }) {
   }
 }
 
-function Overflow({ place }: { place: Placed }) {
+function Overflow({ place }: { place: PlacedElement }) {
   const { press } = useSurface();
   const entries = optionsOf(place.element).map(({ text, value }) => ({
     text: withEmoji(text),
@@ -38,7 +38,7 @@ function Overflow({ place }: { place: Placed }) {
   return <Menu label="More actions" action={place.actionId} entries={entries} />;
 }
 
-function Button({ place }: { place: Placed }) {
+function Button({ place }: { place: PlacedElement }) {
   const { target } = useChat();
   const { press, pending, ts } = useSurface();
   const { element, actionId } = place;
@@ -63,7 +63,7 @@ function Button({ place }: { place: Placed }) {
 }
 
 /** A menu whose choice is sent immediately. */
-function Select({ place }: { place: Placed }) {
+function Select({ place }: { place: PlacedElement }) {
   const { press, pending } = useSurface();
   const { element, actionId } = place;
   const placeholder = wordsOf(element, 'placeholder') || 'Select an option';

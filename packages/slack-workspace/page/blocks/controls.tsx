@@ -3,12 +3,12 @@ import type { InputValue } from '../../src/protocol.ts';
 import { perform } from '../api.ts';
 import { useChat, useSurface } from '../chat.ts';
 import { withEmoji } from '../emoji.ts';
-import { choicesOf, type Placed } from '../forms.ts';
+import { choicesOf, type PlacedElement } from '../forms.ts';
 import { textOf, wordsOf } from '../json.ts';
 
 /** The name and description of a control; a label points to `id`. */
 export interface ControlProps {
-  place: Placed;
+  place: PlacedElement;
   id: string;
   /** Set where no `<label>` points to the control. */
   label?: string;

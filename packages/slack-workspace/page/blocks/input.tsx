@@ -1,6 +1,6 @@
 import { useSurface } from '../chat.ts';
 import { withEmoji } from '../emoji.ts';
-import { placed } from '../forms.ts';
+import { locateElement } from '../forms.ts';
 import { type JsonObject, objectOf, textOf, wordsOf } from '../json.ts';
 import { Control } from './controls.tsx';
 
@@ -9,7 +9,7 @@ const GROUPS = ['checkboxes', 'multi_static_select', 'multi_users_select'];
 export function InputBlock({ block }: { block: JsonObject }) {
   const surface = useSurface();
   const element = objectOf(block, 'element');
-  const place = placed(block, element);
+  const place = locateElement(block, element);
   if (place === undefined) return null;
   const id = `${surface.id}-${place.blockId}`;
   const hint = wordsOf(block, 'hint');

@@ -1,4 +1,4 @@
-import { placed } from '../forms.ts';
+import { locateElement } from '../forms.ts';
 import { type JsonObject, objectOf, objectsOf } from '../json.ts';
 import { TextObject } from '../mrkdwn-text.tsx';
 import { ActionElement } from './actions.tsx';
@@ -14,7 +14,7 @@ export function HeaderBlock({ block }: { block: JsonObject }) {
 export function SectionBlock({ block }: { block: JsonObject }) {
   const text = objectOf(block, 'text');
   const fields = objectsOf(block, 'fields');
-  const accessory = placed(block, objectOf(block, 'accessory'));
+  const accessory = locateElement(block, objectOf(block, 'accessory'));
   return (
     <>
       {accessory && (

@@ -5,7 +5,7 @@ import type { Channel, JsonObject, User } from '../protocol.ts';
 import { APP, TEAM, type Usergroup } from '../seed.ts';
 import { type Method, method } from './method.ts';
 
-const none = z.object({});
+const noArgumentsSchema = z.object({});
 
 /** In seconds, at the time of the workspace's clock. */
 function offsetSeconds(tz: string, at: number): number {
@@ -71,7 +71,7 @@ function groupForApps(group: Usergroup): JsonObject {
   };
 }
 
-const authTest = method([], none, (core) => ({
+const authTest = method([], noArgumentsSchema, (core) => ({
   url: `${core.origin}/`,
   team: core.state.teamName,
   user: APP.botUser,
@@ -88,7 +88,7 @@ const usersInfo = method(['users:read'], z.object({ user: z.string() }), (core, 
   return { user: userForApps(user, core.state.now()) };
 });
 
-const usersList = method(['users:read'], none, (core) => ({
+const usersList = method(['users:read'], noArgumentsSchema, (core) => ({
   members: [...core.state.users.values()].map((user) => userForApps(user, core.state.now())),
   response_metadata: { next_cursor: '' },
 }));
@@ -133,7 +133,7 @@ const conversationsMembers = method(READ_CHANNELS, z.object({ channel: z.string(
   response_metadata: { next_cursor: '' },
 }));
 
-const usergroupsList = method(['usergroups:read'], none, (core) => ({
+const usergroupsList = method(['usergroups:read'], noArgumentsSchema, (core) => ({
   usergroups: [...core.state.usergroups.values()].map(groupForApps),
 }));
 
@@ -145,7 +145,7 @@ const usergroupsUsersList = method(['usergroups:read'], z.object({ usergroup: z.
 
 const connectionsOpen = method(
   ['connections:write'],
-  none,
+  noArgumentsSchema,
   (core) => ({ url: core.origin.replace(/^http/, 'ws') + core.socket.issuePath() }),
   'app',
 );

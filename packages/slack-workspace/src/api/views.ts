@@ -13,7 +13,7 @@ import { type Method, method, objectArgument } from './method.ts';
  * Checks a view payload.
  * @throws SlackError `invalid_arguments`, `unsupported_by_local_workspace`, `view_too_large`
  */
-function checked(payload: JsonObject, type: 'modal' | 'home'): JsonObject {
+function validatePayload(payload: JsonObject, type: 'modal' | 'home'): JsonObject {
   if (JSON.stringify(payload).length > LIMITS.view.size) throw new SlackError('view_too_large');
   const problems = checkView(payload, type);
   if (problems.length > 0) throw refusal('invalid_arguments', problems);
@@ -24,11 +24,11 @@ function newHash(core: Core): string {
   return `${Math.floor(core.state.now() / 1_000)}.${randomBytes(4).toString('hex')}`;
 }
 
-/** Shows a new view to a person. `below` is the dialog under it. */
-function newView(core: Core, payload: JsonObject, userId: string, type: View['type'], below?: View): View {
+/** Shows a new view to a user. @param below the modal beneath it */
+function openView(core: Core, payload: JsonObject, userId: string, type: View['type'], below?: View): View {
   const id = core.state.id('V');
   const view = buildView(
-    checked(payload, type),
+    validatePayload(payload, type),
     {
       id,
       hash: newHash(core),
@@ -44,37 +44,37 @@ function newView(core: Core, payload: JsonObject, userId: string, type: View['ty
   return view;
 }
 
-/** @throws SlackError `push_limit_reached` for more than three dialogs, or the errors of {@link newView} */
+/** @throws SlackError `push_limit_reached` for more than three modals, or the errors of {@link openView} */
 export function pushView(core: Core, payload: JsonObject, userId: string, below: View): View {
   const stack = core.state.modalsOf(userId).filter((view) => view.root_view_id === below.root_view_id);
   if (stack.length >= LIMITS.view.stack) throw new SlackError('push_limit_reached');
-  return newView(core, payload, userId, 'modal', below);
+  return openView(core, payload, userId, 'modal', below);
 }
 
 /**
- * Replaces the content of an open view. Its ids stay the same, and so do values typed in inputs that haven't changed.
+ * Replaces the content of an open view. Keeps its ids, and the values typed in inputs that haven't changed.
  */
-export function changeView(core: Core, payload: JsonObject, userId: string, old: View): View {
-  const view = buildView(checked(payload, old.type), { ...old, hash: newHash(core) }, old);
+export function updateView(core: Core, payload: JsonObject, userId: string, old: View): View {
+  const view = buildView(validatePayload(payload, old.type), { ...old, hash: newHash(core) }, old);
   core.state.show(userId, view);
   return view;
 }
 
 /** A view as it is sent to apps. */
 export function viewForApps(view: View): JsonObject {
-  const plain: JsonObject = JSON.parse(JSON.stringify(view));
-  if (view.type === 'home') for (const field of ['title', 'submit', 'close']) delete plain[field];
-  return { ...plain, app_installed_team_id: TEAM.id };
+  const copy: JsonObject = JSON.parse(JSON.stringify(view));
+  if (view.type === 'home') for (const field of ['title', 'submit', 'close']) delete copy[field];
+  return { ...copy, app_installed_team_id: TEAM.id };
 }
 
-const triggered = z.object({ trigger_id: z.string(), view: objectArgument });
+const triggerArgsSchema = z.object({ trigger_id: z.string(), view: objectArgument });
 
-const open = method([], triggered, (core, args) => {
+const open = method([], triggerArgsSchema, (core, args) => {
   const { userId } = core.triggers.exchange(args.trigger_id);
-  return { view: viewForApps(newView(core, args.view, userId, 'modal')) };
+  return { view: viewForApps(openView(core, args.view, userId, 'modal')) };
 });
 
-const push = method([], triggered, (core, args) => {
+const push = method([], triggerArgsSchema, (core, args) => {
   const { userId, viewId } = core.triggers.exchange(args.trigger_id);
   const below = core.state.modalsOf(userId).find((view) => view.id === viewId);
   if (!below) throw new SlackError('not_found');
@@ -92,7 +92,7 @@ const update = method(
     const found = core.state.findView(({ id, type }) => type === 'modal' && id === args.view_id);
     if (!found) throw new SlackError('not_found');
     if (args.hash !== undefined && args.hash !== found.view.hash) throw new SlackError('hash_conflict');
-    return { view: viewForApps(changeView(core, args.view, found.userId, found.view)) };
+    return { view: viewForApps(updateView(core, args.view, found.userId, found.view)) };
   },
 );
 
@@ -104,8 +104,8 @@ const publish = method(
     const old = core.state.homes.get(args.user_id);
     if (args.hash !== undefined && args.hash !== old?.hash) throw new SlackError('hash_conflict');
     const view = old
-      ? changeView(core, args.view, args.user_id, old)
-      : newView(core, args.view, args.user_id, 'home');
+      ? updateView(core, args.view, args.user_id, old)
+      : openView(core, args.view, args.user_id, 'home');
     return { view: viewForApps(view) };
   },
 );

@@ -7,7 +7,7 @@ import { lines, type Message, message, section } from '../../kit/blocks.ts';
 
 const PROBLEMS: Readonly<Record<CharterProblem, string>> = {
   not_signed:
-    'The signature of the policy and settings isn’t valid: its passkey was revoked as compromised, belongs to another host than PUBLIC_URL, or isn’t an admin’s.',
+    'The signature on the policy and settings isn’t valid: its passkey was revoked as compromised, belongs to a host other than PUBLIC_URL, or isn’t an admin’s.',
   rows_differ:
     'Someone changed the policy or settings in the database, so they differ from the last validly signed version.',
   events_missing:
@@ -15,12 +15,12 @@ const PROBLEMS: Readonly<Record<CharterProblem, string>> = {
 };
 
 const UNTIL_SIGNED =
-  'Until an admin signs again, the last signed version and environment variables both apply, and every order needs at least one signed approval.';
+  'Until an admin signs again, every order must meet both the last signed version and the environment variables, and needs at least one signed approval.';
 
 /** For `policy`, `settings` and `key`. Undefined if a charter is valid or keys aren't used. */
 export function charterNotice({ isCharterMissing, charterProblem }: EffectivePolicy): string | undefined {
   if (charterProblem !== undefined)
-    return `⚠ *No signed policy is valid.* ${PROBLEMS[charterProblem.problem]} ${UNTIL_SIGNED} Sign it with \`/domain key\`.`;
+    return `⚠ *There’s no valid signed policy.* ${PROBLEMS[charterProblem.problem]} ${UNTIL_SIGNED} Sign it with \`/domain key\`.`;
   return isCharterMissing
     ? '⚠ The policy and settings aren’t signed yet. Until an admin signs them with `/domain key`, only the settings from environment variables apply, and all required approvals must be signed.'
     : undefined;
@@ -32,7 +32,7 @@ export function charterStatusMessage({ status }: TeamEventOf<'charter_status'>):
     const title = '✅ The signed policy is valid again';
     return message(title, [section(`*${title}*`), ...lines(['It applies to orders from now on.'])]);
   }
-  const title = '🚨 No signed policy is valid';
+  const title = '🚨 There’s no valid signed policy';
   const texts = [
     PROBLEMS[status],
     UNTIL_SIGNED,

@@ -4,6 +4,7 @@ import {
   button,
   code,
   escapeText,
+  joinWords,
   lines,
   type Message,
   mention,
@@ -36,7 +37,7 @@ const INVALID_REASONS: Readonly<Record<InvalidReason, string>> = {
   not_vouched: 'not valid yet: no one with a valid passkey has vouched for it',
   revoked: 'revoked',
   left: 'not valid: its owner left the workspace',
-  other_host: 'not valid: it belongs to another address than PUBLIC_URL. Add a new one',
+  other_host: 'not valid: it belongs to an address other than PUBLIC_URL. Add a new one',
   ambiguous: 'not valid: it was added twice',
   events_missing: 'not valid: passkey events are missing from the log',
 };
@@ -46,8 +47,8 @@ const KEYS_SHOWN = 20;
 function statusText({ validity, vouchedBy }: KeyEntry): string {
   if (validity !== 'yes') return INVALID_REASONS[validity];
   return vouchedBy.length === 0
-    ? '*valid* (root)'
-    : `*valid*, vouched for by ${vouchedBy.map(mention).join(', ')}`;
+    ? '*valid* (root passkey)'
+    : `*valid*, vouched for by ${joinWords(vouchedBy.map(mention))}`;
 }
 
 function keyText(key: KeyEntry): string {

@@ -1,5 +1,5 @@
 import type { LinkPurpose } from '../../../approvals/signing/ports.ts';
-import { context, type Message, mention, message, section } from '../../kit/blocks.ts';
+import { context, joinWords, type Message, mention, message, section } from '../../kit/blocks.ts';
 
 /* Replies to buttons that need a signature. */
 
@@ -9,21 +9,21 @@ const LEADS: Readonly<Record<LinkPurpose, string>> = {
   facts: 'Check the change and sign it here:',
   add: 'Add a passkey here:',
   vouch: 'Vouch for it with your passkey here:',
-  revoke: 'If you no longer use this passkey, retire it here. Its signatures stay valid:',
+  revoke: 'If you no longer use this passkey, retire it here. A policy signed with it stays in force:',
   revoke_compromised:
-    'If this passkey was lost, stolen or copied, revoke it as compromised here. Its signatures become invalid:',
+    'If this passkey was lost, stolen or copied, revoke it as compromised here. All its signatures become invalid:',
   charter: 'Check the policy and settings and sign them here:',
   policy: 'It takes effect when you sign it. Check the policy and sign it here:',
   settings: 'They take effect when you sign them. Check the settings and sign them here:',
 };
 
-export function linkMessage(links: readonly (readonly [LinkPurpose, string])[]): Message {
+export function signingLinkMessage(links: readonly (readonly [LinkPurpose, string])[]): Message {
   const texts = links.map(([purpose, address]) => [LEADS[purpose], address] as const);
   return message(texts.map(([lead, address]) => `${lead} ${address}`).join(' '), [
     // Slack doesn't make links clickable in preformatted text.
     ...texts.map(([lead, address]) => section(`${lead}\n<${address}>`)),
     context(
-      'This link is only for you. It works once, within 10 minutes. If Slack opens it in the app, open it in your browser instead (Safari, Chrome, Edge or Firefox).',
+      'This link is only for you. It works once and expires in 10 minutes. If Slack opens it in the app, open it in Safari, Chrome, Edge or Firefox instead.',
     ),
   ]);
 }
@@ -43,6 +43,8 @@ export function noKeyText(owners: readonly string[]): string {
   const ownersText =
     owners.length === 0
       ? 'No passkey is valid yet. Your operator has to add the first one’s fingerprint to SIGNING_ROOTS.'
-      : `${owners.map(mention).join(', ')} have valid passkeys. One of them can vouch for yours, or sign this if they’re an admin.`;
+      : owners.length === 1
+        ? `${joinWords(owners.map(mention))} has a valid passkey and can vouch for yours, or sign this if they’re an admin.`
+        : `${joinWords(owners.map(mention))} have valid passkeys. One of them can vouch for yours, or sign this if they’re an admin.`;
   return `This needs a signature, and none of your passkeys is valid. ${ownersText} See \`/domain key\`.`;
 }

@@ -1,6 +1,6 @@
 import type { LinkPurpose } from '../../../approvals/signing/ports.ts';
 import type { Interaction } from '../../feature.ts';
-import { linkMessage, NO_SIGNING_ADDRESS, noKeyText } from './link.view.ts';
+import { NO_SIGNING_ADDRESS, noKeyText, signingLinkMessage } from './link.view.ts';
 
 /* Answers a click with a personal link for signing. */
 
@@ -17,7 +17,7 @@ export async function offerLink(
     if (address === undefined) return respond(NO_SIGNING_ADDRESS);
     links.push([linkPurpose, address]);
   }
-  await respond(linkMessage(links));
+  await respond(signingLinkMessage(links));
 }
 
 /** The link for signing protected settings. If the admin has no valid passkey, names the people who have one. */

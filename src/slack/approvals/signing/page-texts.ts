@@ -5,7 +5,7 @@ import type { PolicyRule } from '../../../policy/policy.ts';
 import { formatPolicyYaml } from '../../../policy/yaml.ts';
 import { findingLines } from '../../bulk/bulk.view.ts';
 import type { SlackContext } from '../../context.ts';
-import { changeLine } from '../../names/name-changes.view.ts';
+import { nameChangeLine } from '../../names/name-changes.view.ts';
 import { itemName, orderTitle } from '../../orders/order.view.ts';
 import { refusalText } from '../../orders/refusal.view.ts';
 import { listReadableFields } from '../../orders/statement.view.ts';
@@ -25,7 +25,7 @@ export function createPageTexts(context: SlackContext) {
       itemName,
       findings: ({ bulk }: Order) => (bulk === undefined ? [] : findingLines(bulk).map(toPlainText)),
       changes: ({ names: changed }: ProposedNameChanges) =>
-        changed.map((change) => toPlainText(changeLine(change))),
+        changed.map((change) => toPlainText(nameChangeLine(change))),
     },
     refusalText: (refusal: Parameters<typeof refusalText>[0]) => toBrowserText(refusalText(refusal)),
     /** Falls back to the id. */

@@ -31,7 +31,7 @@ export function buildSigningFacts(order: Order, briefing: Briefing) {
 export function changesSinceRequest(history: readonly HistoryEvent[], isStricter: boolean): string[] {
   const approvers = findLoggedApprovers(history);
   return [
-    ...(isStricter ? ['The policy or the settings are stricter than when this was requested.'] : []),
+    ...(isStricter ? ['The policy or settings have become stricter since this was requested.'] : []),
     ...(approvers.length === 0
       ? []
       : [`${count(approvers.length, 'approval')} so far: ${approvers.map(mention).join(', ')}.`]),

@@ -6,7 +6,7 @@ import type { Day } from './days.ts';
 import type { ListedName } from './expiry.ts';
 
 /** The current and new expiry of a pending order's name. */
-export type Term =
+export type ExpiryChange =
   | {
       readonly task: 'renew';
       readonly listed: ListedName | undefined;
@@ -16,10 +16,10 @@ export type Term =
   | { readonly task: 'create' | 'restore'; readonly listed: ListedName };
 
 /** The card of a pending live order for one name shows dates. Returns undefined for other orders. */
-export async function readTerm(
+export async function loadExpiryChange(
   findListed: (name: string) => Promise<ListedName | undefined>,
   { state, task, account, items, input }: Order,
-): Promise<Term | undefined> {
+): Promise<ExpiryChange | undefined> {
   const [item, ...others] = items;
   const isShown = state === 'PENDING' && !isDemoContext(account.context);
   if (!isShown || item === undefined || others.length > 0) return undefined;
