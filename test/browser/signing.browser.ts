@@ -35,7 +35,7 @@ test('a person adds a passkey, is vouched for, signs, and revokes it', async () 
   const order = await ask(t.workspace, t.alice, '/domain renew cafe.rest');
   const address = addressIn(await people.told(t.bob, () => t.bob.click(order.card, 'order_sign')));
   await bob.page.goto(address);
-  expect(await bob.page.locator('main').innerText()).toContain('POST /domain/cafe.rest/_renew');
+  expect(await bob.page.locator('main').textContent()).toContain('POST /domain/cafe.rest/_renew');
   // In the reader's time zone, which is named.
   expect(await bob.page.locator('time').first().innerText()).toMatch(/ GMT\+[12]$/);
   await bob.press(address, 'Sign', 'Signed');

@@ -46,7 +46,7 @@ test('two people in two windows: one requests, the other sees the request arrive
   await card.getByText('client paid').waitFor();
   await card.getByRole('button', { name: 'Approve: Renew cafe.rest for 2 years' }).click();
 
-  const renewed = alice.message(/Renewed cafe\.rest.*@Bob approved/);
+  const renewed = alice.message(/Renewed cafe\.rest.*approved by @Bob/);
   await renewed.waitFor();
   await alice.openThread(renewed);
   await alice
