@@ -73,12 +73,12 @@ test('an admin sends a test; if it isn’t accepted, admins are notified once', 
 
   receiver.answers((response) => response.writeHead(503).end());
   await pressTest();
-  const said = () => toAda().filter((text) => text.includes('fail, because'));
+  const said = () => toAda().filter((text) => text.includes('are failing, because'));
   await t.workspace.waitFor(() => said().length > 0 || undefined, {
     what: 'a message to Ada',
     timeoutMs: 15_000,
   });
-  expect(said()[0]).toContain(`Webhooks to \`${host}\` (\`WEBHOOK_URLS\`) fail`);
+  expect(said()[0]).toContain(`Webhooks to \`${host}\` (\`WEBHOOK_URLS\`) are failing`);
   await move(3 * HOUR_MS);
   expect(said()).toHaveLength(1);
   receiver.answers((response) => response.end());
