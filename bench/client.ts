@@ -47,7 +47,7 @@ export async function* clientRows(options: ClientRowOptions): AsyncGenerator<Cli
   try {
     for (const { name, reference, ours, theirs, close } of pairs(service.origin, agent)) {
       const row = { name, reference, unit: 'calls/s' as const, target: TARGET };
-      yield { ...row, ...(await iterateYielding(ours, theirs, options)) };
+      yield { ...row, ...(await measureAlternately(ours, theirs, options)) };
       await close();
     }
   } finally {
@@ -59,7 +59,7 @@ export async function* clientRows(options: ClientRowOptions): AsyncGenerator<Cli
 /** Each side is measured in alternating slices of this length, so that other load of the machine affects both. */
 const SLICE_MS = 25;
 
-async function iterateYielding(
+async function measureAlternately(
   ours: Call,
   theirs: Call,
   { rounds, roundMs, concurrency }: ClientRowOptions,

@@ -90,7 +90,7 @@ export function isMet(line: Line): boolean | undefined {
 }
 
 /** Measures both sides alternately: A B, B A, A B …, so that neither always comes first. */
-export async function iterateYielding<T>(
+export async function measureAlternately<T>(
   rounds: number,
   ours: (round: number) => Promise<T>,
   theirs: (round: number) => Promise<T>,

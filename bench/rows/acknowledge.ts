@@ -1,4 +1,4 @@
-import { type Bench, iterateYielding, type Line, quantile, type Row, roundsAtLeast } from '../measure.ts';
+import { type Bench, type Line, measureAlternately, quantile, type Row, roundsAtLeast } from '../measure.ts';
 import { command, type Delivery, press } from '../slack-load.ts';
 import { Surroundings, until } from '../surroundings.ts';
 
@@ -53,7 +53,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       const theirs = async () => s.slack.atRate(bare.port, await make(), PER_SECOND);
       // Opens connections and compiles the code of both, uncounted.
       for (let round = 0; round < WARM_UP_ROUNDS; round += 1) for (const side of [ours, theirs]) await side();
-      const measured = await iterateYielding(rounds, ours, theirs);
+      const measured = await measureAlternately(rounds, ours, theirs);
       for (const [of, part] of [
         ['p50', 0.5],
         ['p99', 0.99],

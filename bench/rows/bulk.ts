@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { Pool } from 'undici';
 import { z } from 'zod';
-import { type Bench, iterateYielding, type Line, type Row } from '../measure.ts';
+import { type Bench, type Line, measureAlternately, type Row } from '../measure.ts';
 import { press, submission } from '../slack-load.ts';
 import { Surroundings, until } from '../surroundings.ts';
 
@@ -67,7 +67,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       what: `names of one order for ${rows}, approved until settled, the service answers after ${SERVICE_MS} ms`,
       reference: 'undici posts, one committed row each',
       unit: '/s',
-      ...(await iterateYielding(effort.rounds, ours, theirs)),
+      ...(await measureAlternately(effort.rounds, ours, theirs)),
       target: { of: 'ratio', kind: 'at least', value: LEAST },
     };
     yield {

@@ -7,7 +7,7 @@ import type { ReminderStore } from '../../src/expiry/ports.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createReminderStore } from '../../src/store/reminders.ts';
 import { fillWatchList } from '../../test/support/watch-list.ts';
-import { type Bench, iterateYielding, type Line, quantile, type Row } from '../measure.ts';
+import { type Bench, type Line, measureAlternately, quantile, type Row } from '../measure.ts';
 import { Postgres } from '../surroundings.ts';
 
 /*
@@ -45,7 +45,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
           for (let n = 0; n < (effort.quick ? 1 : 20); n += 1) times.push(await once());
           return quantile(times, 0.5);
         };
-        const measured = await iterateYielding(
+        const measured = await measureAlternately(
           effort.rounds,
           () => several(ours),
           () => several(theirs),

@@ -2,7 +2,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import { createWatchListStore } from '../../src/store/domains.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { importNames } from '../../test/support/unprotected.ts';
-import { type Bench, iterateYielding, type Line, type Row } from '../measure.ts';
+import { type Bench, type Line, measureAlternately, type Row } from '../measure.ts';
 import { Postgres } from '../surroundings.ts';
 
 /*
@@ -56,7 +56,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       );
     const theirs = () => timed(async () => (await database.prisma.domain.createMany({ data: rows })).count);
     for (const each of [ours, theirs]) await each();
-    const measured = await iterateYielding(
+    const measured = await measureAlternately(
       effort.rounds,
       (round) => {
         progress(`round ${round + 1}`);

@@ -4,7 +4,7 @@ import { parseFilter } from '../../src/names/filter.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { createPortfolioStore } from '../../src/store/portfolio.ts';
 import { fillPortfolio } from '../../test/support/portfolio.ts';
-import { type Bench, iterateYielding, type Line, quantile, type Row } from '../measure.ts';
+import { type Bench, type Line, measureAlternately, quantile, type Row } from '../measure.ts';
 import { command } from '../slack-load.ts';
 import { Surroundings, until } from '../surroundings.ts';
 
@@ -106,7 +106,7 @@ async function* besideSql({ effort, progress }: Bench, url: string, amount: numb
         what: `names ${text || '(all)'} of ${amount}, p95`,
         reference: 'the SQL by hand',
         unit: 'ms',
-        ...(await iterateYielding(
+        ...(await measureAlternately(
           effort.rounds,
           () => several(ours),
           () => several(theirs),

@@ -7,7 +7,7 @@ import { createLookupPlanner, scheduleNextLookup } from '../../src/names/lookup-
 import { createDnsObserver } from '../../src/names/observe.ts';
 import { createDnsClient } from '../../src/registry/dns/client.ts';
 import { createParentZones } from '../../src/registry/dns/parent-zones.ts';
-import { type Bench, iterateYielding, type Line, type Row } from '../measure.ts';
+import { type Bench, type Line, measureAlternately, type Row } from '../measure.ts';
 import { startProcess } from '../processes.ts';
 
 /*
@@ -70,7 +70,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       what: `names looked at by DNS, ${AT_ONCE} at once`,
       reference: "Node's resolver, as many questions",
       unit: '/s',
-      ...(await iterateYielding(effort.rounds, ours, theirs)),
+      ...(await measureAlternately(effort.rounds, ours, theirs)),
       target: { of: 'ratio', kind: 'at least', value: LEAST },
     };
   } finally {

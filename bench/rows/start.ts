@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { type Bench, iterateYielding, type Line, type Row, roundsAtLeast } from '../measure.ts';
+import { type Bench, type Line, measureAlternately, type Row, roundsAtLeast } from '../measure.ts';
 import { approveAll, ask } from '../orders.ts';
 import { type Program, residentMb, startProgram } from '../processes.ts';
 import { command, press } from '../slack-load.ts';
@@ -98,7 +98,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
   try {
     // The first start fills the system's caches.
     for (const file of [MAIN, BARE]) await once(file);
-    const started = await iterateYielding(
+    const started = await measureAlternately(
       starts,
       (round) => {
         progress(`start ${round + 1}`);

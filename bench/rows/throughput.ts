@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Bench, iterateYielding, type Line, type Row } from '../measure.ts';
+import { type Bench, type Line, measureAlternately, type Row } from '../measure.ts';
 import { carryOut } from '../orders.ts';
 import { Surroundings } from '../surroundings.ts';
 
@@ -32,7 +32,7 @@ async function* measure({ effort, progress }: Bench): AsyncGenerator<Line> {
       await ours(round);
       await theirs();
     }
-    const rates = await iterateYielding(effort.rounds, ours, theirs);
+    const rates = await measureAlternately(effort.rounds, ours, theirs);
     yield {
       row: 'orders',
       what: `orders approved until settled, one process, ${amount} at once`,

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { createVault } from '../../src/accounts/vault.ts';
 import { Secret } from '../../src/service/secret.ts';
-import { type Bench, iterateYielding, type Line, type Row } from '../measure.ts';
+import { type Bench, type Line, measureAlternately, type Row } from '../measure.ts';
 
 /* Sealing and opening a credential, compared with plain AES-256-GCM by `node:crypto`. */
 
@@ -22,7 +22,7 @@ async function* measure({ effort }: Bench): AsyncGenerator<Line> {
   const theirs = () => openByHand(sealByHand(CREDENTIAL, key), key);
   if (ours() !== CREDENTIAL || theirs() !== CREDENTIAL) throw new Error('what was sealed does not open');
   for (const each of [ours, theirs]) rate(each, roundMs);
-  const measured = await iterateYielding(
+  const measured = await measureAlternately(
     effort.rounds * 2,
     async () => rate(ours, roundMs),
     async () => rate(theirs, roundMs),

@@ -100,6 +100,6 @@ export function isDemoContext(context: number | undefined): boolean {
  * Binds an encrypted credential to its row, so that it can't be decrypted in the row of another team, person or
  * context.
  */
-export function buildSecretOwner({ teamId, userId, slot }: Account): readonly string[] {
+export function buildCredentialAssociatedData({ teamId, userId, slot }: Account): readonly string[] {
   return userId === undefined ? ['team-account', teamId, slot] : ['account', teamId, userId, slot];
 }

@@ -5,7 +5,7 @@ import { ServiceError } from '../service/errors.ts';
 import {
   type Account,
   APPLICATION_SLOT,
-  buildSecretOwner,
+  buildCredentialAssociatedData,
   type PersonAccount,
   type TeamAccount,
 } from './account.ts';
@@ -70,7 +70,7 @@ const RESEAL_BATCH_SIZE = 100;
 
 export function canDecryptAccount(vault: Vault, account: Account, sealed: SealedSecret): boolean {
   try {
-    vault.open(sealed, buildSecretOwner(account));
+    vault.open(sealed, buildCredentialAssociatedData(account));
     return true;
   } catch (error) {
     if (!(error instanceof VaultError)) throw error;
@@ -135,7 +135,7 @@ async function linkTeam(scope: Scope, by: string, credential: TeamCredential): P
   };
   await store.team.save(
     account,
-    vault.seal(serializeCredential(checked.stored), buildSecretOwner(account)),
+    vault.seal(serializeCredential(checked.stored), buildCredentialAssociatedData(account)),
     now,
   );
   return finishLink(scope, account, previous);
@@ -171,7 +171,7 @@ async function linkPerson(scope: Scope, userId: string, credential: Credential):
     verifiedAt: verified ? now : undefined,
     profile,
   };
-  await store.save(account, vault.seal(serializeCredential(stored), buildSecretOwner(account)));
+  await store.save(account, vault.seal(serializeCredential(stored), buildCredentialAssociatedData(account)));
   return finishLink(scope, account, previous);
 }
 
@@ -227,8 +227,8 @@ async function reseal({ store, vault, log }: Scope): Promise<number> {
     const batch = await store.listSealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH_SIZE, afterId);
     for (const { account, sealed } of batch) {
       try {
-        const owner = buildSecretOwner(account);
-        const resealed = vault.seal(vault.open(sealed, owner), owner);
+        const associatedData = buildCredentialAssociatedData(account);
+        const resealed = vault.seal(vault.open(sealed, associatedData), associatedData);
         if (await store.reseal(account.id, sealed, resealed)) count += 1;
       } catch (err) {
         // The vault has already logged the missing key.

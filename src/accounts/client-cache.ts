@@ -1,5 +1,5 @@
 import type { ServiceClient } from '../service/client.ts';
-import { type Account, buildSecretOwner } from './account.ts';
+import { type Account, buildCredentialAssociatedData } from './account.ts';
 import type { AccountsContext } from './context.ts';
 import { parseCredential } from './credential.ts';
 import type { SealedSecret } from './vault.ts';
@@ -39,7 +39,9 @@ export function createClientCache(context: AccountsContext) {
     account: Account,
     sealed: SealedSecret,
   ): ServiceClient {
-    const client = context.createClient(parseCredential(vault.open(sealed, buildSecretOwner(account))));
+    const client = context.createClient(
+      parseCredential(vault.open(sealed, buildCredentialAssociatedData(account))),
+    );
     clients.set(account.id, { sealed, client, isVerified: account.verifiedAt !== undefined });
     if (previous !== undefined) void previous.client.close().catch(() => undefined);
     const oldest = clients.keys().next();

@@ -11,15 +11,15 @@ export interface SealedSecret {
 export interface Vault {
   readonly currentKeyId: string;
   /**
-   * @param owner the owner of the secret (team, user, context …), used as associated data, so that a row moved to
-   * another owner can't be decrypted
+   * @param associatedData identifies the secret's row (team, user, context …), so that a secret that was moved to
+   * another row can't be decrypted
    */
-  seal(secret: Secret, owner: readonly string[]): SealedSecret;
+  seal(secret: Secret, associatedData: readonly string[]): SealedSecret;
   /**
    * @throws {UnknownKeyError} if this process doesn't have the key
-   * @throws {VaultError} if the row was changed or belongs to another owner
+   * @throws {VaultError} if the secret was changed or moved from another row
    */
-  open(sealed: SealedSecret, owner: readonly string[]): Secret;
+  open(sealed: SealedSecret, associatedData: readonly string[]): Secret;
 }
 
 export class VaultError extends Error {
@@ -53,16 +53,16 @@ export function createVault(
 ): Vault {
   const [current] = keys;
   const byId = new Map(keys.map(({ id, key }) => [id, key]));
-  const buildAssociatedData = (keyId: string, owner: readonly string[]) =>
-    Buffer.from(JSON.stringify([keyId, ...owner]));
+  const encodeAssociatedData = (keyId: string, associatedData: readonly string[]) =>
+    Buffer.from(JSON.stringify([keyId, ...associatedData]));
 
   return {
     currentKeyId: current.id,
 
-    seal(secret, owner) {
+    seal(secret, associatedData) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv(ALGORITHM, current.key, nonce, { authTagLength: TAG_BYTES });
-      cipher.setAAD(buildAssociatedData(current.id, owner));
+      cipher.setAAD(encodeAssociatedData(current.id, associatedData));
       const ciphertext = [cipher.update(secret.reveal(), 'utf8'), cipher.final()];
       return {
         keyId: current.id,
@@ -70,7 +70,7 @@ export function createVault(
       };
     },
 
-    open(sealed, owner) {
+    open(sealed, associatedData) {
       const key = byId.get(sealed.keyId);
       if (key === undefined) {
         onUnknownKey(sealed.keyId);
@@ -83,7 +83,7 @@ export function createVault(
       const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
         authTagLength: TAG_BYTES,
       });
-      decipher.setAAD(buildAssociatedData(sealed.keyId, owner));
+      decipher.setAAD(encodeAssociatedData(sealed.keyId, associatedData));
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       try {
         const plaintext = [decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()];

@@ -311,6 +311,11 @@ export async function loadStandIns(
   );
 }
 
+/** Whether a person is an approver named in the settings. */
+export async function isApproverInSettings(deps: OrdersContext, userId: string): Promise<boolean> {
+  return (await loadDecisionQueue(deps, userId, [])).isApprover;
+}
+
 /** The orders that need a decision from one person. */
 export interface DecisionQueue {
   /** The person is named in the settings, or can approve one of the orders. */

@@ -6,7 +6,7 @@ export interface CalendarName {
   readonly expiresAt: Date;
   readonly source: ExpirySource;
   readonly isLapsing?: boolean | undefined;
-  readonly isMandated?: boolean | undefined;
+  readonly hasMandate?: boolean | undefined;
 }
 
 export interface CalendarFormat {

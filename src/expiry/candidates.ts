@@ -62,7 +62,7 @@ function computeExpiryLimit(day: Day, timeZone: string): Date {
     if (formatCalendarDay(new Date(middle), timeZone) < next) early = middle;
     else late = middle;
   }
-  // A typed day is stored as midnight UTC and is the same day in every zone.
+  // An entered day is stored as midnight UTC and is the same day in every zone.
   return new Date(Math.max(late, Date.parse(day) + 1));
 }
 

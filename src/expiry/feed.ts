@@ -20,7 +20,10 @@ export async function getFeedUrl(context: ExpiryContext, userId: string, reset: 
       (await context.feeds.find(userId)) ??
       (await context.feeds.saveIfAbsent(createRecord(context, userId).record, context.now()));
     try {
-      return buildFeedUrl(context, context.vault.open(record.sealed, getSealOwner(context, userId)));
+      return buildFeedUrl(
+        context,
+        context.vault.open(record.sealed, buildFeedAssociatedData(context, userId)),
+      );
     } catch (error) {
       // Processes that have the key can still decrypt the URL.
       if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;
@@ -38,21 +41,25 @@ export async function openFeed(
 ): Promise<AsyncIterable<string> | undefined> {
   if (!(await context.feeds.hasToken(hashToken(token)))) return undefined;
   const now = context.now();
-  const [{ reminderTimezone: timeZone }, isMandated] = await Promise.all([
+  const [{ reminderTimezone: timeZone }, hasMandate] = await Promise.all([
     context.settings(),
     context.loadMandateCheck(),
   ]);
   const names = context.watchList.streamCalendarNames(
     new Date(now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS),
   );
-  return calendarFeed(markMandated(names, isMandated), { now, timeZone, formatEvent: context.formatEvent });
+  return calendarFeed(markNamesWithMandate(names, hasMandate), {
+    now,
+    timeZone,
+    formatEvent: context.formatEvent,
+  });
 }
 
-async function* markMandated(
+async function* markNamesWithMandate(
   names: AsyncIterable<CalendarName>,
-  isMandated: (name: CalendarName) => boolean,
+  hasMandate: (name: CalendarName) => boolean,
 ): AsyncGenerator<CalendarName> {
-  for await (const each of names) yield isMandated(each) ? { ...each, isMandated: true } : each;
+  for await (const each of names) yield hasMandate(each) ? { ...each, hasMandate: true } : each;
 }
 
 function createRecord(
@@ -64,12 +71,12 @@ function createRecord(
   const record = {
     userId,
     tokenHash: hashToken(text),
-    sealed: context.vault.seal(token, getSealOwner(context, userId)),
+    sealed: context.vault.seal(token, buildFeedAssociatedData(context, userId)),
   };
   return { record, token };
 }
 
-function getSealOwner({ teamId }: ExpiryContext, userId: string): readonly string[] {
+function buildFeedAssociatedData({ teamId }: ExpiryContext, userId: string): readonly string[] {
   return ['calendar-feed', teamId, userId];
 }
 

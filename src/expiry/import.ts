@@ -2,20 +2,20 @@ import {
   type CsvIssue,
   type CsvRecord,
   hasExtraCells,
-  iterateYielding,
+  iterateWithPauses,
   readCsv,
   SEPARATOR_LINE,
 } from '../lib/csv.ts';
 import { findColumn, isHeading } from '../lib/csv-headings.ts';
-import { type DateIssue, parseTypedDate } from '../lib/typed-date.ts';
-import { cleanText, shortenText } from '../lib/typed-text.ts';
+import { type DateIssue, parseEnteredDate } from '../lib/entered-date.ts';
+import { cleanText, shortenText } from '../lib/entered-text.ts';
 import { type DomainName, parseDomainName } from '../zones/names.ts';
 import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 
 export interface ImportedName {
   readonly name: string;
-  /** Midnight UTC if a day was typed. */
+  /** Midnight UTC if a day was entered. */
   readonly expiresAt?: Date;
 }
 
@@ -89,7 +89,7 @@ export async function parseImport(text: string): Promise<ImportReport | { readon
   if (firstCells.length > 1 && !firstCells.some(isNameOrDate))
     return { issue: { line: start + 1, code: 'unknown_headings', headings: firstCells } };
   const read: ImportLine[] = [];
-  for await (const [index, raw] of iterateYielding([...lines.slice(0, MAX_IMPORT_LINES).entries()])) {
+  for await (const [index, raw] of iterateWithPauses([...lines.slice(0, MAX_IMPORT_LINES).entries()])) {
     if (isSkipped(raw) || index < start) continue;
     const cells = splitRoughly(raw);
     if (cells.length > 1 && cells.every(isHeading))
@@ -118,7 +118,7 @@ async function readTable(text: string): Promise<ImportReport | { readonly issue:
       ? { ok: false, issue: { code: 'too_many_cells' } }
       : { ok: true, value: { name: cells[nameAt] ?? '', date: cells[dateAt] ?? '' } };
   const read: ImportLine[] = [];
-  for await (const row of iterateYielding(csv.rows))
+  for await (const row of iterateWithPauses(csv.rows))
     read.push({ line: row.line, text: shortenText(row.cells.join(', ')), read: readRecord(row) });
   const unusedHeadings = headings.filter((_, index) => index !== nameAt && index !== dateAt);
   return { ...buildReport(read), unusedHeadings, lacksExpiry: dateAt === -1 && unusedHeadings.length > 0 };
@@ -154,7 +154,7 @@ function splitRoughly(line: string): string[] {
 }
 
 function isNameOrDate(cell: string): boolean {
-  return /[^.\s]\.[^.\s]/.test(cell) || parseTypedDate(cell).ok;
+  return /[^.\s]\.[^.\s]/.test(cell) || parseEnteredDate(cell).ok;
 }
 
 /** Splits a line of a list into name and date. */
@@ -183,13 +183,13 @@ function readCells({
   const name = parseRegistrableName(nameText);
   if (!name.ok) return name;
   if (dateText === '') return { ok: true, value: { name: name.value.ascii } };
-  const date = parseTypedDate(dateText);
+  const date = parseEnteredDate(dateText);
   return date.ok ? { ok: true, value: { name: name.value.ascii, expiresAt: date.value } } : date;
 }
 
 export interface NamesToWatch {
   readonly names: readonly string[];
-  /** As typed; only with a single name. */
+  /** As entered; only with a single name. */
   readonly date: string | undefined;
 }
 export type NamesToWatchProblem =
@@ -210,12 +210,12 @@ export function readNamesToWatch(
   if (items.length === 2 && first !== undefined && second !== undefined && !isName(second))
     return { names: [first], date: second };
   const names = [
-    ...new Set(items.filter((item) => !parseTypedDate(item).ok).map((name) => name.toLowerCase())),
+    ...new Set(items.filter((item) => !parseEnteredDate(item).ok).map((name) => name.toLowerCase())),
   ];
   if (names.length === 0) return { problem: { code: 'no_names' } };
   if (names.length > MAX_WATCHED_AT_ONCE)
     return { problem: { code: 'too_many_names', limit: MAX_WATCHED_AT_ONCE } };
-  if (items.some((item) => parseTypedDate(item).ok)) return { problem: { code: 'date_with_many_names' } };
+  if (items.some((item) => parseEnteredDate(item).ok)) return { problem: { code: 'date_with_many_names' } };
   return { names, date: undefined };
 }
 

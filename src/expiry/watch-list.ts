@@ -1,6 +1,6 @@
 import { dropMissing, splitIntoChunks } from '../lib/collections.ts';
 import { compareAndSwap } from '../lib/compare-and-swap.ts';
-import { type DateIssue, parseTypedDate } from '../lib/typed-date.ts';
+import { type DateIssue, parseEnteredDate } from '../lib/entered-date.ts';
 import { computeStaleLimit } from '../names/dates.ts';
 import {
   MAX_WATCHED_NAMES,
@@ -86,7 +86,7 @@ export interface AddedName {
 
 /**
  * Adds a name. If it was lapsing, it is watched again.
- * @param date as typed; undefined if not given
+ * @param date as entered; undefined if not given
  */
 export async function addName(
   context: ExpiryContext,
@@ -96,7 +96,7 @@ export async function addName(
   const read = parseRegistrableName(text);
   if (!read.ok) return { ok: false, refusal: read.issue };
   const at = context.now();
-  const given = date === undefined ? undefined : parseTypedDate(date);
+  const given = date === undefined ? undefined : parseEnteredDate(date);
   if (given?.ok === false) return { ok: false, refusal: given.issue };
   if (date !== undefined && given !== undefined && isTooFarAhead(given.value, at))
     return { ok: false, refusal: { code: 'date_too_far_ahead', text: date } };
@@ -263,7 +263,7 @@ export async function snoozeName(
 
 /**
  * Records a renewal at another registrar. Its date is used until the registry shows a new one.
- * @param expires as typed
+ * @param expires as entered
  */
 export async function recordRenewal(
   context: ExpiryContext,
@@ -271,7 +271,7 @@ export async function recordRenewal(
   expires: string,
   saveChanges: SaveChanges,
 ): Promise<WatchOutcome & { readonly proposal?: EditResult['proposal'] }> {
-  const read = parseTypedDate(expires);
+  const read = parseEnteredDate(expires);
   if (!read.ok) return { ok: false, refusal: read.issue };
   const { value: until } = read;
   const now = context.now();

@@ -1,4 +1,4 @@
-import { cleanText } from './typed-text.ts';
+import { cleanText } from './entered-text.ts';
 
 /**
  * Column headings that spreadsheets and registrars use, in several languages. Case, accents, spaces and punctuation are

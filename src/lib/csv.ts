@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { CsvError, parse } from 'csv-parse';
 import { isHeading } from './csv-headings.ts';
-import { cleanText } from './typed-text.ts';
+import { cleanText } from './entered-text.ts';
 
 /** Reads CSV files that spreadsheets in any country write. A malicious file can't block the event loop. */
 
@@ -208,7 +208,7 @@ async function* iterateChunks(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 /** Yields to the event loop between items. */
-export async function* iterateYielding<T>(items: readonly T[]): AsyncGenerator<T> {
+export async function* iterateWithPauses<T>(items: readonly T[]): AsyncGenerator<T> {
   let lastYield = performance.now();
   for (const item of items) {
     yield item;

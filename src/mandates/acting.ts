@@ -105,7 +105,7 @@ export function planSending(
   used: UsedAmounts,
   now: Date,
 ): SendPlan | HoldReason {
-  let sendAfter = computeEarliestSending(expiry.name, now);
+  let sendAfter = computeEarliestSendTime(expiry.name, now);
   if (sendAfter >= expiry.renewableUntil) return 'too_late';
   for (;;) {
     const day = getUtcDay(sendAfter);
@@ -120,7 +120,7 @@ export function planSending(
 }
 
 /** After a day's notice, at a time that depends on the name. */
-export function computeEarliestSending(name: string, now: Date): Date {
+export function computeEarliestSendTime(name: string, now: Date): Date {
   return new Date(now.getTime() + ANNOUNCEMENT_MS + computeSpreadDelayMs(name));
 }
 
@@ -143,7 +143,7 @@ export interface RenewalFacts {
   readonly isInOtherAccount: boolean;
   readonly hasUnknownRenewal: boolean;
   /** The policy's current requirements, compared with the mandate's approvals. */
-  readonly policy: 'satisfied' | 'asks_more' | 'refuses';
+  readonly policy: 'satisfied' | 'needs_more_approvals' | 'refuses';
   /** The price of one year; undefined if it isn't listed. */
   readonly amount: Amount | undefined;
 }
@@ -157,7 +157,7 @@ function findHoldReason(facts: RenewalFacts): HoldReason | undefined {
   if (facts.hasOpenIncident) return 'incident_open';
   if (facts.hasOwnerLeft) return 'owner_left';
   if (facts.isInOtherAccount) return 'other_account';
-  return facts.policy === 'asks_more' ? 'policy_asks_more' : undefined;
+  return facts.policy === 'needs_more_approvals' ? 'policy_asks_more' : undefined;
 }
 
 export function decideRenewal(

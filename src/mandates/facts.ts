@@ -9,12 +9,12 @@ import type { OrdersContext } from '../orders/context.ts';
 import type { Order } from '../orders/order.ts';
 import { needsSignatures } from '../policy/policy.ts';
 import { findZoneProfile } from '../zones/rules.ts';
-import { computeEarliestSending, type NameExpiry, type RenewalFacts } from './acting.ts';
+import { computeEarliestSendTime, type NameExpiry, type RenewalFacts } from './acting.ts';
 import type { MandateName } from './ports.ts';
 
-/** Loads the facts that a mandate's renewal depends on: everything that an approval checks, read each time. */
+/** Loads the facts that a mandate's renewal depends on: everything that an approval checks, loaded on every call. */
 
-/** A name's expiry, with the latest time at which a renewal keeps the name. */
+/** A name's expiry, with the latest time at which it can still be renewed. */
 export function toNameExpiry({ name, expiresAt }: MandateName): NameExpiry {
   const graceDays = findZoneProfile(name).lifecycle?.autoRenewGraceDays ?? 0;
   return { name, expiresAt, renewableUntil: new Date(expiresAt.getTime() + graceDays * DAY_MS) };
@@ -32,14 +32,14 @@ export interface LoadedName {
   readonly facts: RenewalFacts;
   readonly evaluated: EvaluatedOrder;
   readonly cost: OrderCost | undefined;
-  /** Its renewal is already requested. */
+  /** A renewal has already been requested. */
   readonly hasOpenOrder: boolean;
 }
 
 /**
  * @param mandate the mandate's order
- * @param orderId the renewal's order, if any. It doesn't count as another renewal
- * @returns undefined while Slack can't look up a person that the renewal depends on
+ * @param orderId the renewal's order, if any. It is ignored when looking for other renewals
+ * @returns undefined if Slack can't look up a person that the renewal depends on
  */
 export async function loadName(
   deps: OrdersContext,
@@ -48,7 +48,7 @@ export async function loadName(
   orderId?: string,
 ): Promise<LoadedName | undefined> {
   const renewal = buildRenewal(mandate, name.name);
-  const sendAfter = orderId === undefined ? computeEarliestSending(name.name, deps.now()) : undefined;
+  const sendAfter = orderId === undefined ? computeEarliestSendTime(name.name, deps.now()) : undefined;
   const [evaluated, cost, account, latest, incident, owner, openOrders] = await Promise.all([
     evaluateOrder(deps, renewal),
     deps.priceOrder({ ...renewal, sendAfter }),
@@ -61,12 +61,12 @@ export async function loadName(
   const policy = await checkPolicy(deps, mandate, evaluated);
   if (policy === 'unknown' || owner === 'unknown') return undefined;
   const openId = openOrders.get(name.name);
-  const other =
+  const otherOrder =
     openId === undefined || openId === orderId ? undefined : await deps.store.load(openId, 'system');
   return {
     evaluated,
     cost,
-    hasOpenOrder: other !== undefined && other.state !== 'UNKNOWN',
+    hasOpenOrder: otherOrder !== undefined && otherOrder.state !== 'UNKNOWN',
     facts: {
       expiry: toNameExpiry(name),
       isDateCertain: name.isDateCertain && name.deletedAt === undefined,
@@ -74,7 +74,7 @@ export async function loadName(
       hasOpenIncident: incident,
       isAccountLinked: account !== undefined && isTeamAccount(account) === renewal.usesTeamAccount,
       isInOtherAccount: latest !== undefined && latest !== mandate.account.id,
-      hasUnknownRenewal: other?.state === 'UNKNOWN',
+      hasUnknownRenewal: otherOrder?.state === 'UNKNOWN',
       policy,
       amount: cost?.names[0]?.quote?.amount,
     },
@@ -82,8 +82,8 @@ export async function loadName(
 }
 
 /**
- * Whether a mandate's approvals still meet the requirements of a name's renewal, under today's approvers and groups.
- * Approvals by people who have left no longer count.
+ * Whether a mandate's approvals still meet the requirements of a name's renewal, given the current approvers and
+ * groups. Approvals by people who have left no longer count.
  */
 async function checkPolicy(
   deps: OrdersContext,
@@ -107,10 +107,12 @@ async function checkPolicy(
     now: at,
   });
   if (isApproved) return 'satisfied';
-  return loaded.unreadableGroups.length > 0 || loaded.unconfirmed.size > 0 ? 'unknown' : 'asks_more';
+  return loaded.unreadableGroups.length > 0 || loaded.unconfirmed.size > 0
+    ? 'unknown'
+    : 'needs_more_approvals';
 }
 
-/** The stand-ins when the mandate was approved. They stay valid for its renewals. */
+/** The stand-ins in effect when the mandate was approved. They stay valid for its renewals. */
 async function loadApprovalStandIns(
   deps: OrdersContext,
   mandate: Order,
@@ -129,7 +131,7 @@ async function loadApprovalStandIns(
 }
 
 /**
- * Amounts that a name's renewal reserves on a day; undefined if a budget is exceeded.
+ * Amounts that renewing a name reserves in the budgets of a day; undefined if a budget is exceeded.
  * @param orderId the renewal's order, if any. Its reservation is replaced
  */
 export async function loadReservation(

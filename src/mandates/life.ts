@@ -162,7 +162,7 @@ async function endWithReason(
 
 /** Stops an ended mandate's unsent orders, which couldn't be sent anyway, to notify people immediately. */
 export async function stopUnsentOrders(deps: OrdersContext, mandateId: string): Promise<void> {
-  const stopped = await settleEach(await deps.mandates.listUnsentIds(mandateId), (orderId) =>
+  const stopped = await settleEach(await deps.mandates.listInProgressIds(mandateId), (orderId) =>
     changeOrder(deps, orderId, () => ({
       event: { type: 'stopped', summary: { code: 'mandate_held', holdReason: 'mandate_ended' } },
     })),

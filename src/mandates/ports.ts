@@ -102,5 +102,5 @@ export interface MandateStore {
   ): Promise<void>;
   /** Queues an update of the message that announces an order. */
   requestUpdate(orderId: string, at: Date): Promise<void>;
-  listUnsentIds(mandateId: string): Promise<readonly string[]>;
+  listInProgressIds(mandateId: string): Promise<readonly string[]>;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DAY_MS } from '../lib/duration.ts';
-import { parseTypedDate } from '../lib/typed-date.ts';
+import { parseEnteredDate } from '../lib/entered-date.ts';
 import { type Amount, type AmountIssue, formatDecimal, parseAmount } from '../money/amount.ts';
 import { BUDGET_SPANS } from '../money/budget.ts';
 import { readPattern } from '../policy/name-patterns.ts';
@@ -153,7 +153,7 @@ function readLimit(
 
 function readUntil(text: string, today: string, report: ReportIssue): string | undefined {
   const field = 'until';
-  const read = parseTypedDate(text);
+  const read = parseEnteredDate(text);
   const day = read.ok ? getUtcDay(read.value) : undefined;
   if (day === undefined) report({ field, code: 'not_a_day' });
   // Orders created today are sent tomorrow at the earliest.

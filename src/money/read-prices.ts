@@ -1,6 +1,6 @@
-import { type CsvIssue, type CsvRecord, hasExtraCells, iterateYielding, readCsv } from '../lib/csv.ts';
+import { type CsvIssue, type CsvRecord, hasExtraCells, iterateWithPauses, readCsv } from '../lib/csv.ts';
 import { findColumn } from '../lib/csv-headings.ts';
-import { parseTypedDate } from '../lib/typed-date.ts';
+import { parseEnteredDate } from '../lib/entered-date.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
 import { parseZone } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
@@ -53,7 +53,7 @@ export function readPrice(texts: Texts, currency: string): ReadPrice {
   const amount = parseAmount(readField('amount'), readField('currency').toUpperCase() || currency);
   if (!amount.ok) issues[amount.issue === 'unknown_currency' ? 'currency' : 'amount'] = amount.issue;
 
-  const validFrom = parseTypedDate(readField('valid_from'));
+  const validFrom = parseEnteredDate(readField('valid_from'));
   if (!validFrom.ok)
     issues.valid_from = validFrom.issue.code === 'ambiguous_date' ? 'ambiguous_date' : 'not_a_day';
 
@@ -101,7 +101,7 @@ export async function readPrices(text: string, currency: string): Promise<ReadPr
   const prices: Price[] = [];
   const issues: LineIssue[] = [];
   const firstLines = new Map<string, number>();
-  for await (const { line, cells } of iterateYielding(rows)) {
+  for await (const { line, cells } of iterateWithPauses(rows)) {
     // `36,50` must not be read as 36.
     if (hasExtraCells(cells, columns)) {
       issues.push({ line, kind: 'too_many_cells' });

@@ -106,7 +106,7 @@ export function updateDatesAfterLookup(
   const dates = { ...before, lastLookupAt: now };
   if (result.kind === 'not_registered')
     return { ...dates, deletionPhase: undefined, doubt: { code: 'not_registered' } };
-  if (result.kind === 'unread') return { ...dates, doubt: { code: 'undated', problem: result.problem } };
+  if (result.kind === 'failed') return { ...dates, doubt: { code: 'undated', problem: result.problem } };
 
   const { registration } = result;
   const distrust = findDistrust(dates.trusted, registration, now);
@@ -216,7 +216,7 @@ export function isWhoisDue({ whois }: NameDates, { result, at }: RegistryLookup)
 
 export function lacksDate(result: RegistryLookup['result']): boolean {
   if (result.kind === 'registered') return result.registration.expiresAt === undefined;
-  return result.kind === 'unread' && result.problem.code === 'no_public_record';
+  return result.kind === 'failed' && result.problem.code === 'no_public_record';
 }
 
 type RecordedRenewal = NonNullable<NameDates['renewed']>;

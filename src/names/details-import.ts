@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type CsvIssue, type CsvRecord, hasExtraCells, iterateYielding, readCsv } from '../lib/csv.ts';
+import { type CsvIssue, type CsvRecord, hasExtraCells, iterateWithPauses, readCsv } from '../lib/csv.ts';
 import { findColumn } from '../lib/csv-headings.ts';
 import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
@@ -14,7 +14,7 @@ import {
 /** CSV with a header row. A missing column leaves the field unchanged; an empty cell clears it. */
 
 /** Stored between the dry run and the import. */
-export const importRow = z.object({
+export const importRowSchema = z.object({
   name: z.string(),
   change: z.object({
     owner: z.string().nullable().exactOptional(),
@@ -23,7 +23,7 @@ export const importRow = z.object({
     note: z.string().nullable().exactOptional(),
   }),
 });
-export type ImportRow = z.infer<typeof importRow>;
+export type ImportRow = z.infer<typeof importRowSchema>;
 
 export type ImportIssue =
   | CsvIssue
@@ -42,14 +42,14 @@ export type ImportIssue =
   | { readonly line: number; readonly code: 'repeated'; readonly name: string }
   | { readonly line: number; readonly code: 'tags'; readonly issue: TagIssue };
 
-/** Columns of the export that an import ignores. */
+/** Export columns that the import ignores. */
 const IGNORED_COLUMNS: readonly string[] = ['expires', 'registrar', 'findings'];
 
 export type ImportResult =
   | { readonly ok: true; readonly rows: readonly ImportRow[] }
   | { readonly ok: false; readonly issues: readonly ImportIssue[] };
 
-/** A single issue rejects the whole file. */
+/** Rejects the whole file if there is a single issue. */
 export async function parseImport(text: string): Promise<ImportResult> {
   const csv = await readCsv(text, { maxRows: MAX_IMPORTED_NAMES, findColumn });
   if (!csv.ok) return { ok: false, issues: [csv.issue] };
@@ -60,7 +60,7 @@ export async function parseImport(text: string): Promise<ImportResult> {
   const issues = findHeaderIssues(columns, header);
   if (issues.length > 0) return { ok: false, issues };
   const rows = new Map<string, ImportRow>();
-  for await (const { line, cells } of iterateYielding(csv.rows)) {
+  for await (const { line, cells } of iterateWithPauses(csv.rows)) {
     const row = parseRow(new Map(columns.map((column, index) => [column, cells[index] ?? ''])), line);
     if (hasExtraCells(cells, columns)) issues.push({ line, code: 'too_many_cells' });
     else if ('issues' in row) issues.push(...row.issues);
@@ -88,7 +88,7 @@ function parseRow(
   const name = parseDomainName(cells.get('name') ?? '');
   if (!name.ok) issues.push({ line, code: 'invalid_name', issue: name.issue });
   const [owner, channel, note] = [cells.get('owner'), cells.get('channel'), cells.get('note')];
-  const tags = parseTags(parseTagsCell(cells.get('tags') ?? ''));
+  const tags = parseTags(separateTagsByComma(cells.get('tags') ?? ''));
   if (!tags.ok) issues.push(...tags.issues.map((issue) => ({ line, code: 'tags', issue }) as const));
   if (owner !== undefined && !/^([UW][A-Z0-9]{2,})?$/.test(owner))
     issues.push({ line, code: 'not_a_person' });
@@ -107,7 +107,7 @@ function parseRow(
   };
 }
 
-/** Tags are separated by spaces, as in the export, or by commas. */
-function parseTagsCell(text: string): string {
+/** Tags are separated by spaces, as in the export, or by commas, semicolons or line breaks. */
+function separateTagsByComma(text: string): string {
   return /[,;\n]/.test(text) ? text : text.replace(/\s+/g, ',');
 }

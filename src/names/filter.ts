@@ -13,7 +13,7 @@ import {
 
 export interface NameFilter {
   readonly tags: readonly string[];
-  /** As typed: a user id, a name, `me`, `none` or `left`. */
+  /** As entered: a user id, a name, `me`, `none` or `left`. */
   readonly owners: readonly string[];
   readonly zones: readonly string[];
   readonly registrars: readonly string[];

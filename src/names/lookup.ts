@@ -351,7 +351,7 @@ function reserveRegistryLookup(planner: LookupPlanner, record: NameRecord, now: 
 
 /** A failed lookup is retried after an hour, or later if the registry asks for it. */
 function scheduleAfterRegistry({ result }: RegistryLookup, next: Date, now: Date): Date {
-  if (result.kind !== 'unread' || !isUnanswered(result.problem)) return next;
+  if (result.kind !== 'failed' || !isUnanswered(result.problem)) return next;
   return new Date(now.getTime() + Math.max(result.retryAfterMs ?? 0, HOUR_MS));
 }
 

@@ -64,7 +64,7 @@ export function createDelegationObserver(
           ? { kind: 'free' }
           : { kind: 'registered', expiresAt: undefined };
       }
-      case 'unread':
+      case 'failed':
         return { kind: 'unseen' };
     }
   }

@@ -39,7 +39,7 @@ const TRANSFER_WINDOW_MS = 21 * DAY_MS;
 const NOTHING: Evidence = { kind: 'nothing' };
 
 export function findProofOrHint(lost: LostAnswer, { result }: RegistryLookup): Evidence {
-  if (result.kind === 'unread') return NOTHING;
+  if (result.kind === 'failed') return NOTHING;
   const { server } = result;
   if (result.kind === 'not_registered')
     return { kind: 'hint', source: server, seen: { code: 'not_registered' } };

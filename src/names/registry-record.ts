@@ -70,7 +70,7 @@ export interface RecordProblem {
   readonly detail?: RdapProblem['detail'];
 }
 
-/** Whether there was no record at all, so that a retry may succeed. */
+/** Whether the registry gave no usable response, so that a retry may succeed. */
 export function isUnanswered({ code }: RecordProblem): boolean {
   return RDAP_PROBLEMS.some((problem) => problem === code);
 }
@@ -80,14 +80,14 @@ export interface Registration {
   readonly expiresAt: Date | undefined;
   readonly registeredAt: Date | undefined;
   readonly transferredAt: Date | undefined;
-  /** Known if the name is in redemption or pending deletion. */
+  /** Set only if the name is in redemption or pending deletion. */
   readonly deletedAt: Date | undefined;
   /** Every date has a time and a time zone. Without these, a date doesn't prove when something happened. */
   readonly hasExactDates: boolean;
   readonly registrar: string | undefined;
-  /** In ASCII, lower case, unique. */
+  /** In ASCII and lowercase, without duplicates. */
   readonly nameServers: readonly string[];
-  /** The values of RFC 8056; undefined if not published. */
+  /** Status values as defined in RFC 8056; undefined if not published. */
   readonly statuses: readonly string[] | undefined;
   /** All requests and redirects used https. */
   readonly isSecure: boolean;
@@ -100,10 +100,10 @@ export interface RegistryLookup {
   readonly result:
     | { readonly kind: 'registered'; readonly registration: Registration; readonly server: string }
     | { readonly kind: 'not_registered'; readonly server: string }
-    | { readonly kind: 'unread'; readonly problem: RecordProblem; readonly retryAfterMs?: number };
+    | { readonly kind: 'failed'; readonly problem: RecordProblem; readonly retryAfterMs?: number };
 }
 
-/** @param delegation the answer of the parent zone, if there was no record */
+/** @param delegation the parent zone's answer, if there was no record */
 export function readRegistryAnswer(
   answer: RdapAnswer,
   name: string,
@@ -155,7 +155,7 @@ export function createEmptyLookup(
     name,
     at,
     facts,
-    result: { kind: 'unread', problem, ...(retryAfterMs !== undefined && { retryAfterMs }) },
+    result: { kind: 'failed', problem, ...(retryAfterMs !== undefined && { retryAfterMs }) },
   };
 }
 
@@ -193,7 +193,7 @@ function readRegistration(facts: Facts, hasExactDates: boolean, now: Date): Regi
     expiresAt: getDate('expires_at'),
     registeredAt: getDate('registered_at'),
     transferredAt: getDate('transferred_at'),
-    // Registries show a deletion as a status. It was then the last change of the record.
+    // Registries show a deletion as a status. In that case, the deletion was the record's last change.
     deletedAt: isDeleted(statuses) ? pastDates[0] : undefined,
     hasExactDates,
     registrar: getRegistrarName(getTexts('registrar')),

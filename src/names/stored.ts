@@ -8,12 +8,12 @@ import { RECORD_PROBLEMS } from './registry-record.ts';
 import type { TrustedRecord } from './trust.ts';
 import { INCIDENT_KINDS, type KnownChange } from './unexplained-changes.ts';
 
-/** JSON columns. Dates are stored as text. */
+/** Schemas of JSON columns. Dates are stored as text. */
 
-const date = z.iso.datetime().transform((text) => new Date(text));
-const value = z.array(z.string());
-const knownValueSchema = z.object({ value, firstSeen: date, lastSeen: date });
-const factName = z.enum(FACT_NAMES);
+const dateSchema = z.iso.datetime().transform((text) => new Date(text));
+const valueSchema = z.array(z.string());
+const knownValueSchema = z.object({ value: valueSchema, firstSeen: dateSchema, lastSeen: dateSchema });
+const factNameSchema = z.enum(FACT_NAMES);
 const knownFactSchema = z
   .object({
     current: knownValueSchema.optional(),
@@ -21,35 +21,35 @@ const knownFactSchema = z
     past: z.array(knownValueSchema),
     unseen: z
       .union([
-        z.object({ reason: z.literal('unreadable'), text: z.string(), since: date }),
-        z.object({ reason: z.enum(UNSEEN_REASONS).exclude(['unreadable']), since: date }),
+        z.object({ reason: z.literal('unreadable'), text: z.string(), since: dateSchema }),
+        z.object({ reason: z.enum(UNSEEN_REASONS).exclude(['unreadable']), since: dateSchema }),
       ])
       .optional(),
   })
   .transform(({ current, candidate, past, unseen }): FactHistory => ({ current, candidate, past, unseen }));
 
-export const storedHistorySchema: z.ZodType<NameHistory> = z.partialRecord(factName, knownFactSchema);
+export const storedHistorySchema: z.ZodType<NameHistory> = z.partialRecord(factNameSchema, knownFactSchema);
 
 export const storedKnownChangesSchema: z.ZodType<KnownChange[]> = z.array(
   z
     .object({
       kind: z.enum(INCIDENT_KINDS),
-      after: value,
-      facts: z.array(factName),
-      firstSeen: date,
+      after: valueSchema,
+      facts: z.array(factNameSchema),
+      firstSeen: dateSchema,
       orderId: z.string().optional(),
     })
     .transform(({ orderId, ...entry }) => ({ ...entry, orderId })),
 );
 
-export const storedValuesSchema: z.ZodType<SeenValues> = z.partialRecord(factName, value);
+export const storedValuesSchema: z.ZodType<SeenValues> = z.partialRecord(factNameSchema, valueSchema);
 
 export const storedTrustSchema: z.ZodType<TrustedRecord> = z
-  .object({ registrar: z.string().optional(), at: date, transferKnownAt: date.optional() })
+  .object({ registrar: z.string().optional(), at: dateSchema, transferKnownAt: dateSchema.optional() })
   .transform(({ registrar, at, transferKnownAt }) => ({ registrar, at, transferKnownAt }));
 
 export const storedWhoisSchema: z.ZodType<LastWhoisAnswer> = z
-  .object({ at: date, registeredAt: date.optional(), registrar: z.string().optional() })
+  .object({ at: dateSchema, registeredAt: dateSchema.optional(), registrar: z.string().optional() })
   .transform(({ at, registeredAt, registrar }) => ({ at, registeredAt, registrar }));
 
 export const storedDoubtSchema: z.ZodType<DateDoubt> = z.discriminatedUnion('code', [
@@ -63,11 +63,11 @@ export const storedDoubtSchema: z.ZodType<DateDoubt> = z.discriminatedUnion('cod
     distrust: z.discriminatedUnion('code', [
       z.object({ code: z.literal('another_registrar'), before: z.string(), now: z.string() }),
       z.object({ code: z.literal('registrar_unseen'), before: z.string() }),
-      z.object({ code: z.literal('transferred'), at: date }),
+      z.object({ code: z.literal('transferred'), at: dateSchema }),
     ]),
-    movedTo: date,
+    movedTo: dateSchema,
   }),
-  z.object({ code: z.literal('renewal_not_shown'), shown: date }),
+  z.object({ code: z.literal('renewal_not_shown'), shown: dateSchema }),
 ]);
 
 const findingSchema = z.object({
@@ -75,22 +75,22 @@ const findingSchema = z.object({
   since: z.number(),
   until: z.number().exactOptional(),
   seenAt: z.number().exactOptional(),
-  about: value.exactOptional(),
+  about: valueSchema.exactOptional(),
 });
 
 export const storedPostureSchema: z.ZodType<Posture> = z.object({
   findings: z.array(findingSchema),
-  unseen: z.array(z.object({ part: z.enum(PARTS), since: z.number(), about: value.exactOptional() })),
+  unseen: z.array(z.object({ part: z.enum(PARTS), since: z.number(), about: valueSchema.exactOptional() })),
 });
 
-const certainty = z.enum(['yes', 'no', 'unknown']);
+const certaintySchema = z.enum(['yes', 'no', 'unknown']);
 
 export const storedImpactSchema: z.ZodType<Impact> = z
   .object({
     task: z.enum(IMPACT_TASKS),
-    seenAt: date,
+    seenAt: dateSchema,
     items: z.array(impactItemSchema),
-    isInUse: certainty,
-    areNewNameserversReady: certainty.optional(),
+    isInUse: certaintySchema,
+    areNewNameserversReady: certaintySchema.optional(),
   })
   .transform(({ areNewNameserversReady, ...impact }) => ({ ...impact, areNewNameserversReady }));

@@ -20,7 +20,7 @@ import {
 import { findWaitingItems, isWaitingForChosenTime, type Order } from './order.ts';
 import { checkMembers, findParties, type Party } from './parties.ts';
 import type { MandateUse } from './ports.ts';
-import { buildInputOwner, buildItemInputOwner, unsaltSecret } from './salted-secret.ts';
+import { buildInputAssociatedData, buildItemInputAssociatedData, unsaltSecret } from './salted-secret.ts';
 import { verifyStatement } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 
@@ -202,7 +202,10 @@ async function decryptSecrets(
   const secrets = new Map<string, Secret>();
   if (order.secretHash !== undefined) {
     const sealed = await store.loadSealedInput(order.id);
-    secrets.set(order.secretHash, decryptSecret(vault, order.secretHash, sealed, buildInputOwner(order)));
+    secrets.set(
+      order.secretHash,
+      decryptSecret(vault, order.secretHash, sealed, buildInputAssociatedData(order)),
+    );
   }
   const items = findWaitingItems(order).flatMap((item) =>
     item.secretHash === undefined ? [] : { item, hash: item.secretHash },
@@ -210,7 +213,10 @@ async function decryptSecrets(
   if (items.length === 0) return secrets;
   const sealed = await store.loadSealedItemInputs(order.id);
   for (const { item, hash } of items)
-    secrets.set(hash, decryptSecret(vault, hash, sealed.get(item.n), buildItemInputOwner(order, item)));
+    secrets.set(
+      hash,
+      decryptSecret(vault, hash, sealed.get(item.n), buildItemInputAssociatedData(order, item)),
+    );
   return secrets;
 }
 
@@ -222,10 +228,10 @@ function decryptSecret(
   vault: Vault,
   hash: string,
   sealed: SealedSecret | undefined,
-  owner: readonly string[],
+  associatedData: readonly string[],
 ): Secret {
   try {
-    const secret = sealed && unsaltSecret(vault.open(sealed, owner), hash);
+    const secret = sealed && unsaltSecret(vault.open(sealed, associatedData), hash);
     if (secret !== undefined) return secret;
   } catch (error) {
     if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;

@@ -149,7 +149,7 @@ function buildUnhashedOrder(
       name,
       ctid: buildCtid(id, index + 1, names.length),
       input: bulk?.rows[index]?.input,
-      secretHash: secrets.rowHashes.get(index + 1),
+      secretHash: secrets.itemHashes.get(index + 1),
       state: 'WAITING',
       attempts: 0,
       notBefore: undefined,

@@ -4,7 +4,7 @@ import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 import type { limitIssueCodeSchema, PlainIssueCode } from './input-issue.ts';
 
-/** Schemas for the fields of order inputs, as typed and as stored. The message of each issue is its code. */
+/** Schemas for the fields of order inputs, as entered and as stored. The message of each issue is its code. */
 
 /** A zone's issue has data besides its code, so it is passed in `params`. */
 const customIssue = (issue: ZoneIssue) => ({ code: 'custom', params: { issue } }) as const;
@@ -25,7 +25,7 @@ export const hostNameSchema = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** A whole number, stored or typed. Rejects `1e3`, `0x1f` and empty text. */
+/** A whole number, stored or entered. Rejects `1e3`, `0x1f` and empty text. */
 const wholeNumber = (message: PlainIssueCode) =>
   z
     .union(

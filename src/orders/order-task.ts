@@ -111,14 +111,14 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
   findInterfaces(interfaces: AvailableInterfaces): AvailableInterfaces;
   /**
    * Input that only one interface documents; it selects the interface.
-   * @param input as typed, or as stored
+   * @param input as entered, or as stored
    */
   findConstraints(input: unknown): InterfaceConstraints;
   /** Issues at the fields that need an interface the account doesn't have. */
   findInterfaceIssues(interfaces: AvailableInterfaces, input: unknown): readonly InputIssue[];
   /**
    * Checks an input against the zone's rules, on request and again before sending.
-   * @param input as typed, or as stored
+   * @param input as entered, or as stored
    */
   check(
     input: unknown,
@@ -215,7 +215,7 @@ function readTexts(input: unknown, field: string): readonly string[] {
   return [value].flat().filter((text) => typeof text === 'string');
 }
 
-/** The zones of names as typed. The zone of an unreadable name is taken from its ending. */
+/** The zones of names as entered. The zone of an unreadable name is taken from its ending. */
 function findZones(raw: unknown, nameField: string): readonly ZoneProfile[] {
   const zones = readTexts(raw, nameField).map((name) => {
     const parsed = parseDomainName(name);

@@ -194,7 +194,7 @@ export interface OrderStore {
   /** Saves the budget excess that every card of an order now shows. */
   recordShownExcess(id: string, excess: readonly BudgetOverrun[]): Promise<void>;
   /** Ids of orders that are `APPROVED` or `EXECUTING`. */
-  listUnsentIds(): Promise<readonly string[]>;
+  listInProgressIds(): Promise<readonly string[]>;
   /** Ids of unfinished orders that use one of the accounts or that a person requested. */
   listUnfinishedIds(accountIds: readonly string[], requesterId?: string): Promise<readonly string[]>;
   /** Deletes a person's drafts and their unshown secret results. */

@@ -12,8 +12,8 @@ import type { InputIssue } from './input-issue.ts';
 import type { Order, OrderTaskName, Ownership } from './order.ts';
 import { type BudgetUse, checkBudgets } from './order-budget.ts';
 import type { OrderTask } from './order-task.ts';
-import { type SealedSecrets, sealSecrets } from './salted-secret.ts';
-import { readSchedule, type Schedule, type ScheduleIssue, type TypedTime } from './schedule.ts';
+import { type OrderSecrets, sealSecrets } from './salted-secret.ts';
+import { type EnteredTime, readSchedule, type Schedule, type ScheduleIssue } from './schedule.ts';
 import type { ServiceEndpoints } from './statement.ts';
 import { findTask } from './tasks.ts';
 
@@ -24,7 +24,7 @@ export interface OrderRequest {
   readonly input: unknown;
   /** The rows of a file, each with its own input. `input` is empty then. */
   readonly bulk?: BulkRequest;
-  /** Auth code or password typed into the form. */
+  /** Auth code or password entered in the form. */
   readonly secret: Secret | undefined;
   readonly reason: string | undefined;
   readonly ownership?: Ownership | undefined;
@@ -41,7 +41,7 @@ export interface OrderRequest {
   /** When a mandate's order is sent. */
   readonly sendAfter?: Date;
   /** When a person wants it sent. */
-  readonly sendAt?: TypedTime | undefined;
+  readonly sendAt?: EnteredTime | undefined;
   readonly retriedOrder?: Order;
   /** Identifies the command, form or click, so that a redelivery creates no second order. */
   readonly deliveryId: string;
@@ -72,7 +72,7 @@ export interface RequestContext {
   readonly firstExpiry: Date | undefined;
   /** Loaded only for an order that is sent immediately. */
   readonly budgets: BudgetUse;
-  readonly secrets: SealedSecrets;
+  readonly secrets: OrderSecrets;
   readonly serviceEndpoints: ServiceEndpoints;
 }
 

@@ -163,7 +163,7 @@ async function invalidateUnsent(
   // Orders that became due after the last heartbeat weren't sent, because nothing is claimed without heartbeats. An old
   // copy of a data folder looks the same, though, so they need approval again.
   const trustedUntil = isCopy || lastSeen === undefined ? now : new Date(lastSeen.getTime() + MAX_SILENCE_MS);
-  for (const orderId of await deps.store.listUnsentIds()) {
+  for (const orderId of await deps.store.listInProgressIds()) {
     const outcome = await changeOrder(deps, orderId, (order) => decideUnsent(order, now, trustedUntil));
     if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have been sent before: not sent');
   }

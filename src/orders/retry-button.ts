@@ -126,7 +126,7 @@ function findRows(order: Order, names: readonly string[]): BulkRow[] {
     .map((item) => ({ line: item.n, name: item.name, input: getItemInput(order, item), secret: undefined }));
 }
 
-/** Whether the typed input requests the same as the order. */
+/** Whether the entered input requests the same as the order. */
 export function isSameInput(order: Order, retryInput: RetryInput, failed: readonly string[]): boolean {
   const checked = findTask(order.task).check(retryInput.input);
   return (

@@ -3,7 +3,7 @@ import type { Secret } from '../service/secret.ts';
 import type { Order } from './order.ts';
 import type { OrderStore } from './ports.ts';
 import type { Refusal } from './refusal.ts';
-import { buildResultOwner } from './salted-secret.ts';
+import { buildResultAssociatedData } from './salted-secret.ts';
 
 export type RevealOutcome =
   | {
@@ -38,7 +38,7 @@ export async function revealSecret(
   try {
     return {
       kind: 'revealed',
-      secret: deps.vault.open(sealed, buildResultOwner(order, item.n)),
+      secret: deps.vault.open(sealed, buildResultAssociatedData(order, item.n)),
       order,
       restore,
     };

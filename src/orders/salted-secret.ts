@@ -5,8 +5,8 @@ import type { BulkRequest } from './bulk/request-bulk.ts';
 import type { OrderItem } from './order.ts';
 
 /**
- * An order's secret is encrypted together with a salt, and the hash of both is in the order's statement. This proves
- * that the secret that is sent was approved, without revealing even a short secret.
+ * An order's secret is encrypted together with a salt, and the hash of both is part of the order's approved statement.
+ * The hash proves that the secret that is sent was approved, and the salt prevents guessing a short secret from it.
  */
 
 /** A salted secret, before encryption, and its hash. */
@@ -32,24 +32,24 @@ function hashSalted(salted: Secret): string {
   return `sha256:${createHash('sha256').update(salted.reveal()).digest('hex')}`;
 }
 
-/** A request's secrets, encrypted for its order. Rows are keyed by item number. */
-export interface SealedSecrets {
+/** A request's secrets, encrypted for its order. Maps are keyed by item number. */
+export interface OrderSecrets {
   readonly hash: string | undefined;
   readonly sealedInput: SealedSecret | undefined;
-  readonly rowHashes: ReadonlyMap<number, string>;
+  readonly itemHashes: ReadonlyMap<number, string>;
   readonly sealedItems: ReadonlyMap<number, SealedSecret>;
 }
 
-export const NO_SECRETS: SealedSecrets = {
+export const NO_SECRETS: OrderSecrets = {
   ...{ hash: undefined, sealedInput: undefined },
-  ...{ rowHashes: new Map(), sealedItems: new Map() },
+  ...{ itemHashes: new Map(), sealedItems: new Map() },
 };
 
 export function sealSecrets(
   vault: Vault,
   order: OrderIdentity & { readonly items: readonly SealableItem[] },
   { secret, bulk }: { readonly secret: Secret | undefined; readonly bulk?: BulkRequest },
-): SealedSecrets {
+): OrderSecrets {
   const input = secret && saltSecret(secret);
   const rows = order.items.flatMap((item, index) => {
     const rowSecret = bulk?.rows[index]?.secret;
@@ -57,26 +57,26 @@ export function sealSecrets(
   });
   return {
     hash: input?.hash,
-    sealedInput: input && vault.seal(input.salted, buildInputOwner(order)),
-    rowHashes: new Map(rows.map(({ item, hash }) => [item.n, hash])),
+    sealedInput: input && vault.seal(input.salted, buildInputAssociatedData(order)),
+    itemHashes: new Map(rows.map(({ item, hash }) => [item.n, hash])),
     sealedItems: new Map(
-      rows.map(({ item, salted }) => [item.n, vault.seal(salted, buildItemInputOwner(order, item))]),
+      rows.map(({ item, salted }) => [item.n, vault.seal(salted, buildItemInputAssociatedData(order, item))]),
     ),
   };
 }
 
-/** Associated data of every encrypted value of an order. */
+/** Part of the associated data of every encrypted value of an order. */
 type OrderIdentity = { readonly id: string; readonly requesterId: string };
 type SealableItem = Pick<OrderItem, 'n' | 'name'>;
 
-export function buildInputOwner(order: OrderIdentity): readonly string[] {
+export function buildInputAssociatedData(order: OrderIdentity): readonly string[] {
   return ['order-input', order.id, order.requesterId];
 }
 
-export function buildItemInputOwner(order: OrderIdentity, item: SealableItem): readonly string[] {
+export function buildItemInputAssociatedData(order: OrderIdentity, item: SealableItem): readonly string[] {
   return ['order-item-input', order.id, String(item.n), item.name, order.requesterId];
 }
 
-export function buildResultOwner(order: OrderIdentity, n: number): readonly string[] {
+export function buildResultAssociatedData(order: OrderIdentity, n: number): readonly string[] {
   return ['order-result', order.id, String(n), order.requesterId];
 }

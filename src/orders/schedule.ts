@@ -4,8 +4,8 @@ import type { OrderTaskName } from './order.ts';
 
 /** The time at which a person wants an order to be sent. Pure. */
 
-/** A time as typed, in the person's time zone. `timeZone` is undefined if Slack doesn't know it. */
-export interface TypedTime {
+/** A time as entered, in the person's time zone. `timeZone` is undefined if Slack doesn't know it. */
+export interface EnteredTime {
   readonly text: string;
   readonly timeZone: string | undefined;
 }
@@ -37,7 +37,7 @@ export function isSchedulable(task: OrderTaskName): boolean {
 }
 
 export function readSchedule(
-  { text, timeZone }: TypedTime,
+  { text, timeZone }: EnteredTime,
   task: OrderTaskName,
   now: Date,
 ): Schedule | ScheduleIssue {

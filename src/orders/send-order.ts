@@ -41,7 +41,7 @@ import {
 } from './outcome-event.ts';
 import { checkMembers, summarizeMissingAccount } from './parties.ts';
 import type { Refusal } from './refusal.ts';
-import { buildResultOwner } from './salted-secret.ts';
+import { buildResultAssociatedData } from './salted-secret.ts';
 import { transition } from './state-machine.ts';
 import type { Statement, StatementItem } from './statement-shape.ts';
 import { stopEarlierNames } from './stop.ts';
@@ -379,7 +379,7 @@ async function commitOutcome(sending: Sending, { n, ctid }: OrderItem, outcome: 
   const { context, order } = sending;
   const { response, secret } = outcome;
   const revealable = secret && {
-    ...{ n, sealed: context.vault.seal(secret, buildResultOwner(order, n)) },
+    ...{ n, sealed: context.vault.seal(secret, buildResultAssociatedData(order, n)) },
     expiresAt: new Date(context.now().getTime() + REVEAL_MS),
   };
   const extra = {

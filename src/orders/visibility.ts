@@ -2,7 +2,7 @@ import {
   checkCanDecide,
   findApprovers,
   findNotifiedPeople,
-  loadDecisionQueue,
+  isApproverInSettings,
   loadPendingDecision,
 } from '../approvals/approvers.ts';
 import type { OrdersContext } from './context.ts';
@@ -18,7 +18,7 @@ export interface PersonViewer {
 
 /** Whether a person sees other people's private orders in lists. Admins do, and so do the approvers in the settings. */
 export async function canSeeAll(deps: OrdersContext, { id, isAdmin }: PersonViewer): Promise<boolean> {
-  return isAdmin || (await loadDecisionQueue(deps, id, [])).isApprover;
+  return isAdmin || (await isApproverInSettings(deps, id));
 }
 
 /**

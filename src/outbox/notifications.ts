@@ -133,12 +133,12 @@ export interface NotificationStore {
   /** Delays a message that failed. Its content is then unknown. */
   postponeMessage(subject: Subject, purpose: string, until: Date): Promise<void>;
   /** Records that Slack refuses a message in every channel. It is retried with its next version. */
-  refuse(
+  markMessageRefused(
     subject: Subject,
     refused: { readonly purpose: string; readonly shows: string; readonly code: string },
   ): Promise<void>;
   /** Records that Slack refuses a channel or group, and notifies admins once. A successful post clears the channel. */
-  recordRefusal(subject: Subject, code: string, now: Date): Promise<void>;
+  markSubjectRefused(subject: Subject, code: string, now: Date): Promise<void>;
   /** Channels that refuse messages, with Slack's error code. */
   listRefusedChannels(): Promise<readonly { readonly channelId: string; readonly code: string }[]>;
   /** Adds a subject, if missing. */

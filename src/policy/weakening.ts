@@ -56,22 +56,22 @@ export function findWeakenedSettings(
   );
 }
 
-/** Everything that an order's price is compared with. */
+/** The limits that an order's price is checked against. */
 export interface PriceConditions {
   readonly rules: readonly PolicyRule[];
   /** The maximum price per name and year of each active mandate. */
   readonly mandates: readonly { readonly names: readonly string[]; readonly maxPrice: Amount }[];
   readonly budgets: readonly { readonly amount: Amount }[];
   readonly getTaskRisk: (task: Price['task']) => TaskRisk;
-  /** YYYY-MM-DD. Prices of earlier days don't matter. */
+  /** YYYY-MM-DD. Prices for earlier days don't matter. */
   readonly today: string;
 }
 
 /**
- * Price edits that weaken a rule's `over`, a mandate's limit or a budget. A missing price is treated as above any
- * amount.
+ * Price edits that weaken a rule's `over` threshold, a mandate's limit or a budget. A missing price counts as
+ * exceeding every limit.
  */
-export function findWeakenedPrices(
+export function findWeakeningEdits(
   list: readonly Price[],
   edits: readonly PriceEdit[],
   conditions: PriceConditions,
@@ -86,15 +86,18 @@ export function findWeakenedPrices(
       ...(formatTaskKey(edit.after) === formatTaskKey(product) ? [edit.after] : []),
     ];
     return listChangeDays([...before, ...after], conditions.today).some((day) => {
-      const [former, next] = [findAmount(before, product, day), findAmount(after, product, day)];
-      if (next === undefined || (former?.currency === next.currency && next.minor >= former.minor))
+      const [amountBefore, amountAfter] = [findAmount(before, product, day), findAmount(after, product, day)];
+      if (
+        amountAfter === undefined ||
+        (amountBefore?.currency === amountAfter.currency && amountAfter.minor >= amountBefore.minor)
+      )
         return false;
       const isWithin = (amount: Amount | undefined, { currency, minor }: Amount) =>
         amount?.currency === currency && amount.minor <= minor;
       // An order's total may have exceeded the limit even if no single price did.
       return (
-        totals.some((limit) => isWithin(next, limit)) ||
-        ceilings.some((limit) => isWithin(next, limit) && !isWithin(former, limit))
+        totals.some((limit) => isWithin(amountAfter, limit)) ||
+        ceilings.some((limit) => isWithin(amountAfter, limit) && !isWithin(amountBefore, limit))
       );
     });
   };
@@ -130,8 +133,8 @@ function findApplicableLimits(
   const ruleLimits = rules
     .filter((rule) => matchesTask(rule, task, getTaskRisk(task)) && canMatch(rule.names))
     .flatMap(({ over }) => over ?? []);
-  const isMandated = task === 'renew' && period === 1;
-  const ceilings = isMandated ? mandates.filter(({ names }) => canMatch(names)) : [];
+  const canHaveMandate = task === 'renew' && period === 1;
+  const ceilings = canHaveMandate ? mandates.filter(({ names }) => canMatch(names)) : [];
   return {
     totals: [...ruleLimits, ...budgets.map(({ amount }) => amount)],
     ceilings: ceilings.map(({ maxPrice }) => maxPrice),

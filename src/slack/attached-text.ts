@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { decodeFile, MAX_CSV_BYTES } from '../lib/csv.ts';
 import type { SubmissionCall } from './feature.ts';
 import {
-  FILE_AND_TEXT,
+  BOTH_FILE_AND_TEXT,
+  FILE_ACCESS_NOT_GRANTED,
   FILE_DELETED,
   FILE_UNREADABLE,
-  FILES_NOT_GRANTED,
   NO_CSV_GIVEN,
 } from './files.view.ts';
 import { unreadableFileText } from './kit/csv-issue.view.ts';
@@ -38,20 +38,20 @@ export function createCsvFields(hint: string, pasteDisplay: Omit<FieldDisplay, '
 
 export type TextInput = { readonly text: string; readonly field: string } | { readonly errors: FieldErrors };
 
-/** Reads the CSV file of a form that also has a field for pasting rows. */
+/** Reads the CSV file from a form that also has a field for pasting rows. */
 export function readCsvInput(call: SubmissionCall): Promise<TextInput> {
-  return readTextInput(call, { field: ROWS_FIELD, missingText: NO_CSV_GIVEN });
+  return readTextInput(call, { field: ROWS_FIELD, errorIfEmpty: NO_CSV_GIVEN });
 }
 
 export async function readTextInput(
   call: SubmissionCall,
   {
     field,
-    missingText,
+    errorIfEmpty,
     isPrefilled = false,
   }: {
     readonly field: string;
-    readonly missingText: string;
+    readonly errorIfEmpty: string;
     /** The field is prefilled with the current text, so an attached file takes precedence. */
     readonly isPrefilled?: boolean;
   },
@@ -60,9 +60,10 @@ export async function readTextInput(
   // Whitespace within the text is kept, because it matters in YAML.
   const pastedText = [values[field] ?? []].flat().join('\n').trimEnd();
   const [url] = splitLines(values[FILE_FIELD]);
-  if (url !== undefined && pastedText !== '' && !isPrefilled) return { errors: { [field]: FILE_AND_TEXT } };
+  if (url !== undefined && pastedText !== '' && !isPrefilled)
+    return { errors: { [field]: BOTH_FILE_AND_TEXT } };
   if (url === undefined)
-    return pastedText === '' ? { errors: { [field]: missingText } } : { text: pastedText, field };
+    return pastedText === '' ? { errors: { [field]: errorIfEmpty } } : { text: pastedText, field };
   try {
     const decoded = decodeFile(await context.readFile(url));
     return decoded.ok
@@ -80,7 +81,7 @@ function fileErrorText({ code }: SlackApiError): string {
     case 'too_large':
       return unreadableFileText({ code: 'too_large', maxBytes: MAX_CSV_BYTES });
     case 'missing_scope':
-      return FILES_NOT_GRANTED;
+      return FILE_ACCESS_NOT_GRANTED;
     case 'file_deleted':
       return FILE_DELETED;
     default:

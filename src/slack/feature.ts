@@ -110,8 +110,8 @@ export interface FormFeature<Name extends string = string> {
    * Refuses a form before it opens, because the person's account lacks the rights or the policy refuses the initial
    * values.
    */
-  findRefusal?(interaction: Interaction, values?: FormValues): Promise<Message | undefined>;
-  /** Overrides the declared form and the typed values, because fields may depend on values. */
+  checkAccess?(interaction: Interaction, values?: FormValues): Promise<Message | undefined>;
+  /** Overrides the declared form and the entered values, because fields may depend on values. */
   render?(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormOverrides> | FormOverrides;
   findIssues?(values: FormValues): FieldErrors;
   submit(call: SubmissionCall): Promise<SubmissionResult>;

@@ -3,8 +3,8 @@ import { uncapitalize } from './kit/mrkdwn.ts';
 /* Texts about uploaded and shared files. */
 
 export const NO_CSV_GIVEN = 'Attach a CSV file, or paste its rows here.';
-export const FILE_AND_TEXT = 'Use the file or the text, not both.';
-export const FILES_NOT_GRANTED =
+export const BOTH_FILE_AND_TEXT = 'Use the file or the text, not both.';
+export const FILE_ACCESS_NOT_GRANTED =
   'Slack doesn’t let me read files here: a workspace admin can grant files:read. Paste the text instead.';
 export const FILE_DELETED = 'The file was deleted from Slack. Attach it again, or paste the text instead.';
 export const FILE_UNREADABLE =

@@ -29,7 +29,7 @@ export async function openForm(
   origin: FormOrigin,
   values: FormValues = {},
 ): Promise<void> {
-  const refusal = await feature.findRefusal?.(interaction, values);
+  const refusal = await feature.checkAccess?.(interaction, values);
   if (refusal !== undefined) return interaction.respond(refusal);
   const view = await renderForm(feature, interaction, origin, values);
   const { fields } = view.form;
@@ -74,7 +74,7 @@ export async function openFormFromCommand(
   values: FormValues,
   { words, usedCount }: CommandWords = { words: [], usedCount: 0 },
 ): Promise<void> {
-  const refusal = await feature.findRefusal?.(call, values);
+  const refusal = await feature.checkAccess?.(call, values);
   if (refusal !== undefined) return call.respond(refusal);
   const initialValues = {
     ...values,

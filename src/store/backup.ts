@@ -55,7 +55,7 @@ async function syncFolder(folder: string): Promise<void> {
 /** Prisma's record of migrations. A restore creates it by applying them. */
 const MIGRATIONS_TABLE = '_prisma_migrations';
 
-const manifestRows = z.tuple([
+const manifestRowsSchema = z.tuple([
   z.object({
     takenAt: z.date(),
     migrations: z.array(z.string()),
@@ -78,7 +78,9 @@ const SELECT_MANIFEST = `
     (SELECT count(*)::int FROM orders WHERE state = 'PENDING') AS waiting`;
 
 async function readManifest(client: pg.Client): Promise<Manifest> {
-  const [{ underWay, waiting, ...head }] = manifestRows.parse((await client.query(SELECT_MANIFEST)).rows);
+  const [{ underWay, waiting, ...head }] = manifestRowsSchema.parse(
+    (await client.query(SELECT_MANIFEST)).rows,
+  );
   const keys = (await findSealedKeys(client)).map(({ keyId }) => keyId);
   return {
     format: 1,

@@ -81,7 +81,7 @@ export function removeDomain(name: string): Statement {
 export const changedNamesSchema = z.array(z.object({ name: z.string() }));
 
 /** Rows of {@link claimSuccess}: the name on the list, or undefined if it isn't there. */
-export const claimedSuccessRows = z.array(
+export const claimedSuccessRowsSchema = z.array(
   z.union([domainRow.schema.transform(toDomain), z.object({ name: z.null() }).transform(() => undefined)]),
 );
 
@@ -202,7 +202,7 @@ export function importNames(
 }
 
 /** Rows of {@link countMonths}. */
-export const monthRows = z.array(z.object({ month: z.string(), count: z.number() }));
+export const monthRowsSchema = z.array(z.object({ month: z.string(), count: z.number() }));
 
 /** Number of names that expire in each month of a time zone, without names that will lapse. */
 export function countMonths(from: Date, until: Date, timeZone: string): Prisma.Sql {
@@ -217,4 +217,4 @@ export function selectFirstExpiry(names: readonly string[]): Statement {
   return Prisma.sql`SELECT min(expires_at) AS first FROM domains WHERE name = ANY(${[...names]})`;
 }
 /** Rows of {@link selectFirstExpiry}. */
-export const firstExpiryRows = z.array(z.object({ first: z.date().nullable() }));
+export const firstExpiryRowsSchema = z.array(z.object({ first: z.date().nullable() }));

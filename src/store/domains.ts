@@ -4,13 +4,13 @@ import { readDomains } from './domain-rows.ts';
 import {
   buildReminderUpdates,
   changedNamesSchema,
-  claimedSuccessRows,
+  claimedSuccessRowsSchema,
   claimSuccess,
   countMonths,
-  firstExpiryRows,
+  firstExpiryRowsSchema,
   insertDomain,
   insertObservations,
-  monthRows,
+  monthRowsSchema,
   selectDomains,
   selectFirstExpiry,
   updateDomain,
@@ -31,21 +31,21 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
       findMany,
 
       findFirstExpiry: async (names) => {
-        const [row] = firstExpiryRows.parse(await run(selectFirstExpiry(names)));
+        const [row] = firstExpiryRowsSchema.parse(await run(selectFirstExpiry(names)));
         return row?.first ?? undefined;
       },
 
       countWatched: () => prisma.domain.count(),
 
       countByMonth: async (from, until, timeZone) => {
-        const rows = monthRows.parse(await run(countMonths(from, until, timeZone)));
+        const rows = monthRowsSchema.parse(await run(countMonths(from, until, timeZone)));
         return rows.map(({ month, count }) => [month, count] as const);
       },
 
       updateAfterOrder: (orderId, n, now, change) => {
         const attempt = () =>
           transaction(async (tx) => {
-            const claimed = claimedSuccessRows.parse(await tx(claimSuccess(orderId, n, now)));
+            const claimed = claimedSuccessRowsSchema.parse(await tx(claimSuccess(orderId, n, now)));
             if (claimed.length === 0) return false;
             const [before] = claimed;
             const changed = change(before);

@@ -51,7 +51,7 @@ export function insertEvents(
   );
 }
 
-const insertedRows = z.array(
+const insertedRowsSchema = z.array(
   z.object({ teamId: z.string(), seq: z.string(), kind: z.string(), at: z.date() }),
 );
 
@@ -64,7 +64,7 @@ export async function announceEvents(
   events: readonly TeamEvent[],
   teamId?: string,
 ): Promise<void> {
-  const inserted = insertedRows.parse(await insertEvents(run, events, teamId));
+  const inserted = insertedRowsSchema.parse(await insertEvents(run, events, teamId));
   const announced = inserted.filter(({ kind }) => NOTIFIED_KINDS.some((each) => each === kind));
   await insertRows(
     run,
@@ -97,7 +97,7 @@ function parseEvent<Schema extends z.ZodType>(schema: Schema, seq: string, event
 }
 
 /** The events of an order, as returned by {@link historyColumn}. */
-export const historyRows = z.array(z.looseObject({ seq: z.string() }));
+export const historyRowsSchema = z.array(z.looseObject({ seq: z.string() }));
 
 /**
  * A column with the events of the order `o`, oldest first. For a draft, these are the events in its row.
@@ -132,14 +132,14 @@ export function selectOrderHistories(
 const LIMIT_KIND_LIST = Prisma.raw(LIMITING_KINDS.map((kind) => `'${kind}'`).join(', '));
 
 /** @throws {UnreadableEventError} */
-export function readHistory(rows: z.output<typeof historyRows>): readonly OrderLogEntry[] {
+export function readHistory(rows: z.output<typeof historyRowsSchema>): readonly OrderLogEntry[] {
   return rows.map(({ seq, ...entry }) => parseEvent(compiledOrderLogEntrySchema, seq, entry));
 }
 
 /** Rows of {@link selectOrderHistories}. */
 export const orderHistoriesSchema = z.array(
   z
-    .object({ id: z.string(), history: historyRows })
+    .object({ id: z.string(), history: historyRowsSchema })
     .transform(({ id, history }) => [id, readHistory(history)] as const),
 );
 
@@ -171,7 +171,7 @@ function toTeamEvent(found: z.output<typeof eventRow.schema>): TeamEvent {
 export const orderWithHistorySchema = z.compile(
   z.array(
     orderRow.schema
-      .extend({ history: historyRows })
+      .extend({ history: historyRowsSchema })
       .transform((row) => ({ order: toOrder(row), history: readHistory(row.history) })),
   ),
 );

@@ -50,7 +50,7 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
  */
 const APPEND_ONLY = ['events', 'observations', 'ledger_entries', 'seals', 'anchors'];
 
-const columnRows = z.array(z.object({ table: z.string(), columns: z.array(z.string()) }));
+const columnRowsSchema = z.array(z.object({ table: z.string(), columns: z.array(z.string()) }));
 
 /** One statement per table, which replaces `$1` by `former` in every text column. */
 async function buildReplacements(client: pg.Client): Promise<readonly (readonly [string, string])[]> {
@@ -62,7 +62,7 @@ async function buildReplacements(client: pg.Client): Promise<readonly (readonly 
        AND c.data_type IN ('text', 'json', 'jsonb', 'ARRAY') GROUP BY 1 ORDER BY 1`,
     [[...APPEND_ONLY, '_prisma_migrations']],
   );
-  return columnRows
+  return columnRowsSchema
     .parse(rows)
     .map(({ table, columns }) => [
       table,
@@ -76,7 +76,7 @@ export type ForgetObstacle =
   | { readonly kind: 'setting'; readonly name: string }
   | { readonly kind: 'policy' | 'policy_draft' };
 
-const obstacleRows = z.array(
+const obstacleRowsSchema = z.array(
   z.discriminatedUnion('kind', [
     z
       .object({ kind: z.literal('open_order'), id: z.string() })
@@ -113,12 +113,12 @@ export function forgetPerson(
   options: { readonly dryRun: boolean },
 ): Promise<ForgetResult> {
   return inTransaction(client, options, async () => {
-    const obstacles = obstacleRows.parse((await client.query(SELECT_OBSTACLES, [person])).rows);
+    const obstacles = obstacleRowsSchema.parse((await client.query(SELECT_OBSTACLES, [person])).rows);
     if (obstacles.length > 0) return { done: false, obstacles };
     const changes: TableChange[] = [];
     for (const table of ['events', 'observations']) {
       const { rows } = await client.query(`SELECT forget_person_in_${table}($1)::int AS n`, [person]);
-      changes.push({ table, rows: countRows.parse(rows)[0].n });
+      changes.push({ table, rows: countRowsSchema.parse(rows)[0].n });
     }
     for (const [table, sql] of [...STATEMENTS, ...(await buildReplacements(client))]) {
       changes.push({ table, rows: (await client.query(sql, [person])).rowCount ?? 0 });
@@ -127,4 +127,4 @@ export function forgetPerson(
   });
 }
 
-const countRows = z.tuple([z.object({ n: z.number() })]);
+const countRowsSchema = z.tuple([z.object({ n: z.number() })]);

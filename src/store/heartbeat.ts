@@ -19,12 +19,12 @@ export function createHeartbeat({ run, server }: Database): Heartbeat {
   return {
     ...wrapStore<Pick<Heartbeat, 'read' | 'write' | 'verify'>>('heartbeat', {
       read: async () => {
-        const [{ checkpoint, ...reading }] = readingRows.parse(await run(SELECT_READING));
+        const [{ checkpoint, ...reading }] = readingRowsSchema.parse(await run(SELECT_READING));
         return { ...reading, isBehind: server.isBehind(reading.server, checkpoint) };
       },
 
       write: async ({ at, reading, processId, isLast }) => {
-        const [row] = beatRows.parse(await run(upsertBeat(at, reading, processId, isLast)));
+        const [row] = beatRowsSchema.parse(await run(upsertBeat(at, reading, processId, isLast)));
         if (row === undefined) throw new DatabaseUnverifiedError();
         return row.beat;
       },
@@ -58,7 +58,7 @@ const SELECT_READING = Prisma.sql`
     JOIN pg_database d ON d.datname = current_database()
     LEFT JOIN heartbeats h ON h.id = ${ID}`;
 
-const readingRows = z.tuple([
+const readingRowsSchema = z.tuple([
   z.object({
     database: z.string(),
     server: z.string(),
@@ -95,4 +95,4 @@ function upsertBeat(at: Date, reading: HeartbeatReading, processId: string, isLa
     RETURNING beat`;
 }
 
-const beatRows = z.array(z.object({ beat: z.number() })).max(1);
+const beatRowsSchema = z.array(z.object({ beat: z.number() })).max(1);

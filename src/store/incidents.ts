@@ -9,7 +9,7 @@ import { assignColumns, insertRows, optional, optionalText, row } from './column
 import { type Database, Prisma, type RunStatement, wrapStore } from './database.ts';
 import { insertEvents } from './events.ts';
 import { insertPlans, markPlan } from './notifications.ts';
-import { idRows } from './order-rows.ts';
+import { idRowsSchema } from './order-rows.ts';
 import { queueWebhooks } from './webhooks.ts';
 
 const value = z.array(z.string());
@@ -162,7 +162,7 @@ async function swapIncident(
   const changed = await run(Prisma.sql`
     UPDATE incidents SET version = version + 1, ${assignColumns(fields)}
     WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} RETURNING id`);
-  return idRows.parse(changed).length === 1;
+  return idRowsSchema.parse(changed).length === 1;
 }
 
 const IS_OPEN = Prisma.sql`state IN ('open', 'raised')`;

@@ -15,7 +15,7 @@ export const isLeaseExpired = (
 /** The end of a lease that starts now, by the database's clock. */
 export const leaseEnd = (ms: number): Prisma.Sql => Prisma.sql`now() + ${ms}::float8 * interval '1 ms'`;
 
-const holderRows = z.array(z.object({ holder: z.string() }));
+const holderRowsSchema = z.array(z.object({ holder: z.string() }));
 
 /** @throws {StoreError} if the database fails */
 export function createLeaseStore({ run }: Database): LeaseStore {
@@ -26,7 +26,7 @@ export function createLeaseStore({ run }: Database): LeaseStore {
         ON CONFLICT (work) DO UPDATE SET holder = excluded.holder, until = excluded.until
           WHERE l.holder = excluded.holder OR ${isLeaseExpired(Prisma.sql`l.until`)}
         RETURNING holder`);
-      return holderRows.parse(acquired).length === 1;
+      return holderRowsSchema.parse(acquired).length === 1;
     },
   });
 }

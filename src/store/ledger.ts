@@ -57,7 +57,7 @@ const eventRow = row(
   { event: Prisma.sql`e.seq::text` },
 );
 /** Sealed events. Their rows may have been deleted. */
-const sealedRows = z.array(
+const sealedRowsSchema = z.array(
   z
     .union([entryRow.schema.extend({ event: z.null() }), entryRow.schema.extend(eventRow.schema.shape)])
     .transform((found): SealedEvent => {
@@ -72,13 +72,13 @@ const sealedRows = z.array(
 );
 
 const anchorRow = row(z.object({ n: z.int(), hash: z.string(), at: z.date() }), 'a.');
-const signingRows = z.tuple([
+const signingRowsSchema = z.tuple([
   z.object({ numbers: z.array(z.int().nullable()), lastSeq: integer, hasMissingEvents: z.boolean() }),
 ]);
-const leavesRows = z.tuple([z.object({ leaves: bytes })]);
+const leavesRowsSchema = z.tuple([z.object({ leaves: bytes })]);
 const HASH_BYTES = 32;
 
-const forgottenRows = z.array(
+const forgottenRowsSchema = z.array(
   z.object({
     data: z.object({ seqs: z.array(z.tuple([z.int(), z.int()])), leaves: z.array(z.string()) }),
   }),
@@ -121,7 +121,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       await run(Prisma.sql`SELECT ${sealRow.columns} FROM seals WHERE team_id = ${teamId} AND ${where}`),
     );
   const readEventsWhere = async (where: Prisma.Sql) =>
-    sealedRows.parse(
+    sealedRowsSchema.parse(
       await run(Prisma.sql`
         SELECT ${entryRow.columns}, ${eventRow.columns} FROM ledger_entries l LEFT JOIN events e ON e.seq = l.event_seq
         WHERE l.team_id = ${teamId} AND ${where} ORDER BY l.seq`),
@@ -225,7 +225,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       )[0].seconds,
 
     loadSigningBlocks: async () => {
-      const [{ numbers, lastSeq, hasMissingEvents }] = signingRows.parse(
+      const [{ numbers, lastSeq, hasMissingEvents }] = signingRowsSchema.parse(
         await run(Prisma.sql`
           SELECT coalesce(json_agg(l.seq ORDER BY e.seq), '[]') AS numbers,
             (SELECT coalesce(max(seq), 0) FROM ledger_entries WHERE team_id = ${teamId}) AS "lastSeq",
@@ -256,7 +256,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
 
     loadLeaves: async ({ from, to }) => {
       // Returned as one value instead of a thousand rows, because a receipt may read many seals.
-      const [{ leaves }] = leavesRows.parse(
+      const [{ leaves }] = leavesRowsSchema.parse(
         await run(Prisma.sql`
           SELECT coalesce(string_agg(leaf, '' ORDER BY seq), '') AS leaves FROM ledger_entries
           WHERE team_id = ${teamId} AND seq BETWEEN ${from} AND ${to}`),
@@ -275,7 +275,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       )[0].count,
 
     loadForgottenEvents: async () => {
-      const rows = forgottenRows.parse(
+      const rows = forgottenRowsSchema.parse(
         await run(Prisma.sql`
           SELECT data FROM events WHERE team_id = ${teamId} AND subject_kind = 'ledger' AND subject_id = 'events'
             AND kind = 'events_forgotten'`),

@@ -9,7 +9,7 @@ import { findAffectedTags, toAffectedName } from '../policy/subject.ts';
 import { optional, optionalText, row } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 import { orderHistoriesSchema, selectOrderHistories } from './events.ts';
-import { idRows, readOrders, selectOrders } from './order-rows.ts';
+import { idRowsSchema, readOrders, selectOrders } from './order-rows.ts';
 import { IS_RELEASED } from './reservations.ts';
 
 /* Queries about mandates. They are also used in the transaction that marks a mandate's order as sent. */
@@ -57,7 +57,7 @@ export function readActs(rows: unknown): MandateAct[] {
   }));
 }
 
-const usedRows = z.array(
+const usedRowsSchema = z.array(
   z.object({ day: z.string(), minor: z.string(), isOwn: z.boolean(), count: z.number() }),
 );
 
@@ -75,7 +75,7 @@ async function listUnexecutedIds(
   { teamId, botSigner }: SignedTeam,
 ): Promise<readonly string[]> {
   // Most orders have no such event, so few histories are read.
-  const ids = idRows.parse(
+  const ids = idRowsSchema.parse(
     await run(Prisma.sql`
       SELECT DISTINCT e.subject_id AS id FROM ${mandateRequests(teamId)} AND EXISTS (
         SELECT FROM events l WHERE l.subject_kind = 'order' AND l.subject_id = e.subject_id
@@ -102,7 +102,7 @@ export async function readUsedAmounts(
 ): Promise<UsedAmounts> {
   const { teamId } = team;
   const unexecutedIds = await listUnexecutedIds(run, team);
-  const rows = usedRows.parse(
+  const rows = usedRowsSchema.parse(
     await run(Prisma.sql`
       WITH sent AS (
         SELECT e.subject_id AS id, (e.at AT TIME ZONE 'UTC')::date AS day,
@@ -133,7 +133,7 @@ export async function readUsedAmounts(
  */
 export async function lockMandate(run: RunStatement, id: string): Promise<Order | undefined> {
   await run(Prisma.sql`SELECT id FROM orders WHERE id = ${id} FOR NO KEY UPDATE`);
-  const kinds = kindRows.parse(
+  const kinds = kindRowsSchema.parse(
     await run(Prisma.sql`
       SELECT DISTINCT kind FROM events WHERE subject_kind = 'order' AND subject_id = ${id}
         AND kind = ANY(${['in_force', ...MANDATE_LIMITING_KINDS]})`),
@@ -142,7 +142,7 @@ export async function lockMandate(run: RunStatement, id: string): Promise<Order 
   return readOrders(await run(selectOrders(Prisma.sql`WHERE o.id = ${id}`)))[0];
 }
 
-const kindRows = z.array(z.object({ kind: z.string() }).transform(({ kind }) => kind));
+const kindRowsSchema = z.array(z.object({ kind: z.string() }).transform(({ kind }) => kind));
 
 export async function findName(run: RunStatement, name: string): Promise<MandateName | undefined> {
   const found = await run(Prisma.sql`
@@ -156,13 +156,13 @@ export async function findActByOrder(run: RunStatement, orderId: string): Promis
   )[0];
 }
 
-const tagRows = z.array(z.object({ name: z.string(), tags: z.array(z.string()).nullable() }));
+const tagRowsSchema = z.array(z.object({ name: z.string(), tags: z.array(z.string()).nullable() }));
 
 /** The tags that a change of the name affects: its own and those of its parent domains. */
 export async function readAffectedTags(run: RunStatement, name: string): Promise<readonly string[]> {
   const subject = toAffectedName(name, 'host');
   const hosts = [...subject.hosts];
-  const rows = tagRows.parse(
+  const rows = tagRowsSchema.parse(
     await run(Prisma.sql`SELECT name, tags FROM domains WHERE name = ANY(${hosts})`),
   );
   const tags = new Map(rows.map((row) => [row.name, row.tags ?? []]));

@@ -25,7 +25,7 @@ import {
 } from './mandate-reads.ts';
 import { findNameHolder } from './order-changes.ts';
 import { ORDERS_IN_PROGRESS, toIds } from './order-reads.ts';
-import { idRows } from './order-rows.ts';
+import { idRowsSchema } from './order-rows.ts';
 import { insertOrder } from './order-save.ts';
 import { IS_BOOKED, IS_RELEASED, lockAndCheckBudgets } from './reservations.ts';
 import { queueWebhooks } from './webhooks.ts';
@@ -35,7 +35,7 @@ import { queueWebhooks } from './webhooks.ts';
  * a lock on the mandate's order, which is taken after the lock on the budgets.
  */
 
-const taggedRows = z.array(
+const taggedRowsSchema = z.array(
   z.object({ name: z.string(), tags: z.array(z.string()).nullable(), isLapsing: z.boolean() }),
 );
 
@@ -116,7 +116,7 @@ export function createMandateStore(
     findMatchingNames: async (patterns) => {
       const rows = await run(Prisma.sql`
         SELECT name, tags, lapse_confirmed_at IS NOT NULL AS "isLapsing" FROM domains ORDER BY name`);
-      const watched = taggedRows.parse(rows);
+      const watched = taggedRowsSchema.parse(rows);
       const tags = new Map(watched.map(({ name, tags }) => [name, tags ?? []]));
       const split = splitPatterns(patterns);
       return watched.flatMap(({ name, isLapsing }) => {
@@ -198,7 +198,7 @@ export function createMandateStore(
 
     recordAnnounced: async (actIds, at, { channelId, ts }) => {
       await database.transaction(async (tx) => {
-        const announced = idRows.parse(
+        const announced = idRowsSchema.parse(
           await tx(Prisma.sql`
             UPDATE mandate_acts SET announced_at = ${at} WHERE id = ANY(${[...actIds]}) AND announced_at IS NULL
               AND held IS NULL RETURNING order_id AS id`),
@@ -217,7 +217,7 @@ export function createMandateStore(
       if (act !== undefined) await run(updateDayMessage(teamId, act.id, at));
     },
 
-    listUnsentIds: async (mandateId) =>
+    listInProgressIds: async (mandateId) =>
       toIds(
         await prisma.order.findMany({
           ...ORDERS_IN_PROGRESS,
@@ -257,7 +257,9 @@ async function claimExpiry(run: RunStatement, teamId: string, { name, expiresAt 
   await run(Prisma.sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mandates ${teamId}`}, 0))::text`);
   const isSameAct = Prisma.sql`a.team_id = ${teamId} AND a.name = ${name} AND ${isSameExpiry(Prisma.sql`${expiresAt}::timestamptz`)}`;
   await run(Prisma.sql`DELETE FROM mandate_acts a WHERE ${isSameAct} AND ${IS_REPLACEABLE}`);
-  return idRows.parse(await run(Prisma.sql`SELECT a.id FROM mandate_acts a WHERE ${isSameAct}`)).length === 0;
+  return (
+    idRowsSchema.parse(await run(Prisma.sql`SELECT a.id FROM mandate_acts a WHERE ${isSameAct}`)).length === 0
+  );
 }
 
 async function insertAct(

@@ -63,7 +63,7 @@ const CREATE_MIGRATIONS_TABLE = `
     applied_steps_count INTEGER NOT NULL DEFAULT 0
   )`;
 
-const recordedRows = z.array(
+const recordedRowsSchema = z.array(
   z.object({ migration_name: z.string(), checksum: z.string(), finished_at: z.date().nullable() }),
 );
 
@@ -151,7 +151,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
 
 function findNext(
   migrations: readonly Migration[],
-  recorded: z.infer<typeof recordedRows>,
+  recorded: z.infer<typeof recordedRowsSchema>,
   log: (sentence: string) => void,
 ): Migration | undefined {
   const byName = new Map(migrations.map((migration) => [migration.name, migration]));
@@ -187,14 +187,14 @@ function createNewerReleaseError(source: 'database' | 'backup', migration: strin
   );
 }
 
-async function readApplied(client: pg.Client): Promise<z.infer<typeof recordedRows>> {
+async function readApplied(client: pg.Client): Promise<z.infer<typeof recordedRowsSchema>> {
   const { rows: tables } = await client.query("SELECT to_regclass('_prisma_migrations') AS record");
   if (z.tuple([z.object({ record: z.string().nullable() })]).parse(tables)[0].record === null) return [];
   const { rows } = await client.query(
     `SELECT migration_name, checksum, finished_at FROM _prisma_migrations
      WHERE rolled_back_at IS NULL ORDER BY migration_name`,
   );
-  return recordedRows.parse(rows);
+  return recordedRowsSchema.parse(rows);
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {

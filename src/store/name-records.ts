@@ -22,7 +22,7 @@ import { queueWebhooks } from './webhooks.ts';
 /** The most dependent names that a search returns. */
 const MAX_DEPENDENTS = 2_000;
 
-const nameRows = z.array(z.object({ name: z.string() }));
+const nameRowsSchema = z.array(z.object({ name: z.string() }));
 
 function readRecords(rows: unknown): NameRecord[] {
   return recordRow.read(rows).map((record) => {
@@ -39,19 +39,21 @@ function readRecords(rows: unknown): NameRecord[] {
   });
 }
 
-const faultyRows = z.array(z.object({ name: z.string(), faults: z.array(z.enum(FINDING_CODES)) }));
+const faultyRowsSchema = z.array(z.object({ name: z.string(), faults: z.array(z.enum(FINDING_CODES)) }));
 /** More than a digest shows. */
 const MAX_DIGEST_NAMES = 200;
-const unrecordedRows = z.array(z.object({ zone: z.string(), count: z.number(), names: z.array(z.string()) }));
-const expiringRows = z.array(z.object({ host: z.string(), endsAt: z.date(), seenAt: z.date() }));
-const renewedRows = z.array(z.object({ name: z.string(), expiresAt: z.date() }));
+const unrecordedRowsSchema = z.array(
+  z.object({ zone: z.string(), count: z.number(), names: z.array(z.string()) }),
+);
+const expiringRowsSchema = z.array(z.object({ host: z.string(), endsAt: z.date(), seenAt: z.date() }));
+const renewedRowsSchema = z.array(z.object({ name: z.string(), expiresAt: z.date() }));
 /** Tasks that change the expiry. */
 const RENEWING_TASKS: string[] = ['create', 'renew', 'transfer', 'restore'] satisfies OrderTaskName[];
 const DELEGATED_WITHOUT_RECORD: UnseenReason = 'delegated_without_record';
 /** The most names of one registry that a digest shows. */
 const MAX_LISTED_NAMES = 5;
-const guardedRows = z.array(z.object({ name: z.string(), history: storedHistorySchema }));
-const sightingRows = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValuesSchema }) }));
+const guardedRowsSchema = z.array(z.object({ name: z.string(), history: storedHistorySchema }));
+const sightingRowsSchema = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValuesSchema }) }));
 
 /** More changes than a registry can make between two successful lookups. */
 const MAX_REGISTRY_CHANGES = 200;
@@ -78,7 +80,7 @@ export function createNameRecordStore(
         orderBy: { seq: 'desc' },
         take: MAX_REGISTRY_CHANGES,
       });
-      return sightingRows.parse(found).map(({ at, data }) => ({ at, seen: data.seen }));
+      return sightingRowsSchema.parse(found).map(({ at, data }) => ({ at, seen: data.seen }));
     },
 
     requestLookup: async (name, now) => {
@@ -87,7 +89,7 @@ export function createNameRecordStore(
     },
 
     listGuarded: async () =>
-      guardedRows.parse(
+      guardedRowsSchema.parse(
         await run(Prisma.sql`
           SELECT name, jsonb_strip_nulls(jsonb_build_object(
             'parent_nameservers', history -> 'parent_nameservers', 'ds', history -> 'ds')) AS history
@@ -95,7 +97,7 @@ export function createNameRecordStore(
       ),
 
     listNewFaults: async (from, to) =>
-      faultyRows.parse(
+      faultyRowsSchema.parse(
         await run(Prisma.sql`
           SELECT d.name, array_agg(f.code ORDER BY array_position(${[...FINDING_CODES]}::text[], f.code)) AS faults
           FROM domains d, jsonb_to_recordset(d.posture -> 'findings') AS f (code text, since float8)
@@ -105,7 +107,7 @@ export function createNameRecordStore(
       ),
 
     listExpiringCertificates: async (now) =>
-      expiringRows.parse(
+      expiringRowsSchema.parse(
         await run(Prisma.sql`
           SELECT f.about ->> 0 AS host, to_timestamp(f.until / 1000) AS "endsAt", to_timestamp(f."seenAt" / 1000) AS "seenAt"
           FROM domains d, jsonb_to_recordset(d.posture -> 'findings')
@@ -115,7 +117,7 @@ export function createNameRecordStore(
       ),
 
     listRenewedElsewhere: async (from, to) =>
-      renewedRows.parse(
+      renewedRowsSchema.parse(
         await run(Prisma.sql`
           SELECT d.name, d.expires_at AS "expiresAt" FROM domains d
           WHERE d.moved_at > ${from}::timestamptz AND d.moved_at <= ${to}::timestamptz
@@ -127,7 +129,7 @@ export function createNameRecordStore(
       ),
 
     listNewlyUnrecorded: async (from, to) =>
-      unrecordedRows.parse(
+      unrecordedRowsSchema.parse(
         await run(Prisma.sql`
           SELECT substring(name from '[^.]+$') AS zone, count(*)::int AS count,
             (array_agg(name ORDER BY name))[1:${MAX_LISTED_NAMES}::int] AS names
@@ -149,13 +151,13 @@ export function createNameRecordStore(
           RETURNING name, was_urgent, due_at
         )
         SELECT name FROM claimed ORDER BY was_urgent DESC, due_at`);
-      return nameRows.parse(claimed).map(({ name }) => name);
+      return nameRowsSchema.parse(claimed).map(({ name }) => name);
     },
 
     save: (before, result) =>
       transaction(async (tx) => {
         const { after, observations, incident } = result;
-        const saved = nameRows.parse(await tx(swapRecord(before, after)));
+        const saved = nameRowsSchema.parse(await tx(swapRecord(before, after)));
         if (saved.length === 0) return false;
         if (incident !== undefined && !(await saveIncident(tx, teamId, incident))) throw new ConflictError();
         if (observations.length > 0) await tx(insertObservations(before.name, observations));
@@ -186,7 +188,7 @@ export function createNameRecordStore(
       ]);
       return [
         ...readRecords(found).map(toDependentName),
-        ...redirectRows
+        ...redirectRowsSchema
           .parse(redirected)
           .map(toRedirectSource)
           .filter((source) => !isHostInDomain(source.name, name)),
@@ -230,7 +232,7 @@ function swapRecord(before: NameRecord, after: NameRecord): Statement {
     WHERE name = ${before.name} AND version = ${before.version} RETURNING name`;
 }
 
-const redirectRows = z.array(
+const redirectRowsSchema = z.array(
   z.object({ source: z.string(), target: z.string(), backup: z.string().nullable(), isPrivate: z.boolean() }),
 );
 
@@ -256,7 +258,7 @@ function toRedirectSource({
   target,
   backup,
   isPrivate,
-}: z.infer<typeof redirectRows>[number]): DependentName {
+}: z.infer<typeof redirectRowsSchema>[number]): DependentName {
   const redirectTargets = backup === null ? [target] : [target, backup];
   return { name: parseTargetHost(source), nameServers: [], mailServers: [], redirectTargets, isPrivate };
 }

@@ -17,8 +17,10 @@ import { isLeaseExpired, leaseEnd } from './leases.ts';
 const subjectFieldsSchema = z.object({ kind: z.enum(SUBJECT_KINDS), id: z.string() });
 const subjectExpressions = { kind: Prisma.sql`n.subject_kind`, id: Prisma.sql`n.subject_id` };
 const subjectRow = row(subjectFieldsSchema, 'n.', subjectExpressions);
-const purposeRows = z.array(z.object({ purpose: z.string() }));
-const replacementRows = z.array(subjectFieldsSchema.extend({ channelId: optionalText, ts: optionalText }));
+const purposeRowsSchema = z.array(z.object({ purpose: z.string() }));
+const replacementRowsSchema = z.array(
+  subjectFieldsSchema.extend({ channelId: optionalText, ts: optionalText }),
+);
 
 const messageRow = row(
   z.object({
@@ -34,7 +36,7 @@ const messageRow = row(
   'm.',
 );
 
-/** Columns of plans `n`, with the messages of their subjects. */
+/** Columns of a plan (alias `n`), with the messages of its subject. */
 const claimRow = row(
   z.compile(
     subjectFieldsSchema.extend({
@@ -62,24 +64,24 @@ const claimRow = row(
 );
 
 /**
- * Whether the plan `n` is due. A time that is too far ahead comes from a wrong clock and counts as now. A completed
- * plan only waits until someone's quiet hours end.
+ * Condition: the plan (alias `n`) is due. A time that is too far ahead comes from a wrong clock and counts as now. A
+ * completed plan can only be waiting for someone's quiet hours to end, so a shorter limit applies to it.
  */
 function isDue(now: Date): Prisma.Sql {
   const farthest = new Date(now.getTime() + MAX_WAIT_MS);
-  const morning = new Date(now.getTime() + MAX_NIGHT_WAIT_MS);
+  const latestQuietHoursEnd = new Date(now.getTime() + MAX_NIGHT_WAIT_MS);
   return Prisma.sql`(n.due_at <= ${now} OR (n.due_at > ${farthest}
-    AND (n.shows IS DISTINCT FROM n.version::text OR n.attempts > 0 OR n.due_at > ${morning})))`;
+    AND (n.shows IS DISTINCT FROM n.version::text OR n.attempts > 0 OR n.due_at > ${latestQuietHoursEnd})))`;
 }
 
-/** Whether the plan `n` is due. Only for subjects that are posted in Slack. */
+/** Condition: the plan (alias `n`) is due. Only for subjects that are posted in Slack. */
 function isDueInSlack(now: Date, isBackground: boolean): Prisma.Sql {
   return Prisma.sql`n.subject_kind = ANY(${[...SUBJECT_KINDS]}::text[]) AND n.is_background = ${isBackground} AND ${isDue(now)}`;
 }
 
 /**
- * Inserts the plans of new subjects in the statement that creates the subjects.
- * @param subjects a query of their team_id, subject_kind, subject_id and due_at
+ * Inserts the plans of new subjects as part of the statement that creates the subjects.
+ * @param subjects a query that returns their team_id, subject_kind, subject_id and due_at
  */
 export function insertPlans(subjects: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
@@ -106,7 +108,7 @@ export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Pris
 
 /** @throws {StoreError} from every method if the database fails */
 export function createNotificationStore({ run, prisma }: Database, teamId: string): NotificationStore {
-  const readClaim = async (statement: Prisma.Sql) => claimRow.read(await run(statement))[0];
+  const readPlan = async (statement: Prisma.Sql) => claimRow.read(await run(statement))[0];
   const execute = async (statement: Prisma.Sql) => void (await run(statement));
   const subjectKey = ({ kind, id }: Subject) => ({ teamId, subjectKind: kind, subjectId: id });
 
@@ -138,10 +140,10 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
     claimDue: async (now, leaseMs, limit, isBackground = false) =>
       subjectRow.read(await run(claimDuePlans(teamId, isDueInSlack(now, isBackground), leaseMs, limit))),
 
-    claim: (subject, now, leaseMs) => readClaim(claimSubject(teamId, subject, now, leaseMs)),
+    claim: (subject, now, leaseMs) => readPlan(claimSubject(teamId, subject, now, leaseMs)),
 
     read: ({ kind, id }) =>
-      readClaim(Prisma.sql`
+      readPlan(Prisma.sql`
         SELECT ${claimRow.columns} FROM notifications n
         WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'`),
 
@@ -161,7 +163,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
     },
 
     recordPosted: async (subject, notification) =>
-      purposeRows.parse(await run(recordMessage(teamId, subject, notification))).length === 1,
+      purposeRowsSchema.parse(await run(recordMessage(teamId, subject, notification))).length === 1,
 
     retire: ({ kind, id }, purpose) =>
       execute(Prisma.sql`
@@ -170,7 +172,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
           AND ts IS NOT NULL`),
 
     findReplacement: async (message) => {
-      const [found] = replacementRows.parse(await run(findReplacement(teamId, message)));
+      const [found] = replacementRowsSchema.parse(await run(findReplacement(teamId, message)));
       if (found === undefined) return undefined;
       const { channelId, ts, ...subject } = found;
       return {
@@ -188,13 +190,13 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
         },
       ),
 
-    refuse: (subject, { purpose, shows, code: refused }) =>
+    markMessageRefused: (subject, { purpose, shows, code: refused }) =>
       upsert(
         { ...subjectKey(subject), purpose },
         { create: { shows, refused }, update: { shows, refused, dueAt: null, attempts: 0 } },
       ),
 
-    recordRefusal: (subject, refused, now) => createPlan(subject, { dueAt: now, refused }),
+    markSubjectRefused: (subject, refused, now) => createPlan(subject, { dueAt: now, refused }),
 
     listRefusedChannels: async () => {
       const found = await prisma.notification.findMany({
@@ -216,8 +218,8 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
 }
 
 /**
- * Claims due plans that have no lease. Returns those that have been due longest.
- * @param due which plans `n` are due
+ * Claims due plans that have no lease, longest overdue first.
+ * @param due condition for a plan (alias `n`)
  */
 function claimDuePlans(teamId: string, due: Prisma.Sql, leaseMs: number, limit: number) {
   return Prisma.sql`

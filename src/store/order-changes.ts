@@ -8,7 +8,13 @@ import { batch } from './batch.ts';
 import { type Database, isUniqueViolation, Prisma, type RunStatement, wrapStore } from './database.ts';
 import { orderHistoriesSchema, selectOrderHistories } from './events.ts';
 import { findActByOrder, findName, lockMandate, readAffectedTags, readUsedAmounts } from './mandate-reads.ts';
-import { idRows, readEarlierItems, readOrders, selectEarlierItems, selectOrdersById } from './order-rows.ts';
+import {
+  idRowsSchema,
+  readEarlierItems,
+  readOrders,
+  selectEarlierItems,
+  selectOrdersById,
+} from './order-rows.ts';
 import { formatOpenKey, insertOrder, updateOrders } from './order-save.ts';
 import { lockAndCheckBudgets } from './reservations.ts';
 import { readSigningRows } from './signing-rows.ts';
@@ -165,7 +171,7 @@ async function findSendRefusal(
  */
 async function findRetryRefusal(run: RunStatement, commit: OrderCommit): Promise<Refusal | undefined> {
   const { id } = commit.before;
-  const retried = idRows.parse(await run(lockRetried(id))).filter((retriedId) => retriedId !== id);
+  const retried = idRowsSchema.parse(await run(lockRetried(id))).filter((retriedId) => retriedId !== id);
   const names = listItemsToSend(commit).map(({ name }) => name);
   const items = readEarlierItems(await run(selectEarlierItems(retried, names)));
   const [earlierFinding] = findEarlierOutcomes(items, names);
@@ -260,7 +266,7 @@ async function findMandateRefusal(
 
 /** The order that conflicts with a new one: it has the same delivery, or it is open for one of the names. */
 async function findConflict(database: Database, order: Order): Promise<string | undefined> {
-  const [duplicateId] = idRows.parse(
+  const [duplicateId] = idRowsSchema.parse(
     await database.run(Prisma.sql`SELECT id FROM orders WHERE delivery_id = ${order.deliveryId}`),
   );
   return duplicateId ?? findNameHolder(database, order);
@@ -272,7 +278,7 @@ export async function findNameHolder({ run }: Database, order: Order): Promise<s
   const rows = await run(Prisma.sql`
     SELECT order_id AS id FROM order_items WHERE open_key = ANY(${keys}) AND order_id <> ${order.id}
     ORDER BY order_id LIMIT 1`);
-  return idRows.parse(rows)[0];
+  return idRowsSchema.parse(rows)[0];
 }
 
 /** Whether a change claims an order or marks a request as sent. */

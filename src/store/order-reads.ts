@@ -6,7 +6,7 @@ import { batch } from './batch.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 import {
   historyColumn,
-  historyRows,
+  historyRowsSchema,
   orderWithHistorySchema,
   readHistory,
   selectWithHistory,
@@ -14,13 +14,13 @@ import {
 import { buildOrderFilter, readOrders, selectOrders, selectOrdersById } from './order-rows.ts';
 import { formatOpenKey } from './order-save.ts';
 
-const holderRows = z.array(
+const openOrderRowsSchema = z.array(
   z.object({ name: z.string(), id: z.string() }).transform(({ name, id }) => [name, id] as const),
 );
-const historiesSchema = z.array(z.object({ history: historyRows }));
+const historiesSchema = z.array(z.object({ history: historyRowsSchema }));
 
 const UNFINISHED_STATES: OrderState[] = ['PENDING', 'APPROVED', 'EXECUTING'];
-/** Approved orders that haven't ended. */
+/** Approved orders that aren't finished. */
 export const ORDERS_IN_PROGRESS = {
   where: { state: { in: ['APPROVED', 'EXECUTING'] satisfies OrderState[] } },
   select: { id: true },
@@ -28,17 +28,17 @@ export const ORDERS_IN_PROGRESS = {
 
 export const toIds = (rows: readonly { readonly id: string }[]) => rows.map(({ id }) => id);
 
-const SEALED = { sealedInput: true, sealedInputKeyId: true } as const;
+const SEALED_INPUT_COLUMNS = { sealedInput: true, sealedInputKeyId: true } as const;
 
 function toSealedInput({
   sealedInput: bytes,
   sealedInputKeyId: keyId,
-}: Pick<Prisma.OrderModel, keyof typeof SEALED>): SealedSecret | undefined {
+}: Pick<Prisma.OrderModel, keyof typeof SEALED_INPUT_COLUMNS>): SealedSecret | undefined {
   return bytes === null || keyId === null ? undefined : { bytes, keyId };
 }
 
 export function createOrderReader({ run, prisma }: Database) {
-  const select = async (clauses: Prisma.Sql): Promise<Order[]> =>
+  const queryOrders = async (clauses: Prisma.Sql): Promise<Order[]> =>
     readOrders(await run(selectOrders(clauses)));
 
   const loadBatched = batch(async (ids: readonly string[]) => {
@@ -50,14 +50,14 @@ export function createOrderReader({ run, prisma }: Database) {
     load: (id) => loadBatched(id),
 
     loadSealedInput: async (id) => {
-      const found = await prisma.order.findUnique({ where: { id }, select: SEALED });
+      const found = await prisma.order.findUnique({ where: { id }, select: SEALED_INPUT_COLUMNS });
       return found === null ? undefined : toSealedInput(found);
     },
 
     loadSealedItemInputs: async (id) => {
       const found = await prisma.orderItem.findMany({
         where: { orderId: id },
-        select: { n: true, ...SEALED },
+        select: { n: true, ...SEALED_INPUT_COLUMNS },
       });
       return new Map(
         found.flatMap(({ n, ...item }) => {
@@ -72,10 +72,10 @@ export function createOrderReader({ run, prisma }: Database) {
       const rows = await run(
         Prisma.sql`SELECT name, order_id AS id FROM order_items WHERE open_key = ANY(${keys})`,
       );
-      return new Map(holderRows.parse(rows));
+      return new Map(openOrderRowsSchema.parse(rows));
     },
 
-    list: (filter) => select(buildOrderFilter(filter)),
+    list: (filter) => queryOrders(buildOrderFilter(filter)),
 
     loadWithHistory: async (id) => orderWithHistorySchema.parse(await run(selectWithHistory(id)))[0],
 
@@ -98,14 +98,14 @@ export function createOrderReader({ run, prisma }: Database) {
       }),
 
     findLatest: async (task, requesterId, context) => {
-      const found = await select(Prisma.sql`
+      const found = await queryOrders(Prisma.sql`
         WHERE o.requester_id = ${requesterId} AND o.task = ${task} AND o.state <> 'DRAFT' AND o.bulk IS NULL
           AND ${context === undefined ? Prisma.sql`o.context IS NULL` : Prisma.sql`o.context = ${context}`}
         ORDER BY o.created_at DESC, o.id DESC LIMIT 1`);
       return found[0];
     },
 
-    listUnsentIds: async () =>
+    listInProgressIds: async () =>
       toIds(await prisma.order.findMany({ ...ORDERS_IN_PROGRESS, orderBy: { updatedAt: 'asc' } })),
 
     listUnfinishedIds: async (accountIds, requesterId) => {

@@ -151,7 +151,7 @@ export function readOrders(rows: unknown): Order[] {
   return orderRow.read(rows).map(toOrder);
 }
 
-export const idRows = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
+export const idRowsSchema = z.array(z.object({ id: z.string() }).transform(({ id }) => id));
 
 /**
  * Reads orders with their items and approvals in one round trip.

@@ -69,7 +69,7 @@ export async function updateOrders(run: RunStatement, commits: readonly OrderCom
   // Statements without an `await` between them share a round trip. The server runs them in order.
   const results = await Promise.all(changes.map((change) => run(compareAndSwapOrder(change))));
   const saved = changes.flatMap((change, index): readonly SavedChange[] =>
-    swappedRows.parse(results[index]).map((swapped) => ({ ...change, ...swapped })),
+    swappedRowsSchema.parse(results[index]).map((swapped) => ({ ...change, ...swapped })),
   );
   if (saved.length === 0) return { ids: new Set(), walPosition: undefined };
 
@@ -106,7 +106,7 @@ function toChange(commit: OrderCommit): Change {
 }
 
 const swappedSchema = z.object({ teamId: z.string(), position: z.number() });
-const swappedRows = z.array(swappedSchema);
+const swappedRowsSchema = z.array(swappedSchema);
 
 /**
  * Writes the columns that changed. A change ends the order's lease, unless its worker made it: then the lease is
@@ -185,7 +185,7 @@ async function updateItems(run: RunStatement, saved: readonly SavedChange[]): Pr
     FROM ${recordset('order_items', rows)} AS i WHERE kept.order_id = i.order_id AND kept.n = i.n`);
 }
 
-const keyRows = z.array(z.object({ key: z.string() }));
+const keyRowsSchema = z.array(z.object({ key: z.string() }));
 
 /**
  * The open keys of items, by item number. Items of a closed order and stopped items have none. A draft or lost order
@@ -200,7 +200,7 @@ async function findFreeKeys(
   const openItems = isOpen(order.state) ? items.filter((item) => !isStopped(item)) : [];
   const keys = new Map(openItems.map(({ n, name }) => [n, formatOpenKey(order.task, name)]));
   if (order.state !== 'UNKNOWN') return keys;
-  const takenKeys = keyRows.parse(
+  const takenKeys = keyRowsSchema.parse(
     await run(Prisma.sql`
       SELECT open_key AS key FROM order_items
       WHERE open_key = ANY(${[...keys.values()]}) AND order_id <> ${order.id}`),

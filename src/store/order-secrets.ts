@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { OrderStore } from '../orders/ports.ts';
 import { row, sealedBytes } from './columns.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
-import { idRows } from './order-rows.ts';
+import { idRowsSchema } from './order-rows.ts';
 
 const sealedRow = row(z.object({ sealed: sealedBytes, keyId: z.string() }), 'kept.');
 
@@ -31,13 +31,13 @@ export function createOrderSecretStore({ run, prisma }: Database) {
     },
 
     deleteDraft: async (id) =>
-      idRows.parse(await run(deleteDrafts(Prisma.sql`id = ${id} FOR UPDATE`))).length > 0,
+      idRowsSchema.parse(await run(deleteDrafts(Prisma.sql`id = ${id} FOR UPDATE`))).length > 0,
 
     purgeExpired: async (now) => {
-      const drafts = idRows.parse(
+      const drafts = idRowsSchema.parse(
         await run(deleteDrafts(Prisma.sql`expires_at <= ${now} FOR UPDATE SKIP LOCKED`)),
       ).length;
-      const secrets = idRows.parse(await run(wipeSecrets(Prisma.sql`expires_at <= ${now}`))).length;
+      const secrets = idRowsSchema.parse(await run(wipeSecrets(Prisma.sql`expires_at <= ${now}`))).length;
       return { drafts, secrets };
     },
   } satisfies Partial<OrderStore>);

@@ -5,7 +5,7 @@ import type { OrderState } from '../orders/order.ts';
 import type { DueLane, OrderStore } from '../orders/ports.ts';
 import { type Database, Prisma, type Statement, wrapStore } from './database.ts';
 import { isLeaseExpired, leaseEnd } from './leases.ts';
-import { idRows } from './order-rows.ts';
+import { idRowsSchema } from './order-rows.ts';
 
 /** After releasing an order, a process doesn't claim it again for this long. */
 const RELEASED_MS = 5_000;
@@ -18,7 +18,7 @@ export function createOrderQueue({ run }: Database) {
   return wrapStore('orders', {
     claimDue: async (lane, until, leaseMs, limit) => {
       for (const [id, end] of released) if (end <= performance.now()) released.delete(id);
-      return idRows.parse(
+      return idRowsSchema.parse(
         await run(claimDueOrders(lane, until, leaseMs, limit, [...released.keys()]), 'verified'),
       );
     },
@@ -27,7 +27,7 @@ export function createOrderQueue({ run }: Database) {
       const rows = await run(Prisma.sql`
         UPDATE orders SET lease_until = ${leaseEnd(leaseMs)}
         WHERE id = ${id} AND worker_id = ${workerId} AND state = ${'EXECUTING' satisfies OrderState} RETURNING id`);
-      return idRows.parse(rows).length === 1;
+      return idRowsSchema.parse(rows).length === 1;
     },
 
     postpone: async (id) => {

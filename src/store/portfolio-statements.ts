@@ -45,7 +45,9 @@ export const pageRow = row(
 );
 
 /** Rows of {@link countZones}. */
-export const zoneRows = z.array(z.object({ zone: z.string(), count: z.number(), deletedCount: z.number() }));
+export const zoneRowsSchema = z.array(
+  z.object({ zone: z.string(), count: z.number(), deletedCount: z.number() }),
+);
 
 type Conditions = Pick<NameQuery, 'filter' | 'owners' | 'needsOwner' | 'names' | 'now'>;
 
@@ -242,7 +244,7 @@ export function selectHealth(query: Conditions, teamId: string): Prisma.Sql {
 }
 
 /** Rows of {@link countChangedFindings}. */
-export const changedFindingRows = z.array(
+export const changedFindingRowsSchema = z.array(
   z.object({
     began: z.array(z.enum(FINDING_CODES)),
     ended: z.array(z.enum(FINDING_CODES)),
@@ -271,7 +273,7 @@ export function countChangedFindings(from: Date, to: Date): Prisma.Sql {
 export const SELECT_OWNERS = Prisma.sql`
   SELECT owner_id AS id, bool_or(owner_left_at IS NOT NULL) AS "hasLeft" FROM domains
   WHERE owner_id IS NOT NULL GROUP BY owner_id`;
-export const ownerRows = z.array(z.object({ id: z.string(), hasLeft: z.boolean() }));
+export const ownerRowsSchema = z.array(z.object({ id: z.string(), hasLeft: z.boolean() }));
 
 /** Marks the names of a person who has left. Locks names in the usual order. Returns the names. */
 export function markOwnerLeft(userId: string, at: Date): Prisma.Sql {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import type { TeamEvent } from '../ledger/events.ts';
 import { iterateSlices } from '../lib/collections.ts';
 import { DAY_MS } from '../lib/duration.ts';
-import { type ImportRow, importRow } from '../names/details-import.ts';
+import { type ImportRow, importRowSchema } from '../names/details-import.ts';
 import type { NameLimit, ProposedNameChanges } from '../names/portfolio.ts';
 import {
   type ChangedName,
@@ -29,18 +29,18 @@ import { importNames, type NameChangeAuthor, NO_REMINDER, removeDomain } from '.
 import { announceEvents, insertEvents } from './events.ts';
 import { upsertPlans } from './notifications.ts';
 import {
-  changedFindingRows,
+  changedFindingRowsSchema,
   countChangedFindings,
   countZones,
   detailsRow,
   healthRow,
   markOwnerLeft,
-  ownerRows,
+  ownerRowsSchema,
   pageRow,
   SELECT_OWNERS,
   selectHealth,
   selectPage,
-  zoneRows,
+  zoneRowsSchema,
 } from './portfolio-statements.ts';
 
 /**
@@ -91,18 +91,18 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
 
     listPage: async (query) => pageRow.read(await run(selectPage(query))),
 
-    listZones: async (query) => zoneRows.parse(await run(countZones(query))),
+    listZones: async (query) => zoneRowsSchema.parse(await run(countZones(query))),
 
     listAssessedNames: async (query) => healthRow.read(await run(selectHealth(query, teamId))),
 
     listFindingsChanges: async (from, to) =>
-      changedFindingRows.parse(await run(countChangedFindings(from, to))),
+      changedFindingRowsSchema.parse(await run(countChangedFindings(from, to))),
 
-    listOwners: async () => ownerRows.parse(await run(SELECT_OWNERS)),
+    listOwners: async () => ownerRowsSchema.parse(await run(SELECT_OWNERS)),
 
     recordOwnerLeft: (userId, at) =>
       database.transaction(async (tx) => {
-        if (nameRows.parse(await tx(markOwnerLeft(userId, at))).length === 0) return;
+        if (nameRowsSchema.parse(await tx(markOwnerLeft(userId, at))).length === 0) return;
         const subject = { subjectKind: 'owner_left', subjectId: `${userId} ${at.toISOString()}` } as const;
         const plan = { teamId, ...subject, purpose: 'plan', version: 1, dueAt: at };
         await insertRows(tx, 'notifications', [plan], Prisma.sql`ON CONFLICT DO NOTHING`);
@@ -116,11 +116,11 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
     },
 
     listOwnRegistrars: async () =>
-      registrarRows.parse(await run(OWN_REGISTRARS)).map(({ registrar }) => registrar),
+      registrarRowsSchema.parse(await run(OWN_REGISTRARS)).map(({ registrar }) => registrar),
   });
 }
 
-const registrarRows = z.array(z.object({ registrar: z.string() }));
+const registrarRowsSchema = z.array(z.object({ registrar: z.string() }));
 const OWN_REGISTRARS = Prisma.sql`
   SELECT DISTINCT trusted ->> 'registrar' AS registrar FROM domains
   WHERE registered_by IS NOT NULL AND trusted ->> 'registrar' IS NOT NULL`;
@@ -232,7 +232,7 @@ export async function rebaseNameChanges(
 
 /** Plans that aren't applied are deleted after this time. */
 const PLAN_LIFETIME_MS = DAY_MS;
-const importRows = z.array(z.object({ row: importRow }));
+const importRowsSchema = z.array(z.object({ row: importRowSchema }));
 const ROWS_PER_READ = 1_000;
 
 /** @returns undefined if the rows were deleted */
@@ -251,7 +251,7 @@ async function readImportRows(
     const page = await tx(Prisma.sql`
       SELECT value AS row FROM (SELECT rows ${fromPlan}) kept, jsonb_array_elements(kept.rows) WITH ORDINALITY AS each (value, n)
       WHERE n > ${start}::int AND n <= ${start + ROWS_PER_READ}::int ORDER BY n`);
-    rows.push(...importRows.parse(page).map(({ row }) => row));
+    rows.push(...importRowsSchema.parse(page).map(({ row }) => row));
   }
   return rows;
 }
@@ -313,7 +313,7 @@ async function savePlan(
   return plan;
 }
 
-const nameRows = z.array(z.object({ name: z.string() }));
+const nameRowsSchema = z.array(z.object({ name: z.string() }));
 
 /**
  * Locks those of the names that are watched, always in alphabetical order, so that two transactions can't deadlock.
@@ -323,7 +323,7 @@ async function lockNames(tx: RunStatement, names: readonly string[]): Promise<re
   const found = await tx(
     Prisma.sql`SELECT name FROM domains WHERE name = ANY (${[...names]}::text[]) ORDER BY name FOR UPDATE`,
   );
-  return nameRows.parse(found).map(({ name }) => name);
+  return nameRowsSchema.parse(found).map(({ name }) => name);
 }
 
 async function readDetails(
@@ -390,16 +390,16 @@ function isGuarded(details: NameDetails | undefined): boolean {
   return details?.tags.includes(GUARDED_TAG) === true;
 }
 
-const countRows = z.array(z.object({ count: z.number() }));
+const countRowsSchema = z.array(z.object({ count: z.number() }));
 
 const IS_GUARDED = Prisma.sql`tags @> ARRAY[${GUARDED_TAG}]`;
 
 async function countNames(tx: RunStatement, where: Prisma.Sql): Promise<number> {
   const found = await tx(Prisma.sql`SELECT count(*)::int AS count FROM domains WHERE ${where}`);
-  return countRows.parse(found)[0]?.count ?? 0;
+  return countRowsSchema.parse(found)[0]?.count ?? 0;
 }
 
-const dateRows = z.array(z.object({ name: z.string(), at: optional(z.date()), by: optionalText }));
+const dateRowsSchema = z.array(z.object({ name: z.string(), at: optional(z.date()), by: optionalText }));
 
 /** Whether the names haven't changed since the changes were decided. */
 async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): Promise<boolean> {
@@ -415,7 +415,7 @@ async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): P
       return false;
   const dated = changes.filter(({ isNew, date }) => !isNew && date !== undefined);
   if (dated.length === 0) return true;
-  const rows = dateRows.parse(
+  const rows = dateRowsSchema.parse(
     await tx(Prisma.sql`
       SELECT name, expires_at AS at, expiry_given_by AS by FROM domains
       WHERE name = ANY (${names}::text[]) AND (expiry_source IS NULL OR expiry_source IN ('person', 'whois'))`),

@@ -5,7 +5,7 @@ import { PRESET_KINDS, type Preset, type PresetContent } from '../names/presets.
 import { exclusiveChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
-const presetRows = z.array(
+const presetRowsSchema = z.array(
   z.object({
     id: z.string(),
     name: z.string(),
@@ -17,7 +17,9 @@ const presetRows = z.array(
 /** @throws {StoreError} from every method if the database fails */
 export function createPresetStore({ prisma }: Database, teamId: string): PresetStore {
   const readPresets = async (tx: Transaction): Promise<readonly Preset[]> => {
-    const presets = presetRows.parse(await tx.preset.findMany({ where: { teamId }, orderBy: { id: 'asc' } }));
+    const presets = presetRowsSchema.parse(
+      await tx.preset.findMany({ where: { teamId }, orderBy: { id: 'asc' } }),
+    );
     return presets.toSorted((a, b) => (a.name.toLowerCase() < b.name.toLowerCase() ? -1 : 1));
   };
 

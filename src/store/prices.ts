@@ -63,15 +63,16 @@ async function writeEdits(
     return current !== undefined && isSamePrice(current, before) && isFree;
   };
   if (!edits.every(isApplicable)) return false;
-  const edited = { updatedBy: by, updatedAt: at };
+  const changedBy = { updatedBy: by, updatedAt: at };
   await tx.price.createMany({
     data: edits
       .filter(({ before }) => before === undefined)
-      .map(({ after }) => ({ id: randomUUID(), teamId, ...toColumns(after), ...edited })),
+      .map(({ after }) => ({ id: randomUUID(), teamId, ...toColumns(after), ...changedBy })),
   });
   for (const { before, after } of edits) {
     const id = before && listed.get(formatPriceKey(before))?.id;
-    if (id !== undefined) await tx.price.update({ where: { id }, data: { ...toColumns(after), ...edited } });
+    if (id !== undefined)
+      await tx.price.update({ where: { id }, data: { ...toColumns(after), ...changedBy } });
   }
   await writeEvents(
     tx,

@@ -22,7 +22,7 @@ export interface DatabaseProbe {
   /** @throws {StoreError} on a timeout */
   readOrderFigures(now: Date): Promise<OrderFigures>;
   /** @throws {StoreError} on a timeout */
-  readCondition(now: Date): Promise<z.infer<typeof conditionRows>[0]>;
+  readCondition(now: Date): Promise<z.infer<typeof conditionRowsSchema>[0]>;
   /**
    * For how long the oldest event has been waiting for a seal.
    * @throws {StoreError} on a timeout
@@ -36,12 +36,12 @@ const TIMEOUT_MS = 1_500;
 /** One for counting orders, and one for pings during that time. */
 const CONNECTIONS = 2;
 
-const stateRows = z.array(z.object({ state: z.string(), count: z.number(), oldest: z.date() }));
+const stateRowsSchema = z.array(z.object({ state: z.string(), count: z.number(), oldest: z.date() }));
 
 /** A lookup that has been due for this long is overdue. */
 const OVERDUE_MS = HOUR_MS;
 
-const conditionRows = z.tuple([
+const conditionRowsSchema = z.tuple([
   z.object({
     databaseBytes: z.number(),
     names: z.number(),
@@ -66,7 +66,7 @@ const SELECT_CONDITION = `
       FROM webhook_deliveries d JOIN webhook_endpoints e ON e.team_id = d.team_id AND e.id = d.endpoint_id
       WHERE e.team_id = installation_team() AND e.served_at > $2::timestamptz - interval '3 hours') AS "webhookWaitingSeconds"
   FROM domains`;
-const secondsRows = z.tuple([z.object({ seconds: z.number() })]);
+const secondsRowsSchema = z.tuple([z.object({ seconds: z.number() })]);
 
 /** Opens the probe lazily, on the first query. */
 export function openProbe({ url, log }: { readonly url: string; readonly log?: Log }): DatabaseProbe {
@@ -94,7 +94,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
       const { rows } = await pool.query(
         'SELECT coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS seconds FROM unsealed_events',
       );
-      return secondsRows.parse(rows)[0].seconds;
+      return secondsRowsSchema.parse(rows)[0].seconds;
     });
   return {
     readUnsealedSeconds,
@@ -119,7 +119,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
         const { rows } = await pool.query(
           'SELECT state, count(*)::int AS count, min(updated_at) AS oldest FROM orders GROUP BY state',
         );
-        const states = stateRows.parse(rows);
+        const states = stateRowsSchema.parse(rows);
         const approved = states.find(({ state }) => state === 'APPROVED')?.oldest ?? now;
         return {
           byState: Object.fromEntries(states.map(({ state, count }) => [state, count])),
@@ -131,7 +131,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
     readCondition: (now) =>
       withStoreError('reading the condition of the database', async () => {
         const { rows } = await pool.query(SELECT_CONDITION, [new Date(now.getTime() - OVERDUE_MS), now]);
-        return conditionRows.parse(rows)[0];
+        return conditionRowsSchema.parse(rows)[0];
       }),
 
     close: () => pool.end(),

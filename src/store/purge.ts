@@ -26,7 +26,7 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
   ['notifications', "DELETE FROM notifications WHERE subject_kind = 'digest' AND posted_at < $1"],
 ];
 
-const countRows = z.tuple([z.object({ n: z.number() })]);
+const countRowsSchema = z.tuple([z.object({ n: z.number() })]);
 
 /**
  * Deletes orders that ended before a time, with everything that belongs to them, and older events, observations,
@@ -44,7 +44,7 @@ export function purge(
     }
     for (const table of ['events', 'observations']) {
       const { rows } = await client.query(`SELECT delete_old_${table}($1)::int AS n`, [before]);
-      changes.push({ table, rows: countRows.parse(rows)[0].n });
+      changes.push({ table, rows: countRowsSchema.parse(rows)[0].n });
     }
     return sumByTable(changes);
   });

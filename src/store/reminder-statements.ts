@@ -64,7 +64,7 @@ const candidateColumns = {
 /** Rows of {@link selectDeletedCandidates}, with everything that the plan and the digest need. */
 export const candidateRow = row(candidateSchema, 'd.', candidateColumns);
 /** Rows of {@link selectCandidates}. */
-export const candidateRows = z.array(candidateSchema.extend({ range: z.number() }));
+export const candidateRowsSchema = z.array(candidateSchema.extend({ range: z.number() }));
 
 /** The lapse is never confirmed, because the queries leave out names with a confirmed lapse. */
 export function toReminder(row: z.infer<typeof candidateSchema>): WatchedReminder {
@@ -165,9 +165,9 @@ export function insertDigest(teamId: string, digestId: string, now: Date): Prism
     ON CONFLICT DO NOTHING`;
 }
 
-const idRows = z.array(z.object({ id: z.string() }));
+const idRowsSchema = z.array(z.object({ id: z.string() }));
 
-const claimedRows = z.array(z.object({ name: z.string() }));
+const claimedRowsSchema = z.array(z.object({ name: z.string() }));
 
 /**
  * Claims reminders for an open digest. Each belongs to one digest. Increases the version of the digest's plan, so that
@@ -186,14 +186,14 @@ export async function claimReminders(
     WHERE team_id = ${teamId} AND subject_kind = 'digest' AND subject_id = ${digestId} AND purpose = 'plan'
       AND due_at IS NOT NULL
     RETURNING subject_id AS id`);
-  if (idRows.parse(open).length === 0) return 0;
+  if (idRowsSchema.parse(open).length === 0) return 0;
   const rows = claims.map(({ name, expiry, threshold, destination, purpose, isCopied }) => ({
     ...{ name, expiresAt: new Date(expiry), threshold, digestId, destination, claimedAt: now, purpose },
     copyPurpose: isCopied ? '' : null,
   }));
   const onConflict = Prisma.sql`ON CONFLICT DO NOTHING RETURNING name`;
   const claimed = await insertRows(run, 'reminders', rows, onConflict);
-  const names = new Set(claimedRows.parse(claimed).map(({ name }) => name));
+  const names = new Set(claimedRowsSchema.parse(claimed).map(({ name }) => name));
   await run(Prisma.sql`
     UPDATE domains d SET reminded_threshold = LEAST(d.reminded_threshold, (
       SELECT min(r.threshold) FROM reminders r
@@ -207,7 +207,7 @@ export async function claimReminders(
       : [{ type: 'reminder.last', at: now, data: { name, code: lastReminderPhase, expires: expiry } }],
   );
   await queueWebhooks(run, lastReminders, teamId);
-  return claimedRows.parse(claimed).length;
+  return claimedRowsSchema.parse(claimed).length;
 }
 
 function upsertAllPlans(teamId: string, kind: SubjectKind, ids: ReadonlySet<string>, now: Date): Prisma.Sql {
@@ -277,7 +277,7 @@ export async function redirectOwnerReminders(
     UPDATE reminders SET destination = '', purpose = COALESCE(copy_purpose, ''), copy_purpose = NULL,
       undelivered = destination
     WHERE purpose = ${subject} RETURNING digest_id AS id`);
-  await run(upsertAllPlans(teamId, 'digest', new Set(idRows.parse(moved).map(({ id }) => id)), now));
+  await run(upsertAllPlans(teamId, 'digest', new Set(idRowsSchema.parse(moved).map(({ id }) => id)), now));
 }
 
 /**
@@ -380,7 +380,7 @@ export async function queueOwnerQuestion(
     [{ ...plan, version: 1, dueAt: at }],
     Prisma.sql`ON CONFLICT DO NOTHING RETURNING subject_id AS id`,
   );
-  if (idRows.parse(inserted).length === 0) return;
+  if (idRowsSchema.parse(inserted).length === 0) return;
   const questions = [...names.values()].map((expiry) => JSON.stringify({ owner, expiry, at, subject }));
   await run(Prisma.sql`
     WITH theirs AS (

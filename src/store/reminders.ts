@@ -6,7 +6,7 @@ import {
   assignReminders,
   type CandidateCursor,
   candidateRow,
-  candidateRows,
+  candidateRowsSchema,
   claimReminders,
   insertDigest,
   PAGE_SIZE,
@@ -47,7 +47,7 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
     async *streamCandidates(ranges) {
       let cursors: readonly CandidateCursor[] = ranges.map((range) => ({ ...range, afterName: '' }));
       for (;;) {
-        const found = candidateRows.parse(await runQuery(selectCandidates(cursors)));
+        const found = candidateRowsSchema.parse(await runQuery(selectCandidates(cursors)));
         yield found.map(toReminder);
         const last = found.at(-1);
         if (last === undefined || found.length < PAGE_SIZE) return;

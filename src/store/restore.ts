@@ -68,7 +68,7 @@ async function* decompress(file: Readable): AsyncGenerator<Buffer> {
   yield* gunzip;
 }
 
-const nameRows = z.array(z.object({ name: z.string() }));
+const nameRowsSchema = z.array(z.object({ name: z.string() }));
 
 async function requireEmptyDatabase(client: pg.Client): Promise<void> {
   const { rowCount } = await client.query(
@@ -77,7 +77,7 @@ async function requireEmptyDatabase(client: pg.Client): Promise<void> {
   if ((rowCount ?? 0) > 0)
     throw new DatabaseAccessError('A bot is using this database. Stop all bots, then restore.');
   for (const { name } of await readTables(client)) {
-    const found = nameRows.parse(
+    const found = nameRowsSchema.parse(
       (await client.query(`SELECT '${name}' AS name FROM ${quoteName(name)} LIMIT 1`)).rows,
     );
     if (found.length > 0)

@@ -9,8 +9,8 @@ import { optionalText, row } from './columns.ts';
 import { type Database, Prisma, type Statement, wrapStore } from './database.ts';
 
 const zoneCountSchema = z.object({ zone: z.string(), count: z.number() });
-const zoneRows = z.array(zoneCountSchema);
-const renewalRows = z.array(zoneCountSchema.extend({ month: z.string() }));
+const zoneRowsSchema = z.array(zoneCountSchema);
+const renewalRowsSchema = z.array(zoneCountSchema.extend({ month: z.string() }));
 
 const purchaseRow = row(
   z.object({
@@ -36,7 +36,7 @@ const purchaseRow = row(
   },
 );
 
-const anyRows = z.array(z.unknown());
+const anyRowsSchema = z.array(z.unknown());
 
 function toPurchase({
   input,
@@ -68,7 +68,7 @@ export function createSpendStore({ run, prisma }: Database): SpendStore {
   return wrapStore('spend', {
     listPurchases: async (from, to) => {
       const purchases: Purchase[] = [];
-      for await (const slice of iterateSlices(anyRows.parse(await run(selectPurchases(from, to)))))
+      for await (const slice of iterateSlices(anyRowsSchema.parse(await run(selectPurchases(from, to)))))
         purchases.push(
           ...purchaseRow
             .read(slice)
@@ -91,7 +91,7 @@ export function createSpendStore({ run, prisma }: Database): SpendStore {
     },
 
     countRenewals: async (from, until, timeZone) =>
-      renewalRows.parse(
+      renewalRowsSchema.parse(
         await run(Prisma.sql`
           SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month,
             substring(name FROM position('.' IN name) + 1) AS zone, count(*)::int AS count
@@ -102,7 +102,7 @@ export function createSpendStore({ run, prisma }: Database): SpendStore {
       ),
 
     listUnused: async () =>
-      zoneRows.parse(
+      zoneRowsSchema.parse(
         await run(Prisma.sql`
           SELECT substring(d.name FROM position('.' IN d.name) + 1) AS zone, count(*)::int AS count
           FROM domains d WHERE d.in_use = false

@@ -50,7 +50,7 @@ import { createStandInStore } from './stand-ins.ts';
 import { createTokenStepStore } from './token-steps.ts';
 import { createWebhookStore } from './webhooks.ts';
 
-/** The stores that are used before the workspace of the database is known. */
+/** The stores that are used before it is known which workspace the database belongs to. */
 export interface InstallationStores {
   readonly installation: InstallationStore;
   readonly accounts: AccountStore;
@@ -105,7 +105,7 @@ export interface TeamStoreOptions {
   readonly formatSavedSettings: FormatSavedSettings;
   /** Passkeys are set up, so a policy may require signatures. */
   readonly canSign: boolean;
-  /** Signs events that allow a retry; undefined while the ledger's key can't be decrypted. */
+  /** Signs the events that authorize a retry; undefined while the ledger's key can't be decrypted. */
   readonly botSigner: BotSigner | undefined;
 }
 

@@ -162,7 +162,7 @@ function claimFirstDue(
     SELECT * FROM claimed ORDER BY due_at, id::bigint`;
 }
 
-const outageRows = z.array(z.object({ since: z.date(), isQueued: z.boolean() }));
+const outageRowsSchema = z.array(z.object({ since: z.date(), isQueued: z.boolean() }));
 
 /** Records a Slack outage. Queues its webhook once, if it has lasted since `before`. */
 async function recordOutage(
@@ -172,7 +172,7 @@ async function recordOutage(
   before: Date,
   now: Date,
 ): Promise<void> {
-  const [recorded] = outageRows.parse(
+  const [recorded] = outageRowsSchema.parse(
     await run(Prisma.sql`
       INSERT INTO slack_outages AS o (team_id, since) VALUES (${teamId}, ${since})
       ON CONFLICT (team_id) DO UPDATE SET since = LEAST(o.since, excluded.since)

@@ -1,5 +1,5 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
-import { cleanText } from '../lib/typed-text.ts';
+import { cleanText } from '../lib/entered-text.ts';
 import { findZoneProfile } from './profiles.ts';
 import type { NameIssue } from './zone-issue.ts';
 
@@ -104,8 +104,8 @@ export function parseBareHost(text: string): ParsedName {
     .replace(/[\u3002\uff0e\uff61]/g, '.')
     .replace(/\.$/, '');
   const displayText = toDisplayText(text);
-  const typedIssue = checkTypedName({ text, displayText, name });
-  if (typedIssue !== undefined) return { ok: false, issue: typedIssue };
+  const enteredIssue = checkEnteredName({ text, displayText, name });
+  if (enteredIssue !== undefined) return { ok: false, issue: enteredIssue };
 
   const ascii = /^[\x21-\x7e]+$/.test(name) ? name.toLowerCase() : domainToASCII(name);
   const decoded = domainToUnicode(ascii);
@@ -117,13 +117,13 @@ export function parseBareHost(text: string): ParsedName {
   return { ok: true, value: { ascii, unicode, zone: ascii.slice(ascii.lastIndexOf('.') + 1) } };
 }
 
-interface TypedName {
+interface EnteredName {
   readonly text: string;
   readonly displayText: string;
   readonly name: string;
 }
 
-function checkTypedName({ text, displayText, name }: TypedName): NameIssue | undefined {
+function checkEnteredName({ text, displayText, name }: EnteredName): NameIssue | undefined {
   if (name === '') return { code: 'name_missing' };
   if (text.includes('@')) return { code: 'email_address', text: displayText };
   const forbidden = FORBIDDEN_CHARACTER.exec(text)?.[0];

@@ -63,7 +63,7 @@ export function isGenericZone(name: string): boolean {
   return isIcann === true && zone.length > 2 && !zone.startsWith('xn--') && !OTHER_ZONES.has(zone);
 }
 
-/** @param hosts host names, as typed or in ASCII */
+/** @param hosts host names, as entered or in ASCII */
 export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): ZoneIssue[] {
   const issues: ZoneIssue[] = [];
   const seen = new Set<string>();

@@ -4,7 +4,7 @@ import { cancelOrder } from '../../src/approvals/pending.ts';
 import { confirmOrder } from '../../src/orders/confirm-draft.ts';
 import { generateOrderId } from '../../src/orders/request-context.ts';
 import { retryOrder } from '../../src/orders/retry-button.ts';
-import { buildInputOwner, buildResultOwner } from '../../src/orders/salted-secret.ts';
+import { buildInputAssociatedData, buildResultAssociatedData } from '../../src/orders/salted-secret.ts';
 import { Secret } from '../../src/service/secret.ts';
 import { ALICE, acceptedOf, atOnce, HOUR_MS, MINUTE_MS, type Rig, startRig } from '../orders/rig.ts';
 import { DONE, fails } from '../orders/scripted-service.ts';
@@ -32,12 +32,12 @@ describe('ids', () => {
   test('bind sealed values to the order, the person and the item', () => {
     const order = { id: 'a', requesterId: 'U0ALICE' };
     const owners = [
-      buildInputOwner(order),
-      buildInputOwner({ ...order, id: 'b' }),
-      buildInputOwner({ ...order, requesterId: 'U0BOB' }),
-      buildResultOwner(order, 1),
-      buildResultOwner(order, 2),
-      buildResultOwner({ ...order, requesterId: 'U0BOB' }, 1),
+      buildInputAssociatedData(order),
+      buildInputAssociatedData({ ...order, id: 'b' }),
+      buildInputAssociatedData({ ...order, requesterId: 'U0BOB' }),
+      buildResultAssociatedData(order, 1),
+      buildResultAssociatedData(order, 2),
+      buildResultAssociatedData({ ...order, requesterId: 'U0BOB' }, 1),
     ];
     expect(new Set(owners.map((owner) => JSON.stringify(owner))).size).toBe(owners.length);
   });

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { isMet, iterateYielding, type Line, quantile, spreadOf, targetFigures } from '../../bench/measure.ts';
+import {
+  isMet,
+  type Line,
+  measureAlternately,
+  quantile,
+  spreadOf,
+  targetFigures,
+} from '../../bench/measure.ts';
 import { tableOf } from '../../bench/table.ts';
 
 const LINE: Line = {
@@ -38,7 +45,7 @@ test('a quantile is interpolated between its neighbors', () => {
 test('both sides are measured alternately, and neither always comes first', async () => {
   const order: string[] = [];
   const side = (name: string) => async (round: number) => void order.push(`${name}${round}`);
-  await iterateYielding(3, side('a'), side('b'));
+  await measureAlternately(3, side('a'), side('b'));
   expect(order).toEqual(['a0', 'b0', 'b1', 'a1', 'a2', 'b2']);
 });
 

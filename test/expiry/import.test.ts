@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_IMPORT_LINES, parseImport, readNamesToWatch } from '../../src/expiry/import.ts';
 import { decodeFile } from '../../src/lib/csv.ts';
-import { parseTypedDate } from '../../src/lib/typed-date.ts';
+import { parseEnteredDate } from '../../src/lib/entered-date.ts';
 import { listIssueText } from '../../src/slack/expiry/watch-list.view.ts';
 import type { ZoneIssue } from '../../src/zones/zone-issue.ts';
 import fc, { runs } from '../support/properties.ts';
@@ -179,7 +179,7 @@ describe('a date', () => {
     ['2027-03-01 12:30:00 UTC', '2027-03-01T12:30:00.000Z'],
     ['2027-03-01T00:30:00+0100', '2027-02-28T23:30:00.000Z'],
   ])('%s is %s', (text, moment) => {
-    expect(parseTypedDate(text)).toEqual({ ok: true, value: new Date(moment) });
+    expect(parseEnteredDate(text)).toEqual({ ok: true, value: new Date(moment) });
   });
 
   test.each([
@@ -199,7 +199,7 @@ describe('a date', () => {
     ['tomorrow', 'not_a_date'],
     ['', 'not_a_date'],
   ])('%j is refused: %s', (text, code) => {
-    expect(parseTypedDate(text)).toEqual({ ok: false, issue: { code, text } });
+    expect(parseEnteredDate(text)).toEqual({ ok: false, issue: { code, text } });
   });
 });
 

@@ -386,7 +386,7 @@ test('its receipt proves who signed it, until that person is forgotten', async (
   expect(done).toBe(true);
   const after = await verified(t.alice, receipt);
   expect(after).toMatchObject({ verdict: 'proved', differences: [] });
-  expect(after.forgotten.length).toBe(1);
+  expect(after.erasures.length).toBe(1);
   expect(after.notes.join('\n')).toContain('signatures in it can no longer be verified');
   expect(after.notes.join('\n')).toContain('No approval that is left in it is signed');
 });

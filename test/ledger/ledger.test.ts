@@ -282,7 +282,7 @@ describe('forgotten events', () => {
     await sealed(2);
     const report = await verifyText(await file());
     expect(report).toMatchObject({ verdict: 'proved', events: { count: 8 } });
-    expect(report.forgotten).toMatchObject([{ count: 5, by: 'operator' }]);
+    expect(report.erasures).toMatchObject([{ count: 5, by: 'operator' }]);
     await rig.ledger().checkIfDue();
     expect(await told()).toEqual([]);
     const log = await collect(createEventLog(rig.database, '').read(new Date(0), at(10 ** 9)));
@@ -340,7 +340,7 @@ describe('forgotten events', () => {
     const text = await file();
     expect(text).not.toContain('U0GONE');
     const report = await verifyText(text);
-    expect(report).toMatchObject({ verdict: 'proved', forgotten: [{ count: 1, by: 'operator' }] });
+    expect(report).toMatchObject({ verdict: 'proved', erasures: [{ count: 1, by: 'operator' }] });
   });
 });
 
@@ -357,7 +357,7 @@ describe('a receipt of an order with a forgotten person', () => {
 
   test('proves the rest, and says that the approval was forgotten', async () => {
     const { report, order } = await afterForgetting('U0BOB');
-    expect(report).toMatchObject({ verdict: 'proved', differences: [], forgotten: [{ count: 1 }] });
+    expect(report).toMatchObject({ verdict: 'proved', differences: [], erasures: [{ count: 1 }] });
     expect(report.proved.join('\n')).toContain(
       `The statement (${order.statementHash}) is the one that event 1`,
     );

@@ -11,7 +11,7 @@ import { newOrder, startRig } from '../store/order-rig.ts';
 import { orderEvent } from '../support/log.ts';
 
 /** Runs a process's ledger jobs one after the other. */
-function iterateYielding(ledger: Ledger) {
+function addTurn(ledger: Ledger) {
   return {
     ...ledger,
     async turn() {
@@ -44,7 +44,7 @@ export async function startLedgerRig() {
     now: () => now,
     log: pino({ level: 'silent' }),
   };
-  const running = iterateYielding(createLedger(deps));
+  const running = addTurn(createLedger(deps));
   await running.checkIfDue();
   let count = 0;
   return {
@@ -55,7 +55,7 @@ export async function startLedgerRig() {
     running,
     now: deps.now,
     /** Of a newly started process. */
-    ledger: (changes: Partial<LedgerContext> = {}) => iterateYielding(createLedger({ ...deps, ...changes })),
+    ledger: (changes: Partial<LedgerContext> = {}) => addTurn(createLedger({ ...deps, ...changes })),
     /** Advances the bot's clock. */
     pass(ms: number): void {
       now = new Date(now.getTime() + ms);

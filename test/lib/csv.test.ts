@@ -1,7 +1,7 @@
 import { stringify } from 'csv-stringify/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { iterateYielding, readCsv } from '../../src/lib/csv.ts';
+import { iterateWithPauses, readCsv } from '../../src/lib/csv.ts';
 
 const OPTIONS = { maxRows: 5_000, findColumn: (heading: string) => heading.toLowerCase() };
 
@@ -83,7 +83,7 @@ test('as much as the limits allow is read', async () => {
 
 test('work on rows yields after 20 ms', async () => {
   const turns = await turnsDuring(async () => {
-    for await (const _row of iterateYielding([1, 2, 3, 4])) {
+    for await (const _row of iterateWithPauses([1, 2, 3, 4])) {
       const until = performance.now() + 21;
       while (performance.now() < until);
     }

@@ -183,7 +183,7 @@ export function simulateYear(random: Random): Year {
     isAccountLinked: true,
     isInOtherAccount: false,
     hasUnknownRenewal: db.orders.some((order) => order.name === name && order.state === 'UNKNOWN'),
-    policy: each.asksMore ? 'asks_more' : 'satisfied',
+    policy: each.asksMore ? 'needs_more_approvals' : 'satisfied',
     amount: price === undefined ? undefined : { currency: 'EUR', minor: price },
   });
   const hold = (act: Act, code: HoldReason) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../src/lib/duration.ts';
 import {
   actsInTime,
-  computeEarliestSending,
+  computeEarliestSendTime,
   type DueFacts,
   decideSend,
   type FinalCheckFacts,
@@ -93,7 +93,7 @@ describe('an invalid term is reported at its field', () => {
 const NOW = new Date('2026-03-01T09:00:00Z');
 const later = (ms: number) => new Date(NOW.getTime() + ms);
 /** The delay of cafe.rest within a day. */
-const spread = computeEarliestSending('cafe.rest', NOW).getTime() - NOW.getTime() - DAY_MS;
+const spread = computeEarliestSendTime('cafe.rest', NOW).getTime() - NOW.getTime() - DAY_MS;
 
 function given(id: string, names: readonly string[], changes: Partial<MandateTerms> = {}, since = NOW) {
   const terms = read();

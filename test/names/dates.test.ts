@@ -160,7 +160,7 @@ describe('after a registry lookup', () => {
   test.each<[RegistryLookup['result'], DateDoubt]>([
     [{ kind: 'not_registered', server: 'rdap.example' }, { code: 'not_registered' }],
     [
-      { kind: 'unread', problem: { code: 'busy', detail: '429' } },
+      { kind: 'failed', problem: { code: 'busy', detail: '429' } },
       { code: 'undated', problem: { code: 'busy', detail: '429' } },
     ],
   ])('%o is a doubt and keeps the date', (result, doubt) => {
@@ -176,7 +176,7 @@ test('WHOIS is asked once a day for a date that the registry doesn’t show', ()
   });
   const due = (dates: NameDates, result: RegistryLookup['result']) =>
     isWhoisDue(dates, { name: 'cafe.hk', at: NOW, facts: {}, result });
-  const secret = { kind: 'unread', problem: { code: 'no_public_record' } } as const;
+  const secret = { kind: 'failed', problem: { code: 'no_public_record' } } as const;
   const record = registrationUntil(inDays(9), {});
   const registered = (expiresAt: Date | undefined) =>
     ({ kind: 'registered', registration: { ...record, expiresAt }, server: 'rdap.example' }) as const;
@@ -189,7 +189,7 @@ test('WHOIS is asked once a day for a date that the registry doesn’t show', ()
     true,
     false,
   ]);
-  expect(due(UNKNOWN_DATES, { kind: 'unread', problem: { code: 'busy', detail: '429' } })).toBe(false);
+  expect(due(UNKNOWN_DATES, { kind: 'failed', problem: { code: 'busy', detail: '429' } })).toBe(false);
   expect(due(UNKNOWN_DATES, { kind: 'not_registered', server: 'rdap.example' })).toBe(false);
 });
 
@@ -233,7 +233,7 @@ test('a renewal counts as shown from two days before the requested date', () => 
 describe('after WHOIS', () => {
   const undated = updateDatesAfterLookup(UNKNOWN_DATES, {
     ...{ name: 'cafe.hk', at: NOW, facts: {} },
-    result: { kind: 'unread', problem: { code: 'no_public_record' } },
+    result: { kind: 'failed', problem: { code: 'no_public_record' } },
   });
   const until = (days: number, dates: NameDates = undated) =>
     updateDatesAfterWhois(dates, dates, { ...RECORD, expiry: { kind: 'read', at: inDays(days) } }, NOW);

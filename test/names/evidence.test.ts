@@ -213,11 +213,11 @@ test.each<[OrderTaskName, Partial<Registration>, RegExp]>([
 test.each<[string, Look]>([
   [
     'a registry that is away',
-    { task: 'renew', result: { kind: 'unread', problem: { code: 'busy' } }, seen: known },
+    { task: 'renew', result: { kind: 'failed', problem: { code: 'busy' } }, seen: known },
   ],
   [
     'a record that cannot be read',
-    { task: 'create', result: { kind: 'unread', problem: { code: 'not_a_domain' } } },
+    { task: 'create', result: { kind: 'failed', problem: { code: 'not_a_domain' } } },
   ],
   ['a task that leaves nothing to see', { task: 'owner-change', result: found }],
 ])('%s shows nothing', (_what, what) => {

@@ -116,7 +116,7 @@ describe('the record of a domain', () => {
     expect(resultOf({ ...full, ldhName: 'xn--MNCHEN-3ya.rest' }, 'xn--mnchen-3ya.rest').kind).toBe(
       'registered',
     );
-    expect(resultOf(unnamed, 'cafe.rest').kind).toBe('unread');
+    expect(resultOf(unnamed, 'cafe.rest').kind).toBe('failed');
   });
 
   test.each([
@@ -126,7 +126,7 @@ describe('the record of a domain', () => {
     ['an entity', { ...full, objectClassName: 'entity' }],
     ['another name', { ...full, ldhName: 'cafe.rest.example' }],
   ])('is not read from %s', (_case, body) => {
-    expect(resultOf(body, 'cafe.rest').kind).toBe('unread');
+    expect(resultOf(body, 'cafe.rest').kind).toBe('failed');
   });
 
   test.each([

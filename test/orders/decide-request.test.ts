@@ -99,7 +99,7 @@ test.each<[what: string, given: Given, decision: object]>([
     'has an item for each name',
     {
       request: { input: { names: ['cafe.rest', 'bar.rest'], period: '2' } },
-      secrets: { ...NO_SECRETS, rowHashes: new Map([1, 2].map((n) => [n, `sha256:${n}`])) },
+      secrets: { ...NO_SECRETS, itemHashes: new Map([1, 2].map((n) => [n, `sha256:${n}`])) },
     },
     {
       order: {

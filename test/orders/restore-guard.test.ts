@@ -82,7 +82,7 @@ function arrange(...readings: readonly HeartbeatReading[]) {
   const context = contextWith({
     ...{ now: () => NOW, processId: 'me', advance: () => undefined, ...PACE },
     store: {
-      listUnsentIds: async () => [],
+      listInProgressIds: async () => [],
       list: async () => {
         act('end mandates');
         return [];

@@ -12,7 +12,7 @@ import {
 import type { WireValue } from '../../src/service/codec/wire.ts';
 import { Secret } from '../../src/service/secret.ts';
 import type { RequestDescription } from '../../src/service/task.ts';
-import { type FieldProblem, fieldProblems } from '../../src/slack/orders/input-issue.view.ts';
+import { type FieldError, toFieldErrors } from '../../src/slack/orders/input-issue.view.ts';
 import { formatTaskNote } from '../../src/slack/orders/task-notes.view.ts';
 import fc from '../support/properties.ts';
 import { ENDPOINTS, newOrder } from './sample.ts';
@@ -179,9 +179,9 @@ function checked(task: OrderTaskName, input: unknown) {
   return result;
 }
 
-function problemsOf(task: OrderTaskName, input: unknown): readonly FieldProblem[] {
+function problemsOf(task: OrderTaskName, input: unknown): readonly FieldError[] {
   const result = findTask(task).check(input);
-  return result.ok ? [] : fieldProblems(result.issues);
+  return result.ok ? [] : toFieldErrors(result.issues);
 }
 
 describe('the properties of a task', () => {
@@ -283,8 +283,8 @@ describe.each(SENT_TASK_NAMES)('an order to %s', (name) => {
           return;
         }
         if (result.issues.length === 0) throw new Error('refused without a reason');
-        for (const { problem } of fieldProblems(result.issues)) {
-          if (!isKind(problem)) throw new Error(`not a sentence for people: ${JSON.stringify(problem)}`);
+        for (const { text } of toFieldErrors(result.issues)) {
+          if (!isKind(text)) throw new Error(`not a sentence for people: ${JSON.stringify(text)}`);
         }
       }),
       { numRuns: 100 },
@@ -370,7 +370,7 @@ describe('problems', () => {
   ])('of %s with %j are shown at %s', (task, change, field, problem) => {
     const problems = problemsOf(task, { ...SAMPLES[task].typed, ...change });
     expect(problems.map((each) => each.field)).toContain(field);
-    expect(problems.find((each) => each.field === field)?.problem).toMatch(problem);
+    expect(problems.find((each) => each.field === field)?.text).toMatch(problem);
   });
 
   it('are all shown at once', () => {
@@ -400,7 +400,7 @@ describe('problems', () => {
 
   it('an SSL contact needs at least one field to change', () => {
     expect(problemsOf('ssl-contact', { id: '4711', title: ' ' })).toEqual([
-      { field: 'organization', problem: 'Fill in at least one field to change.' },
+      { field: 'organization', text: 'Fill in at least one field to change.' },
     ]);
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Amount } from '../../src/money/amount.ts';
 import type { Price, PriceEdit } from '../../src/money/prices.ts';
 import { findTask } from '../../src/orders/tasks.ts';
-import { findWeakenedPrices, findWeakenedSettings } from '../../src/policy/weakening.ts';
+import { findWeakenedSettings, findWeakeningEdits } from '../../src/policy/weakening.ts';
 import { rule } from './sample.ts';
 
 describe('a changed setting', () => {
@@ -65,7 +65,7 @@ describe('a changed price, with a rule above 100.00', () => {
     today: '2026-11-23',
   };
   const loosens = (list: readonly Price[], edit: PriceEdit, given: Partial<typeof conditions> = {}) =>
-    findWeakenedPrices(list, [edit], { ...conditions, ...given }).length === 1;
+    findWeakeningEdits(list, [edit], { ...conditions, ...given }).length === 1;
   const edit = (before: Price | undefined, after: Price) => ({ before, after });
   const cheap = price({ minor: 5_000 });
 

@@ -2,7 +2,7 @@ import { type Bytes, toHex, utf8 } from './bytes.ts';
 import { canonicalJson, isJsonObject } from './canonical-json.ts';
 import type { Cryptography } from './cryptography.ts';
 import { leafHash, treeHead } from './merkle.ts';
-import { type Differences, naming, type Report, type TrustedInputs } from './report.ts';
+import { type Differences, describeNumbers, type Report, type TrustedInputs } from './report.ts';
 import { type CheckedSeal, createSealCheck } from './seals.ts';
 import type { EventLine, ForgottenBy, Header, Line, SealLine } from './shapes.ts';
 import { checkSignedEvent, otherRoot, type Revocation, revocationOf } from './signatures.ts';
@@ -25,7 +25,7 @@ function range(from: number, to: number): number[] {
 }
 
 /** Deleted events, by person. */
-export function collectForgotten() {
+export function collectErasures() {
   const all = new Map<string, { count: number; by: string; from: string; to: string }>();
   return {
     add({ at, by }: ForgottenBy) {
@@ -71,7 +71,7 @@ function createSequence(what: string, differences: Differences) {
       return true;
     },
     end() {
-      if (missing.size > 0) differences.add('dropped', `${naming(what, missing)}: not in the file`);
+      if (missing.size > 0) differences.add('dropped', `${describeNumbers(what, missing)}: not in the file`);
     },
   };
 }
@@ -84,7 +84,7 @@ export async function createLedgerCheck(
   differences: Differences,
 ): Promise<FileCheck> {
   const seals = await createSealCheck(header, trusted, cryptography, differences);
-  const forgotten = collectForgotten();
+  const erasures = collectErasures();
   const events = createSequence('event', differences);
   const sealNumbers = createSequence('seal', differences);
   /** Leaf hashes of the events that have no seal so far. */
@@ -105,7 +105,7 @@ export async function createLedgerCheck(
     if (!events.take(line.seq, where)) return;
     count += 1;
     if (line.forgotten !== undefined) {
-      forgotten.add(line.forgotten);
+      erasures.add(line.forgotten);
       deletedLeaves.set(line.seq, toHex(line.leaf ?? new Uint8Array()));
     }
     if (last !== undefined && line.seq <= last.to) {
@@ -138,15 +138,16 @@ export async function createLedgerCheck(
     if (isHuge) differences.add('changed', `seal ${n} says that it covers ${to - from + 1} events`);
     for (const seq of seqs) if (!uncovered.delete(seq)) events.missing.add(seq);
     if (isWhole && toHex(await treeHead(cryptography, leaves)) !== root)
-      differences.add('changed', `${naming('event', seqs)}: not what seal ${n} sealed`);
+      differences.add('changed', `${describeNumbers('event', seqs)}: not what seal ${n} sealed`);
     const early = [...uncovered.keys()].filter((seq) => seq > to);
     if (early.length > 0)
       differences.add(
         'reordered',
-        `${naming('event', early)}: before seal ${n}, which ends with event ${to}`,
+        `${describeNumbers('event', early)}: before seal ${n}, which ends with event ${to}`,
       );
     const others = [...uncovered.keys()].filter((seq) => seq < from);
-    if (others.length > 0) differences.add('added', `${naming('event', others)}: covered by no seal`);
+    if (others.length > 0)
+      differences.add('added', `${describeNumbers('event', others)}: covered by no seal`);
     for (const seq of others) uncovered.delete(seq);
   }
 
@@ -172,7 +173,7 @@ export async function createLedgerCheck(
       if (trusted.anchors.length === 0) return ['There is no seal in the file, so nothing in it is proved.'];
       differences.add(
         'cut',
-        `${naming(
+        `${describeNumbers(
           'seal',
           trusted.anchors.map(({ n }) => n),
         )}: anchored, but there is no seal in the file`,
@@ -186,14 +187,14 @@ export async function createLedgerCheck(
     if (after.length > 0)
       differences.add(
         'cut',
-        `the file ends with seal ${end}, but ${naming('seal', after)} was anchored: the end is missing`,
+        `the file ends with seal ${end}, but ${describeNumbers('seal', after)} was anchored: the end is missing`,
       );
     if (start === 1 || numbers.includes(start - 1)) return unknown;
     const before = numbers.filter((n) => n < start);
     if (before.length > 0)
       differences.add(
         'cut',
-        `the file begins with seal ${start}, but ${naming('seal', before)} was anchored: the beginning is missing`,
+        `the file begins with seal ${start}, but ${describeNumbers('seal', before)} was anchored: the beginning is missing`,
       );
     else
       unknown.push(
@@ -213,13 +214,13 @@ export async function createLedgerCheck(
       if (uncovered.size > 0)
         differences.add(
           'cut',
-          `${naming('event', uncovered.keys())}: no seal follows that covers it: the end was cut off, or it was added`,
+          `${describeNumbers('event', uncovered.keys())}: no seal follows that covers it: the end was cut off, or it was added`,
         );
       events.end();
       sealNumbers.end();
       const unknown = [...compareEnds(), ...unrecordedDeletionsText(deletedLeaves, recorded)];
       const anchored = seals.anchored.at(-1);
-      const found = { anchored, forgotten: forgotten.all(), unknown, notes: [], explained };
+      const found = { anchored, erasures: erasures.all(), unknown, notes: [], explained };
       if (first === undefined || last === undefined)
         return { ...found, events: undefined, seals: undefined, proved: [] };
       const span = { from: first.from, to: last.to, count };
@@ -277,7 +278,7 @@ function unrecordedDeletionsText(
   }
   if (unnamed.length === 0) return [];
   return [
-    `${naming('event', unnamed)}: without content, and no event in the file records its deletion. Either a later event does (export a newer file), or someone blanked it.`,
+    `${describeNumbers('event', unnamed)}: without content, and no event in the file records its deletion. Either a later event does (export a newer file), or someone blanked it.`,
   ];
 }
 

@@ -1,9 +1,9 @@
 import { toHex, utf8 } from './bytes.ts';
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from './canonical-json.ts';
 import type { Cryptography } from './cryptography.ts';
-import { collectForgotten, type FileCheck, leafOf } from './ledger.ts';
+import { collectErasures, type FileCheck, leafOf } from './ledger.ts';
 import { headOfPath } from './merkle.ts';
-import { type Differences, naming, type Report, type TrustedInputs } from './report.ts';
+import { type Differences, describeNumbers, type Report, type TrustedInputs } from './report.ts';
 import { type CheckedSeal, createSealCheck } from './seals.ts';
 import type { AnchorLine, EventLine, Header, PathLine, SealLine, StatementLine } from './shapes.ts';
 import { checkSignedEvent, otherRoot, revocationOf } from './signatures.ts';
@@ -70,8 +70,8 @@ export async function createReceiptCheck(
         cryptography,
         differences,
       );
-      const forgotten = collectForgotten();
-      for (const event of receipt.events.values()) if (event.forgotten) forgotten.add(event.forgotten);
+      const erasures = collectErasures();
+      for (const event of receipt.events.values()) if (event.forgotten) erasures.add(event.forgotten);
       const seqs = [...receipt.events.keys()];
       const numbers = [...receipt.seals.keys()];
       const [from = 0] = seqs;
@@ -89,10 +89,10 @@ export async function createReceiptCheck(
           ? undefined
           : { from: firstSeal, to: numbers.at(-1) ?? firstSeal, count: numbers.length },
         anchored: anchored.newest,
-        forgotten: forgotten.all(),
+        erasures: erasures.all(),
         proved: [
-          `${seqs.length} events of order ${header.order} are in the ledger with this content (${naming('event', seqs)}).`,
-          `The seals over them (${naming('seal', numbers)}) are signed by ${header.key}.`,
+          `${seqs.length} events of order ${header.order} are in the ledger with this content (${describeNumbers('event', seqs)}).`,
+          `The seals over them (${describeNumbers('seal', numbers)}) are signed by ${header.key}.`,
           ...stated.proved,
           ...signed.proved.map(({ text, seq }) => {
             const before = anchored.before.get(seq);
@@ -108,7 +108,7 @@ export async function createReceiptCheck(
           ...(unused.length === 0
             ? []
             : [
-                `${naming(
+                `${describeNumbers(
                   'seal',
                   unused.map(({ n }) => n),
                 )}: anchored, but not in this receipt, so the anchor says nothing of it.`,
@@ -128,7 +128,7 @@ async function checkPaths(
   const { events, paths, seals } = receipt;
   const unproved = [...events.keys()].filter((seq) => !paths.has(seq));
   if (unproved.length > 0)
-    differences.add('dropped', `${naming('event', unproved)}: the path into the ledger is missing`);
+    differences.add('dropped', `${describeNumbers('event', unproved)}: the path into the ledger is missing`);
   for (const path of paths.values()) {
     const { seq, index, size } = path;
     const event = events.get(seq);
@@ -181,7 +181,8 @@ function dateEvents({ paths, seals }: Receipt, anchors: readonly DatingAnchor[])
     newest: newest && { seal: newest.seal, to: newest.to, at: newest.at },
     before: new Map([...covered].flatMap(([{ before }, seqs]) => seqs.map((seq) => [seq, before] as const))),
     proved: [...covered].map(
-      ([{ seal, before }, seqs]) => `Anchor ${seal} fits: ${naming('event', seqs)} stood so when ${before}.`,
+      ([{ seal, before }, seqs]) =>
+        `Anchor ${seal} fits: ${describeNumbers('event', seqs)} stood so when ${before}.`,
     ),
   };
 }
@@ -191,7 +192,9 @@ function lateText(seqs: readonly number[], { before }: DatedEvents): string[] {
   const late = seqs.filter((seq) => !before.has(seq));
   return before.size === 0 || late.length === 0
     ? []
-    : [`${naming('event', late)}: after every anchor that is known, so that none says anything of it.`];
+    : [
+        `${describeNumbers('event', late)}: after every anchor that is known, so that none says anything of it.`,
+      ];
 }
 
 function checkAnchors(
@@ -216,7 +219,7 @@ function checkOrder({ order }: Header, { events }: Receipt, differences: Differe
   if (strangers.length > 0)
     differences.add(
       'added',
-      `${naming(
+      `${describeNumbers(
         'event',
         strangers.map(({ seq }) => seq),
       )}: about another order than ${order}`,
@@ -227,7 +230,7 @@ function checkOrder({ order }: Header, { events }: Receipt, differences: Differe
   return others.length === 0
     ? []
     : [
-        `${naming(
+        `${describeNumbers(
           'event',
           others.map(({ seq }) => seq),
         )}: about no order, such as keys that were revoked.`,
@@ -257,7 +260,7 @@ async function checkStatement(
   });
   const others = named.filter(({ statement }) => statement !== hash).map(({ seq }) => seq);
   if (others.length > 0)
-    differences.add('changed', `the statement is not the one that ${naming('event', others)} name`);
+    differences.add('changed', `the statement is not the one that ${describeNumbers('event', others)} name`);
   if (named.length === 0)
     return {
       proved: [],
@@ -274,7 +277,7 @@ async function checkStatement(
     };
   return {
     proved: [
-      `The statement (${hash}) is the one that ${naming(
+      `The statement (${hash}) is the one that ${describeNumbers(
         'event',
         named.map(({ seq }) => seq),
       )} name.`,
@@ -298,7 +301,7 @@ function checkTime(
   if (early.length > 0)
     differences.add(
       'changed',
-      `${naming(
+      `${describeNumbers(
         'event',
         early.map(({ seq }) => seq),
       )} sent it before ${notBefore}, its approved time`,

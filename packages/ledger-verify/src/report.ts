@@ -1,6 +1,6 @@
 /**
  * Kinds of mismatches: something was changed, dropped, reordered or added, the beginning or end is missing, or it was
- * signed with another key.
+ * signed with a different key.
  */
 export type DifferenceCode = 'changed' | 'dropped' | 'reordered' | 'added' | 'cut' | 'key';
 
@@ -19,18 +19,18 @@ export interface Report {
   readonly seals: { readonly from: number; readonly to: number; readonly count: number } | undefined;
   /** The newest anchor that matches. */
   readonly anchored: { readonly seal: number; readonly to: number; readonly at: string } | undefined;
-  readonly forgotten: readonly {
+  readonly erasures: readonly {
     readonly count: number;
     readonly by: string;
     readonly from: string;
     readonly to: string;
   }[];
-  /** Sentences that say what was verified, and how. */
+  /** Sentences about what was verified, and how. */
   readonly proved: readonly string[];
   readonly differences: readonly Difference[];
-  /** Sentences that say why a check wasn't possible, and what would make it possible. */
+  /** Sentences about why a check wasn't possible, and what would make it possible. */
   readonly unknown: readonly string[];
-  /** Sentences that say what isn't verified although everything matches. */
+  /** Sentences about what isn't verified even if everything matches. */
   readonly notes: readonly string[];
 }
 
@@ -53,7 +53,7 @@ export interface Differences {
   readonly all: readonly Difference[];
 }
 
-/** Limits memory if a file is completely wrong. */
+/** Limits memory use if a file is completely wrong. */
 const MAX_DIFFERENCES = 1_000;
 
 export function collectDifferences(): Differences {
@@ -67,7 +67,7 @@ export function collectDifferences(): Differences {
 }
 
 /** Numbers as ranges: `3, 5 to 9`. */
-function rangesText(numbers: Iterable<number>): string {
+function formatRanges(numbers: Iterable<number>): string {
   const ranges: [number, number][] = [];
   for (const each of [...numbers].sort((a, b) => a - b)) {
     const last = ranges.at(-1);
@@ -78,12 +78,12 @@ function rangesText(numbers: Iterable<number>): string {
 }
 
 /** `event 3`, `events 3, 5 to 9` */
-export function naming(what: string, numbers: Iterable<number>): string {
+export function describeNumbers(what: string, numbers: Iterable<number>): string {
   const all = [...numbers];
-  return `${what}${all.length === 1 ? '' : 's'} ${rangesText(all)}`;
+  return `${what}${all.length === 1 ? '' : 's'} ${formatRanges(all)}`;
 }
 
-const CODES: Readonly<Record<DifferenceCode, string>> = {
+const CODE_LABELS: Readonly<Record<DifferenceCode, string>> = {
   changed: 'CHANGED',
   dropped: 'DROPPED',
   reordered: 'REORDERED',
@@ -91,20 +91,20 @@ const CODES: Readonly<Record<DifferenceCode, string>> = {
   cut: 'CUT',
   key: 'OTHER KEY',
 };
-const VERDICTS: Readonly<Record<Report['verdict'], string>> = {
+const VERDICT_LABELS: Readonly<Record<Report['verdict'], string>> = {
   proved: 'PROVED',
   differs: 'NOT PROVED: something does not fit',
   cannot_tell: 'CANNOT TELL',
 };
-/** Only the first ones are shown, because a single change has many consequences. */
-const SHOWN = 20;
+/** Only the first ones are shown, because a single change can cause many differences. */
+const MAX_SHOWN = 20;
 
-/** A report as plain text, one line each. */
+/** The report as lines of plain text. */
 export function formatReport({ verdict, proved, differences, unknown, notes }: Report): string[] {
-  const rest = differences.length - SHOWN;
+  const rest = differences.length - MAX_SHOWN;
   const texts = [
-    VERDICTS[verdict],
-    ...differences.slice(0, SHOWN).map(({ code, text }) => `  ✗ ${CODES[code]}: ${text}`),
+    VERDICT_LABELS[verdict],
+    ...differences.slice(0, MAX_SHOWN).map(({ code, text }) => `  ✗ ${CODE_LABELS[code]}: ${text}`),
     ...(rest > 0 ? [`  … and ${rest} more`] : []),
     ...unknown.map((text) => `  ? ${text}`),
     ...proved.map((text) => `  ✓ ${text}`),

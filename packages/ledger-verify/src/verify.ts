@@ -9,7 +9,7 @@ const CHECKS = { ledger: createLedgerCheck, receipt: createReceiptCheck };
 
 const NOTHING = {
   ...{ file: undefined, key: undefined, order: undefined, events: undefined, seals: undefined },
-  ...{ anchored: undefined, forgotten: [], proved: [], differences: [], notes: [] },
+  ...{ anchored: undefined, erasures: [], proved: [], differences: [], notes: [] },
 };
 
 function cannotTell(why: string): Report {
@@ -78,15 +78,15 @@ async function verifyLines(
     proved: fits ? found.proved : [],
     notes: [
       ...(fits
-        ? [...forgottenTexts(found.forgotten, header.kind), ...found.notes, ...outsideText(trusted, found)]
+        ? [...erasureTexts(found.erasures, header.kind), ...found.notes, ...outsideText(trusted, found)]
         : []),
       ...explained,
     ],
   };
 }
 
-function forgottenTexts(forgotten: Report['forgotten'], kind: Header['kind']): string[] {
-  const texts = forgotten.map(forgottenText);
+function erasureTexts(erasures: Report['erasures'], kind: Header['kind']): string[] {
+  const texts = erasures.map(erasureText);
   if (kind === 'ledger' || texts.length === 0) return texts;
   return [
     ...texts,
@@ -94,7 +94,7 @@ function forgottenTexts(forgotten: Report['forgotten'], kind: Header['kind']): s
   ];
 }
 
-function forgottenText({ count, by, from, to }: Report['forgotten'][number]): string {
+function erasureText({ count, by, from, to }: Report['erasures'][number]): string {
   const when = from === to ? `at ${from}` : `between ${from} and ${to}`;
   return `The content of ${count} ${count === 1 ? 'event' : 'events'} was deleted by ${by} ${when}. ${count === 1 ? 'Its hash is' : 'Their hashes are'} still there, but signatures in it can no longer be verified.`;
 }

@@ -268,7 +268,7 @@ describe('a ledger', () => {
     });
     const report = await verifyLines(kept);
     expect(report.verdict).toBe('cannot_tell');
-    expect(report.forgotten).toEqual([expect.objectContaining({ count: 10, by: 'operator' })]);
+    expect(report.erasures).toEqual([expect.objectContaining({ count: 10, by: 'operator' })]);
     expect(report.unknown.join('\n')).toMatch(
       /^events \d+(, \d+){9}: without content, and no event in the file/,
     );

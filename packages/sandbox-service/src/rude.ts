@@ -9,7 +9,7 @@ import { RECORD_FORMS } from './record-forms.ts';
  * the seed, the path and the number of earlier requests for the path. It doesn't depend on concurrent requests.
  */
 
-/** The form of responses: chosen by a seed, or as documented. */
+/** The form of responses: chosen by a seed, or the documented form. */
 export interface Rudeness {
   seed: number | undefined;
 }

@@ -152,8 +152,8 @@ describe('what is sent must be as documented', () => {
     '<type>domain</type><mode>frame</mode><source>shop.cafe.rest</source><target>a.example</target>';
   it.each<[string, string, RegExp]>([
     ['cut', requestOf(AUTH, OPEN_SESSION).slice(0, -5), /well-formed/],
-    ['two roots', '<request/><request/>', /one element/],
-    ['document type', `<!DOCTYPE r><request>${AUTH}${OPEN_SESSION}</request>`, /document type/],
+    ['two roots', '<request/><request/>', /one root element/],
+    ['document type', `<!DOCTYPE r><request>${AUTH}${OPEN_SESSION}</request>`, /DOCTYPE/],
     ['attribute', requestOf(AUTH, '<task id="1"><code>1321001</code></task>'), /attributes/],
     ['entity', requestOf(AUTH, '<task><code>&nbsp;</code></task>'), /entity/],
     ['control character', requestOf(AUTH, '<task><code>&#1;</code></task>'), /entity/],

@@ -3,7 +3,7 @@ import {
   type CsvIssue,
   type CsvRecord,
   hasExtraCells,
-  iterateYielding,
+  iterateWithPauses,
   readCsv,
   type UnreadableFile,
 } from '../../lib/csv.ts';
@@ -72,7 +72,7 @@ export async function readBulkFile(task: BulkTask, text: string): Promise<BulkFi
   if (issues.length > 0) return { ok: false, issues };
   if (rows.length === 0) return rejectFile({ code: 'empty' });
   const parsedRows: ParsedRow[] = [];
-  for await (const row of iterateYielding(rows)) parsedRows.push(readRow(task, columns, row));
+  for await (const row of iterateWithPauses(rows)) parsedRows.push(readRow(task, columns, row));
   return dropDuplicates(parsedRows);
 }
 

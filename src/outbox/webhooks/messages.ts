@@ -9,7 +9,7 @@ import type { LifecyclePhase } from '../../zones/lifecycle.ts';
 
 /**
  * Notifications outside of Slack, as Standard Webhooks. A body contains only codes, names, ids and times, and a
- * sentence built from them. It never contains typed text or a secret.
+ * sentence built from them. It never contains entered text or a secret.
  */
 
 const name = z.string();

@@ -5,15 +5,16 @@ import type { WireObject } from './wire.ts';
 
 /**
  * Field names of the service's objects in each interface. Inputs use the JSON names. Lists are in the documented order.
- * A field that is missing from an interface's list isn't documented for it (service API, Resources and their fields).
+ * A field that is missing from an interface's list isn't documented for it. See “Resources and their fields” in the
+ * service's API documentation.
  */
 interface WireField {
   readonly name: string;
   /** Name in the interface, if different. */
   readonly wireName?: string;
-  /** Documented values: from the input's to the interface's. */
+  /** Maps each accepted input value to the value that the interface documents. */
   readonly values?: Readonly<Record<string, string>>;
-  /** Joins a list into one text. */
+  /** Joins a list into one string. */
   readonly separator?: string;
   readonly subfields?: readonly WireField[];
   /** Always sent with this value, regardless of the input. */
@@ -59,20 +60,23 @@ export const REDIRECT_FIELDS: ObjectFields = {
   ],
 };
 
-const LAST_CONTACT_FIELDS = toFields('city', 'country', 'state', 'phone', 'fax', 'email');
+const TRAILING_CONTACT_FIELDS = toFields('city', 'country', 'state', 'phone', 'fax', 'email');
 
 export const SSL_CONTACT_FIELDS: ObjectFields = {
-  json: [...toFields('fname', 'lname', 'title', 'organization', 'address', 'pcode'), ...LAST_CONTACT_FIELDS],
+  json: [
+    ...toFields('fname', 'lname', 'title', 'organization', 'address', 'pcode'),
+    ...TRAILING_CONTACT_FIELDS,
+  ],
   xml: [
     ...toFields('id', 'title', 'organization'),
     { name: 'address', separator: ',' },
     { name: 'pcode', wireName: 'postal_code' },
-    ...LAST_CONTACT_FIELDS,
+    ...TRAILING_CONTACT_FIELDS,
   ],
 };
 
 /** XML field names of a preregistration that differ from JSON. */
-export const RECORD_NAMES = [
+export const PREREG_FIELD_NAMES = [
   ['order_reference', 'orderReference'],
   ['prereg_config', 'preregConfig'],
   ['nserver', 'nameServers'],
@@ -99,7 +103,7 @@ interface FieldToSend {
   readonly name: string;
   readonly value: FieldValue | FieldValues;
   readonly subfields: readonly WireField[];
-  /** Precedes the subfields' names in messages. */
+  /** Prefix of the subfields' names in error messages. */
   readonly subfieldPath: string;
 }
 

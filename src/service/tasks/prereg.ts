@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { InvalidInputError } from '../codec/codec-errors.ts';
-import { RECORD_NAMES } from '../codec/object-fields.ts';
+import { PREREG_FIELD_NAMES } from '../codec/object-fields.ts';
 import { isRecord } from '../record.ts';
 import { defineTask, type Interface, type TaskResult } from '../task.ts';
 
@@ -90,7 +90,7 @@ export const preregSearch = defineTask({
   },
 });
 
-const JSON_NAMES = new Map<string, string>(RECORD_NAMES);
+const JSON_NAMES = new Map<string, string>(PREREG_FIELD_NAMES);
 
 function renameToJson(record: Preregistration): Preregistration {
   return Object.fromEntries(

@@ -66,7 +66,7 @@ export function recordUnreadableGroup(
   if (problem.kind !== 'refused') return;
   const subject = { kind: 'group', id: `${groupId} ${getUtcDay(now())}` } as const;
   notifications
-    .recordRefusal(subject, problem.code ?? problem.kind, now())
+    .markSubjectRefused(subject, problem.code ?? problem.kind, now())
     .catch((err: unknown) => log.warn({ err, groupId }, 'recording an unreadable approver group failed'));
 }
 

@@ -1,5 +1,5 @@
 import type { Order } from '../../orders/order.ts';
-import { code, escapeText, type Message, mention, moment, textMessage } from '../kit/blocks.ts';
+import { capitalize, code, escapeText, type Message, mention, moment, textMessage } from '../kit/blocks.ts';
 import { anyApproverText, orderTitle } from '../orders/order.view.ts';
 
 export function reminderNotice(order: Order): Message {
@@ -10,7 +10,8 @@ export function reminderNotice(order: Order): Message {
 }
 
 export function escalationNotice(order: Order, approvers: readonly string[]): Message {
-  const approversText = approvers.length === 0 ? '' : ` ${anyApproverText(approvers, 1)} can approve it.`;
+  const approversText =
+    approvers.length === 0 ? '' : ` ${capitalize(anyApproverText(approvers, 1))} can approve it.`;
   return textMessage(
     `:mega: *${escapeText(orderTitle(order))}*: waiting for approval since ${moment(order.createdAt)}, requested by ${mention(order.requesterId)}.${approversText} See it with ${code(`/domain order ${order.id}`)}.`,
   );

@@ -189,7 +189,10 @@ function skippedLines(rows: readonly SkippedRow[], maxRows: number): string[] {
 
 function skippedLine({ line, name, issues }: SkippedRow): string {
   const problems = issues.map(rowIssueText).join(' ');
-  return `• ${escapeText(truncate(`Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: ${problems}`, MAX_ROW_LENGTH))}`;
+  const [firstSentence = problems] = problems.split(/(?<=\.) /, 1);
+  const place = `Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: `;
+  const shown = place.length + problems.length > MAX_ROW_LENGTH ? firstSentence : problems;
+  return `• ${escapeText(truncate(place + shown, MAX_ROW_LENGTH))}`;
 }
 
 export function skippedCells(rows: readonly SkippedRow[]): string[][] {

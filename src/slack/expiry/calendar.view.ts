@@ -15,11 +15,11 @@ const SOURCES: Readonly<Record<ExpirySource, string>> = {
  * @param hasService whether orders can be placed
  */
 export function formatCalendarEvent(
-  { name, source, isLapsing, isMandated }: CalendarName,
+  { name, source, isLapsing, hasMandate }: CalendarName,
   hasService: boolean,
 ): CalendarText {
   const title = formatDomainName(name);
-  if (isMandated && !isLapsing)
+  if (hasMandate && !isLapsing)
     return {
       summary: `${title} expires (a mandate renews it)`,
       description: `${SOURCES[source]}\nA mandate renews it. See /domain mandates in Slack.`,

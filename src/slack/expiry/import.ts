@@ -36,7 +36,7 @@ const importForm: FormFeature<'import'> = {
   async submit(call) {
     const input = await readTextInput(call, {
       field: NAMES_FIELD,
-      missingText: 'Attach a file, or enter at least one name.',
+      errorIfEmpty: 'Attach a file, or enter at least one name.',
     });
     if ('errors' in input) return input;
     const list = await parseImport(input.text);

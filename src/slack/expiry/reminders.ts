@@ -35,7 +35,7 @@ import { createChangeSaver, requestConfirmation } from '../names/name-changes.ts
 import { openForm } from '../open-form.ts';
 import { openAlreadyFieldText } from '../orders/asking.view.ts';
 import { renewForm, restoreForm } from '../orders/domains.ts';
-import { fieldProblems } from '../orders/input-issue.view.ts';
+import { toFieldErrors } from '../orders/input-issue.view.ts';
 import { errorsByField } from '../orders/order-form.ts';
 import { buildOutcomeReply, findTimeErrors } from '../orders/order-reply.ts';
 import { requestFromInteraction } from '../orders/ordering.ts';
@@ -166,7 +166,7 @@ const renewManyDeclaration: Form<'renew_many'> = {
 
 export const renewManyForm: FormFeature<'renew_many'> = {
   form: renewManyDeclaration,
-  findRefusal: (call) => renewForm.findRefusal?.(call) ?? Promise.resolve(undefined),
+  checkAccess: (call) => renewForm.checkAccess?.(call) ?? Promise.resolve(undefined),
 
   async render(call, origin, values) {
     // Forms opened from the list of names contain the names. Forms opened from a digest contain its id.
@@ -202,7 +202,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
     const timeError = findTimeErrors(outcome);
     if (timeError !== undefined) return timeError;
     if (outcome.kind === 'invalid') {
-      return { errors: errorsByField(fieldProblems(outcome.issues)) };
+      return { errors: errorsByField(toFieldErrors(outcome.issues)) };
     }
     if (outcome.kind === 'open_already') {
       // The other names stay selected.

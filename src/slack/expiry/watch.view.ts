@@ -57,7 +57,7 @@ export interface WatchResult {
 }
 
 interface WatchAnswer {
-  /** As typed. */
+  /** As entered. */
   readonly date: string | undefined;
   /** The people who confirm changed dates. */
   readonly confirmations: readonly string[];
@@ -147,7 +147,7 @@ interface WatchedName {
   readonly lastDay: Day | undefined;
   readonly daysLeft: number | undefined;
   readonly knownName: KnownName | undefined;
-  /** The typed date, if it was ignored because the registry publishes one. */
+  /** The entered date, if it was ignored because the registry publishes one. */
   readonly ignoredDate: Date | undefined;
   readonly now: Date;
 }

@@ -493,10 +493,10 @@ function deadlineCells({ domain, deadline }: ListedName, renewals: RenewalDays):
   const { action, until, daysLeft, phase } = deadline;
   const dueText =
     until === undefined ? (action === 'none' || action === 'check' ? '' : 'now') : formatDay(until);
-  const isMandated = phase === 'registered' && renewals.has(domain.name);
+  const hasMandate = phase === 'registered' && renewals.has(domain.name);
   return [
     daysLeft === undefined ? '' : String(daysLeft),
-    isMandated ? 'A mandate renews it' : TO_DO[action],
+    hasMandate ? 'A mandate renews it' : TO_DO[action],
     dueText,
   ];
 }

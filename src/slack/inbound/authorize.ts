@@ -143,7 +143,7 @@ async function retryWithinTrigger<T>(arrivedAt: number, call: () => Promise<T>):
   }
 }
 
-async function findRefusal(
+async function checkPrecondition(
   interaction: Interaction,
   { needs, name }: Precondition,
 ): Promise<Message | undefined> {
@@ -182,7 +182,7 @@ export async function authorize(
   if (precondition.needs === 'nothing') return { call: createInteraction(context, delivery) };
   const person = await context.directory.loadPerson(delivery.userId, delivery.homeTeamId);
   const call = createInteraction(context, delivery, person);
-  const refusal = await findRefusal(call, precondition);
+  const refusal = await checkPrecondition(call, precondition);
   return refusal === undefined ? { call } : { refusal };
 }
 

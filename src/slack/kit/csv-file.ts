@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
-import { iterateYielding } from '../../lib/csv.ts';
+import { iterateWithPauses } from '../../lib/csv.ts';
 
 /** Excel needs it to detect UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
@@ -20,6 +20,6 @@ export function csvLine(cells: readonly string[]): string {
 /** Yields to the event loop while it formats. */
 export async function csvFile(lines: readonly (readonly string[])[]): Promise<string> {
   const parts = [BYTE_ORDER_MARK];
-  for await (const line of iterateYielding(lines)) parts.push(csvLine(line));
+  for await (const line of iterateWithPauses(lines)) parts.push(csvLine(line));
   return parts.join('');
 }

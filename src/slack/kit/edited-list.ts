@@ -16,9 +16,9 @@ interface EditableList<Name extends string, Call, Submission, Entry, Schema exte
   find(call: Call, subject: string): Promise<Entry | undefined>;
   values(entry: Entry | undefined, call: Call): FormValues | Promise<FormValues>;
   intro?(entry: Entry | undefined, call: Call): readonly KnownBlock[] | Promise<readonly KnownBlock[]>;
-  /** Errors if the edited entry no longer exists. */
+  /** Errors if the entry was deleted while the form was open. */
   readonly goneErrors: FieldErrors;
-  /** Saves a new or edited entry. Checks permissions again. */
+  /** Saves a new entry or replaces the existing one. Checks permissions again. */
   save(call: Submission, values: z.output<Schema>, entry: Entry | undefined): Promise<Outcome>;
 }
 
@@ -34,9 +34,9 @@ export function createListForm<
     subject === undefined ? undefined : list.find(call, subject);
   return {
     form: { fields: toFields(list.createSchema(undefined, {}, undefined)), ...form },
-    async render(call: Call, origin: FormOrigin, typedValues: FormValues) {
+    async render(call: Call, origin: FormOrigin, enteredValues: FormValues) {
       const entry = await findEntry(call, origin);
-      const values = { ...(await list.values(entry, call)), ...typedValues };
+      const values = { ...(await list.values(entry, call)), ...enteredValues };
       const fields = toFields(list.createSchema(entry, values, call));
       const intro = (await list.intro?.(entry, call)) ?? [];
       return {

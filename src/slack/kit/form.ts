@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { InputBlock, KnownBlock, ModalView } from '@slack/types';
 import { z } from 'zod';
-import { cleanText } from '../../lib/typed-text.ts';
+import { cleanText } from '../../lib/entered-text.ts';
 import {
   context,
   escapeText,
@@ -67,14 +67,14 @@ export function field<Schema extends z.ZodType>(display: FieldDisplay, schema: S
 }
 
 /** Text that is checked elsewhere, together with files or lines. */
-export const uncheckedTextSchema = z.string().optional();
+export const unvalidatedTextSchema = z.string().optional();
 export const textOrEmptySchema = z.string().default('');
 /** Lines that are checked elsewhere. */
-export const uncheckedLinesSchema = z.array(z.string()).optional();
+export const unvalidatedLinesSchema = z.array(z.string()).optional();
 export const choicesSchema = z.array(z.string()).default([]);
 
 /** A text field. Without a schema, it is checked elsewhere. */
-export function textField(label: string, display?: Partial<FieldDisplay>): typeof uncheckedTextSchema;
+export function textField(label: string, display?: Partial<FieldDisplay>): typeof unvalidatedTextSchema;
 export function textField<Schema extends z.ZodType>(
   label: string,
   display: Partial<FieldDisplay>,
@@ -83,7 +83,7 @@ export function textField<Schema extends z.ZodType>(
 export function textField(
   label: string,
   display: Partial<FieldDisplay> = {},
-  schema: z.ZodType = uncheckedTextSchema,
+  schema: z.ZodType = unvalidatedTextSchema,
 ) {
   return field({ label, kind: 'text', ...display }, schema);
 }

@@ -1,11 +1,11 @@
 import { editDistance } from '../../lib/edit-distance.ts';
-import { cleanText } from '../../lib/typed-text.ts';
+import { cleanText } from '../../lib/entered-text.ts';
 import { truncate } from './blocks.ts';
 
 const MAX_REASON = 1_000;
 
 export interface CommandLine {
-  /** In lower case; empty if nothing was typed. */
+  /** In lower case; empty if nothing was entered. */
   readonly subcommand: string;
   readonly words: readonly string[];
   /** Text after ` -- `. */
@@ -51,7 +51,7 @@ export function cleanReason(text: string): string | undefined {
   return clean === '' ? undefined : truncate(clean, MAX_REASON);
 }
 
-/** Slack turns names into links, with the typed text after a bar. Mentions stay, because they identify people. */
+/** Slack turns names into links, with the entered text after a bar. Mentions stay, because they identify people. */
 function unwrapLinks(text: string): string {
   return text
     .replace(
@@ -61,7 +61,7 @@ function unwrapLinks(text: string): string {
     .replace(/<([@#!][^<>|\s]*)\|[^<>]*>/g, '<$1>');
 }
 
-/** For reasons. Replaces a mention by its typed text. */
+/** For reasons. Replaces a mention by its entered text. */
 function unwrapMentions(text: string): string {
   return unwrapLinks(
     text.replace(

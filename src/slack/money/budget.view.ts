@@ -192,7 +192,7 @@ export function budgetBlocks(
     ...(reader.isAdmin ? actions('budgets', [add]) : []),
     statuses.length > 0 &&
       context(
-        'The last approval reserves an order’s price. If the order fails, the price is released. Orders with an unknown outcome stay reserved. Names without a price aren’t counted.',
+        'An order’s price is reserved when it gets its final approval. If the order fails, the price is released. Orders with an unknown outcome stay reserved. Names without a price aren’t counted.',
       ),
   ]);
 }

@@ -5,7 +5,7 @@ import type { ListedPrice } from '../../money/ports.ts';
 import { diffPrices, formatPriceKey, isSamePrice, type PriceEdit } from '../../money/prices.ts';
 import { PRICE_COLUMNS, PRICE_FIELDS, readPrice, readPrices, toPriceCells } from '../../money/read-prices.ts';
 import { findTask } from '../../orders/tasks.ts';
-import { findWeakenedPrices, type PriceConditions } from '../../policy/weakening.ts';
+import { findWeakeningEdits, type PriceConditions } from '../../policy/weakening.ts';
 import { getUtcDay } from '../../zones/calendar-day.ts';
 import { createCsvFields, readCsvInput } from '../attached-text.ts';
 import {
@@ -72,29 +72,29 @@ const priceForm = createListForm({
   createSchema: () => priceSchema,
   find: async ({ context }: Interaction, id: string) =>
     (await context.prices.list()).find((price) => price.id === id),
-  values: (edited, { context }) =>
-    edited === undefined
+  values: (existing, { context }) =>
+    existing === undefined
       ? { period: '1', valid_from: getUtcDay(context.now()) }
       : {
-          zone: edited.zone,
-          task: edited.task,
-          period: String(edited.period),
-          amount: formatDecimal(edited.amount),
-          valid_from: edited.validFrom,
-          source: edited.source,
+          zone: existing.zone,
+          task: existing.task,
+          period: String(existing.period),
+          amount: formatDecimal(existing.amount),
+          valid_from: existing.validFrom,
+          source: existing.source,
         },
-  intro: (edited, { context }) => [contextBlock(PRICES.intro((edited?.amount ?? context).currency))],
+  intro: (existing, { context }) => [contextBlock(PRICES.intro((existing?.amount ?? context).currency))],
   goneErrors: { zone: PRICES.gone },
 
-  async save(call: SubmissionCall, input, edited): Promise<SubmissionResult> {
-    const parsed = readPrice(input, (edited?.amount ?? call.context).currency);
+  async save(call: SubmissionCall, input, existing): Promise<SubmissionResult> {
+    const parsed = readPrice(input, (existing?.amount ?? call.context).currency);
     if (!parsed.ok) return { errors: errorTexts(parsed.issues, (issue) => PRICE_ISSUES[issue]) };
     const after = parsed.price;
     const list = await call.context.prices.list();
-    if (edited === undefined) return saveEdits(call, list, diffPrices(list, [after]), 'zone');
-    if (list.some((price) => price.id !== edited.id && formatPriceKey(price) === formatPriceKey(after)))
+    if (existing === undefined) return saveEdits(call, list, diffPrices(list, [after]), 'zone');
+    if (list.some((price) => price.id !== existing.id && formatPriceKey(price) === formatPriceKey(after)))
       return { errors: { valid_from: PRICES.taken } };
-    return saveEdits(call, list, isSamePrice(edited, after) ? [] : [{ before: edited, after }], 'zone');
+    return saveEdits(call, list, isSamePrice(existing, after) ? [] : [{ before: existing, after }], 'zone');
   },
 });
 
@@ -124,7 +124,7 @@ async function saveEdits(
   field: string,
 ): Promise<SubmissionResult> {
   const { prices, log, now } = call.context;
-  const weakening = findWeakenedPrices(list, edits, await loadPriceConditions(call));
+  const weakening = findWeakeningEdits(list, edits, await loadPriceConditions(call));
   if (weakening.length > MAX_PROPOSED_PRICES)
     return { errors: { [field]: PRICES.tooManyToConfirm(MAX_PROPOSED_PRICES) } };
   const otherEdits = edits.filter((edit) => !weakening.includes(edit));

@@ -115,7 +115,7 @@ function questionMessage(
     section(
       'Nothing has changed yet. It needs:',
       ...requirementLines(progress),
-      `${mention(proposer)} can’t confirm it.${expiryText(proposal)}`,
+      `${mention(proposer)} requested it, so someone else has to confirm it.${expiryText(proposal)}`,
     ),
     ...proposalActions(proposal, [
       areAllShown

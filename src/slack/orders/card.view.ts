@@ -187,7 +187,7 @@ function pendingCard(order: Order, briefing: CardBriefing, isFullyShown: boolean
         ...(isFullyShown ? breakGlassButtons(order, briefing.decision) : []),
       ]),
     ]),
-    context(formatFooter(order, briefing)),
+    context(formatFooter(order, briefing, listRuleNames(briefing))),
     briefing.hint !== undefined && context(briefing.hint),
   ]);
 }
@@ -196,7 +196,6 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   const { history } = briefing;
   const title = cardTitle(order, briefing);
   const head = header(`${stateIcon(order)} ${title}`);
-  const footer = formatFooter(order, briefing);
   const isUnknown = order.state === 'UNKNOWN';
   const openButtons = isUnknown ? resolveButtons(order) : pauseButtons(order);
   const cardMenu = moreMenu('order_more', [
@@ -215,7 +214,13 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
     briefing.undo && undoOfferText(briefing.undo),
     order.bulk !== undefined && tallyText(order),
   ]);
-  const maxLines = MAX_LINES.endedCard - countPhoneLines(head.text.text) - countPhoneLines(footer);
+  const maxLinesAbove = (footer: string) =>
+    MAX_LINES.endedCard - countPhoneLines(head.text.text) - countPhoneLines(footer);
+  const fullFooter = formatFooter(order, briefing, listRuleNames(briefing));
+  // If there is no room for the people and the new expiry, only the details name the rules.
+  const hasRoom = countPhoneLines(allLines[0] ?? '') <= maxLinesAbove(fullFooter);
+  const footer = hasRoom ? fullFooter : formatFooter(order, briefing, []);
+  const maxLines = maxLinesAbove(footer);
   const texts = section(...(isFinal(order.state) ? fitLines(allLines, Math.max(maxLines, 1)) : allLines));
   const hasButtonRow = openButtons.length > 0;
   return message(`${escapeText(title)}: ${uncapitalize(formatShortState(order, history))}`, [
@@ -279,14 +284,18 @@ function requestedLine({ requesterId, reason }: Order): string {
 /** Lines on a phone. */
 const MAX_QUOTE_LINES = 3;
 
-function formatFooter(order: Order, { statement, decision, history }: Briefing): string {
+function listRuleNames({ decision, history }: Briefing): readonly string[] {
+  return collectRules(decision, history).flatMap((rule) => (rule.kind === 'rule' ? ruleNames([rule]) : []));
+}
+
+function formatFooter(order: Order, { statement }: Briefing, rules: readonly string[]): string {
   const parts = [
     systemText(order),
     isOverXml(statement) ? 'XML' : undefined,
     code(order.id),
     order.bulk === undefined ? undefined : `plan ${code(shortHash(order))}`,
     order.isPrivate ? 'private' : undefined,
-    ...collectRules(decision, history).flatMap((rule) => (rule.kind === 'rule' ? ruleNames([rule]) : [])),
+    ...rules,
   ];
   return parts.filter((part) => part !== undefined).join(' · ');
 }

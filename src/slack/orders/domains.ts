@@ -54,7 +54,7 @@ function reuseRegistration(last: FormValues): FormValues {
 
 const AUTH_FIELD: SecretField = {
   name: 'auth',
-  parse: (input) => (input.trim() === '' ? { problem: NO_AUTH_CODE } : parseSecret(input.trim())),
+  parse: (input) => (input.trim() === '' ? { error: NO_AUTH_CODE } : parseSecret(input.trim())),
 };
 
 const CONFIRMED = 'true';
@@ -73,7 +73,7 @@ const createForm = orderForm({
   fields: z.object({ ...NAME_FIELD, ...REGISTRATION_FIELDS, confirmOrder }),
   defaults: () => ({ confirmOrder: [CONFIRMED] }),
   reuseValues: reuseRegistration,
-  reuseFrom: ['create', 'transfer'],
+  reuseFromTasks: ['create', 'transfer'],
   hasOwnerFields: true,
   presetKinds: ['contacts', 'nameservers'],
 });
@@ -91,7 +91,7 @@ export const transferForm = orderForm({
   }),
   secretField: AUTH_FIELD,
   reuseValues: reuseRegistration,
-  reuseFrom: ['transfer', 'create'],
+  reuseFromTasks: ['transfer', 'create'],
   hasOwnerFields: true,
   presetKinds: ['contacts', 'nameservers'],
 });

@@ -5,9 +5,9 @@ import { CONSTRAINT_TEXTS } from './interface.view.ts';
 
 /* Errors in the input, with what to enter instead. */
 
-export interface FieldProblem {
+export interface FieldError {
   readonly field: string;
-  readonly problem: string;
+  readonly text: string;
 }
 
 const PLAIN: Readonly<Record<PlainIssueCode, string>> = {
@@ -68,8 +68,8 @@ export function issueText(issue: InputIssue): string {
   }
 }
 
-export function fieldProblems(issues: readonly InputIssue[]): FieldProblem[] {
-  return issues.map((issue) => ({ field: issue.field, problem: issueText(issue) }));
+export function toFieldErrors(issues: readonly InputIssue[]): FieldError[] {
+  return issues.map((issue) => ({ field: issue.field, text: issueText(issue) }));
 }
 
 const ORDINALS = new Intl.PluralRules('en', { type: 'ordinal' });

@@ -21,20 +21,20 @@ import {
   sendAtField,
   splitLines,
   toFields,
-  uncheckedTextSchema,
+  unvalidatedTextSchema,
 } from '../kit/form.ts';
 import { noteField, ownerField } from '../names/owner-fields.ts';
 import { findOwnerIssue } from '../names/owners.ts';
 import { ownersIssueText } from '../names/portfolio.view.ts';
 import { accountChangedText, retriedMessage } from './asking.view.ts';
-import { type FieldProblem, fieldProblems, issueText, notOfferedText } from './input-issue.view.ts';
+import { type FieldError, issueText, notOfferedText, toFieldErrors } from './input-issue.view.ts';
 import { CONSTRAINT_TEXTS, interfaceNote } from './interface.view.ts';
 import { buildOutcomeReply, findTimeErrors } from './order-reply.ts';
 import { checkAccount, checkPolicy, requestFromForm } from './ordering.ts';
 
 /*
- * The form of a task's order. It is filled from the command and the person's last order. Errors are shown at the fields
- * after submission.
+ * The form for ordering a task. It is prefilled from the command and the person's last order. Errors are shown next to
+ * the fields after submission.
  */
 
 const BOTH_INTERFACES: AvailableInterfaces = { json: true, xml: true };
@@ -42,50 +42,49 @@ const BOTH_INTERFACES: AvailableInterfaces = { json: true, xml: true };
 export interface OrderFormDeclaration {
   readonly task: OrderTaskName;
   /**
-   * The fields for the interfaces of an account; `reason` and `send_at` are added. They accept any input, because the
-   * task validates it.
+   * The form fields, given the interfaces that the account supports; `reason` and `send_at` are added. They accept any
+   * input, because the task validates it.
    */
   readonly fields: z.ZodObject | ((available: AvailableInterfaces) => z.ZodObject);
   readonly interfaces?: {
-    /** Features that only XML has. Starts a sentence. */
+    /** Features that only XML supports, as the beginning of a sentence. */
     readonly xmlFeatures?: string;
     /** Hint for choosing an interface if no other field determines it. */
     readonly choiceHint?: string;
   };
-  /** The input of the task, if it differs from the typed values. */
-  readonly toInput?: (typed: Readonly<Record<string, unknown>>) => unknown;
+  /** Converts the entered values to the task's input, if they differ. */
+  readonly toInput?: (entered: Readonly<Record<string, unknown>>) => unknown;
   /** Defaults for fields that the command doesn't set. */
   readonly defaults?: (account: Account | undefined) => FormValues;
-  /** Values to take over from the person's last order of the task. */
+  /** Values to carry over from the person's last order of the task. */
   readonly reuseValues?: (last: FormValues, values: FormValues) => FormValues;
-  readonly reuseFrom?: readonly OrderTaskName[];
+  readonly reuseFromTasks?: readonly OrderTaskName[];
   readonly secretField?: SecretField;
   readonly presetKinds?: readonly PresetKind[];
   /** Asks who owns the name and why the team has it. */
   readonly hasOwnerFields?: true;
 }
 
-type ParsedSecret = { readonly secret: Secret | undefined } | { readonly problem: string };
+type ParsedSecret = { readonly secret: Secret | undefined } | { readonly error: string };
 
 export interface SecretField {
   readonly name: string;
   /** Parses the input, which may be empty. Keeps surrounding spaces, because they may be part of a password. */
-  readonly parse: (typed: string) => ParsedSecret;
+  readonly parse: (text: string) => ParsedSecret;
 }
 
 const MAX_SECRET_LENGTH = 1_000;
 
 /** Accepts one line, which may be empty. */
-export function parseSecret(typed: string): ParsedSecret {
-  if (typed === '') return { secret: undefined };
-  if (typed.length > MAX_SECRET_LENGTH)
-    return { problem: issueText({ field: '', code: 'text_too_long', max: MAX_SECRET_LENGTH }) };
-  if (/[\p{Cc}\p{Cs}]/u.test(typed))
-    return { problem: issueText({ field: '', code: 'invisible_character' }) };
-  return { secret: new Secret(typed) };
+export function parseSecret(text: string): ParsedSecret {
+  if (text === '') return { secret: undefined };
+  if (text.length > MAX_SECRET_LENGTH)
+    return { error: issueText({ field: '', code: 'text_too_long', max: MAX_SECRET_LENGTH }) };
+  if (/[\p{Cc}\p{Cs}]/u.test(text)) return { error: issueText({ field: '', code: 'invisible_character' }) };
+  return { secret: new Secret(text) };
 }
 
-/** Stored with the order, but never sent. */
+/** Stored with the order, but never sent to the service. */
 export const ownershipSchema = z.object({
   owner: ownerField({
     label: 'Owner in your team',
@@ -96,19 +95,20 @@ export const ownershipSchema = z.object({
 
 /** Not part of the task's input. */
 const reasonFormSchema = z.object({ reason: reasonField('Shown to the approvers.') });
-const timedFormSchema = reasonFormSchema.extend({ send_at: sendAtField });
+const schedulableFormSchema = reasonFormSchema.extend({ send_at: sendAtField });
 
-const buildExtraFields = (task: OrderTaskName) => (isSchedulable(task) ? timedFormSchema : reasonFormSchema);
+const getExtraFieldsSchema = (task: OrderTaskName) =>
+  isSchedulable(task) ? schedulableFormSchema : reasonFormSchema;
 
 /** Shown if the account supports both interfaces and no other field determines which one is used. */
 function interfaceField(hint: string) {
-  return choiceField('Interface', { json: 'JSON', xml: 'XML' }, uncheckedTextSchema, {
+  return choiceField('Interface', { json: 'JSON', xml: 'XML' }, unvalidatedTextSchema, {
     hint,
     dispatches: true,
   });
 }
 
-/** The team's presets, if there are any. A choice fills fields and isn't part of the order. */
+/** The team's presets, if there are any. Choosing one fills in fields. The choice isn't part of the order. */
 async function buildPresetFields({ context }: Interaction, kinds: readonly PresetKind[]): Promise<Field[]> {
   if (kinds.length === 0) return [];
   const presets = (await context.presets.list()).filter(({ kind }) => kinds.includes(kind));
@@ -142,7 +142,7 @@ export function orderForm<const Task extends OrderTaskName>(
   const fields = buildFields(options, BOTH_INTERFACES, {});
   return {
     form: { name: options.task, title: words.title, submit: words.submit, fields },
-    findRefusal: async (interaction, values = {}) =>
+    checkAccess: async (interaction, values = {}) =>
       (await checkAccount(interaction, options.task)) ??
       (await checkPolicy(interaction, options.task, readTaskInput(options, values))),
     render: (interaction, origin, values) => render(options, interaction, origin, values),
@@ -151,7 +151,11 @@ export function orderForm<const Task extends OrderTaskName>(
   };
 }
 
-function declareFields(options: OrderFormDeclaration, available: AvailableInterfaces, values: FormValues) {
+function buildFieldsSchema(
+  options: OrderFormDeclaration,
+  available: AvailableInterfaces,
+  values: FormValues,
+) {
   const { fields, interfaces } = options;
   const schema = typeof fields === 'function' ? fields(selectInterfaces(available, values)) : fields;
   return interfaces?.choiceHint === undefined || !available.json || !available.xml
@@ -165,9 +169,9 @@ function buildFields(
   values: FormValues,
 ): readonly Field[] {
   return [
-    ...toFields(declareFields(options, available, values)),
+    ...toFields(buildFieldsSchema(options, available, values)),
     ...(options.hasOwnerFields ? toFields(ownershipSchema) : []),
-    ...toFields(buildExtraFields(options.task)),
+    ...toFields(getExtraFieldsSchema(options.task)),
   ];
 }
 
@@ -181,7 +185,7 @@ function buildDefaultValues(
 }
 
 function readTaskInput(options: OrderFormDeclaration, values: FormValues): unknown {
-  const parsed = readForm(declareFields(options, BOTH_INTERFACES, {}), values);
+  const parsed = readForm(buildFieldsSchema(options, BOTH_INTERFACES, {}), values);
   const parsedValues = 'errors' in parsed ? {} : parsed.value;
   const input = Object.fromEntries(
     Object.entries(parsedValues).filter(
@@ -233,7 +237,7 @@ function findIssues(options: OrderFormDeclaration, values: FormValues): Record<s
   const checked = findTask(options.task).check(readTaskInput(options, values));
   if (checked.ok) return {};
   return errorsByField(
-    fieldProblems(checked.issues).filter(({ field }) => splitLines(values[field]).length > 0),
+    toFieldErrors(checked.issues).filter(({ field }) => splitLines(values[field]).length > 0),
   );
 }
 
@@ -241,7 +245,7 @@ async function submit(options: OrderFormDeclaration, call: SubmissionCall): Prom
   const account = await call.loadOrderAccount();
   const { accountId } = call.origin;
   if (account !== undefined && accountId !== undefined && account.id !== accountId) {
-    // Values that were typed for one account aren't sent with another.
+    // Values that were entered for one account aren't sent with another.
     const form = await render(options, call, call.origin, call.values);
     return { view: formView({ ...form, problems: [accountChangedText(account)] }) };
   }
@@ -259,12 +263,12 @@ async function submitValues(
   fields: readonly Field[],
   values: FormValues,
 ): Promise<SubmissionResult> {
-  const { secret, problems: secretProblems } = readSecretField(values, options.secretField);
-  const problems = [...fields.flatMap((field) => findChoiceProblems(field, values)), ...secretProblems];
-  if (problems.length > 0) {
-    return { errors: errorsByField([...problems, ...findRemainingProblems(options, values, problems)]) };
+  const { secret, errors: secretErrors } = readSecretField(values, options.secretField);
+  const errors = [...fields.flatMap((field) => findChoiceErrors(field, values)), ...secretErrors];
+  if (errors.length > 0) {
+    return { errors: errorsByField([...errors, ...findRemainingErrors(options, values, errors)]) };
   }
-  const extra = readForm(timedFormSchema, values);
+  const extra = readForm(schedulableFormSchema, values);
   if ('errors' in extra) return extra;
   const ownership = await readOwnership(options.hasOwnerFields === true, call, values);
   if ('errors' in ownership) return ownership;
@@ -276,9 +280,9 @@ async function submitValues(
     ...ownership,
     ...(secret === undefined ? {} : { secret }),
   });
-  if (outcome.kind === 'invalid') return { errors: errorsByField(fieldProblems(outcome.issues)) };
-  const timeProblem = findTimeErrors(outcome);
-  if (timeProblem !== undefined) return timeProblem;
+  if (outcome.kind === 'invalid') return { errors: errorsByField(toFieldErrors(outcome.issues)) };
+  const timeErrors = findTimeErrors(outcome);
+  if (timeErrors !== undefined) return timeErrors;
   const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
   const message =
     (await buildOutcomeReply(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
@@ -301,25 +305,25 @@ export async function readOwnership(
     : { errors: { owner: ownersIssueText(issue) } };
 }
 
-/** Issues of fields that don't have an error yet. */
-function findRemainingProblems(
+/** Errors of fields that don't have one yet. */
+function findRemainingErrors(
   options: OrderFormDeclaration,
   values: FormValues,
-  reported: readonly FieldProblem[],
-): readonly FieldProblem[] {
+  reported: readonly FieldError[],
+): readonly FieldError[] {
   const checked = findTask(options.task).check(readTaskInput(options, values));
   const fields = new Set(reported.map(({ field }) => field));
-  return checked.ok ? [] : fieldProblems(checked.issues).filter(({ field }) => !fields.has(field));
+  return checked.ok ? [] : toFieldErrors(checked.issues).filter(({ field }) => !fields.has(field));
 }
 
 const MAX_ERRORS_PER_FIELD = 3;
 
 /** One text per field, with at most a few sentences. */
-export function errorsByField(problems: readonly FieldProblem[]): Record<string, string> {
-  const fields = [...new Set(problems.map(({ field }) => field))];
+export function errorsByField(errors: readonly FieldError[]): Record<string, string> {
+  const fields = [...new Set(errors.map(({ field }) => field))];
   return Object.fromEntries(
     fields.map((field) => {
-      const texts = problems.filter((each) => each.field === field).map(({ problem }) => problem);
+      const texts = errors.filter((each) => each.field === field).map(({ text }) => text);
       const left = texts.length - MAX_ERRORS_PER_FIELD;
       const ending = left > 0 ? [`… and ${left} more.`] : [];
       return [field, [...texts.slice(0, MAX_ERRORS_PER_FIELD), ...ending].join(' ')];
@@ -328,25 +332,25 @@ export function errorsByField(problems: readonly FieldProblem[]): Record<string,
 }
 
 /** Rejects values that the menu doesn't offer for the account's interface. */
-function findChoiceProblems(field: Field, values: FormValues): FieldProblem[] {
+function findChoiceErrors(field: Field, values: FormValues): FieldError[] {
   if (field.kind !== 'choice') return [];
   const chosen = values[field.name];
   const isOffered = (field.options ?? []).some(({ value }) => value === chosen);
   const isEmpty = chosen === undefined || chosen === '';
   if (isOffered || (isEmpty && field.optional === true)) return [];
-  return [{ field: field.name, problem: notOfferedText(field.options ?? []) }];
+  return [{ field: field.name, text: notOfferedText(field.options ?? []) }];
 }
 
 function readSecretField(
   values: FormValues,
   field: SecretField | undefined,
-): { readonly secret?: Secret | undefined; readonly problems: readonly FieldProblem[] } {
-  if (field === undefined) return { problems: [] };
+): { readonly secret?: Secret | undefined; readonly errors: readonly FieldError[] } {
+  if (field === undefined) return { errors: [] };
   const input = values[field.name];
   const parsed = field.parse(typeof input === 'string' ? input : '');
-  return 'problem' in parsed
-    ? { problems: [{ field: field.name, problem: parsed.problem }] }
-    : { secret: parsed.secret, problems: [] };
+  return 'error' in parsed
+    ? { errors: [{ field: field.name, text: parsed.error }] }
+    : { secret: parsed.secret, errors: [] };
 }
 
 async function loadReusedValues(
@@ -357,7 +361,7 @@ async function loadReusedValues(
 ): Promise<FormValues> {
   const { reuseValues } = options;
   if (reuseValues === undefined || account === undefined) return {};
-  const tasks = options.reuseFrom ?? [options.task];
+  const tasks = options.reuseFromTasks ?? [options.task];
   const orders = await Promise.all(
     tasks.map((task) => context.orders.store.findLatest(task, person.id, account.context)),
   );

@@ -22,7 +22,7 @@ export interface OrderInput {
   readonly secret?: Secret;
   readonly reason: string | undefined;
   readonly ownership?: Ownership;
-  /** As typed, in the person's time zone. */
+  /** As entered, in the person's time zone. */
   readonly sendAt?: string | undefined;
   /** The rows of a file. `input` is then empty. */
   readonly bulk?: BulkRequest;
@@ -86,7 +86,7 @@ export async function checkAccount(
 /**
  * Checks the policy as soon as the only name is known, before the person types an auth code. If there are several
  * names, some may be allowed, so the form opens and the policy is checked on submission.
- * @param input as typed; fields of the form may be missing
+ * @param input as entered; fields of the form may be missing
  */
 export async function checkPolicy(
   interaction: Interaction,

@@ -8,7 +8,7 @@ import {
   type FormValues,
   field,
   textField,
-  uncheckedTextSchema,
+  unvalidatedTextSchema,
 } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { createRefreshAction } from '../refresh-form.ts';
@@ -41,7 +41,7 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
             hint: 'A web address or a host name. An email redirect needs an email address.',
           }
         : TARGET,
-      uncheckedTextSchema,
+      unvalidatedTextSchema,
     ),
     type: choiceField(
       'Type',
@@ -49,7 +49,7 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
         ...(json ? { DOMAIN: 'Domain (JSON)' } : {}),
         ...(xml ? { domain: 'Domain (XML)', email: 'Email (XML)' } : {}),
       },
-      uncheckedTextSchema,
+      unvalidatedTextSchema,
       CHOICE_DISPLAY,
     ),
     mode: choiceField(
@@ -58,7 +58,7 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
         ...(json ? { HTTP: 'HTTP (JSON)' } : {}),
         ...(xml ? { frame: 'Frame (XML)', single: 'Single (XML)' } : {}),
       },
-      uncheckedTextSchema,
+      unvalidatedTextSchema,
       CHOICE_DISPLAY,
     ),
   });

@@ -8,7 +8,7 @@ const PLAIN: Readonly<Record<PlainRequestIssue, string>> = {
   credential_not_unicode: 'The user name or password contains an incomplete character. Enter both again.',
   other_interface_needed: 'This isn’t documented for the chosen interface. Use the other one.',
   json_takes_no_two_factor:
-    'This request is documented only for the JSON interface, which doesn’t support two-factor sign-in. Link an account with a password or a trusted application.',
+    'This is possible only over the JSON interface, which doesn’t support two-factor sign-in. Link an account that signs in with only a password, or a trusted application.',
   not_sendable: 'The service’s interface doesn’t accept this. Tell your operator.',
   shared_secret_empty: 'The shared secret is empty. Link the account again with its shared secret.',
   shared_secret_not_base32: 'The shared secret isn’t base32 (letters A–Z, digits 2–7). Copy it again.',

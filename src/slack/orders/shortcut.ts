@@ -64,7 +64,7 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
   return {
     form: buildMenu(forms, [], { channelId: '-' }),
     async render(interaction, origin, values) {
-      const refusals = await Promise.all(forms.map((each) => each.findRefusal?.(interaction)));
+      const refusals = await Promise.all(forms.map((each) => each.checkAccess?.(interaction)));
       const allowedForms = forms.filter((_, index) => refusals[index] === undefined);
       return { form: buildMenu(allowedForms, splitLines(values['names']), origin) };
     },
@@ -75,7 +75,7 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
       const feature = forms.find(({ form }) => form.name === task);
       if (feature === undefined) return { errors: { task: 'Choose a task.' } };
       const values = toNameValues(feature, names);
-      const refusal = await feature.findRefusal?.(call, values);
+      const refusal = await feature.checkAccess?.(call, values);
       if (refusal !== undefined) return { errors: { task: refusal.text } };
       if (values === undefined) {
         return { errors: { names: 'This task takes one name. Select only one.' } };

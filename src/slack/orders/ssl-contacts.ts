@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { findTask } from '../../orders/tasks.ts';
 import type { AvailableInterfaces } from '../../service/interfaces.ts';
 import type { Feature } from '../feature.ts';
-import { type FormValues, textField, uncheckedLinesSchema } from '../kit/form.ts';
+import { type FormValues, textField, unvalidatedLinesSchema } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { noContactIdText } from './asking.view.ts';
 import { orderForm } from './order-form.ts';
@@ -26,7 +26,7 @@ function buildFields({ json }: AvailableInterfaces): z.ZodObject {
         kind: 'lines',
         hint: `Street and number, one per line.${json ? '' : ' In XML, I join the lines with commas, because the format isn’t documented.'}`,
       },
-      uncheckedLinesSchema,
+      unvalidatedLinesSchema,
     ),
     pcode: textField('Postal code'),
     city: textField('City'),

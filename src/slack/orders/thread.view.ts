@@ -240,7 +240,8 @@ function escalatedReply(
   const escalationText = to.length === 0 ? '' : ` Escalated to ${approverList(to)}.`;
   const isOnlyMentioned = !toAdmins && notified.reached.length + notified.delayed.length === 0;
   const notifiedSentence = isOnlyMentioned ? '' : `${notifiedText(notified)} `;
-  const approversText = approvers.length === 0 ? '' : ` ${anyApproverText(approvers, 1)} can approve it.`;
+  const approversText =
+    approvers.length === 0 ? '' : ` ${capitalize(anyApproverText(approvers, 1))} can approve it.`;
   return buildReply(
     order,
     ':mega:',

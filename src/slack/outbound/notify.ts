@@ -216,7 +216,7 @@ async function postNotification(pass: Pass, wanted: WantedNotification): Promise
       if (!cannotPost(error, occurredAt, now())) return postponeMessage(pass, purpose, error, undefined);
       log.warn({ err: error, ...subjectField(claim), purpose, channelId }, 'a message can’t be posted here');
       if (wanted.alertsAdmins && channelId !== undefined)
-        await notifications.recordRefusal(
+        await notifications.markSubjectRefused(
           { kind: 'channel', id: channelId },
           error.code ?? error.kind,
           now(),
@@ -228,7 +228,7 @@ async function postNotification(pass: Pass, wanted: WantedNotification): Promise
     return postponeMessage(pass, purpose, refusal ?? new Error('no place is known'), undefined);
   if (refusal !== undefined) {
     const code = refusal.code ?? refusal.kind;
-    await notifications.refuse(claim, { purpose, shows: storedVersion(wanted), code });
+    await notifications.markMessageRefused(claim, { purpose, shows: storedVersion(wanted), code });
   }
   return { state: 'refused' };
 }

@@ -28,7 +28,7 @@ import {
   readForm,
   textField,
   toFields,
-  uncheckedTextSchema,
+  unvalidatedTextSchema,
 } from '../kit/form.ts';
 import {
   addGroupOptions,
@@ -75,7 +75,7 @@ const ruleSchema = z.object({
   decision: choiceField(
     'Decision',
     { free: 'No approval needed', approve: 'Approval needed', refuse: 'Refused' },
-    uncheckedTextSchema,
+    unvalidatedTextSchema,
     { isRequired: true },
   ),
   approvers: field({ label: 'Approvers', kind: 'people' }, itemsSchema),
@@ -101,7 +101,7 @@ const ruleSchema = z.object({
   break_glass: choiceField(
     'Break glass',
     { false: 'Not allowed', true: 'One admin may approve alone' },
-    uncheckedTextSchema,
+    unvalidatedTextSchema,
     {
       hint: 'The admin gives a reason, all approvers are notified, and another admin signs it off later.',
     },
@@ -109,7 +109,7 @@ const ruleSchema = z.object({
   signed: choiceField(
     'Signed approvals',
     { false: 'Approve with a click', true: 'Approve with a passkey' },
-    uncheckedTextSchema,
+    unvalidatedTextSchema,
     { hint: 'Approvers need valid passkeys, see /domain key.' },
   ),
 });
@@ -179,10 +179,12 @@ export const ruleForm = createListForm({
   customizeFields: (fields, values, { context }) => addGroupOptions(context, fields, values),
   find: async (interaction: Interaction, subject: string) =>
     (await loadDraftRules(interaction)).rules.find((rule) => getRuleSubject(rule) === subject),
-  values: (edited, { context }) =>
-    edited === undefined ? { break_glass: 'false', signed: 'false' } : toRuleValues(edited, context.currency),
-  async intro(edited, { context, person }) {
-    const sentence = edited && ruleSentence(edited, await context.directory.findLocale(person.id));
+  values: (existing, { context }) =>
+    existing === undefined
+      ? { break_glass: 'false', signed: 'false' }
+      : toRuleValues(existing, context.currency),
+  async intro(existing, { context, person }) {
+    const sentence = existing && ruleSentence(existing, await context.directory.findLocale(person.id));
     return [
       ...(sentence === undefined ? [] : [section(sentence)]),
       contextBlock(DRAFT.ruleIntro(context.currency)),
@@ -190,13 +192,13 @@ export const ruleForm = createListForm({
   },
   goneErrors: { rule_name: DRAFT.ruleGone },
 
-  async save(call: SubmissionCall, input, edited): Promise<SubmissionResult> {
+  async save(call: SubmissionCall, input, existing): Promise<SubmissionResult> {
     let index = 0;
     const errors = await editDraft<FieldErrors>(call, (rules) => {
       const found = rules.find(
-        (rule) => edited !== undefined && getRuleSubject(rule) === getRuleSubject(edited),
+        (rule) => existing !== undefined && getRuleSubject(rule) === getRuleSubject(existing),
       );
-      if (edited !== undefined && found === undefined) return { problem: { rule_name: DRAFT.ruleGone } };
+      if (existing !== undefined && found === undefined) return { problem: { rule_name: DRAFT.ruleGone } };
       const others = rules.filter((rule) => rule !== found);
       const parsed = readRule(input, others, call.context.currency);
       if ('errors' in parsed) return { problem: parsed.errors };
@@ -279,7 +281,7 @@ export const yamlForm: FormFeature<'policy_import'> = {
     const tasks = [...ORDER_TASK_NAMES];
     const input = await readTextInput(call, {
       field: 'rules',
-      missingText: 'Attach the YAML file, or paste its text here.',
+      errorIfEmpty: 'Attach the YAML file, or paste its text here.',
       isPrefilled: true,
     });
     if ('errors' in input) return input;

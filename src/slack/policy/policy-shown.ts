@@ -62,9 +62,9 @@ export async function editDraft<Problem>(
   const { context, person } = interaction;
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const base = await loadDraftRules(interaction);
-    const edited = edit(base.rules);
-    if ('problem' in edited) return edited.problem;
-    const saved = await context.policies.saveDraft(edited.rules, base.revision, person.id, context.now());
+    const result = edit(base.rules);
+    if ('problem' in result) return result.problem;
+    const saved = await context.policies.saveDraft(result.rules, base.revision, person.id, context.now());
     if (saved === undefined) continue;
     context.log.info({ by: person.id, revision: saved.revision }, 'draft of the policy changed');
     return undefined;

@@ -99,7 +99,7 @@ export function policyMessage(view: PolicyView): Message {
 function inForceText(published: PublishedPolicy | undefined, notice: string | undefined): string {
   if (notice !== undefined)
     return published === undefined ? notice : `${notice}\nThe latest version is ${published.version}.`;
-  if (published === undefined) return 'There are no rules yet, so only the settings apply.';
+  if (published === undefined) return 'No rules are in effect yet, so only the settings apply.';
   const { version, publishedBy, confirmedBy, confirmedAt } = published;
   return `Version ${version} is in force, published by ${mention(publishedBy)}, confirmed by ${mention(confirmedBy)} (${moment(confirmedAt)}).`;
 }
@@ -159,9 +159,9 @@ function draftBlocks(draft: PolicyDraft, view: PolicyView): AnyBlock[] {
 function adminButtons(view: PolicyView): AnyBlock[] {
   const { draft, published, reader, offset } = view;
   const proposal = draft?.proposal;
-  const edited = draft?.rules ?? published?.rules ?? [];
+  const currentRules = draft?.rules ?? published?.rules ?? [];
   return [
-    ...pageControls('policy', slicePage(edited, offset, RULES_ON_PAGE), RULES_ON_PAGE),
+    ...pageControls('policy', slicePage(currentRules, offset, RULES_ON_PAGE), RULES_ON_PAGE),
     ...(draft === undefined
       ? []
       : proposal === undefined || proposal.proposer === reader.userId

@@ -24,8 +24,8 @@ import {
   readForm,
   textField,
   toFields,
-  uncheckedLinesSchema,
-  uncheckedTextSchema,
+  unvalidatedLinesSchema,
+  unvalidatedTextSchema,
 } from '../kit/form.ts';
 import { openFormFromCommand } from '../open-form.ts';
 import { interfaceNote } from '../orders/interface.view.ts';
@@ -119,7 +119,7 @@ function parseTld(text: string): string | undefined {
   return labels.includes(undefined) ? undefined : labels.join('.');
 }
 
-/** A time or day. If it has a UTC offset, it is sent as typed. */
+/** A time or day. If it has a UTC offset, it is sent as entered. */
 function parseTime(text: string): string | undefined {
   if (TIME_WITH_OFFSET.test(text)) return text;
   const [, day, time, seconds = ':00'] = LOCAL_TIME.exec(text) ?? [];
@@ -359,10 +359,10 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
       z.enum(ORDER_KEYS).optional().catch(undefined),
       { dispatches: true },
     ),
-    order_mode: choiceField('Direction', { asc: 'Ascending' }, uncheckedTextSchema, {
+    order_mode: choiceField('Direction', { asc: 'Ascending' }, unvalidatedTextSchema, {
       hint: 'No other direction is documented.',
     }),
-    children: choiceField('Owners', { true: 'Include sub-users' }, uncheckedLinesSchema, {
+    children: choiceField('Owners', { true: 'Include sub-users' }, unvalidatedLinesSchema, {
       kind: 'checkboxes',
     }),
     limit: field(
@@ -445,7 +445,7 @@ const preregForm: FormFeature<'prereg'> = {
     fields: buildFields(BOTH_INTERFACES),
   },
   // A search isn't an order, so it never uses the team's account.
-  findRefusal: async (call) => ((await call.loadAccount()) === undefined ? NOT_LINKED : undefined),
+  checkAccess: async (call) => ((await call.loadAccount()) === undefined ? NOT_LINKED : undefined),
 
   async render(call, _origin, values) {
     const account = await call.loadAccount();

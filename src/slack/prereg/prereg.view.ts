@@ -450,7 +450,7 @@ export const NO_WILDCARDS =
 export const NO_OFFSET =
   'This search uses XML, which documents no UTC offset. Enter the time as 2027-03-01 12:00:00.';
 
-/** For a name that was typed after the command. */
+/** For a name that was entered after the command. */
 export function noWildcardsText(hasXml: boolean): string {
   const advice = hasXml
     ? 'Enter the full name, or open the form with `/domain prereg` and choose “like”.'

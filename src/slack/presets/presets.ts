@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { loadDecisionQueue } from '../../approvals/approvers.ts';
+import { isApproverInSettings } from '../../approvals/approvers.ts';
 import {
   PRESET_FIELDS,
   PRESET_KINDS,
@@ -28,8 +28,8 @@ import {
   formView,
   textField,
   textOrEmptySchema,
-  uncheckedLinesSchema,
-  uncheckedTextSchema,
+  unvalidatedLinesSchema,
+  unvalidatedTextSchema,
 } from '../kit/form.ts';
 import { pageActions, slicePage } from '../kit/pages.ts';
 import { createOpenAction, openForm, renderForm } from '../open-form.ts';
@@ -54,38 +54,43 @@ const CONTENT_FIELDS: Readonly<Record<PresetKind, z.ZodRawShape>> = {
     adminc: contactField('Admin contact'),
     techc: contactField('Tech contact'),
   },
-  nameservers: { nameServers: field({ ...NAMESERVERS, isRequired: true }, uncheckedLinesSchema) },
+  nameservers: { nameServers: field({ ...NAMESERVERS, isRequired: true }, unvalidatedLinesSchema) },
 };
 
 const createPresetSchema = (kind: PresetKind) =>
   z.object({
     preset_name: textField('Name', { placeholder: 'Our DNS', isRequired: true }, textOrEmptySchema),
-    kind: choiceField('Contents', { contacts: 'Contacts', nameservers: 'Nameservers' }, uncheckedTextSchema, {
-      dispatches: true,
-      isRequired: true,
-    }),
+    kind: choiceField(
+      'Contents',
+      { contacts: 'Contacts', nameservers: 'Nameservers' },
+      unvalidatedTextSchema,
+      {
+        dispatches: true,
+        isRequired: true,
+      },
+    ),
     ...CONTENT_FIELDS[kind],
   });
 
 async function canEditPresets({ context, person }: Interaction): Promise<boolean> {
   if (isAdmin(context, person)) return true;
-  return (await loadDecisionQueue(context.orders, person.id, [])).isApprover;
+  return isApproverInSettings(context.orders, person.id);
 }
 
 const findKind = (values: FormValues): PresetKind | undefined =>
   PRESET_KINDS.find((kind) => kind === values['kind']);
 
 const presetForm: FormFeature<'preset'> = {
-  findRefusal: async (interaction) =>
+  checkAccess: async (interaction) =>
     (await canEditPresets(interaction)) ? undefined : textMessage(CANNOT_EDIT_PRESETS),
   ...createListForm({
     form: { name: 'preset', title: 'Preset', submit: 'Save' },
-    createSchema: (edited, values) => createPresetSchema(findKind(values) ?? edited?.kind ?? 'contacts'),
+    createSchema: (existing, values) => createPresetSchema(findKind(values) ?? existing?.kind ?? 'contacts'),
     find: findPreset,
-    values: (edited) =>
-      edited === undefined
+    values: (existing) =>
+      existing === undefined
         ? { kind: 'contacts' }
-        : { preset_name: edited.name, kind: edited.kind, ...edited.fields },
+        : { preset_name: existing.name, kind: existing.kind, ...existing.fields },
     goneErrors: { preset_name: PRESET_GONE },
     save: savePreset,
   }),
@@ -98,7 +103,7 @@ async function findPreset({ context }: Interaction, id: string): Promise<Preset 
 async function savePreset(
   call: SubmissionCall,
   input: z.output<ReturnType<typeof createPresetSchema>>,
-  edited: Preset | undefined,
+  existing: Preset | undefined,
 ): Promise<SubmissionResult> {
   const { values, context, person } = call;
   // The approvers may have changed since the form was opened.
@@ -111,9 +116,9 @@ async function savePreset(
   const parsed = parsePreset({ name: input.preset_name, kind, fields });
   if (!parsed.ok) return { errors: errorTexts(parsed.issues, presetIssueText) };
   const outcome =
-    edited === undefined
+    existing === undefined
       ? await context.presets.add(parsed.preset, person.id, context.now())
-      : await context.presets.replace(edited.id, parsed.preset, person.id, context.now());
+      : await context.presets.replace(existing.id, parsed.preset, person.id, context.now());
   switch (outcome) {
     case 'saved':
       context.log.info({ by: person.id, preset: parsed.preset.name }, 'preset saved');

@@ -24,7 +24,7 @@ export function splitItems(text: string): string[] {
     .filter((item) => item !== '');
 }
 
-/** Items that were selected or typed. */
+/** Items that were selected or entered. */
 export const itemsSchema = z
   .array(z.string())
   .default([])

@@ -87,10 +87,10 @@ function lookAt(teamAccount = ACCOUNT) {
 /** One of several bots, or a restarted one, can't read the group. */
 async function cannotRead(code: string): Promise<void> {
   const kept = new Promise<void>((resolve, reject) => {
-    const recordRefusal: NotificationStore['recordRefusal'] = (...args) =>
-      notifications.recordRefusal(...args).then(resolve, reject);
+    const markSubjectRefused: NotificationStore['markSubjectRefused'] = (...args) =>
+      notifications.markSubjectRefused(...args).then(resolve, reject);
     recordUnreadableGroup(
-      { notifications: { ...notifications, recordRefusal }, now, log },
+      { notifications: { ...notifications, markSubjectRefused }, now, log },
       'S0OPS',
       new SlackApiError('refused', 'usergroups.users.list', { code }),
     );

@@ -6,7 +6,7 @@ import {
   type FormOrigin,
   type FormValues,
   textField,
-  uncheckedTextSchema,
+  unvalidatedTextSchema,
 } from '../../../src/slack/kit/form.ts';
 
 /*
@@ -29,7 +29,7 @@ function listOf(teas: Map<string, Tea>) {
           { kind: 'number' },
           z.coerce.number('Give a number.').min(tea?.cups ?? 0, 'Fewer.'),
         ),
-        kind: choiceField('Kind', { green: 'Green', black: 'Black' }, uncheckedTextSchema),
+        kind: choiceField('Kind', { green: 'Green', black: 'Black' }, unvalidatedTextSchema),
       }),
     find: async (_call: object, id: string) => teas.get(id),
     values: (tea) => (tea === undefined ? { cups: '1' } : { name: tea.name, cups: String(tea.cups) }),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PREREG_FILTER_KEYS } from '../operations/preregs.ts';
 
-/** The request bodies exactly as documented. Unknown keys, missing keys and wrong types are refused. */
+/** The request bodies that the service's API documents. Unknown keys, missing keys and wrong types are refused. */
 
 const idSchema = z.strictObject({ id: z.int().positive() });
 const nameServers = z.array(z.strictObject({ name: z.string() }));

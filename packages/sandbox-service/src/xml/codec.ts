@@ -1,12 +1,12 @@
 import { XMLParser, XMLValidator } from 'fast-xml-parser';
 import { Refusal } from '../refusal.ts';
 
-/** Reads and writes XML without attributes, as documented. Values stay text, so `0502` stays `0502`. */
+/** Reads and writes the API's XML, which has no attributes. Values are kept as strings, so `0502` stays `0502`. */
 
 export interface XmlElement {
   readonly name: string;
   readonly children: readonly XmlElement[];
-  /** The text directly in the element, with entities decoded. */
+  /** The text directly inside the element, with entities decoded. */
   readonly text: string;
 }
 
@@ -29,19 +29,22 @@ const parser = new XMLParser({
   maxNestedTags: MAX_DEPTH,
 });
 
-/** @throws {Refusal} 400 unless the text is one well-formed element without attributes or a document type */
+/** @throws {Refusal} 400 unless the text is a single well-formed element without attributes or a DOCTYPE */
 export function parseXml(text: string): XmlElement {
-  if (/<!DOCTYPE|<!ENTITY/i.test(text)) throw new Refusal('malformed', 'a document type is not allowed');
+  if (/<!DOCTYPE|<!ENTITY/i.test(text)) throw new Refusal('malformed', 'a DOCTYPE is not allowed');
   if (XMLValidator.validate(text) !== true) throw new Refusal('malformed', 'the body is not well-formed XML');
   let nodes: readonly XmlElement[];
   try {
     nodes = readNodes(parser.parse(text)).children;
   } catch (error) {
     // The parser's own message may contain the text, which may include a secret.
-    throw error instanceof Refusal ? error : new Refusal('malformed', 'the body is not XML as documented');
+    throw error instanceof Refusal
+      ? error
+      : new Refusal('malformed', 'the body does not follow the documented XML format');
   }
   const [root] = nodes;
-  if (root === undefined || nodes.length > 1) throw new Refusal('malformed', 'the body is not one element');
+  if (root === undefined || nodes.length > 1)
+    throw new Refusal('malformed', 'the body must have exactly one root element');
   return root;
 }
 
@@ -65,7 +68,7 @@ function readCdata(value: unknown): string {
   return typeof inner === 'object' && inner !== null && TEXT in inner ? String(inner[TEXT]) : '';
 }
 
-const NAMED = new Map([
+const NAMED_ENTITIES = new Map([
   ['amp', '&'],
   ['lt', '<'],
   ['gt', '>'],
@@ -78,16 +81,16 @@ function decode(text: string): string {
     const number = /^#(?:x([0-9a-f]{1,6})|([0-9]{1,7}))$/i.exec(name);
     const code =
       number === null ? undefined : Number.parseInt(number[1] ?? number[2] ?? '', number[1] ? 16 : 10);
-    const character = code === undefined ? NAMED.get(name) : characterOf(code);
+    const character = code === undefined ? NAMED_ENTITIES.get(name) : toCharacter(code);
     if (character === undefined || !reference.endsWith(';')) {
-      throw new Refusal('malformed', 'an entity is unknown or stands for no character');
+      throw new Refusal('malformed', 'an entity is unknown or is not a valid character');
     }
     return character;
   });
 }
 
 /** @returns the character if XML 1.0 allows it */
-function characterOf(code: number): string | undefined {
+function toCharacter(code: number): string | undefined {
   if (code > 0x10ffff) return undefined;
   const character = String.fromCodePoint(code);
   return /^[\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]$/u.test(character)
@@ -105,31 +108,31 @@ type Occurrence = 'one' | 'optional' | 'many';
  */
 export function readChildren<K extends string>(
   { name, children, text }: XmlElement,
-  wanted: Readonly<Record<K, Occurrence>>,
+  expected: Readonly<Record<K, Occurrence>>,
 ): (name: K) => readonly XmlElement[] {
   if (text.trim() !== '') throw new Refusal('malformed', `${name}: text between its elements`);
-  const unknown = children.find((child) => !Object.hasOwn(wanted, child.name));
+  const unknown = children.find((child) => !Object.hasOwn(expected, child.name));
   if (unknown !== undefined) throw new Refusal('malformed', `${name}: unknown element ${unknown.name}`);
-  for (const [child, occurrence] of Object.entries<Occurrence>(wanted)) {
-    const found = children.filter((one) => one.name === child).length;
+  for (const [child, occurrence] of Object.entries<Occurrence>(expected)) {
+    const found = children.filter((each) => each.name === child).length;
     if (occurrence === 'one' && found === 0)
       throw new Refusal('malformed', `${name}: element ${child} is missing`);
     if (occurrence !== 'many' && found > 1)
       throw new Refusal('malformed', `${name}: element ${child} is given twice`);
   }
-  return (child) => children.filter((one) => one.name === child);
+  return (child) => children.filter((each) => each.name === child);
 }
 
 /**
- * Checks an element whose children contain only text, each at most once.
- * @returns a function that returns the text of a child; with `required`, it refuses a missing child
+ * Checks that every child contains only text and occurs at most once.
+ * @returns methods that return a child's text; `required` throws if the child is missing
  */
 export function readTexts<K extends string>(
   element: XmlElement,
   names: readonly K[],
 ): { required(name: K): string; optional(name: K): string | undefined } {
-  const wanted = Object.fromEntries(names.map((name) => [name, 'optional' as const]));
-  readChildren(element, wanted);
+  const expected = Object.fromEntries(names.map((name) => [name, 'optional' as const]));
+  readChildren(element, expected);
   const texts = new Map(element.children.map((child) => [child.name, readText(child)]));
   return {
     optional: (name) => texts.get(name),
@@ -144,20 +147,22 @@ export function readTexts<K extends string>(
 /** @throws {Refusal} 400 if the element contains other elements */
 export function readText(element: XmlElement): string {
   if (element.children.length > 0)
-    throw new Refusal('malformed', `${element.name}: elements instead of text`);
+    throw new Refusal('malformed', `${element.name}: expected text, found elements`);
   return element.text;
 }
 
 /** Formats an element. All content that isn't an element is escaped as text. */
 export function xmlElement(
   name: string,
-  ...content: readonly (XmlText | string | number | boolean)[]
-): XmlText {
-  const inner = content.map((one) => (one instanceof XmlText ? one.text : escapeXml(String(one)))).join('');
-  return new XmlText(`<${name}>${inner}</${name}>`);
+  ...content: readonly (XmlMarkup | string | number | boolean)[]
+): XmlMarkup {
+  const inner = content
+    .map((part) => (part instanceof XmlMarkup ? part.text : escapeXml(String(part))))
+    .join('');
+  return new XmlMarkup(`<${name}>${inner}</${name}>`);
 }
 
-export class XmlText {
+export class XmlMarkup {
   readonly text: string;
 
   constructor(text: string) {

@@ -4,7 +4,7 @@ import { bodyText, checkContentType, type Incoming, type Plan } from '../incomin
 import { isSecretName, MASK } from '../mask.ts';
 import type { ServiceState } from '../operations/caller.ts';
 import { Refusal, type RefusedWith } from '../refusal.ts';
-import { parseXml, readText, type XmlElement, type XmlText, xmlElement } from './codec.ts';
+import { parseXml, readText, type XmlElement, type XmlMarkup, xmlElement } from './codec.ts';
 import { readClaim, readFrame } from './request.ts';
 import { XML_TASKS, type XmlOutcome } from './tasks.ts';
 
@@ -90,7 +90,7 @@ function logged(body: Uint8Array, parsed: ParsedRequest | Refusal): string | nul
   return parsed instanceof Refusal ? `[${body.length} bytes that are no request]` : masked(parsed.root).text;
 }
 
-function masked({ name, children, text }: XmlElement): XmlText {
+function masked({ name, children, text }: XmlElement): XmlMarkup {
   // In JSON bodies, `auth` is a secret. Here, it is the block with the credentials.
   if (name !== 'auth' && isSecretName(name)) return xmlElement(name, MASK);
   return xmlElement(name, ...(children.length > 0 ? children.map(masked) : [text]));
@@ -123,7 +123,7 @@ function response(
   };
 }
 
-function notice({ code, text, object }: Notice): XmlText {
+function notice({ code, text, object }: Notice): XmlMarkup {
   return xmlElement(
     'msg',
     xmlElement('text', text),
@@ -133,6 +133,6 @@ function notice({ code, text, object }: Notice): XmlText {
   );
 }
 
-function objectElement({ type, value }: { type: string; value: string }): XmlText {
+function objectElement({ type, value }: { type: string; value: string }): XmlMarkup {
   return xmlElement('object', xmlElement('type', type), xmlElement('value', value));
 }

@@ -10,7 +10,7 @@ import {
   searchPreregs,
 } from '../operations/preregs.ts';
 import { Refusal } from '../refusal.ts';
-import { readChildren, readText, readTexts, type XmlElement, type XmlText, xmlElement } from './codec.ts';
+import { readChildren, readText, readTexts, type XmlElement, type XmlMarkup, xmlElement } from './codec.ts';
 import { readInteger } from './request.ts';
 
 /** Task 0110005 (service API, Preregistration search). */
@@ -43,7 +43,7 @@ export function handlePreregSearch(
   service: ServiceState,
   caller: Caller,
   task: XmlElement,
-): readonly XmlText[] {
+): readonly XmlMarkup[] {
   const read = readChildren(task, {
     code: 'one',
     view: 'optional',
@@ -114,17 +114,17 @@ function readOneOf<T extends string>(name: string, text: string, values: readonl
   return found;
 }
 
-function buildRecordElement(record: PreregRecord, shownKeys: ReadonlySet<RecordKey>): XmlText {
+function buildRecordElement(record: PreregRecord, shownKeys: ReadonlySet<RecordKey>): XmlMarkup {
   const ownerElements = [xmlElement('context', record.owner.context), xmlElement('user', record.owner.user)];
-  const contact = (key: 'ownerc' | 'zonec' | 'adminc' | 'techc'): XmlText[] => [
+  const contact = (key: 'ownerc' | 'zonec' | 'adminc' | 'techc'): XmlMarkup[] => [
     xmlElement(key, xmlElement('id', record[key])),
   ];
   const config = Object.entries(record.config).map(([key, time]) => xmlElement(key, formatServiceTime(time)));
   const extras = preregExtras(record);
-  const extra = (key: keyof typeof extras): XmlText[] => [
+  const extra = (key: keyof typeof extras): XmlMarkup[] => [
     xmlElement(key, ...Object.entries(extras[key]).map(([name, value]) => xmlElement(name, value))),
   ];
-  const elements: Record<RecordKey, readonly XmlText[]> = {
+  const elements: Record<RecordKey, readonly XmlMarkup[]> = {
     name: [xmlElement('name', record.name)],
     created: [xmlElement('created', formatServiceTime(record.created))],
     updated: [xmlElement('updated', formatServiceTime(record.updated))],

@@ -7,7 +7,7 @@ import { createUser } from '../operations/users.ts';
 import { Refusal } from '../refusal.ts';
 import { DEFAULT_SESSION_MINUTES } from '../sessions.ts';
 import type { ServiceTask } from '../tasks.ts';
-import { readChildren, readTexts, type XmlElement, type XmlText, xmlElement } from './codec.ts';
+import { readChildren, readTexts, type XmlElement, type XmlMarkup, xmlElement } from './codec.ts';
 import { handlePreregSearch } from './prereg.ts';
 import { readInteger } from './request.ts';
 
@@ -21,7 +21,7 @@ interface XmlCall {
 }
 
 export interface XmlOutcome {
-  readonly data?: readonly XmlText[];
+  readonly data?: readonly XmlMarkup[];
   readonly notices?: readonly Notice[];
   readonly object?: { readonly type: string; readonly value: string };
 }

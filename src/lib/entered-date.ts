@@ -1,5 +1,5 @@
 import { DAY_MS } from './duration.ts';
-import { cleanText, shortenText } from './typed-text.ts';
+import { cleanText, shortenText } from './entered-text.ts';
 
 export interface DateIssue {
   readonly code: 'ambiguous_date' | 'not_a_date' | 'no_such_day' | 'unlikely_year' | 'no_such_time';
@@ -42,13 +42,13 @@ const MAX_DATE_LENGTH = 60;
  * `2027-03-01T12:00:00Z` (UTC by default). Rejects ambiguous dates.
  * @returns the time, which is midnight UTC for a date; or the issue
  */
-export function parseTypedDate(text: string): DateResult {
+export function parseEnteredDate(text: string): DateResult {
   const trimmed = cleanText(text).trim();
   if (trimmed.length > MAX_DATE_LENGTH) return rejectDate('not_a_date', trimmed);
   const [, serial] = /^(\d{5})(?:[.,]\d+)?$/.exec(trimmed) ?? [];
   if (serial !== undefined) {
     const day = new Date(Date.UTC(1899, 11, 30) + Number(serial) * DAY_MS);
-    return parseTypedDate(day.toISOString().slice(0, 10));
+    return parseEnteredDate(day.toISOString().slice(0, 10));
   }
   const [timeSuffix = '', time, zone] = TIME.exec(trimmed) ?? [];
   const date = trimmed.slice(0, trimmed.length - timeSuffix.length);
