@@ -302,7 +302,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'an order after processing': () => orders().reschedule({ id: PENDING, version: 5 }, NOW),
   'an order to be posted again': () => orders().requestNotification(PENDING, NOW),
   'what has run out': () => orders().purgeExpired(NOW),
-  'what has not gone out': () => orders().listInProgressIds(),
+  'orders in progress': () => orders().listInProgressIds(),
   'what rests on a person': () => orders().listUnfinishedIds(['account-7', 'account-8'], 'U0PERSON7'),
   'what only a person may see': () => orders().deletePrivateData('U0PERSON7'),
   'a secret shown once': () => orders().takeRevealable(PENDING, 1, NOW),
@@ -375,7 +375,7 @@ const HOT: Readonly<Record<string, () => Promise<unknown>>> = {
   'what was said of mandates': () =>
     mandates().recordAnnounced(['act-7', 'act-8'], NOW, { channelId: 'C0EXPIRY', ts: '1.1' }),
   'a message that is brought up to date': () => mandates().requestUpdate('order-8', NOW),
-  'what a mandate has not sent': () => mandates().listInProgressIds('order-7'),
+  'orders of a mandate in progress': () => mandates().listInProgressIds('order-7'),
   'incidents of a name': () => incidents().listForName('name77.rest', 10),
   'incidents that are open': () => incidents().listAllOpen(100),
   'deleted names that are due': () =>
