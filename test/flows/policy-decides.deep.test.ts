@@ -118,8 +118,11 @@ test('two of a group decide about an expensive order, including a stand-in', asy
 
   await t.carol.click(order.card, 'order_approve');
   await order.ends('SUCCEEDED');
-  expect(textOf(order.card)).toContain('approved by <@U0BOB> and <@U0CAROL> (for <@U0ADA>)');
-  expect(textOf(order.card)).toContain('rule “large renewals” of policy version 3');
+  expect(textOf(order.card)).toContain('approved by <@U0BOB> and <@U0CAROL> (for <@U0ADA>) · now expires');
+  // There is no room for it on the card.
+  expect(await answerTo(t.workspace, t.ada, `/domain order ${order.id}`)).toContain(
+    'rule “large renewals” of policy version 3',
+  );
 });
 
 test('a task that a rule refuses for a name opens no form, and requests no auth code', async () => {
