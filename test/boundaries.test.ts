@@ -170,7 +170,6 @@ const PURE = [
   /^expiry\/(chart|days|deadline)\.ts$/,
   /^money\/(amount|budget|prices|spend|waiting)\.ts$/,
   /^ledger\/difference\.ts$/,
-  /^mandates\/terms\.ts$/,
   /^names\/(dates|facts|filter|impact|incident|portfolio|posture|presets|timeline|unexplained-changes)\.ts$/,
   /^orders\/(bulk\/columns|bulk\/waves|input-issue|order|tasks)\.ts$/,
   /^policy\/(change-log|policy|rule-parts|starting-points)\.ts$/,

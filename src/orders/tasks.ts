@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { mandateTermsSchema, toStatementTerms } from '../mandates/terms.ts';
+import { type MandateTerms, mandateTermsSchema, toStatementTerms } from '../mandates/terms.ts';
 import { InvalidInputError } from '../service/codec/codec-errors.ts';
 import type { Interface } from '../service/task.ts';
 import {
@@ -527,20 +527,25 @@ const mandate: OrderTask<'mandate'> = {
       ? { ok: true, input: parsed.data, names: parsed.data.mandate_names }
       : { ok: false, issues: [{ field: 'mandate_names', code: 'unreadable' }] };
   },
-  findNames: (raw) => mandateTermsSchema.safeParse(raw).data?.mandate_names ?? [],
+  findNames: (raw) => readMandateTerms(raw)?.mandate_names ?? [],
   listNotes: () => [],
   findTransferLock: () => undefined,
   findCharge: () => 'no',
   restrictInput: (raw) => raw,
   describeRequest({ input }) {
-    const parsed = mandateTermsSchema.safeParse(input);
-    if (!parsed.success) throw new InvalidInputError('the order’s input can’t be read');
-    return { interface: 'none', terms: toStatementTerms(parsed.data) };
+    const terms = readMandateTerms(input);
+    if (terms === undefined) throw new InvalidInputError('the order’s input can’t be read');
+    return { interface: 'none', terms: toStatementTerms(terms) };
   },
   beginCall() {
     throw new InvalidInputError('this task sends no request');
   },
 };
+
+/** @returns undefined for the input of any other task */
+export function readMandateTerms(input: unknown): MandateTerms | undefined {
+  return mandateTermsSchema.safeParse(input).data;
+}
 
 /** Every task with orders, in display order. A new one needs a row here and a declaration in `service/tasks`. */
 export const ORDER_TASKS = {

@@ -18,13 +18,9 @@ export function unreachableAlert(
   errorCode: string,
   purpose: keyof typeof CONSEQUENCES | 'reminders',
 ): Message {
-  if (purpose === 'reminders' && errorCode === 'is_archived')
-    return textMessage(
-      `:warning: I can’t post expiry reminders in <#${channelId}> (${code(channelId)}): the channel is archived. Choose another channel with \`/domain settings\`.`,
-    );
   if (purpose === 'reminders')
     return textMessage(
-      `:warning: I can’t post expiry reminders in <#${channelId}> (${code(channelId)}): ${escapeText(reminderChannelErrorText(errorCode))} To choose another channel, use \`/domain settings\`.`,
+      `:warning: I can’t post expiry reminders in <#${channelId}> (${code(channelId)}): ${escapeText(reminderChannelErrorText(errorCode))}`,
     );
   const { channel, effect } = CONSEQUENCES[purpose];
   return textMessage(

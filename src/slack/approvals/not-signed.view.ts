@@ -1,7 +1,7 @@
 import type { Order } from '../../orders/order.ts';
 import type { SendingDifference } from '../../orders/summary.ts';
 import { code, escapeText, type Message, textMessage } from '../kit/blocks.ts';
-import { orderTitle } from '../orders/order.view.ts';
+import { orderTitle, wasSent } from '../orders/order.view.ts';
 
 const DIFFERENCES: Readonly<Record<SendingDifference, string>> = {
   unsigned: 'an approval has no signature',
@@ -30,7 +30,7 @@ function differencesText(differences: readonly SendingDifference[]): string {
 }
 
 export function notSignedNotice(order: Order, differences: readonly SendingDifference[]): Message {
-  const sentText = order.items.some(({ sentAt }) => sentAt) ? 'sent nothing more' : 'sent nothing';
+  const sentText = wasSent(order) ? 'sent nothing more' : 'sent nothing';
   return textMessage(
     `:rotating_light: *${escapeText(orderTitle(order))}*: a required signature is missing or invalid, so I ${sentText} (${differencesText(differences)}). If no one revoked a passkey, left, or changed the policy, someone with write access to my database may have done this. Find out who has access. See it with ${code(`/domain order ${order.id}`)}.`,
   );

@@ -1,6 +1,6 @@
 import type { Order } from '../../orders/order.ts';
-import { capitalize, code, escapeText, type Message, mention, moment, textMessage } from '../kit/blocks.ts';
-import { anyApproverText, orderTitle } from '../orders/order.view.ts';
+import { code, escapeText, type Message, mention, moment, textMessage } from '../kit/blocks.ts';
+import { canApproveText, orderTitle } from '../orders/order.view.ts';
 
 export function reminderNotice(order: Order): Message {
   const deadlineText = order.expiresAt === undefined ? '' : ` Approve it by ${moment(order.expiresAt)}.`;
@@ -10,9 +10,7 @@ export function reminderNotice(order: Order): Message {
 }
 
 export function escalationNotice(order: Order, approvers: readonly string[]): Message {
-  const approversText =
-    approvers.length === 0 ? '' : ` ${capitalize(anyApproverText(approvers, 1))} can approve it.`;
   return textMessage(
-    `:mega: *${escapeText(orderTitle(order))}*: waiting for approval since ${moment(order.createdAt)}, requested by ${mention(order.requesterId)}.${approversText} See it with ${code(`/domain order ${order.id}`)}.`,
+    `:mega: *${escapeText(orderTitle(order))}*: waiting for approval since ${moment(order.createdAt)}, requested by ${mention(order.requesterId)}.${canApproveText(approvers)} See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

@@ -128,9 +128,7 @@ export function mentionAnyApprover(ids: readonly string[], needed: number, maxSh
 /** `@Ada, @Bob or 3 more`. */
 export function joinWithOr(parts: readonly string[], maxShown = parts.length): string {
   const left = parts.length - maxShown;
-  const shown = left > 0 ? [...parts.slice(0, maxShown), `${left} more`] : parts;
-  const last = shown.at(-1) ?? '';
-  return shown.length < 2 ? last : `${shown.slice(0, -1).join(', ')} or ${last}`;
+  return joinWith('or', left > 0 ? [...parts.slice(0, maxShown), `${left} more`] : parts);
 }
 
 /** In the reader's time zone. https://docs.slack.dev/messaging/formatting-message-text#date-formatting */
@@ -182,8 +180,12 @@ export function joinFirst(texts: readonly string[], limit: number, total = texts
 
 /** `A`, `A and B`, `A, B and C`. */
 export function joinWords(parts: readonly string[]): string {
+  return joinWith('and', parts);
+}
+
+function joinWith(conjunction: 'and' | 'or', parts: readonly string[]): string {
   const last = parts.at(-1) ?? '';
-  return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} and ${last}`;
+  return parts.length < 2 ? last : `${parts.slice(0, -1).join(', ')} ${conjunction} ${last}`;
 }
 
 export function count(amount: number, noun: string): string {

@@ -3,11 +3,12 @@ import { dropMissing, groupBy } from '../../lib/collections.ts';
 import type { ActiveMandate } from '../../mandates/mandate.ts';
 import type { CoveringMandate, MandatePreview, MandateStatus } from '../../mandates/overview.ts';
 import type { MandateAct } from '../../mandates/ports.ts';
-import { type MandateIssue, type MandateTerms, mandateTermsSchema } from '../../mandates/terms.ts';
+import type { MandateIssue, MandateTerms } from '../../mandates/terms.ts';
 import type { Amount } from '../../money/amount.ts';
 import { toSafeInteger } from '../../money/budget.ts';
 import type { OrderCost } from '../../money/prices.ts';
 import type { Order } from '../../orders/order.ts';
+import { readMandateTerms } from '../../orders/tasks.ts';
 import { formatCalendarDay, getUtcDay } from '../../zones/calendar-day.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import { findLoggedApprovers } from '../approvals/decision.view.ts';
@@ -60,7 +61,7 @@ function termsText(terms: MandateTerms): string {
 
 /** `In force until 23 Sept 2027` */
 export function inForceText({ input }: Pick<Order, 'input'>): string {
-  const terms = mandateTermsSchema.safeParse(input).data;
+  const terms = readMandateTerms(input);
   return terms === undefined ? 'In force' : `In force until ${formatDay(terms.until)}`;
 }
 

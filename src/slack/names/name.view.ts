@@ -36,6 +36,7 @@ import {
   day,
   escapeText,
   header,
+  joinWords,
   lines,
   type Message,
   message,
@@ -271,9 +272,7 @@ function registryLockText(knownName: KnownName): string | undefined {
   const locked = listRegistryLocks(knownName.history);
   const words = { transfer: 'transfers', update: 'changes', delete: 'deletion' };
   const shown = Object.entries(words).flatMap(([action, word]) => (locked.includes(action) ? [word] : []));
-  const last = shown.at(-1);
-  if (last === undefined) return undefined;
-  return `blocks ${shown.length === 1 ? last : `${shown.slice(0, -1).join(', ')} and ${last}`}`;
+  return shown.length === 0 ? undefined : `blocks ${joinWords(shown)}`;
 }
 
 /** Uses the WHOIS text if the registry's record has no value. */

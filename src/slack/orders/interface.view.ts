@@ -22,8 +22,12 @@ export const CONSTRAINT_TEXTS: Readonly<Record<InterfaceConstraint['kind'], stri
   title: 'a title',
 };
 
+export function formatXmlReason(constraint: InterfaceConstraint['kind']): string {
+  return constraint === 'choice_xml' ? ', as you chose' : ` because of ${CONSTRAINT_TEXTS[constraint]}`;
+}
+
 /**
- * @param xmlReason the requested feature that only XML documents, as a noun phrase
+ * @param xmlReason why only XML is possible, such as ` because of a title`
  * @param xmlFeatures features of the form that only XML has, such as `Titles and backup targets`
  */
 export function interfaceNote(
@@ -35,8 +39,7 @@ export function interfaceNote(
   if (account?.method === 'two_factor') {
     return 'Uses the service’s XML interface, the only one that accepts two-factor accounts.';
   }
-  if (xmlReason === CONSTRAINT_TEXTS.choice_xml) return 'Uses the service’s XML interface, as you chose.';
-  if (xmlReason !== undefined) return `Uses the service’s XML interface because of ${xmlReason}.`;
+  if (xmlReason !== undefined) return `Uses the service’s XML interface${xmlReason}.`;
   const json = 'Uses the service’s JSON interface';
   if (xmlFeatures === undefined) return `${json}, which supports all of these fields.`;
   return available.xml

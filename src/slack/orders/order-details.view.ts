@@ -29,6 +29,7 @@ import {
   resultText,
   sentLines,
   unsignedApproveButton,
+  wasSent,
 } from './order.view.ts';
 import { statementPages } from './statement.view.ts';
 import { orderHistory, outcomeGroupLines } from './thread.view.ts';
@@ -113,35 +114,32 @@ export function orderDetailsView({
   const isFirst = pageNumber === 1;
   const pageButton = (actionId: string, text: string) => button(actionId, text, order.id);
   return {
-    ...noticeView(
-      order.items.some(({ sentAt }) => sentAt !== undefined) ? 'What was sent' : 'What will be sent',
-      [
-        ...(note === undefined ? [] : [section(note)]),
-        section(`*${escapeText(orderTitle(order))}*`),
-        ...(isFirst ? [...sectionFields(orderFields(order, briefing)), ...nameBlocks(order, briefing)] : []),
-        ...(isFirst ? outcomeBlocks(order) : []),
-        ...(isFirst && order.state === 'PENDING' ? warningBlocks(order, briefing) : []),
-        ...(isFirst && preview !== undefined ? wholeLines(previewLines(preview, preview.names.length)) : []),
-        ...(pages[pageNumber - 1] ?? []),
-        ...actions(`look_pages_${order.id}`, [
-          ...(pageNumber > 1 ? [pageButton('order_look_previous', 'Previous page')] : []),
-          ...(pageNumber < pages.length ? [pageButton('order_look_next', 'Next page')] : []),
-        ]),
-        ...(pageNumber === pages.length ? orderHistory(order, briefing.history) : []),
-        ...actions(`look_paused_${order.id}`, pauseButtons(order)),
-        ...(order.state === 'PENDING' && canDecide
-          ? actions(`look_${order.id}`, [
-              ...decisionButtons(order, true),
-              unsignedApproveButton(order),
-              acceptsClicks(order.requirements) && commentButton(order),
-              ...breakGlassButtons(order, briefing.decision),
-            ])
-          : []),
-        context(
-          `Order ${code(order.id)}${pages.length === 1 ? '' : ` · page ${pageNumber} of ${pages.length}`}`,
-        ),
-      ],
-    ),
+    ...noticeView(wasSent(order) ? 'What was sent' : 'What will be sent', [
+      ...(note === undefined ? [] : [section(note)]),
+      section(`*${escapeText(orderTitle(order))}*`),
+      ...(isFirst ? [...sectionFields(orderFields(order, briefing)), ...nameBlocks(order, briefing)] : []),
+      ...(isFirst ? outcomeBlocks(order) : []),
+      ...(isFirst && order.state === 'PENDING' ? warningBlocks(order, briefing) : []),
+      ...(isFirst && preview !== undefined ? wholeLines(previewLines(preview, preview.names.length)) : []),
+      ...(pages[pageNumber - 1] ?? []),
+      ...actions(`look_pages_${order.id}`, [
+        ...(pageNumber > 1 ? [pageButton('order_look_previous', 'Previous page')] : []),
+        ...(pageNumber < pages.length ? [pageButton('order_look_next', 'Next page')] : []),
+      ]),
+      ...(pageNumber === pages.length ? orderHistory(order, briefing.history) : []),
+      ...actions(`look_paused_${order.id}`, pauseButtons(order)),
+      ...(order.state === 'PENDING' && canDecide
+        ? actions(`look_${order.id}`, [
+            ...decisionButtons(order, true),
+            unsignedApproveButton(order),
+            acceptsClicks(order.requirements) && commentButton(order),
+            ...breakGlassButtons(order, briefing.decision),
+          ])
+        : []),
+      context(
+        `Order ${code(order.id)}${pages.length === 1 ? '' : ` · page ${pageNumber} of ${pages.length}`}`,
+      ),
+    ]),
     callback_id: DETAILS_VIEW,
     private_metadata: JSON.stringify({ ...origin, subject: order.id, page: pageNumber }),
   };

@@ -28,7 +28,7 @@ import { findOwnerIssue } from '../names/owners.ts';
 import { ownersIssueText } from '../names/portfolio.view.ts';
 import { accountChangedText, retriedMessage } from './asking.view.ts';
 import { type FieldError, issueText, notOfferedText, toFieldErrors } from './input-issue.view.ts';
-import { CONSTRAINT_TEXTS, interfaceNote } from './interface.view.ts';
+import { formatXmlReason, interfaceNote } from './interface.view.ts';
 import { buildOutcomeReply, findTimeErrors } from './order-reply.ts';
 import { checkAccount, checkPolicy, requestFromForm } from './ordering.ts';
 
@@ -220,7 +220,7 @@ async function render(
   const allValues = { ...defaults, ...reusedValues, ...values };
   const presetFields = await buildPresetFields(interaction, options.presetKinds ?? []);
   const [constraint] = findConstraints(readTaskInput(options, allValues)).xml;
-  const xmlReason = constraint && CONSTRAINT_TEXTS[constraint.kind];
+  const xmlReason = constraint && formatXmlReason(constraint.kind);
   const fields = [...presetFields, ...buildFields(options, available, allValues)];
   return {
     form: { name: task, title: words.title, submit: words.submit, fields },

@@ -239,6 +239,16 @@ export function anyApproverText(approvers: readonly string[], needed: number): s
   return approvers.length === 0 ? 'an approver' : mentionAnyApprover(approvers, needed, MAX_APPROVERS);
 }
 
+/** ` @Bob or a member of @team can approve it.` */
+export function canApproveText(approvers: readonly string[]): string {
+  return approvers.length === 0 ? '' : ` ${capitalize(anyApproverText(approvers, 1))} can approve it.`;
+}
+
+/** Whether a request was sent for any name. */
+export function wasSent({ items }: Order): boolean {
+  return items.some(({ sentAt }) => sentAt !== undefined);
+}
+
 const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
   WAITING: 'Waiting',
   SENT: 'Sent, no response yet',

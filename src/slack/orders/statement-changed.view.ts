@@ -1,7 +1,7 @@
 import type { Order } from '../../orders/order.ts';
 import type { StatementPart } from '../../orders/summary.ts';
 import { code, escapeText, type Message, textMessage } from '../kit/blocks.ts';
-import { orderTitle } from './order.view.ts';
+import { orderTitle, wasSent } from './order.view.ts';
 
 const PARTS: Readonly<Record<StatementPart, string>> = {
   account: 'the account',
@@ -28,7 +28,7 @@ export function statementChangedNotice(order: Order, parts: readonly StatementPa
     parts.length === 0
       ? 'I can’t tell what changed.'
       : `Changed: ${parts.map((part) => PARTS[part]).join(', ')}.`;
-  const sentText = order.items.some(({ sentAt }) => sentAt) ? 'sent nothing more' : 'sent nothing';
+  const sentText = wasSent(order) ? 'sent nothing more' : 'sent nothing';
   const cause =
     parts.length === 1 && parts[0] === 'service'
       ? 'My settings have changed since. Request it again.'

@@ -42,9 +42,9 @@ import { isAnnouncedInForce } from '../mandates/mandate.view.ts';
 import { formatList } from '../names/facts.view.ts';
 import { answerButtons, otherObjectLines } from './answer.view.ts';
 import {
-  anyApproverText,
   approverList,
   briefResult,
+  canApproveText,
   findLapsedApprovals,
   formatLapsed,
   formatOutcomeShare,
@@ -240,12 +240,10 @@ function escalatedReply(
   const escalationText = to.length === 0 ? '' : ` Escalated to ${approverList(to)}.`;
   const isOnlyMentioned = !toAdmins && notified.reached.length + notified.delayed.length === 0;
   const notifiedSentence = isOnlyMentioned ? '' : `${notifiedText(notified)} `;
-  const approversText =
-    approvers.length === 0 ? '' : ` ${capitalize(anyApproverText(approvers, 1))} can approve it.`;
   return buildReply(
     order,
     ':mega:',
-    `still waiting for approval.${escalationText} ${notifiedSentence}Requested by ${mention(order.requesterId)}.${approversText}`,
+    `still waiting for approval.${escalationText} ${notifiedSentence}Requested by ${mention(order.requesterId)}.${canApproveText(approvers)}`,
   );
 }
 

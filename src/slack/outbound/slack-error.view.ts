@@ -45,6 +45,8 @@ export function approverErrorText(id: string, problem: SlackApiError): string {
   return `I can’t look up ${id}. ${cause} ${remedy}`;
 }
 
+const CHOOSE_ANOTHER = 'Choose another channel';
+
 /** Says why the bot can't post in a channel and what to do. Both texts are without a full stop. */
 function channelRefusal(code: string): { readonly cause: string; readonly remedy: string } | undefined {
   if (code === 'not_in_channel') {
@@ -56,7 +58,7 @@ function channelRefusal(code: string): { readonly cause: string; readonly remedy
       remedy: 'Copy the ID again. If the channel is private, invite me with /invite @Domain Steward',
     };
   }
-  if (code === 'is_archived') return { cause: 'the channel is archived', remedy: 'Choose another channel' };
+  if (code === 'is_archived') return { cause: 'the channel is archived', remedy: CHOOSE_ANOTHER };
   return code.startsWith('restricted_action')
     ? {
         cause: 'only some people can post there',
@@ -65,12 +67,16 @@ function channelRefusal(code: string): { readonly cause: string; readonly remedy
     : undefined;
 }
 
-/** Says why the bot can't post reminders, by Slack's code. Plain text. */
+/** Says why the bot can't post reminders, by Slack's code, and what to do. */
 export function reminderChannelErrorText(code: string): string {
   const refusal = channelRefusal(code);
-  if (refusal !== undefined) return `${refusal.cause}. ${refusal.remedy}.`;
-  const { cause, remedy } = formatSlackError({ kind: 'refused', code, hasInvalidToken: false });
-  return `${cause} ${remedy}`;
+  if (refusal?.remedy === CHOOSE_ANOTHER)
+    return `${refusal.cause}. ${CHOOSE_ANOTHER} with \`/domain settings\`.`;
+  const { cause, remedy } =
+    refusal === undefined
+      ? formatSlackError({ kind: 'refused', code, hasInvalidToken: false })
+      : { cause: `${refusal.cause}.`, remedy: `${refusal.remedy}.` };
+  return `${cause} ${remedy} To choose another channel, use \`/domain settings\`.`;
 }
 
 /** Says why the bot can't post in the chosen channel. Plain text. */

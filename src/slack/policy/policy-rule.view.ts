@@ -14,7 +14,15 @@ import {
 } from '../../policy/rule-parts.ts';
 import type { RuleField } from '../../policy/rule-text.ts';
 import { formatDomainName } from '../../zones/names.ts';
-import { capitalize, code, count, mentionAnyApprover, mentionApprover, quote } from '../kit/blocks.ts';
+import {
+  capitalize,
+  code,
+  count,
+  joinWords,
+  mentionAnyApprover,
+  mentionApprover,
+  quote,
+} from '../kit/blocks.ts';
 
 /*
  * Rules as sentences: “*Transfers* of `*.rest` over *€500.00* requested by *members of @marketing* need *2 approvals
@@ -35,11 +43,9 @@ export function taskNoun(task: string): string {
   return known === undefined ? code(task) : findTask(known).words.plural;
 }
 
-function joinWords(parts: readonly string[]): string {
+function joinFirstWords(parts: readonly string[]): string {
   const left = parts.length - MAX_ITEMS;
-  const shown = left > 1 ? [...parts.slice(0, MAX_ITEMS), `${left} more`] : parts;
-  const last = shown.at(-1) ?? '';
-  return shown.length < 2 ? last : `${shown.slice(0, -1).join(', ')} and ${last}`;
+  return joinWords(left > 1 ? [...parts.slice(0, MAX_ITEMS), `${left} more`] : parts);
 }
 
 function namePartText(part: NamePart): string {
@@ -68,7 +74,8 @@ function durationText(ms: number): string {
   return count(Math.ceil(ms / unitMs), noun);
 }
 
-const peopleText = (people: readonly PersonPart[]) => joinWords(people.map(({ id }) => mentionApprover(id)));
+const peopleText = (people: readonly PersonPart[]) =>
+  joinFirstWords(people.map(({ id }) => mentionApprover(id)));
 
 /** `approval from @cfo or a member of @finance`, `2 approvals from members of @finance`. */
 export function neededText(needed: number, approvers: readonly string[]): string {
@@ -113,7 +120,7 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
   const { tasks, names, by, over } = described;
   const taskTexts = tasks.map((part) => (part.kind === 'task' ? taskNoun(part.task) : SELECTORS[part.kind]));
   return [
-    `*${capitalize(joinWords(taskTexts))}* ${tasks.every(({ kind }) => kind === 'task') ? 'of' : 'for'} ${joinWords(names.map(namePartText))}`,
+    `*${capitalize(joinFirstWords(taskTexts))}* ${tasks.every(({ kind }) => kind === 'task') ? 'of' : 'for'} ${joinFirstWords(names.map(namePartText))}`,
     over === undefined ? '' : ` over *${formatAmount(over, locale)}*`,
     by.length === 0
       ? ''
@@ -130,7 +137,7 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
 export function implicitSentences(settings: PolicySettings): string[] {
   const { approvalTasks, approvalsRequired } = settings;
   const { approvers } = mergeApprovers(settings.approvers, settings.silentApprovers);
-  const listed = joinWords(approvalTasks.map(taskNoun));
+  const listed = joinFirstWords(approvalTasks.map(taskNoun));
   return dropMissing([
     approvalTasks.length > 0 &&
       `*${capitalize(listed)}* of every name need *${neededText(approvalsRequired, approvers)}*.`,
@@ -183,7 +190,9 @@ export const PEOPLE_FIELDS: ReadonlySet<string> = new Set<RuleField>([
 
 function valuesText(field: string, values: readonly string[]): string {
   if (values.length === 0) return 'empty';
-  return joinWords(values.map((value) => (PEOPLE_FIELDS.has(field) ? mentionApprover(value) : code(value))));
+  return joinFirstWords(
+    values.map((value) => (PEOPLE_FIELDS.has(field) ? mentionApprover(value) : code(value))),
+  );
 }
 
 export function ruleChangeLine(change: LoggedChange, rules: readonly PolicyRule[], locale: string): string {

@@ -451,7 +451,7 @@ const preregForm: FormFeature<'prereg'> = {
     const account = await call.loadAccount();
     const available = (await loadSearchAccount(call))?.available ?? BOTH_INTERFACES;
     const [xmlConstraint] = listConstraints(readValidFields(values).query).xml;
-    const reason = xmlConstraint && constraintText(xmlConstraint.constraint);
+    const reason = xmlConstraint && ` because of ${constraintText(xmlConstraint.constraint)}`;
     return {
       form: { ...preregForm.form, fields: buildFields(available) },
       values: { ...INCLUDE_SUB_USERS, ...values },
