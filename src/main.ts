@@ -6,8 +6,6 @@ import { ConfigError, loadEnvironment, readConfig } from './config/environment.t
 import { createLog, createPrettyOutput } from './lib/log.ts';
 import { MigrationError } from './store/migrate.ts';
 
-/* The entry point: reads the settings, handles signals, and sets the exit code. */
-
 /** Docker kills the process 10 s after the signal. */
 const STOP_TIMEOUT_MS = 9_500;
 
@@ -15,8 +13,8 @@ const STOP_TIMEOUT_MS = 9_500;
 const OPERATOR_ERRORS = [ConfigError, StartError, MigrationError, EmbeddedPostgresError];
 
 async function main(): Promise<void> {
-  const stopRequested = new AbortController();
-  const starting = Promise.resolve().then(() => {
+  const stopController = new AbortController();
+  const botPromise = Promise.resolve().then(() => {
     const env = loadEnvironment();
     const config = readConfig(env);
     const log = createLog(config.logLevel, config.logFormat === 'pretty' ? createPrettyOutput() : undefined);
@@ -24,13 +22,13 @@ async function main(): Promise<void> {
       log.warn({ variable, meant }, 'unknown variable; did you mean …?');
     // A library's error in one request must not end the bot. All state is in the database.
     process.on('unhandledRejection', (err) => log.error({ err }, 'unhandled rejection'));
-    return startBot(config, { log, signal: stopRequested.signal });
+    return startBot(config, { log, signal: stopController.signal });
   });
   // Installed before the start completes, because process 1 of a container ignores signals without a handler.
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      stopRequested.abort();
-      const stopped = starting.then(
+      stopController.abort();
+      const stopped = botPromise.then(
         (bot) => bot.stop(),
         () => undefined,
       );
@@ -41,9 +39,9 @@ async function main(): Promise<void> {
     });
   }
   try {
-    await starting;
+    await botPromise;
   } catch (error) {
-    if (stopRequested.signal.aborted) process.exit(0);
+    if (stopController.signal.aborted) process.exit(0);
     const isOperatorError = OPERATOR_ERRORS.some((type) => error instanceof type);
     const text = error instanceof Error ? (isOperatorError ? error.message : error.stack) : String(error);
     process.stderr.write(`${text}\n`);

@@ -13,7 +13,7 @@ export interface Account {
   /** The admin who linked the team's account. */
   readonly linkedBy?: string | undefined;
   readonly method: LinkMethod;
-  /** The context number as text, or `application`. A person has one account per slot. */
+  /** The context number as text, or `application`. A person has at most one account per slot. */
   readonly slot: string;
   /** Undefined for a trusted application. */
   readonly context: number | undefined;
@@ -21,9 +21,9 @@ export interface Account {
   readonly login: string;
   readonly application: string | undefined;
   readonly isActive: boolean;
-  /** When the service last accepted it. */
+  /** When the service last accepted the credential. */
   readonly verifiedAt: Date | undefined;
-  /** The user's record from the last check of the credential. */
+  /** From the last check of the credential. */
   readonly profile?: AccountProfile | undefined;
 }
 
@@ -35,7 +35,7 @@ export const APPLICATION_SLOT = 'application';
 
 export interface AccountStore {
   list(teamId: string, userId: string): Promise<readonly Account[]>;
-  /** Everyone who has a personal account. */
+  /** Lists everyone who has a personal account. */
   listUserIds(teamId: string): Promise<readonly string[]>;
   find(id: string): Promise<{ readonly account: Account; readonly sealed: SealedSecret } | undefined>;
   /** Replaces the account in its slot and makes it the person's active one. */
@@ -45,18 +45,18 @@ export interface AccountStore {
   remove(ids: readonly string[]): Promise<void>;
   /** @param profile the user's record; undefined keeps the stored one */
   markVerified(id: string, at: Date, profile?: AccountProfile): Promise<void>;
-  /** Up to `limit` accounts encrypted with a key other than `keyId`, sorted by id, starting after `afterId`. */
+  /** Lists accounts encrypted with a key other than `keyId`, sorted by id, starting after `afterId`. */
   listSealedWithOtherKey(
     keyId: string,
     limit: number,
     afterId?: string,
   ): Promise<readonly { readonly account: Account; readonly sealed: SealedSecret }[]>;
-  /** Replaces the encrypted credential unless it has changed since it was read. */
+  /** Replaces the encrypted credential. @returns false if it has changed since it was read */
   reseal(id: string, before: SealedSecret, after: SealedSecret): Promise<boolean>;
   readonly team: TeamAccountStore;
 }
 
-/** Stores the team's account. There is at most one. Every change is in the audit log. */
+/** Stores the team's account, of which there is at most one. Every change is logged. */
 export interface TeamAccountStore {
   find(teamId: string): Promise<Account | undefined>;
   /** Replaces the previous account. If the login is the same, the account keeps its id. */
@@ -65,7 +65,7 @@ export interface TeamAccountStore {
   remove(teamId: string, by: string, at: Date): Promise<Account | undefined>;
 }
 
-/** The account of the whole team: a trusted application linked by an admin. */
+/** A trusted application, linked by an admin. */
 export interface TeamAccount extends Account {
   readonly method: 'trusted_application';
   readonly userId: undefined;
@@ -79,7 +79,7 @@ export function isTeamAccount(account: Account): boolean {
 
 export type { TokenSteps } from '../service/authenticator/token-steps.ts';
 
-/** For example `alice in context 4`. */
+/** Returns `alice in context 4`, for example. */
 export function formatAccountName(account: {
   readonly login: string;
   readonly context: number | undefined;
@@ -89,17 +89,14 @@ export function formatAccountName(account: {
     : `${account.login} in context ${account.context}`;
 }
 
-/** The demo system; all other contexts are live (service API, Authentication). */
+/** All other contexts are live (service API, section Authentication). */
 export const DEMO_CONTEXT = 1;
 
 export function isDemoContext(context: number | undefined): boolean {
   return context === DEMO_CONTEXT;
 }
 
-/**
- * Binds an encrypted credential to its row, so that it can't be decrypted in the row of another team, person or
- * context.
- */
+/** Binds an encrypted credential to its row: it can't be decrypted for another team, person or context. */
 export function buildCredentialAssociatedData({ teamId, userId, slot }: Account): readonly string[] {
   return userId === undefined ? ['team-account', teamId, slot] : ['account', teamId, userId, slot];
 }

@@ -24,12 +24,12 @@ export type ReadUserOutcome =
 
 export type TeamCredential = Extract<Credential, { method: 'trusted_application' }>;
 
-/** The account of the whole team, for people without an account. Used only for approved orders. */
+/** The team's account is for people without an account, and is used only for approved orders. */
 export interface TeamAccounts {
   current(): Promise<Account | undefined>;
   /**
-   * Encrypts and saves an application as the team's account. Replaces the previous one.
-   * @param by the admin
+   * Checks and saves an application as the team's account. Replaces the previous one.
+   * @param by the admin's user id
    */
   link(by: string, credential: TeamCredential): Promise<LinkOutcome>;
   /** @returns the deleted account; undefined if there was none */
@@ -41,13 +41,13 @@ export interface Accounts {
   list(userId: string): Promise<readonly Account[]>;
   listPeople(): Promise<readonly string[]>;
   findActive(userId: string): Promise<Account | undefined>;
-  /** The account for a person's orders: their own active one, or else the team's. */
+  /** Finds the account for a person's orders: their own active one, or else the team's. */
   findDefault(userId: string): Promise<Account | undefined>;
   find(accountId: string): Promise<Account | undefined>;
-  /** Checks a credential at the service. If it is valid, encrypts and saves it. */
+  /** Checks a credential at the service, and saves it if it is accepted or can't be checked. */
   link(userId: string, credential: Credential): Promise<LinkOutcome>;
   /**
-   * Deletes the account in the slot, or all of the person's accounts if no slot is given. Ends their sessions.
+   * Deletes the account in the slot or, without a slot, all of the person's accounts. Ends their sessions.
    * @returns the deleted accounts
    */
   unlink(userId: string, slot?: string): Promise<readonly Account[]>;
@@ -55,13 +55,13 @@ export interface Accounts {
   activate(userId: string, slot: string): Promise<Account | undefined>;
   loadClient(accountId: string): Promise<ServiceClient | undefined>;
   /**
-   * Logs in with a password account to read the user's rights, profile and customer data. They aren't stored.
+   * Logs in to read the user's rights, profile and customer data, and stores only the profile.
    * @returns undefined if the account no longer exists
    */
   readUser(accountId: string): Promise<ReadUserOutcome | undefined>;
   /** Records that the service accepted the account's credential. */
   recordAccepted(accountId: string): Promise<void>;
-  /** Re-encrypts credentials with the current key, and returns their number. */
+  /** Encrypts credentials again with the current key. @returns how many */
   reseal(): Promise<number>;
   close(): Promise<void>;
 }
@@ -78,46 +78,46 @@ export function canDecryptAccount(vault: Vault, account: Account, sealed: Sealed
   }
 }
 
-interface Scope extends AccountsContext {
+interface FullContext extends AccountsContext {
   readonly clients: ClientCache;
 }
 
 export function createAccounts(context: AccountsContext): Accounts {
   const { teamId, store } = context;
   const clients = createClientCache(context);
-  const scope: Scope = { ...context, clients };
+  const fullContext: FullContext = { ...context, clients };
   const findActive = async (userId: string) =>
-    (await store.list(teamId, userId)).find((each) => each.isActive);
+    (await store.list(teamId, userId)).find((account) => account.isActive);
   return {
     team: {
       current: () => store.team.find(teamId),
-      link: (by, credential) => linkTeam(scope, by, credential),
-      unlink: (by) => unlinkTeam(scope, by),
+      link: (by, credential) => linkTeam(fullContext, by, credential),
+      unlink: (by) => unlinkTeam(fullContext, by),
     },
     list: (userId) => store.list(teamId, userId),
     listPeople: () => store.listUserIds(teamId),
     findActive,
     findDefault: async (userId) => (await findActive(userId)) ?? store.team.find(teamId),
     find: async (accountId) => (await store.find(accountId))?.account,
-    link: (userId, credential) => linkPerson(scope, userId, credential),
-    unlink: (userId, slot) => unlinkPerson(scope, userId, slot),
+    link: (userId, credential) => linkPerson(fullContext, userId, credential),
+    unlink: (userId, slot) => unlinkPerson(fullContext, userId, slot),
     activate: async (userId, slot) =>
       (await store.activate(teamId, userId, slot)) ? findActive(userId) : undefined,
     loadClient: clients.open,
-    readUser: (accountId) => readUser(scope, accountId),
+    readUser: (accountId) => readUser(fullContext, accountId),
     recordAccepted: clients.markAccepted,
-    reseal: () => reseal(scope),
+    reseal: () => reseal(fullContext),
     close: clients.closeAll,
   };
 }
 
-async function linkTeam(scope: Scope, by: string, credential: TeamCredential): Promise<LinkOutcome> {
-  const { teamId, store, vault } = scope;
-  const checked = await checkCredential(scope, credential);
-  if (checked.kind !== 'checked') return checked;
-  const now = scope.now();
+async function linkTeam(context: FullContext, by: string, credential: TeamCredential): Promise<LinkOutcome> {
+  const { teamId, store, vault } = context;
+  const check = await checkCredential(context, credential);
+  if (check.kind !== 'checked') return check;
+  const now = context.now();
   const previous = await store.team.find(teamId);
-  // The same application keeps its id, so that pending orders stay bound to it.
+  // An account of the same application keeps its id, so that pending orders stay bound to it.
   const id = previous?.login === credential.uuid ? previous.id : randomUUID();
   const account: TeamAccount = {
     id,
@@ -130,33 +130,40 @@ async function linkTeam(scope: Scope, by: string, credential: TeamCredential): P
     login: credential.uuid,
     application: credential.application,
     isActive: false,
-    verifiedAt: checked.verified ? now : undefined,
-    profile: checked.profile,
+    verifiedAt: check.isVerified ? now : undefined,
+    profile: check.profile,
   };
   await store.team.save(
     account,
-    vault.seal(serializeCredential(checked.stored), buildCredentialAssociatedData(account)),
+    vault.seal(serializeCredential(check.credentialToStore), buildCredentialAssociatedData(account)),
     now,
   );
-  return finishLink(scope, account, previous);
+  return finishLink(context, account, previous);
 }
 
-async function unlinkTeam({ teamId, store, now, clients }: Scope, by: string): Promise<Account | undefined> {
+async function unlinkTeam(
+  { teamId, store, now, clients }: FullContext,
+  by: string,
+): Promise<Account | undefined> {
   const removed = await store.team.remove(teamId, by, now());
   if (removed !== undefined) await clients.close(removed.id, 'all');
   return removed;
 }
 
-async function linkPerson(scope: Scope, userId: string, credential: Credential): Promise<LinkOutcome> {
-  const { teamId, store, vault } = scope;
-  const checked = await checkCredential(scope, credential);
-  if (checked.kind !== 'checked') return checked;
-  const { stored, verified, profile } = checked;
-  const now = scope.now();
+async function linkPerson(
+  context: FullContext,
+  userId: string,
+  credential: Credential,
+): Promise<LinkOutcome> {
+  const { teamId, store, vault } = context;
+  const check = await checkCredential(context, credential);
+  if (check.kind !== 'checked') return check;
+  const { credentialToStore, isVerified, profile } = check;
+  const now = context.now();
   const slot = credential.method === 'trusted_application' ? APPLICATION_SLOT : String(credential.context);
   const login = credential.method === 'trusted_application' ? credential.uuid : credential.user;
   const previous = (await store.list(teamId, userId)).find((account) => account.slot === slot);
-  // The same login keeps its id, so that pending orders stay bound to it.
+  // An account with the same login keeps its id, so that pending orders stay bound to it.
   const id = previous?.login === login && previous.method === credential.method ? previous.id : randomUUID();
   const account: PersonAccount = {
     id,
@@ -168,16 +175,19 @@ async function linkPerson(scope: Scope, userId: string, credential: Credential):
     login,
     application: credential.method === 'trusted_application' ? credential.application : undefined,
     isActive: true,
-    verifiedAt: verified ? now : undefined,
+    verifiedAt: isVerified ? now : undefined,
     profile,
   };
-  await store.save(account, vault.seal(serializeCredential(stored), buildCredentialAssociatedData(account)));
-  return finishLink(scope, account, previous);
+  await store.save(
+    account,
+    vault.seal(serializeCredential(credentialToStore), buildCredentialAssociatedData(account)),
+  );
+  return finishLink(context, account, previous);
 }
 
-/** Ends the sessions of the account that was replaced. */
+/** Ends the previous account's sessions. */
 async function finishLink(
-  { clients }: Scope,
+  { clients }: FullContext,
   account: Account,
   previous: Account | undefined,
 ): Promise<LinkOutcome> {
@@ -187,24 +197,24 @@ async function finishLink(
 }
 
 async function unlinkPerson(
-  { teamId, store, clients }: Scope,
+  { teamId, store, clients }: FullContext,
   userId: string,
   slot: string | undefined,
 ): Promise<readonly Account[]> {
-  const removed = (await store.list(teamId, userId)).filter(
+  const removedAccounts = (await store.list(teamId, userId)).filter(
     (account) => slot === undefined || account.slot === slot,
   );
-  for (const account of removed) {
-    // A client is needed to end a stored session.
+  for (const account of removedAccounts) {
+    // Only a client can end the stored session.
     if (account.method === 'two_factor') await clients.open(account.id).catch(() => undefined);
   }
-  await store.remove(removed.map((account) => account.id));
-  await Promise.all(removed.map((account) => clients.close(account.id, 'all')));
-  return removed;
+  await store.remove(removedAccounts.map((account) => account.id));
+  await Promise.all(removedAccounts.map((account) => clients.close(account.id, 'all')));
+  return removedAccounts;
 }
 
 async function readUser(
-  { store, now, clients }: Scope,
+  { store, now, clients }: FullContext,
   accountId: string,
 ): Promise<ReadUserOutcome | undefined> {
   const client = await clients.open(accountId);
@@ -220,9 +230,8 @@ async function readUser(
   }
 }
 
-async function reseal({ store, vault, log }: Scope): Promise<number> {
+async function reseal({ store, vault, log }: FullContext): Promise<number> {
   let count = 0;
-  // One at a time, so that an account that can't be decrypted doesn't block the others.
   for (let afterId: string | undefined; ; ) {
     const batch = await store.listSealedWithOtherKey(vault.currentKeyId, RESEAL_BATCH_SIZE, afterId);
     for (const { account, sealed } of batch) {

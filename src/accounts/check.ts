@@ -7,10 +7,7 @@ import type { AccountsContext } from './context.ts';
 import { type AccountProfile, readProfile } from './profile.ts';
 
 export type LinkOutcome =
-  /**
-   * `isVerified` is false if the service API has no way to check the credential. Its first use then shows whether it is
-   * valid.
-   */
+  /** `isVerified` is false if the service API has no way to check the credential before its first use. */
   | {
       readonly kind: 'linked';
       readonly account: Account;
@@ -28,13 +25,12 @@ export type CredentialRefusal =
 
 export type CheckRefusal =
   | { readonly code: 'busy'; readonly explanation: ServiceExplanation | undefined }
-  /** A one-time token works once; `retryAfterMs` is the time until the next one. */
+  /** The one-time token was already used. The next one is valid in `retryAfterMs`. */
   | { readonly code: 'token_used'; readonly retryAfterMs: number }
   | { readonly code: 'no_clear_answer'; readonly explanation: ServiceExplanation | undefined };
 
 export type LinkRefusal = CredentialRefusal | CheckRefusal;
 
-/** The service's own explanation of a refusal. */
 export interface ServiceExplanation {
   /** The service's code and text. */
   readonly text: string;
@@ -44,9 +40,9 @@ export interface ServiceExplanation {
 /** A credential that the service accepted or that can't be checked. */
 interface CheckedCredential {
   readonly kind: 'checked';
-  /** The credential to store: a one-time token is replaced by its session. */
-  readonly stored: Credential;
-  readonly verified: boolean;
+  /** A session in place of a one-time token. */
+  readonly credentialToStore: Credential;
+  readonly isVerified: boolean;
   readonly profile: AccountProfile | undefined;
 }
 
@@ -57,14 +53,14 @@ export async function checkCredential(
   const client = createClient(credential);
   try {
     const verification = await client.verify();
-    const { verified } = verification;
-    if (!verified) return { kind: 'checked', stored: credential, verified, profile: undefined };
+    if (!verification.verified)
+      return { kind: 'checked', credentialToStore: credential, isVerified: false, profile: undefined };
     const { sessionHash, sessionEndsAt } = verification;
-    const stored =
+    const credentialToStore =
       credential.method === 'two_factor' && sessionHash !== undefined
         ? replaceTokenBySession(credential, sessionHash, sessionEndsAt)
         : credential;
-    return { kind: 'checked', stored, verified, profile: readProfile(verification.user) };
+    return { kind: 'checked', credentialToStore, isVerified: true, profile: readProfile(verification.user) };
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return toLinkFailure(error);
@@ -73,7 +69,7 @@ export async function checkCredential(
   }
 }
 
-/** A token works only once, so its session is stored instead. */
+/** A one-time token can't be used again, so its session is stored instead. */
 function replaceTokenBySession(
   credential: Extract<Credential, { method: 'two_factor' }>,
   sessionHash: Secret,
@@ -86,7 +82,7 @@ function replaceTokenBySession(
 export type LinkFailure = Exclude<LinkOutcome, { readonly kind: 'linked' }>;
 
 export function toLinkFailure(error: ServiceError): LinkFailure {
-  const explanation = buildStatement(error);
+  const explanation = buildExplanation(error);
   switch (error.kind) {
     case 'auth':
     case 'refused':
@@ -108,7 +104,7 @@ export function toLinkFailure(error: ServiceError): LinkFailure {
   }
 }
 
-function buildStatement({ code, text, stid }: ServiceError): ServiceExplanation | undefined {
-  const words = [code, text].filter((part) => part !== undefined && part !== '').join(' ');
-  return words === '' ? undefined : { text: words, stid };
+function buildExplanation({ code, text, stid }: ServiceError): ServiceExplanation | undefined {
+  const codeAndText = [code, text].filter((part) => part !== undefined && part !== '').join(' ');
+  return codeAndText === '' ? undefined : { text: codeAndText, stid };
 }

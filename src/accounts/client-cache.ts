@@ -4,24 +4,22 @@ import type { AccountsContext } from './context.ts';
 import { parseCredential } from './credential.ts';
 import type { SealedSecret } from './vault.ts';
 
-/** Clients of linked accounts. They share sessions and are created on demand. */
-
-/** The client of one encrypted credential. If the credential changes, a new client is created. */
+/** Replaced if the account's encrypted credential changes. */
 interface CachedClient {
   readonly sealed: SealedSecret;
   readonly client: ServiceClient;
-  /** The service has accepted it, and the account's row is up to date. */
+  /** Whether the service has accepted the credential, as recorded in the account's row. */
   readonly isVerified: boolean;
 }
 
-/** Above this number, the least recently used client is closed, because each may hold a session at the service. */
+/** If there are more, the least recently used is closed, because each client may hold a session at the service. */
 const MAX_CLIENTS = 500;
 
 export type ClientCache = ReturnType<typeof createClientCache>;
 
 export function createClientCache(context: AccountsContext) {
   const { store, vault, now, log } = context;
-  /** Least recently used first. */
+  /** Keyed by account id, least recently used first. */
   const clients = new Map<string, CachedClient>();
 
   async function close(accountId: string, sessions: 'own' | 'all'): Promise<void> {
@@ -58,14 +56,14 @@ export function createClientCache(context: AccountsContext) {
 
     /** @returns undefined if the account no longer exists */
     async open(accountId: string): Promise<ServiceClient | undefined> {
-      const found = await store.find(accountId);
-      if (found === undefined) {
+      const stored = await store.find(accountId);
+      if (stored === undefined) {
         await close(accountId, 'own');
         return undefined;
       }
       const cached = clients.get(accountId);
-      if (cached === undefined || !isSameCredential(cached.sealed, found.sealed))
-        return addClient(cached, found.account, found.sealed);
+      if (cached === undefined || !isSameCredential(cached.sealed, stored.sealed))
+        return addClient(cached, stored.account, stored.sealed);
       clients.delete(accountId);
       clients.set(accountId, cached);
       return cached.client;
@@ -78,14 +76,14 @@ export function createClientCache(context: AccountsContext) {
       try {
         await store.markVerified(accountId, now());
       } catch (err) {
-        // It is saved at the next use.
+        // The next use tries again.
         if (clients.get(accountId)?.client === cached.client) clients.set(accountId, cached);
-        log.warn({ err, accountId }, 'noting that an account was accepted failed');
+        log.warn({ err, accountId }, 'recording that an account was accepted failed');
       }
     },
   };
 }
 
-function isSameCredential(one: SealedSecret, other: SealedSecret): boolean {
-  return one.keyId === other.keyId && Buffer.from(one.bytes).equals(other.bytes);
+function isSameCredential(a: SealedSecret, b: SealedSecret): boolean {
+  return a.keyId === b.keyId && Buffer.from(a.bytes).equals(b.bytes);
 }

@@ -3,27 +3,27 @@ import type { Credential } from '../service/authenticator/signature.ts';
 import { Secret } from '../service/secret.ts';
 import { VaultError } from './vault.ts';
 
-const secret = z.string().transform((text) => new Secret(text));
-const userInContext = { user: z.string(), context: z.number(), password: secret };
+const secretSchema = z.string().transform((text) => new Secret(text));
+const loginShape = { user: z.string(), context: z.number(), password: secretSchema };
 
 const storedCredentialSchema = z.discriminatedUnion('method', [
-  z.object({ method: z.literal('password'), ...userInContext }),
+  z.object({ method: z.literal('password'), ...loginShape }),
   z.object({
     method: z.literal('trusted_application'),
     uuid: z.string(),
     application: z.string(),
-    password: secret,
+    password: secretSchema,
   }),
   z.object({
     method: z.literal('two_factor'),
-    ...userInContext,
-    totpSecret: secret.optional(),
-    sessionHash: secret.optional(),
+    ...loginShape,
+    totpSecret: secretSchema.optional(),
+    sessionHash: secretSchema.optional(),
     sessionEndsAt: z.number().optional(),
   }),
 ]);
 
-/** The text to encrypt. Leaves out the one-time token, which is used up when the account is linked. */
+/** Leaves out the one-time token, which is used up when the account is linked. */
 export function serializeCredential(credential: Credential): Secret {
   const revealed = Object.fromEntries(
     Object.entries(credential)
@@ -33,15 +33,15 @@ export function serializeCredential(credential: Credential): Secret {
   return new Secret(JSON.stringify(revealed));
 }
 
-/** @throws {VaultError} if the decrypted text isn't a known kind of credential: another version wrote it */
+/** @throws {VaultError} if another version of the bot wrote the credential in an unknown format */
 export function parseCredential(text: Secret): Credential {
   const parsed = storedCredentialSchema.safeParse(parseJson(text));
-  // The details of the error would contain the credential.
+  // The schema's error would contain the credential.
   if (!parsed.success) throw new VaultError('reading a linked credential: unknown format');
   return parsed.data;
 }
 
-/** The parser's own error would contain the text. */
+/** Hides the parser's error, which would contain the text. */
 function parseJson(text: Secret): unknown {
   try {
     return JSON.parse(text.reveal());

@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '../lib/duration.ts';
 import type { Log } from '../lib/log.ts';
 
-/** Values with a missing key are read repeatedly, so each key is logged at most once in this time. */
+/** Each missing key is logged at most once in this time, because its values are read repeatedly. */
 const LOG_INTERVAL_MS = MINUTE_MS;
 
 export function createMissingKeyLog(log: Log, now: () => Date): (keyId: string) => void {
@@ -12,7 +12,7 @@ export function createMissingKeyLog(log: Log, now: () => Date): (keyId: string) 
     loggedAt.set(keyId, at);
     log.error(
       { keyId },
-      'an encryption key is missing: its data waits. Add the key to CREDENTIALS_KEYS and restart',
+      'an encryption key is missing, so its data can’t be used. Add the key to CREDENTIALS_KEYS and restart',
     );
   };
 }

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 
-const text = z.string().optional().catch(undefined);
-/** Rejects an empty text, which `Number` would turn into 0. */
-const numericText = z.string().trim().min(1).transform(Number).pipe(z.int());
-const wholeNumber = z.union([z.int(), numericText]).optional().catch(undefined);
+const textSchema = z.string().optional().catch(undefined);
+/** Rejects empty text, which `Number` would turn into 0. */
+const numericTextSchema = z.string().trim().min(1).transform(Number).pipe(z.int());
+const integerSchema = z.union([z.int(), numericTextSchema]).optional().catch(undefined);
 
-/** The part of a user's record that is stored. Fields of the wrong type are dropped. */
+/** The stored part of a user's record. Drops fields of the wrong type. */
 const userRecordSchema = z.object({
-  defaultEmail: text,
-  status: wholeNumber,
-  substatus: wholeNumber,
-  language: text,
-  owner: z.object({ user: text, context: wholeNumber }).optional().catch(undefined),
+  defaultEmail: textSchema,
+  status: integerSchema,
+  substatus: integerSchema,
+  language: textSchema,
+  owner: z.object({ user: textSchema, context: integerSchema }).optional().catch(undefined),
 });
 
-/** The user's record in a login response (service API, User). */
+/** From the user's record in a login response (service API, section User). */
 export type AccountProfile = Readonly<z.output<typeof userRecordSchema>>;
 
 export function readProfile(value: unknown): AccountProfile | undefined {

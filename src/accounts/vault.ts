@@ -26,7 +26,7 @@ export class VaultError extends Error {
   override readonly name: string = 'VaultError';
 }
 
-/** This process doesn't have the key. Nothing is lost: another replica may have it, or this one after a restart. */
+/** The data isn't lost: another replica may have the key, or this one after a restart. */
 export class UnknownKeyError extends VaultError {
   override readonly name = 'UnknownKeyError';
 
@@ -37,12 +37,12 @@ export class UnknownKeyError extends VaultError {
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
-/** Passed when encrypting and decrypting, because Node 20 otherwise accepts tags of 4 bytes. */
+/** Must be passed to Node, because Node 20 otherwise accepts tags of 4 bytes. */
 const TAG_BYTES = 16;
 
 /**
  * @param keys 32 bytes each; the first key encrypts, all keys decrypt
- * @param onUnknownKey called with the key's id each time a value with a missing key is read
+ * @param onUnknownKey called with the key's id whenever a secret can't be decrypted without it
  */
 export function createVault(
   keys: readonly [
@@ -51,33 +51,33 @@ export function createVault(
   ],
   onUnknownKey: (keyId: string) => void = () => undefined,
 ): Vault {
-  const [current] = keys;
-  const byId = new Map(keys.map(({ id, key }) => [id, key]));
+  const [currentKey] = keys;
+  const keysById = new Map(keys.map(({ id, key }) => [id, key]));
   const encodeAssociatedData = (keyId: string, associatedData: readonly string[]) =>
     Buffer.from(JSON.stringify([keyId, ...associatedData]));
 
   return {
-    currentKeyId: current.id,
+    currentKeyId: currentKey.id,
 
     seal(secret, associatedData) {
       const nonce = randomBytes(NONCE_BYTES);
-      const cipher = createCipheriv(ALGORITHM, current.key, nonce, { authTagLength: TAG_BYTES });
-      cipher.setAAD(encodeAssociatedData(current.id, associatedData));
+      const cipher = createCipheriv(ALGORITHM, currentKey.key, nonce, { authTagLength: TAG_BYTES });
+      cipher.setAAD(encodeAssociatedData(currentKey.id, associatedData));
       const ciphertext = [cipher.update(secret.reveal(), 'utf8'), cipher.final()];
       return {
-        keyId: current.id,
+        keyId: currentKey.id,
         bytes: Uint8Array.from(Buffer.concat([nonce, ...ciphertext, cipher.getAuthTag()])),
       };
     },
 
     open(sealed, associatedData) {
-      const key = byId.get(sealed.keyId);
+      const key = keysById.get(sealed.keyId);
       if (key === undefined) {
         onUnknownKey(sealed.keyId);
         throw new UnknownKeyError(sealed.keyId);
       }
       if (sealed.bytes.length < NONCE_BYTES + TAG_BYTES) {
-        throw new VaultError('decrypting a secret: it is too short');
+        throw new VaultError('decrypting a secret: the ciphertext is too short');
       }
       const bytes = Buffer.from(sealed.bytes);
       const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {

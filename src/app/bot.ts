@@ -33,9 +33,9 @@ export interface Bot {
   readonly prices: PriceStore;
   readonly facts: ProtectedChanges;
   readonly proposals: Proposals;
-  /** Finds and does all due work. Used after a clock jump. */
+  /** Finds and does all due work, after a clock jump. */
   catchUp(): Promise<void>;
-  /** Finishes running work, or leaves it in a state from which it can be resumed. Takes at most 10 seconds. */
+  /** Finishes running work, or leaves it in a state from which it can be resumed, within 10 seconds. */
   stop(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export async function startBot(
   config: Config,
   options: {
     readonly log?: Log;
-    /** Aborts a start that is still waiting. */
+    /** Aborts the start. */
     readonly signal?: AbortSignal;
     readonly seams?: Seams;
   } = {},

@@ -49,30 +49,27 @@ import { createLoop, createReconciler, type Loop, type Reconciler } from './reco
 import type { Routes } from './server.ts';
 import type { AppContext, Connections, Contexts } from './site.ts';
 
-/** Builds the contexts from top to bottom. Nothing runs yet. */
-
 /** Each lookup can read up to two certificates. */
 const MAX_PARALLEL_LOOKUPS = 8;
 const USER_AGENT = 'domain-steward (expiry watch list)';
 
-/** Parts of the features' context, without the stores. */
-interface FeatureParts
-  extends Pick<
-    SlackContext,
-    | 'accounts'
-    | 'ledger'
-    | 'names'
-    | 'orders'
-    | 'expiry'
-    | 'webhooks'
-    | 'signingLinks'
-    | 'offboard'
-    | 'protectedChanges'
-    | 'proposals'
-    | 'savedSettings'
-    | 'notifyDue'
-  > {}
+type FeatureParts = Pick<
+  SlackContext,
+  | 'accounts'
+  | 'ledger'
+  | 'names'
+  | 'orders'
+  | 'expiry'
+  | 'webhooks'
+  | 'signingLinks'
+  | 'offboard'
+  | 'protectedChanges'
+  | 'proposals'
+  | 'savedSettings'
+  | 'notifyDue'
+>;
 
+/** Builds the contexts. Starts nothing. */
 export function compose(appContext: AppContext, connections: Connections): Contexts {
   const { config, pace, metrics, now, log, shutdown } = appContext;
   const { slack, stores, vault, relyingParty, publicUrl, teamDefaults } = connections;
@@ -266,7 +263,7 @@ function composeOrders(
   return {
     store: stores.orders,
     advance: (order) => {
-      // Keep the daily mandate message up to date.
+      // The daily message about the mandate shows the order.
       if (order.mandate !== undefined) void stores.mandates.requestUpdate(order.id, now());
       reconciler.advance(order);
     },
@@ -381,7 +378,7 @@ function composeOffboarding(
   };
 }
 
-/** The signing pages; undefined if WebAuthn doesn't work at `PUBLIC_URL`. */
+/** Creates the handler of the signing pages. It serves none if WebAuthn doesn't work at `PUBLIC_URL`. */
 export function createPageHandler(
   { now }: AppContext,
   { stores, relyingParty, teamDefaults }: Connections,
@@ -404,8 +401,8 @@ export function createPageHandler(
 }
 
 /**
- * The roots of trust for keys; undefined without `SIGNING_ROOTS`. If passkeys don't work at `PUBLIC_URL`, no signature
- * is valid: a wrong setting must not turn signing off.
+ * If passkeys don't work at `PUBLIC_URL`, no signature is valid: a wrong setting must not turn signing off.
+ * @returns undefined without `SIGNING_ROOTS`
  */
 function buildKeyTrust(
   roots: readonly string[],

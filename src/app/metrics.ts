@@ -10,18 +10,18 @@ export interface Metrics {
   readonly contentType: string;
   recordServiceRequest(task: string, outcome: string, seconds: number): void;
   countSlackCall(method: string, outcome: string): void;
-  /** Counts a value that couldn't be decrypted because its key isn't in `CREDENTIALS_KEYS`. */
+  /** Called if a value can't be decrypted because its key isn't in `CREDENTIALS_KEYS`. */
   countUnknownKey(): void;
   /** @param times 0 creates the counter, so that alerts can see the job before its first failure */
   countJobFailure(job: string, times?: number): void;
   recordAcknowledgement(kind: string, seconds: number): void;
-  /** Reads the figures about orders at every scrape. */
-  watchOrders(figures: () => Promise<OrderFigures>): void;
-  /** Reads these values at every scrape, in addition to other sources. */
+  /** Loads the figures about orders at every scrape. */
+  watchOrders(load: () => Promise<OrderFigures>): void;
+  /** Loads values at every scrape, in addition to other sources. */
   watchGauges(source: () => Promise<GaugeValues>): void;
 }
 
-/** Values that the source doesn't know are undefined. */
+/** Unknown values are undefined. */
 export type GaugeValues = Readonly<Partial<Record<keyof typeof GAUGES, number | undefined>>>;
 
 /** Name and help of each gauge. Times are in seconds since 1970. */
@@ -58,79 +58,84 @@ function createInstruments(registry: Registry) {
   const registers = [registry];
   // A slower commit is acknowledged after 2 s; Slack gives up after 3 s.
   const buckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.5, 3, 5, 10, 30];
-  const service = new Histogram({
-    name: 'domain_steward_service_request_seconds',
-    help: 'Requests to the domain service, by task and outcome',
-    labelNames: ['task', 'outcome'],
-    buckets,
-    registers,
-  });
-  const slack = new Counter({
-    name: 'domain_steward_slack_calls_total',
-    help: 'Calls of the Slack Web API, by method and outcome',
-    labelNames: ['method', 'outcome'],
-    registers,
-  });
-  const acks = new Histogram({
-    name: 'domain_steward_ack_seconds',
-    help: 'Time to acknowledge a delivery of Slack, by kind',
-    labelNames: ['kind'],
-    buckets,
-    registers,
-  });
-  const unknownKeys = new Counter({
-    name: 'domain_steward_unknown_key_total',
-    help: 'Failed decryptions because CREDENTIALS_KEYS lacks the key',
-    registers,
-  });
-  const jobFailures = new Counter({
-    name: 'domain_steward_job_failures_total',
-    help: 'Failed runs of jobs and failed items of loops, by name',
-    labelNames: ['name'],
-    registers,
-  });
-  const states = new Gauge({
-    name: 'domain_steward_orders',
-    help: 'Orders by state',
-    labelNames: ['state'],
-    registers,
-  });
-  const age = new Gauge({
-    name: 'domain_steward_queue_age_seconds',
-    help: 'Age of the oldest approved order that was not carried out',
-    registers,
-  });
-  const unsealed = new Gauge({
-    name: 'domain_steward_unsealed_seconds',
-    help: 'Age of the oldest unsealed event',
-    registers,
-  });
-  const database = new Gauge({
-    name: 'domain_steward_database_up',
-    help: 'Whether the database answered this scrape (1) or not (0)',
-    registers,
-  });
+  return {
+    serviceRequests: new Histogram({
+      name: 'domain_steward_service_request_seconds',
+      help: 'Requests to the domain service, by task and outcome',
+      labelNames: ['task', 'outcome'],
+      buckets,
+      registers,
+    }),
+    slackCalls: new Counter({
+      name: 'domain_steward_slack_calls_total',
+      help: 'Calls of the Slack Web API, by method and outcome',
+      labelNames: ['method', 'outcome'],
+      registers,
+    }),
+    acknowledgements: new Histogram({
+      name: 'domain_steward_ack_seconds',
+      help: 'Time to acknowledge a delivery of Slack, by kind',
+      labelNames: ['kind'],
+      buckets,
+      registers,
+    }),
+    unknownKeys: new Counter({
+      name: 'domain_steward_unknown_key_total',
+      help: 'Failed decryptions because CREDENTIALS_KEYS lacks the key',
+      registers,
+    }),
+    jobFailures: new Counter({
+      name: 'domain_steward_job_failures_total',
+      help: 'Failed runs of jobs and failed items of loops, by name',
+      labelNames: ['name'],
+      registers,
+    }),
+    orderStates: new Gauge({
+      name: 'domain_steward_orders',
+      help: 'Orders by state',
+      labelNames: ['state'],
+      registers,
+    }),
+    queueAge: new Gauge({
+      name: 'domain_steward_queue_age_seconds',
+      help: 'Age of the oldest approved order that was not carried out',
+      registers,
+    }),
+    unsealedAge: new Gauge({
+      name: 'domain_steward_unsealed_seconds',
+      help: 'Age of the oldest unsealed event',
+      registers,
+    }),
+    databaseUp: new Gauge({
+      name: 'domain_steward_database_up',
+      help: 'Whether the database answered this scrape (1) or not (0)',
+      registers,
+    }),
+  };
+}
+
+function registerBuildInfo(registry: Registry): void {
   new Gauge({
     name: 'domain_steward_build_info',
     help: 'The running release: always 1',
     labelNames: ['version', 'node'],
-    registers,
+    registers: [registry],
   }).set({ version: RELEASE, node: process.version }, 1);
-  return { service, slack, acks, unknownKeys, jobFailures, states, age, unsealed, database };
 }
 
 export function createMetrics(): Metrics {
   let loadOrderFigures: () => Promise<OrderFigures | undefined> = async () => undefined;
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const { service, slack, acks, unknownKeys, jobFailures, states, age, unsealed, database } =
-    createInstruments(registry);
+  const instruments = createInstruments(registry);
+  const { orderStates, queueAge, unsealedAge, databaseUp } = instruments;
+  registerBuildInfo(registry);
   const gauges = createGauges(registry);
   const gaugeSources: (() => Promise<GaugeValues>)[] = [];
   /** Unknown values are omitted from a scrape. */
   const setGauges = async () => {
     const loaded = await Promise.all(gaugeSources.map((source) => source().catch((): GaugeValues => ({}))));
-    const values = new Map(loaded.flatMap((condition) => Object.entries(condition)));
+    const values = new Map(loaded.flatMap((sourceValues) => Object.entries(sourceValues)));
     for (const [key, gauge] of gauges) {
       const value = values.get(key);
       if (value === undefined) gauge.remove();
@@ -140,31 +145,31 @@ export function createMetrics(): Metrics {
   return {
     contentType: registry.contentType,
     async text() {
-      // Without the database, other metrics are still served. These figures are omitted, because outdated ones would
-      // mislead.
+      // If the database doesn't respond, its figures are omitted, because outdated ones would mislead.
       const timeout = sleep(SOURCES_TIMEOUT_MS, undefined, { ref: false });
       const [figures] = await Promise.all([
         Promise.race([loadOrderFigures().catch(() => undefined), timeout]),
         Promise.race([setGauges(), timeout]),
       ]);
-      database.set(figures === undefined ? 0 : 1);
-      states.reset();
-      age.remove();
-      unsealed.remove();
+      databaseUp.set(figures === undefined ? 0 : 1);
+      orderStates.reset();
+      queueAge.remove();
+      unsealedAge.remove();
       if (figures !== undefined) {
-        for (const state of ORDER_STATES) states.set({ state }, figures.byState[state] ?? 0);
-        age.set(figures.queueAgeSeconds);
-        unsealed.set(figures.unsealedSeconds);
+        for (const state of ORDER_STATES) orderStates.set({ state }, figures.byState[state] ?? 0);
+        queueAge.set(figures.queueAgeSeconds);
+        unsealedAge.set(figures.unsealedSeconds);
       }
       return registry.metrics();
     },
-    recordServiceRequest: (task, outcome, seconds) => service.observe({ task, outcome }, seconds),
-    countSlackCall: (method, outcome) => slack.inc({ method, outcome }),
-    countUnknownKey: () => unknownKeys.inc(),
-    countJobFailure: (job, times = 1) => jobFailures.inc({ name: job }, times),
-    recordAcknowledgement: (kind, seconds) => acks.observe({ kind }, seconds),
-    watchOrders(figures) {
-      loadOrderFigures = figures;
+    recordServiceRequest: (task, outcome, seconds) =>
+      instruments.serviceRequests.observe({ task, outcome }, seconds),
+    countSlackCall: (method, outcome) => instruments.slackCalls.inc({ method, outcome }),
+    countUnknownKey: () => instruments.unknownKeys.inc(),
+    countJobFailure: (job, times = 1) => instruments.jobFailures.inc({ name: job }, times),
+    recordAcknowledgement: (kind, seconds) => instruments.acknowledgements.observe({ kind }, seconds),
+    watchOrders(load) {
+      loadOrderFigures = load;
     },
     watchGauges: (source) => void gaugeSources.push(source),
   };

@@ -1,31 +1,33 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const DETAIL_MS = 1_000;
+const DETAIL_TIMEOUT_MS = 1_000;
 
-/** The reason for each part that isn't ready. */
+/** Keyed by part. */
 export type PartProblems = Readonly<Record<string, string>>;
+
+type Check = () => Promise<string | undefined>;
 
 export interface Readiness {
   listMissing(): Promise<PartProblems>;
-  /** @param check returns why the part isn't ready; undefined if it is */
-  watch(part: string, check: () => Promise<string | undefined>): void;
+  /** @param check returns why the part isn't ready, or undefined if it is ready */
+  watch(part: string, check: Check): void;
   /** Problems that don't affect readiness. */
   listDetails(): Promise<PartProblems>;
-  /** @param check returns the part's problem; undefined if there is none */
-  watchDetail(part: string, check: () => Promise<string | undefined>): void;
+  /** @param check returns the part's problem, if any */
+  watchDetail(part: string, check: Check): void;
 }
 
-/** @param parts required parts. None is ready until it is watched */
+/** @param parts the required parts; a part isn't ready before {@link Readiness.watch} is called for it */
 export function createReadiness(parts: readonly string[]): Readiness {
-  const checks = new Map(parts.map((part) => [part, async (): Promise<string | undefined> => NOT_YET]));
-  const details = new Map<string, () => Promise<string | undefined>>();
+  const checks = new Map<string, Check>(parts.map((part) => [part, async () => 'not connected yet']));
+  const details = new Map<string, Check>();
   return {
     listMissing: () => runChecks(checks),
     listDetails: () => runChecks(details),
     watchDetail(part, check) {
       // A detail that can't be read in time is omitted, so that it doesn't delay the response.
       details.set(part, () =>
-        Promise.race([check().catch(() => undefined), sleep(DETAIL_MS, undefined, { ref: false })]),
+        Promise.race([check().catch(() => undefined), sleep(DETAIL_TIMEOUT_MS, undefined, { ref: false })]),
       );
     },
     watch(part, check) {
@@ -34,11 +36,9 @@ export function createReadiness(parts: readonly string[]): Readiness {
   };
 }
 
-async function runChecks(
-  checks: ReadonlyMap<string, () => Promise<string | undefined>>,
-): Promise<PartProblems> {
-  const found = await Promise.all([...checks].map(async ([part, check]) => [part, await check()] as const));
-  return Object.fromEntries(found.flatMap(([part, issue]) => (issue === undefined ? [] : [[part, issue]])));
+async function runChecks(checks: ReadonlyMap<string, Check>): Promise<PartProblems> {
+  const results = await Promise.all([...checks].map(async ([part, check]) => [part, await check()] as const));
+  return Object.fromEntries(
+    results.flatMap(([part, problem]) => (problem === undefined ? [] : [[part, problem]])),
+  );
 }
-
-const NOT_YET = 'not connected yet';

@@ -10,10 +10,8 @@ import {
   type Subject,
 } from '../outbox/notifications.ts';
 
-/**
- * Finds due rows at start and every two seconds. The process that made a change finds its row immediately. Lost
- * notifications, crashes and other replicas need no special handling.
- */
+// Due rows are found at start and every two seconds. The process that made a change finds its row
+// immediately. So lost notifications, crashes and other replicas need no special handling.
 
 export interface LoopOptions {
   readonly name: string;
@@ -32,11 +30,11 @@ export interface Loop {
   /** Queries for due work immediately, then periodically. */
   start(): void;
   /**
-   * Processes an id immediately. An id that is already queued is processed only once; one that is running is processed
-   * again afterwards.
+   * Processes an id immediately. An id that is already queued is processed only once. An id that is being
+   * processed is processed again afterwards.
    */
   add(id: string): void;
-  /** Claims due ids and starts processing them. @param claim used in place of the usual claim */
+  /** Claims due ids and starts processing them. @param claim replaces the loop's own claim */
   poll(claim?: LoopOptions['claim']): Promise<void>;
   stop(): void;
   /** Resolves when nothing is running or queued. */
@@ -84,7 +82,7 @@ export function createLoop({ name, concurrency, periodMs, claim, work, onFailed,
     if (isStopped) return;
     isPolling = true;
     try {
-      // Claims at least one, so that a process that is busy with its own changes also takes other work.
+      // Even a process that is busy with its own changes claims other work.
       const limit = Math.max(1, concurrency - running.size - queue.size);
       const ids = await claimDue(limit);
       hasMore = ids.length === limit;
@@ -106,7 +104,7 @@ export function createLoop({ name, concurrency, periodMs, claim, work, onFailed,
     start() {
       void poll();
       timer = setInterval(() => {
-        // A slow database must not get the same query again while it runs.
+        // A slow database must not get the same query twice at a time.
         if (!isPolling) void poll();
       }, periodMs);
     },
@@ -128,9 +126,9 @@ export interface ReconcilerDeps {
   readonly notifications: NotificationStore;
   readonly advance: (orderId: string, lane: DueLane) => Promise<void>;
   readonly notify: (subject: Subject, isClaimed: boolean) => Promise<void>;
-  /** Whether Slack accepts background updates. */
+  /** Whether Slack's rate limits allow background updates. */
   readonly canRefresh: () => boolean;
-  /** How long a claim lasts if it isn't renewed, in milliseconds. */
+  /** How long a claim lasts if it isn't renewed. */
   readonly leaseMs: number;
   readonly notificationLeaseMs: number;
   readonly periodMs: number;
@@ -143,30 +141,30 @@ export interface ReconcilerDeps {
 export interface Reconciler {
   /** Queries for due work immediately, then every two seconds. */
   start(): void;
-  /** Advances an order that this process has changed. Due work starts immediately. */
+  /** Advances an order that this process has changed. If it is due, its work starts immediately. */
   advance(order: Order): void;
-  /** Delivers due notifications. Also called after this process has changed the order or name that they're about. */
+  /** Delivers due notifications. Also called after this process has changed an order or a name. */
   notifyDue(): Promise<void>;
-  /** Checks public records for all orders that wait for them, even if they aren't due. */
+  /** Checks public records for all orders that are waiting for them, even if the orders aren't due. */
   checkRecords(): Promise<void>;
-  /** Does all due work and waits until it is done. For the demo and tests, where clocks jump. */
+  /** Does all due work and waits for it, for the demo and tests, where clocks jump. */
   catchUp(): Promise<void>;
   stop(): void;
   idle(): Promise<void>;
 }
 
-/** How many orders and subjects one process works on in parallel. */
+/** How many orders or subjects each loop of a process works on in parallel. */
 const CONCURRENCY = { deadlines: 4, execution: 48, observation: 4, notifications: 8, refreshes: 4 } as const;
 /** Checking an order with many names takes a long time. A repeated check is harmless. */
 const OBSERVATION_LEASE_MS = 10 * MINUTE_MS;
 /** Timers may fire a little early. */
 const TIMER_LEEWAY_MS = 5;
-/** Orders that wait for public records are checked at least hourly, so all of them are due within this time. */
+/** Orders that wait for public records are checked hourly, so all of them are due within this time. */
 const LOOK_AHEAD_MS = 61 * MINUTE_MS;
 
 /**
- * Runs one loop per lane and two for notifications. A slow Slack, service or registry blocks only its own loop, and
- * refreshes never delay urgent messages.
+ * Runs one loop per lane and two for notifications. A slow Slack, service or registry blocks only its own
+ * loop, and refreshes never delay urgent messages.
  */
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
   const { store, now, log, periodMs, notificationLeaseMs } = deps;
@@ -177,7 +175,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       concurrency: CONCURRENCY[name],
       periodMs,
       claim: async (limit) =>
-        // Messages that Slack refuses for now stay due.
+        // Messages that can't be sent yet stay due.
         isBackground && !deps.canRefresh()
           ? []
           : (await deps.notifications.claimDue(now(), notificationLeaseMs, limit, isBackground)).map(
@@ -209,13 +207,13 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       for (const loop of loops) loop.start();
     },
     advance(order) {
-      // The first query will find the order.
+      // The first query after the start will find the order.
       if (!isStarted) return;
-      const at = now();
-      const isDue = (moment: Date | undefined) => moment !== undefined && moment <= at;
-      scheduleNotification(order.id, computeNotificationTime(order, at));
-      // The order's worker will continue it.
-      if (order.claim !== undefined || !isDue(computeDueTime(order, at))) return;
+      const currentTime = now();
+      scheduleNotification(order.id, computeNotificationTime(order, currentTime));
+      const dueAt = computeDueTime(order, currentTime);
+      // The worker that has claimed the order will advance it further.
+      if (order.claim !== undefined || dueAt === undefined || dueAt > currentTime) return;
       for (const lane of ['deadlines', 'execution', 'observation'] as const)
         if (DUE_LANES[lane].includes(order.state)) lanes[lane].add(order.id);
     },
@@ -234,7 +232,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   };
 }
 
-/** The loops for orders. If an order fails, it is rescheduled. */
+/** Creates the loops for orders. If an order fails, it is rescheduled. */
 function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
   const { store, now, log, periodMs, leaseMs } = deps;
   const advance = async (orderId: string, lane: DueLane) => {
@@ -246,12 +244,12 @@ function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
       await store.postpone(orderId);
     }
   };
-  const createLaneLoop = (lane: DueLane, lease: number) =>
+  const createLaneLoop = (lane: DueLane, laneLeaseMs: number) =>
     createLoop({
       name: `orders, ${lane}`,
       concurrency: CONCURRENCY[lane],
       periodMs,
-      claim: (limit) => store.claimDue(lane, now(), lease, limit),
+      claim: (limit) => store.claimDue(lane, now(), laneLeaseMs, limit),
       work: (orderId) => advance(orderId, lane),
       onFailed: () => deps.onFailed(`orders_${lane}`),
       log,
@@ -263,7 +261,7 @@ function createLanes(deps: ReconcilerDeps): Readonly<Record<DueLane, Loop>> {
   };
 }
 
-/** Calls `notify` when an order is due: immediately, or with a timer. A later call replaces the timer. */
+/** Returns a function that calls `notify` when an order is due. An earlier due time replaces a later one. */
 function createOrderTimers(now: () => Date, notify: (orderId: string) => void) {
   const timers = new Map<string, { readonly due: Date; readonly timer: NodeJS.Timeout }>();
   return (id: string, due: Date | undefined) => {
@@ -276,9 +274,9 @@ function createOrderTimers(now: () => Date, notify: (orderId: string) => void) {
       timers.delete(id);
       notify(id);
     };
-    const inMs = due.getTime() - now().getTime();
-    if (inMs <= 0) fire();
-    else timers.set(id, { due, timer: setTimeout(fire, inMs + TIMER_LEEWAY_MS).unref() });
+    const delayMs = due.getTime() - now().getTime();
+    if (delayMs <= 0) fire();
+    else timers.set(id, { due, timer: setTimeout(fire, delayMs + TIMER_LEEWAY_MS).unref() });
   };
 }
 
@@ -301,7 +299,6 @@ export function startPeriodicTask({
   readonly name: string;
   readonly everyMs: number;
   readonly work: () => Promise<unknown>;
-  /** Called with the outcome of each run. */
   readonly onEnded: (outcome: 'succeeded' | 'failed') => void;
   readonly log: Log;
 }): PeriodicTask {

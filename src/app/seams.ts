@@ -6,18 +6,18 @@ import type { NotificationStore } from '../outbox/notifications.ts';
 import type { PolicySource } from '../policy/ports.ts';
 import { NOTIFICATION_LEASE_MS } from '../slack/outbound/notify.ts';
 
-/** Durations that tests change, in milliseconds. */
+/** Durations that tests change. */
 export interface Pace {
   readonly leaseMs: number;
-  /** A request that isn't sent within this time after `sentAt` was saved is dropped. */
+  /** A request is dropped if it isn't sent within this time after `sentAt` was saved. */
   readonly maxSendDelayMs: number;
   readonly notificationLeaseMs: number;
-  /** The interval between queries for due orders, and so the longest delay after a lost wake-up. */
+  /** The interval between queries for due work, and so the longest delay after a lost wake-up. */
   readonly periodMs: number;
   readonly purgeMs: number;
   /**
-   * The minimum pause between requests to a registry, between messages of a digest, and between checks of people. By
-   * default, each has its own.
+   * Replaces the minimum pauses between requests to a registry, between messages of a digest, and between
+   * checks of people.
    */
   readonly spacingMs?: number;
 }
@@ -32,9 +32,7 @@ export const PACE: Pace = {
 
 /** Replacements for real parts, only for tests and the demo. */
 export interface Seams {
-  /**
-   * The clock for orders and expiry. Signatures, tokens and sessions use real time, because the other side does too.
-   */
+  /** The clock for orders and expiry. Signatures, tokens and sessions always use real time. */
   readonly now?: () => Date;
   /** The address that the HTTP server listens on. Default: all interfaces. */
   readonly host?: string;

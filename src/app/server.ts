@@ -28,7 +28,7 @@ export interface ServedMetrics {
 export interface ServerOptions extends ListenOptions {
   readonly listMissing: () => Promise<PartProblems>;
   readonly listDetails: () => Promise<PartProblems>;
-  /** Undefined if the metrics have their own port. */
+  /** Undefined if metrics are served on a separate port. */
   readonly metrics: ServedMetrics | undefined;
 }
 
@@ -51,17 +51,17 @@ export interface ListeningServer {
 }
 
 export interface HttpServer extends ListeningServer {
-  /** Starts serving these routes. Until then, Slack gets "not ready", and there is no calendar. */
+  /** Starts serving these routes. Until then, Slack's requests are answered with 503. */
   serve(routes: Routes): void;
 }
 
 const CALENDAR_PATH = /^\/calendar\/([A-Za-z0-9_-]{20,100})\.ics$/;
 
-/** Slack's largest requests, forms with every field filled in, are far smaller. */
+/** Much more than Slack's largest requests, which are forms with every field filled in. */
 const MAX_BODY_BYTES = 1_000_000;
 
-/** A certificate check from Slack has a smaller body: `ssl_check=1` and a token. */
-const SSL_CHECK_BYTES = 1_000;
+/** The body of Slack's certificate check is smaller: `ssl_check=1` and a token. */
+const MAX_SSL_CHECK_BYTES = 1_000;
 const SSL_CHECK = /(?:^|&)ssl_check=1(?:&|$)/;
 
 /** Slack gives up after 3 s, so a slower request isn't from Slack. */
@@ -70,18 +70,18 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** Node checks for slow requests every 30 s by default. */
 const TIMEOUT_CHECK_MS = 1_000;
 /**
- * Longer than load balancers keep an idle connection (60 s). Otherwise, they could send a request on a connection that
- * the server is closing.
+ * Longer than load balancers keep an idle connection (60 s). Otherwise, they could send a request on a
+ * connection that the server is closing.
  */
 const KEEP_ALIVE_MS = 65_000;
 /** Slack sends about fifteen headers, and load balancers add some. */
 const MAX_HEADERS = 100;
 const MAX_HEADER_BYTES = 16_384;
-/** Limits connections without a complete request. Load balancers keep a few dozen idle ones. */
+/** The limit for connections without a complete request. Load balancers keep a few dozen open. */
 const MAX_WAITING_CONNECTIONS = 500;
 const MAX_CONNECTIONS = 1_000;
 
-const HEADERS = {
+const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
@@ -90,7 +90,9 @@ const HEADERS = {
 
 type RequestHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
-/** Serves `/slack/events`, `/healthz`, `/readyz`, `/metrics`, `/calendar/<token>.ics`, and the signing pages. */
+/**
+ * Serves `/slack/events`, `/healthz`, `/readyz`, `/metrics`, `/calendar/<token>.ics`, and the signing pages.
+ */
 export async function startServer(options: ServerOptions): Promise<HttpServer> {
   let routes: Routes | undefined;
   const server = await listen(options, (request, response) => route(options, routes, request, response));
@@ -122,9 +124,9 @@ async function listen({ port, host, log }: ListenOptions, handle: RequestHandler
       maxHeaderSize: MAX_HEADER_BYTES,
     },
     (request, response) => {
-      for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
+      for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
       handle(request, response).catch((err: unknown) => {
-        // The client closed the connection during its request, or sent it too slowly.
+        // The request is incomplete if the client closed the connection or was too slow.
         if (!request.complete) return;
         // Only the first part of the path is logged, because the rest may be a token.
         log.error({ err, path: request.url?.split(/(?<=.)[/?]/)[0] }, 'answering an HTTP request failed');
@@ -141,10 +143,7 @@ async function listen({ port, host, log }: ListenOptions, handle: RequestHandler
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new TypeError('the HTTP server has no port');
-  return {
-    port: address.port,
-    close: () => close(server),
-  };
+  return { port: address.port, close: () => close(server) };
 }
 
 /**
@@ -153,7 +152,7 @@ async function listen({ port, host, log }: ListenOptions, handle: RequestHandler
  */
 function limitWaitingConnections(server: Server): void {
   const waiting = new Set<Socket>();
-  const wait = (socket: Socket) => {
+  const startWaiting = (socket: Socket) => {
     waiting.add(socket);
     if (waiting.size <= MAX_WAITING_CONNECTIONS) return;
     const [oldest] = waiting;
@@ -161,7 +160,7 @@ function limitWaitingConnections(server: Server): void {
   };
   server.on('connection', (socket) => {
     socket.once('close', () => waiting.delete(socket));
-    wait(socket);
+    startWaiting(socket);
   });
   server.on('request', (request, response) => {
     const { socket } = request;
@@ -171,7 +170,7 @@ function limitWaitingConnections(server: Server): void {
     if (isGetOrHead(request)) stopWaiting();
     else request.once('end', stopWaiting);
     response.once('finish', () => {
-      if (!socket.destroyed) wait(socket);
+      if (!socket.destroyed) startWaiting(socket);
     });
   });
 }
@@ -204,12 +203,12 @@ async function route(
   if (path === '/healthz' && isReadRequest) return sendJson(response, 200, { status: 'alive' });
   if (path === '/readyz' && isReadRequest) {
     const [missing, details] = await Promise.all([options.listMissing(), options.listDetails()]);
-    const ready = Object.keys(missing).length === 0;
-    const more = Object.keys(details).length === 0 ? {} : { details };
+    const isReady = Object.keys(missing).length === 0;
+    const detailsField = Object.keys(details).length === 0 ? {} : { details };
     return sendJson(
       response,
-      ready ? 200 : 503,
-      ready ? { status: 'ready', ...more } : { status: 'not ready', missing, ...more },
+      isReady ? 200 : 503,
+      isReady ? { status: 'ready', ...detailsField } : { status: 'not ready', missing, ...detailsField },
     );
   }
   if (path === '/metrics' && isReadRequest && options.metrics !== undefined) {
@@ -246,20 +245,20 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
 }
 
 /**
- * Slack occasionally checks the certificate with an unsigned request, and expects a 200. Nothing else in that request
- * is used, and its body is read only if it is short.
+ * Slack occasionally checks the certificate with an unsigned request, and expects a 200. The body is read
+ * only if it is short.
  */
 async function isSslCheck(request: IncomingMessage): Promise<boolean> {
   if (request.headers['x-slack-signature'] !== undefined) return false;
   const [, query = ''] = (request.url ?? '').split('?');
   if (SSL_CHECK.test(query)) return true;
   const length = Number(request.headers['content-length']);
-  if (request.method !== 'POST' || !(length <= SSL_CHECK_BYTES)) return false;
+  if (request.method !== 'POST' || !(length <= MAX_SSL_CHECK_BYTES)) return false;
   const body = await readBody(request);
   return body !== undefined && SSL_CHECK.test(body.toString('latin1'));
 }
 
-/** Bolt assumes that every body is an object. Any other body would cause an unhandled rejection and end the process. */
+/** Bolt assumes that every body is an object. Another body would cause an unhandled rejection. */
 function isSlackPayload(mediaType: string, body: string): boolean {
   const payload =
     mediaType === 'application/x-www-form-urlencoded' ? new URLSearchParams(body).get('payload') : body;

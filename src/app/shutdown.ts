@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
 
-/** How long running work may continue before its requests are aborted. The whole shutdown takes at most 10 s. */
+/** How long running work may continue before it is aborted. The whole shutdown takes at most 10 s. */
 const DRAIN_MS = 5_000;
 const FINAL_NOTIFICATIONS_MS = 1_500;
 const LAST_BEAT_MS = 1_000;
@@ -12,7 +12,7 @@ export interface Shutdown {
   readonly stopSending: AbortSignal;
   /** Aborts lookups and digests, which can be resumed later. */
   readonly stopBackgroundWork: AbortSignal;
-  /** Registers a part to close at the end. The last one added is closed first. */
+  /** Registers a part to close at the end. Parts are closed in reverse order. */
   onClose(close: () => Promise<void> | void): void;
   /** Closes the parts of a bot that failed to start. */
   closeAll(): Promise<void>;
@@ -23,14 +23,14 @@ export interface Shutdown {
 export interface Stoppable {
   readonly heartbeat: { stopCleanly(): Promise<void> };
   readonly work: { stop(): void; idle(): Promise<void> };
-  /** @returns false if it timed out */
+  /** @returns false on timeout */
   readonly app: { stop(timeoutMs: number): Promise<boolean> };
 }
 
 export function createShutdown(log: Log): Shutdown {
   const closers: (() => Promise<void> | void)[] = [];
   const [sendingAbort, backgroundAbort] = [new AbortController(), new AbortController()];
-  // Lifts the limit, because every running request listens to these signals.
+  // Every running request listens to these signals.
   setMaxListeners(0, sendingAbort.signal, backgroundAbort.signal);
   const closeAll = async () => {
     for (const close of closers.splice(0).reverse()) {

@@ -26,7 +26,7 @@ export interface AppContext {
   readonly signal: AbortSignal;
   readonly seams: Seams;
   readonly pace: Pace;
-  /** Unique per process and start. */
+  /** Unique for each start. */
   readonly processId: string;
   readonly now: () => Date;
   readonly metrics: Metrics;
@@ -51,7 +51,7 @@ export interface Identity {
   readonly orgId: string | undefined;
 }
 
-/** Defaults for team settings that aren't saved. */
+/** Values of team settings that aren't saved. */
 export interface TeamDefaults {
   current(): NamedSettings;
   /** Reloads the workspace's admins if they are the approvers. */
@@ -70,11 +70,10 @@ export interface Connections {
   readonly slack: Slack;
   readonly stores: Stores;
   readonly teamDefaults: TeamDefaults;
-  /** Undefined if it can't be decrypted. Then nothing is sealed. */
+  /** Undefined if the stored key can't be decrypted. Then nothing is sealed. */
   readonly ledgerKey: LedgerKey | undefined;
 }
 
-/** Passed to everything that runs. */
 export interface Contexts {
   readonly slack: SlackContext;
   readonly sending: SendingContext;

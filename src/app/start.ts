@@ -39,8 +39,6 @@ import type { GaugeValues } from './metrics.ts';
 import { type HttpServer, type ListeningServer, startMetricsServer, startServer } from './server.ts';
 import type { AppContext, Connections, Identity, Slack, TeamDefaults } from './site.ts';
 
-/* Connects to the database and Slack, and tells the operator what is wrong if that fails. */
-
 /** The bot can't start. The message is for the operator. */
 export class StartError extends Error {
   override readonly name = 'StartError';
@@ -48,11 +46,7 @@ export class StartError extends Error {
 
 const MAX_START_WAIT_MS = 120_000;
 
-/**
- * Starts the embedded database, unless a database is configured.
- * @param onClose receives a function that stops the embedded database
- * @returns the URL of the database
- */
+/** Starts the embedded database if no database is configured. @returns the URL of the database */
 async function startDatabase(
   config: Config,
   log: Log,
@@ -79,8 +73,8 @@ const identitySchema = z.object({
 });
 
 export async function identify(web: SlackWeb): Promise<Identity> {
-  const answer = await web.call('auth.test', {}, identitySchema);
-  return { teamId: answer.team_id, userId: answer.user_id, orgId: answer.enterprise_id };
+  const identity = await web.call('auth.test', {}, identitySchema);
+  return { teamId: identity.team_id, userId: identity.user_id, orgId: identity.enterprise_id };
 }
 
 export function getSlackMode(config: Config): SlackMode {
@@ -91,8 +85,9 @@ export function getSlackMode(config: Config): SlackMode {
 }
 
 /**
- * Retries while the database or Slack is down. Stops immediately if either one refuses. Pauses that Slack requests
- * don't count towards the limit.
+ * Retries while the database or Slack is unreachable. Pauses that Slack requests don't count toward the
+ * limit.
+ * @throws {StartError} if the part stays unreachable, or Slack refuses the token
  */
 export async function retryAtStart<T>(
   part: string,
@@ -101,7 +96,7 @@ export async function retryAtStart<T>(
   attempt: () => Promise<T>,
 ): Promise<T> {
   let deadline = Date.now() + MAX_START_WAIT_MS;
-  for (let wait = 250; ; wait = Math.min(wait * 2, 5_000)) {
+  for (let backoffMs = 250; ; backoffMs = Math.min(backoffMs * 2, 5_000)) {
     try {
       return await attempt();
     } catch (error) {
@@ -123,31 +118,27 @@ export async function retryAtStart<T>(
         );
       const requestedPause = findRetryAfter(error);
       deadline += requestedPause ?? 0;
-      const waitMs = requestedPause ?? wait;
+      const waitMs = requestedPause ?? backoffMs;
       log.warn({ err: error, waitMs }, `waiting for ${part}`);
       await sleep(waitMs, undefined, { signal });
     }
   }
 }
 
-/** @throws {StartError} always */
-function throwPortError(variable: string, port: number, cause: unknown): never {
-  throw new StartError(
-    `The HTTP server can’t listen on ${variable} ${port}: ${cause instanceof Error ? cause.message : String(cause)}. Choose another ${variable}.`,
-    { cause },
-  );
-}
-
 /** Opens the ports first, so that health checks show what is missing. */
 async function startServers({ config, log, seams, metrics, readiness, shutdown }: AppContext) {
   const { metricsPort } = config;
-  const listen = { log, ...(seams.host === undefined ? {} : { host: seams.host }) };
+  const listenOptions = { log, ...(seams.host === undefined ? {} : { host: seams.host }) };
   const open = async <Opened extends ListeningServer>(
     variable: string,
     port: number,
-    starting: Promise<Opened>,
+    startingServer: Promise<Opened>,
   ): Promise<Opened> => {
-    const server = await starting.catch((cause: unknown) => throwPortError(variable, port, cause));
+    const server = await startingServer.catch((cause: unknown) => {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      const message = `The HTTP server can’t listen on ${variable} ${port}: ${reason}. Choose another ${variable}.`;
+      throw new StartError(message, { cause });
+    });
     shutdown.onClose(() => server.close());
     return server;
   };
@@ -155,7 +146,7 @@ async function startServers({ config, log, seams, metrics, readiness, shutdown }
     'PORT',
     config.port,
     startServer({
-      ...listen,
+      ...listenOptions,
       port: config.port,
       listMissing: readiness.listMissing,
       listDetails: readiness.listDetails,
@@ -163,8 +154,8 @@ async function startServers({ config, log, seams, metrics, readiness, shutdown }
     }),
   );
   if (metricsPort === undefined) return { server, metricsServer: server };
-  const starting = startMetricsServer({ ...listen, port: metricsPort, metrics });
-  return { server, metricsServer: await open('METRICS_PORT', metricsPort, starting) };
+  const startingServer = startMetricsServer({ ...listenOptions, port: metricsPort, metrics });
+  return { server, metricsServer: await open('METRICS_PORT', metricsPort, startingServer) };
 }
 
 /** Starts the embedded database, if used, and migrates the schema. */
@@ -210,8 +201,8 @@ function createDailyBackup(
   };
 }
 
-/** Decrypts the ledger's key. Without it, nothing is sealed, but everything else works. */
-async function openKey(
+/** @returns undefined if the key can't be decrypted; then nothing is sealed, but everything else works */
+async function openLedgerKeyAtStart(
   { config, log, signal }: AppContext,
   database: Database,
   vault: Vault,
@@ -231,14 +222,14 @@ async function openKey(
 
 /** @param readAdmins loads the workspace's admins, who are the approvers if no setting names any */
 function createTeamDefaults(
-  start: NamedSettings,
+  initial: NamedSettings,
   readAdmins: () => Promise<readonly string[]>,
 ): TeamDefaults {
-  let current = start;
+  let current = initial;
   return {
     current: () => current,
     refresh: async () => {
-      if (start.approvers.length === 0) current = { ...start, approvers: await readAdmins() };
+      if (initial.approvers.length === 0) current = { ...initial, approvers: await readAdmins() };
     },
   };
 }
@@ -258,14 +249,14 @@ async function connectSlack(appContext: AppContext, database: Database, vault: V
   const bot = await retryAtStart('Slack', log, signal, () => identify(web));
   readiness.watch('slack', async () => describeRefusal(await token.check()) ?? 'not connected yet');
   const installationStores = createInstallationStores(database);
-  // Runs before any work is claimed. From here on, new rows belong to the team.
+  // Must run before any work is claimed. New rows then belong to the team.
   await retryAtStart('the database', log, signal, () => installationStores.installation.serve(bot.teamId));
-  const ledgerKey = await openKey(appContext, database, vault, bot.teamId);
+  const ledgerKey = await openLedgerKeyAtStart(appContext, database, vault, bot.teamId);
   const teamDefaults = createTeamDefaults(config.team, () => directory.loadWorkspaceAdmins());
-  const formatSaved = (saved: Readonly<Record<string, unknown>>) =>
+  const formatSavedSettings = (saved: Readonly<Record<string, unknown>>) =>
     formatSettings(applySavedSettings(teamDefaults.current(), saved));
   const teamStores = createStores(database, installationStores, {
-    ...{ teamId: bot.teamId, formatSavedSettings: formatSaved, canSign },
+    ...{ teamId: bot.teamId, formatSavedSettings, canSign },
     botSigner: ledgerKey,
   });
   const { wrapOrderStore = (store) => store, wrapNotificationStore = (store) => store } = seams;
@@ -282,7 +273,7 @@ async function connectSlack(appContext: AppContext, database: Database, vault: V
   const groupRecorder = { notifications: stores.notifications, now, log };
   const directory: SlackDirectory = createDirectory(web, bot.teamId, {
     orgId,
-    onUnreadableGroup: (groupId, problem) => recordUnreadableGroup(groupRecorder, groupId, problem),
+    onUnreadableGroup: (groupId, error) => recordUnreadableGroup(groupRecorder, groupId, error),
   });
   await teamDefaults
     .refresh()
@@ -357,7 +348,7 @@ function describeRefusal(code: string | undefined): string | undefined {
 }
 
 /** During startup, other calls to Slack are more urgent. */
-const SETTINGS_CHECK_MS = 30_000;
+const SETTINGS_CHECK_DELAY_MS = 30_000;
 
 /**
  * Warns about people, groups and channels in the settings that don't exist in Slack.
@@ -382,11 +373,11 @@ export function checkSettingsLater(
   };
   const timer = setTimeout(() => {
     check().catch((err: unknown) => log.warn({ err }, 'checking settings in Slack failed'));
-  }, SETTINGS_CHECK_MS);
+  }, SETTINGS_CHECK_DELAY_MS);
   return () => clearTimeout(timer);
 }
 
-/** Logs which features are off. The bot is already running, so a slow database must not stop it. */
+/** Doesn't wait for the database, because the bot is already running. */
 export function logMissingFeatures(
   { config, log }: AppContext,
   settings: SlackContext['savedSettings'],
@@ -400,23 +391,21 @@ export function logMissingFeatures(
   );
 }
 
-/** Keys are bound to the host in `PUBLIC_URL`. If it changes, they no longer work, and everyone must add new ones. */
+/** Passkeys are bound to the host in `PUBLIC_URL`. If it changes, everyone must add new ones. */
 export function warnAboutMovedKeys({ log }: AppContext, { stores, relyingParty }: Connections): void {
   const host = relyingParty?.id;
   stores.keys.readRows().then(
     ({ log: keyLog }) => {
-      const moved = listActiveKeys(keyLog.keys).filter((key) => key.host !== host);
-      if (moved.length === 0) return;
-      const listed = moved.map(({ owner, label, fingerprint, host: keyHost }) => ({
-        owner,
-        label,
-        fingerprint,
-        host: keyHost,
-      }));
-      log.warn(
-        { keys: listed, host },
-        'these passkeys belong to a different host than PUBLIC_URL: add them again',
-      );
+      const keys = listActiveKeys(keyLog.keys)
+        .filter((key) => key.host !== host)
+        .map(({ owner, label, fingerprint, host: keyHost }) => ({
+          owner,
+          label,
+          fingerprint,
+          host: keyHost,
+        }));
+      if (keys.length === 0) return;
+      log.warn({ keys, host }, 'these passkeys belong to a different host than PUBLIC_URL: add them again');
     },
     (err: unknown) => log.warn({ err }, 'checking which passkeys belong to PUBLIC_URL failed'),
   );

@@ -9,7 +9,7 @@ import { openMoneyReport } from '../slack/money/money-report.ts';
 import { createLoop, startPeriodicTask } from './reconcile.ts';
 import type { AppContext, Connections, Contexts } from './site.ts';
 
-/** Runs due work. Due times are stored in rows that all replicas share. */
+/** The running jobs and loops. Due times are stored in the database, which all replicas share. */
 export interface Work {
   catchUp(): Promise<void>;
   stop(): void;
@@ -17,7 +17,7 @@ export interface Work {
   idle(): Promise<void>;
 }
 
-/** A periodic job with its own loop. It finds out by itself what is due. */
+/** A periodic job, which finds out by itself what is due. */
 export interface Job {
   /** Used in the log, in metrics and in `/readyz`. */
   readonly name: string;
@@ -25,12 +25,12 @@ export interface Job {
   readonly run: () => Promise<unknown>;
   /** `early`: runs before other jobs after a clock jump, because they use its results. */
   readonly catchUpPhase?: 'early';
-  /** May be aborted at shutdown. The next start runs it again. */
+  /** Whether the job may be aborted at shutdown, because the next start runs it again. */
   readonly canAbortAtStop?: true;
 }
 
-/** After a clock jump, lookups get this long before due work starts. */
-const CATCH_UP_MS = 10_000;
+/** The longest time for each phase of catching up after a clock jump. */
+const CATCH_UP_PHASE_MS = 10_000;
 /** Per process and endpoint. */
 const MAX_PARALLEL_WEBHOOKS = 4;
 
@@ -58,11 +58,10 @@ function listJobs(appContext: AppContext, connections: Connections, contexts: Co
   const { slack: deps, offboarding } = contexts;
   const { savedSettings: settings, reminders, names, webhooks, ledger } = deps;
   const { purgeMs, periodMs, spacingMs } = pace;
-  const pause = spacingMs === undefined ? {} : { pauseMs: spacingMs };
   const checkDepartures = createDepartureCheck({
     ...offboarding,
     signal: shutdown.stopBackgroundWork,
-    ...pause,
+    ...(spacingMs === undefined ? {} : { pauseMs: spacingMs }),
   });
   const watchCharter = createCharterWatch({
     ...{ signing: deps.orders.signing, keys: stores.keys, now, log },
@@ -74,11 +73,7 @@ function listJobs(appContext: AppContext, connections: Connections, contexts: Co
   return [
     { name: 'approvers', everyMs: HOUR_MS, run: connections.teamDefaults.refresh },
     { name: 'mandates', everyMs: 10 * MINUTE_MS, run: () => runMandates(deps.orders) },
-    {
-      name: 'digest',
-      everyMs: MINUTE_MS,
-      run: () => openDigest({ settings, reminders, now }),
-    },
+    { name: 'digest', everyMs: MINUTE_MS, run: () => openDigest({ settings, reminders, now }) },
     {
       name: 'owner_questions',
       everyMs: MINUTE_MS,
@@ -95,7 +90,7 @@ function listJobs(appContext: AppContext, connections: Connections, contexts: Co
         await webhooks.recordSlackOutage(slack.outage.current());
       },
     },
-    // Checks a few of them every second.
+    // Each run checks only a few names.
     { name: 'guarded_names', everyMs: 1_000, run: names.lookUpGuarded, catchUpPhase: 'early' },
     { name: 'departures', everyMs: HOUR_MS, run: checkDepartures, catchUpPhase: 'early' },
     {
@@ -125,7 +120,7 @@ function listJobs(appContext: AppContext, connections: Connections, contexts: Co
   ];
 }
 
-/** Starts with everything that is due. */
+/** Starts all jobs and loops. They run immediately, then periodically. */
 export function startWork(appContext: AppContext, connections: Connections, contexts: Contexts): Work {
   const { metrics, readiness, now, log } = appContext;
   const { stores } = connections;
@@ -148,13 +143,11 @@ export function startWork(appContext: AppContext, connections: Connections, cont
     const onEnded = (outcome: 'succeeded' | 'failed') => health.recordOutcome(name, outcome);
     return { job, running: startPeriodicTask({ name: `job ${name}`, everyMs, work: run, onEnded, log }) };
   });
-  const runJobs = (whenBehind: Job['catchUpPhase']) =>
-    Promise.all(
-      jobs.flatMap(({ job, running }) => (job.catchUpPhase === whenBehind ? running.runNow() : [])),
-    );
+  const runJobs = (phase: Job['catchUpPhase']) =>
+    Promise.all(jobs.flatMap(({ job, running }) => (job.catchUpPhase === phase ? running.runNow() : [])));
   const loops = [reconciler, observationLoop, ...webhooks];
   const waitAtMost = (work: Promise<unknown>) =>
-    Promise.race([work, sleep(CATCH_UP_MS, undefined, { ref: false })]);
+    Promise.race([work, sleep(CATCH_UP_PHASE_MS, undefined, { ref: false })]);
   return {
     async catchUp() {
       const lookUpNames = async () => {
@@ -172,37 +165,37 @@ export function startWork(appContext: AppContext, connections: Connections, cont
       for (const { running } of jobs) running.stop();
     },
     async idle() {
-      const running = jobs.flatMap((each) => (each.job.canAbortAtStop ? [] : each.running));
-      await Promise.all([...loops, ...running].map((each) => each.idle()));
+      const requiredJobs = jobs.flatMap(({ job, running }) => (job.canAbortAtStop ? [] : running));
+      await Promise.all([...loops, ...requiredJobs].map((work) => work.idle()));
     },
   };
 }
 
 /** A job that has failed for this long appears in the details of `/readyz`. */
-const LASTING_MS = 10 * MINUTE_MS;
+const LASTING_FAILURE_MS = 10 * MINUTE_MS;
 
 export interface JobHealth {
   recordOutcome(job: string, outcome: 'succeeded' | 'failed'): void;
-  /** A sentence about jobs that have failed for ten minutes; undefined if none. */
+  /** @returns undefined if no job has failed for ten minutes */
   describeLastingFailures(): string | undefined;
 }
 
 export function createJobHealth(now: () => Date, countFailure: (job: string) => void): JobHealth {
-  const failing = new Map<string, { readonly since: Date; readonly times: number }>();
+  const failures = new Map<string, { readonly since: Date; readonly count: number }>();
   return {
     recordOutcome(job, outcome) {
-      if (outcome === 'succeeded') return void failing.delete(job);
+      if (outcome === 'succeeded') return void failures.delete(job);
       countFailure(job);
-      const { since = now(), times = 0 } = failing.get(job) ?? {};
-      failing.set(job, { since, times: times + 1 });
+      const { since = now(), count = 0 } = failures.get(job) ?? {};
+      failures.set(job, { since, count: count + 1 });
     },
     describeLastingFailures() {
-      const lasting = [...failing].filter(
-        ([, { since, times }]) => times > 1 && now().getTime() - since.getTime() >= LASTING_MS,
+      const lastingFailures = [...failures].filter(
+        ([, { since, count }]) => count > 1 && now().getTime() - since.getTime() >= LASTING_FAILURE_MS,
       );
-      if (lasting.length === 0) return undefined;
-      return lasting
-        .map(([job, { since, times }]) => `${job} failed ${times} times since ${since.toISOString()}`)
+      if (lastingFailures.length === 0) return undefined;
+      return lastingFailures
+        .map(([job, { since, count }]) => `${job} failed ${count} times since ${since.toISOString()}`)
         .join(', ');
     },
   };

@@ -21,17 +21,15 @@ import { isWaiting } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 import type { KeyRing } from './signing/key-ring.ts';
 
-/** Loads everything that a decision about an order needs. */
-
-/** A person's click, and what they could know when they clicked. */
+/** A person's click, and what they had been shown when they clicked. */
 export interface Click {
   readonly kind: 'approve' | 'resume' | 'break_glass';
   readonly userId: string;
   readonly at: Date;
   readonly reason: string | undefined;
-  /** Undefined without a passkey. */
+  /** Undefined if the person didn't sign with a passkey. */
   readonly signed: LoggedSignature | undefined;
-  /** The budget excess that the card showed; undefined before the order is loaded. */
+  /** The budget excess shown on the card; undefined before the order is loaded. */
   readonly agreedExcess: Order['shownExcess'] | undefined;
   /** The impact looked up for this click; undefined before the lookup. */
   readonly impact: ImpactCheck | undefined;
@@ -46,16 +44,16 @@ export interface ApprovalContext extends DecisionContext {
   readonly budgets: BudgetUse;
   /** The admins among the approvers. Loaded only if a budget is exceeded. */
   readonly admins: ReadonlySet<string>;
-  /** When an approver was last warned of a new finding. Earlier approvals are dropped. */
+  /** When an approver was last warned of a new finding. Approvals given before then are dropped. */
   readonly warnedAt: Date | undefined;
   readonly incidents: OpenIncidents | undefined;
-  /** Undefined for an order that isn't pending. */
+  /** Undefined unless the order is pending or paused. */
   readonly preconditions: Preconditions | undefined;
   /** Undefined unless an admin approves alone in an emergency. */
   readonly emergency: Emergency | undefined;
 }
 
-/** Conditions that must hold to send the order. */
+/** The facts that decide whether the order can be sent. */
 interface Preconditions {
   readonly serviceEndpoints: ServiceEndpoints;
   readonly isLinked: boolean;
@@ -73,17 +71,17 @@ interface Emergency {
 export async function loadApprovalContext(
   context: OrdersContext,
   orderId: string,
-  clicked: Click,
+  initialClick: Click,
 ): Promise<ApprovalContext | undefined> {
-  const found = await context.store.loadWithHistory(orderId, 'system');
-  if (found === undefined) return undefined;
-  const { order, history } = found;
-  const click = { ...clicked, agreedExcess: clicked.agreedExcess ?? order.shownExcess };
+  const orderWithHistory = await context.store.loadWithHistory(orderId, 'system');
+  if (orderWithHistory === undefined) return undefined;
+  const { order, history } = orderWithHistory;
+  const click = { ...initialClick, agreedExcess: initialClick.agreedExcess ?? order.shownExcess };
   const clicks = [...order.approvals, click];
   const userIds = [...new Set(clicks.map(({ userId }) => userId))];
-  const [decision, money, preconditions, incidents, warnedAt, keys] = await Promise.all([
+  const [decision, budgetsAndAdmins, preconditions, incidents, warnedAt, signingKeys] = await Promise.all([
     loadDecisionContext(context, order, userIds),
-    loadBudgets(context, order, userIds),
+    loadBudgetsAndAdmins(context, order, userIds),
     isWaiting(order) ? loadPreconditions(context, order) : undefined,
     context.incidents.loadOpenIncidents(order),
     order.approvals.length === 0 || findTask(order.task).risk === 'none'
@@ -92,12 +90,12 @@ export async function loadApprovalContext(
     clicks.some(({ signed }) => signed !== undefined) ? context.signing.loadKeys() : undefined,
   ]);
   const [signatures, emergency] = await Promise.all([
-    loadSignatures(context, decision, click, keys?.ring),
+    loadSignatures(context, decision, click, signingKeys?.ring),
     click.kind === 'break_glass' ? loadEmergency(context, decision, click.userId) : undefined,
   ]);
   return {
     ...decision,
-    ...money,
+    ...budgetsAndAdmins,
     ...signatures,
     click,
     history,
@@ -108,11 +106,11 @@ export async function loadApprovalContext(
   };
 }
 
-async function loadBudgets(context: OrdersContext, order: Order, userIds: readonly string[]) {
+async function loadBudgetsAndAdmins(context: OrdersContext, order: Order, userIds: readonly string[]) {
   const budgets = await loadBudgetUse(context, order);
-  const candidates = budgets.exceeded.length === 0 ? [] : userIds;
-  const areAdmins = await Promise.all(candidates.map((userId) => context.isAdmin(userId)));
-  return { budgets, admins: new Set(candidates.filter((_, index) => areAdmins[index])) };
+  const adminCandidates = budgets.exceeded.length === 0 ? [] : userIds;
+  const areAdmins = await Promise.all(adminCandidates.map((userId) => context.isAdmin(userId)));
+  return { budgets, admins: new Set(adminCandidates.filter((_, index) => areAdmins[index])) };
 }
 
 async function loadPreconditions(context: OrdersContext, order: Order): Promise<Preconditions> {
@@ -133,13 +131,16 @@ async function loadSignatures(
 ) {
   if (ring === undefined || !needsSignatures(requirements))
     return { signers: new Set<string>(), isSigned: false };
-  const valid = await signing.filterValid(
+  const validConsents = await signing.filterValid(
     [...order.approvals, click],
     buildSignedSubject(order, policyVersion),
     ring,
   );
-  const validApprovals = order.approvals.filter((approval) => valid.has(approval));
-  return { signers: new Set(validApprovals.map((approval) => approval.userId)), isSigned: valid.has(click) };
+  const validApprovals = order.approvals.filter((approval) => validConsents.has(approval));
+  return {
+    signers: new Set(validApprovals.map((approval) => approval.userId)),
+    isSigned: validConsents.has(click),
+  };
 }
 
 async function loadEmergency(

@@ -8,8 +8,6 @@ import { checkEmergencyApproval, decideClick } from './decide-approval.ts';
 import { isWaiting, loadEvaluation } from './requirements.ts';
 import type { LoggedSignature } from './signing/approval.ts';
 
-/** Handles clicks that approve: loads everything, decides, and saves the result. */
-
 type NewClick = Omit<Click, 'at' | 'agreedExcess' | 'impact'>;
 
 export function approveOrder(
@@ -21,7 +19,7 @@ export function approveOrder(
   return applyClick(context, orderId, { kind: 'approve', userId, reason, signed: undefined });
 }
 
-/** Approves with a signature. It is verified again at each use. */
+/** Approves with a signature, which is verified again whenever it is used. */
 export function approveSigned(
   context: OrdersContext,
   orderId: string,
@@ -40,7 +38,7 @@ export function resumeOrder(
   return applyClick(context, orderId, { kind: 'resume', userId, reason: undefined, signed });
 }
 
-/** Approves a pending order by one admin alone. Another admin reviews it afterwards. @param reason required */
+/** Approves a pending order on behalf of a single admin (break glass). Refused without a reason. */
 export function approveInEmergency(
   context: OrdersContext,
   orderId: string,
@@ -50,11 +48,10 @@ export function approveInEmergency(
   return applyClick(context, orderId, { kind: 'break_glass', userId, reason, signed: undefined });
 }
 
-/** More attempts than this indicate a bug. */
 const MAX_ATTEMPTS = 50;
 
 /**
- * Starts over if the order has changed, if the impact had to be looked up, or if names were stopped because an earlier
+ * Tries again if the order has changed, if the impact had to be looked up, or if names were stopped because an earlier
  * order had already done them.
  */
 async function applyClick(
@@ -78,24 +75,25 @@ async function applyClick(
     if (outcome === undefined || (decision.event.type === 'stopped' && isWaiting(outcome.order))) continue;
     return outcome;
   }
-  throw new Error(`approving order ${orderId}: it kept changing`);
+  throw new Error(`approving order ${orderId}: gave up after ${MAX_ATTEMPTS} attempts`);
 }
 
 async function refuse(context: OrdersContext, order: Order, refusal: Refusal): Promise<ChangeOutcome> {
-  // The card may be outdated.
-  if (REFUSALS_ON_CARD.has(refusal.code)) await context.store.requestNotification(order.id, context.now());
+  // The card may not show the reason yet.
+  if (REFUSALS_SHOWN_ON_CARD.has(refusal.code))
+    await context.store.requestNotification(order.id, context.now());
   return { ok: false, refusal, order };
 }
 
-const REFUSALS_ON_CARD: ReadonlySet<Refusal['code']> = new Set([
+const REFUSALS_SHOWN_ON_CARD: ReadonlySet<Refusal['code']> = new Set([
   'excess_unseen',
   'over_budget',
   'incident_open',
 ]);
 
 /**
- * Records that a person was shown why their click was refused. Their next click is accepted, unless it is the second
- * half of a double click, made before they could read the reason.
+ * Records that a person was shown why their click was refused, so that their next click is accepted. A double click's
+ * second click isn't, because it was made before the reason was shown.
  */
 export async function recordRefusalShown(
   context: OrdersContext,
@@ -108,7 +106,7 @@ export async function recordRefusalShown(
   if (refusal.code === 'impact_changed') await context.recordImpactWarning(orderId);
 }
 
-/** Checked before the form for a comment opens. */
+/** Call this before opening the comment's form. */
 export async function checkCanApprove(
   context: OrdersContext,
   order: Order,
@@ -119,7 +117,7 @@ export async function checkCanApprove(
   return checkCanDecide(order, userId, 'approve', rights);
 }
 
-/** Checked before the form for the reason opens. */
+/** Call this before opening the reason's form. */
 export async function checkCanBreakGlass(
   context: OrdersContext,
   order: Order,

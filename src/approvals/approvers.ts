@@ -17,15 +17,12 @@ import {
   loadEvaluation,
 } from './requirements.ts';
 
-/**
- * Decides who may approve, deny or otherwise decide about an order. Rights are loaded again for each decision, and only
- * for the people concerned.
- */
+/** Decides who may approve or deny an order. Rights are reloaded for each decision, for the people concerned only. */
 
 export interface ApproverRights {
-  /** Members of the workspace who are listed or in a listed group. */
+  /** Members of the workspace whom the requirements list, directly or through a group. */
   readonly approvers: ReadonlySet<string>;
-  /** Listed people whose membership Slack can't look up. */
+  /** Listed people whose workspace membership Slack can't look up. */
   readonly unconfirmed: ReadonlySet<string>;
   /** Groups whose members Slack can't look up. Treated as empty. */
   readonly unreadableGroups: readonly string[];
@@ -34,7 +31,7 @@ export interface ApproverRights {
   readonly namedApprovers?: readonly string[];
 }
 
-/** @param decision approvers may always deny their own orders, but may not always approve them */
+/** Approvers may always deny their own orders, but may not always approve them. */
 export function checkCanDecide(
   order: Order,
   userId: string,
@@ -48,7 +45,6 @@ export function checkCanDecide(
   return checkApprover(rights, userId, decision);
 }
 
-/** @param action an action reserved for approvers */
 export function checkApprover(
   { approvers, unconfirmed, unreadableGroups, namedApprovers }: ApproverRights,
   userId: string,
@@ -74,43 +70,41 @@ export interface ListedPeople {
 
 /** Replaces groups with their current members. */
 export async function resolvePeople(directory: Directory, ids: readonly string[]): Promise<ListedPeople> {
-  const listed = await Promise.all(
+  const resolved = await Promise.all(
     [...new Set(ids)].map(async (id) => ({
       id,
       people: isGroup(id) ? await directory.listGroupMembers(id) : [id],
     })),
   );
   return {
-    people: [...new Set(listed.flatMap(({ people }) => people ?? []))],
-    unreadableGroups: listed.filter(({ people }) => people === undefined).map(({ id }) => id),
+    people: [...new Set(resolved.flatMap(({ people }) => people ?? []))],
+    unreadableGroups: resolved.filter(({ people }) => people === undefined).map(({ id }) => id),
   };
 }
 
-/** Approvers who are never notified: listed as silent, or only in a silent group. */
+/** Approvers who are never notified: listed as silent, or only members of a silent group. */
 export async function findSilentPeople(
   directory: Directory,
   requirements: readonly RequirementPeople[],
 ): Promise<ReadonlySet<string>> {
-  const silent = findSilentIds(requirements);
-  if (silent.length === 0) return new Set();
+  const silentIds = findSilentIds(requirements);
+  if (silentIds.length === 0) return new Set();
   const notified = await resolvePeople(directory, findNotifiedIds(requirements));
-  const { people } = await resolvePeople(directory, silent);
-  return new Set(people.filter((id) => silent.includes(id) || !notified.people.includes(id)));
+  const { people } = await resolvePeople(directory, silentIds);
+  return new Set(people.filter((id) => silentIds.includes(id) || !notified.people.includes(id)));
 }
 
-/** The people that requirements notify, including stand-ins. */
+/** The people to notify under these requirements, including stand-ins. */
 export async function findNotifiedPeople(
   directory: Directory,
   requirements: readonly RequirementPeople[],
   standIns: ReadonlyMap<string, StandIn>,
 ): Promise<ListedPeople> {
-  const silent = await findSilentPeople(directory, requirements);
+  const silentPeople = await findSilentPeople(directory, requirements);
   const standInIds = [...standIns.values()].map(({ userId }) => userId);
-  const { people, unreadableGroups } = await resolvePeople(directory, [
-    ...findNotifiedIds(requirements),
-    ...standInIds,
-  ]);
-  return { people: people.filter((id) => !silent.has(id)), unreadableGroups };
+  const notifiedIds = [...findNotifiedIds(requirements), ...standInIds];
+  const { people, unreadableGroups } = await resolvePeople(directory, notifiedIds);
+  return { people: people.filter((id) => !silentPeople.has(id)), unreadableGroups };
 }
 
 export interface LoadedPeople {
@@ -120,7 +114,6 @@ export interface LoadedPeople {
   readonly unconfirmed: ReadonlySet<string>;
 }
 
-/** The data needed to find out who may approve. */
 interface PeopleSource {
   readonly directory: Directory;
   /** Active stand-ins, keyed by absent person. */
@@ -128,8 +121,8 @@ interface PeopleSource {
 }
 
 /**
- * Loads what is needed to decide whether these people may approve. Slack limits calls about groups, so groups are
- * looked up only for people who aren't listed themselves.
+ * Loads what decides whether these people may approve. Slack limits the rate of group lookups, so groups are looked up
+ * only for people who aren't listed individually.
  * @param options.allGroups looks up all groups, to find unreadable ones
  */
 export async function loadPeople(
@@ -138,46 +131,47 @@ export async function loadPeople(
   userIds: readonly string[],
   { allGroups = false } = {},
 ): Promise<LoadedPeople> {
-  const needed = new Set(
+  const groupsToLookUp = new Set(
     requirements.flatMap(({ approvers }) =>
       allGroups || userIds.some((userId) => !approvers.includes(userId)) ? approvers.filter(isGroup) : [],
     ),
   );
   const groupLookups = await Promise.all(
-    [...needed].map(async (id) => ({ id, members: await directory.listGroupMembers(id) })),
+    [...groupsToLookUp].map(async (id) => ({ id, members: await directory.listGroupMembers(id) })),
   );
   const groups = new Map<string, ReadonlySet<string>>();
-  const listed = new Set<string>();
+  const listedPeople = new Set<string>();
   for (const id of requirements.flatMap(({ approvers }) => approvers)) {
-    if (!isGroup(id)) listed.add(id);
-    // All of these people are listed individually, so the group's members don't matter.
-    else if (!needed.has(id)) groups.set(id, new Set());
+    if (!isGroup(id)) listedPeople.add(id);
+    // Each person to check is listed individually, so the group's members don't matter.
+    else if (!groupsToLookUp.has(id)) groups.set(id, new Set());
   }
   for (const { id, members } of groupLookups) {
     if (members === undefined) continue;
     groups.set(id, new Set(members));
-    for (const member of members) listed.add(member);
+    for (const member of members) listedPeople.add(member);
   }
   const activeStandIns = [...standIns].filter(
-    ([userId, standIn]) => listed.has(userId) && userIds.includes(standIn.userId),
+    ([userId, standIn]) => listedPeople.has(userId) && userIds.includes(standIn.userId),
   );
-  const involved = [
+  const involvedPeople = [
     ...new Set([
-      ...userIds.filter((userId) => listed.has(userId)),
+      ...userIds.filter((userId) => listedPeople.has(userId)),
       ...activeStandIns.flatMap(([userId, standIn]) => [userId, standIn.userId]),
     ]),
   ];
-  const memberships = await Promise.all(involved.map((userId) => directory.findMembership(userId)));
+  const memberships = await Promise.all(involvedPeople.map((userId) => directory.findMembership(userId)));
   const membership = new Map<string, 'member' | 'left'>();
-  const unknown = new Set<string>();
-  for (const [index, userId] of involved.entries()) {
+  const unknownMembers = new Set<string>();
+  for (const [index, userId] of involvedPeople.entries()) {
     const result = memberships[index];
     if (result === 'member' || result === 'left') membership.set(userId, result);
-    else unknown.add(userId);
+    else unknownMembers.add(userId);
   }
-  const unconfirmed = new Set([...unknown].filter((userId) => userIds.includes(userId)));
-  // If Slack can't look up the absent approver, the stand-in also has to try again.
-  for (const [userId, standIn] of activeStandIns) if (unknown.has(userId)) unconfirmed.add(standIn.userId);
+  const unconfirmed = new Set([...unknownMembers].filter((userId) => userIds.includes(userId)));
+  // If Slack can't look up the absent approver, the stand-in can't be confirmed either.
+  for (const [userId, standIn] of activeStandIns)
+    if (unknownMembers.has(userId)) unconfirmed.add(standIn.userId);
   return {
     people: { groups, membership, standIns },
     unreadableGroups: groupLookups.filter(({ members }) => members === undefined).map(({ id }) => id),
@@ -192,7 +186,7 @@ export interface ApproverQuery {
   readonly userIds: readonly string[];
 }
 
-/** Which people may decide under these requirements, as approvers or stand-ins. */
+/** Finds who may decide under these requirements, as approvers or stand-ins. */
 export function buildApproverRights(
   { requirements, requesters, userIds }: ApproverQuery,
   { people, unreadableGroups, unconfirmed }: LoadedPeople,
@@ -211,7 +205,7 @@ export function buildApproverRights(
     unconfirmed: new Set([...unconfirmed].filter((userId) => !approvers.has(userId))),
     unreadableGroups,
     allowSelfApproval: settings.allowSelfApproval,
-    ...(hasRule ? { namedApprovers: [...new Set(requirements.flatMap((each) => each.approvers))] } : {}),
+    ...(hasRule ? { namedApprovers: [...new Set(requirements.flatMap(({ approvers: ids }) => ids))] } : {}),
   };
 }
 
@@ -228,32 +222,32 @@ export interface DecisionContext {
   readonly people: LoadedPeople;
 }
 
-/** @param userIds the people concerned @param extraDeciders `general`: people named in the settings may decide too */
+/** @param userIds the people concerned */
 export async function loadDecisionContext(
   context: OrdersContext,
   order: Order,
   userIds: readonly string[],
-  extraDeciders?: 'general',
+  additionalApprovers?: 'general',
 ): Promise<DecisionContext> {
   const now = context.now();
   const [evaluation, standIns] = await Promise.all([
     loadEvaluation(context, order),
     context.standIns.current(now),
   ]);
-  const deciding = findCurrentDeciders(evaluation, order, extraDeciders);
-  const areListed = deciding.every(({ approvers }) => userIds.every((userId) => approvers.includes(userId)));
+  const requirements = findCurrentDeciders(evaluation, order, additionalApprovers);
+  const areListed = requirements.every(({ approvers }) => userIds.every((id) => approvers.includes(id)));
   const source = { directory: context.directory, standIns: areListed ? new Map() : standIns };
-  const people = await loadPeople(source, deciding, userIds);
+  const people = await loadPeople(source, requirements, userIds);
   return { now, order, evaluation, people };
 }
 
 export function evaluateRights(
   { now, order, evaluation, people }: DecisionContext,
   userIds: readonly string[],
-  extraDeciders?: 'general',
+  additionalApprovers?: 'general',
 ): ApproverRights {
   const query = {
-    requirements: findCurrentDeciders(evaluation, order, extraDeciders),
+    requirements: findCurrentDeciders(evaluation, order, additionalApprovers),
     requesters: listRequesters(order),
     userIds,
   };
@@ -261,17 +255,17 @@ export function evaluateRights(
 }
 
 /**
- * Which of these people may approve or deny an order. The same people may retry, stop and settle it.
- * @param extraDeciders `general`: people named in the settings may decide too, regardless of the rules
+ * Finds which of these people may approve or deny an order. They may also retry, stop and settle it.
+ * @param additionalApprovers `general`: people named in the settings may decide too, regardless of the rules
  */
 export async function findApprovers(
   context: OrdersContext,
   order: Order,
   userIds: readonly string[],
-  extraDeciders?: 'general',
+  additionalApprovers?: 'general',
 ): Promise<ApproverRights> {
-  const loaded = await loadDecisionContext(context, order, userIds, extraDeciders);
-  return evaluateRights(loaded, userIds, extraDeciders);
+  const decision = await loadDecisionContext(context, order, userIds, additionalApprovers);
+  return evaluateRights(decision, userIds, additionalApprovers);
 }
 
 /** The current requirements of a pending order, as shown to its approvers. */
@@ -284,7 +278,7 @@ export async function loadPendingDecision(context: OrdersContext, order: Order):
   return { ...current, standIns: await loadStandIns(context, order, current.requirements) };
 }
 
-/** The stand-ins of an order's approvers, keyed by absent approver. Omits stand-ins of silent approvers. */
+/** Loads the stand-ins of an order's approvers, except silent ones, keyed by absent approver. */
 export async function loadStandIns(
   { standIns, directory, now }: OrdersContext,
   order: Order,
@@ -296,15 +290,15 @@ export async function loadStandIns(
     directory,
     list.flatMap(({ approvers }) => approvers),
   );
-  const listed = new Set(people);
-  const silent = await findSilentPeople(directory, list);
+  const approvers = new Set(people);
+  const silentPeople = await findSilentPeople(directory, list);
   const requesters = listRequesters(order);
   return new Map(
     [...activeStandIns].filter(
       ([userId, standIn]) =>
-        listed.has(userId) &&
-        !silent.has(userId) &&
-        !listed.has(standIn.userId) &&
+        approvers.has(userId) &&
+        !silentPeople.has(userId) &&
+        !approvers.has(standIn.userId) &&
         !requesters.has(userId) &&
         !requesters.has(standIn.userId),
     ),
@@ -316,11 +310,10 @@ export async function isApproverInSettings(deps: OrdersContext, userId: string):
   return (await loadDecisionQueue(deps, userId, [])).isApprover;
 }
 
-/** The orders that need a decision from one person. */
 export interface DecisionQueue {
-  /** The person is named in the settings, or can approve one of the orders. */
+  /** Whether the person is named in the settings, or can decide about one of the orders. */
   readonly isApprover: boolean;
-  /** Orders that the person can approve. */
+  /** Pending orders that the person can approve. */
   readonly toDecide: readonly Order[];
   /** Orders with an unknown outcome that the person can settle. */
   readonly toResolve: readonly Order[];
@@ -328,9 +321,10 @@ export interface DecisionQueue {
 }
 
 /**
- * Which orders need a decision from a person, by their requirements when requested. A click evaluates the policy again.
+ * Finds the orders that need a decision from a person. Uses each order's requirements at the time of its request; a
+ * click evaluates the policy again.
  * @param orders pending orders, and orders with an unknown outcome
- * @param options.allGroups reports every unreadable group
+ * @param options.allGroups finds every unreadable group
  */
 export async function loadDecisionQueue(
   deps: OrdersContext,
@@ -338,20 +332,30 @@ export async function loadDecisionQueue(
   orders: readonly Order[],
   options: { readonly allGroups?: boolean } = {},
 ): Promise<DecisionQueue> {
-  const at = deps.now();
-  const [settings, standIns] = await Promise.all([deps.loadSettings(), deps.standIns.current(at)]);
-  const general = [buildDefaultRequirement(settings, [])];
+  const now = deps.now();
+  const [settings, standIns] = await Promise.all([deps.loadSettings(), deps.standIns.current(now)]);
+  const settingsRequirements = [buildDefaultRequirement(settings, [])];
   const queries = orders.map((order) => {
-    const extraDeciders = order.state === 'UNKNOWN' ? 'general' : undefined;
+    const additionalApprovers = order.state === 'UNKNOWN' ? 'general' : undefined;
     return {
       order,
-      requirements: findDeciders(getRequestedRequirements(order, settings), settings, order, extraDeciders),
+      requirements: findDeciders(
+        getRequestedRequirements(order, settings),
+        settings,
+        order,
+        additionalApprovers,
+      ),
     };
   });
-  const all = [...general, ...queries.flatMap(({ requirements }) => requirements)];
-  const people = await loadPeople({ directory: deps.directory, standIns }, all, [userId], options);
+  const allRequirements = [...settingsRequirements, ...queries.flatMap(({ requirements }) => requirements)];
+  const people = await loadPeople(
+    { directory: deps.directory, standIns },
+    allRequirements,
+    [userId],
+    options,
+  );
   const canDecide = (requirements: readonly Requirement[], requesters: ReadonlySet<string>) =>
-    buildApproverRights({ requirements, requesters, userIds: [userId] }, people, settings, at).approvers.has(
+    buildApproverRights({ requirements, requesters, userIds: [userId] }, people, settings, now).approvers.has(
       userId,
     );
   const decidable = queries
@@ -364,7 +368,7 @@ export async function loadDecisionQueue(
       order.approvals.every((approval) => approval.userId !== userId),
   );
   return {
-    isApprover: decidable.length > 0 || canDecide(general, new Set()),
+    isApprover: decidable.length > 0 || canDecide(settingsRequirements, new Set()),
     toDecide,
     toResolve: decidable.filter(({ state }) => state === 'UNKNOWN'),
     unreadableGroups: people.unreadableGroups,

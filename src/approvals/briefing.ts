@@ -18,34 +18,33 @@ import type { Statement } from '../orders/statement-shape.ts';
 import { findNotifiedIds } from '../policy/policy.ts';
 import { loadPendingDecision, type PendingDecision } from './approvers.ts';
 
-/** Facts for approvers, loaded once for the card and its copies, Details, Home, and the signing page. */
-
 /** Facts for confirming a draft. */
 export interface DraftBriefing {
   readonly now: Date;
-  /** Undefined if the rows are invalid. */
+  /** Undefined if the order's rows are invalid. */
   readonly statement: Statement | undefined;
   /** The last successful order for the same name, with its cost. */
   readonly lastChange: { readonly order: Order; readonly cost: OrderCost | undefined } | undefined;
-  /** For a deletion: the price of restoring the name. */
+  /** The price of restoring the name; only for a deletion. */
   readonly restoreCost: OrderCost | undefined;
 }
 
+/** Facts for approvers, shown on the card, in Details, on Home and on the signing page. */
 export interface Briefing extends DraftBriefing {
   /** The order's log: approvals, requests and payments. */
   readonly history: readonly OrderLogEntry[];
   readonly decision: PendingDecision | undefined;
   /** The people and groups notified about a pending order, including stand-ins. */
   readonly approvers: readonly string[];
-  /** By the current price list; undefined for a task without a price. */
+  /** Based on the current price list; undefined for a task without a price. */
   readonly cost: OrderCost | undefined;
   /** The budgets for a pending order, or for the unsent items of a paused one. */
   readonly budgets: BudgetComparison | undefined;
-  /** The expiry of the name of a pending order with a single name. */
+  /** How a pending order with a single name changes the name's expiry. */
   readonly expiryChange: ExpiryChange | undefined;
   /** The impact of a pending order; `none` if the task puts nothing at risk. */
   readonly impact: OrderImpact | 'unseen' | 'none';
-  /** Open incidents of a pending order's names. */
+  /** Open incidents that affect a pending order's names. */
   readonly incidents: readonly ListedIncident[];
   /** The names that a pending mandate would cover. */
   readonly preview: MandatePreview | undefined;
@@ -94,33 +93,30 @@ function listNotifiedApprovers({ requirements, standIns }: PendingDecision): rea
   ];
 }
 
-/**
- * Loads the facts for confirming a draft. For a live draft or pending order with one name, they include the name's last
- * change, unless that order is private.
- */
+/** Includes the last change only for an undecided live order with one name, and never if that change is private. */
 export async function loadDraftBriefing(
   { store, priceOrder, now, serviceEndpoints }: OrdersContext,
   order: Order,
 ): Promise<DraftBriefing> {
   const { state, task, account } = order;
-  const [item, ...others] = order.items;
+  const [item, ...otherItems] = order.items;
   const draft = { now: now(), statement: tryBuildStatement(order, serviceEndpoints), lastChange: undefined };
   const isUndecided = state === 'PENDING' || state === 'DRAFT';
   const needsLastChange = isUndecided && WATCH_LIST_TASKS.includes(task) && !isDemoContext(account.context);
-  if (!needsLastChange || item === undefined || others.length > 0)
+  if (!needsLastChange || item === undefined || otherItems.length > 0)
     return { ...draft, restoreCost: undefined };
-  const [[last], restoreCost] = await Promise.all([
+  const [[lastOrder], restoreCost] = await Promise.all([
     store.list({
       ...{ viewer: 'system', name: item.name, tasks: WATCH_LIST_TASKS },
       ...{ states: ['SUCCEEDED'], isLive: true, limit: 1 },
     }),
     task === 'delete' ? priceOrder({ task: 'restore', names: [item.name], input: undefined }) : undefined,
   ]);
-  if (last === undefined || last.isPrivate) return { ...draft, restoreCost };
-  const history = await store.loadHistory(last.id, 'system');
+  if (lastOrder === undefined || lastOrder.isPrivate) return { ...draft, restoreCost };
+  const history = await store.loadHistory(lastOrder.id, 'system');
   const requestedPrice = history.findLast((event) => event.kind === 'requested')?.price;
   const cost = history.findLast((event) => event.kind === 'approved')?.price ?? requestedPrice;
-  return { ...draft, lastChange: { order: last, cost }, restoreCost };
+  return { ...draft, lastChange: { order: lastOrder, cost }, restoreCost };
 }
 
 async function loadMandatePreview(orders: OrdersContext, order: Order): Promise<MandatePreview | undefined> {

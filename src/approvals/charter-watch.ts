@@ -11,8 +11,8 @@ export interface CharterWatchDeps {
 }
 
 /**
- * @returns a function that checks whether a charter is valid, and notifies people when that changes. Each process
- * notifies once, even after a restart, because a stored event about it could be forged
+ * Returns a function that checks the charter, and notifies people if its validity has changed. Each process's first
+ * check counts as a change, because a stored record of the last status could be forged.
  */
 export function createCharterWatch({ signing, keys, onChange, now, log }: CharterWatchDeps) {
   let lastStatus: string | undefined;

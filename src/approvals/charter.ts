@@ -12,8 +12,7 @@ import {
 
 /**
  * The charter is the policy and the protected settings, signed together. Without it, someone with write access to the
- * database could change the rules instead of an order. The newest charter in the log is authoritative. Rows that differ
- * from it are ignored.
+ * database could change the rules. The newest charter in the log is authoritative, and rows that differ are ignored.
  */
 
 export type ProtectedSettings = Pick<
@@ -21,16 +20,12 @@ export type ProtectedSettings = Pick<
   'approvers' | 'silentApprovers' | 'approvalsRequired' | 'approvalTasks' | 'allowSelfApproval'
 >;
 
-/** A policy and settings, as stored in their rows. */
 export interface Rules {
   readonly policy: Policy;
   readonly settings: ProtectedSettings;
 }
 
-/**
- * The content of a charter: a policy and settings.
- * @param publisher the person who published the policy or changed the settings, if any
- */
+/** @param publisher the person who published the policy or changed the settings, if any */
 export function buildCharter({ policy: { version, rules }, settings }: Rules, publisher: string | undefined) {
   return {
     policy: { version, rules },
@@ -61,7 +56,7 @@ export interface BotSigner {
   verify(text: string, signature: string): boolean;
 }
 
-/** The bot signs this if the charter's signer was an admin and not its publisher. */
+/** The text that the bot signs to confirm that the charter's signer was an admin and not its publisher. */
 export function formatCharterText(challenge: CharterChallenge): string {
   return `charter ${hashJson(challenge)}`;
 }
@@ -87,10 +82,7 @@ export interface SigningLog {
   readonly charters: readonly LoggedCharter[];
 }
 
-/**
- * Compares the rows with the newest charter, and checks whether it is valid.
- * @param lastValid the result of {@link findLastValidCharter}
- */
+/** @param lastValid the result of {@link findLastValidCharter} */
 export function evaluateCharter(
   { keys, charters }: SigningLog,
   rows: Rules,
@@ -105,7 +97,7 @@ export function evaluateCharter(
   return isSame ? { kind: 'valid' } : { kind: 'invalid', problem: 'rows_differ', lastRules };
 }
 
-/** The last charter that is valid by itself. A signature stays valid if its signer leaves or retires the key. */
+/** A charter stays valid if its signer leaves or retires the key. */
 export async function findLastValidCharter(
   { keys, charters }: SigningLog,
   { botSigner, ...trust }: Omit<Trust, 'left'> & { readonly botSigner: BotSigner | undefined },
@@ -121,7 +113,7 @@ export async function findLastValidCharter(
       botSigner?.verify(formatCharterText(challenge), charter.botSignature) !== true
     )
       continue;
-    // A missing event doesn't affect which charter was published last.
+    // `evaluateCharter` handles missing events.
     const log = { ...getLogAtCharter(keys, charter.n), isComplete: true };
     const ring = await buildKeyRing(log, { ...trust, left: new Set() });
     if (findSigningKey(ring.validKeys, charter.signature, challenge.by) === undefined) continue;

@@ -12,8 +12,6 @@ import type { ApprovalContext } from './approval-context.ts';
 import { type DecisionContext, evaluateRights, listRequesters } from './approvers.ts';
 import { evaluateProgress } from './progress.ts';
 
-/** Counts approvals. Pure. */
-
 interface CountedClick {
   readonly approval: EvaluatedApproval;
   readonly reservation: ReturnType<typeof findExcessConsent>['reservation'];
@@ -32,9 +30,9 @@ export function countClick(
   const { click, now, order, evaluation, budgets } = loaded;
   const { userId, agreedExcess, signed } = click;
   if (hasUnloggedRules(loaded)) return { refusal: { code: 'log_differs' } };
-  const others = approvals.filter((approval) => approval.userId !== userId);
-  const allApprovals = [...others, { userId, agreedExcess, at: now, signed }];
-  const isRepeated = others.length < approvals.length;
+  const otherApprovals = approvals.filter((approval) => approval.userId !== userId);
+  const allApprovals = [...otherApprovals, { userId, agreedExcess, at: now, signed }];
+  const isRepeated = otherApprovals.length < approvals.length;
   const { exceeded, price } = budgets;
   const { admins, unawareAdmins, reservation } = findExcessConsent(
     order,
@@ -46,7 +44,7 @@ export function countClick(
     return { refusal: { code: 'excess_unseen', exceeded } };
   if (refusal !== undefined && !admins.includes(userId)) return { refusal };
   const counted = countApprovals(loaded, allApprovals, userId, collectSigners(loaded));
-  // A click is enough if no signature is needed. It never replaces a signature.
+  // An unsigned click counts only where no signature is needed.
   const isCounted = 'refusal' in counted || counted.validApprovers.includes(userId);
   if (signed === undefined && needsSignatures(evaluation.requirements) && !isCounted)
     return { refusal: { code: 'signature_needed' } };
@@ -64,17 +62,17 @@ export function countClick(
   return { approval, reservation, isRepeated };
 }
 
-/** Whether an approval would log a rule that appears only in the order's row. */
+/** Whether approving would log a rule that is in the order's row, but neither in its log nor in the policy. */
 function hasUnloggedRules({ order, history, evaluation }: ApprovalContext): boolean {
   const { requirements, decidedBy } = evaluation;
   const rules = requirements.list.map(({ rule }) => rule);
-  const known = dropUnknownRules(rules, [...findLoggedRules(history), ...decidedBy]);
-  return order.state === 'PENDING' && known.length < rules.length;
+  const knownRules = dropUnknownRules(rules, [...findLoggedRules(history), ...decidedBy]);
+  return order.state === 'PENDING' && knownRules.length < rules.length;
 }
 
 function collectSigners({ click: { userId }, signers, isSigned }: ApprovalContext): ReadonlySet<string> {
-  const others = [...signers].filter((signer) => signer !== userId);
-  return new Set(isSigned ? [...others, userId] : others);
+  const otherSigners = [...signers].filter((signer) => signer !== userId);
+  return new Set(isSigned ? [...otherSigners, userId] : otherSigners);
 }
 
 /** Drops approvals that were given before the approver saw a new finding or an open incident. */
@@ -96,7 +94,7 @@ export function dropStaleApproval(
 ): readonly Approval[] {
   const { userId, signed } = click;
   const previous = approvals.find((approval) => approval.userId === userId);
-  // A second click adds nothing to the first.
+  // An unsigned click doesn't replace an unsigned approval.
   if (previous === undefined || (previous.signed === undefined && signed === undefined)) return approvals;
   if (!needsSignatures(evaluation.requirements) || signers.has(userId)) return approvals;
   return approvals.filter((approval) => approval !== previous);
@@ -108,7 +106,7 @@ interface CountedApprovals {
   readonly unreadableGroups: readonly string[];
 }
 
-/** @param userId the person who clicks, if they are an approver */
+/** @param userId the person who clicks */
 export function countApprovals(
   loaded: DecisionContext,
   approvals: readonly Omit<Approval, 'signed'>[],
@@ -128,11 +126,11 @@ export function countApprovals(
     allowSelfApproval,
     now: loaded.now,
   });
-  // While Slack can't look up an earlier approver, no approval is dropped or counted.
+  // If Slack can't look up an earlier approver, no approval is dropped or counted.
   const unconfirmedId = approverIds.find((id) => id !== userId && unconfirmed.has(id));
   if (unconfirmedId !== undefined && !isApproved)
     return { refusal: { code: 'membership_unknown', userId: unconfirmedId } };
-  const counted = progress.flatMap((each) => each.slots.map((slot) => slot.userId));
+  const slotUserIds = progress.flatMap(({ slots }) => slots.map((slot) => slot.userId));
   const byRequirement = progress.map(({ requirement: { rule, needed, approvers }, slots }) => ({
     rule,
     needed,
@@ -140,16 +138,16 @@ export function countApprovals(
     slots,
   }));
   return {
-    // An order that waits only for its budget doesn't need a particular approver.
-    validApprovers: requirements.outcome === 'free' ? approverIds : [...new Set(counted)],
+    // Without requirements, the order waits only for consent to exceed a budget.
+    validApprovers: requirements.outcome === 'free' ? approverIds : [...new Set(slotUserIds)],
     progress: { isApproved, policyVersion, isStricter, requirements: byRequirement },
     unreadableGroups,
   };
 }
 
 /**
- * Why an order can't be sent: it differs from its request; its account, people or zone permission are gone; or an
- * earlier order has already done part of it. Undefined for an order that isn't pending.
+ * Finds why an order can't be sent: it differs from its request, its account or zone permission is gone, a person has
+ * left, or an earlier order has already done part of it. Undefined unless the order is pending or paused.
  */
 export function findSendingObstacle(loaded: ApprovalContext): ChangeDecision | undefined {
   const { order, history, preconditions } = loaded;
@@ -163,8 +161,8 @@ export function findSendingObstacle(loaded: ApprovalContext): ChangeDecision | u
   const summary = members.kind === 'left' ? members.summary : obstacle;
   if (summary !== undefined) return { event: { type: 'stopped', summary } };
   if (members.kind === 'unknown') return { refusal: { code: 'membership_unknown', userId: members.userId } };
-  const open = earlierFindings.find(({ outcome }) => outcome === 'open');
-  if (open !== undefined) return { refusal: { code: 'earlier_order', finding: open } };
+  const finding = earlierFindings.find(({ outcome }) => outcome === 'open');
+  if (finding !== undefined) return { refusal: { code: 'earlier_order', finding } };
   const event = buildEarlierOrderStop(order, earlierFindings);
   return event && { event };
 }

@@ -14,8 +14,6 @@ import {
   findSendingObstacle,
 } from './count-approvals.ts';
 
-/** Decides about clicks that approve. Pure: time, people and lookups are parameters. */
-
 /** `needs`: the click is valid, but the impact must be looked up before it is accepted. */
 export type ClickDecision = ChangeDecision | { readonly needs: 'impact' };
 
@@ -30,7 +28,6 @@ export function decideClick(loaded: ApprovalContext): ClickDecision {
   }
 }
 
-/** The last missing approval sends the order, or stops it if a precondition is no longer met. */
 export function decideApproval(loaded: ApprovalContext): ClickDecision {
   const { click, order } = loaded;
   const { userId, reason } = click;
@@ -43,8 +40,8 @@ export function decideApproval(loaded: ApprovalContext): ClickDecision {
   const { approval, reservation } = counted;
   if (!approval.validApprovers.includes(userId) && !approval.budget.admins.includes(userId))
     return { refusal: { code: 'stand_in_not_needed' } };
-  const unseen = findUnseenFinding(loaded);
-  if (unseen !== undefined) return unseen;
+  const obstacle = requireSeenFindings(loaded);
+  if (obstacle !== undefined) return obstacle;
   const isRenewed = hasApproved(order.approvals, userId) && !hasApproved(approvals, userId);
   const isImpactUnknown = click.impact === 'unknown';
   return {
@@ -53,10 +50,7 @@ export function decideApproval(loaded: ApprovalContext): ClickDecision {
   };
 }
 
-/**
- * The requester or an approver resumes a paused order. Earlier failures don't pause it again. If more approvals are
- * needed, this approval is kept.
- */
+/** If more approvals are needed to resume the order, the click is kept as an approval. */
 export function decideResumption(loaded: ApprovalContext): ClickDecision {
   const { click, order } = loaded;
   const { userId } = click;
@@ -78,7 +72,7 @@ export function decideResumption(loaded: ApprovalContext): ClickDecision {
       event: { type: 'resumed', ...approval },
       extra: { reservation: counted.reservation },
     } as const;
-    return findUnseenIncidents(loaded) ?? resumed;
+    return requireSeenIncidents(loaded) ?? resumed;
   }
   const isNewApproval = validApprovers.includes(userId) && !counted.isRepeated;
   if (isNewApproval || admins.includes(userId))
@@ -88,7 +82,7 @@ export function decideResumption(loaded: ApprovalContext): ClickDecision {
   };
 }
 
-/** An admin approves alone. All other checks of an approval apply. */
+/** Skips the requirements, but makes all other checks of an approval. */
 export function decideEmergencyApproval(loaded: ApprovalContext): ClickDecision {
   const { click, order, evaluation, budgets, emergency } = loaded;
   const { userId, agreedExcess, reason } = click;
@@ -100,7 +94,7 @@ export function decideEmergencyApproval(loaded: ApprovalContext): ClickDecision 
     { userId, agreedExcess },
   ]);
   if (unawareAdmins.length > 0) return { refusal: { code: 'excess_unseen', exceeded } };
-  const obstacle = findSendingObstacle(loaded) ?? findUnseenFinding(loaded);
+  const obstacle = findSendingObstacle(loaded) ?? requireSeenFindings(loaded);
   if (obstacle !== undefined) return obstacle;
   const requesters = listRequesters(order);
   const { people = [], unreadableGroups = [] } = emergency?.approvers ?? {};
@@ -135,18 +129,18 @@ function hasApproved(approvals: Order['approvals'], userId: string): boolean {
   return approvals.some((approval) => approval.userId === userId);
 }
 
-/** Findings and open incidents that a person must see before their click is accepted. */
-function findUnseenFinding(loaded: ApprovalContext): ClickDecision | undefined {
+/** Refuses the click until the person has seen the changed impact and all open incidents. */
+function requireSeenFindings(loaded: ApprovalContext): ClickDecision | undefined {
   const { click, order } = loaded;
   if (order.state === 'PENDING' && findTask(order.task).risk !== 'none') {
     if (click.impact === undefined) return { needs: 'impact' };
     if (click.impact === 'changed') return { refusal: { code: 'impact_changed' } };
   }
-  return findUnseenIncidents(loaded);
+  return requireSeenIncidents(loaded);
 }
 
-/** Each open incident is shown once to each person before their click is accepted. */
-function findUnseenIncidents({ click, incidents }: ApprovalContext): ChangeDecision | undefined {
+/** Refuses the click until the person has seen all open incidents. */
+function requireSeenIncidents({ click, incidents }: ApprovalContext): ChangeDecision | undefined {
   const informedAt = incidents?.informedSince.get(click.userId);
   if (incidents === undefined || (informedAt !== undefined && informedAt <= click.at)) return undefined;
   return { refusal: { code: 'incident_open', incidents: incidents.incidents } };

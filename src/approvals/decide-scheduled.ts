@@ -10,14 +10,12 @@ import type { DecisionContext } from './approvers.ts';
 import { countApprovals, dropUnwarnedApprovals } from './count-approvals.ts';
 import { computeMinimumApprovals } from './requirements.ts';
 
-/** Decides whether a scheduled order is sent when it is due. Pure. */
-
-/** An order that is delayed by more than this needs approval again. */
-const MAX_DELAY_MS = HOUR_MS;
-/** Delay while Slack can't look up approvers. */
+/** An order that is later than this needs approval again. */
+const MAX_LATENESS_MS = HOUR_MS;
+/** How long to wait if Slack can't look up approvers. */
 const RECHECK_DELAY_MS = 20_000;
 
-/** The facts that approvers would see now. */
+/** Current facts, compared with those at the approval. */
 export interface RecheckContext extends DecisionContext {
   readonly history: readonly OrderLogEntry[];
   readonly signers: ReadonlySet<string>;
@@ -32,13 +30,14 @@ export interface RecheckContext extends DecisionContext {
 
 export type RecheckDecision =
   | { readonly kind: 'unchanged' }
-  /** Slack can't look up approvers. */
+  /** Slack can't look up some approvers. `until`: when to check again. */
   | { readonly kind: 'unclear'; readonly until: Date }
   | {
       readonly kind: 'changed';
       readonly event: Extract<OrderEvent, { readonly type: 'reopened' | 'stopped' }>;
     };
 
+/** Decides whether a scheduled order is sent when it is due. */
 export function decideRecheck(loaded: RecheckContext): RecheckDecision {
   const { now, budgets, evaluation, firstExpiry } = loaded;
   const { requirements, settings, policyVersion, decidedBy } = evaluation;
@@ -46,8 +45,8 @@ export function decideRecheck(loaded: RecheckContext): RecheckDecision {
     const summary = { code: 'policy_refuses' as const, rules: [...requirements.refusedBy] };
     return { kind: 'changed', event: { type: 'stopped', summary } };
   }
-  const isApproved = checkApprovals(loaded);
-  const reasons = [...findChanges(loaded), ...(isApproved === false ? [findApprovalReason(loaded)] : [])];
+  const isApproved = hasSufficientApprovals(loaded);
+  const reasons = [...findReopenReasons(loaded), ...(isApproved === false ? [toApprovalReason(loaded)] : [])];
   if (reasons.length === 0)
     return isApproved === 'unclear'
       ? { kind: 'unclear', until: new Date(now.getTime() + RECHECK_DELAY_MS) }
@@ -65,39 +64,39 @@ export function decideRecheck(loaded: RecheckContext): RecheckDecision {
   };
 }
 
-function findChanges(loaded: RecheckContext): ReopenReason[] {
+function findReopenReasons(loaded: RecheckContext): ReopenReason[] {
   const { order, now, history, budgets, impact, incidents, warnedAt, admins } = loaded;
   const { approvals } = order;
   const lateMs = now.getTime() - (getChosenTime(order) ?? now).getTime();
-  const late: ReopenReason[] = lateMs > MAX_DELAY_MS ? ['late'] : [];
+  const lateReasons: ReopenReason[] = lateMs > MAX_LATENESS_MS ? ['late'] : [];
   const { exceeded, price } = budgets;
   const isAgreed =
     exceeded.length === 0 || findExcessConsent(order, budgets, admins, approvals).admins.length > 0;
-  const budget: ReopenReason[] = isAgreed ? [] : ['budget'];
-  // Without approvals, no one has approved another price or impact.
-  if (approvals.length === 0) return [...late, ...budget];
-  const last = history.findLast(({ kind }) => kind === 'approved' || kind === 'emergency_approved');
-  const approvedPrice = last !== undefined && 'price' in last ? last.price : undefined;
+  const budgetReasons: ReopenReason[] = isAgreed ? [] : ['budget'];
+  // Without approvals, there is no approved price or impact to compare with.
+  if (approvals.length === 0) return [...lateReasons, ...budgetReasons];
+  const lastApproval = history.findLast(({ kind }) => kind === 'approved' || kind === 'emergency_approved');
+  const approvedPrice =
+    lastApproval !== undefined && 'price' in lastApproval ? lastApproval.price : undefined;
   const isSamePrice =
     approvedPrice === undefined || price === undefined
       ? approvedPrice === price
       : isSameCost(approvedPrice, price);
-  const areInformed = (warnings: Pick<RecheckContext, 'incidents' | 'warnedAt'>) =>
+  const wereApproversInformed = (warnings: Pick<RecheckContext, 'incidents' | 'warnedAt'>) =>
     dropUnwarnedApprovals(warnings, approvals).length === approvals.length;
   return [
-    ...late,
+    ...lateReasons,
     ...(isSamePrice ? [] : (['price'] as const)),
-    ...budget,
-    ...(impact !== 'changed' && areInformed({ incidents: undefined, warnedAt }) ? [] : (['impact'] as const)),
-    ...(areInformed({ incidents, warnedAt: undefined }) ? [] : (['incident'] as const)),
+    ...budgetReasons,
+    ...(impact !== 'changed' && wereApproversInformed({ incidents: undefined, warnedAt })
+      ? []
+      : (['impact'] as const)),
+    ...(wereApproversInformed({ incidents, warnedAt: undefined }) ? [] : (['incident'] as const)),
   ];
 }
 
-/**
- * Whether the order's approvals are still sufficient. An emergency approval stays sufficient unless the rules or the
- * admin's rights have changed.
- */
-function checkApprovals(loaded: RecheckContext): boolean | 'unclear' {
+/** An emergency approval stays sufficient unless the rules or the admin's rights have changed. */
+function hasSufficientApprovals(loaded: RecheckContext): boolean | 'unclear' {
   const { order, evaluation, signers, admins, people } = loaded;
   const { emergencyApprovedBy, approvals } = order;
   const { requirements, isStricter } = evaluation;
@@ -109,6 +108,6 @@ function checkApprovals(loaded: RecheckContext): boolean | 'unclear' {
   return people.unreadableGroups.length > 0 ? 'unclear' : false;
 }
 
-function findApprovalReason({ evaluation, order }: RecheckContext): ReopenReason {
+function toApprovalReason({ evaluation, order }: RecheckContext): ReopenReason {
   return evaluation.isStricter || order.approvals.length === 0 ? 'requirements' : 'approvals';
 }

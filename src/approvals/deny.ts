@@ -16,7 +16,7 @@ export function denyOrder(
   );
 }
 
-/** Pure. The event has the slots and rules, like an approval's. */
+/** The event contains the slots and rules, like an approval's. */
 export function decideDenial(
   loaded: DecisionContext,
   userId: string,
@@ -31,7 +31,7 @@ export function decideDenial(
   return { event: { type: 'denied', by: userId, reason, progress } };
 }
 
-/** Checked before the form for the reason opens. */
+/** Call this before opening the reason's form. */
 export async function checkCanDeny(
   context: OrdersContext,
   order: Order,

@@ -33,8 +33,8 @@ import type { SignatureDifference } from './signing/difference.ts';
 import { buildKeyRing, type KeyLog, type KeyRing, listActiveKeys } from './signing/key-ring.ts';
 
 /**
- * Verifies an order's signed approvals, and decides whether they allow sending. Rows aren't trusted: everything is
- * verified each time, starting from `SIGNING_ROOTS` and the signatures.
+ * Decides whether an order's signed approvals allow sending it. Database rows aren't trusted: everything is verified
+ * each time, starting from `SIGNING_ROOTS` and the signatures.
  */
 
 export interface OrderSigningDeps {
@@ -47,7 +47,7 @@ export interface OrderSigningDeps {
   readonly now: () => Date;
 }
 
-/** The facts that an approval is bound to besides the statement. For a paused order, the state after it is resumed. */
+/** What a signature covers besides the statement. For a paused order, the values after it is resumed. */
 function buildApprovalBinding(order: Order): SignatureBinding {
   const { id, requesterId, earlierRequesters, account, retryOf, requirements, bulk, items, approvalRound } =
     order;
@@ -67,7 +67,7 @@ export function buildSignedSubject(order: Order, policyVersion: number): SignedS
   return { statement: order.statementHash, policy: policyVersion, binding: buildApprovalBinding(order) };
 }
 
-/** The log is the same object until the database changes, so results are cached by it. */
+/** Results are cached by log, because the log stays the same object until the database changes. */
 interface SigningContext extends OrderSigningDeps {
   readonly rings: WeakMap<KeyLog, Map<string, Promise<KeyRing>>>;
   readonly validCharters: WeakMap<SigningLog, Promise<LoggedCharter | undefined>>;
@@ -126,7 +126,7 @@ function loadRing(
 
 async function readKeys(context: SigningContext) {
   const { log } = await context.readRows();
-  const { left, unknown } = await loadKeyOwners(context.directory, log.keys);
+  const { left, unknown } = await findDepartedKeyOwners(context.directory, log.keys);
   return { ...log, log: log.keys, left, unknown, ring: await loadRing(context, log.keys, left) };
 }
 
@@ -143,14 +143,14 @@ async function computeEffectiveRules(
   { log, policy, savedSettings }: SigningRows,
 ) {
   const settings = applySavedSettings(savedSettings);
-  const last = validCharters.get(log) ?? findLastValidCharter(log, trust);
-  validCharters.set(log, last);
-  const status = evaluateCharter(log, { policy, settings }, await last);
+  const lastValidCharter = validCharters.get(log) ?? findLastValidCharter(log, trust);
+  validCharters.set(log, lastValidCharter);
+  const status = evaluateCharter(log, { policy, settings }, await lastValidCharter);
   const rulesHash = hashJson({ status, rows: buildCharter({ policy, settings }, undefined) });
   return { rulesHash, status, ...buildRulesWithKeys({ policy, settings }, environmentSettings, status) };
 }
 
-/** Facts loaded before an order's rows are locked for sending. */
+/** Facts loaded before the order's rows are locked for sending. */
 interface SigningFacts {
   readonly order: Order;
   readonly trust: KeyTrust;
@@ -160,10 +160,10 @@ interface SigningFacts {
   readonly people: Awaited<ReturnType<typeof loadPeople>>['people'];
   /** Key owners who have left the workspace. */
   readonly left: ReadonlySet<string>;
-  readonly at: Date;
+  readonly now: Date;
 }
 
-/** @returns undefined if Slack can't look up the signers; the caller tries again soon */
+/** @returns undefined if Slack can't look up some people; the caller tries again soon */
 async function loadGuard(context: SigningContext, order: Order): Promise<SendingGuard | undefined> {
   const { trust, directory } = context;
   if (trust === undefined) {
@@ -171,33 +171,34 @@ async function loadGuard(context: SigningContext, order: Order): Promise<Sending
     return { verify: async () => ({ kind: 'not_signed', differences: ['no_keys'] }) };
   }
   const [rules, { left, unknown }] = await Promise.all([readEffectiveRules(context), readKeys(context)]);
-  const fixedRules = {
+  const ruleSources = {
     loadSettings: async () => rules.settings,
     policy: { current: async () => rules.policy },
   };
-  const { requirements } = await loadCurrentEvaluation({ ...context, ...fixedRules }, order);
+  const { requirements } = await loadCurrentEvaluation({ ...context, ...ruleSources }, order);
   const signedRequirements = requirements.list.filter(({ signed }) => signed);
   const approverIds = order.approvals.map(({ userId }) => userId);
-  const at = context.now();
-  const known = await loadPeople({ directory, standIns: new Map() }, signedRequirements, approverIds);
-  if (unknown.size > 0 || known.unconfirmed.size > 0 || known.unreadableGroups.length > 0) return undefined;
+  const now = context.now();
+  const loadedPeople = await loadPeople({ directory, standIns: new Map() }, signedRequirements, approverIds);
+  if (unknown.size > 0 || loadedPeople.unconfirmed.size > 0 || loadedPeople.unreadableGroups.length > 0)
+    return undefined;
   const facts = {
     order,
     trust,
     rules,
     requirements,
     signedRequirements,
-    people: known.people,
+    people: loadedPeople.people,
     left,
-    at,
+    now,
   };
-  return { verify: (rows) => verifySignatures(context, facts, rows) };
+  return { verify: (rows) => checkCanSend(context, facts, rows) };
 }
 
-/** Compares an order's locked rows with the facts loaded before, and verifies the signatures. */
-async function verifySignatures(
+/** Compares an order's locked rows with the facts loaded earlier, and verifies the signatures. */
+async function checkCanSend(
   context: SigningContext,
-  { order, trust, rules, requirements, signedRequirements: list, people, left, at }: SigningFacts,
+  { order, trust, rules, requirements, signedRequirements: list, people, left, now }: SigningFacts,
   rows: SendingRows,
 ): Promise<SendingObstacle | undefined> {
   if (!isSameRequest(rows.order, order)) return { kind: 'not_signed', differences: ['statement'] };
@@ -208,7 +209,7 @@ async function verifySignatures(
   if (list.length === 0) return undefined;
   const { approvals } = rows.order;
   const subject = buildSignedSubject(rows.order, getSignedVersion(rules.policy));
-  const { valid, differs } = await verifySignedApprovals(approvals, subject, ring, trust.verifier);
+  const { valid, differences } = await verifySignedApprovals(approvals, subject, ring, trust.verifier);
   const { isApproved } = evaluateProgress(
     { ...requirements, list },
     {
@@ -217,15 +218,15 @@ async function verifySignatures(
       signers: listSigners(valid),
       people,
       allowSelfApproval: rules.settings.allowSelfApproval,
-      now: at,
+      now,
     },
   );
   if (isApproved) return undefined;
-  return { kind: 'not_signed', differences: differs.length > 0 ? differs : ['count'] };
+  return { kind: 'not_signed', differences: differences.length > 0 ? differences : ['count'] };
 }
 
-/** Looks up in Slack whether key owners are still members. */
-async function loadKeyOwners(directory: Directory, log: KeyLog) {
+/** Finds key owners who have left the workspace, and those whom Slack can't look up. */
+async function findDepartedKeyOwners(directory: Directory, log: KeyLog) {
   const owners = removeDuplicates(listActiveKeys(log).map(({ owner }) => owner));
   const memberships = await Promise.all(
     owners.map(async (id) => [id, await directory.findMembership(id)] as const),
@@ -235,21 +236,24 @@ async function loadKeyOwners(directory: Directory, log: KeyLog) {
   return { left: filterByMembership('left'), unknown: filterByMembership('unknown') };
 }
 
-/** The approvals with valid signatures, and what is wrong with the others. */
-async function verifySignedApprovals<Each extends Consent>(
-  approvals: readonly Each[],
+/** Returns the approvals with valid signatures, and what is wrong with the others. */
+async function verifySignedApprovals<ConsentType extends Consent>(
+  approvals: readonly ConsentType[],
   subject: SignedSubject,
   ring: KeyRing,
   verifier: Verifier,
-): Promise<{ readonly valid: ReadonlySet<Each>; readonly differs: readonly SignatureDifference[] }> {
-  const valid = new Set<Each>();
-  const differs = new Set<SignatureDifference>();
+): Promise<{
+  readonly valid: ReadonlySet<ConsentType>;
+  readonly differences: readonly SignatureDifference[];
+}> {
+  const valid = new Set<ConsentType>();
+  const differences = new Set<SignatureDifference>();
   for (const approval of approvals) {
     const difference = await findSignatureDifference(approval, subject, ring, verifier);
     if (difference === undefined) valid.add(approval);
-    else differs.add(difference);
+    else differences.add(difference);
   }
-  return { valid, differs: [...differs] };
+  return { valid, differences: [...differences] };
 }
 
 function listSigners(approvals: Iterable<Consent>): ReadonlySet<string> {

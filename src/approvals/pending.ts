@@ -6,7 +6,7 @@ import type { Refusal } from '../orders/refusal.ts';
 import { checkApprover, findApprovers } from './approvers.ts';
 import { loadCurrentEvaluation } from './requirements.ts';
 
-/** Changes of a pending order other than approvals and denials. */
+/** Changes to a pending order, other than approving or denying it. */
 
 export function cancelOrder(context: OrdersContext, orderId: string, userId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, (order) =>
@@ -21,12 +21,12 @@ export function expireOrder(context: OrdersContext, orderId: string): Promise<Ch
   return changeOrder(context, orderId, () => ({ event: { type: 'expired' } }));
 }
 
-/** Reminds the approvers, once. Does nothing before the deadline. */
+/** Reminds the approvers once. Does nothing before the deadline. */
 export function remindApprovers(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, () => ({ event: { type: 'reminded' } }));
 }
 
-/** Escalates, once. Does nothing before the deadline. Private orders are escalated only to admins. */
+/** Escalates once, and private orders only to admins. Does nothing before the deadline. */
 export function escalateOrder(context: OrdersContext, orderId: string): Promise<ChangeOutcome> {
   return changeOrder(context, orderId, async (order) => {
     if (order.isPrivate) return { event: { type: 'escalated', to: [], toAdmins: true } };
@@ -35,7 +35,7 @@ export function escalateOrder(context: OrdersContext, orderId: string): Promise<
   });
 }
 
-/** An approver asks the requester a question. The deadlines start again. */
+/** Asks the requester an approver's question, and restarts the deadlines. */
 export function askRequester(
   context: OrdersContext,
   orderId: string,
@@ -52,7 +52,7 @@ export function askRequester(
   });
 }
 
-/** Checked before the form for the question opens. */
+/** Call this before opening the question's form. */
 export async function checkCanAsk(
   context: OrdersContext,
   order: Order,

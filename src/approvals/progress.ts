@@ -2,19 +2,17 @@ import type { Requirement, Requirements } from '../policy/evaluate.ts';
 import { isGroup } from '../policy/policy.ts';
 
 /**
- * Whether approvals meet an order's requirements. Uses the groups, members and stand-ins at the time of the decision.
- *
  * A requirement has as many slots as approvers. An approval fills at most one slot per requirement. Approvers fill
  * their own slot. A stand-in fills the slot of an absent approver, and can't have a stand-in for it.
  */
 
 export interface StandIn {
   readonly userId: string;
-  /** The end, exclusive. */
+  /** Exclusive. */
   readonly until: Date;
 }
 
-/** Facts about people at one time. Missing entries are unknown. */
+/** Facts about people at the time of a decision. Missing entries are unknown. */
 export interface People {
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
   /** Whether a person is a full member of the workspace. */
@@ -28,7 +26,7 @@ export interface ProgressContext {
   readonly requesters: ReadonlySet<string>;
   /** Approvers' user ids, in any order. */
   readonly approvals: readonly string[];
-  /** Approvers with a valid signature. Only they can meet signed requirements. */
+  /** Approvers with a valid signature. Only their approvals can meet signed requirements. */
   readonly signers: ReadonlySet<string>;
   readonly people: People;
   readonly allowSelfApproval: boolean;
@@ -49,12 +47,11 @@ export interface RequirementProgress {
 }
 
 export interface Progress {
-  /** No approval is missing, and no rule refuses the order. */
+  /** Whether no approval is missing, and no rule refuses the order. */
   readonly isApproved: boolean;
   readonly requirements: readonly RequirementProgress[];
 }
 
-/** Whether an order meets its requirements, and which approvals are valid. */
 export function evaluateProgress(requirements: Requirements, context: ProgressContext): Progress {
   const byRequirement = requirements.list.map((requirement) => ({
     requirement,
@@ -75,27 +72,25 @@ export function evaluateProgress(requirements: Requirements, context: ProgressCo
   };
 }
 
-/**
- * The valid approvals for a requirement, signed or not. A click logs the stand-ins, but doesn't replace a signature.
- */
+/** Doesn't check signatures. Stand-ins can't fill slots of signed requirements. */
 export function findValidSlots(requirement: Requirement, context: Omit<ProgressContext, 'signers'>): Slot[] {
   const { people, approvals, requesters, allowSelfApproval } = context;
   // A group whose members Slack can't look up is treated as empty.
-  const listed = requirement.approvers.flatMap((id) =>
+  const listedPeople = requirement.approvers.flatMap((id) =>
     isGroup(id) ? [...(people.groups.get(id) ?? [])] : [id],
   );
-  const approvers = new Set(listed.filter((userId) => isMember(people, userId)));
+  const approvers = new Set(listedPeople.filter((userId) => isMember(people, userId)));
   const approverIds = [...new Set(approvals)];
-  const own = approverIds.filter(
+  const ownSlotIds = approverIds.filter(
     (userId) => approvers.has(userId) && (allowSelfApproval || !requesters.has(userId)),
   );
-  const filled = new Set(own);
-  const slots: Slot[] = own.map((userId) => ({ userId, standsInFor: undefined }));
+  const filledIds = new Set(ownSlotIds);
+  const slots: Slot[] = ownSlotIds.map((userId) => ({ userId, standsInFor: undefined }));
   if (requirement.signed) return slots;
   for (const userId of approverIds) {
-    const absentId = findAbsentApprover(approvers, filled, userId, context);
+    const absentId = findAbsentApprover(approvers, filledIds, userId, context);
     if (absentId === undefined) continue;
-    filled.add(absentId);
+    filledIds.add(absentId);
     slots.push({ userId, standsInFor: absentId });
   }
   return slots;
@@ -105,16 +100,18 @@ function isMember({ membership }: People, userId: string): boolean {
   return membership.get(userId) === 'member';
 }
 
-/** An absent approver whose slot a stand-in can still fill. */
+/** Finds an absent approver whose slot this person can still fill. */
 function findAbsentApprover(
   approvers: ReadonlySet<string>,
-  filled: ReadonlySet<string>,
+  filledIds: ReadonlySet<string>,
   userId: string,
   context: Omit<ProgressContext, 'signers'>,
 ): string | undefined {
   // An approver of the requirement never acts as a stand-in.
   if (approvers.has(userId) || !isMember(context.people, userId)) return undefined;
-  return [...approvers].find((absentId) => !filled.has(absentId) && isStandInFor(userId, absentId, context));
+  return [...approvers].find(
+    (absentId) => !filledIds.has(absentId) && isStandInFor(userId, absentId, context),
+  );
 }
 
 function isStandInFor(

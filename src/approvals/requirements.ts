@@ -27,8 +27,6 @@ import {
 import type { EffectivePolicySource } from '../policy/ports.ts';
 import { type FactOrder, loadRuleFacts } from '../policy/rule-facts.ts';
 
-/** An order's requirements under the policy and the settings, when it is requested and at each decision. */
-
 export interface RequirementSources {
   readonly loadSettings: () => Promise<TeamSettings>;
   readonly policy: EffectivePolicySource;
@@ -53,15 +51,14 @@ export function toPolicySettings(
   };
 }
 
-/** An order as input for the policy. */
 export interface EvaluationInput {
   readonly task: Order['task'];
   readonly names: readonly string[];
   readonly requesterId: string;
   readonly input: unknown;
-  /** The order uses the team's account, which needs approval. */
+  /** Orders that use the team's account need approval. */
   readonly usesTeamAccount: boolean;
-  /** The mandate doesn't cover the order, so a person must approve it. */
+  /** Whether its mandate holds the order, so that a person must approve it. */
   readonly isHeld?: boolean;
 }
 
@@ -77,7 +74,6 @@ export interface EvaluatedOrder {
   readonly decidedBy: readonly RuleReference[];
 }
 
-/** Evaluates an order's current requirements. In Slack, looks up only the requester groups that rules name. */
 export async function evaluateOrder(
   deps: RequirementSources,
   order: EvaluationInput,
@@ -93,9 +89,11 @@ export async function evaluateOrder(
       evaluateWithEnvironment(policy, settings, query, await loadRuleFacts(deps, policy.rules, query)),
     ),
   );
-  const byRules = evaluations.map(({ requirements }) => requirements).reduce(mergeStricter);
+  const byPolicy = evaluations.map(({ requirements }) => requirements).reduce(mergeStricter);
   const needsOtherApprover = order.task === 'mandate' || order.isHeld === true;
-  const requirements = needsOtherApprover ? requireOtherApprover(byRules, settings, policy, order) : byRules;
+  const requirements = needsOtherApprover
+    ? requireOtherApprover(byPolicy, settings, policy, order)
+    : byPolicy;
   const names = evaluations.flatMap((evaluation) => evaluation.names);
   return {
     settings,
@@ -113,7 +111,7 @@ export function getTaskSettings(
   return task === 'mandate' ? { ...settings, allowSelfApproval: false } : settings;
 }
 
-/** A mandate is evaluated both as the renewal of each of its names and as a mandate. */
+/** A mandate is evaluated both as a renewal of its names and as a mandate. */
 async function buildPolicyQueries(
   { ruleFacts }: RequirementSources,
   order: EvaluationInput,
@@ -124,10 +122,7 @@ async function buildPolicyQueries(
   return [toFactOrder(renewal), toFactOrder({ ...order, names })];
 }
 
-/**
- * Adds at least one approval by the approvers in the settings. A mandate is never an emergency, and its names are its
- * patterns.
- */
+/** A mandate never allows break glass, and its requirements name its patterns. */
 function requireOtherApprover(
   requirements: Requirements,
   settings: TeamSettings,
@@ -139,7 +134,7 @@ function requireOtherApprover(
   const stricter =
     requirements.outcome === 'approve'
       ? requirements
-      : addRequirement(settings, requirements, {
+      : toApprovalRequirements(settings, requirements, {
           ...buildDefaultRequirement(settings, names),
           rule: { kind: 'mandate' },
           signed: isCharterMissing,
@@ -153,7 +148,7 @@ function requireOtherApprover(
     : stricter;
 }
 
-/** An order's requirements under a policy and, while no charter is valid, also under the environment's settings. */
+/** Evaluates the policy. While no charter is valid, the environment's settings also apply. */
 export function evaluateWithEnvironment(
   policy: EffectivePolicy,
   settings: TeamSettings,
@@ -161,11 +156,14 @@ export function evaluateWithEnvironment(
   facts: PolicyFacts,
 ): PolicyEvaluation {
   const evaluation = evaluatePolicy(policy, toPolicySettings(settings, policy), order, facts);
-  return { ...evaluation, requirements: addEnvironment(evaluation.requirements, order, settings, policy) };
+  return {
+    ...evaluation,
+    requirements: addEnvironmentRequirement(evaluation.requirements, order, settings, policy),
+  };
 }
 
-/** While no charter is valid, the environment's settings also apply, and at least one approval must be signed. */
-function addEnvironment(
+/** While no charter is valid, at least one approval must be signed. */
+function addEnvironmentRequirement(
   requirements: Requirements,
   { task, names }: FactOrder<OrderTaskName>,
   settings: TeamSettings,
@@ -173,23 +171,20 @@ function addEnvironment(
 ): Requirements {
   if (charterProblem === undefined) return requirements;
   const { tasks, needed, ...people } = charterProblem.environment;
-  const isListed = tasks.includes(task);
-  if (!isListed && needsSignatures(requirements)) return requirements;
+  const needsEnvironmentApproval = tasks.includes(task);
+  if (!needsEnvironmentApproval && needsSignatures(requirements)) return requirements;
   return mergeStricter(requirements, {
-    ...addRequirement(settings, requirements, {
+    ...toApprovalRequirements(settings, requirements, {
       rule: { kind: 'environment' },
       ...{ names, ...people, signed: true },
-      needed: isListed ? needed : 1,
+      needed: needsEnvironmentApproval ? needed : 1,
     }),
     refusedBy: [],
     breakGlass: false,
   });
 }
 
-/**
- * The requirements for a protected change while no charter is valid: those of a task that needs approval under the
- * environment's settings.
- */
+/** While no charter is valid, a protected change needs the same approvals as a task in `APPROVAL_TASKS`. */
 export function buildEnvironmentRequirement(
   { charterProblem }: EffectivePolicy,
   names: readonly string[],
@@ -200,7 +195,7 @@ export function buildEnvironmentRequirement(
   return { rule, names, ...people, needed: tasks.length > 0 ? needed : 1, signed: true };
 }
 
-function addRequirement(
+function toApprovalRequirements(
   { approvalEscalateTo: escalateTo }: TeamSettings,
   requirements: Requirements,
   requirement: Requirement,
@@ -214,28 +209,30 @@ function addRequirement(
   };
 }
 
-/** The names of an order that the policy refuses now, each with the rules. */
+/** Finds an order's names that the policy currently refuses, with the rules that refuse each name. */
 export async function findRefusedNames(
   deps: RequirementSources,
   order: EvaluationInput,
 ): Promise<ReadonlyMap<string, readonly RuleReference[]>> {
   const [settings, policy] = await Promise.all([deps.loadSettings(), deps.policy.current()]);
-  const factOrder = toFactOrder(order);
-  const facts = await loadRuleFacts(deps, policy.rules, factOrder);
-  const { requirements, names } = evaluateWithEnvironment(policy, settings, factOrder, facts);
-  const refusing = new Set(requirements.refusedBy.map((rule) => JSON.stringify(rule)));
+  const query = toFactOrder(order);
+  const facts = await loadRuleFacts(deps, policy.rules, query);
+  const { requirements, names } = evaluateWithEnvironment(policy, settings, query, facts);
+  const refusingRules = new Set(requirements.refusedBy.map((rule) => JSON.stringify(rule)));
   return new Map(
     names.flatMap(({ name, decidedBy }) => {
-      const rules = decidedBy.map(({ rule }) => rule).filter((rule) => refusing.has(JSON.stringify(rule)));
+      const rules = decidedBy
+        .map(({ rule }) => rule)
+        .filter((rule) => refusingRules.has(JSON.stringify(rule)));
       return rules.length === 0 ? [] : [[name, rules] as const];
     }),
   );
 }
 
 /**
- * The rules that refuse a task for one name, checked before the rest of the form is filled in. Other fields can't
- * change the result, because a longer period only raises the price. If no rule refuses the task, only the policy is
- * read.
+ * Finds the rules that refuse a task for one name, before the rest of the form is filled in. Other fields can't make
+ * the order acceptable, because a longer period only raises the price. Unless a rule may refuse the task, this reads
+ * only the policy.
  */
 export async function findRefusingRules(
   deps: RequirementSources,
@@ -269,7 +266,7 @@ export function buildDefaultRequirement(settings: TeamSettings, names: readonly 
   };
 }
 
-/** An order's requirements when it was requested. If they come from the settings, the current approvers apply. */
+/** Returns the requirements at the time of the request. Those from the settings use the current approvers. */
 export function getRequestedRequirements({ requirements }: Order, settings: TeamSettings): Requirements {
   const currentApprovers = mergeApprovers(settings.approvers, settings.silentApprovers);
   const list = requirements.list.map((requirement) =>
@@ -282,12 +279,12 @@ export function getRequestedRequirements({ requirements }: Order, settings: Team
 
 export interface CurrentEvaluation {
   readonly settings: TeamSettings;
-  /** The requirements when the order was requested, combined with the current ones. */
+  /** The requirements at the time of the request, combined with the current ones. */
   readonly requirements: Requirements;
   readonly requested: Requirements;
   readonly policyVersion: number;
   readonly decidedBy: readonly RuleReference[];
-  /** It needs more than when it was requested. */
+  /** Whether more is required than at the time of the request. */
   readonly isStricter: boolean;
 }
 
@@ -306,7 +303,7 @@ export async function loadCurrentEvaluation(
   return { settings, requirements, requested, policyVersion, decidedBy, isStricter };
 }
 
-/** Loads an order's requirements. Only orders that wait for people or for their time are evaluated again. */
+/** Evaluates the policy again only for orders that wait for a person or for their scheduled time. */
 export async function loadEvaluation(deps: RequirementSources, order: Order): Promise<CurrentEvaluation> {
   if (isWaiting(order) || isWaitingForChosenTime(order)) return loadCurrentEvaluation(deps, order);
   const settings = getTaskSettings(order, await deps.loadSettings());
@@ -315,19 +312,18 @@ export async function loadEvaluation(deps: RequirementSources, order: Order): Pr
   return { settings, requirements: requested, requested, policyVersion, decidedBy: [], isStricter: false };
 }
 
-/** Whether an order waits for people to approve or resume it. */
 export function isWaiting(order: Order): boolean {
   return order.state === 'PENDING' || isPaused(order);
 }
 
-/** The requirements whose approvers decide. If no approval was needed, the approvers in the settings decide. */
+/** If no approval was needed, the approvers in the settings decide. */
 export function findDeciders(
   { list }: Requirements,
   settings: TeamSettings,
   order: Order,
-  extraDeciders?: 'general',
+  additionalApprovers?: 'general',
 ): readonly Requirement[] {
-  if (list.length > 0 && extraDeciders === undefined) return list;
+  if (list.length > 0 && additionalApprovers === undefined) return list;
   const names = order.items.map(({ name }) => name);
   return [...list, buildDefaultRequirement(settings, names)];
 }
@@ -336,10 +332,14 @@ export function findDeciders(
 export function findCurrentDeciders(
   { requirements, requested, settings }: CurrentEvaluation,
   order: Order,
-  extraDeciders?: 'general',
+  additionalApprovers?: 'general',
 ): readonly Requirement[] {
-  const deciding = requirements.list.length > 0 ? requirements : requested;
-  return findDeciders(deciding, settings, order, extraDeciders);
+  return findDeciders(
+    requirements.list.length > 0 ? requirements : requested,
+    settings,
+    order,
+    additionalApprovers,
+  );
 }
 
 export function computeMinimumApprovals(requirements: Requirements, settings: TeamSettings): number {

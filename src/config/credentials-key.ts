@@ -3,20 +3,19 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, ConfigError, parseVaultKeys, type VaultKeys } from './environment.ts';
 
-/** Backups contain only the database, so they never include this file. */
 export function getCredentialsKeyFile({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(dataDir, 'credentials.key');
 }
 
 /**
- * Loads the keys from `CREDENTIALS_KEYS`. Without it, creates a key in a file in the data folder.
+ * Returns `CREDENTIALS_KEYS` or, without it, the key in the data folder's key file, which is created if missing.
  * @throws {ConfigError} if the file can't be read, written or used
  */
 export function loadCredentialsKeys(config: Pick<Config, 'credentialsKeys' | 'dataDir'>): VaultKeys {
   if (config.credentialsKeys !== undefined) return config.credentialsKeys;
   const file = getCredentialsKeyFile(config);
   try {
-    // The random id reveals a lost key file: old values are then reported as encrypted with a missing key.
+    // The random id distinguishes this key from one that was lost, whose values are reported as unreadable.
     const newKey = `made-${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64')}\n`;
     mkdirSync(config.dataDir, { recursive: true });
     writeFileSync(file, newKey, { mode: 0o600, flag: 'wx' });

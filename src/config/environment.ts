@@ -13,17 +13,16 @@ import { parseWhoisServers } from '../registry/whois/servers.ts';
 import { DEFAULT_HEADER_PREFIX } from '../service/authenticator/signature.ts';
 import { Secret } from '../service/secret.ts';
 
-/** The id is stored with every ciphertext. */
 export interface VaultKey {
   readonly id: string;
   readonly key: Buffer;
 }
-/** The first key encrypts; all keys decrypt. */
+/** The first key encrypts, and all keys decrypt. */
 export type VaultKeys = [VaultKey, ...VaultKey[]];
 
 const IANA_BOOTSTRAP = 'https://data.iana.org/rdap/dns.json';
 const DEFAULT_PORT = 3000;
-const NO_BACKUPS = 'none';
+const BACKUPS_OFF = 'none';
 
 function splitList(text: string): string[] {
   return text
@@ -32,29 +31,27 @@ function splitList(text: string): string[] {
     .filter((item) => item !== '');
 }
 
-const secret = (pattern: RegExp, message: string) =>
+const buildSecretSchema = (pattern: RegExp, message: string) =>
   z
     .string()
     .regex(pattern, message)
     .transform((text) => new Secret(text));
 
-const NO_FRAGMENT = 'must not have a fragment (#…): it would not be sent';
-
-const httpUrl = z
+const httpUrlSchema = z
   .string()
   .refine((text) => {
     if (!URL.canParse(text)) return false;
     const { protocol, username, password } = new URL(text);
     return (protocol === 'http:' || protocol === 'https:') && username === '' && password === '';
   }, 'must be an http or https address without a user name')
-  .refine((text) => !text.includes('#'), NO_FRAGMENT);
+  .refine((text) => !text.includes('#'), 'must not have a fragment (#…): it would not be sent');
 
-const baseUrl = httpUrl.refine(
+const baseUrlSchema = httpUrlSchema.refine(
   (text) => !text.includes('?'),
   'must not have a query (?…): it would not be sent',
 );
 
-const DATABASE_PARAMETERS: ReadonlySet<string> = new Set([
+const SUPPORTED_DATABASE_PARAMETERS: ReadonlySet<string> = new Set([
   'host',
   'port',
   'user',
@@ -62,8 +59,8 @@ const DATABASE_PARAMETERS: ReadonlySet<string> = new Set([
   'application_name',
   ...['ssl', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert', 'sslnegotiation', 'uselibpqcompat'],
 ]);
-/** Error messages name only these unsupported parameters: any other may be part of an unescaped password. */
-const NAMEABLE_PARAMETERS = [
+/** The unsupported parameters that error messages may name. Any other may be part of an unescaped password. */
+const NAMED_IN_ERRORS = [
   'options',
   'pgbouncer',
   'connection_limit',
@@ -74,24 +71,26 @@ const NAMEABLE_PARAMETERS = [
   ['sslaccept', 'sslidentity', 'sslpassword', 'client_encoding', 'keepalives'],
 );
 
-const databaseUrl = secret(/^postgres(ql)?:\/\/\S+$/, 'must be a PostgreSQL address').superRefine(
-  (url, { addIssue }) => {
-    const reject = (message: string) => addIssue({ code: 'custom', message });
-    const [, query = ''] = url.reveal().split('?', 2);
-    if (url.reveal().includes('#')) return reject('must not have a fragment (#…); write %23 in a password');
-    const extra = [...new URLSearchParams(query).keys()].filter((name) => !DATABASE_PARAMETERS.has(name));
-    if (extra.includes('schema'))
-      return reject(
-        'must not have a schema: the tables are always in “public”; give the bot its own database',
-      );
-    const nameable = extra.filter((name) => NAMEABLE_PARAMETERS.includes(name));
-    if (nameable.length > 0) reject(`must not have unsupported parameters: ${nameable.join(', ')}`);
-    else if (extra.length > 0)
-      reject('must not have an unsupported parameter; if the ? belongs to the password, write %3F');
-  },
-);
+const databaseUrlSchema = buildSecretSchema(
+  /^postgres(ql)?:\/\/\S+$/,
+  'must be a PostgreSQL address',
+).superRefine((url, { addIssue }) => {
+  const reject = (message: string) => addIssue({ code: 'custom', message });
+  const [, query = ''] = url.reveal().split('?', 2);
+  if (url.reveal().includes('#')) return reject('must not have a fragment (#…); write %23 in a password');
+  const unsupported = [...new URLSearchParams(query).keys()].filter(
+    (name) => !SUPPORTED_DATABASE_PARAMETERS.has(name),
+  );
+  if (unsupported.includes('schema'))
+    return reject('must not have a schema: the tables are always in “public”; give the bot its own database');
+  const namedParameters = unsupported.filter((name) => NAMED_IN_ERRORS.includes(name));
+  if (namedParameters.length > 0)
+    reject(`must not have unsupported parameters: ${namedParameters.join(', ')}`);
+  else if (unsupported.length > 0)
+    reject('must not have an unsupported parameter; if the ? belongs to the password, write %3F');
+});
 
-const duration = z.string().transform((text, context) => {
+const durationSchema = z.string().transform((text, context) => {
   const ms = parseDuration(text);
   if (ms === undefined) {
     context.addIssue({ code: 'custom', message: 'must be a duration: a number and s, m, h or d' });
@@ -100,20 +99,20 @@ const duration = z.string().transform((text, context) => {
   return ms;
 });
 
-const wholeNumber = (min: number, max: number) =>
+const buildIntegerSchema = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d{1,10}$/, 'must be a whole number')
     .transform(Number)
     .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
 
-const yesOrNo = z
+const booleanSchema = z
   .string()
   .toLowerCase()
   .pipe(z.enum(['true', 'false', 'yes', 'no', '1', '0'], 'must be true or false'))
   .transform((text) => text === 'true' || text === 'yes' || text === '1');
 
-const dayThresholds = z
+const dayThresholdsSchema = z
   .string()
   .transform(splitList)
   .refine(
@@ -123,13 +122,13 @@ const dayThresholds = z
   .transform((days) => [...new Set(days.map(Number))].sort((a, b) => b - a))
   .readonly();
 
-const channelId = z
+const channelIdSchema = z
   .string()
   .regex(/^([CG][A-Z0-9]{2,})?$/, 'must be a channel id (C…), not a name')
   .transform((text) => (text === '' ? undefined : text))
   .prefault('');
 
-const peopleAndGroups = z
+const peopleAndGroupsSchema = z
   .string()
   .transform(splitList)
   .refine(
@@ -138,27 +137,27 @@ const peopleAndGroups = z
   )
   .readonly();
 
-/** The settings of `/domain settings`, in the form's order. */
-const teamSettingParsers = {
-  approvers: peopleAndGroups.refine((ids) => ids.length > 0, 'must name at least one approver'),
-  silent_approvers: peopleAndGroups.prefault(''),
-  approvals_required: wholeNumber(1, 20).prefault('1'),
+/** In the order of the form. */
+const teamSettingSchemas = {
+  approvers: peopleAndGroupsSchema.refine((ids) => ids.length > 0, 'must name at least one approver'),
+  silent_approvers: peopleAndGroupsSchema.prefault(''),
+  approvals_required: buildIntegerSchema(1, 20).prefault('1'),
   approval_tasks: z
     .string()
     .transform(splitList)
     .pipe(z.array(z.enum(ORDER_TASK_NAMES, `must be tasks: ${ORDER_TASK_NAMES.join(', ')}`)))
     .readonly()
     .prefault(DEFAULT_APPROVAL_TASKS.join(',')),
-  approval_ttl: duration.prefault('72h'),
-  approval_remind_after: duration.prefault('4h'),
-  allow_self_approval: yesOrNo.prefault('false'),
-  approval_channel: channelId,
-  approval_escalate_after: duration.prefault('24h'),
-  approval_escalate_to: peopleAndGroups.prefault(''),
-  alert_channel: channelId,
-  report_channel: channelId,
-  reminder_channel: channelId,
-  reminder_days: dayThresholds.prefault('60,30,14,7,3,1'),
+  approval_ttl: durationSchema.prefault('72h'),
+  approval_remind_after: durationSchema.prefault('4h'),
+  allow_self_approval: booleanSchema.prefault('false'),
+  approval_channel: channelIdSchema,
+  approval_escalate_after: durationSchema.prefault('24h'),
+  approval_escalate_to: peopleAndGroupsSchema.prefault(''),
+  alert_channel: channelIdSchema,
+  report_channel: channelIdSchema,
+  reminder_channel: channelIdSchema,
+  reminder_days: dayThresholdsSchema.prefault('60,30,14,7,3,1'),
   reminder_cron: z
     .string()
     .trim()
@@ -170,10 +169,10 @@ const teamSettingParsers = {
   reminder_timezone: z.string().refine(isTimeZone, 'must be a time zone name').prefault('UTC'),
 } as const;
 
-export const namedSettingsSchema = z.object(teamSettingParsers);
+export const namedSettingsSchema = z.object(teamSettingSchemas);
 export type NamedSettings = z.output<typeof namedSettingsSchema>;
-/** Without a domain service, admins are the approvers. */
-const watchOnlySettingsSchema = namedSettingsSchema.extend({ approvers: peopleAndGroups.prefault('') });
+/** Without a domain service, `APPROVERS` defaults to the admins. */
+const watchOnlySettingsSchema = namedSettingsSchema.extend({ approvers: peopleAndGroupsSchema.prefault('') });
 
 export function buildTeamSettings(
   getSetting: <Name extends keyof NamedSettings>(name: Name) => NamedSettings[Name],
@@ -187,7 +186,7 @@ export function buildTeamSettings(
     approvalTtlMs: getSetting('approval_ttl'),
     approvalRemindAfterMs: getSetting('approval_remind_after'),
     allowSelfApproval: getSetting('allow_self_approval'),
-    /** Every pending order's card is also posted here. */
+    /** Pending orders' cards are also posted here. */
     approvalChannel: getSetting('approval_channel'),
     approvalEscalateAfterMs: getSetting('approval_escalate_after'),
     /** If empty, the admins are notified. */
@@ -200,10 +199,10 @@ export function buildTeamSettings(
     reminderTimezone: getSetting('reminder_timezone'),
   };
 }
-/** Defaults come from the environment. `/domain settings` overrides them. */
+/** The environment sets the defaults, and `/domain settings` overrides them. */
 export type TeamSettings = Readonly<ReturnType<typeof buildTeamSettings>>;
 
-/** Also requires that the expression matches at least one date. */
+/** Rejects expressions that match no date. */
 function isCronExpression(line: string): boolean {
   if (line.split(/\s+/).length !== 5) return false;
   try {
@@ -223,21 +222,21 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-const dnsServers = z.string().transform((text, context) => {
+const dnsServersSchema = z.string().transform((text, context) => {
   const servers = parseDnsServers(text);
   if (servers !== undefined) return servers;
   context.addIssue({ code: 'custom', message: 'must be resolver addresses, separated by commas' });
   return z.NEVER;
 });
 
-const whoisServers = z.string().transform((text, context) => {
+const whoisServersSchema = z.string().transform((text, context) => {
   const servers = parseWhoisServers(text);
   if (servers !== undefined) return servers;
   context.addIssue({ code: 'custom', message: 'must be zone=host or zone=host:port, separated by commas' });
   return z.NEVER;
 });
 
-const vaultKeys = z.string().transform((text, context) => {
+const vaultKeysSchema = z.string().transform((text, context) => {
   const reject = (message: string) => {
     context.addIssue({ code: 'custom', message });
     return z.NEVER;
@@ -248,7 +247,7 @@ const vaultKeys = z.string().transform((text, context) => {
     const colon = item.indexOf(':');
     const id = item.slice(0, colon);
     const encoded = item.slice(colon + 1);
-    // The id isn't quoted either, because it may be the key if the two were swapped.
+    // The message doesn't quote the id, because it would be the key if someone swapped the two.
     if (colon < 1 || !/^[A-Za-z0-9_.-]{1,32}$/.test(id))
       return reject(
         `must be id:base64 for each key, with an id of letters and digits, but ${keyLabel} isn’t`,
@@ -266,17 +265,17 @@ const vaultKeys = z.string().transform((text, context) => {
 
 /** @returns undefined unless the text is a comma-separated list of `id:base64(32 bytes)` */
 export function parseVaultKeys(text: string): VaultKeys | undefined {
-  return vaultKeys.safeParse(text).data;
+  return vaultKeysSchema.safeParse(text).data;
 }
 
-/** Like URLs of Slack and PagerDuty webhooks, they may contain a secret. */
-const webhookUrls = z
+/** Webhook URLs can contain a secret, like those of Slack and PagerDuty. */
+const webhookUrlsSchema = z
   .string()
   .transform(splitList)
-  .pipe(z.array(httpUrl.transform((url) => new Secret(url))))
+  .pipe(z.array(httpUrlSchema.transform((url) => new Secret(url))))
   .readonly();
 
-const webhookSecret = z
+const webhookSecretSchema = z
   .string()
   .refine((text) => {
     const [, encoded = ''] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(text) ?? [];
@@ -285,7 +284,7 @@ const webhookSecret = z
   }, 'must be whsec_ and the base64 of 24 to 64 bytes')
   .transform((text) => new Secret(text));
 
-const ledgerKey = z.string().transform((text, context) => {
+const ledgerKeySchema = z.string().transform((text, context) => {
   try {
     return readLedgerKey(new Secret(text));
   } catch {
@@ -295,15 +294,21 @@ const ledgerKey = z.string().transform((text, context) => {
 });
 
 const environmentSchema = z.object({
-  SLACK_BOT_TOKEN: secret(/^xoxb-\S+$/, 'must be a bot token that starts with xoxb-'),
-  SLACK_SIGNING_SECRET: secret(/^\S{8,}$/, 'must be the app’s signing secret, without spaces').optional(),
-  SLACK_APP_TOKEN: secret(/^xapp-\S+$/, 'must be an app-level token that starts with xapp-').optional(),
-  SLACK_API_URL: baseUrl.refine((text) => text.endsWith('/api/'), 'must end in /api/').optional(),
-  PORT: wholeNumber(0, 65_535).default(DEFAULT_PORT),
-  METRICS_PORT: wholeNumber(0, 65_535).optional(),
-  PUBLIC_URL: baseUrl.transform((text) => text.replace(/\/+$/, '')).optional(),
-  WEBHOOK_URLS: webhookUrls.default([]),
-  WEBHOOK_SECRET: webhookSecret.optional(),
+  SLACK_BOT_TOKEN: buildSecretSchema(/^xoxb-\S+$/, 'must be a bot token that starts with xoxb-'),
+  SLACK_SIGNING_SECRET: buildSecretSchema(
+    /^\S{8,}$/,
+    'must be the app’s signing secret, without spaces',
+  ).optional(),
+  SLACK_APP_TOKEN: buildSecretSchema(
+    /^xapp-\S+$/,
+    'must be an app-level token that starts with xapp-',
+  ).optional(),
+  SLACK_API_URL: baseUrlSchema.refine((text) => text.endsWith('/api/'), 'must end in /api/').optional(),
+  PORT: buildIntegerSchema(0, 65_535).default(DEFAULT_PORT),
+  METRICS_PORT: buildIntegerSchema(0, 65_535).optional(),
+  PUBLIC_URL: baseUrlSchema.transform((text) => text.replace(/\/+$/, '')).optional(),
+  WEBHOOK_URLS: webhookUrlsSchema.default([]),
+  WEBHOOK_SECRET: webhookSecretSchema.optional(),
   SIGNING_ROOTS: z
     .string()
     .transform(splitList)
@@ -312,8 +317,8 @@ const environmentSchema = z.object({
       'must be passkey fingerprints (SHA256:…), separated by commas',
     )
     .default([]),
-  SERVICE_JSON_URL: baseUrl.transform((text) => text.replace(/\/+$/, '')).optional(),
-  SERVICE_XML_URL: httpUrl.optional(),
+  SERVICE_JSON_URL: baseUrlSchema.transform((text) => text.replace(/\/+$/, '')).optional(),
+  SERVICE_XML_URL: httpUrlSchema.optional(),
   // Header names are tokens (RFC 9110, section 5.6.2).
   SERVICE_HEADER_PREFIX: z
     .string()
@@ -322,20 +327,20 @@ const environmentSchema = z.object({
   SERVICE_AUTH: z.enum(['basic', 'session'], 'must be basic or session').default('basic'),
   SERVICE_XML_AUTH: z.enum(['auth', 'session'], 'must be auth or session').default('auth'),
   SERVICE_SESSION_PLACE: z.enum(['header', 'cookie'], 'must be header or cookie').default('header'),
-  SERVICE_SESSION_TIMEOUT: wholeNumber(1, 1_440).default(10),
-  SERVICE_TIMEOUT: duration.refine((ms) => ms <= 600_000, 'must be at most 10m').default(30_000),
+  SERVICE_SESSION_TIMEOUT: buildIntegerSchema(1, 1_440).default(10),
+  SERVICE_TIMEOUT: durationSchema.refine((ms) => ms <= 600_000, 'must be at most 10m').default(30_000),
   SERVICE_REPLY_TO: z.email('must be an email address').optional(),
-  SERVICE_DEFAULT_CONTEXT: wholeNumber(1, 2_147_483_647).default(4),
-  CREDENTIALS_KEYS: vaultKeys.optional(),
-  LEDGER_KEY: ledgerKey.optional(),
-  DATABASE_URL: databaseUrl.optional(),
+  SERVICE_DEFAULT_CONTEXT: buildIntegerSchema(1, 2_147_483_647).default(4),
+  CREDENTIALS_KEYS: vaultKeysSchema.optional(),
+  LEDGER_KEY: ledgerKeySchema.optional(),
+  DATABASE_URL: databaseUrlSchema.optional(),
   DATA_DIR: z
     .string()
     .default('./data')
     .transform((text) => resolve(text)),
   BACKUP_DIR: z
     .string()
-    .transform((text) => (text === NO_BACKUPS ? text : resolve(text)))
+    .transform((text) => (text === BACKUPS_OFF ? text : resolve(text)))
     .optional(),
   ADMINS: z
     .string()
@@ -345,18 +350,18 @@ const environmentSchema = z.object({
       'must be Slack user IDs, separated by commas',
     )
     .default([]),
-  ALLOW_ORG_MEMBERS: yesOrNo.default(false),
+  ALLOW_ORG_MEMBERS: booleanSchema.default(false),
   CURRENCY: z
     .string()
     .toUpperCase()
     .refine((code) => getCurrencyDecimals(code) !== undefined, 'must be a currency code (ISO 4217)')
     .default('EUR'),
-  RDAP_BOOTSTRAP_URL: httpUrl.default(IANA_BOOTSTRAP),
+  RDAP_BOOTSTRAP_URL: httpUrlSchema.default(IANA_BOOTSTRAP),
   WHOIS: z.enum(['auto', 'off'], 'must be auto or off').default('auto'),
-  WHOIS_SERVERS: whoisServers.prefault(''),
-  DNS_SERVERS: dnsServers.optional(),
-  CERTIFICATE_DAYS: dayThresholds.prefault('14,7,3,1'),
-  LOOKUP_PRIVATE_ADDRESSES: yesOrNo.default(false),
+  WHOIS_SERVERS: whoisServersSchema.prefault(''),
+  DNS_SERVERS: dnsServersSchema.optional(),
+  CERTIFICATE_DAYS: dayThresholdsSchema.prefault('14,7,3,1'),
+  LOOKUP_PRIVATE_ADDRESSES: booleanSchema.default(false),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'must be a pino level')
     .default('info'),
@@ -422,23 +427,25 @@ export const VARIABLE_EXAMPLES: Readonly<Record<Variable, string>> = {
 
 const VARIABLE_NAMES = Object.keys(VARIABLE_EXAMPLES);
 
-/** The message lists every problem but never contains a value. */
+/** The message lists every problem, but contains no values. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
 }
 
-/** Treats empty values as unset. @throws {ConfigError} with every invalid variable, its problem and an example */
+/** Treats empty values as unset. @throws {ConfigError} */
 export function readConfig(env: Environment): Config {
-  const { values, problems: readProblems } = readVariables(env, VARIABLE_NAMES);
-  const parsed = environmentSchema.safeParse(values);
-  const settings = values['SERVICE_JSON_URL'] === undefined ? watchOnlySettingsSchema : namedSettingsSchema;
-  const team = settings.safeParse(
+  const { values, problems: variableProblems } = readVariables(env, VARIABLE_NAMES);
+  const variables = environmentSchema.safeParse(values);
+  const settingsSchema =
+    values['SERVICE_JSON_URL'] === undefined ? watchOnlySettingsSchema : namedSettingsSchema;
+  const settings = settingsSchema.safeParse(
     Object.fromEntries(Object.entries(values).map(([name, text]) => [name.toLowerCase(), text])),
   );
-  const issues = [...(parsed.error?.issues ?? []), ...(team.error?.issues ?? [])];
-  const problems = new Map([...collectProblems(values, issues), ...readProblems]);
-  if (!parsed.success || !team.success || problems.size > 0) throw new ConfigError(formatProblems(problems));
-  return buildConfig(parsed.data, team.data, findTypos(env));
+  const issues = [...(variables.error?.issues ?? []), ...(settings.error?.issues ?? [])];
+  const problems = new Map([...collectProblems(values, issues), ...variableProblems]);
+  if (!variables.success || !settings.success || problems.size > 0)
+    throw new ConfigError(formatProblems(problems));
+  return buildConfig(variables.data, settings.data, findTypos(env));
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -446,10 +453,10 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 type VariableValues = Readonly<Record<string, string>>;
 type Problems = ReadonlyMap<string, string>;
 
-/** Any variable can be read from a file: `SLACK_BOT_TOKEN_FILE=/run/secrets/slack`. */
+/** Any variable can be read from a file, such as `SLACK_BOT_TOKEN_FILE=/run/secrets/slack`. */
 const FILE_SUFFIX = '_FILE';
 
-/** Problems never quote a path, because it may be a secret in the wrong variable. */
+/** Problems never quote a path, because someone may have put a secret there. */
 function readVariables(
   env: Environment,
   names: readonly string[],
@@ -478,7 +485,7 @@ function readVariables(
 
 const PLACEHOLDER = '…';
 
-/** Unknown variables that look like typos. */
+/** Finds unknown variables that look like typos of known ones. */
 function findTypos(env: Environment): readonly (readonly [name: string, suggestion: string])[] {
   const knownNames = VARIABLE_NAMES.flatMap((name) => [name, `${name}${FILE_SUFFIX}`]);
   const unknown = Object.keys(env).filter((name) => env[name] !== '' && !knownNames.includes(name));
@@ -488,7 +495,7 @@ function findTypos(env: Environment): readonly (readonly [name: string, suggesti
   });
 }
 
-/** One letter in six may differ, or words may be missing, as in `SLACK_TOKEN`. */
+/** Allows one different letter in six, or missing words, as in `SLACK_TOKEN`. */
 function isSimilar(name: string, known: string): boolean {
   const words = name.split('_');
   const isMissingWords = words.length > 1 && words.every((word) => known.split('_').includes(word));
@@ -523,7 +530,7 @@ function collectProblems(values: VariableValues, issues: readonly z.core.$ZodIss
 
 const APP_TOKEN_HINT =
   'At https://api.slack.com/apps → your app → Basic Information. Socket Mode: App-Level Tokens → Generate, with the scope connections:write (SLACK_APP_TOKEN).';
-/** In the order in which an operator obtains them. */
+/** In the order in which an operator obtains the values. */
 const SETUP_HINTS: Readonly<Record<string, string>> = {
   SLACK_APP_TOKEN: APP_TOKEN_HINT,
   SLACK_SIGNING_SECRET: `${APP_TOKEN_HINT} HTTP: App Credentials → Signing Secret.`,
@@ -538,8 +545,8 @@ const CREATE_APP_HINT = 'No Slack app yet? npm run manifest -- --socket prints t
 
 function formatProblems(problems: Problems): string {
   const examples = new Map<string, string>(Object.entries(VARIABLE_EXAMPLES));
-  const ranking = Object.keys(SETUP_HINTS);
-  const getPosition = (name: string) => (ranking.includes(name) ? ranking.indexOf(name) : ranking.length);
+  const order = Object.keys(SETUP_HINTS);
+  const getPosition = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
   const lines = [...problems]
     .sort(([a], [b]) => getPosition(a) - getPosition(b))
     .flatMap(([name, problem]) => [
@@ -550,69 +557,69 @@ function formatProblems(problems: Problems): string {
   return `Invalid settings, ${problems.size} to fix:\n${createAppHint}${lines.join('\n')}\nSet them in the environment or in a .env file. Every step: docs/install.md`;
 }
 
-/** By default, only the embedded database is backed up. */
-function resolveBackupDir(e: z.output<typeof environmentSchema>): string | undefined {
-  if (e.BACKUP_DIR === undefined)
-    return e.DATABASE_URL === undefined ? join(e.DATA_DIR, 'backups') : undefined;
-  return e.BACKUP_DIR === NO_BACKUPS ? undefined : e.BACKUP_DIR;
+/** By default, only an embedded database is backed up. */
+function resolveBackupDir(env: z.output<typeof environmentSchema>): string | undefined {
+  if (env.BACKUP_DIR === undefined)
+    return env.DATABASE_URL === undefined ? join(env.DATA_DIR, 'backups') : undefined;
+  return env.BACKUP_DIR === BACKUPS_OFF ? undefined : env.BACKUP_DIR;
 }
 
 export type Config = Readonly<ReturnType<typeof buildConfig>>;
 
 function buildConfig(
-  e: z.output<typeof environmentSchema>,
+  env: z.output<typeof environmentSchema>,
   team: NamedSettings,
   typos: ReturnType<typeof findTypos>,
 ) {
   return {
     typos,
     slack: {
-      botToken: e.SLACK_BOT_TOKEN,
-      signingSecret: e.SLACK_SIGNING_SECRET,
-      appToken: e.SLACK_APP_TOKEN,
-      apiUrl: e.SLACK_API_URL,
+      botToken: env.SLACK_BOT_TOKEN,
+      signingSecret: env.SLACK_SIGNING_SECRET,
+      appToken: env.SLACK_APP_TOKEN,
+      apiUrl: env.SLACK_API_URL,
     },
-    port: e.PORT,
+    port: env.PORT,
     /** If undefined, metrics are served on `port`. */
-    metricsPort: e.METRICS_PORT,
-    webhooks: { urls: e.WEBHOOK_URLS, secret: e.WEBHOOK_SECRET },
+    metricsPort: env.METRICS_PORT,
+    webhooks: { urls: env.WEBHOOK_URLS, secret: env.WEBHOOK_SECRET },
     /** Without a trailing slash. */
-    publicUrl: e.PUBLIC_URL,
-    /** Fingerprints of the passkeys at the root of trust. If empty, nothing can be signed. */
-    signingRoots: e.SIGNING_ROOTS,
+    publicUrl: env.PUBLIC_URL,
+    /** Fingerprints of root passkeys. If empty, nothing can be signed. */
+    signingRoots: env.SIGNING_ROOTS,
     service: {
       /** If undefined, the bot only watches names. */
-      jsonUrl: e.SERVICE_JSON_URL,
-      xmlUrl: e.SERVICE_XML_URL,
-      headerPrefix: e.SERVICE_HEADER_PREFIX,
-      jsonAuth: e.SERVICE_AUTH,
-      xmlAuth: e.SERVICE_XML_AUTH,
-      sessionPlace: e.SERVICE_SESSION_PLACE,
-      sessionMinutes: e.SERVICE_SESSION_TIMEOUT,
-      timeoutMs: e.SERVICE_TIMEOUT,
-      replyTo: e.SERVICE_REPLY_TO,
-      defaultContext: e.SERVICE_DEFAULT_CONTEXT,
+      jsonUrl: env.SERVICE_JSON_URL,
+      xmlUrl: env.SERVICE_XML_URL,
+      headerPrefix: env.SERVICE_HEADER_PREFIX,
+      jsonAuth: env.SERVICE_AUTH,
+      xmlAuth: env.SERVICE_XML_AUTH,
+      sessionPlace: env.SERVICE_SESSION_PLACE,
+      sessionMinutes: env.SERVICE_SESSION_TIMEOUT,
+      timeoutMs: env.SERVICE_TIMEOUT,
+      replyTo: env.SERVICE_REPLY_TO,
+      defaultContext: env.SERVICE_DEFAULT_CONTEXT,
     },
-    /** If undefined, a file in `dataDir` has the key. Only the embedded database allows this. */
-    credentialsKeys: e.CREDENTIALS_KEYS,
-    /** Signs seals. If undefined, the bot creates a key. */
-    ledgerKey: e.LEDGER_KEY,
-    databaseUrl: e.DATABASE_URL,
-    dataDir: e.DATA_DIR,
-    backupDir: resolveBackupDir(e),
-    admins: e.ADMINS,
-    /** Allows members of the organization's other workspaces (Enterprise Grid). */
-    allowOrgMembers: e.ALLOW_ORG_MEMBERS,
-    currency: e.CURRENCY,
-    team: team.approvers.length === 0 ? { ...team, approvers: e.ADMINS } : team,
-    rdapBootstrapUrl: e.RDAP_BOOTSTRAP_URL,
-    whoisServers: e.WHOIS === 'off' ? undefined : e.WHOIS_SERVERS,
-    dnsServers: e.DNS_SERVERS,
-    /** Days before a certificate's expiry on which people are notified, highest first. */
-    certificateDays: e.CERTIFICATE_DAYS,
-    lookUpPrivateAddresses: e.LOOKUP_PRIVATE_ADDRESSES,
-    logLevel: e.LOG_LEVEL,
-    logFormat: e.LOG_FORMAT,
+    /** If undefined, the key is in a file in `dataDir`. Required with `databaseUrl`. */
+    credentialsKeys: env.CREDENTIALS_KEYS,
+    /** If undefined, the bot creates a key. */
+    ledgerKey: env.LEDGER_KEY,
+    databaseUrl: env.DATABASE_URL,
+    dataDir: env.DATA_DIR,
+    backupDir: resolveBackupDir(env),
+    admins: env.ADMINS,
+    /** Whether members of the organization's other workspaces may use the bot (Enterprise Grid). */
+    allowOrgMembers: env.ALLOW_ORG_MEMBERS,
+    currency: env.CURRENCY,
+    team: team.approvers.length === 0 ? { ...team, approvers: env.ADMINS } : team,
+    rdapBootstrapUrl: env.RDAP_BOOTSTRAP_URL,
+    whoisServers: env.WHOIS === 'off' ? undefined : env.WHOIS_SERVERS,
+    dnsServers: env.DNS_SERVERS,
+    /** How many days before a certificate expires people are notified, highest first. */
+    certificateDays: env.CERTIFICATE_DAYS,
+    lookUpPrivateAddresses: env.LOOKUP_PRIVATE_ADDRESSES,
+    logLevel: env.LOG_LEVEL,
+    logFormat: env.LOG_FORMAT,
   };
 }
 
@@ -634,7 +641,6 @@ export function readDatabaseSettings(env: Environment): DatabaseSettings {
   return { databaseUrl: parsed.data.DATABASE_URL, dataDir: parsed.data.DATA_DIR };
 }
 
-/** Skips variables that can't be read. */
 export function findVariablesWithPerson(env: Environment, person: string): readonly string[] {
   const { values } = readVariables(env, VARIABLE_NAMES);
   return VARIABLE_NAMES.filter((name) => splitList(values[name] ?? '').includes(person));

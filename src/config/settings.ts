@@ -52,22 +52,20 @@ export function formatSettings(settings: TeamSettings): Readonly<Record<SettingN
   };
 }
 
-export const teamSettingsSchema = namedSettingsSchema.transform((named) =>
-  buildTeamSettings((name) => named[name]),
+export const teamSettingsSchema = namedSettingsSchema.transform((settings) =>
+  buildTeamSettings((name) => settings[name]),
 );
 
-const PARSERS: { readonly [Name in SettingName]: z.ZodType<NamedSettings[Name]> } = namedSettingsSchema.shape;
+const SETTING_SCHEMAS: { readonly [Name in SettingName]: z.ZodType<NamedSettings[Name]> } =
+  namedSettingsSchema.shape;
 
-/**
- * Saved values override the defaults. Invalid saved values are ignored. A channel that is saved as empty is unset, even
- * if the environment sets it.
- */
+/** Ignores invalid saved values. A channel that was saved as empty is unset, even if the environment sets it. */
 export function applySavedSettings(
   defaults: NamedSettings,
   saved: Readonly<Record<string, unknown>>,
 ): TeamSettings {
   return buildTeamSettings((name) => {
-    const parsed = saved[name] === undefined ? undefined : PARSERS[name].safeParse(saved[name]);
+    const parsed = saved[name] === undefined ? undefined : SETTING_SCHEMAS[name].safeParse(saved[name]);
     return parsed?.success === true ? parsed.data : defaults[name];
   });
 }

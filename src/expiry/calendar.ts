@@ -13,7 +13,7 @@ export interface CalendarFormat {
   readonly now: Date;
   /** IANA time zone that determines the day of an expiry. */
   readonly timeZone: string;
-  /** The event's text. Injected, because texts belong to the views. */
+  /** Injected, because texts belong to the views. */
   readonly formatEvent: (name: CalendarName) => CalendarText;
 }
 
@@ -22,18 +22,18 @@ export interface CalendarText {
   readonly description: string;
 }
 
-const MAX_OCTETS = 75;
+const MAX_LINE_OCTETS = 75;
 
 /**
- * Writes the watch list as an iCalendar feed (RFC 5545): one all-day event per name on its expiry day, without alarms
- * or secrets. An event keeps its UID, so calendars move it after a renewal.
+ * Formats the watch list as an iCalendar feed (RFC 5545) with one all-day event per name. An event keeps its
+ * UID, so calendars move it after a renewal.
  * @returns the feed in chunks, so that a long list isn't kept in memory
  */
 export async function* calendarFeed(
   names: Iterable<CalendarName> | AsyncIterable<CalendarName>,
   options: CalendarFormat,
 ): AsyncGenerator<string> {
-  yield contentLines([
+  yield joinContentLines([
     'BEGIN:VCALENDAR',
     'VERSION:2.0',
     'PRODID:-//Domain Steward//Expiry watch list//EN',
@@ -44,15 +44,15 @@ export async function* calendarFeed(
     'REFRESH-INTERVAL;VALUE=DURATION:P1D',
     'X-PUBLISHED-TTL:P1D',
   ]);
-  for await (const name of names) yield calendarEvent(name, options);
-  yield contentLines(['END:VCALENDAR']);
+  for await (const name of names) yield formatCalendarEvent(name, options);
+  yield joinContentLines(['END:VCALENDAR']);
 }
 
-function calendarEvent(listed: CalendarName, options: CalendarFormat): string {
-  const { name, expiresAt, source } = listed;
+function formatCalendarEvent(calendarName: CalendarName, options: CalendarFormat): string {
+  const { name, expiresAt, source } = calendarName;
   const day = expiryDay(expiresAt, source, options.timeZone);
-  const { summary, description } = options.formatEvent(listed);
-  return contentLines([
+  const { summary, description } = options.formatEvent(calendarName);
+  return joinContentLines([
     'BEGIN:VEVENT',
     `UID:${name}@domain-steward`,
     `DTSTAMP:${options.now.toISOString().replace(/[-:]|\.\d+/g, '')}`,
@@ -70,26 +70,26 @@ function escapeText(text: string): string {
   return text.replace(/[\\;,]/g, '\\$&').replace(/\r\n|\r|\n/g, '\\n');
 }
 
-function contentLines(lines: readonly string[]): string {
-  return lines.map((line) => `${fold(line)}\r\n`).join('');
+function joinContentLines(lines: readonly string[]): string {
+  return lines.map((line) => `${foldLine(line)}\r\n`).join('');
 }
 
 /** Folds a line to at most 75 octets, never inside a character (RFC 5545, section 3.1). */
-function fold(line: string): string {
-  if (Buffer.byteLength(line) <= MAX_OCTETS) return line;
-  const folded: string[] = [];
+function foldLine(line: string): string {
+  if (Buffer.byteLength(line) <= MAX_LINE_OCTETS) return line;
+  const parts: string[] = [];
   let part = '';
   let octets = 0;
   for (const character of line) {
-    const size = Buffer.byteLength(character);
-    if (octets + size > MAX_OCTETS) {
-      folded.push(part);
+    const characterOctets = Buffer.byteLength(character);
+    if (octets + characterOctets > MAX_LINE_OCTETS) {
+      parts.push(part);
       part = '';
       // A continued line begins with a space, which is part of the 75 octets.
       octets = 1;
     }
     part += character;
-    octets += size;
+    octets += characterOctets;
   }
-  return [...folded, part].join('\r\n ');
+  return [...parts, part].join('\r\n ');
 }

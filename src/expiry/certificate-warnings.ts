@@ -2,18 +2,21 @@ import { DAY_MS } from '../lib/duration.ts';
 import type { ExpiringCertificate } from '../names/ports.ts';
 
 /**
- * Certificates to warn about in a digest. A threshold is reported once, in the digest after it is passed. For a
- * certificate first seen later, the smallest threshold passed is reported.
- * @param days before the expiry
- * @param from the previous digest
+ * Returns the certificates that a digest must warn about: those that passed a threshold since the previous
+ * digest, and those first seen since then that had already passed one.
+ * @param thresholds days before the expiry
+ * @param from the time of the previous digest
  */
 export function findDueCertificates(
   certificates: readonly ExpiringCertificate[],
-  days: readonly number[],
+  thresholds: readonly number[],
   { from, to }: { readonly from: Date; readonly to: Date },
 ): readonly ExpiringCertificate[] {
   return certificates.filter(({ endsAt, seenAt }) => {
-    const passed = days.map((each) => endsAt.getTime() - each * DAY_MS).filter((at) => at <= to.getTime());
-    return passed.length > 0 && (Math.max(...passed) > from.getTime() || seenAt > from) && seenAt <= to;
+    const passedTimes = thresholds
+      .map((days) => endsAt.getTime() - days * DAY_MS)
+      .filter((time) => time <= to.getTime());
+    if (passedTimes.length === 0 || seenAt > to) return false;
+    return seenAt > from || Math.max(...passedTimes) > from.getTime();
   });
 }

@@ -2,34 +2,28 @@ import { formatCalendarDay } from '../zones/calendar-day.ts';
 
 export interface MonthCount {
   readonly month: string;
-  /** Display text, such as `Mar 2027`. */
+  /** Such as `Mar 2027`. */
   readonly label: string;
   readonly count: number;
 }
 
-const MONTHS = 12;
-const monthLabel = new Intl.DateTimeFormat('en-US', { month: 'short', year: 'numeric', timeZone: 'UTC' });
+const MONTH_COUNT = 12;
+const monthFormat = new Intl.DateTimeFormat('en-US', { month: 'short', year: 'numeric', timeZone: 'UTC' });
 
-/** `Nov 2026`, from YYYY-MM. */
+/** @param month YYYY-MM */
 export function shortMonth(month: string): string {
-  return monthLabel.format(new Date(`${month}-01T00:00:00Z`));
+  return monthFormat.format(new Date(`${month}-01T00:00:00Z`));
 }
 
-/**
- * The current month and the next eleven, in order, as YYYY-MM.
- * @param timeZone IANA name; determines the current month
- */
+/** Returns the current month and the next eleven, as YYYY-MM. */
 export function nextTwelveMonths(now: Date, timeZone: string): string[] {
   const [year = 0, month = 1] = formatCalendarDay(now, timeZone).split('-').map(Number);
-  return Array.from({ length: MONTHS }, (_, index) =>
+  return Array.from({ length: MONTH_COUNT }, (_, index) =>
     new Date(Date.UTC(year, month - 1 + index)).toISOString().slice(0, 7),
   );
 }
 
-/**
- * Renewals in each of the next twelve months, including months without any.
- * @param counts number of names that expire, by month (YYYY-MM); months outside the chart are ignored
- */
+/** @param counts the number of names that expire in each month (YYYY-MM); later months are ignored */
 export function renewalsByMonth(
   counts: Iterable<readonly [month: string, count: number]>,
   now: Date,
@@ -40,9 +34,5 @@ export function renewalsByMonth(
     const previous = months.get(month);
     if (previous !== undefined) months.set(month, previous + count);
   }
-  return [...months].map(([month, count]) => ({
-    month,
-    label: shortMonth(month),
-    count,
-  }));
+  return [...months].map(([month, count]) => ({ month, label: shortMonth(month), count }));
 }

@@ -4,7 +4,6 @@ import type { NamesContext } from '../names/context.ts';
 import type { CalendarFormat, CalendarName } from './calendar.ts';
 import type { FeedStore, ReminderStore, WatchListStore } from './ports.ts';
 
-/** Context of the watch list, its reminders and its calendar. */
 export interface ExpiryContext extends NamesContext {
   readonly watchList: WatchListStore;
   readonly reminders: ReminderStore;
@@ -14,7 +13,7 @@ export interface ExpiryContext extends NamesContext {
   /** The public URL of the bot's HTTP server, without a trailing slash. */
   readonly publicUrl: string;
   readonly formatEvent: CalendarFormat['formatEvent'];
-  /** Loads a check whether a mandate will renew a name at its expiry. */
+  /** The loaded function tells whether a mandate will renew a name at its expiry. */
   readonly loadMandateCheck: () => Promise<(name: CalendarName) => boolean>;
   readonly settings: () => Promise<TeamSettings>;
   /** Starts the lookups of added names in the background. */

@@ -1,10 +1,10 @@
 import { type ExpirySource, pickLaterExpiry } from '../names/dates.ts';
 import { formatCalendarDay, formatDayNumber, getUtcDay, parseDayNumber } from '../zones/calendar-day.ts';
 
-/** A calendar day as YYYY-MM-DD. Days can be compared as text. */
+/** A calendar day as YYYY-MM-DD, so days can be compared as strings. */
 export type Day = string;
 
-/** Calendar days between two days; negative when `to` is earlier. Unaffected by daylight saving. */
+/** @returns a negative number if `to` is earlier */
 export function daysBetween(from: Day, to: Day): number {
   return parseDayNumber(to) - parseDayNumber(from);
 }
@@ -15,7 +15,7 @@ export function shiftDay(day: Day, days: number): Day {
 }
 
 /**
- * The calendar day on which an expiry is shown.
+ * Returns the calendar day on which an expiry is shown.
  * @param expiresAt midnight UTC if only a day is known; that day is then shown in every time zone
  * @param timeZone IANA name
  */

@@ -27,18 +27,16 @@ import {
 import { lastScheduled } from './schedule.ts';
 
 /*
- * Content of a digest. Before posting, reminders are claimed in batches, each with its destination, and assigned to
- * messages. So any process can finish a digest without repeating a reminder.
+ * Before a digest is posted, its reminders are claimed in batches and assigned to messages. So any process
+ * can finish a digest without repeating a reminder.
  */
 
 type DueWatchedReminder = DueReminder<WatchedReminder>;
 type DuePlannedReminder = DueReminder<PlannedReminder>;
 
 const NAMES_PER_MESSAGE = 20;
-/** Names read and claimed per batch. */
-const MAX_NAMES = 1_000;
-/** Maximum number of disputed renewals in one message. */
-const MAX_DISPUTED = 20;
+const MAX_BATCH_NAMES = 1_000;
+const MAX_DISPUTED_PER_MESSAGE = 20;
 
 /** Makes the latest scheduled digest due. Idempotent across processes. */
 export async function openDigest({
@@ -58,24 +56,24 @@ export async function openDigest({
 
 export interface DigestSchedule extends ReminderSchedule {
   readonly collectMs: number;
-  /** The day of the messages to owners. */
+  /** The day of the digest's messages to owners. */
   readonly day: Day;
 }
 
 export interface DigestBatch {
   readonly planned: readonly PlannedReminder[];
   readonly hasMoreNames: boolean;
-  /** There are more renewals that the registry doesn't show. */
+  /** Whether there are more renewals that the registry doesn't show. */
   readonly hasMoreDisputed: boolean;
 }
 
 /** A digest accepts more names for this long after `collectMs` has passed. */
-const MAX_LATE_MS = 10 * MINUTE_MS;
+const LATE_CLAIM_WINDOW_MS = 10 * MINUTE_MS;
 
 /**
- * Returns the claimed but unsent reminders; if there are none, claims more. Names that become due after a claim wait
- * for `collectMs`, so that they form one batch.
- * @returns when to check again; undefined if nothing is left
+ * Lists the claimed but unsent reminders; if there are none, claims more. Names that become due after a claim
+ * wait for `collectMs`, so that they form one batch.
+ * @returns a time if the next claim isn't due yet; undefined if nothing is left
  */
 export async function claimNextBatch(
   reminders: ReminderStore,
@@ -84,30 +82,30 @@ export async function claimNextBatch(
   reminderChannel: string | undefined,
 ): Promise<DigestBatch | Date | undefined> {
   const { now } = options;
-  const before = new Date(now.getTime() - RENEWAL_DISPUTE_DAYS * DAY_MS);
-  const [left, claimedAt, { due, hasMore }, disputed] = await Promise.all([
+  const renewedBefore = new Date(now.getTime() - RENEWAL_DISPUTE_DAYS * DAY_MS);
+  const [unsent, claimedAt, { due, hasMore }, disputed] = await Promise.all([
     reminders.listPlanned(digestId),
     reminders.findLastClaimTime(digestId),
     collectDue(reminders, options),
-    reminders.listUnconfirmedRenewals(before, now, MAX_DISPUTED),
+    reminders.listUnconfirmedRenewals(renewedBefore, now, MAX_DISPUTED_PER_MESSAGE),
   ]);
-  if (left.length > 0)
-    return { planned: left, hasMoreNames: due.length > 0, hasMoreDisputed: disputed.length > 0 };
-  const claimAt = nextClaimAt(claimedAt, options);
-  if (claimAt === undefined) {
+  if (unsent.length > 0)
+    return { planned: unsent, hasMoreNames: due.length > 0, hasMoreDisputed: disputed.length > 0 };
+  const claimTime = nextClaimAt(claimedAt, options);
+  if (claimTime === undefined) {
     await reminders.releaseClaims(digestId);
     return undefined;
   }
-  if (claimAt > now) return claimAt;
+  if (claimTime > now) return claimTime;
   const claims = [
-    ...due.map((each) => toClaim(each, reminderChannel, options)),
-    ...disputed.map((domain) => disputeClaim(domain, now)),
+    ...due.map((reminder) => toClaim(reminder, reminderChannel, options)),
+    ...disputed.map((domain) => createDisputeClaim(domain, now)),
   ];
   if ((await reminders.claim(digestId, claims, now)) > 0)
     return {
       planned: await reminders.listPlanned(digestId),
       hasMoreNames: hasMore,
-      hasMoreDisputed: disputed.length === MAX_DISPUTED,
+      hasMoreDisputed: disputed.length === MAX_DISPUTED_PER_MESSAGE,
     };
   // Nothing was claimed, because the names now lapse or aren't watched anymore.
   await reminders.releaseClaims(digestId);
@@ -121,9 +119,9 @@ export function nextClaimAt(
 ): Date | undefined {
   // A claim in the future was made before the clock was set back.
   if (claimedAt === undefined || claimedAt > now) return now;
-  const collectedAt = new Date(claimedAt.getTime() + collectMs);
-  // After a longer pause, such as a restart, the next digest includes the due names: nobody reads yesterday's thread.
-  return now.getTime() - collectedAt.getTime() > MAX_LATE_MS ? undefined : collectedAt;
+  const nextTime = new Date(claimedAt.getTime() + collectMs);
+  // After a longer pause, such as a restart, names wait for the next digest: nobody reads yesterday's thread.
+  return now.getTime() - nextTime.getTime() > LATE_CLAIM_WINDOW_MS ? undefined : nextTime;
 }
 
 export interface DueReminders {
@@ -133,7 +131,7 @@ export interface DueReminders {
   readonly disputed: readonly PlannedReminder[];
 }
 
-/** Drops reminders of names that were renewed, snoozed or decided after the claim, and frees the claims. */
+/** Releases the claims of names that were renewed, snoozed or decided after the claim. */
 export async function dropOutdated(
   reminders: ReminderStore,
   digestId: string,
@@ -143,13 +141,13 @@ export async function dropOutdated(
   const disputed = planned.filter(({ key }) => isDisputeCode(key.threshold));
   const expiring = planned.filter(({ key }) => !isDisputeCode(key.threshold));
   const due = filterStillDue(expiring, options);
-  const stillPlanned = new Set(due.map(({ watched }) => watched));
-  const outdated = expiring.filter((each) => !stillPlanned.has(each)).map(({ key }) => key);
-  if (outdated.length > 0) await reminders.releaseClaims(digestId, outdated);
+  const stillDue = new Set(due.map(({ watched }) => watched));
+  const outdatedKeys = expiring.filter((reminder) => !stillDue.has(reminder)).map(({ key }) => key);
+  if (outdatedKeys.length > 0) await reminders.releaseClaims(digestId, outdatedKeys);
   return { due, disputed };
 }
 
-/** Claimed reminders that are still due, most urgent first. */
+/** Returns the claimed reminders that are still due, most urgent first. */
 export function filterStillDue<Planned extends PlannedReminder>(
   planned: readonly Planned[],
   options: ReminderSchedule,
@@ -160,28 +158,29 @@ export function filterStillDue<Planned extends PlannedReminder>(
 }
 
 export interface DigestMessage {
-  /** Number of the message at its destination; undefined before reminders are assigned to it. */
+  /** The number of the message at its destination; undefined if the message is new. */
   readonly part: number | undefined;
   readonly reminders: readonly PlannedReminder[];
 }
 
-/** Assigns one destination's reminders to messages. Existing messages come first. */
+/** Groups one destination's reminders into messages. Existing messages come first. */
 export function assignMessages(
   { due, disputed }: DueReminders,
   parsePart: (purpose: string) => number,
 ): DigestMessage[] {
-  const all = [...disputed, ...due.map(({ watched }) => watched)];
-  const assigned = [...groupBy(all, ({ purpose }) => purpose)]
+  const allReminders = [...disputed, ...due.map(({ watched }) => watched)];
+  const existingMessages = [...groupBy(allReminders, ({ purpose }) => purpose)]
     .filter(([purpose]) => purpose !== '')
     .map(([purpose, reminders]) => ({ part: parsePart(purpose), reminders }))
     .sort((a, b) => a.part - b.part);
+  const isUnassigned = ({ purpose }: PlannedReminder) => purpose === '';
   const [first = [], ...later] = splitIntoChunks(
-    due.map(({ watched }) => watched).filter(({ purpose }) => purpose === ''),
+    due.map(({ watched }) => watched).filter(isUnassigned),
     NAMES_PER_MESSAGE,
   );
-  const chunks = [[...disputed.filter(({ purpose }) => purpose === ''), ...first], ...later];
+  const chunks = [[...disputed.filter(isUnassigned), ...first], ...later];
   return [
-    ...assigned,
+    ...existingMessages,
     ...chunks.filter(({ length }) => length > 0).map((reminders) => ({ part: undefined, reminders })),
   ];
 }
@@ -211,41 +210,37 @@ export function toClaim(
   };
 }
 
-/** Due and unclaimed reminders, most urgent first. Limited to one batch to save memory. */
+/** Returns due and unclaimed reminders, most urgent first. At most one batch, to save memory. */
 export async function collectDue(
   reminders: ReminderStore,
   options: ReminderSchedule,
 ): Promise<{ readonly due: readonly DueWatchedReminder[]; readonly hasMore: boolean }> {
-  const found = new Map<string, DueWatchedReminder>();
+  const dueByName = new Map<string, DueWatchedReminder>();
   const addBatch = (batch: readonly WatchedReminder[]) => {
-    for (const reminder of dueReminders(batch, options)) found.set(reminder.name, reminder);
-    return found.size > MAX_NAMES;
+    for (const reminder of dueReminders(batch, options)) dueByName.set(reminder.name, reminder);
+    return dueByName.size > MAX_BATCH_NAMES;
   };
-  const finish = (hasMore: boolean) => ({
-    due: [...found.values()].sort(compareUrgency).slice(0, MAX_NAMES),
+  const toResult = (hasMore: boolean) => ({
+    due: [...dueByName.values()].sort(compareUrgency).slice(0, MAX_BATCH_NAMES),
     hasMore,
   });
 
   const since = new Date(options.now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS);
   for await (const batch of reminders.streamDeletedCandidates(since))
-    if (addBatch(batch)) return finish(true);
-  const ranges = candidateRanges(options).toSorted(compareRanges);
-  for await (const batch of reminders.streamCandidates(ranges)) if (addBatch(batch)) return finish(true);
-  return finish(false);
+    if (addBatch(batch)) return toResult(true);
+  const ranges = candidateRanges(options).toSorted((a, b) => getUrgency(a) - getUrgency(b));
+  for await (const batch of reminders.streamCandidates(ranges)) if (addBatch(batch)) return toResult(true);
+  return toResult(false);
 }
 
-/** Names that can still be saved come first. */
-function compareRanges(a: CandidateRange, b: CandidateRange): number {
-  return urgency(a) - urgency(b);
-}
-
-function urgency({ threshold }: CandidateRange): number {
+/** Lower is more urgent: names that can still be saved come first. */
+function getUrgency({ threshold }: CandidateRange): number {
   const phase = MARKS_AFTER_EXPIRY.find((mark) => mark.threshold === threshold)?.phase;
   if (phase === 'pending_delete' || phase === 'released') return Number.MAX_SAFE_INTEGER;
   return phase === 'redemption' ? threshold - 1_000 : threshold;
 }
 
-function disputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Date): ReminderClaim {
+function createDisputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Date): ReminderClaim {
   const weeks = Math.floor((now.getTime() - (renewed?.at ?? now).getTime()) / WEEK_MS);
   const day = getUtcDay(expiry?.at ?? addedAt);
   return {
@@ -259,7 +254,7 @@ function disputeClaim({ name, expiry, renewed, addedAt }: WatchedDomain, now: Da
   };
 }
 
-/** Input of the reminder plan; undefined if neither a date nor a deletion is known. */
+/** @returns undefined if neither a date nor a deletion is known */
 export function toReminder(
   domain: WatchedDomain,
   thresholds: readonly number[],
@@ -284,7 +279,7 @@ export function toReminder(
   };
 }
 
-/** The chart of the next months, unless it is nearly empty. */
+/** @returns an empty list if the chart would be nearly empty */
 export async function loadChart(
   countByMonth: WatchListStore['countByMonth'],
   { now, timeZone }: ReminderSchedule,
@@ -295,6 +290,6 @@ export async function loadChart(
     timeZone,
   );
   const total = months.reduce((sum, { count }) => sum + count, 0);
-  const filled = months.filter(({ count }) => count > 0).length;
-  return total >= 5 && filled >= 2 ? months : [];
+  const nonEmptyMonths = months.filter(({ count }) => count > 0);
+  return total >= 5 && nonEmptyMonths.length >= 2 ? months : [];
 }

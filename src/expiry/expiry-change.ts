@@ -15,14 +15,14 @@ export type ExpiryChange =
     }
   | { readonly task: 'create' | 'restore'; readonly listed: ListedName };
 
-/** The card of a pending live order for one name shows dates. Returns undefined for other orders. */
+/** Loads the dates for the card of a pending live order for one name. Returns undefined for other orders. */
 export async function loadExpiryChange(
   findListed: (name: string) => Promise<ListedName | undefined>,
   { state, task, account, items, input }: Order,
 ): Promise<ExpiryChange | undefined> {
-  const [item, ...others] = items;
-  const isShown = state === 'PENDING' && !isDemoContext(account.context);
-  if (!isShown || item === undefined || others.length > 0) return undefined;
+  const [item, ...otherItems] = items;
+  if (state !== 'PENDING' || isDemoContext(account.context)) return undefined;
+  if (item === undefined || otherItems.length > 0) return undefined;
   if (task !== 'renew' && task !== 'restore' && task !== 'create') return undefined;
   const listed = await findListed(item.name);
   if (task !== 'renew') return listed && { task, listed };

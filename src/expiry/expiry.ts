@@ -21,7 +21,7 @@ import {
   type WatchedDomain,
 } from './ports.ts';
 import { updateWatchList } from './update-watch-list.ts';
-import * as list from './watch-list.ts';
+import * as actions from './watch-list.ts';
 
 export interface ListedName {
   readonly domain: WatchedDomain;
@@ -37,41 +37,41 @@ export interface ListPage extends ListCounts {
   readonly names: readonly ListedName[];
 }
 
-/** An expired name stays on the list for this long, which covers its auto-renew grace period and redemption. */
+/** An expired name stays on the list during its auto-renew grace period and redemption. */
 const SHOWN_AFTER_EXPIRY_DAYS = 80;
-/** A name deleted before its expiry stays on the list for this long, until it is released. */
+/** A name that was deleted before its expiry stays on the list until it is released. */
 const SHOWN_AFTER_DELETION_DAYS = 35;
-/** A limit that no team reaches: names that expired or were deleted recently and can still be saved. */
-const MAX_ENDED = 500;
-/** Names read per query when many may be filtered out. */
-const PAGE_SIZE = 100;
+/** More names than any team has that expired or were deleted recently. */
+const MAX_ENDED_NAMES = 500;
+const UNDECIDED_PAGE_SIZE = 100;
 
 export type Expiry = ReturnType<typeof createExpiry>;
 
 export function createExpiry(context: ExpiryContext) {
   const { watchList } = context;
   return {
-    add: (...args: Tail<typeof list.addName>) => list.addName(context, ...args),
-    async lookUp(added: list.AddedName, timeoutMs: number): Promise<list.AddNameOutcome> {
+    add: (...args: Tail<typeof actions.addName>) => actions.addName(context, ...args),
+    async lookUp(added: actions.AddedName, timeoutMs: number): Promise<actions.AddNameOutcome> {
       await Promise.all([
         lookUpWatched(context, added.name, timeoutMs),
         lookUpWatched(context, added.name, timeoutMs, lookUpMissingDns),
       ]);
-      return list.readAdded(context, added);
+      return actions.readAdded(context, added);
     },
-    /** @param names the parsed list, or text that is known to be valid */
+    /** @param list the parsed list, or text that is known to be valid */
     async importNames(
-      names: ImportReport | string,
-      saveChanges: list.SaveChanges,
+      list: ImportReport | string,
+      saveChanges: actions.SaveChanges,
       progress: (done: number, total: number) => Promise<void>,
-    ): Promise<list.ImportSummary> {
-      const summary = await list.importNames(context, names, saveChanges, progress);
+    ): Promise<actions.ImportSummary> {
+      const summary = await actions.importNames(context, list, saveChanges, progress);
       context.startLookups();
       return summary;
     },
-    snooze: (...args: Tail<typeof list.snoozeName>) => list.snoozeName(context, ...args),
-    answerQuestion: (...args: Tail<typeof list.answerQuestion>) => list.answerQuestion(context, ...args),
-    /** The names of one message to their owner, most urgent first. */
+    snooze: (...args: Tail<typeof actions.snoozeName>) => actions.snoozeName(context, ...args),
+    answerQuestion: (...args: Tail<typeof actions.answerQuestion>) =>
+      actions.answerQuestion(context, ...args),
+    /** Loads the names of one message to their owner, most urgent first. */
     async loadQuestions(subject: string): Promise<readonly ListedName[]> {
       const [domains, timeZone] = await Promise.all([
         context.reminders.loadQuestions(subject),
@@ -79,8 +79,8 @@ export function createExpiry(context: ExpiryContext) {
       ]);
       return domains.map((domain) => toListedName(domain, context.now(), timeZone));
     },
-    recordRenewal: (...args: Tail<typeof list.recordRenewal>) => list.recordRenewal(context, ...args),
-    requestLapse: (...args: Tail<typeof list.requestLapse>) => list.requestLapse(context, ...args),
+    recordRenewal: (...args: Tail<typeof actions.recordRenewal>) => actions.recordRenewal(context, ...args),
+    requestLapse: (...args: Tail<typeof actions.requestLapse>) => actions.requestLapse(context, ...args),
     /** @param name in ASCII */
     find: (name: string) => watchList.find(name),
     findMany: (names: readonly string[]) => watchList.findMany(names),
@@ -91,15 +91,14 @@ export function createExpiry(context: ExpiryContext) {
     list: (days: number, offset: number, limit: number) => listPage(context, days, offset, limit),
     listRenewable: (digestId: string, destination: Destination = DEFAULT_DESTINATION) =>
       listRenewable(context, digestId, destination),
-    /** Names that can be renewed and have no decision yet, most urgent first. */
+    /** Returns the names that can be renewed and have no decision yet, most urgent first. */
     filterRenewable: (names: readonly string[]) => filterRenewable(context, names),
     loadMessageNames: (digestId: string, destination: Destination = DEFAULT_DESTINATION) =>
       loadMessageNames(context, digestId, destination),
     loadNextExpiring: (limit: number) => loadNextExpiring(context, limit),
-    /** Renewals in the current month and the next eleven. */
     async countRenewalsByMonth(): Promise<readonly MonthCount[]> {
       const [timeZone, now] = [await loadTimeZone(context), context.now()];
-      return renewalsByMonth(await watchList.countByMonth(now, daysAfter(now, 366), timeZone), now, timeZone);
+      return renewalsByMonth(await watchList.countByMonth(now, addDays(now, 366), timeZone), now, timeZone);
     },
     getFeedUrl: (userId: string, reset: boolean) => getFeedUrl(context, userId, reset),
     /** @returns undefined for an unknown token */
@@ -107,12 +106,13 @@ export function createExpiry(context: ExpiryContext) {
     /** Updates the watch list after an order succeeded. */
     async updateAfterOrder(order: Order, n: number): Promise<void> {
       const name = await updateWatchList(context, order, n);
-      // Looked up first, ahead of names from an earlier import.
+      // Without waiting for the lookups of an earlier import.
       if (name !== undefined) await lookUpWatched(context, name);
     },
   };
 }
 
+/** A function's parameters without the context. */
 type Tail<Fn extends (...args: never) => unknown> =
   Parameters<Fn> extends readonly [unknown, ...infer Rest] ? Rest : never;
 
@@ -138,13 +138,13 @@ async function lookUpWatched(
 }
 
 function toListedName(domain: WatchedDomain, now: Date, timeZone: string): ListedName {
-  const dates = toLifeDates(domain);
+  const dates = toLifecycleDates(domain);
   if (dates === undefined) return { domain, day: undefined, daysLeft: undefined, deadline: undefined };
   const day = expiryDay(dates.expiresAt, domain.expiry?.source ?? 'rdap', timeZone);
   const daysLeft = daysBetween(formatCalendarDay(now, timeZone), day);
-  const life = computeLifecycle(findZoneProfile(domain.name), dates, now, timeZone);
-  const { phase, lastSafeDay } = life.current;
-  const facts = { phase, isDeletionAssumed: isDeletionAssumed(life), lastSafeDay };
+  const lifecycle = computeLifecycle(findZoneProfile(domain.name), dates, now, timeZone);
+  const { phase, lastSafeDay } = lifecycle.current;
+  const facts = { phase, isDeletionAssumed: isDeletionAssumed(lifecycle), lastSafeDay };
   return {
     domain,
     ...(domain.expiry === undefined ? { day: undefined, daysLeft: undefined } : { day, daysLeft }),
@@ -158,21 +158,21 @@ function sortByUrgency(domains: readonly WatchedDomain[], now: Date, timeZone: s
     .sort((a, b) => compareDeadlines(a.deadline, b.deadline));
 }
 
-function daysAfter(now: Date, days: number): Date {
+function addDays(now: Date, days: number): Date {
   return new Date(now.getTime() + days * DAY_MS);
 }
 
-function listRange(now: Date, until: Date): ListRange {
+function buildListRange(now: Date, until: Date): ListRange {
   return {
-    from: daysAfter(now, -SHOWN_AFTER_EXPIRY_DAYS),
+    from: addDays(now, -SHOWN_AFTER_EXPIRY_DAYS),
     until,
-    deletedFrom: daysAfter(now, -SHOWN_AFTER_DELETION_DAYS),
+    deletedFrom: addDays(now, -SHOWN_AFTER_DELETION_DAYS),
   };
 }
 
 /**
- * Names that expire within a number of days or expired recently, soonest first. Then recently deleted names, whatever
- * their expiry date, and names without a date.
+ * Lists names that expire within a number of days or expired recently, soonest first. Then come recently
+ * deleted names, whatever their expiry date, and names without a date.
  */
 async function listPage(
   context: ExpiryContext,
@@ -181,28 +181,28 @@ async function listPage(
   limit: number,
 ): Promise<ListPage> {
   const now = context.now();
-  const range = listRange(now, daysAfter(now, days + 1));
+  const range = buildListRange(now, addDays(now, days + 1));
   const [domains, counts, timeZone] = await Promise.all([
     context.watchList.listPage(range, offset, limit),
     context.watchList.count(range),
     loadTimeZone(context),
   ]);
-  // Pages are sorted by expiry day, but the deadline of a deleted name is a different day.
+  // The store sorts by expiry, but a deleted name has a different deadline.
   return { names: sortByUrgency(domains, now, timeZone), ...counts };
 }
 
-/** A digest's names at one destination that can be renewed and have no decision yet. */
+/** Lists a digest's names at one destination that can be renewed and have no decision yet. */
 async function listRenewable(
   context: ExpiryContext,
   digestId: string,
   destination: Destination,
 ): Promise<readonly ListedName[]> {
-  const claimed = await context.reminders.listReminderKeys(digestId, destination);
+  const claimedKeys = await context.reminders.listReminderKeys(digestId, destination);
   // A renewal that the registry doesn't show yet must not be paid twice.
-  const due = claimed.filter(({ threshold }) => !isDisputeCode(threshold));
-  const days = new Map(due.map(({ name, expiry }) => [name, expiry]));
-  const candidates = await filterRenewable(context, [...days.keys()]);
-  return candidates.filter(({ domain }) => hasSameExpiry(domain, days.get(domain.name)));
+  const dueKeys = claimedKeys.filter(({ threshold }) => !isDisputeCode(threshold));
+  const claimedDays = new Map(dueKeys.map(({ name, expiry }) => [name, expiry]));
+  const candidates = await filterRenewable(context, [...claimedDays.keys()]);
+  return candidates.filter(({ domain }) => hasSameExpiry(domain, claimedDays.get(domain.name)));
 }
 
 async function filterRenewable(
@@ -217,68 +217,68 @@ async function filterRenewable(
     .map((domain) => toListedName(domain, now, timeZone));
 }
 
-/** The current state of the names of one digest message, most urgent first. */
+/** Loads the current state of the names in one digest message, most urgent first. */
 async function loadMessageNames(
   context: ExpiryContext,
   digestId: string,
   destination: Destination,
 ): Promise<readonly ListedName[]> {
-  const claimed = await context.reminders.listReminderKeys(digestId, destination);
+  const claimedKeys = await context.reminders.listReminderKeys(digestId, destination);
   const [domains, timeZone] = await Promise.all([
-    context.watchList.findMany([...new Set(claimed.map(({ name }) => name))]),
+    context.watchList.findMany([...new Set(claimedKeys.map(({ name }) => name))]),
     loadTimeZone(context),
   ]);
   return sortByUrgency(domains, context.now(), timeZone);
 }
 
-/** Names that will be lost next but can still be saved: they expire within a year, have expired or were deleted. */
+/** Loads the names that will be lost next but can still be saved, most urgent first. */
 async function loadNextExpiring(context: ExpiryContext, limit: number): Promise<readonly ListedName[]> {
   const now = context.now();
   const timeZone = await loadTimeZone(context);
-  const [ended, coming] = await Promise.all([
-    context.watchList.listPage(listRange(now, now), 0, MAX_ENDED),
+  const [ended, upcoming] = await Promise.all([
+    context.watchList.listPage(buildListRange(now, now), 0, MAX_ENDED_NAMES),
     loadUndecided(context, limit),
   ]);
-  const names = new Map([...ended, ...coming].map((domain) => [domain.name, domain]));
+  const names = new Map([...ended, ...upcoming].map((domain) => [domain.name, domain]));
   return sortByUrgency([...names.values()].filter(isUndecided), now, timeZone)
     .filter(({ deadline }) => deadline !== undefined && canBeSaved(deadline))
     .slice(0, limit);
 }
 
-/** The next names to expire, except those that will lapse. */
+/** Loads the next names to expire, except those that will lapse. */
 async function loadUndecided(
   { watchList, now: clock }: ExpiryContext,
   limit: number,
 ): Promise<readonly WatchedDomain[]> {
   const now = clock();
-  const range = { ...listRange(now, daysAfter(now, 366)), from: now };
-  const found: WatchedDomain[] = [];
-  for (let offset = 0; found.length < limit; offset += PAGE_SIZE) {
-    const page = await watchList.listPage(range, offset, PAGE_SIZE);
-    found.push(...page.filter(isUndecided));
-    if (page.length < PAGE_SIZE) break;
+  const range = { ...buildListRange(now, addDays(now, 366)), from: now };
+  const undecided: WatchedDomain[] = [];
+  for (let offset = 0; undecided.length < limit; offset += UNDECIDED_PAGE_SIZE) {
+    const page = await watchList.listPage(range, offset, UNDECIDED_PAGE_SIZE);
+    undecided.push(...page.filter(isUndecided));
+    if (page.length < UNDECIDED_PAGE_SIZE) break;
   }
-  return found;
+  return undecided;
 }
 
 function isUndecided({ lapse }: WatchedDomain): boolean {
   return lapse?.confirmed === undefined;
 }
 
-/** Before the expiry and in the auto-renew grace period, a renewal keeps a name; after that, only a restore does. */
+/** After the auto-renew grace period, only a restore can save a name. */
 function canBeRenewed(domain: WatchedDomain, now: Date): boolean {
-  const dates = toLifeDates(domain);
+  const dates = toLifecycleDates(domain);
   if (dates === undefined || !isUndecided(domain)) return false;
   return isRenewable(computeLifecycle(findZoneProfile(domain.name), dates, now).current.phase);
 }
 
-/** If the expiry is unknown, the deletion is used as the expiry. */
-function toLifeDates({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifecycleDates | undefined {
+/** If the expiry is unknown, the deletion counts as the expiry. */
+function toLifecycleDates({ expiry, deletedAt, deletionPhase }: WatchedDomain): LifecycleDates | undefined {
   const expiresAt = expiry?.at ?? deletedAt;
   return expiresAt && { expiresAt, deletedAt, deletionPhase };
 }
 
 /** Whether the name hasn't been renewed since the digest. */
-function hasSameExpiry({ expiry }: WatchedDomain, claimed: Day | undefined): boolean {
-  return expiry !== undefined && claimed !== undefined && isSameExpiry(expiry.at, new Date(claimed));
+function hasSameExpiry({ expiry }: WatchedDomain, claimedDay: Day | undefined): boolean {
+  return expiry !== undefined && claimedDay !== undefined && isSameExpiry(expiry.at, new Date(claimedDay));
 }

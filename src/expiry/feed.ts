@@ -10,7 +10,7 @@ import type { FeedRecord } from './ports.ts';
 const TOKEN_BYTES = 32;
 
 /**
- * A person's private feed URL, created on the first call.
+ * Returns a person's private feed URL, which is created on the first call.
  * @param reset create a new URL; the old one stops working
  * @throws {UnknownKeyError} if this process lacks the key that decrypts the URL; the URL keeps working
  */
@@ -18,7 +18,7 @@ export async function getFeedUrl(context: ExpiryContext, userId: string, reset: 
   if (!reset) {
     const record =
       (await context.feeds.find(userId)) ??
-      (await context.feeds.saveIfAbsent(createRecord(context, userId).record, context.now()));
+      (await context.feeds.saveIfAbsent(createFeedRecord(context, userId).record, context.now()));
     try {
       return buildFeedUrl(
         context,
@@ -29,7 +29,7 @@ export async function getFeedUrl(context: ExpiryContext, userId: string, reset: 
       if (!(error instanceof VaultError) || error instanceof UnknownKeyError) throw error;
     }
   }
-  const { record, token } = createRecord(context, userId);
+  const { record, token } = createFeedRecord(context, userId);
   await context.feeds.save(record, context.now());
   return buildFeedUrl(context, token);
 }
@@ -59,18 +59,18 @@ async function* markNamesWithMandate(
   names: AsyncIterable<CalendarName>,
   hasMandate: (name: CalendarName) => boolean,
 ): AsyncGenerator<CalendarName> {
-  for await (const each of names) yield hasMandate(each) ? { ...each, hasMandate: true } : each;
+  for await (const name of names) yield hasMandate(name) ? { ...name, hasMandate: true } : name;
 }
 
-function createRecord(
+function createFeedRecord(
   context: ExpiryContext,
   userId: string,
 ): { readonly record: FeedRecord; readonly token: Secret } {
-  const text = randomBytes(TOKEN_BYTES).toString('base64url');
-  const token = new Secret(text);
+  const tokenText = randomBytes(TOKEN_BYTES).toString('base64url');
+  const token = new Secret(tokenText);
   const record = {
     userId,
-    tokenHash: hashToken(text),
+    tokenHash: hashToken(tokenText),
     sealed: context.vault.seal(token, buildFeedAssociatedData(context, userId)),
   };
   return { record, token };

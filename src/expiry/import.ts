@@ -35,9 +35,8 @@ export type LineIssue =
   | NameIssue
   | DateIssue
   | { readonly code: 'open_quote' | 'too_many_cells' }
-  /** An earlier line has the same name with another date. */
+  /** An earlier line has the same name with a different date. */
   | { readonly code: 'other_date' }
-  /** Maximum lines of a list. */
   | { readonly code: 'too_many_lines'; readonly limit: number };
 
 type ParseResult<T, Issue> =
@@ -56,99 +55,101 @@ export interface ImportReport {
   readonly duplicates: readonly { readonly line: number; readonly name: string }[];
   /** Column headings that were ignored. */
   readonly unusedHeadings: readonly string[];
-  /** The file has headings, but none for the expiry. */
+  /** The file has headings that were ignored, but none for the expiry. */
   readonly lacksExpiry: boolean;
 }
 
 export const MAX_IMPORT_LINES = 50_000;
 
-/** Headings are searched for in this many characters of a line. */
+/** Headings are only expected in this many characters of a line. */
 const MAX_HEADER_LENGTH = 10_000;
 
 interface ImportLine {
   readonly line: number;
   readonly text: string;
-  readonly read: ParseResult<{ readonly name: string; readonly date: string }, LineIssue>;
+  readonly result: ParseResult<{ readonly name: string; readonly date: string }, LineIssue>;
 }
 
 /**
- * Parses a CSV file with a header, or a list without one: one name per line, with an optional date after a comma,
- * semicolon, tab or space. Empty lines are ignored. In a list and above a header, lines that start with `#` are also
- * ignored.
+ * Parses a CSV file with a header, or a list without one: one name per line, with an optional date after a
+ * comma, semicolon, tab or space. Empty lines are ignored. In a list and above a header, lines that start
+ * with `#` are also ignored.
  * @param text with any line endings
  */
 export async function parseImport(text: string): Promise<ImportReport | { readonly issue: ListIssue }> {
   const lines = text.replace(/^\ufeff/, '').split(/\r\n|\n|\r/);
   const isSkipped = (line: string) => line.trim() === '' || line.trim().startsWith('#');
   const start = lines.findIndex((line) => !isSkipped(line) && !SEPARATOR_LINE.test(line));
-  const firstCells = splitRoughly(lines[start] ?? '');
+  const firstCells = splitAtSeparators(lines[start] ?? '');
   if (firstCells.some(isHeading)) {
-    const above = lines.slice(0, start).map((line) => (line.trim().startsWith('#') ? '' : line));
-    return readTable([...above, ...lines.slice(start)].join('\n'));
+    const linesAbove = lines.slice(0, start).map((line) => (line.trim().startsWith('#') ? '' : line));
+    return parseTable([...linesAbove, ...lines.slice(start)].join('\n'));
   }
   if (firstCells.length > 1 && !firstCells.some(isNameOrDate))
     return { issue: { line: start + 1, code: 'unknown_headings', headings: firstCells } };
-  const read: ImportLine[] = [];
+  const importLines: ImportLine[] = [];
   for await (const [index, raw] of iterateWithPauses([...lines.slice(0, MAX_IMPORT_LINES).entries()])) {
     if (isSkipped(raw) || index < start) continue;
-    const cells = splitRoughly(raw);
+    const cells = splitAtSeparators(raw);
     if (cells.length > 1 && cells.every(isHeading))
       return { issue: { line: index + 1, code: 'second_header' } };
     const content = cleanText(raw).trim();
-    read.push({ line: index + 1, text: shortenText(content), read: readListLine(content) });
+    importLines.push({ line: index + 1, text: shortenText(content), result: parseListLine(content) });
   }
-  const report = buildReport(read);
+  const report = buildReport(importLines);
   if (lines.slice(MAX_IMPORT_LINES).every(isSkipped)) return report;
   const issue = { code: 'too_many_lines', limit: MAX_IMPORT_LINES } as const;
   return { ...report, rejected: [...report.rejected, { line: MAX_IMPORT_LINES + 1, text: '', issue }] };
 }
 
 /** Parses the rows below a header. */
-async function readTable(text: string): Promise<ImportReport | { readonly issue: ListIssue }> {
+async function parseTable(text: string): Promise<ImportReport | { readonly issue: ListIssue }> {
   const csv = await readCsv(text, { maxRows: MAX_IMPORT_LINES, findColumn });
   if (!csv.ok) return { issue: csv.issue };
   const { line = 1, cells: headings = [] } = csv.header ?? {};
-  const unknown = headings.filter((heading) => !isHeading(heading));
-  if (unknown.length > 0) return { issue: { line, code: 'unknown_headings', headings: unknown } };
+  const unknownHeadings = headings.filter((heading) => !isHeading(heading));
+  if (unknownHeadings.length > 0)
+    return { issue: { line, code: 'unknown_headings', headings: unknownHeadings } };
   const columns = headings.map(findColumn);
-  const [nameAt, dateAt] = [columns.indexOf('name'), columns.indexOf('expires')];
-  if (nameAt === -1) return { issue: { line, code: 'no_name_column' } };
-  const readRecord = ({ cells }: CsvRecord): ImportLine['read'] =>
+  const [nameIndex, dateIndex] = [columns.indexOf('name'), columns.indexOf('expires')];
+  if (nameIndex === -1) return { issue: { line, code: 'no_name_column' } };
+  const parseRecord = ({ cells }: CsvRecord): ImportLine['result'] =>
     hasExtraCells(cells, columns)
       ? { ok: false, issue: { code: 'too_many_cells' } }
-      : { ok: true, value: { name: cells[nameAt] ?? '', date: cells[dateAt] ?? '' } };
-  const read: ImportLine[] = [];
+      : { ok: true, value: { name: cells[nameIndex] ?? '', date: cells[dateIndex] ?? '' } };
+  const lines: ImportLine[] = [];
   for await (const row of iterateWithPauses(csv.rows))
-    read.push({ line: row.line, text: shortenText(row.cells.join(', ')), read: readRecord(row) });
-  const unusedHeadings = headings.filter((_, index) => index !== nameAt && index !== dateAt);
-  return { ...buildReport(read), unusedHeadings, lacksExpiry: dateAt === -1 && unusedHeadings.length > 0 };
+    lines.push({ line: row.line, text: shortenText(row.cells.join(', ')), result: parseRecord(row) });
+  const unusedHeadings = headings.filter((_, index) => index !== nameIndex && index !== dateIndex);
+  const lacksExpiry = dateIndex === -1 && unusedHeadings.length > 0;
+  return { ...buildReport(lines), unusedHeadings, lacksExpiry };
 }
 
-/** Imports each name once and reports every line. */
+/** Accepts each name once, and reports every line that isn't accepted. */
 function buildReport(lines: readonly ImportLine[]): ImportReport {
   const accepted = new Map<string, ImportedName>();
   const rejected: RejectedLine[] = [];
   const duplicates: { line: number; name: string }[] = [];
-  for (const { line, text, read: cells } of lines) {
-    const read = cells.ok ? readCells(cells.value) : cells;
-    if (!read.ok) {
-      rejected.push({ line, text, issue: read.issue });
+  for (const { line, text, result: cells } of lines) {
+    const parsed = cells.ok ? parseCells(cells.value) : cells;
+    if (!parsed.ok) {
+      rejected.push({ line, text, issue: parsed.issue });
       continue;
     }
-    const { name, expiresAt } = read.value;
+    const { name, expiresAt } = parsed.value;
     const earlier = accepted.get(name);
     if (earlier?.expiresAt && expiresAt && earlier.expiresAt.getTime() !== expiresAt.getTime()) {
       rejected.push({ line, text, issue: { code: 'other_date' } });
       continue;
     }
     if (earlier !== undefined) duplicates.push({ line, name });
-    if (earlier?.expiresAt === undefined) accepted.set(name, read.value);
+    if (earlier?.expiresAt === undefined) accepted.set(name, parsed.value);
   }
   return { accepted: [...accepted.values()], rejected, duplicates, unusedHeadings: [], lacksExpiry: false };
 }
 
 /** Splits a line at any separator, to tell a header from a row. */
-function splitRoughly(line: string): string[] {
+function splitAtSeparators(line: string): string[] {
   const cells = line.slice(0, MAX_HEADER_LENGTH).split(/[,;|\t]/);
   return cells.map((cell) => cleanText(cell).replaceAll('"', '').trim()).filter((cell) => cell !== '');
 }
@@ -158,22 +159,22 @@ function isNameOrDate(cell: string): boolean {
 }
 
 /** Splits a line of a list into name and date. */
-function readListLine(line: string): ImportLine['read'] {
+function parseListLine(line: string): ImportLine['result'] {
   const [name = ''] = /^(?:"[^"]*"|[^\s,;"]*)/.exec(line) ?? [];
   const remainder = line.slice(name.length);
   const [, quoted] = /^[\s,;]*"([^"]*)"[\s,;]*$/.exec(remainder) ?? [];
   if (quoted === undefined && remainder.includes('"')) {
-    const isOpen = remainder.split('"').length % 2 === 0;
-    return { ok: false, issue: { code: isOpen ? 'open_quote' : 'too_many_cells' } };
+    const isQuoteOpen = remainder.split('"').length % 2 === 0;
+    return { ok: false, issue: { code: isQuoteOpen ? 'open_quote' : 'too_many_cells' } };
   }
-  const dates = quoted === undefined ? remainder.split(/[,;\t]/) : [quoted];
-  const [date = '', ...more] = dates.map((cell) => cell.trim()).filter((cell) => cell !== '');
-  return more.length > 0
+  const cells = quoted === undefined ? remainder.split(/[,;\t]/) : [quoted];
+  const [date = '', ...extraCells] = cells.map((cell) => cell.trim()).filter((cell) => cell !== '');
+  return extraCells.length > 0
     ? { ok: false, issue: { code: 'too_many_cells' } }
     : { ok: true, value: { name: name.replaceAll('"', ''), date } };
 }
 
-function readCells({
+function parseCells({
   name: nameText,
   date: dateText,
 }: {
@@ -189,7 +190,7 @@ function readCells({
 
 export interface NamesToWatch {
   readonly names: readonly string[];
-  /** As entered; only with a single name. */
+  /** As entered; undefined unless there is a single name. */
   readonly date: string | undefined;
 }
 export type NamesToWatchProblem =
@@ -219,15 +220,15 @@ export function readNamesToWatch(
   return { names, date: undefined };
 }
 
-/** Parses a name that can be registered, and therefore watched. The issue is from the zone's rules. */
+/** Parses a name that can be registered, and therefore watched. */
 export function parseRegistrableName(text: string): ParseResult<DomainName, NameIssue> {
   const name = readName(text);
   if (!name.ok) return name;
-  const [first] = checkRegistrable(name.value);
-  return first === undefined ? name : { ok: false, issue: { code: 'invalid_name', issue: first } };
+  const [issue] = checkRegistrable(name.value);
+  return issue === undefined ? name : { ok: false, issue: { code: 'invalid_name', issue } };
 }
 
-/** Parses a domain name without checking its zone's rules. */
+/** Parses a name without checking its zone's rules. */
 export function readName(text: string): ParseResult<DomainName, NameIssue> {
   const name = parseDomainName(text);
   return name.ok ? name : { ok: false, issue: { code: 'invalid_name', issue: name.issue } };

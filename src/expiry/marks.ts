@@ -1,22 +1,22 @@
 import type { LifecyclePhase } from '../zones/lifecycle.ts';
 
-/** Names that expired longer ago get no reminders, because every documented period has ended. */
+/** Names that expired longer ago get no reminders, because every documented period has ended by then. */
 export const MAX_DAYS_AFTER_EXPIRY = 120;
 
 /** A point after the expiry at which a reminder is due. */
 export interface Mark {
-  /** Serves as the reminder's threshold. Later marks have lower numbers. */
+  /** The threshold of the mark's reminder. Later marks have lower numbers. */
   readonly threshold: number;
   readonly phase: LifecyclePhase;
-  /** Days before the phase's last safe day; undefined: at the start of the phase. */
+  /** Days before the phase's last safe day; undefined if the mark isn't relative to that day. */
   readonly daysToSafeDay?: number;
-  /** Days after the expiry; undefined: at the start of the phase. */
+  /** Days after the expiry; undefined if the mark is at the start of the phase. */
   readonly daysAfterExpiry?: number;
 }
 
 /**
- * Serves as the threshold of renewals that the registry doesn't show: this number plus the weeks since the renewal. It
- * is above all other thresholds, so it doesn't suppress their reminders.
+ * The threshold of a renewal that the registry doesn't show is this number plus the weeks since the renewal.
+ * It is above all other thresholds, so it doesn't suppress their reminders.
  */
 export const DISPUTED_CODE = 100_000;
 

@@ -13,19 +13,17 @@ import type { ReminderSchedule } from './plan.ts';
 import type { ReminderStore, WatchedDomain } from './ports.ts';
 import { lastScheduled } from './schedule.ts';
 
-/* Asks owners whether they still need a name. */
-
-/** Identifies an owner's messages of one day. The first one starts a thread for the others. */
+/** Identifies an owner's messages of one day. The first message starts a thread for the others. */
 export function buildOwnerDayKey(owner: string, day: Day): string {
   return `${owner} ${day}`;
 }
 
-/** The owner of {@link buildOwnerDayKey}. */
-export function parseOwner(subject: string): string {
-  return subject.split(' ')[0] ?? '';
+/** @param ownerDayKey from {@link buildOwnerDayKey} */
+export function parseOwner(ownerDayKey: string): string {
+  return ownerDayKey.split(' ')[0] ?? '';
 }
 
-/** A day of messages starts at the scheduled time of its digest. */
+/** The day of a message starts at the time of the scheduled digest, not at midnight. */
 export function findMessageDay(
   { reminderCron, reminderTimezone }: TeamSettings,
   now: Date,
@@ -43,19 +41,19 @@ export function needsOwnerQuestion(
   const end = getExpiry(domain);
   if (end === undefined || deletedAt !== undefined) return false;
   if (getOwnerAnswer(domain, end)?.code !== 'unasked') return false;
-  const left = daysLeft(end, expiry?.source ?? 'rdap', now, timeZone);
-  if (left > Math.max(0, ...thresholds)) return false;
-  const life = computeLifecycle(
+  const daysLeft = countDaysLeft(end, expiry?.source ?? 'rdap', now, timeZone);
+  if (daysLeft > Math.max(0, ...thresholds)) return false;
+  const lifecycle = computeLifecycle(
     findZoneProfile(name),
     { expiresAt: end, deletedAt, deletionPhase },
     now,
     timeZone,
   );
-  return isSavablePhase(life.current.phase);
+  return isSavablePhase(lifecycle.current.phase);
 }
 
-function daysLeft(end: Date, source: ExpirySource, at: Date, timeZone: string): number {
-  return daysBetween(formatCalendarDay(at, timeZone), expiryDay(end, source, timeZone));
+function countDaysLeft(end: Date, source: ExpirySource, now: Date, timeZone: string): number {
+  return daysBetween(formatCalendarDay(now, timeZone), expiryDay(end, source, timeZone));
 }
 
 /** Whether the owner was asked at an earlier threshold and hasn't answered. */
@@ -66,14 +64,14 @@ export function isUnanswered(
 ): boolean {
   const question = findCurrentQuestion(name, end);
   if (question === undefined || getOwnerAnswer(name, end)?.code !== 'open') return false;
-  const left = daysLeft(end, name.source, question.at, timeZone);
-  const passed = thresholds.filter((days) => days >= left);
-  return passed.length === 0 || Math.min(...passed) > threshold;
+  const daysLeftWhenAsked = countDaysLeft(end, name.source, question.at, timeZone);
+  const passedThresholds = thresholds.filter((days) => days >= daysLeftWhenAsked);
+  return passedThresholds.length === 0 || Math.min(...passedThresholds) > threshold;
 }
 
 /**
- * Asks each owner at most once a day. Whether a name is due is decided as of the last scheduled digest, so that nobody
- * is asked at night. Idempotent across processes.
+ * Asks each owner at most once a day. Whether a name is due is decided as of the last scheduled digest, so
+ * that nobody is asked at night. Idempotent across processes.
  */
 export async function askOwners(
   reminders: Pick<ReminderStore, 'listUnasked' | 'queueQuestions'>,
@@ -83,12 +81,14 @@ export async function askOwners(
   const { reminderDays: thresholds, reminderTimezone: timeZone } = settings;
   const { scheduled, day } = findMessageDay(settings, now);
   const until = new Date(now.getTime() + (Math.max(0, ...thresholds) + 2) * DAY_MS);
-  const found = await reminders.listUnasked(
+  const candidates = await reminders.listUnasked(
     day,
     new Date(now.getTime() - MAX_DAYS_AFTER_EXPIRY * DAY_MS),
     until,
   );
-  const due = found.filter((domain) => needsOwnerQuestion(domain, { now: scheduled, thresholds, timeZone }));
+  const due = candidates.filter((domain) =>
+    needsOwnerQuestion(domain, { now: scheduled, thresholds, timeZone }),
+  );
   const { errors } = await settleEach(
     groupBy(due, ({ owner = '' }) => owner),
     async ([owner, domains]) => {
@@ -99,7 +99,7 @@ export async function askOwners(
   throwIfAny(errors);
 }
 
-/** Asks about names that were added between two digests. A due digest asks by itself before it sends reminders. */
+/** Asks about names that were added since the last digest. A due digest asks its owners itself. */
 export async function askBetweenDigests({
   settings,
   reminders,
@@ -109,24 +109,28 @@ export async function askBetweenDigests({
   readonly reminders: Pick<ReminderStore, 'listUnasked' | 'queueQuestions' | 'isComplete'>;
   readonly now: () => Date;
 }): Promise<void> {
-  const current = await settings();
+  const teamSettings = await settings();
   const at = now();
-  const { scheduled } = findMessageDay(current, at);
-  if (current.reminderChannel !== undefined && !(await reminders.isComplete(scheduled.toISOString()))) return;
-  await askOwners(reminders, current, at);
+  const { scheduled } = findMessageDay(teamSettings, at);
+  if (teamSettings.reminderChannel !== undefined && !(await reminders.isComplete(scheduled.toISOString())))
+    return;
+  await askOwners(reminders, teamSettings, at);
 }
 
 export type AnswerIssue = { readonly code: 'not_owner' | 'question_over' | 'kept_already' };
 
-/** Why a person can't answer the question about a name. A name can be handed over even after it was answered. */
+/**
+ * A name can be handed over even after its owner decided to keep it.
+ * @returns why the person can't answer the question about the name; undefined if they can
+ */
 export function findAnswerRefusal(
-  known: WatchedDomain,
+  domain: WatchedDomain,
   userId: string,
   kind: 'name_kept' | 'name_handed_over',
 ): AnswerIssue | { readonly code: 'lapse_decided' } | undefined {
-  if (known.lapse?.confirmed !== undefined) return { code: 'lapse_decided' };
-  if (known.owner !== userId) return { code: 'not_owner' };
-  const question = findCurrentQuestion(known, getExpiry(known));
+  if (domain.lapse?.confirmed !== undefined) return { code: 'lapse_decided' };
+  if (domain.owner !== userId) return { code: 'not_owner' };
+  const question = findCurrentQuestion(domain, getExpiry(domain));
   if (question === undefined) return { code: 'question_over' };
   return kind === 'name_kept' && question.kept !== undefined ? { code: 'kept_already' } : undefined;
 }

@@ -13,21 +13,20 @@ import { type Day, daysBetween, expiryDay, getEffectiveExpiry, shiftDay } from '
 import { MARKS_AFTER_EXPIRY, MAX_DAYS_AFTER_EXPIRY } from './marks.ts';
 
 /**
- * Plans the reminders that are due at a given time. The result depends only on the arguments, so repeated or concurrent
- * calls are harmless as long as sent reminders are recorded under ({@link DueReminder.name}, {@link
- * DueReminder.expiry}, {@link DueReminder.threshold}).
+ * Plans the reminders that are due at a given time. The result depends only on the arguments, so repeated or
+ * concurrent calls are harmless as long as sent reminders are recorded by name, expiry and threshold.
  */
 
 export interface WatchedName {
   readonly name: string;
   readonly expiresAt: Date;
   readonly source: ExpirySource;
-  /** After a renewal, the name is paid for until then, even if `expiresAt` is earlier. */
+  /** After a renewal, the time until which the name is paid for, even if `expiresAt` is earlier. */
   readonly renewedUntil?: Date | undefined;
   readonly deletedAt?: Date | undefined;
   readonly deletionPhase?: DeletionPhase | undefined;
   readonly snoozedUntil?: Date | undefined;
-  /** Two people have decided to let the name lapse. */
+  /** Whether two people have decided to let the name lapse. */
   readonly isLapsing?: boolean | undefined;
   readonly remindedThresholds: readonly number[];
 }
@@ -50,24 +49,21 @@ export interface DueReminder<Watched extends WatchedName = WatchedName> {
   readonly expiryDay: Day;
   /** Calendar days to {@link expiryDay}; negative after it. */
   readonly daysLeft: number;
-  /** The smallest threshold before the expiry. The digest then also shows who registered the name. */
+  /** Whether it is the smallest threshold before the expiry. If so, the digest names who registered it. */
   readonly isLastThreshold: boolean;
   readonly phase: LifecyclePhase;
-  /** The grace period is over and no deletion is known, so the name is treated as deleted to be safe. */
+  /** Whether the name is treated as deleted to be safe, although no deletion is known. */
   readonly isDeletionAssumed: boolean;
-  /**
-   * The last whole day on which this phase's action is possible: the day before the expiry day, for a name that hasn't
-   * expired.
-   */
+  /** The last whole day on which the phase's action is possible, such as the day before the expiry day. */
   readonly lastSafeDay: Day | undefined;
   /** Set in the grace period and in redemption. */
   readonly restoreUntil: Day | undefined;
-  /** Estimated from one of the bot's orders. */
+  /** Whether the expiry is estimated from one of the bot's orders. */
   readonly isEstimated: boolean;
 }
 
-/** Names that are lost soonest come first, then names that expire later, then names that can't be recovered. */
-const URGENCY: Readonly<Record<LifecyclePhase, number>> = {
+/** Lower is more urgent. Names that can't be saved come last. */
+const URGENCY_RANKS: Readonly<Record<LifecyclePhase, number>> = {
   deleted: 0,
   redemption: 1,
   auto_renew_grace: 2,
@@ -78,11 +74,11 @@ const URGENCY: Readonly<Record<LifecyclePhase, number>> = {
 };
 
 /**
- * The due reminders, most urgent first. A name gets at most one: for the smallest threshold that it has passed, unless
- * it was already reminded for that threshold or a smaller one, for this expiry. Lapsing and snoozed names get none. A
- * snooze ends on the last safe day at the latest, and doesn't suppress the reminder at the start of a phase after the
- * expiry.
- * @param watched names on the list; names that can't be due may be left out (see `candidateRanges`)
+ * Returns the due reminders, most urgent first. A name gets at most one: for the smallest threshold that it
+ * has passed, unless a reminder for that threshold or a smaller one was already sent for this expiry. Lapsing
+ * and snoozed names get none. A snooze ends on the last safe day at the latest, and doesn't suppress the
+ * reminder at the start of a phase after the expiry.
+ * @param watched names that can't be due may be left out
  */
 export function planReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
@@ -91,7 +87,7 @@ export function planReminders<Watched extends WatchedName>(
   return [...dueReminders(watched, options)].sort(compareUrgency);
 }
 
-/** Like {@link planReminders}, but in the given order, for lists that are read in parts. */
+/** Like {@link planReminders}, but in the order of `watched`, for lists that are read in batches. */
 export function* dueReminders<Watched extends WatchedName>(
   watched: Iterable<Watched>,
   options: ReminderSchedule,
@@ -104,13 +100,10 @@ export function* dueReminders<Watched extends WatchedName>(
   }
 }
 
-/**
- * @param days as requested
- * @returns at the latest the expiry, if it is in the future
- */
+/** @returns the requested end, or the expiry if that is in the future and earlier */
 export function computeSnoozeEnd(expiresAt: Date | undefined, days: number, now: Date): Date {
-  const wanted = new Date(now.getTime() + days * DAY_MS);
-  return expiresAt !== undefined && expiresAt > now && expiresAt < wanted ? expiresAt : wanted;
+  const requestedEnd = new Date(now.getTime() + days * DAY_MS);
+  return expiresAt !== undefined && expiresAt > now && expiresAt < requestedEnd ? expiresAt : requestedEnd;
 }
 
 function planReminder<Watched extends WatchedName>(
@@ -123,24 +116,24 @@ function planReminder<Watched extends WatchedName>(
   const expiresAt = getEffectiveExpiry(watched);
   const isRenewed = expiresAt > watched.expiresAt;
   const source = isRenewed ? 'order' : watched.source;
-  const lastDay = expiryDay(expiresAt, source, timeZone);
-  const daysLeft = daysBetween(today, lastDay);
+  const shownExpiryDay = expiryDay(expiresAt, source, timeZone);
+  const daysLeft = daysBetween(today, shownExpiryDay);
   const deletedAt =
     !isRenewed && watched.deletedAt && watched.deletedAt <= now ? watched.deletedAt : undefined;
 
-  const dates = { today, lastDay, daysLeft, expiresAt, deletedAt };
+  const dates = { today, shownExpiryDay, daysLeft, expiresAt, deletedAt };
   const due =
     daysLeft >= 0 && deletedAt === undefined
       ? findDueBeforeExpiry(watched, dates, thresholds, options)
       : findDueAfterExpiry(watched, dates, options);
-  // For long lists, assigning fields is much faster than spreading.
+  // Assigning each field is much faster than a spread, which matters for long lists.
   return (
     due && {
       watched,
       name: watched.name,
       expiry: getUtcDay(expiresAt),
       threshold: due.threshold,
-      expiryDay: lastDay,
+      expiryDay: shownExpiryDay,
       daysLeft,
       isLastThreshold: due.isLastThreshold,
       phase: due.phase,
@@ -152,11 +145,9 @@ function planReminder<Watched extends WatchedName>(
   );
 }
 
-/** The name's dates, as of today. */
 interface PlanDates {
   readonly today: Day;
-  /** The expiry day as shown. */
-  readonly lastDay: Day;
+  readonly shownExpiryDay: Day;
   readonly daysLeft: number;
   readonly expiresAt: Date;
   readonly deletedAt: Date | undefined;
@@ -169,17 +160,23 @@ type ReachedThreshold = Pick<
 
 function findDueBeforeExpiry(
   watched: WatchedName,
-  { today, lastDay, daysLeft }: PlanDates,
+  { today, shownExpiryDay, daysLeft }: PlanDates,
   thresholds: readonly number[],
   { timeZone }: ReminderSchedule,
 ): ReachedThreshold | undefined {
   const threshold = thresholds.find((days) => days >= daysLeft);
   if (threshold === undefined || wasReminded(watched, threshold)) return undefined;
-  const lastSafeDay = shiftDay(lastDay, -1);
+  const lastSafeDay = shiftDay(shownExpiryDay, -1);
   if (isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
   const isLastThreshold = threshold === thresholds[0];
-  const phase = { phase: 'registered', isDeletionAssumed: false } as const;
-  return { threshold, isLastThreshold, ...phase, lastSafeDay, restoreUntil: undefined };
+  return {
+    threshold,
+    isLastThreshold,
+    phase: 'registered',
+    isDeletionAssumed: false,
+    lastSafeDay,
+    restoreUntil: undefined,
+  };
 }
 
 function findDueAfterExpiry(
@@ -189,11 +186,11 @@ function findDueAfterExpiry(
 ): ReachedThreshold | undefined {
   if (daysLeft < -MAX_DAYS_AFTER_EXPIRY) return undefined;
   const dates = { expiresAt, deletedAt, deletionPhase: watched.deletionPhase };
-  const life = computeLifecycle(findZoneProfile(watched.name), dates, now, timeZone);
-  const { phase, lastSafeDay } = life.current;
+  const lifecycle = computeLifecycle(findZoneProfile(watched.name), dates, now, timeZone);
+  const { phase, lastSafeDay } = lifecycle.current;
   const mark = MARKS_AFTER_EXPIRY.findLast(
-    ({ phase: marked, daysToSafeDay, daysAfterExpiry }) =>
-      marked === phase &&
+    ({ phase: markPhase, daysToSafeDay, daysAfterExpiry }) =>
+      markPhase === phase &&
       (daysAfterExpiry === undefined || -daysLeft >= daysAfterExpiry) &&
       (daysToSafeDay === undefined ||
         (lastSafeDay !== undefined && daysBetween(today, lastSafeDay) <= daysToSafeDay)),
@@ -201,16 +198,21 @@ function findDueAfterExpiry(
   if (mark === undefined || wasReminded(watched, mark.threshold)) return undefined;
   const isPhaseStart = mark.daysToSafeDay === undefined && mark.daysAfterExpiry === undefined;
   if (!isPhaseStart && isSnoozed(watched, today, lastSafeDay, timeZone)) return undefined;
-  const { threshold } = mark;
-  const reached = { threshold, isLastThreshold: false, phase, isDeletionAssumed: isDeletionAssumed(life) };
-  return { ...reached, lastSafeDay, restoreUntil: findRestoreUntil(life) };
+  return {
+    threshold: mark.threshold,
+    isLastThreshold: false,
+    phase,
+    isDeletionAssumed: isDeletionAssumed(lifecycle),
+    lastSafeDay,
+    restoreUntil: findLastRestoreDay(lifecycle),
+  };
 }
 
 function wasReminded({ remindedThresholds }: WatchedName, threshold: number): boolean {
-  return remindedThresholds.some((reminded) => reminded <= threshold);
+  return remindedThresholds.some((remindedThreshold) => remindedThreshold <= threshold);
 }
 
-/** Snoozes last whole days: one that ends in the afternoon must not hide the name from that morning's digest. */
+/** A snooze that ends in the afternoon doesn't hide the name from the digest of that morning. */
 function isSnoozed(
   { snoozedUntil }: WatchedName,
   today: Day,
@@ -221,20 +223,20 @@ function isSnoozed(
   return lastSafeDay === undefined || today < lastSafeDay;
 }
 
-function findRestoreUntil(life: Lifecycle): Day | undefined {
-  if (life.current.phase !== 'auto_renew_grace' && life.current.phase !== 'redemption') return undefined;
-  return life.stages.find(({ phase }) => phase === 'redemption')?.lastSafeDay;
+function findLastRestoreDay({ current, stages }: Lifecycle): Day | undefined {
+  if (current.phase !== 'auto_renew_grace' && current.phase !== 'redemption') return undefined;
+  return stages.find(({ phase }) => phase === 'redemption')?.lastSafeDay;
 }
 
 /** Most urgent first. */
 export function compareUrgency(a: DueReminder, b: DueReminder): number {
   return (
-    URGENCY[a.phase] - URGENCY[b.phase] ||
-    compare(a.lastSafeDay ?? '', b.lastSafeDay ?? '') ||
-    compare(a.name, b.name)
+    URGENCY_RANKS[a.phase] - URGENCY_RANKS[b.phase] ||
+    compareText(a.lastSafeDay ?? '', b.lastSafeDay ?? '') ||
+    compareText(a.name, b.name)
   );
 }
 
-function compare(a: string, b: string): number {
+function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -20,14 +20,14 @@ export interface WatchedDomain extends NameDates, OwnedName {
   readonly version: number;
   readonly addedBy: string;
   readonly addedAt: Date;
-  /** The person who last registered, transferred or renewed it through the bot. */
+  /** The person who last registered, transferred or renewed the name through the bot. */
   readonly registeredBy: string | undefined;
   readonly nextRegistryAt: Date;
   readonly snooze: Snooze | undefined;
   readonly lapse: Lapse | undefined;
 }
 
-/** How a successful order changes a name. */
+/** How a successful order changes a name's entry. */
 export interface WatchListChange {
   readonly after: WatchedDomain;
   /** The new owner and note, set by the requester. */
@@ -35,7 +35,7 @@ export interface WatchListChange {
   readonly observation: NameObservation;
 }
 
-/** The range of expiries to list. */
+/** The range of expiry times to list. */
 export interface ListRange {
   readonly from: Date;
   /** Exclusive, except for deleted names. */
@@ -44,10 +44,10 @@ export interface ListRange {
   readonly deletedFrom: Date;
 }
 
-/** Number of names in a range, by kind. */
+/** Numbers of names in a range. */
 export interface ListCounts {
   readonly dated: number;
-  /** Deleted before their expiry, which is after the range. */
+  /** Names that were deleted early and whose expiry is after the range. */
   readonly deleted: number;
   readonly undated: number;
 }
@@ -62,32 +62,32 @@ export interface OwnerlessCounts {
 export interface WatchListStore {
   find(name: string): Promise<WatchedDomain | undefined>;
   findMany(names: readonly string[]): Promise<readonly WatchedDomain[]>;
-  /** The earliest known expiry. */
+  /** Finds the earliest known expiry. */
   findFirstExpiry(names: readonly string[]): Promise<Date | undefined>;
   countWatched(): Promise<number>;
   /**
-   * Sorted by expiry; then names deleted early, then names without a date. A team may have deleted many names on
-   * purpose, so these don't come first.
+   * Sorted by expiry, then names that were deleted early, then names without a date. Deleted names don't come
+   * first, because a team may have deleted many on purpose.
    */
   listPage(range: ListRange, offset: number, limit: number): Promise<readonly WatchedDomain[]>;
   /** Omits names that will lapse. */
   countUndated(): Promise<number>;
   countOwnerless(): Promise<OwnerlessCounts>;
-  /** Number of names in {@link WatchListStore.listPage}. */
+  /** Counts the names of all pages of {@link WatchListStore.listPage}. */
   count(range: ListRange): Promise<ListCounts>;
   /** By month (YYYY-MM) in the time zone. Omits names that will lapse. */
   countByMonth(from: Date, until: Date, timeZone: string): Promise<readonly (readonly [string, number])[]>;
   /** Sorted by date; read in batches. */
   streamCalendarNames(from: Date): AsyncIterable<CalendarName>;
   /**
-   * Updates the list after an order succeeded, once per (order, item).
+   * Updates the list after an order succeeded, once per item of the order.
    * @returns false if it was already done
    */
   updateAfterOrder(
     orderId: string,
     n: number,
     now: Date,
-    change: (known: WatchedDomain | undefined) => WatchListChange | undefined,
+    buildChange: (domain: WatchedDomain | undefined) => WatchListChange | undefined,
   ): Promise<boolean>;
 }
 
@@ -95,9 +95,9 @@ export interface WatchedReminder
   extends WatchedName,
     Pick<WatchedDomain, keyof OwnedName | 'addedBy' | 'registeredBy' | 'doubt' | 'lastLookupAt'> {
   readonly registrar?: string | undefined;
-  /** Posted here instead of in the reminder channel. */
+  /** The channel to use instead of the reminder channel. */
   readonly channel?: string | undefined;
-  /** The channel or person that couldn't get the message, so it goes to the reminder channel. */
+  /** The channel or person that couldn't get the message, which goes to the reminder channel instead. */
   readonly undelivered?: string | undefined;
 }
 
@@ -117,9 +117,9 @@ export const MONTHS_CHART_PURPOSE = 'months';
 
 export interface ReminderClaim extends ReminderKey {
   readonly destination: Destination;
-  /** The owner's messages of the day that include it; empty for a channel. */
+  /** The key of the owner's messages of the day; empty for a channel. */
   readonly purpose: string;
-  /** Also posted in the reminder channel. */
+  /** Whether it is also posted in the reminder channel. */
   readonly isCopied: boolean;
   /** The name's phase if this is a last reminder, which is also sent to webhooks. */
   readonly lastReminderPhase: LifecyclePhase | undefined;
@@ -133,38 +133,38 @@ export interface PlannedReminder extends WatchedReminder {
   readonly destination: Destination;
   /** The notification's purpose; empty before it is assigned to a message. */
   readonly purpose: string;
-  /** The copy for the reminder channel. The original goes to the name's own channel or owner. */
+  /** Whether this is the copy for the reminder channel of a reminder to the name's own channel or owner. */
   readonly isCopy: boolean;
 }
 
-/** One message to an owner: the names to ask about, each with its expiry day in UTC. */
+/** The questions of one message to an owner. */
 export interface NewQuestions {
   readonly owner: string;
   readonly subject: string;
+  /** The names to ask about, with their expiry days in UTC. */
   readonly names: ReadonlyMap<string, Day>;
   readonly at: Date;
 }
 
 export interface ReminderStore {
   /**
-   * Makes a scheduled digest due, unless one exists for that time or later. The first call makes none due and only
-   * records the time.
+   * Makes a scheduled digest due, unless one exists for that time or later. The first call makes none due and
+   * only records the time.
    */
   openDigest(digestId: string, now: Date): Promise<void>;
   /** Whether this digest, or a later one, has nothing left to send. */
   isComplete(digestId: string): Promise<boolean>;
-  /** The digest before the given one. */
   findPrevious(digestId: string): Promise<string | undefined>;
   streamCandidates(ranges: readonly CandidateRange[]): AsyncIterable<readonly WatchedReminder[]>;
   /** Deleted names that may be due. */
   streamDeletedCandidates(since: Date): AsyncIterable<readonly WatchedReminder[]>;
   /**
-   * Names renewed before `before` whose renewal the registry still doesn't show. Each is reported once a week, counted
-   * from the renewal.
+   * Lists names that were renewed before a time, but whose renewal the registry doesn't show yet. A name is
+   * listed once a week, counted from its renewal.
    */
-  listUnconfirmedRenewals(before: Date, now: Date, limit: number): Promise<readonly WatchedDomain[]>;
+  listUnconfirmedRenewals(renewedBefore: Date, now: Date, limit: number): Promise<readonly WatchedDomain[]>;
   /**
-   * Claims reminders for an open digest. A reminder belongs to one digest.
+   * Claims reminders for an open digest. A reminder can be claimed by one digest only.
    * @returns the number claimed
    */
   claim(digestId: string, claims: readonly ReminderClaim[], now: Date): Promise<number>;
@@ -175,34 +175,34 @@ export interface ReminderStore {
    */
   listPlanned(digestId: string, purpose?: string): Promise<readonly PlannedReminder[]>;
   assign(digestId: string, purpose: string, reminders: readonly PlannedReminder[]): Promise<void>;
-  /** Reminders in an owner's messages of one day. */
+  /** Lists the reminders in an owner's messages of one day. */
   listOwnerReminders(subject: string): Promise<readonly PlannedReminder[]>;
   /**
-   * Redirects reminders that can't be sent to their owner to the reminder channel, unless they are copied there anyway.
+   * Redirects undeliverable reminders to the reminder channel, except those that are copied there anyway.
    */
   redirectOwnerReminders(subject: string, now: Date): Promise<void>;
-  /** Redirects undeliverable reminders to the reminder channel. */
+  /** Redirects a destination's undeliverable reminders to the reminder channel. */
   redirect(digestId: string, destination: Destination): Promise<void>;
   /**
    * Releases unsent claims.
    * @param keys default: all of the digest
    */
   releaseClaims(digestId: string, keys?: readonly ReminderKey[]): Promise<void>;
-  /** The last digest that included the monthly chart. */
+  /** Finds the last digest that included the monthly chart. */
   findLatestWithChart(): Promise<string | undefined>;
   listReminderKeys(digestId: string, destination: Destination): Promise<readonly ReminderKey[]>;
   /**
-   * Names that have an owner, end within a range and have no question yet. Omits owners who already have
-   * messages of that day.
+   * Lists names that have an owner, expire within a range and have no question yet. Omits names of owners who
+   * already have messages of that day.
    */
   listUnasked(day: Day, from: Date, until: Date): Promise<readonly WatchedDomain[]>;
   /** Queues one message, unless the owner already has messages of that day. */
   queueQuestions(questions: NewQuestions): Promise<void>;
-  /** The names that an owner is asked about on one day and still owns, sorted by expiry. */
+  /** Loads the names that an owner was asked about on one day and still owns, sorted by expiry. */
   loadQuestions(subject: string): Promise<readonly WatchedDomain[]>;
 }
 
-/** The days on which mandates will renew names. Other names are left out. */
+/** The days on which mandates will renew names, by name. */
 export type RenewalDays = ReadonlyMap<string, Day>;
 
 export interface DigestPart {
@@ -211,22 +211,21 @@ export interface DigestPart {
   /** Most urgent first. */
   readonly reminders: readonly DueReminder<WatchedReminder>[];
   readonly renewals: RenewalDays;
-  /** Renewed through the bot, but not according to the registry. Reported weekly. */
+  /** Names that were renewed, but whose renewal the registry doesn't show. */
   readonly disputed: readonly WatchedDomain[];
 }
 
 export interface DigestReply extends DigestPart {
-  /** Names still to be posted. */
+  /** The number of names still to be posted. */
   readonly remainingCount: number;
-  /** More names follow. */
   readonly hasMore: boolean;
 }
 
 export interface DigestHead extends DigestPart {
-  /** All due names. Those not in `reminders` follow in the thread. */
+  /** All due reminders. Those that aren't in `reminders` follow in the thread. */
   readonly all: readonly DueReminder<WatchedReminder>[];
   readonly total: number;
-  /** More names or disputed renewals follow. */
+  /** Whether more names or disputed renewals follow. */
   readonly hasMore: boolean;
   /** Names without an owner, mandate or order: they are lost unless someone acts. */
   readonly uncovered: readonly string[];

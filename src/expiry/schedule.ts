@@ -8,35 +8,31 @@ import {
 } from '../zones/calendar-day.ts';
 
 /**
- * The latest scheduled time up to now. If a clock change skips a local time, the first valid time after it counts. If a
- * local time occurs twice, only the first counts.
+ * Returns the latest scheduled time up to now. A local time that a clock change skips counts as the first
+ * valid time after it. A local time that occurs twice counts only once, the first time.
  * @param cron five fields
  * @param timeZone IANA name
  * @throws Error for an invalid expression
  */
 export function lastScheduled(cron: string, timeZone: string, now: Date): Date {
-  // Fields are local times, but are passed as UTC, so that none is skipped or repeated: the library mishandles clock
-  // changes.
-  const after = new Date(getLatestLocalTime(now, timeZone).getTime() + MINUTE_MS);
-  const times = CronExpressionParser.parse(cron, { currentDate: after, tz: 'UTC' });
+  // Local times are passed as if they were UTC, because the library mishandles clock changes.
+  const currentDate = new Date(getLatestLocalTime(now, timeZone).getTime() + MINUTE_MS);
+  const times = CronExpressionParser.parse(cron, { currentDate, tz: 'UTC' });
   for (;;) {
-    const at = resolveLocalTime(times.prev().toDate(), timeZone);
-    if (at <= now) return at;
+    const time = resolveLocalTime(times.prev().toDate(), timeZone);
+    if (time <= now) return time;
   }
 }
 
 export function nextScheduled(cron: string, timeZone: string, after: Date): Date {
   const times = CronExpressionParser.parse(cron, { currentDate: toLocalTime(after, timeZone), tz: 'UTC' });
   for (;;) {
-    const at = resolveLocalTime(times.next().toDate(), timeZone);
-    if (at > after) return at;
+    const time = resolveLocalTime(times.next().toDate(), timeZone);
+    if (time > after) return time;
   }
 }
 
-/**
- * The day (YYYY-MM-DD) of the latest scheduled time in this month.
- * @returns undefined if nothing was scheduled this month yet
- */
+/** @returns the day as YYYY-MM-DD; undefined if nothing was scheduled this month yet */
 export function lastScheduledThisMonth(cron: string, timeZone: string, now: Date): string | undefined {
   const day = formatCalendarDay(lastScheduled(cron, timeZone, now), timeZone);
   return day.slice(0, 7) === formatCalendarDay(now, timeZone).slice(0, 7) ? day : undefined;

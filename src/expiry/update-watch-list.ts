@@ -8,9 +8,8 @@ import type { WatchedDomain, WatchListChange } from './ports.ts';
 const DATED_TASKS: readonly DatedOrder['task'][] = ['create', 'renew', 'transfer', 'delete', 'restore'];
 
 /**
- * Updates the watch list after an order succeeded. A name that was registered, transferred or renewed is watched; a
- * renewal ends the name's reminders; a deletion starts the periods in which it can be restored. Idempotent.
- * @param n the order's item, from 1
+ * Updates the watch list after an item of an order succeeded. Idempotent.
+ * @param n the number of the item, from 1
  * @returns the name, so that its date can be confirmed at the registry; undefined if nothing changed
  */
 export async function updateWatchList(
@@ -18,35 +17,35 @@ export async function updateWatchList(
   order: Order,
   n: number,
 ): Promise<string | undefined> {
-  const item = order.items.find((each) => each.n === n);
+  const item = order.items.find((candidate) => candidate.n === n);
   if (item?.state !== 'SUCCEEDED') return undefined;
   const now = clock();
-  const isUpdated = await watchList.updateAfterOrder(order.id, n, now, (known) =>
-    applySuccess(order, item, known, now),
+  const isUpdated = await watchList.updateAfterOrder(order.id, n, now, (domain) =>
+    applySuccess(order, item, domain, now),
   );
   return isUpdated ? item.name : undefined;
 }
 
 /**
- * The watch list entry after an order for its name succeeded.
- * @returns undefined if nothing changes: demo names aren't listed, and a deleted or restored name stays unwatched if it
- * was
+ * A name that was registered, transferred or renewed becomes watched. A renewal ends the name's reminders,
+ * and a deletion starts the periods in which it can be restored.
+ * @returns undefined if nothing changes, as for demo names, and for deletions and restores of unwatched names
  */
 export function applySuccess(
   order: Order,
   item: Pick<OrderItem, 'name' | 'sentAt' | 'answeredAt' | 'input'>,
-  known: WatchedDomain | undefined,
+  domain: WatchedDomain | undefined,
   now: Date,
 ): WatchListChange | undefined {
-  const task = DATED_TASKS.find((each) => each === order.task);
+  const task = DATED_TASKS.find((datedTask) => datedTask === order.task);
   if (task === undefined || isDemoContext(order.account.context)) return undefined;
   const isPaid = task === 'create' || task === 'renew' || task === 'transfer';
-  if (!isPaid && known === undefined) return undefined;
-  const before = known ?? createWatchedDomain(item.name, order.requesterId, now);
+  if (!isPaid && domain === undefined) return undefined;
+  const before = domain ?? createWatchedDomain(item.name, order.requesterId, now);
   const doneAt = item.answeredAt ?? now;
   const years = readPeriod(getItemInput(order, item)) ?? 1;
-  const done = { task, years, sentAt: item.sentAt ?? doneAt, doneAt };
-  const dates = updateDatesAfterOrder(before, item.name, done);
+  const datedOrder = { task, years, sentAt: item.sentAt ?? doneAt, doneAt };
+  const dates = updateDatesAfterOrder(before, item.name, datedOrder);
   const hasNewDecision =
     task === 'create' || task === 'renew' || task === 'restore' || hasNewExpiry(before, dates);
   return {
@@ -58,11 +57,11 @@ export function applySuccess(
       nextRegistryAt: now,
     },
     details: buildDetailsChange(order),
-    observation: { origin: 'order', at: now, orderId: order.id, done },
+    observation: { origin: 'order', at: now, orderId: order.id, done: datedOrder },
   };
 }
 
-/** A cleared owner field means no owner; an empty note changes nothing. */
+/** A cleared owner field removes the owner, but an empty note changes nothing. */
 function buildDetailsChange({ task, ownership, requesterId }: Order): WatchListChange['details'] {
   if (ownership === undefined || (task !== 'create' && task !== 'transfer')) return undefined;
   const { owner = null, note } = ownership;

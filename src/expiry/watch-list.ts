@@ -17,18 +17,15 @@ import { type AnswerIssue, buildOwnerDayKey, findAnswerRefusal, findMessageDay }
 import { computeSnoozeEnd } from './plan.ts';
 import type { WatchedDomain } from './ports.ts';
 
-/** Actions on the watch list. Refusals are codes with data; the texts are in the views. */
-
 export type WatchRefusal =
   | NameIssue
   | DateIssue
   | { readonly code: 'not_watched'; readonly name: string }
   | { readonly code: 'removed_meanwhile' }
-  /** No registry registers names for more than ten years. */
   | { readonly code: 'date_too_far_ahead'; readonly text: string }
   | { readonly code: 'list_full'; readonly limit: number }
   | { readonly code: 'invalid_snooze'; readonly maxDays: number }
-  /** Not after the known expiry, or in the past. */
+  /** The date is in the past or not after the known expiry. */
   | { readonly code: 'not_renewed'; readonly text: string }
   | { readonly code: 'lapse_decided' }
   | AnswerIssue;
@@ -44,7 +41,7 @@ export type AddNameOutcome =
       readonly wasWatched: boolean;
       /** The given date, if it was ignored because a better one is known. */
       readonly ignoredDate: Date | undefined;
-      /** The date weakens protection, so it waits for confirmation. */
+      /** Set if the date weakens protection, so it waits for confirmation. */
       readonly proposal: EditResult['proposal'];
     }
   | { readonly ok: false; readonly refusal: WatchRefusal };
@@ -66,8 +63,8 @@ export interface ImportSummary {
 }
 
 /**
- * Saves changes that one person makes in one channel, or proposes those that weaken protection. `changed`: a name
- * has changed since it was read, so read it again and retry.
+ * Saves one person's changes, or proposes those that weaken protection. Returns `changed` if a name has
+ * changed since it was read, so that it must be read again.
  */
 export type SaveChanges = (changes: readonly ReminderChange[]) => Promise<EditResult | 'changed' | NameLimit>;
 
@@ -85,46 +82,42 @@ export interface AddedName {
 }
 
 /**
- * Adds a name. If it was lapsing, it is watched again.
- * @param date as entered; undefined if not given
+ * Adds a name. If it was lapsing, its lapse is canceled.
+ * @param date as entered
  */
 export async function addName(
   context: ExpiryContext,
   { text, date }: { readonly text: string; readonly date: string | undefined },
   saveChanges: SaveChanges,
 ): Promise<AddedName | Extract<AddNameOutcome, { readonly ok: false }>> {
-  const read = parseRegistrableName(text);
-  if (!read.ok) return { ok: false, refusal: read.issue };
-  const at = context.now();
-  const given = date === undefined ? undefined : parseEnteredDate(date);
-  if (given?.ok === false) return { ok: false, refusal: given.issue };
-  if (date !== undefined && given !== undefined && isTooFarAhead(given.value, at))
+  const parsedName = parseRegistrableName(text);
+  if (!parsedName.ok) return { ok: false, refusal: parsedName.issue };
+  const parsedDate = date === undefined ? undefined : parseEnteredDate(date);
+  if (parsedDate?.ok === false) return { ok: false, refusal: parsedDate.issue };
+  const givenDate = parsedDate?.value;
+  if (date !== undefined && givenDate !== undefined && isTooFarAhead(givenDate, context.now()))
     return { ok: false, refusal: { code: 'date_too_far_ahead', text: date } };
-  const name = read.value.ascii;
+  const name = parsedName.value.ascii;
 
-  const { known, written } = await compareAndSwap(
+  const { wasWatched, result } = await compareAndSwap(
     `watching ${name}`,
     () => context.watchList.find(name),
-    async (known) => {
-      const dateChange = known && given && buildDateChange(known, given.value);
-      const written = await saveChanges(
-        known === undefined
-          ? [{ name, isNew: true, ...(given && { date: { after: given.value } }) }]
+    async (domain) => {
+      const dateChange = domain && givenDate && buildDateChange(domain, givenDate);
+      const result = await saveChanges(
+        domain === undefined
+          ? [{ name, isNew: true, ...(givenDate && { date: { after: givenDate } }) }]
           : [{ name, decision: { kind: 'name_watched' } }, ...dropMissing([dateChange])],
       );
-      return written === 'changed' ? undefined : { known, written };
+      return result === 'changed' ? undefined : { wasWatched: domain !== undefined, result };
     },
   );
-  if (typeof written === 'string')
+  if (typeof result === 'string')
     return { ok: false, refusal: { code: 'list_full', limit: MAX_WATCHED_NAMES } };
-  const { proposal } = written;
-  return { ok: true, name, wasWatched: known !== undefined, givenDate: given?.value, proposal };
+  return { ok: true, name, wasWatched, givenDate, proposal: result.proposal };
 }
 
-/**
- * Reads the name after its lookup. The registry's date takes precedence over an order's, which takes precedence over
- * the given one.
- */
+/** Reads the name after its lookup. The given date is used only if the registry and orders have none. */
 export async function readAdded(
   { watchList }: Pick<ExpiryContext, 'watchList'>,
   { name, wasWatched, givenDate, proposal }: AddedName,
@@ -145,7 +138,7 @@ export function isTooFarAhead(date: Date, now: Date): boolean {
   return date > latest;
 }
 
-/** @returns undefined if an equal or better date is known */
+/** @returns undefined if the same date or one from a better source is known */
 export function buildDateChange({ name, expiry }: WatchedDomain, after: Date): ReminderChange | undefined {
   if (expiry === undefined) return { name, date: { after } };
   if (expiry.source === 'whois' && after < expiry.at)
@@ -155,7 +148,7 @@ export function buildDateChange({ name, expiry }: WatchedDomain, after: Date): R
 }
 
 /**
- * Imports in batches. If one fails, the earlier ones are kept.
+ * Imports names in batches. If a batch fails, the earlier batches stay imported.
  * @param list the parsed list, or text that is known to be valid
  * @param progress called after each batch with the number of names done and the total
  */
@@ -167,69 +160,71 @@ export async function importNames(
 ): Promise<ImportSummary> {
   const report = typeof list === 'string' ? await parseImport(list) : list;
   if ('issue' in report) throw new Error(`the list can’t be read: ${report.issue.code}`);
-  const { accepted: read, rejected, duplicates, ...headings } = report;
+  const { accepted: parsed, rejected, duplicates, ...headings } = report;
   const now = context.now();
-  const accepted = read.filter(({ expiresAt }) => expiresAt === undefined || !isTooFarAhead(expiresAt, now));
-  let [done, added, beyondLimit] = [0, 0, 0];
+  const accepted = parsed.filter(
+    ({ expiresAt }) => expiresAt === undefined || !isTooFarAhead(expiresAt, now),
+  );
+  let [doneCount, addedCount, beyondLimitCount] = [0, 0, 0];
   const dateChanges: ReminderChange[] = [];
   for (const batch of splitIntoChunks(accepted, IMPORT_BATCH)) {
     const imported = await compareAndSwap(
       'importing names',
       async () => ({
-        known: await context.watchList.findMany(batch.map(({ name }) => name)),
+        domains: await context.watchList.findMany(batch.map(({ name }) => name)),
         capacity: Math.max(0, MAX_WATCHED_NAMES - (await context.watchList.countWatched())),
       }),
-      async ({ known, capacity }) => {
-        const watched = new Map(known.map((domain) => [domain.name, domain]));
+      async ({ domains, capacity }) => {
+        const watched = new Map(domains.map((domain) => [domain.name, domain]));
         const newNames = batch.filter(({ name }) => !watched.has(name));
-        const fitting = newNames.slice(0, capacity).map(({ name, expiresAt: after }) => ({
+        const additions = newNames.slice(0, capacity).map(({ name, expiresAt: after }) => ({
           ...{ name, isNew: true as const },
           ...(after && { date: { after } }),
         }));
-        const written = fitting.length === 0 ? NO_CHANGES : await saveChanges(fitting);
-        if (typeof written === 'string') return undefined;
-        return { watched, added: fitting.length, beyond: newNames.length - fitting.length };
+        const result = additions.length === 0 ? NO_CHANGES : await saveChanges(additions);
+        if (typeof result === 'string') return undefined;
+        return { watched, added: additions.length, beyondLimit: newNames.length - additions.length };
       },
     );
-    added += imported.added;
-    beyondLimit += imported.beyond;
+    addedCount += imported.added;
+    beyondLimitCount += imported.beyondLimit;
     dateChanges.push(
       ...batch.flatMap(({ name, expiresAt }) => {
         const domain = imported.watched.get(name);
         return (domain && expiresAt && buildDateChange(domain, expiresAt)) ?? [];
       }),
     );
-    done += batch.length;
-    await progress(done, accepted.length);
+    doneCount += batch.length;
+    await progress(doneCount, accepted.length);
   }
-  const written = dateChanges.length === 0 ? NO_CHANGES : await saveChanges(dateChanges);
-  // A name that was changed concurrently keeps its date.
-  const { changed, proposal } = typeof written === 'string' ? NO_CHANGES : written;
-  const kept = accepted.length - added - beyondLimit - changed.length - (proposal?.payload.names.length ?? 0);
+  const result = dateChanges.length === 0 ? NO_CHANGES : await saveChanges(dateChanges);
+  // On a conflict, the known dates are kept.
+  const { changed, proposal } = typeof result === 'string' ? NO_CHANGES : result;
+  const changedCount = changed.length + (proposal?.payload.names.length ?? 0);
   const counts = {
-    added,
+    added: addedCount,
     dated: changed.length,
-    kept,
-    beyondLimit,
-    tooFarAhead: read.length - accepted.length,
+    kept: accepted.length - addedCount - beyondLimitCount - changedCount,
+    beyondLimit: beyondLimitCount,
+    tooFarAhead: parsed.length - accepted.length,
   };
   return { ...headings, ...counts, duplicates: duplicates.length, rejected, proposal };
 }
 
 const NO_CHANGES: EditResult = { changed: [], proposal: undefined };
 
-async function decide(
+async function saveDecision(
   { watchList }: ExpiryContext,
   name: string,
   saveChanges: SaveChanges,
-  decideFor: (known: WatchedDomain) => ReminderDecision | WatchRefusal,
+  decide: (domain: WatchedDomain) => ReminderDecision | WatchRefusal,
 ): Promise<WatchOutcome> {
   return compareAndSwap(
     `changing ${name} on the watch list`,
     () => watchList.find(name),
-    async (known) => {
-      if (known === undefined) return buildNotWatchedRefusal(name);
-      const decision = decideFor(known);
+    async (before) => {
+      if (before === undefined) return buildNotWatchedRefusal(name);
+      const decision = decide(before);
       if ('code' in decision) return { ok: false, refusal: decision };
       const owner = decision.kind === 'name_handed_over' ? { owner: decision.to } : {};
       if (typeof (await saveChanges([{ name, decision, ...owner }])) === 'string') return undefined;
@@ -255,7 +250,7 @@ export async function snoozeName(
   if (!Number.isInteger(days) || days < 1 || days > MAX_SNOOZE_DAYS) {
     return { ok: false, refusal: { code: 'invalid_snooze', maxDays: MAX_SNOOZE_DAYS } };
   }
-  return decide(context, name, saveChanges, ({ expiry }) => ({
+  return saveDecision(context, name, saveChanges, ({ expiry }) => ({
     ...{ kind: 'name_snoozed', until: computeSnoozeEnd(expiry?.at, days, context.now()) },
     ...details,
   }));
@@ -271,29 +266,29 @@ export async function recordRenewal(
   expires: string,
   saveChanges: SaveChanges,
 ): Promise<WatchOutcome & { readonly proposal?: EditResult['proposal'] }> {
-  const read = parseEnteredDate(expires);
-  if (!read.ok) return { ok: false, refusal: read.issue };
-  const { value: until } = read;
+  const parsedDate = parseEnteredDate(expires);
+  if (!parsedDate.ok) return { ok: false, refusal: parsedDate.issue };
+  const { value: until } = parsedDate;
   const now = context.now();
   if (isTooFarAhead(until, now)) return { ok: false, refusal: { code: 'date_too_far_ahead', text: expires } };
   return compareAndSwap(
     `recording the renewal of ${name}`,
     () => context.watchList.find(name),
-    async (known) => {
-      if (known === undefined) return buildNotWatchedRefusal(name);
-      if (until <= now || (known.expiry !== undefined && until <= known.expiry.at))
+    async (before) => {
+      if (before === undefined) return buildNotWatchedRefusal(name);
+      if (until <= now || (before.expiry !== undefined && until <= before.expiry.at))
         return { ok: false, refusal: { code: 'not_renewed', text: expires } };
       const decision = {
         kind: 'name_renewed',
         until,
-        staleUntil: computeStaleLimit(known),
+        staleUntil: computeStaleLimit(before),
         ...details,
       } as const;
-      const dateChange = known.expiry && buildDateChange(known, until);
-      const written = await saveChanges([{ name, ...dateChange, decision }]);
-      if (typeof written === 'string') return undefined;
+      const dateChange = before.expiry && buildDateChange(before, until);
+      const result = await saveChanges([{ name, ...dateChange, decision }]);
+      if (typeof result === 'string') return undefined;
       const domain = await context.watchList.find(name);
-      return domain && { ok: true, domain, proposal: written.proposal };
+      return domain && { ok: true, domain, proposal: result.proposal };
     },
   );
 }
@@ -304,12 +299,12 @@ export function requestLapse(
   { name, ...details }: ReminderRequest & { readonly reason: string },
   saveChanges: SaveChanges,
 ): Promise<WatchOutcome> {
-  return decide(context, name, saveChanges, ({ lapse }) =>
+  return saveDecision(context, name, saveChanges, ({ lapse }) =>
     lapse?.confirmed === undefined ? { kind: 'lapse_requested', ...details } : { code: 'lapse_decided' },
   );
 }
 
-/** Records that the owner keeps the name or hands it over. */
+/** Records that the owner keeps the name or hands it over to another person. */
 export async function answerQuestion(
   context: ExpiryContext,
   { name, by }: { readonly name: string; readonly by: string },
@@ -319,7 +314,12 @@ export async function answerQuestion(
   const { day } = findMessageDay(await context.settings(), context.now());
   const decision =
     answer.kind === 'name_kept' ? answer : { ...answer, subject: buildOwnerDayKey(answer.to, day) };
-  return decide(context, name, saveChanges, (known) => findAnswerRefusal(known, by, answer.kind) ?? decision);
+  return saveDecision(
+    context,
+    name,
+    saveChanges,
+    (domain) => findAnswerRefusal(domain, by, answer.kind) ?? decision,
+  );
 }
 
 function buildNotWatchedRefusal(name: string): { readonly ok: false; readonly refusal: WatchRefusal } {

@@ -9,9 +9,9 @@ export class TooLargeError extends Error {
   override readonly name = 'TooLargeError';
 }
 
-type Decode = (body: Buffer, options: { readonly maxOutputLength: number }) => Buffer;
+type Decoder = (body: Buffer, options: { readonly maxOutputLength: number }) => Buffer;
 
-const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
+const DECODERS: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ['identity', (body) => body],
   ['gzip', unzipSync],
   ['x-gzip', unzipSync],
@@ -24,7 +24,7 @@ function inflate(body: Buffer, options: { readonly maxOutputLength: number }): B
   try {
     return unzipSync(body, options);
   } catch (error) {
-    if (isTooLarge(error)) throw error;
+    if (isOutputTooLarge(error)) throw error;
     return inflateRawSync(body, options);
   }
 }
@@ -53,11 +53,11 @@ export function decodeContent(
     }
     return decoded;
   } catch (error) {
-    if (isTooLarge(error)) throw new TooLargeError();
+    if (isOutputTooLarge(error)) throw new TooLargeError();
     return undefined;
   }
 }
 
-function isTooLarge(error: unknown): boolean {
+function isOutputTooLarge(error: unknown): boolean {
   return error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
 }

@@ -15,6 +15,7 @@ export interface HttpRequest {
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Undefined if it can't be decoded. */
   readonly body: Buffer | undefined;
   readonly rawBody: Buffer;
 }
@@ -77,8 +78,8 @@ export class HttpExchangeError extends Error {
 /**
  * Sends one request and reads the whole response under one deadline. Never retries or follows redirects. undici calls
  * `onRequestStart` right before it writes the first byte, after DNS, TCP and TLS, so this call shows whether anything
- * was sent. A request past its send deadline is stopped there. A second call is stopped too, because it would send the
- * request twice.
+ * was sent. The handler stops requests past their send deadline there, and a second call, which would send the request
+ * twice.
  * @throws {HttpExchangeError | TooLateError}
  */
 export function exchange(
@@ -111,8 +112,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #reject: (error: Error) => void;
   #timer: NodeJS.Timeout | undefined;
   #controller: Dispatcher.DispatchController | undefined;
-  #sent = false;
-  #settled = false;
+  #wasSent = false;
+  #isSettled = false;
   #status: number | undefined;
   #headers: HttpResponse['headers'] = {};
   #size = 0;
@@ -133,21 +134,21 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   start(): boolean {
     const { timeoutMs, signal } = this.#limits;
     this.#timer = setTimeout(() => this.#failWith('timeout'), timeoutMs);
-    // Checked before the timeout: after a suspension, both have passed, and the send deadline must be reported.
+    // After a suspension, both deadlines may have passed, and the send deadline takes precedence.
     if (!this.#checkSendDeadline()) return false;
     if (signal?.aborted) this.#onAbort();
     else if (timeoutMs <= 0) this.#fail('timeout', 'no time left to send the request');
     else signal?.addEventListener('abort', this.#onAbort);
-    return !this.#settled;
+    return !this.#isSettled;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#settled || this.#sent) {
+    if (this.#isSettled || this.#wasSent) {
       controller.abort(new Error('the request has ended'));
       this.#fail('connection', 'the connection tried to send the request twice');
       // Checked again, because connecting takes time and the process may have been suspended.
     } else if (this.#checkSendDeadline()) {
-      this.#sent = true;
+      this.#wasSent = true;
       this.#controller = controller;
     } else controller.abort(new Error('the send deadline has passed'));
   }
@@ -178,7 +179,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     const { maxBytes } = this.#limits;
     const status = this.#status;
     const headers = this.#headers;
-    if (this.#settled || status === undefined || maxBytes === 'discard_body') return;
+    if (this.#isSettled || status === undefined || maxBytes === 'discard_body') return;
     const [first, second] = this.#chunks;
     const rawBody =
       first !== undefined && second === undefined ? first : Buffer.concat(this.#chunks, this.#size);
@@ -191,7 +192,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    const message = this.#sent ? 'the connection was lost' : 'could not connect';
+    const message = this.#wasSent ? 'the connection was lost' : 'could not connect';
     this.#fail('connection', message, dropUnparsedBytes(error));
   }
 
@@ -205,8 +206,8 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   #settle(): boolean {
-    if (this.#settled) return false;
-    this.#settled = true;
+    if (this.#isSettled) return false;
+    this.#isSettled = true;
     clearTimeout(this.#timer);
     this.#limits.signal?.removeEventListener('abort', this.#onAbort);
     return true;
@@ -218,8 +219,9 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
 
   #fail(failure: ExchangeFailure, message: string, cause?: unknown): void {
     if (!this.#settle()) return;
-    const details = failure === 'too_large' ? { status: this.#status } : {};
-    this.#reject(new HttpExchangeError(failure, message, { mayHaveBeenSent: this.#sent, cause, ...details }));
+    const status = failure === 'too_large' ? this.#status : undefined;
+    const details = { mayHaveBeenSent: this.#wasSent, status, cause };
+    this.#reject(new HttpExchangeError(failure, message, details));
     this.#controller?.abort(new Error(message));
   }
 
@@ -255,6 +257,5 @@ export async function exchangeOnFreshConnection(
 /** undici's parser errors contain the unparsed bytes, which may include a secret. */
 function dropUnparsedBytes(error: Error): Error {
   if (!('data' in error)) return error;
-  const safe = new Error(error.message);
-  return Object.assign(safe, 'code' in error ? { code: error.code } : {});
+  return Object.assign(new Error(error.message), 'code' in error ? { code: error.code } : {});
 }

@@ -16,7 +16,7 @@ export interface HostRateLimiterOptions {
   readonly now: () => Date;
 }
 
-/** Limits concurrency and rate per host, and pauses when the host asks for it. */
+/** Limits the concurrency and rate of requests to one host, and pauses them when the host asks for it. */
 export class HostRateLimiter {
   readonly #options: HostRateLimiterOptions;
   readonly #queue: (() => void)[] = [];
@@ -76,15 +76,15 @@ export class HostRateLimiter {
   }
 
   #releaseSlot(): void {
-    const next = this.#queue.shift();
-    if (next) next();
+    const resumeNext = this.#queue.shift();
+    if (resumeNext) resumeNext();
     else this.#runningCount -= 1;
   }
 
   async #waitForSpacing(signal: AbortSignal | undefined): Promise<void> {
     const now = performance.now();
-    const start = Math.max(now, this.#nextStart);
-    this.#nextStart = start + this.#options.spacingMs;
-    if (start > now) await delay(start - now, undefined, signal && { signal });
+    const startTime = Math.max(now, this.#nextStart);
+    this.#nextStart = startTime + this.#options.spacingMs;
+    if (startTime > now) await delay(startTime - now, undefined, signal && { signal });
   }
 }

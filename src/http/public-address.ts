@@ -53,7 +53,7 @@ export type Resolve = (
 ) => void;
 
 export interface AddressGuard {
-  /** Names are checked when they are resolved. @throws {PrivateAddressError} if the URL contains a private address */
+  /** Checks IP addresses only; names are checked when they are resolved. @throws {PrivateAddressError} */
   check(url: URL): void;
   /** Uses the operating system's resolver, but rejects a host that has any private address. */
   readonly lookup: LookupFunction;
@@ -61,11 +61,11 @@ export interface AddressGuard {
 
 /**
  * Blocks requests to private networks, for untrusted URLs (from a bootstrap file or a redirect).
- * @param trusted the operator's URL. Its host is always allowed. If that is a loopback address, all loopback addresses
- * are allowed, for a sandbox on the same machine
+ * @param trustedUrl the operator's URL. Its host is always allowed. If that is a loopback address, all loopback
+ * addresses are allowed, for a sandbox on the same machine
  */
-export function createAddressGuard(trusted: URL, resolve: Resolve = systemLookup): AddressGuard {
-  const trustedHost = getHost(trusted);
+export function createAddressGuard(trustedUrl: URL, resolve: Resolve = systemLookup): AddressGuard {
+  const trustedHost = getHost(trustedUrl);
   const isLoopbackTrusted = trustedHost === 'localhost' || isLoopback(trustedHost);
 
   function isAllowed(host: string, address: string): boolean {
@@ -107,7 +107,7 @@ function isSpecial(address: string): boolean {
     case 6:
       return (
         isInList(specialAddresses, address) ||
-        extractEmbeddedAddresses(address).some((each) => isInList(specialAddresses, each))
+        extractEmbeddedAddresses(address).some((embedded) => isInList(specialAddresses, embedded))
       );
     default:
       return true;
@@ -121,17 +121,17 @@ function isSpecial(address: string): boolean {
 function extractEmbeddedAddresses(address: string): readonly string[] {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = parseGroups(address);
   const formatIPv4 = (high: number, low: number) => [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
-  const last = formatIPv4(g, h);
+  const trailingAddress = formatIPv4(g, h);
   if (a === 0x2002) return [formatIPv4(b, c)];
   // Teredo stores the client's address with all bits inverted.
   if (a === 0x2001 && b === 0) return [formatIPv4(c, d), formatIPv4(g ^ 0xffff, h ^ 0xffff)];
   const isNat64 = a === 0x64 && b === 0xff9b && (c | d | e | f) === 0;
   const isIsatap = (e & ~0x0200) === 0 && f === 0x5efe;
   const isTranslated = (a | b | c | d) === 0 && (e === 0 || e === 0xffff) && f === 0;
-  return isNat64 || isIsatap || isTranslated ? [last] : [];
+  return isNat64 || isIsatap || isTranslated ? [trailingAddress] : [];
 }
 
-/** `URL` normalizes IPv6 addresses. */
+/** Uses `URL` to normalize the IPv6 address. */
 function parseGroups(address: string): readonly number[] {
   const [head = '', tail = ''] = getHost(new URL(`http://[${address.replace(/%.*/, '')}]/`)).split('::');
   const parsePart = (groups: string) =>

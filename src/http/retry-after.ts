@@ -6,6 +6,6 @@ export function parseRetryAfter(header: string | string[] | undefined, now: numb
   const value = (Array.isArray(header) ? header[0] : header)?.trim();
   if (value === undefined || value === '') return undefined;
   if (/^\d{1,10}$/.test(value)) return Number(value) * 1000;
-  const at = Date.parse(value);
-  return Number.isNaN(at) || /^-?\d/.test(value) ? undefined : Math.max(0, at - now);
+  const timestamp = Date.parse(value);
+  return Number.isNaN(timestamp) || /^-?\d/.test(value) ? undefined : Math.max(0, timestamp - now);
 }

@@ -9,23 +9,23 @@ import { TextDecoder } from 'node:util';
 export function decodeXmlBody(body: Buffer, contentType: string | undefined): string | undefined {
   const head = body.toString('latin1', 0, 200);
   const declaredEncoding = /^<\?xml[^>]{0,100}?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(head)?.[1];
-  return decodeText(body, [readCharset(contentType), declaredEncoding]);
+  return decodeText(body, [parseCharset(contentType), declaredEncoding]);
 }
 
 /** JSON is UTF-8 (RFC 8259, section 8.1). A `charset` is used only if the bytes aren't valid UTF-8. */
 export function decodeJsonBody(body: Buffer, contentType: string | undefined): string | undefined {
-  return decodeText(body, [isUtf8(body) ? undefined : readCharset(contentType)]);
+  return decodeText(body, [isUtf8(body) ? undefined : parseCharset(contentType)]);
 }
 
-function readCharset(contentType: string | undefined): string | undefined {
+function parseCharset(contentType: string | undefined): string | undefined {
   return /;\s*charset\s*=\s*["']?([\w.:-]+)/i.exec(contentType ?? '')?.[1];
 }
 
 function decodeText(body: Buffer, charsets: readonly (string | undefined)[]): string | undefined {
-  const detected = detectByteOrderMark(body) ?? detectUtf16(body);
-  // UTF-16 was already detected above, and a `charset` can't override that.
+  const detectedEncoding = detectByteOrderMark(body) ?? detectUtf16(body);
+  // UTF-16 would have been detected above, so a `charset` that claims it is wrong.
   const usableCharsets = charsets.filter((name) => name !== undefined && !/^utf-?16$/i.test(name));
-  const encodings = detected === undefined ? usableCharsets : [detected];
+  const encodings = detectedEncoding === undefined ? usableCharsets : [detectedEncoding];
   if (encodings.length === 0) return decodeAs('utf-8', body);
   for (const encoding of encodings) {
     const text = decodeAs(encoding, body);

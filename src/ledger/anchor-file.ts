@@ -6,14 +6,14 @@ import type { Log } from '../lib/log.ts';
 const savedAnchorSchema = z.object({ n: z.int(), hash: z.string(), at: z.string() });
 export type SavedAnchor = Readonly<z.output<typeof savedAnchorSchema>>;
 
-/** Keeps the newest anchor outside of the database, to detect that the database was restored. */
+/** Keeps the newest anchor outside the database, so that a restored database is detected. */
 export interface AnchorFile {
   load(): Promise<SavedAnchor | undefined>;
-  /** Never throws. Without the file, only external anchors detect a restored database. */
+  /** Logs a failure instead of throwing, because the ledger works without the file. */
   save(anchor: SavedAnchor): Promise<void>;
 }
 
-/** @returns undefined if the file is missing or unreadable */
+/** @returns undefined if the file is missing or invalid */
 export async function readAnchorFile(folder: string, teamId: string): Promise<SavedAnchor | undefined> {
   try {
     return savedAnchorSchema.parse(JSON.parse(await readFile(buildAnchorPath(folder, teamId), 'utf8')));
@@ -26,16 +26,16 @@ function buildAnchorPath(folder: string, teamId: string): string {
   return join(folder, `ledger-anchor-${teamId.replace(/\W/g, '') || 'team'}.json`);
 }
 
-/** @param folder should outlive the process */
+/** @param folder must persist across restarts */
 export function createAnchorFile(folder: string, teamId: string, log: Log): AnchorFile {
-  const file = buildAnchorPath(folder, teamId);
+  const path = buildAnchorPath(folder, teamId);
   return {
     load: () => readAnchorFile(folder, teamId),
     async save(anchor) {
       try {
         await mkdir(folder, { recursive: true });
-        await writeFile(`${file}.new`, JSON.stringify(anchor));
-        await rename(`${file}.new`, file);
+        await writeFile(`${path}.new`, JSON.stringify(anchor));
+        await rename(`${path}.new`, path);
       } catch (err) {
         log.warn({ err }, 'saving the newest anchor in DATA_DIR failed');
       }

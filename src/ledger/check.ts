@@ -6,8 +6,8 @@ import { hashEventLine, hashSeal, isSigned, type Seal } from './seal.ts';
 import { computeTreeHead, toHex } from './tree.ts';
 
 /**
- * Compares the ledger with the event rows and the anchors. Detects changes made in the database without the bot. It
- * proves nothing to third parties, because anyone who can change the program can change this check.
+ * Detects changes that were made to the database without the bot. This proves nothing to third parties, because anyone
+ * who can change the program can also change this check.
  */
 
 export interface LedgerSnapshot {
@@ -15,15 +15,15 @@ export interface LedgerSnapshot {
   readonly key: LedgerKey;
   /** Anchors in the database, oldest first. */
   readonly anchors: readonly SealHash[];
-  /** The newest anchor kept outside of the database. */
+  /** The newest anchor kept outside the database. */
   readonly savedAnchor: SealHash | undefined;
-  /** Events that are neither sealed nor waiting to be sealed. */
+  /** The number of events that are neither sealed nor waiting to be sealed. */
   readonly strayEventCount: number;
-  readonly forgotten: ForgottenEvents;
+  readonly forgottenEvents: ForgottenEvents;
 }
 
-/** Number of events between yields to the event loop. */
-const YIELD_EVENTS = 500;
+/** How many events to check before yielding to the event loop. */
+const EVENTS_PER_YIELD = 500;
 
 export async function checkLedger(snapshot: LedgerSnapshot): Promise<readonly LedgerDifference[]> {
   const differences = new Map<LedgerDifference['code'], LedgerDifference>();
@@ -31,34 +31,34 @@ export async function checkLedger(snapshot: LedgerSnapshot): Promise<readonly Le
     const previous = differences.get(code) ?? { code, count: 0, ...(first === undefined ? {} : { first }) };
     differences.set(code, { ...previous, count: previous.count + 1 });
   };
-  const hashes = new Map<number, string>();
+  const anchoredHashes = new Map<number, string>();
   const anchoredNumbers = new Set(
     [...snapshot.anchors, ...(snapshot.savedAnchor === undefined ? [] : [snapshot.savedAnchor])].map(
       ({ n }) => n,
     ),
   );
-  let last: Seal | undefined;
+  let lastSeal: Seal | undefined;
   let eventsSinceYield = 0;
   for await (const { seal, events } of snapshot.blocks) {
-    if (seal.n !== (last?.n ?? 0) + 1) report('seal_gone', (last?.n ?? 0) + 1);
-    else if (seal.prev !== hashSeal(last) || seal.from !== (last?.to ?? 0) + 1)
+    if (seal.n !== (lastSeal?.n ?? 0) + 1) report('seal_gone', (lastSeal?.n ?? 0) + 1);
+    else if (seal.prev !== hashSeal(lastSeal) || seal.from !== (lastSeal?.to ?? 0) + 1)
       report('seal_changed', seal.n);
     checkBlock({ seal, events }, snapshot, report);
-    if (anchoredNumbers.has(seal.n)) hashes.set(seal.n, hashSeal(seal));
-    last = seal;
+    if (anchoredNumbers.has(seal.n)) anchoredHashes.set(seal.n, hashSeal(seal));
+    lastSeal = seal;
     eventsSinceYield += events.length;
-    if (eventsSinceYield >= YIELD_EVENTS) {
+    if (eventsSinceYield >= EVENTS_PER_YIELD) {
       eventsSinceYield = 0;
       await setImmediate();
     }
   }
   for (const { n, hash } of snapshot.anchors) {
-    if (!hashes.has(n)) report('seal_gone', n);
-    else if (hashes.get(n) !== hash) report('anchor_differs', n);
+    if (!anchoredHashes.has(n)) report('seal_gone', n);
+    else if (anchoredHashes.get(n) !== hash) report('anchor_differs', n);
   }
   const { savedAnchor } = snapshot;
   const savedDifference =
-    savedAnchor && findHistoryDifference(savedAnchor, last?.n ?? 0, hashes.get(savedAnchor.n));
+    savedAnchor && findHistoryDifference(savedAnchor, lastSeal?.n ?? 0, anchoredHashes.get(savedAnchor.n));
   if (savedDifference !== undefined) differences.set(savedDifference.code, savedDifference);
   if (snapshot.strayEventCount > 0)
     differences.set('event_unsealed', { code: 'event_unsealed', count: snapshot.strayEventCount });
@@ -66,58 +66,58 @@ export async function checkLedger(snapshot: LedgerSnapshot): Promise<readonly Le
 }
 
 type ReportDifference = (code: LedgerDifference['code'], first: number) => void;
-type BlockCheckContext = Pick<LedgerSnapshot, 'key' | 'forgotten'>;
+type BlockCheckContext = Pick<LedgerSnapshot, 'key' | 'forgottenEvents'>;
 
 function checkBlock(
   { seal, events }: SealedBlock,
-  { key, forgotten }: BlockCheckContext,
+  { key, forgottenEvents }: BlockCheckContext,
   report: ReportDifference,
 ): void {
   if (!isSigned(seal, key)) report('seal_changed', seal.n);
   const isComplete = events.length === seal.to - seal.from + 1;
   if (!isComplete || toHex(computeTreeHead(events.map(({ leaf }) => leaf))) !== seal.root)
     report('seal_changed', seal.n);
-  for (const event of events) checkEvent(event, forgotten, report);
+  for (const event of events) checkEvent(event, forgottenEvents, report);
 }
 
 /**
- * Whether the events about keys and charters match their seals. No later event may be missing or changed either,
- * because it could be a revocation.
+ * Whether the events about keys and charters match their seals. Later events are also checked, because a missing one
+ * could be a revocation.
  */
 export async function areSigningEventsSealed(
   { numbers, lastSeq, hasMissingEvents, blocks }: SigningBlocks,
   context: BlockCheckContext,
 ): Promise<boolean> {
-  const sealed = numbers.filter((number) => number !== null);
-  let isValid = !hasMissingEvents && numbers.slice(0, sealed.length).every((number) => number !== null);
-  const newest = Math.max(0, ...sealed);
-  const missing = new Set(sealed);
-  let last: Seal | undefined;
+  const sealedSeqs = numbers.filter((seq) => seq !== null);
+  let isValid = !hasMissingEvents && numbers.slice(0, sealedSeqs.length).every((seq) => seq !== null);
+  const newestSeq = Math.max(0, ...sealedSeqs);
+  const missingSeqs = new Set(sealedSeqs);
+  let lastSeal: Seal | undefined;
   for await (const block of blocks) {
     const { seal, events } = block;
     checkBlock(block, context, () => {
       isValid = false;
     });
-    if (last !== undefined && last.to >= newest) isValid &&= seal.prev === hashSeal(last);
-    for (const { seq } of events) missing.delete(seq);
-    last = seal;
+    if (lastSeal !== undefined && lastSeal.to >= newestSeq) isValid &&= seal.prev === hashSeal(lastSeal);
+    for (const { seq } of events) missingSeqs.delete(seq);
+    lastSeal = seal;
   }
-  return isValid && missing.size === 0 && (last?.to ?? 0) >= lastSeq;
+  return isValid && missingSeqs.size === 0 && (lastSeal?.to ?? 0) >= lastSeq;
 }
 
 function checkEvent(
   { seq, leaf, line }: SealedEvent,
-  forgotten: ForgottenEvents,
+  forgottenEvents: ForgottenEvents,
   report: ReportDifference,
 ): void {
   if (line === undefined) report('event_gone', seq);
   else if (!('forgotten' in line)) {
     if (toHex(hashEventLine(line)) !== toHex(leaf)) report('event_changed', seq);
-  } else if (!forgotten.leaves.has(toHex(leaf)) && !isInRanges(forgotten.seqs, seq))
+  } else if (!forgottenEvents.leaves.has(toHex(leaf)) && !isInRanges(forgottenEvents.seqs, seq))
     report('event_hidden', seq);
 }
 
-/** @param ranges sorted by their lower bound */
+/** @param ranges disjoint and sorted */
 function isInRanges(ranges: ForgottenEvents['seqs'], seq: number): boolean {
   let [low, high] = [0, ranges.length];
   while (low < high) {
@@ -129,9 +129,9 @@ function isInRanges(ranges: ForgottenEvents['seqs'], seq: number): boolean {
 }
 
 /**
- * Compares the ledger with the anchor kept on this machine.
- * @param newest number of the ledger's newest seal
- * @param hash hash of the ledger's seal with the anchor's number
+ * Compares the ledger with an anchor kept on this machine.
+ * @param newest the number of the ledger's newest seal
+ * @param hash the hash of the ledger's seal that has the anchor's number
  * @returns undefined if they match
  */
 export function findHistoryDifference(

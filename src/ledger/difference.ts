@@ -1,12 +1,12 @@
 /**
- * - `event_changed`, `event_gone`: an event row was changed or deleted after sealing.
- * - `event_unsealed`: an event row bypassed the trigger.
- * - `event_hidden`: an event's content was removed, but no event logs the deletion.
- * - `seal_changed`, `seal_gone`: a seal or its list of events was changed or deleted.
- * - `other_key`: the signing key has changed.
- * - `anchor_differs`: a seal differs from its anchor in the database.
- * - `rolled_back`: a seal anchored on this machine is missing: an older state was restored.
- * - `other_history`: an anchored seal was replaced: the database was restored and continued, or rewritten.
+ * - `event_changed`, `event_gone`: an event's row was changed or deleted after it was sealed
+ * - `event_unsealed`: an event was added without the trigger that queues events for sealing
+ * - `event_hidden`: an event's content was removed, but no event logs the removal
+ * - `seal_changed`, `seal_gone`: a seal or its list of events was changed or deleted
+ * - `other_key`: the newest seal wasn't signed with the current key
+ * - `anchor_differs`: a seal differs from its anchor in the database
+ * - `rolled_back`: the seal in the anchor file is missing, because an older database was restored
+ * - `other_history`: the seal in the anchor file was replaced: the database was rewritten, or restored and used since
  */
 export const LEDGER_DIFFERENCES = [
   'event_changed',

@@ -8,8 +8,6 @@ import { policyEvents } from '../policy/policy-events.ts';
 import { LEDGER_DIFFERENCES } from './difference.ts';
 import { changedValues, defineEvent } from './event.ts';
 
-/** Each subject's module declares its event schemas. The store parses rows with the union below. */
-
 const ledgerDifferenceSchema = z.object({
   code: z.enum(LEDGER_DIFFERENCES),
   count: z.int(),
@@ -25,12 +23,12 @@ export const teamEventSchema = z.discriminatedUnion('kind', [
   defineEvent('account', ['team_account_linked', 'team_account_unlinked'], { application: z.string() }),
   defineEvent('ledger', ['ledger_differs'], { differences: z.array(ledgerDifferenceSchema).readonly() }),
   defineEvent('ledger', ['sealing_stalled'], {}),
-  /** A backup was restored. Later events reuse sequence numbers of the ledger. */
+  /** After a backup is restored, new events reuse sequence numbers of lost ones. */
   defineEvent('ledger', ['database_restored'], { takenAt: z.iso.datetime(), seal: z.int() }),
   defineEvent('ledger', ['events_forgotten'], {
     reason: z.enum(['age', 'person']),
     count: z.int(),
-    /** Ranges of sequence numbers in the ledger, both ends inclusive. */
+    /** Ranges of sequence numbers in the ledger, inclusive. */
     seqs: z.array(z.tuple([z.int(), z.int()])).readonly(),
     /** Leaf hashes (hex) of deleted events that weren't sealed yet. */
     leaves: z.array(z.string()).readonly(),
@@ -61,7 +59,7 @@ export type TeamEventOf<Kind> = TeamEvent extends infer Event
 export type WatchDecision = Omit<TeamEventOf<'name_watched'>, 'subject'>;
 export type IncidentDecision = Pick<TeamEventOf<'incident_ours'>, 'kind' | 'actor' | 'reason'>;
 
-/** An order's event, with the order in its current state and its events of {@link DECISION_KINDS}, oldest first. */
+/** An event of an order in its current state. `decisions`: its events of {@link DECISION_KINDS}, oldest first. */
 export interface AuditedEvent {
   readonly order: Order;
   readonly entry: OrderLogEntry;
@@ -69,8 +67,8 @@ export interface AuditedEvent {
 }
 
 export interface EventLog {
-  /** Events from `from` (inclusive) to `to` (exclusive), oldest first, without those of drafts. */
+  /** Reads events from `from` (inclusive) to `to` (exclusive), oldest first, except those of drafts. */
   read(from: Date, to: Date): AsyncIterable<AuditedEvent | { readonly event: TeamEvent }>;
-  /** Finds an event that isn't about an order. @param seq its number in the log */
+  /** Finds an event that isn't about an order. @param seq its sequence number in the log */
   find(seq: string): Promise<TeamEvent | undefined>;
 }

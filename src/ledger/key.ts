@@ -9,7 +9,7 @@ import { Secret } from '../service/secret.ts';
 import { sha256 } from './tree.ts';
 
 export interface LedgerKey {
-  /** `SHA256:` and the unpadded base64url of the SPKI's SHA-256. */
+  /** `SHA256:` and the unpadded base64url hash of the SPKI. */
   readonly fingerprint: string;
   /** SPKI in base64. */
   readonly publicKey: string;
@@ -18,17 +18,14 @@ export interface LedgerKey {
   verify(text: string, signature: string): boolean;
 }
 
-/**
- * @param pkcs8 PKCS #8 in base64
- * @throws if it isn't an Ed25519 key
- */
+/** @param pkcs8 in base64 @throws if it isn't an Ed25519 key */
 export function readLedgerKey(pkcs8: Secret): LedgerKey {
   const privateKey = createPrivateKey({
     key: Buffer.from(pkcs8.reveal(), 'base64'),
     format: 'der',
     type: 'pkcs8',
   });
-  if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error('the ledger’s key is not an Ed25519 key');
+  if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error('the ledger’s key isn’t an Ed25519 key');
   const publicKey = createPublicKey(privateKey);
   const spki = publicKey.export({ format: 'der', type: 'spki' });
   return {
@@ -40,7 +37,7 @@ export function readLedgerKey(pkcs8: Secret): LedgerKey {
   };
 }
 
-/** @returns PKCS #8 in base64 */
+/** @returns a new private key as PKCS #8 in base64 */
 export function createLedgerKey(): Secret {
   const { privateKey } = generateKeyPairSync('ed25519');
   return new Secret(privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64'));

@@ -11,7 +11,7 @@ import { buildNextSeal, hashEventLine, hashSeal, isSigned, type Seal, toEventLin
 
 export interface LedgerContext {
   readonly store: LedgerStore;
-  /** Undefined if it can't be decrypted. Then nothing is sealed. */
+  /** Undefined if it can't be decrypted. Nothing is sealed without it. */
   readonly key: LedgerKey | undefined;
   readonly anchorFile: AnchorFile;
   readonly now: () => Date;
@@ -30,17 +30,17 @@ export type Ledger = ReturnType<typeof createLedger>;
 /** Maximum number of events per seal. A receipt contains all leaf hashes of its seals. */
 const MAX_SEAL_EVENTS = 1_024;
 const CHECK_INTERVAL_MS = HOUR_MS;
-/** Unsealed events older than this cause an alert. */
+/** Events that stay unsealed for longer than this cause an alert. */
 export const OVERDUE_SECONDS = 60;
 
-/** The existing seals were signed with another key. */
+/** The newest seal was signed with another key. */
 class OtherLedgerKeyError extends Error {
   override readonly name = 'OtherLedgerKeyError';
 }
 
 export function createLedger({ store, key, anchorFile, now, log }: LedgerContext) {
-  let isOtherKeyReported = false;
-  let isForkChecked = false;
+  let wasOtherKeyReported = false;
+  let wasCheckedForFork = false;
   let checkedAt: Date | undefined;
 
   function buildSeal(signer: LedgerKey, last: Seal | undefined, events: readonly UnsealedEvent[]) {
@@ -57,19 +57,18 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
       const buildNext = (last: Seal | undefined, events: readonly UnsealedEvent[]) =>
         buildSeal(signer, last, events);
       while ((await store.seal(MAX_SEAL_EVENTS, buildNext)) === MAX_SEAL_EVENTS);
-      isOtherKeyReported = false;
+      wasOtherKeyReported = false;
     } catch (error) {
-      if (!isOtherKey(error)) throw error;
-      if (!isOtherKeyReported)
-        log.error('nothing is sealed: another key signed the ledger. Set LEDGER_KEY to that key again');
-      isOtherKeyReported = true;
+      if (!isOtherKeyError(error)) throw error;
+      if (!wasOtherKeyReported)
+        log.error(
+          'nothing is sealed: the ledger was signed with another key. Set LEDGER_KEY to that key again',
+        );
+      wasOtherKeyReported = true;
     }
   }
 
-  /**
-   * Before this process seals anything, compares the ledger with the anchor file. If the database was restored, this
-   * logs the difference and notifies people.
-   */
+  /** Finds out whether the database was restored. Must run before this process seals anything. */
   async function checkForFork(): Promise<void> {
     const saved = await anchorFile.load();
     if (saved !== undefined) {
@@ -77,10 +76,10 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
       const difference = findHistoryDifference(saved, newest?.n ?? 0, seal && hashSeal(seal));
       if (difference !== undefined) await store.recordDifferences([difference], now());
     }
-    isForkChecked = true;
+    wasCheckedForFork = true;
   }
 
-  async function check(): Promise<void> {
+  async function checkAndReport(): Promise<void> {
     if (key === undefined) return;
     const newest = await store.findNewestSeal();
     const differences =
@@ -91,16 +90,16 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
             key,
             savedAnchor: await anchorFile.load(),
             strayEventCount: await store.countStrayEvents(),
-            forgotten: await store.loadForgottenEvents(),
+            forgottenEvents: await store.loadForgottenEvents(),
           })
         : [{ code: 'other_key', count: 1, first: newest.n } as const];
     if (differences.length === 0) return;
-    log.error({ differences }, 'the ledger doesn’t match its log');
+    log.error({ differences }, 'the ledger check found differences');
     await store.recordDifferences(differences, now());
   }
 
-  async function anchor(): Promise<void> {
-    // The saved anchor must be checked before it is replaced.
+  async function anchorNewestSeal(): Promise<void> {
+    // The saved anchor must be checked before it's replaced.
     if (checkedAt === undefined) return;
     const seal = await store.findNewestSeal();
     const at = now();
@@ -109,13 +108,13 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
   }
 
   return {
-    /** Seals waiting events. Anchors the newest seal once an hour, even if sealing fails. */
+    /** Anchors the newest seal once an hour, even if sealing fails. */
     async sealAndAnchor(): Promise<void> {
       try {
-        if (key !== undefined && !isForkChecked) await checkForFork();
+        if (key !== undefined && !wasCheckedForFork) await checkForFork();
         if (key !== undefined) await sealAll(key);
       } finally {
-        await anchor();
+        await anchorNewestSeal();
       }
     },
 
@@ -123,19 +122,22 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
       if ((await store.loadWaitingSeconds()) > OVERDUE_SECONDS) await store.recordStalled(now());
     },
 
-    /** Runs at start, then hourly. Reports differences between the ledger, the events and the anchors. */
+    /** Checks the ledger at the first call, then once an hour. */
     async checkIfDue(): Promise<void> {
       const at = now();
       if (checkedAt !== undefined && Math.abs(at.getTime() - checkedAt.getTime()) < CHECK_INTERVAL_MS) return;
-      await check();
+      await checkAndReport();
       checkedAt = at;
     },
 
-    /** Whether the events about keys and charters match their seals. False without a key. */
+    /** See {@link areSigningEventsSealed}. Returns false without a key. */
     async areSigningEventsSealed(): Promise<boolean> {
       if (key === undefined) return false;
-      const [blocks, forgotten] = await Promise.all([store.loadSigningBlocks(), store.loadForgottenEvents()]);
-      return areSigningEventsSealed(blocks, { key, forgotten });
+      const [blocks, forgottenEvents] = await Promise.all([
+        store.loadSigningBlocks(),
+        store.loadForgottenEvents(),
+      ]);
+      return areSigningEventsSealed(blocks, { key, forgottenEvents });
     },
 
     async loadState(): Promise<LedgerState> {
@@ -152,7 +154,7 @@ export function createLedger({ store, key, anchorFile, now, log }: LedgerContext
       };
     },
 
-    /** @param period limits the seals by time. @returns undefined without a key */
+    /** @param period of the seals @returns undefined without a key */
     streamFile: (period?: { readonly from: Date; readonly to: Date }): AsyncIterable<FileLine> | undefined =>
       key && generateFileLines(store, key, period),
 
@@ -174,14 +176,13 @@ async function* generateFileLines(
   }
 }
 
-function isOtherKey(error: unknown): boolean {
-  return error instanceof OtherLedgerKeyError || (error instanceof Error && isOtherKey(error.cause));
+function isOtherKeyError(error: unknown): boolean {
+  return error instanceof OtherLedgerKeyError || (error instanceof Error && isOtherKeyError(error.cause));
 }
 
 /**
- * Opens the configured key or, without one, the ledger's own key, which is created if missing. The ledger's own key is
- * encrypted with the credentials keys, and encrypted again when these change.
- * @throws {VaultError} if it can't be decrypted
+ * Without a configured key, the bot creates one and stores it, encrypted with the current credentials key.
+ * @throws {VaultError} if the stored key can't be decrypted
  */
 export async function openLedgerKey(
   configured: LedgerKey | undefined,

@@ -3,10 +3,9 @@ import type { LedgerDifference } from './difference.ts';
 import type { EventLine, ForgottenLine, LoggedEvent, Seal } from './seal.ts';
 import type { Hash } from './tree.ts';
 
-/** An unsealed event, or the hash of one whose content was deleted. */
+/** An event to seal, or only its leaf hash if its content was deleted. */
 export type UnsealedEvent = LoggedEvent | { readonly leaf: Hash };
 
-/** A seal and its leaf hashes, in order. */
 export interface NewSeal {
   readonly seal: Seal;
   readonly leaves: readonly Hash[];
@@ -15,7 +14,7 @@ export interface NewSeal {
 export interface SealedEvent {
   readonly seq: number;
   readonly leaf: Hash;
-  /** Undefined if the row is gone. */
+  /** Undefined if the event's row is missing. */
   readonly line: EventLine | ForgottenLine | undefined;
 }
 
@@ -24,13 +23,13 @@ export interface SealedBlock {
   readonly events: readonly SealedEvent[];
 }
 
-/** The data to check the events about keys and charters. */
+/** The data for checking the events about keys and charters. */
 export interface SigningBlocks {
   /** The events' sequence numbers in the ledger, oldest first; null for unsealed events. */
   readonly numbers: readonly (number | null)[];
   /** The highest sequence number in the ledger. */
   readonly lastSeq: number;
-  /** Whether an unsealed event is gone. */
+  /** Whether an unsealed event's row is missing. */
   readonly hasMissingEvents: boolean;
   /** Blocks that contain these events, and all blocks after the newest of them. */
   readonly blocks: AsyncIterable<SealedBlock>;
@@ -47,7 +46,7 @@ export interface Anchor extends SealHash {
 }
 
 export interface ForgottenEvents {
-  /** Ranges of sequence numbers, both ends inclusive, disjoint and sorted. */
+  /** Ranges of sequence numbers: inclusive, disjoint and sorted. */
   readonly seqs: readonly (readonly [number, number])[];
   /** Leaf hashes (hex) of unsealed events. */
   readonly leaves: ReadonlySet<string>;
@@ -56,7 +55,7 @@ export interface ForgottenEvents {
 export interface LedgerStore {
   /**
    * Seals at most `limit` unsealed events, unless another process is sealing.
-   * @param buildSeal creates the seal that follows the last one
+   * @param buildSeal builds the seal that follows the last one
    * @returns the number of sealed events
    */
   seal(
@@ -64,44 +63,44 @@ export interface LedgerStore {
     buildSeal: (last: Seal | undefined, events: readonly UnsealedEvent[]) => NewSeal,
   ): Promise<number>;
   findNewestSeal(): Promise<Seal | undefined>;
-  /** Age of the oldest unsealed event, by the database's clock. */
+  /** Returns the age of the oldest unsealed event by the database's clock. */
   loadWaitingSeconds(): Promise<number>;
-  /** Seals with their events, in order. @param period limits the seals by time */
+  /** Reads the seals with their events, in order. @param period of the seals */
   read(period?: { readonly from: Date; readonly to: Date }): AsyncIterable<SealedBlock>;
   loadSigningBlocks(): Promise<SigningBlocks>;
   listOrderEvents(orderId: string): Promise<readonly SealedEvent[]>;
-  /** Sealed events that revoked these keys, in ledger order. @param keys fingerprints */
+  /** Lists sealed events that revoked these keys, in ledger order. @param keys fingerprints */
   listRevocations(keys: readonly string[]): Promise<readonly SealedEvent[]>;
   listSeals(from: number, to: number): Promise<readonly Seal[]>;
   findSeal(seq: number): Promise<Seal | undefined>;
   loadLeaves(seal: Seal): Promise<readonly Hash[]>;
-  /** The number of events that bypassed the trigger: neither sealed nor waiting to be sealed. */
+  /** Counts the events that are neither sealed nor waiting to be sealed. */
   countStrayEvents(): Promise<number>;
   loadForgottenEvents(): Promise<ForgottenEvents>;
   /**
-   * Saves the seal's hash and queues the notification, at most once an hour.
-   * @returns whether the seal was anchored now
+   * Saves the seal's hash and queues its notification, unless a seal was anchored within the last hour.
+   * @returns whether the seal was anchored
    */
   anchor(seal: Seal, at: Date): Promise<boolean>;
   /** Oldest first. */
   listAnchors(): Promise<readonly Anchor[]>;
   findNewestAnchor(): Promise<Anchor | undefined>;
   listAnchorsBetween(from: Date, to: Date): Promise<readonly Anchor[]>;
-  /** The first anchor for this seal or a later one. */
+  /** Finds the first anchor of this seal or a later one. */
   findAnchor(n: number): Promise<Anchor | undefined>;
-  /** Logs differences and notifies people, unless they are the same as last time. */
+  /** Logs differences and notifies people, unless the differences are the same as last time. */
   recordDifferences(differences: readonly LedgerDifference[], at: Date): Promise<void>;
   /** Logs that a backup was restored, and notifies people. @returns the backup's newest seal */
   recordRestore(takenAt: Date, at: Date): Promise<Seal | undefined>;
-  /** Logs that events have waited too long for a seal, and notifies people. Does so once until they are sealed. */
+  /** Logs that sealing has stalled and notifies people, once until the waiting events are sealed. */
   recordStalled(at: Date): Promise<void>;
 }
 
-/** Stores the key that the bot created itself. Implemented by the store. */
+/** Stores the key that the bot created. Implemented by the store. */
 export interface LedgerKeyStore {
   find(): Promise<SealedSecret | undefined>;
   /** Adds a key if none exists. */
   add(sealed: SealedSecret): Promise<void>;
-  /** Replaces the key after it was encrypted again. */
+  /** Replaces the stored key with the same key, encrypted with a new credentials key. */
   replace(sealed: SealedSecret): Promise<void>;
 }

@@ -32,7 +32,7 @@ export type FileLine =
       readonly order?: string;
     }
   | { readonly type: 'statement'; readonly statement: Statement }
-  /** Replaces a statement that no longer exists. */
+  /** Used if the statement can't be rebuilt. */
   | { readonly type: 'statement'; readonly hash: string }
   | EventLine
   | ForgottenLine
@@ -40,13 +40,13 @@ export type FileLine =
   | PathLine
   | AnchorLine;
 
-/** The first line of a file. @param order the order of a receipt */
+/** @param order the id of a receipt's order; undefined for a ledger file */
 export function buildHeaderLine({ fingerprint, publicKey }: LedgerKey, order?: string): FileLine {
   const common = { version: 1, key: fingerprint, public: publicKey } as const;
   return order === undefined ? { type: 'ledger', ...common } : { type: 'receipt', ...common, order };
 }
 
-/** If the next anchor is further away than this, the receipt doesn't include it. */
+/** A receipt doesn't include an anchor that is further away than this. */
 const MAX_SEALS_TO_ANCHOR = 2_000;
 
 export interface ProvedOrder {
@@ -54,17 +54,17 @@ export interface ProvedOrder {
   readonly statementHash: string;
 }
 
-/** The key fingerprints in a signed approval: the approver's key and the keys that vouched for it. */
+/** An event with a signed approval: the approver's key, and the keys that vouched for it. */
 const signedDataSchema = z.object({
   signature: z.object({ key: z.string() }),
   chain: z.array(z.object({ key: z.string() })).default([]),
 });
 
 /**
- * The receipt contains the order's statement and sealed events, revocations of the keys that signed them, the audit
+ * A receipt contains the order's statement and sealed events, revocations of the keys that signed them, the audit
  * paths, and the seals up to the next anchor.
- * @param statement rebuilt from the order's current rows. It may differ from the original if the requester was deleted
- * or the service's URL has changed
+ * @param statement rebuilt from the order's current rows. It differs from the original if the requester was deleted or
+ * the service's URL has changed
  */
 export async function buildReceiptLines(
   store: LedgerStore,
@@ -74,21 +74,21 @@ export async function buildReceiptLines(
 ): Promise<FileLine[]> {
   const isUnchanged = statement !== undefined && hashStatement(statement) === hash;
   const orderEvents = (await store.listOrderEvents(id)).filter(hasLine);
-  const keys = orderEvents.flatMap(({ line }) => findKeys(line));
+  const keys = orderEvents.flatMap(({ line }) => listSigningKeys(line));
   const revocations = keys.length === 0 ? [] : (await store.listRevocations(keys)).filter(hasLine);
   const events = [...orderEvents, ...revocations].sort((a, b) => a.seq - b.seq);
   const seals = new Map<number, Seal>();
   const anchors = new Map<number, Anchor>();
   const paths: PathLine[] = [];
-  let current: { readonly seal: Seal; readonly leaves: readonly Hash[] } | undefined;
+  let currentBlock: { readonly seal: Seal; readonly leaves: readonly Hash[] } | undefined;
   for (const { seq } of events) {
-    if (current === undefined || seq > current.seal.to) {
+    if (currentBlock === undefined || seq > currentBlock.seal.to) {
       const seal = await store.findSeal(seq);
       if (seal === undefined) throw new Error(`event ${seq} of the ledger has no seal`);
-      current = { seal, leaves: await store.loadLeaves(seal) };
-      await addSeals(store, seal, seals, anchors);
+      currentBlock = { seal, leaves: await store.loadLeaves(seal) };
+      await addSealsToAnchor(store, seal, seals, anchors);
     }
-    const { seal, leaves } = current;
+    const { seal, leaves } = currentBlock;
     const index = seq - seal.from;
     const path = computeAuditPath(index, leaves).map(toHex);
     paths.push({ type: 'path', seq, seal: seal.n, index, size: leaves.length, path });
@@ -103,12 +103,12 @@ export async function buildReceiptLines(
   ];
 }
 
-function findKeys(line: EventLine | ForgottenLine): string[] {
-  const signed = 'data' in line ? signedDataSchema.safeParse(line.data).data : undefined;
-  return signed === undefined ? [] : [signed.signature, ...signed.chain].map(({ key }) => key);
+function listSigningKeys(line: EventLine | ForgottenLine): string[] {
+  const data = 'data' in line ? signedDataSchema.safeParse(line.data).data : undefined;
+  return data === undefined ? [] : [data.signature, ...data.chain].map(({ key }) => key);
 }
 
-async function addSeals(
+async function addSealsToAnchor(
   store: LedgerStore,
   seal: Seal,
   seals: Map<number, Seal>,
@@ -118,7 +118,7 @@ async function addSeals(
   const anchor = await store.findAnchor(seal.n);
   if (anchor === undefined || anchor.n - seal.n > MAX_SEALS_TO_ANCHOR || anchors.has(anchor.n)) return;
   anchors.set(anchor.n, anchor);
-  for (const each of await store.listSeals(seal.n, anchor.n)) seals.set(each.n, each);
+  for (const next of await store.listSeals(seal.n, anchor.n)) seals.set(next.n, next);
 }
 
 function hasLine(event: SealedEvent): event is SealedEvent & { readonly line: EventLine | ForgottenLine } {

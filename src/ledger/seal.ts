@@ -2,8 +2,6 @@ import { canonicalJson } from '../lib/canonical-json.ts';
 import type { LedgerKey } from './key.ts';
 import { computeTreeHead, type Hash, hashLeaf, sha256, toHex } from './tree.ts';
 
-/** The lines of a ledger file: sealed events and their seals. */
-
 export interface LoggedEvent {
   readonly at: Date;
   readonly kind: string;
@@ -41,7 +39,7 @@ export interface Seal {
   /** SHA-256 (hex) of the previous seal's canonical form. For the first seal, the hash of the empty string. */
   readonly prev: string;
   readonly at: string;
-  /** Ed25519 signature (base64) of the canonical form without this field. */
+  /** Ed25519 signature (base64) of the seal's canonical form without this field. */
   readonly signature: string;
 }
 
@@ -57,7 +55,7 @@ export function hashEventLine(line: EventLine): Hash {
   return hashLeaf(canonicalJson(line));
 }
 
-/** SHA-256 (hex) of a seal's canonical form. */
+/** Returns the SHA-256 (hex) of a seal's canonical form, or of the empty string without a seal. */
 export function hashSeal(seal: Seal | undefined): string {
   return toHex(seal === undefined ? sha256() : sha256(canonicalJson(seal)));
 }

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto';
 
 export type Hash = Uint8Array;
 
-const LEAF = Uint8Array.of(0);
-const NODE = Uint8Array.of(1);
+const LEAF_PREFIX = Uint8Array.of(0);
+const NODE_PREFIX = Uint8Array.of(1);
 
 export function sha256(...parts: readonly (string | Uint8Array)[]): Hash {
   const hash = createHash('sha256');
@@ -18,10 +18,10 @@ export function toHex(hash: Hash): string {
 }
 
 export function hashLeaf(entry: string): Hash {
-  return sha256(LEAF, entry);
+  return sha256(LEAF_PREFIX, entry);
 }
 
-/** The tree's levels, from the leaves to the root. A node without a sibling moves up unchanged. */
+/** Returns the levels from the leaves to the root. A node without a sibling moves up unchanged. */
 function computeTreeLevels(leaves: readonly Hash[]): readonly (readonly Hash[])[] {
   const levels: (readonly Hash[])[] = [leaves];
   for (let level = leaves; level.length > 1; ) {
@@ -29,7 +29,7 @@ function computeTreeLevels(leaves: readonly Hash[]): readonly (readonly Hash[])[
     for (let index = 0; index < level.length; index += 2) {
       const left = level[index];
       const right = level[index + 1];
-      if (left !== undefined) parents.push(right === undefined ? left : sha256(NODE, left, right));
+      if (left !== undefined) parents.push(right === undefined ? left : sha256(NODE_PREFIX, left, right));
     }
     levels.push(parents);
     level = parents;
@@ -41,7 +41,7 @@ export function computeTreeHead(leaves: readonly Hash[]): Hash {
   return computeTreeLevels(leaves).at(-1)?.[0] ?? sha256();
 }
 
-/** The sibling hashes from a leaf to the root, lowest first. */
+/** Returns the sibling hashes on the way from a leaf to the root. */
 export function computeAuditPath(index: number, leaves: readonly Hash[]): Hash[] {
   return computeTreeLevels(leaves).flatMap((level, height) => level[(index >> height) ^ 1] ?? []);
 }

@@ -1,4 +1,4 @@
-/** For a promise that others also wait for. Rejects with the signal's reason; the promise goes on. */
+/** Rejects with the signal's reason when aborted. The promise itself continues, because others may wait for it. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {

@@ -4,7 +4,6 @@ import { cleanText } from './entered-text.ts';
  * Column headings that spreadsheets and registrars use, in several languages. Case, accents, spaces and punctuation are
  * ignored.
  */
-
 const HEADINGS = {
   name: `name, names, domain, domains, domain name, domain names, fqdn, Domäne, Domänen, Domänenname, Domainname,
     nom, domaine, nom de domaine, nombre, dominio, nombre de dominio, nome, nome dominio, nome a dominio,

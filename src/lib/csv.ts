@@ -9,13 +9,12 @@ import { cleanText } from './entered-text.ts';
 export const MAX_CSV_BYTES = 4_000_000;
 /** Typical files have about 12. */
 const MAX_COLUMNS = 100;
-/** In characters. */
-const MAX_CELL_LENGTH = 10_000;
+const MAX_CELL_CHARACTERS = 10_000;
 const CHUNK_BYTES = 16_384;
 /** How often parsing pauses to let other requests run. */
 const YIELD_INTERVAL_MS = 10;
 
-/** Some spreadsheets declare the separator in the first line. */
+/** Some spreadsheets declare the delimiter in the first line. */
 export const SEPARATOR_LINE = /^\s*"?sep=([,;|\t])"?[,;\s]*$/i;
 
 export interface CsvRecord {
@@ -77,11 +76,11 @@ export function decodeFile(
   if (bytes.length > MAX_CSV_BYTES)
     return { ok: false, issue: { code: 'too_large', maxBytes: MAX_CSV_BYTES } };
   const encoding = detectEncoding(bytes);
-  const nul = encoding === 'utf-8' ? bytes.indexOf(0) : -1;
-  const beforeNul = nul === -1 ? bytes : bytes.subarray(0, nul);
+  const nulIndex = encoding === 'utf-8' ? bytes.indexOf(0) : -1;
+  const beforeNul = nulIndex === -1 ? bytes : bytes.subarray(0, nulIndex);
   try {
     const text = new TextDecoder(encoding, { fatal: true }).decode(beforeNul);
-    const end = nul === -1 ? text.indexOf('\0') : text.length;
+    const end = nulIndex === -1 ? text.indexOf('\0') : text.length;
     return end === -1 ? { ok: true, text } : { ok: false, issue: createNotTextIssue(text.slice(0, end)) };
   } catch {
     return { ok: false, issue: createNotTextIssue(decodeValidStart(beforeNul)) };
@@ -113,10 +112,10 @@ function decodeValidStart(bytes: Uint8Array): string {
 export async function readCsv(text: string, options: CsvOptions): Promise<CsvResult> {
   if (Buffer.byteLength(text) > MAX_CSV_BYTES)
     return { ok: false, issue: { line: 1, code: 'too_many_bytes', limit: MAX_CSV_BYTES } };
-  const { content, header: firstLine, delimiter } = detectLayout(text);
+  const { content, headerLine, delimiter } = detectLayout(text);
   const bytes = Buffer.from(content);
   // Parsing a header with many columns would be slow.
-  if (firstLine.split(delimiter, MAX_COLUMNS + 1).length > MAX_COLUMNS)
+  if (headerLine.split(delimiter, MAX_COLUMNS + 1).length > MAX_COLUMNS)
     return { ok: false, issue: { line: 1, code: 'too_many_columns', limit: MAX_COLUMNS } };
   const records: CsvRecord[] = [];
   let recordCount = 0;
@@ -132,11 +131,11 @@ export async function readCsv(text: string, options: CsvOptions): Promise<CsvRes
       recordCount += 1;
       const line = lines - raw.reduce((sum, cell) => sum + cell.split('\n').length - 1, 0);
       const cells = raw.map((cell) => cleanText(cell.replace(FORMULA_GUARD, '')).trim());
-      const filled = cells.filter((cell) => cell !== '');
-      if (records.length > 0 && filled.length > 1 && filled.every(isHeading))
+      const nonEmptyCells = cells.filter((cell) => cell !== '');
+      if (records.length > 0 && nonEmptyCells.length > 1 && nonEmptyCells.every(isHeading))
         throw new CsvIssueError({ line, code: 'second_header' });
       // Spreadsheets write rows of empty cells.
-      if (filled.length > 0) records.push({ line, cells, raw });
+      if (nonEmptyCells.length > 0) records.push({ line, cells, raw });
       return null;
     },
   });
@@ -150,10 +149,10 @@ export async function readCsv(text: string, options: CsvOptions): Promise<CsvRes
   }
   const [headerRow, ...rows] = records;
   // Spreadsheets also write columns of empty cells.
-  const columns = (headerRow?.cells.findLastIndex((cell) => cell !== '') ?? 0) + 1;
-  const header = headerRow && { ...headerRow, cells: headerRow.cells.slice(0, columns) };
-  const repeated = header && findRepeatedColumn(header, options.findColumn);
-  return repeated === undefined ? { ok: true, header, rows } : { ok: false, issue: repeated };
+  const columnCount = (headerRow?.cells.findLastIndex((cell) => cell !== '') ?? 0) + 1;
+  const header = headerRow && { ...headerRow, cells: headerRow.cells.slice(0, columnCount) };
+  const issue = header && findRepeatedColumn(header, options.findColumn);
+  return issue === undefined ? { ok: true, header, rows } : { ok: false, issue };
 }
 
 /** @param recordsBefore number of records before this one */
@@ -165,8 +164,8 @@ function findLimitIssue(
 ): CsvIssue | undefined {
   if (cells.length > MAX_COLUMNS) return { line, code: 'too_many_columns', limit: MAX_COLUMNS };
   if (recordsBefore > maxRows) return { line, code: 'too_many_rows', limit: maxRows };
-  if (cells.some(({ length }) => length > MAX_CELL_LENGTH))
-    return { line, code: 'long_cell', limit: MAX_CELL_LENGTH };
+  if (cells.some(({ length }) => length > MAX_CELL_CHARACTERS))
+    return { line, code: 'long_cell', limit: MAX_CELL_CHARACTERS };
   return undefined;
 }
 
@@ -175,27 +174,28 @@ function findRepeatedColumn(
   findColumn: CsvOptions['findColumn'],
 ): CsvIssue | undefined {
   const columns = cells.map(findColumn).filter((column) => column !== '');
-  const repeated = columns.find((column, index) => columns.indexOf(column) !== index);
-  return repeated === undefined ? undefined : { line, code: 'repeated_column', column: repeated };
+  const repeatedColumn = columns.find((column, index) => columns.indexOf(column) !== index);
+  return repeatedColumn === undefined ? undefined : { line, code: 'repeated_column', column: repeatedColumn };
 }
 
-/** Normalizes line endings, and finds the first non-blank line and the separator. */
+/** Normalizes line endings, and finds the header and the delimiter. */
 function detectLayout(text: string): {
   readonly content: string;
-  readonly header: string;
+  readonly headerLine: string;
   readonly delimiter: string;
 } {
-  const normalized = text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
-  const [first = ''] = NON_BLANK_LINE.exec(normalized) ?? [];
-  const [, declared] = SEPARATOR_LINE.exec(first) ?? [];
+  const normalizedText = text.replace(/^\ufeff/, '').replace(/\r\n?/g, '\n');
+  const [firstLine = ''] = NON_BLANK_LINE.exec(normalizedText) ?? [];
+  const [, declaredDelimiter] = SEPARATOR_LINE.exec(firstLine) ?? [];
   // Blanked instead of removed, to keep line numbers.
-  const content = declared === undefined ? normalized : normalized.replace(first, '');
-  const [header = ''] = declared === undefined ? [first] : (NON_BLANK_LINE.exec(content) ?? []);
-  const unquoted = header.replace(/"[^"]*"/g, '');
+  const content = declaredDelimiter === undefined ? normalizedText : normalizedText.replace(firstLine, '');
+  const [headerLine = ''] =
+    declaredDelimiter === undefined ? [firstLine] : (NON_BLANK_LINE.exec(content) ?? []);
+  const unquotedHeader = headerLine.replace(/"[^"]*"/g, '');
   const [mostFrequent = ','] = [',', ';', '\t', '|'].sort(
-    (a, b) => unquoted.split(b).length - unquoted.split(a).length,
+    (a, b) => unquotedHeader.split(b).length - unquotedHeader.split(a).length,
   );
-  return { content, header, delimiter: declared ?? mostFrequent };
+  return { content, headerLine, delimiter: declaredDelimiter ?? mostFrequent };
 }
 
 const NON_BLANK_LINE = /^.*\S.*$/m;
@@ -207,7 +207,7 @@ async function* iterateChunks(bytes: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-/** Yields to the event loop between items. */
+/** Yields to the event loop every {@link YIELD_INTERVAL_MS}. */
 export async function* iterateWithPauses<T>(items: readonly T[]): AsyncGenerator<T> {
   let lastYield = performance.now();
   for (const item of items) {

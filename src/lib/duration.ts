@@ -11,7 +11,6 @@ const UNITS = [
   ['s', SECOND_MS],
 ] as const;
 
-/** Ten years. */
 const MAX_DURATION_MS = 3_650 * DAY_MS;
 
 /** Parses `90s`, `15m`, `72h` or `7d`. @returns milliseconds; undefined if malformed or not positive */

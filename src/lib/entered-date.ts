@@ -34,7 +34,7 @@ function normalizeMonth(word: string): string {
     .toLowerCase();
 }
 
-const TIME = /[T ]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:?\d{2}|UTC|GMT)?$/i;
+const TIME_SUFFIX = /[T ]+(\d{1,2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|[+-]\d{2}:?\d{2}|UTC|GMT)?$/i;
 const MAX_DATE_LENGTH = 60;
 
 /**
@@ -50,11 +50,12 @@ export function parseEnteredDate(text: string): DateResult {
     const day = new Date(Date.UTC(1899, 11, 30) + Number(serial) * DAY_MS);
     return parseEnteredDate(day.toISOString().slice(0, 10));
   }
-  const [timeSuffix = '', time, zone] = TIME.exec(trimmed) ?? [];
+  const [timeSuffix = '', time, zone] = TIME_SUFFIX.exec(trimmed) ?? [];
   const date = trimmed.slice(0, trimmed.length - timeSuffix.length);
-  const iso = /^(\d{4})-(\d{2})-(\d{2})$/.exec(date);
-  const dotted = /^(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})$/.exec(date);
-  const [year, month, day] = iso?.slice(1) ?? dotted?.slice(1).reverse() ?? splitDateWithMonthName(date);
+  const isoMatch = /^(\d{4})-(\d{2})-(\d{2})$/.exec(date);
+  const dottedMatch = /^(\d{1,2})\. ?(\d{1,2})\. ?(\d{4})$/.exec(date);
+  const [year, month, day] =
+    isoMatch?.slice(1) ?? dottedMatch?.slice(1).reverse() ?? splitDateWithMonthName(date);
   if (year !== undefined && month !== undefined && day !== undefined)
     return buildDate(trimmed, year, month.padStart(2, '0'), day.padStart(2, '0'), time, zone);
   return rejectDate(

@@ -37,7 +37,7 @@ const SECRET_NAMES: ReadonlySet<string> = new Set([
   'authorization',
   'totpSecret',
 ]);
-/** Values can be circular. */
+/** Limits recursion, because values can be circular. */
 const MAX_DEPTH = 8;
 
 /** Returns the original object if nothing is masked. */

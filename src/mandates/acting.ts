@@ -17,27 +17,26 @@ export const MAX_SENT_A_DAY = 200;
 export const ANNOUNCEMENT_MS = DAY_MS;
 /** A day's requests are spread over this time. */
 const SPREAD_MS = 8 * HOUR_MS;
-/** Two expiry dates of a name that are closer than this are the same expiry, corrected. */
+/** If a name's expiry moves by less than this, it was corrected, and the name wasn't renewed. */
 export const SAME_PERIOD_MS = 180 * DAY_MS;
 
-/** Holds that need no action, so no regular order is made. */
-const NEEDS_NO_ACTION: ReadonlySet<HoldReason> = new Set<HoldReason>([
+/** No regular order is made if the policy would refuse it, another renewal may have succeeded, or nothing is needed. */
+const HOLDS_WITHOUT_ORDER: ReadonlySet<HoldReason> = new Set<HoldReason>([
+  'policy_refuses',
+  'earlier_unknown',
   'renewed_meanwhile',
   'set_to_lapse',
   'mandate_ended',
 ]);
 
-/**
- * Whether a name that its mandate doesn't renew gets a regular order. It doesn't if the policy refuses the renewal,
- * because no one could request it.
- */
-export function needsOrder(code: HoldReason): boolean {
-  return code !== 'policy_refuses' && code !== 'earlier_unknown' && !NEEDS_NO_ACTION.has(code);
+/** Whether a name that its mandate doesn't renew gets a regular order. */
+export function needsOrder(holdReason: HoldReason): boolean {
+  return !HOLDS_WITHOUT_ORDER.has(holdReason);
 }
 
-/** The amounts of a mandate that other orders use: sent, unsent, or with an unknown outcome. */
+/** The amounts of a mandate that its orders use: sent ones, unsent ones, and those with an unknown outcome. */
 export interface UsedAmounts {
-  /** By the day of sending (UTC, YYYY-MM-DD). */
+  /** The day is the one on which the order is sent (UTC, YYYY-MM-DD). */
   readonly byDay: readonly { readonly day: string; readonly minor: bigint }[];
   readonly countOn: (day: string) => number;
 }
@@ -45,10 +44,10 @@ export interface UsedAmounts {
 /** The amount that a mandate has used of its total in a period. */
 function sumUsedInPeriod(span: BudgetSpan, day: string, byDay: UsedAmounts['byDay']): bigint {
   const period = getPeriod(span, day);
-  return byDay.reduce((sum, each) => (getPeriod(span, each.day) === period ? sum + each.minor : sum), 0n);
+  return byDay.reduce((sum, used) => (getPeriod(span, used.day) === period ? sum + used.minor : sum), 0n);
 }
 
-/** Which of a mandate's limits an amount exceeds on a day; undefined if it fits. Limits are inclusive. */
+/** The limit of a mandate that an amount exceeds on a day; undefined if none. Limits are inclusive. */
 export function findExceededLimit(
   { max_price, max_total, span }: MandateTerms,
   amount: Amount | undefined,
@@ -65,7 +64,7 @@ export function findExceededLimit(
 export interface NameExpiry {
   readonly name: string;
   readonly expiresAt: Date;
-  /** The latest time at which a renewal keeps the name. */
+  /** The latest time at which a renewal still saves the name. */
   readonly renewableUntil: Date;
 }
 
@@ -95,8 +94,8 @@ export interface SendPlan {
 }
 
 /**
- * Plans a name's renewal: a day from now, spread over some hours, and one day later for each day that is full.
- * @returns the reason if no time is left or a limit is exceeded
+ * Plans when a name is renewed: a day or a little more from now, and another day later for each day that is full.
+ * @returns the hold reason if no time is left or a limit is exceeded
  */
 export function planSending(
   mandate: Mandate,
@@ -109,9 +108,9 @@ export function planSending(
   if (sendAfter >= expiry.renewableUntil) return 'too_late';
   for (;;) {
     const day = getUtcDay(sendAfter);
-    const limit = findExceededLimit(mandate.terms, amount, day, used);
-    if (limit !== undefined && limit !== 'day_full') return limit;
-    if (limit === undefined && amount !== undefined)
+    const exceededLimit = findExceededLimit(mandate.terms, amount, day, used);
+    if (exceededLimit !== undefined && exceededLimit !== 'day_full') return exceededLimit;
+    if (exceededLimit === undefined && amount !== undefined)
       return sendAfter < mandate.endsAt ? { sendAfter, day, amount } : 'mandate_ended';
     sendAfter = new Date(sendAfter.getTime() + DAY_MS);
     // The last day is left for people to act.
@@ -119,7 +118,7 @@ export function planSending(
   }
 }
 
-/** After a day's notice, at a time that depends on the name. */
+/** Returns a time after a day's notice. The exact time depends on the name. */
 export function computeEarliestSendTime(name: string, now: Date): Date {
   return new Date(now.getTime() + ANNOUNCEMENT_MS + computeSpreadDelayMs(name));
 }
@@ -139,7 +138,7 @@ export interface RenewalFacts {
   readonly hasOwnerLeft: boolean;
   readonly hasOpenIncident: boolean;
   readonly isAccountLinked: boolean;
-  /** Its latest registration or renewal used another account. */
+  /** The name's latest registration or renewal used another account. */
   readonly isInOtherAccount: boolean;
   readonly hasUnknownRenewal: boolean;
   /** The policy's current requirements, compared with the mandate's approvals. */
@@ -166,9 +165,8 @@ export function decideRenewal(
   used: UsedAmounts,
   now: Date,
 ): SendPlan | HoldReason {
-  const held = findHoldReason(facts);
-  if (held !== undefined) return held;
-  return planSending(mandate, facts.expiry, facts.amount, used, now);
+  const holdReason = findHoldReason(facts);
+  return holdReason ?? planSending(mandate, facts.expiry, facts.amount, used, now);
 }
 
 /** Facts read in the transaction that marks a mandate's order as sent. */
@@ -184,10 +182,10 @@ export interface FinalCheckFacts {
   readonly expiresAt: Date | undefined;
   /** Two people decided to let the name lapse. */
   readonly isLapsing: boolean;
-  /** When people were notified; undefined if they weren't yet. */
+  /** When the order was announced; undefined if it wasn't yet. */
   readonly announcedAt: Date | undefined;
   readonly amount: Amount | undefined;
-  /** Amounts used, without this order. */
+  /** The mandate's used amounts, without this order. */
   readonly used: UsedAmounts;
 }
 
@@ -219,12 +217,12 @@ export interface DueFacts extends RenewalFacts, FinalCheckFacts {
   readonly fitsBudgets: boolean;
   /** When the order was created. */
   readonly createdAt: Date;
-  /** When its name was last looked up at the registry. */
+  /** When the name was last looked up at the registry. */
   readonly lastLookupAt: Date | undefined;
 }
 
 /**
- * The maximum age of the registry lookup when an order is sent. Names that expire soon are looked up every few hours.
+ * The maximum age of the registry lookup when an order is sent. Names that expire soon are looked up more often.
  */
 const MAX_LOOKUP_AGE_MS = DAY_MS;
 
@@ -232,37 +230,37 @@ const MAX_LOOKUP_AGE_MS = DAY_MS;
 const RECHECK_INTERVAL_MS = HOUR_MS / 4;
 
 /**
- * Decides about a due order. The order waits for its announcement, and for a registry lookup that is recent and was
- * made after the order. A restored database may lack a renewal that the registry shows.
+ * Decides whether a due order is sent. It waits for its announcement, and for a recent registry lookup after the order
+ * was created, because a restored database may lack a renewal that the registry shows.
  */
 export function decideSend(facts: DueFacts, now: Date): SendDecision {
-  const held = (code: HoldReason): SendDecision => ({ kind: 'held', code });
-  const refusal = findSendingRefusal(facts, now);
-  if (refusal === 'not_announced') {
+  const hold = (code: HoldReason): SendDecision => ({ kind: 'held', code });
+  const finalHold = findSendingRefusal(facts, now);
+  if (finalHold === 'not_announced') {
     const { announcedAt } = facts;
-    // If the order is announced now, it can be sent in a day. If that is too late, people have the remaining time, and
+    // If announced now, the order could be sent in a day. If that is too late, people are left the remaining time, and
     // the expiry alerts notify them.
     const until = new Date((announcedAt ?? now).getTime() + ANNOUNCEMENT_MS);
-    if (isTooLate(facts.expiry, until)) return held(refusal);
+    if (isTooLate(facts.expiry, until)) return hold(finalHold);
     return {
       kind: 'later',
       until: announcedAt === undefined ? new Date(now.getTime() + RECHECK_INTERVAL_MS) : until,
     };
   }
-  if (refusal === 'day_full') {
+  if (finalHold === 'day_full') {
     const until = new Date(Date.parse(getUtcDay(now)) + DAY_MS + computeSpreadDelayMs(facts.name));
-    return isTooLate(facts.expiry, until) ? held(refusal) : { kind: 'later', until };
+    return isTooLate(facts.expiry, until) ? hold(finalHold) : { kind: 'later', until };
   }
-  const code = refusal ?? findHoldReason(facts) ?? (facts.fitsBudgets ? undefined : 'budget_empty');
-  if (code !== undefined) return held(code);
+  const code = finalHold ?? findHoldReason(facts) ?? (facts.fitsBudgets ? undefined : 'budget_empty');
+  if (code !== undefined) return hold(code);
   const requiredSince = Math.max(facts.createdAt.getTime(), now.getTime() - MAX_LOOKUP_AGE_MS);
   if (facts.lastLookupAt === undefined || facts.lastLookupAt.getTime() < requiredSince) {
     const until = new Date(now.getTime() + RECHECK_INTERVAL_MS);
-    // Leaves people a day to check the registry.
+    // People are left a day to check the registry.
     const latest = new Date(until.getTime() + DAY_MS);
-    return isTooLate(facts.expiry, latest) ? held('date_in_doubt') : { kind: 'later', until };
+    return isTooLate(facts.expiry, latest) ? hold('date_in_doubt') : { kind: 'later', until };
   }
-  return facts.expiry.renewableUntil <= now ? held('too_late') : { kind: 'clear' };
+  return facts.expiry.renewableUntil <= now ? hold('too_late') : { kind: 'clear' };
 }
 
 function isTooLate({ renewableUntil }: NameExpiry, at: Date): boolean {

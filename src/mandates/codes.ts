@@ -16,7 +16,7 @@ const HOLD_REASONS = [
   'policy_refuses',
   'earlier_unknown',
   'too_late',
-  /** When sending: not announced a day before. */
+  /** When sending: the order wasn't announced a day before. */
   'not_announced',
   /** When sending: the mandate's patterns no longer match the name. */
   'moved_out',
@@ -31,14 +31,14 @@ export const holdReasonSchema = z.enum(HOLD_REASONS);
 
 export type HoldReason = z.output<typeof holdReasonSchema>;
 
-/** Why a mandate ended early or on its last day. */
+/** Why a mandate has ended. */
 const MANDATE_ENDS = [
   'person',
   'expired',
   'requester_left',
   'owner_left',
   'approver_left',
-  /** Its spending is uncertain: the database may have lost more than a day. */
+  /** The database may have lost more than a day, so the mandate's spending is uncertain. */
   'database_restored',
   'log_differs',
 ] as const;

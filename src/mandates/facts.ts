@@ -12,7 +12,7 @@ import { findZoneProfile } from '../zones/rules.ts';
 import { computeEarliestSendTime, type NameExpiry, type RenewalFacts } from './acting.ts';
 import type { MandateName } from './ports.ts';
 
-/** Loads the facts that a mandate's renewal depends on: everything that an approval checks, loaded on every call. */
+/** Loads the current facts that a mandate's renewal depends on: everything that an approval would check. */
 
 /** A name's expiry, with the latest time at which it can still be renewed. */
 export function toNameExpiry({ name, expiresAt }: MandateName): NameExpiry {
@@ -38,7 +38,7 @@ export interface LoadedName {
 
 /**
  * @param mandate the mandate's order
- * @param orderId the renewal's order, if any. It is ignored when looking for other renewals
+ * @param orderId the renewal's order, if any, which doesn't count as another renewal
  * @returns undefined if Slack can't look up a person that the renewal depends on
  */
 export async function loadName(
@@ -49,7 +49,7 @@ export async function loadName(
 ): Promise<LoadedName | undefined> {
   const renewal = buildRenewal(mandate, name.name);
   const sendAfter = orderId === undefined ? computeEarliestSendTime(name.name, deps.now()) : undefined;
-  const [evaluated, cost, account, latest, incident, owner, openOrders] = await Promise.all([
+  const [evaluated, cost, account, lastAccountId, hasIncident, membership, openOrders] = await Promise.all([
     evaluateOrder(deps, renewal),
     deps.priceOrder({ ...renewal, sendAfter }),
     deps.findAccount(mandate.account.id),
@@ -59,10 +59,12 @@ export async function loadName(
     deps.store.findOpenOrders('renew', [name.name]),
   ]);
   const policy = await checkPolicy(deps, mandate, evaluated);
-  if (policy === 'unknown' || owner === 'unknown') return undefined;
-  const openId = openOrders.get(name.name);
+  if (policy === 'unknown' || membership === 'unknown') return undefined;
+  const openOrderId = openOrders.get(name.name);
   const otherOrder =
-    openId === undefined || openId === orderId ? undefined : await deps.store.load(openId, 'system');
+    openOrderId === undefined || openOrderId === orderId
+      ? undefined
+      : await deps.store.load(openOrderId, 'system');
   return {
     evaluated,
     cost,
@@ -70,10 +72,10 @@ export async function loadName(
     facts: {
       expiry: toNameExpiry(name),
       isDateCertain: name.isDateCertain && name.deletedAt === undefined,
-      hasOwnerLeft: owner === 'left',
-      hasOpenIncident: incident,
+      hasOwnerLeft: membership === 'left',
+      hasOpenIncident: hasIncident,
       isAccountLinked: account !== undefined && isTeamAccount(account) === renewal.usesTeamAccount,
-      isInOtherAccount: latest !== undefined && latest !== mandate.account.id,
+      isInOtherAccount: lastAccountId !== undefined && lastAccountId !== mandate.account.id,
       hasUnknownRenewal: otherOrder?.state === 'UNKNOWN',
       policy,
       amount: cost?.names[0]?.quote?.amount,
@@ -92,7 +94,6 @@ async function checkPolicy(
 ): Promise<RenewalFacts['policy'] | 'unknown'> {
   if (requirements.outcome === 'refuse') return 'refuses';
   if (requirements.outcome === 'free') return 'satisfied';
-  const at = deps.now();
   const approverIds = mandate.approvals.map(({ userId }) => userId);
   const standIns = await loadApprovalStandIns(deps, mandate);
   const loaded = await loadPeople({ ...deps, standIns }, requirements.list, approverIds);
@@ -104,7 +105,7 @@ async function checkPolicy(
       : new Set(),
     people: loaded.people,
     allowSelfApproval: false,
-    now: at,
+    now: deps.now(),
   });
   if (isApproved) return 'satisfied';
   return loaded.unreadableGroups.length > 0 || loaded.unconfirmed.size > 0
@@ -117,12 +118,12 @@ async function loadApprovalStandIns(
   deps: OrdersContext,
   mandate: Order,
 ): Promise<ReadonlyMap<string, StandIn>> {
-  const approved = (await deps.store.loadHistory(mandate.id, 'system')).flatMap((entry) =>
+  const requirements = (await deps.store.loadHistory(mandate.id, 'system')).flatMap((entry) =>
     entry.kind === 'approved' ? (entry.progress?.requirements ?? []) : [],
   );
   const until = new Date(deps.now().getTime() + DAY_MS);
   return new Map(
-    approved
+    requirements
       .flatMap(({ slots }) => slots)
       .flatMap(({ userId, standsInFor }) =>
         standsInFor === undefined ? [] : [[standsInFor, { userId, until }] as const],
@@ -132,7 +133,7 @@ async function loadApprovalStandIns(
 
 /**
  * Amounts that renewing a name reserves in the budgets of a day; undefined if a budget is exceeded.
- * @param orderId the renewal's order, if any. Its reservation is replaced
+ * @param orderId the renewal's order, if any, whose reservation is replaced
  */
 export async function loadReservation(
   deps: OrdersContext,

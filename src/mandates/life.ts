@@ -19,8 +19,8 @@ import { computeMandateEnd, mandateTermsSchema } from './terms.ts';
 const ENDING_SOON_MS = WEEK_MS;
 
 /**
- * Starts an approved mandate if its order and its people are unchanged. Sends nothing.
- * @returns false if Slack can't look up its people: try again
+ * Starts an approved mandate if its order is unchanged and its people are still members. Sends nothing.
+ * @returns false if Slack can't look up its people, so the caller must try again
  */
 export async function activateMandate(deps: OrdersContext, orderId: string): Promise<boolean> {
   const outcome = await changeOrder(deps, orderId, async (order) =>
@@ -62,7 +62,7 @@ export function decideActivation(context: ActivationContext): ChangeDecision {
   };
 }
 
-/** Announces that a mandate ends soon, and ends it when it is over. */
+/** Announces that a mandate ends soon, and ends it on time. */
 export async function advanceMandate(deps: OrdersContext, order: Order): Promise<void> {
   const step = findDueStep(order, deps.now());
   if (step === 'end') await endWithReason(deps, order.id, { cause: 'expired' });
@@ -86,8 +86,8 @@ export async function endMandate(
 ): Promise<ChangeOutcome> {
   const order = await deps.store.load(orderId, 'system');
   if (order !== undefined && order.requesterId !== userId) {
-    const policy = await findApprovers(deps, order, [userId], 'general');
-    const refusal = checkApprover(policy, userId, 'end_mandate');
+    const rights = await findApprovers(deps, order, [userId], 'general');
+    const refusal = checkApprover(rights, userId, 'end_mandate');
     if (refusal !== undefined) return { ok: false, refusal, order };
   }
   return endWithReason(deps, orderId, { cause: 'person', by: userId });
@@ -126,7 +126,6 @@ export async function endIfContradicted(deps: OrdersContext, order: Order): Prom
   return true;
 }
 
-/** More than any team has. */
 const MAX_MANDATES = 500;
 
 /** The orders of all mandates that have started, newest first. */
@@ -134,7 +133,7 @@ export function loadStartedMandates(store: OrderStore, viewer: SystemViewer): Pr
   return store.list({ viewer, tasks: ['mandate'], states: ['SUCCEEDED'], limit: MAX_MANDATES });
 }
 
-/** Oldest first. */
+/** Returns the oldest first. */
 export async function loadActiveMandates(
   { store, now }: { readonly store: OrderStore; readonly now: () => Date },
   viewer: SystemViewer,
@@ -160,7 +159,7 @@ async function endWithReason(
   return outcome;
 }
 
-/** Stops an ended mandate's unsent orders, which couldn't be sent anyway, to notify people immediately. */
+/** Stops an ended mandate's unsent orders. They couldn't be sent anyway, but people are notified immediately. */
 export async function stopUnsentOrders(deps: OrdersContext, mandateId: string): Promise<void> {
   const stopped = await settleEach(await deps.mandates.listInProgressIds(mandateId), (orderId) =>
     changeOrder(deps, orderId, () => ({

@@ -15,7 +15,7 @@ export interface Mandate {
   readonly since: Date;
   readonly terms: MandateTerms;
   readonly patterns: NamePatterns;
-  /** The end, exclusive. */
+  /** From this time on, the mandate isn't active. */
   readonly endsAt: Date;
   readonly end: MandateEnd | undefined;
 }
@@ -41,7 +41,6 @@ export function readMandate(order: Order): Mandate | undefined {
   };
 }
 
-/** Whether a mandate allows sending at this time. */
 export function isActive({ end, endsAt }: Mandate, at: Date): boolean {
   return end === undefined && at < endsAt;
 }
@@ -50,11 +49,11 @@ export function coversName({ patterns }: Mandate, name: string, affectedTags: re
   return matchesPatterns(patterns, toAffectedName(name, 'host'), affectedTags) === 'yes';
 }
 
-/** If several mandates cover a name, the oldest applies, even if the others allow more. */
 function compareAge(a: Mandate, b: Mandate): number {
   return a.since.getTime() - b.since.getTime() || (a.id < b.id ? -1 : 1);
 }
 
+/** If several mandates cover a name, the oldest applies, even if the others allow more. */
 export function findApplicableMandate(
   mandates: readonly Mandate[],
   name: string,

@@ -20,10 +20,11 @@ import type { MandateTerms } from './terms.ts';
 /** An active mandate, with its past and upcoming renewals. */
 export interface MandateStatus extends ActiveMandate {
   readonly history: readonly OrderLogEntry[];
-  /** The current month or year that its total applies to. */
+  /** The current month or year, to which the mandate's total applies. */
   readonly period: string;
-  /** In minor units of its currency: spent, plus reserved for unanswered orders. */
+  /** Spent in the period, in minor units. */
   readonly booked: bigint;
+  /** Reserved for orders without a known result, in minor units. */
   readonly reserved: bigint;
   /** Names that it will renew within 30 days, soonest first. */
   readonly upcoming: readonly MandateName[];
@@ -35,21 +36,21 @@ const SHOWN_DAYS = 30;
 /** Maximum number of names read to find upcoming renewals. */
 const MAX_UPCOMING = 1_000;
 
-/** The active mandates that a person may see, oldest first, and how many more there are. */
+/** The active mandates that a person may see, oldest first, and the number of hidden ones. */
 export async function loadMandateStatuses(
   deps: OrdersContext,
   viewer: PersonViewer,
 ): Promise<{ readonly shown: readonly MandateStatus[]; readonly hidden: number }> {
   const now = deps.now();
-  const all = await loadActiveMandates(deps, 'system');
-  const ids = all.map(({ order }) => order.id);
-  const visible = await filterVisibleIds(deps, viewer, ids);
-  const visibleMandates = all.filter(({ order }) => visible.has(order.id));
-  const hidden = all.length - visibleMandates.length;
+  const activeMandates = await loadActiveMandates(deps, 'system');
+  const ids = activeMandates.map(({ order }) => order.id);
+  const visibleIds = await filterVisibleIds(deps, viewer, ids);
+  const visibleMandates = activeMandates.filter(({ order }) => visibleIds.has(order.id));
+  const hidden = activeMandates.length - visibleMandates.length;
   if (visibleMandates.length === 0) return { shown: [], hidden };
   const upcoming = await findUpcomingNames(
     deps,
-    all.map(({ mandate }) => mandate),
+    activeMandates.map(({ mandate }) => mandate),
   );
   const shown = await Promise.all(
     visibleMandates.map(async ({ order, mandate }): Promise<MandateStatus> => {
@@ -65,7 +66,7 @@ export async function loadMandateStatuses(
   return { shown, hidden };
 }
 
-/** The first day of a month or year, and the first day after it. */
+/** The month or year that contains a day, with its first day and the first day after it. */
 export function getPeriodBounds(span: BudgetSpan, day: string) {
   const period = getPeriod(span, day);
   const from = span === 'month' ? `${period}-01` : `${period}-01-01`;
@@ -95,15 +96,15 @@ export function groupUpcomingNames(
   affectedTags: ReadonlyMap<string, readonly string[]>,
   now: Date,
 ): ReadonlyMap<string, readonly MandateName[]> {
-  const found = new Map<string, MandateName[]>();
+  const namesByMandate = new Map<string, MandateName[]>();
   for (const name of names) {
     const inTime = mandates.filter((mandate) => actsInTime(mandate, name, now));
     const mandate = findApplicableMandate(inTime, name.name, affectedTags.get(name.name) ?? [], now);
     const actsAt = name.expiresAt.getTime() - (mandate?.terms.notice ?? 0) * DAY_MS;
     if (mandate === undefined || actsAt > now.getTime() + SHOWN_DAYS * DAY_MS) continue;
-    found.set(mandate.id, [...(found.get(mandate.id) ?? []), name]);
+    namesByMandate.set(mandate.id, [...(namesByMandate.get(mandate.id) ?? []), name]);
   }
-  return found;
+  return namesByMandate;
 }
 
 /** Without a domain service, mandates renew nothing. */
@@ -134,14 +135,14 @@ async function findCoveringMandates(
       const inTime = mandates
         .map(({ mandate }) => mandate)
         .filter((mandate) => expiresAt === undefined || actsInTime(mandate, { name, expiresAt }, now));
-      const chosen = findApplicableMandate(inTime, name, affectedTags.get(name) ?? [], now);
-      const found = mandates.find(({ mandate }) => mandate === chosen);
-      return found === undefined ? [] : [[name, found] as const];
+      const applicable = findApplicableMandate(inTime, name, affectedTags.get(name) ?? [], now);
+      const activeMandate = mandates.find(({ mandate }) => mandate === applicable);
+      return activeMandate === undefined ? [] : [[name, activeMandate] as const];
     }),
   );
 }
 
-/** The names that a mandate covers today, and their prices. */
+/** The names that a mandate would cover today, with their prices. */
 export interface MandatePreview {
   readonly names: readonly string[];
   /** The price of one year for all its names, a year ago and today. */
@@ -161,7 +162,7 @@ export async function loadPreview(
 ): Promise<MandatePreview> {
   const now = deps.now();
   const names = await deps.mandates.findMatchingNames(terms.mandate_names);
-  const [watched, lastYear, nextYear, covering] = await Promise.all([
+  const [watched, lastYear, nextYear, mandateByName] = await Promise.all([
     deps.mandates.findMany(names),
     deps.priceRenewals(names, getUtcDay(new Date(now.getTime() - 365 * DAY_MS))),
     deps.priceRenewals(names, getUtcDay(now)),
@@ -171,8 +172,8 @@ export async function loadPreview(
       'system',
     ),
   ]);
-  const nothingUsed = { byDay: [], countOn: () => 0 };
-  const known = new Map(watched.map((name) => [name.name, name]));
+  const nothingUsed: UsedAmounts = { byDay: [], countOn: () => 0 };
+  const watchedByName = new Map(watched.map((name) => [name.name, name]));
   return {
     names,
     lastYear,
@@ -181,25 +182,26 @@ export async function loadPreview(
       const amount = nextYear.names[index]?.quote?.amount;
       const holdReason =
         findExceededLimit(terms, amount, getUtcDay(now), nothingUsed) ??
-        (known.get(name)?.isDateCertain ? undefined : 'date_in_doubt');
+        (watchedByName.get(name)?.isDateCertain ? undefined : 'date_in_doubt');
       return holdReason === undefined ? [] : [{ name, holdReason }];
     }),
-    others: names.filter((name) => (covering.get(name)?.mandate.id ?? order.id) !== order.id),
+    others: names.filter((name) => (mandateByName.get(name)?.mandate.id ?? order.id) !== order.id),
   };
 }
 
-/** Creates a check for expiries that an active mandate will handle in time. */
+/** Creates a check for whether an active mandate will act before a name expires. */
 export async function createMandateCheck(
   deps: OrdersContext,
-): Promise<(end: { readonly name: string; readonly expiresAt: Date }) => boolean> {
+): Promise<(expiry: { readonly name: string; readonly expiresAt: Date }) => boolean> {
   const now = deps.now();
-  const covering = await Promise.all(
+  const coverages = await Promise.all(
     (await loadActingMandates(deps, 'system')).map(async ({ mandate }) => {
       const names = new Set(await deps.mandates.findMatchingNames(mandate.terms.mandate_names));
       return { mandate, names };
     }),
   );
-  return (end) => covering.some(({ mandate, names }) => names.has(end.name) && actsInTime(mandate, end, now));
+  return (expiry) =>
+    coverages.some(({ mandate, names }) => names.has(expiry.name) && actsInTime(mandate, expiry, now));
 }
 
 export interface CoveringMandate {
@@ -217,10 +219,10 @@ export async function findCoveringMandate(
 ): Promise<CoveringMandate | undefined> {
   const expiresAt = (await deps.mandates.find(name))?.expiresAt;
   const coveringInTime = (await findCoveringMandates(deps, [{ name, expiresAt }], 'system')).get(name);
-  const covering = coveringInTime ?? (await findCoveringMandates(deps, [{ name }], 'system')).get(name);
-  if (covering === undefined) return undefined;
-  const isVisible = await canSee(deps, covering.order, viewer);
-  return { mandate: isVisible ? covering : undefined, endsBeforeRenewal: coveringInTime === undefined };
+  const activeMandate = coveringInTime ?? (await findCoveringMandates(deps, [{ name }], 'system')).get(name);
+  if (activeMandate === undefined) return undefined;
+  const isVisible = await canSee(deps, activeMandate.order, viewer);
+  return { mandate: isVisible ? activeMandate : undefined, endsBeforeRenewal: coveringInTime === undefined };
 }
 
 /** Active mandates that a person requested or approved. */
@@ -234,11 +236,11 @@ export async function findMandatesByPerson(
   );
 }
 
-/** The future of names if no one acts. */
+/** A forecast for names if no one acts. */
 export interface RenewalForecast {
   /** When mandates will renew names, if nothing changes. */
   readonly renewals: ReadonlyMap<string, Date>;
-  /** Names that will be lost: no owner, no mandate and no order to renew them. */
+  /** Names without an owner, a mandate or an order to renew them. They will be lost. */
   readonly uncovered: readonly string[];
 }
 
@@ -248,18 +250,18 @@ export async function loadRenewalForecast(
   viewer: SystemViewer,
 ): Promise<RenewalForecast> {
   const names = watched.map(({ name }) => name);
-  const [openOrderIds, covering] = await Promise.all([
+  const [openOrderIds, mandateByName] = await Promise.all([
     deps.store.findOpenOrders('renew', names),
     findCoveringMandates(deps, watched, viewer),
   ]);
-  const planned = new Map([
-    ...(await loadPendingRenewals(deps, openOrderIds, viewer)),
-    ...(await planRenewals(deps, covering)),
+  const sendTimes = new Map([
+    ...(await loadScheduledRenewals(deps, openOrderIds, viewer)),
+    ...(await planRenewals(deps, mandateByName)),
   ]);
   const renewals = new Map<string, Date>();
-  for (const { name, expiresAt } of await deps.mandates.findMany([...planned.keys()])) {
-    const at = planned.get(name);
-    if (at !== undefined && at < expiresAt) renewals.set(name, at);
+  for (const { name, expiresAt } of await deps.mandates.findMany([...sendTimes.keys()])) {
+    const sendAt = sendTimes.get(name);
+    if (sendAt !== undefined && sendAt < expiresAt) renewals.set(name, sendAt);
   }
   const uncovered = watched.filter(
     ({ name, owner }) => owner === undefined && !renewals.has(name) && !openOrderIds.has(name),
@@ -267,8 +269,8 @@ export async function loadRenewalForecast(
   return { renewals, uncovered: uncovered.map(({ name }) => name) };
 }
 
-/** When the existing orders of mandates are sent. @param openOrderIds by name */
-async function loadPendingRenewals(
+/** When existing orders of mandates will be sent. @param openOrderIds by name */
+async function loadScheduledRenewals(
   { store, now }: OrdersContext,
   openOrderIds: ReadonlyMap<string, string>,
   viewer: SystemViewer,
@@ -277,39 +279,39 @@ async function loadPendingRenewals(
   return orders.flatMap((order) => {
     if (order?.mandate === undefined || !(order.state === 'APPROVED' || order.state === 'EXECUTING'))
       return [];
-    const at = new Date(Math.max((order.sendAfter ?? now()).getTime(), now().getTime()));
-    return order.items.map(({ name }) => [name, at] as const);
+    const sendAt = new Date(Math.max((order.sendAfter ?? now()).getTime(), now().getTime()));
+    return order.items.map(({ name }) => [name, sendAt] as const);
   });
 }
 
-/** When mandates will renew the remaining names, by the same rules. */
+/** When mandates will renew names that have no order yet, by the rules that will apply then. */
 async function planRenewals(
   deps: OrdersContext,
-  covering: ReadonlyMap<string, ActiveMandate>,
+  mandateByName: ReadonlyMap<string, ActiveMandate>,
 ): Promise<readonly (readonly [string, Date])[]> {
   const now = deps.now().getTime();
   const usedByMandate = new Map<string, UsedAmounts>();
-  const found: [string, Date][] = [];
-  for (const name of await deps.mandates.filterUpcoming([...covering.keys()])) {
-    const chosen = covering.get(name.name);
-    const loaded = chosen && (await loadName(deps, chosen.order, name));
-    if (chosen === undefined || loaded === undefined || loaded.hasOpenOrder) continue;
-    const { mandate } = chosen;
+  const sendTimes: [string, Date][] = [];
+  for (const name of await deps.mandates.filterUpcoming([...mandateByName.keys()])) {
+    const activeMandate = mandateByName.get(name.name);
+    const loaded = activeMandate && (await loadName(deps, activeMandate.order, name));
+    if (activeMandate === undefined || loaded === undefined || loaded.hasOpenOrder) continue;
+    const { mandate } = activeMandate;
     const used = usedByMandate.get(mandate.id) ?? (await deps.mandates.loadUsedAmounts(mandate.id));
     const actsAt = Math.max(name.expiresAt.getTime() - mandate.terms.notice * DAY_MS, now);
     const plan = decideRenewal(mandate, loaded.facts, used, new Date(actsAt));
     if (typeof plan === 'string') continue;
     if ((await loadReservation(deps, name.name, loaded, plan.day)) === undefined) continue;
     usedByMandate.set(mandate.id, addPlan(used, plan));
-    found.push([name.name, plan.sendAfter]);
+    sendTimes.push([name.name, plan.sendAfter]);
   }
-  return found;
+  return sendTimes;
 }
 
 /** The used amounts after one more order. */
 export function addPlan({ byDay, countOn }: UsedAmounts, { day, amount }: SendPlan): UsedAmounts {
   return {
     byDay: [...byDay, { day, minor: BigInt(amount.minor) }],
-    countOn: (on) => countOn(on) + (on === day ? 1 : 0),
+    countOn: (otherDay) => countOn(otherDay) + (otherDay === day ? 1 : 0),
   };
 }

@@ -7,11 +7,11 @@ export interface MandateName {
   readonly name: string;
   /** The effective expiry: the date of a renewal that the registry doesn't show yet, if that is later. */
   readonly expiresAt: Date;
-  /** The registry shows it, and nothing casts doubt on it. */
+  /** The registry shows this date, and nothing casts doubt on it. */
   readonly isDateCertain: boolean;
   readonly lastLookupAt: Date | undefined;
   readonly owner: string | undefined;
-  /** Two people decided to let it lapse. */
+  /** Two people decided to let the name lapse. */
   readonly isLapsing: boolean;
   readonly deletedAt: Date | undefined;
 }
@@ -61,7 +61,7 @@ export interface MandateStore {
   findMany(names: readonly string[]): Promise<readonly MandateName[]>;
   /** Watched names that match some patterns and aren't marked to lapse, sorted. */
   findMatchingNames(patterns: readonly string[]): Promise<readonly string[]>;
-  /** Amounts used by a mandate's orders. @param omittedOrderId isn't counted */
+  /** Amounts used by a mandate's orders, except an omitted one. */
   loadUsedAmounts(mandateId: string, omittedOrderId?: string): Promise<UsedAmounts>;
   findLatestAccount(name: string): Promise<string | undefined>;
   /**
@@ -70,16 +70,16 @@ export interface MandateStore {
    */
   saveOrder(act: NewAct, creation: OrderCreation): Promise<ActOutcome>;
   /** Saves that a mandate doesn't renew a name, and queues the notification. */
-  saveHeld(act: NewAct, held: HoldReason): Promise<ActOutcome>;
+  saveHeld(act: NewAct, holdReason: HoldReason): Promise<ActOutcome>;
   /** Holds a mandate's order: the name gets a regular order instead. @returns false if it was already held */
-  hold(orderId: string, held: HoldReason, at: Date): Promise<boolean>;
+  hold(orderId: string, holdReason: HoldReason, at: Date): Promise<boolean>;
   /** Held names whose regular order is due, longest overdue first. */
   listDueForRegularOrder(now: Date, limit: number): Promise<readonly MandateAct[]>;
   /** Schedules a retry of a regular order that failed, with a delay that doubles each time. */
   delayRegularOrder(actId: string, at: Date): Promise<void>;
-  /** Number of names whose regular order waits for a retry. */
+  /** The number of names whose regular order waits for a retry. */
   countDelayedOrders(): Promise<number>;
-  /** Records a name's regular order. Undefined: no order is possible. */
+  /** Records a name's regular order. @param orderId undefined if no order is possible */
   recordRegularOrder(actId: string, orderId: string | undefined, at: Date): Promise<void>;
   listActs(mandateId: string, since: Date): Promise<readonly MandateAct[]>;
   /**
@@ -92,9 +92,9 @@ export interface MandateStore {
     until: string,
   ): Promise<{ readonly booked: bigint; readonly reserved: bigint }>;
   findByOrder(orderId: string): Promise<MandateAct | undefined>;
-  /** Acts in the message of a day, whether posted or not. */
+  /** Acts that belong in a day's message, whether it has been posted or not. */
   listActsOfDay(day: string): Promise<readonly MandateAct[]>;
-  /** Records that some acts were announced, with their message. */
+  /** Records that acts were announced in a message. */
   recordAnnounced(
     actIds: readonly string[],
     at: Date,

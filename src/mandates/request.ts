@@ -24,22 +24,22 @@ export async function requestMandate(
   deps: OrdersContext,
   { terms, account, ...request }: MandateRequest,
 ): Promise<MandateRequestOutcome> {
-  const read = readTerms(terms, deps.ruleFacts.currency, getUtcDay(deps.now()));
-  const issues: MandateIssue[] = read.ok
-    ? await findUnmatchedPatterns(deps, read.terms.mandate_names)
-    : [...read.issues];
+  const parsed = readTerms(terms, deps.ruleFacts.currency, getUtcDay(deps.now()));
+  const issues: MandateIssue[] = parsed.ok
+    ? await findUnmatchedPatterns(deps, parsed.terms.mandate_names)
+    : [...parsed.issues];
   if (account === undefined) issues.push({ field: 'account', code: 'no_account' });
   else if (isDemoContext(account.context)) issues.push({ field: 'account', code: 'demo_account' });
-  if (!read.ok || issues.length > 0) return { kind: 'wrong_terms', issues };
-  return requestOrder(deps, { ...request, task: 'mandate', input: read.terms, secret: undefined, account });
+  if (!parsed.ok || issues.length > 0) return { kind: 'wrong_terms', issues };
+  return requestOrder(deps, { ...request, task: 'mandate', input: parsed.terms, secret: undefined, account });
 }
 
 async function findUnmatchedPatterns(
   { ruleFacts }: OrdersContext,
   patterns: readonly string[],
 ): Promise<MandateIssue[]> {
-  const found = await Promise.all(patterns.map((pattern) => ruleFacts.findMatchingNames([pattern])));
+  const matches = await Promise.all(patterns.map((pattern) => ruleFacts.findMatchingNames([pattern])));
   return patterns.flatMap((given, index) =>
-    found[index]?.length === 0 ? [{ field: 'mandate_names', code: 'fits_nothing', given }] : [],
+    matches[index]?.length === 0 ? [{ field: 'mandate_names', code: 'fits_nothing', given }] : [],
   );
 }

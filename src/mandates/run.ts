@@ -23,7 +23,7 @@ import { MAX_NOTICE_DAYS } from './terms.ts';
 
 /** Names read per query. */
 const PAGE_SIZE = 200;
-/** How long after its expiry a name may still be renewable. */
+/** The longest time after its expiry in which a name may still be renewable. */
 const MAX_GRACE_DAYS = 45;
 /** Held names processed per run. */
 const MAX_HELD_NAMES = 500;
@@ -38,12 +38,12 @@ export async function runMandates(deps: OrdersContext): Promise<void> {
   );
   if (deps.serviceEndpoints.jsonUrl === undefined) return throwIfAny(maintained.errors);
   const renewed = await renewDueNames(deps, dropMissing(maintained.results));
-  throwIfAny([...maintained.errors, ...renewed.errors, ...(await requestForHeldNames(deps))]);
+  throwIfAny([...maintained.errors, ...renewed.errors, ...(await requestRegularOrders(deps))]);
 }
 
-async function requestForHeldNames(deps: OrdersContext): Promise<readonly unknown[]> {
-  const due = await deps.mandates.listDueForRegularOrder(deps.now(), MAX_HELD_NAMES);
-  const { errors } = await settleEach(due, async (act) => {
+async function requestRegularOrders(deps: OrdersContext): Promise<readonly unknown[]> {
+  const heldActs = await deps.mandates.listDueForRegularOrder(deps.now(), MAX_HELD_NAMES);
+  const { errors } = await settleEach(heldActs, async (act) => {
     try {
       await requestRegularOrder(deps, act);
     } catch (err) {
@@ -83,12 +83,12 @@ async function renewDueNames(deps: OrdersContext, activeMandates: readonly Activ
     const affectedTags = await deps.loadAffectedTags(page.map(({ name }) => name));
     for (const name of page) {
       const mandate = findApplicableMandate(mandates, name.name, affectedTags.get(name.name) ?? [], now);
-      const chosen = activeMandates.find((each) => each.mandate === mandate);
-      if (chosen === undefined || !isRenewalDue(chosen.mandate, toNameExpiry(name), now)) continue;
-      await renewName(deps, chosen, name).catch((err: unknown) => {
+      const match = activeMandates.find((candidate) => candidate.mandate === mandate);
+      if (match === undefined || !isRenewalDue(match.mandate, toNameExpiry(name), now)) continue;
+      await renewName(deps, match, name).catch((err: unknown) => {
         errors.push(err);
         deps.log.error(
-          { err, mandateId: chosen.mandate.id, name: name.name },
+          { err, mandateId: match.mandate.id, name: name.name },
           'renewing a name under its mandate failed',
         );
       });
@@ -104,7 +104,7 @@ async function renewName(
   name: MandateName,
 ): Promise<void> {
   const loaded = await loadName(deps, order, name);
-  // There is nothing to decide while another order is open or Slack can't look up people.
+  // Nothing is decided while another order is open or Slack can't look up people.
   if (loaded === undefined || loaded.hasOpenOrder) return;
   const now = deps.now();
   const used = await deps.mandates.loadUsedAmounts(mandate.id);
@@ -118,9 +118,9 @@ async function renewName(
     at: now,
     amount: loaded.facts.amount,
   };
-  const held =
+  const holdReason =
     typeof plan === 'string' ? plan : await createRenewalOrder(deps, { order, name, loaded, plan });
-  if (held !== undefined) await deps.mandates.saveHeld(act, held);
+  if (holdReason !== undefined) await deps.mandates.saveHeld(act, holdReason);
 }
 
 interface PlannedRenewal {
@@ -144,15 +144,15 @@ async function createRenewalOrder(
     account,
     mandate: { id: mandate.id },
     sendAfter: plan.sendAfter,
-    // Random, because the order of an act can be stopped and created again.
+    // The id is random, because an act's order can be stopped and created again.
     deliveryId: `mandate:${randomUUID()}`,
   };
   const checked = checkRequest(deps.listInterfaces(account), request);
   if (checked.kind !== 'checked') return 'account_gone';
-  const at = deps.now();
+  const now = deps.now();
   const created = buildOrder(
     {
-      ...{ now: at, id: generateOrderId(), request, account, checked, schedule: undefined },
+      ...{ now, id: generateOrderId(), request, account, checked, schedule: undefined },
       evaluated: loaded.evaluated,
       price: loaded.cost,
       firstExpiry: name.expiresAt,
@@ -163,15 +163,21 @@ async function createRenewalOrder(
     { state: 'APPROVED', deadlines: { expiresAt: toNameExpiry(name).renewableUntil } },
   );
   if ('issue' in created) return 'account_gone';
-  const act = { name: name.name, expiresAt: name.expiresAt, mandateId: mandate.id, at, amount: plan.amount };
+  const act = {
+    name: name.name,
+    expiresAt: name.expiresAt,
+    mandateId: mandate.id,
+    at: now,
+    amount: plan.amount,
+  };
   await deps.mandates.saveOrder(act, { order: created.order, log: [created.entry], reservation });
-  // If a limit was exceeded or another order was first, the next run decides again.
+  // If a limit was exceeded, or another order was saved first, the next run decides again.
   return undefined;
 }
 
 /**
- * A name's renewal, requested as the mandate's requester. Notifications go to the reminders channel or, without one, to
- * where the mandate was requested.
+ * Builds a renewal request in the name of the mandate's requester. Notifications go to the reminders channel or, if
+ * there is none, to the channel where the mandate was requested.
  */
 async function buildRenewalRequest({ loadSettings }: OrdersContext, mandate: Order, name: string) {
   const { task, input, requesterId } = buildRenewal(mandate, name);
@@ -192,7 +198,7 @@ async function requestRegularOrder(deps: OrdersContext, act: MandateAct): Promis
     deliveryId: `mandate-held:${act.id}`,
   });
   const hasOrder = outcome.kind === 'accepted' || outcome.kind === 'open_already';
-  // The held order is still open and will be stopped soon.
+  // The mandate's own order is still open, and will be stopped soon.
   if (outcome.kind === 'open_already' && outcome.order.mandate !== undefined) return;
   await deps.mandates.recordRegularOrder(act.id, hasOrder ? outcome.order.id : undefined, deps.now());
 }

@@ -12,8 +12,8 @@ import { buildRenewal, loadName, loadReservation } from './facts.ts';
 import { readMandate } from './mandate.ts';
 
 /**
- * The last checks of a mandate's order before it is sent: everything that an approval checks, repeated in the
- * transaction that marks it as sent.
+ * The last checks before a mandate's order is sent: everything that an approval would check. Some checks are repeated
+ * in the transaction that marks the order as sent.
  */
 
 /** Whether an order may be sent now, with the checks for marking it as sent. */
@@ -25,7 +25,7 @@ export async function checkClearance(deps: OrdersContext, order: Order): Promise
   const now = deps.now();
   const loaded = await loadDueFacts(deps, order, now);
   if (!('facts' in loaded)) return loaded;
-  const { facts, reservation, signedBy: signedMandate } = loaded;
+  const { facts, reservation, signedMandate } = loaded;
   const clearance = decideSend(facts, now);
   if (clearance.kind !== 'clear') return clearance;
   if (reservation === undefined) return { kind: 'held', code: 'budget_empty' };
@@ -46,12 +46,12 @@ async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
   if (item === undefined || act === undefined || mandateOrder === undefined) return held('mandate_ended');
   const name = await deps.mandates.find(item.name);
   if (name === undefined || !isMandateRenewal(mandateOrder, order, item.name)) return held('moved_out');
-  const known = await loadName(deps, mandateOrder, name, order.id);
-  if (known === undefined)
+  const renewal = await loadName(deps, mandateOrder, name, order.id);
+  if (renewal === undefined)
     return { kind: 'later', until: new Date(now.getTime() + MEMBERSHIP_RETRY_MS) } as const;
-  const reservation = await loadReservation(deps, item.name, known, getUtcDay(now), order.id);
+  const reservation = await loadReservation(deps, item.name, renewal, getUtcDay(now), order.id);
   const facts: DueFacts = {
-    ...known.facts,
+    ...renewal.facts,
     mandate: readMandate(mandateOrder),
     isUnchanged: verifyStatement(mandateOrder, deps.serviceEndpoints) !== undefined,
     name: item.name,
@@ -65,8 +65,8 @@ async function loadDueFacts(deps: OrdersContext, order: Order, now: Date) {
     createdAt: act.at,
     lastLookupAt: name.lastLookupAt,
   };
-  const signedBy = needsSignatures(known.evaluated.requirements) ? mandateOrder : undefined;
-  return { facts, reservation, signedBy };
+  const signedMandate = needsSignatures(renewal.evaluated.requirements) ? mandateOrder : undefined;
+  return { facts, reservation, signedMandate };
 }
 
 /**
@@ -84,14 +84,15 @@ export function isMandateRenewal(mandate: Order, order: Order, name: string): bo
   );
 }
 
-/** Delay while Slack can't look up people. */
+/** How soon an order is checked again if Slack couldn't look up people. */
 const MEMBERSHIP_RETRY_MS = 5 * MINUTE_MS;
 
-/** @param day the day whose total was checked and is reserved. After midnight, it is checked again */
+/** @param day the day whose total was checked and reserved. After midnight (UTC), the order must be checked again */
 function createFinalCheck({ serviceEndpoints, now }: OrdersContext, day: string): MandateUse['check'] {
-  return (stored: Order | undefined, rows: FinalCheckRows) => {
-    const mandate = stored && readMandate(stored);
-    const isUnchanged = stored !== undefined && verifyStatement(stored, serviceEndpoints) !== undefined;
+  return (mandateOrder: Order | undefined, rows: FinalCheckRows) => {
+    const mandate = mandateOrder && readMandate(mandateOrder);
+    const isUnchanged =
+      mandateOrder !== undefined && verifyStatement(mandateOrder, serviceEndpoints) !== undefined;
     const at = now();
     return (
       findSendingRefusal({ ...rows, mandate, isUnchanged }, at) ??

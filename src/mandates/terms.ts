@@ -6,7 +6,7 @@ import { BUDGET_SPANS } from '../money/budget.ts';
 import { readPattern } from '../policy/name-patterns.ts';
 import { getUtcDay } from '../zones/calendar-day.ts';
 
-/** A mandate's terms: the names that may be renewed without a request each time, and the limits. Pure. */
+/** A mandate's terms: the names that may be renewed without individual approval, and the limits. Pure. */
 
 /** Each pattern takes a line of the mandate's card. */
 const MAX_PATTERNS = 50;
@@ -19,16 +19,16 @@ const limitSchema = z.object({ currency: z.string(), minor: z.int().min(1) });
 
 /** The input of a mandate's order, keyed by its form's fields. */
 export const mandateTermsSchema = z.object({
-  /** As in policy rules: `*.rest`, `tag:brand`, names. */
+  /** Patterns as in policy rules: `*.rest`, `tag:brand`, or a name. */
   mandate_names: z.array(z.string()).min(1).max(MAX_PATTERNS),
-  /** For one name and one year, inclusive. */
+  /** The highest price for renewing one name for a year. */
   max_price: limitSchema,
-  /** For all names in one calendar month or year, inclusive. */
+  /** The most that may be spent in a calendar month or year. */
   max_total: limitSchema,
   span: z.enum(BUDGET_SPANS),
-  /** The last day on which it sends orders (UTC, YYYY-MM-DD). */
+  /** The last day on which the mandate sends orders (UTC, YYYY-MM-DD). */
   until: z.iso.date(),
-  /** It starts to renew a name this many days before the expiry. */
+  /** How many days before a name's expiry its renewal is announced. */
   notice: z.int().min(MIN_NOTICE_DAYS).max(MAX_NOTICE_DAYS),
 });
 export type MandateTerms = Readonly<z.output<typeof mandateTermsSchema>>;
@@ -56,7 +56,7 @@ export interface TermsInput {
   readonly max_total: string;
   readonly span: string;
   readonly until: string;
-  /** Empty: {@link DEFAULT_NOTICE_DAYS}. */
+  /** If empty, {@link DEFAULT_NOTICE_DAYS}. */
   readonly notice: string;
 }
 
@@ -102,7 +102,7 @@ export function readTerms(input: TermsInput, currency: string, today: string): R
   const maxTotal = readLimit('max_total', input.max_total, currency, report);
   if (maxPrice !== undefined && maxTotal !== undefined && maxTotal.minor < maxPrice.minor)
     report({ field: 'max_total', code: 'below_max_price' });
-  const span = BUDGET_SPANS.find((each) => each === input.span.trim());
+  const span = BUDGET_SPANS.find((option) => option === input.span.trim());
   if (span === undefined) report({ field: 'span', code: 'span_unknown' });
   const until = readUntil(input.until, today, report);
   const notice = readNotice(input.notice, report);
@@ -118,17 +118,17 @@ type ReportIssue = (issue: MandateIssue) => void;
 
 function readPatterns(text: string, report: ReportIssue): string[] {
   const field = 'mandate_names';
-  const given = text.split(/[\s,]+/).filter((item) => item !== '');
-  if (given.length === 0) report({ field, code: 'no_names' });
-  const patterns = given.flatMap((item) => {
-    const pattern = readPattern(item);
-    if (pattern === undefined) report({ field, code: 'unreadable_pattern', given: item });
+  const entries = text.split(/[\s,]+/).filter((entry) => entry !== '');
+  if (entries.length === 0) report({ field, code: 'no_names' });
+  const patterns = entries.flatMap((entry) => {
+    const pattern = readPattern(entry);
+    if (pattern === undefined) report({ field, code: 'unreadable_pattern', given: entry });
     if (pattern === '*') report({ field, code: 'fits_everything' });
     return pattern ?? [];
   });
-  const distinct = [...new Set(patterns)];
-  if (distinct.length > MAX_PATTERNS) report({ field, code: 'too_many_names', max: MAX_PATTERNS });
-  return distinct;
+  const distinctPatterns = [...new Set(patterns)];
+  if (distinctPatterns.length > MAX_PATTERNS) report({ field, code: 'too_many_names', max: MAX_PATTERNS });
+  return distinctPatterns;
 }
 
 function readLimit(
@@ -137,24 +137,24 @@ function readLimit(
   currency: string,
   report: ReportIssue,
 ): Amount | undefined {
-  const [, number = text, other] = /^(\S+)\s+([A-Za-z]{3})$/.exec(text.trim()) ?? [];
-  if (other !== undefined && other.toUpperCase() !== currency) {
+  const [, number = text, enteredCurrency] = /^(\S+)\s+([A-Za-z]{3})$/.exec(text.trim()) ?? [];
+  if (enteredCurrency !== undefined && enteredCurrency.toUpperCase() !== currency) {
     report({ field, code: 'other_currency', currency });
     return undefined;
   }
-  const read = parseAmount(number, currency);
-  if (!read.ok) {
-    report({ field, code: read.issue });
+  const parsed = parseAmount(number, currency);
+  if (!parsed.ok) {
+    report({ field, code: parsed.issue });
     return undefined;
   }
-  if (read.amount.minor === 0) report({ field, code: 'zero' });
-  return read.amount;
+  if (parsed.amount.minor === 0) report({ field, code: 'zero' });
+  return parsed.amount;
 }
 
 function readUntil(text: string, today: string, report: ReportIssue): string | undefined {
   const field = 'until';
-  const read = parseEnteredDate(text);
-  const day = read.ok ? getUtcDay(read.value) : undefined;
+  const parsed = parseEnteredDate(text);
+  const day = parsed.ok ? getUtcDay(parsed.value) : undefined;
   if (day === undefined) report({ field, code: 'not_a_day' });
   // Orders created today are sent tomorrow at the earliest.
   else if (day <= today) report({ field, code: 'day_past' });

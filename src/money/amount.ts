@@ -10,11 +10,11 @@ export interface Amount {
   readonly minor: number;
 }
 
-/** In minor units. The sum of 9,000 such amounts is still a safe integer. */
+/** The largest amount, in minor units. The sum of 9,000 such amounts is still a safe integer. */
 const MAX_MINOR = 1_000_000_000_000;
 
-/** ISO 4217 currencies that don't have two decimals. */
-const EXPONENTS = new Map<string, number>([
+/** ISO 4217 currencies whose number of decimals isn't two. */
+const DECIMAL_COUNTS = new Map<string, number>([
   ...['BIF', 'CLP', 'DJF', 'GNF', 'ISK', 'JPY', 'KMF', 'KRW', 'PYG', 'RWF', 'UGX', 'UYI', 'VND', 'VUV', 'XAF']
     .concat('XOF', 'XPF')
     .map((code) => [code, 0] as const),
@@ -22,11 +22,11 @@ const EXPONENTS = new Map<string, number>([
   ...['CLF', 'UYW'].map((code) => [code, 4] as const),
 ]);
 
-const CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
+const CURRENCY_CODES: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 
 /** Number of decimals; undefined for an unknown currency. */
 export function getCurrencyDecimals(currency: string): number | undefined {
-  return CODES.has(currency) ? (EXPONENTS.get(currency) ?? 2) : undefined;
+  return CURRENCY_CODES.has(currency) ? (DECIMAL_COUNTS.get(currency) ?? 2) : undefined;
 }
 
 export type AmountIssue = 'unknown_currency' | 'not_an_amount' | 'too_precise' | 'too_large';
@@ -35,25 +35,25 @@ export type ReadAmount =
   | { readonly ok: true; readonly amount: Amount }
   | { readonly ok: false; readonly issue: AmountIssue };
 
-/** Accepts `100`, `100.5`, `100.00`: no sign, no thousands separator. @param currency ISO 4217 code */
+/** Accepts `100`, `100.5` and `100.00`, without signs or thousands separators. @param currency ISO 4217 code */
 export function parseAmount(text: string, currency: string): ReadAmount {
-  const exponent = getCurrencyDecimals(currency);
-  if (exponent === undefined) return { ok: false, issue: 'unknown_currency' };
+  const decimalCount = getCurrencyDecimals(currency);
+  if (decimalCount === undefined) return { ok: false, issue: 'unknown_currency' };
   const [matched, whole = '', decimals = ''] = /^(\d{1,30})(?:\.(\d{1,30}))?$/.exec(text.trim()) ?? [];
   if (matched === undefined) return { ok: false, issue: 'not_an_amount' };
-  if (/[^0]/.test(decimals.slice(exponent))) return { ok: false, issue: 'too_precise' };
-  const minor = BigInt(whole + decimals.slice(0, exponent).padEnd(exponent, '0'));
+  if (/[^0]/.test(decimals.slice(decimalCount))) return { ok: false, issue: 'too_precise' };
+  const minor = BigInt(whole + decimals.slice(0, decimalCount).padEnd(decimalCount, '0'));
   if (minor > BigInt(MAX_MINOR)) return { ok: false, issue: 'too_large' };
   return { ok: true, amount: { currency, minor: Number(minor) } };
 }
 
 /** The inverse of {@link parseAmount}. */
 export function formatDecimal({ currency, minor }: Amount): string {
-  const exponent = getCurrencyDecimals(currency) ?? 2;
-  const digits = String(Math.abs(minor)).padStart(exponent + 1, '0');
+  const decimalCount = getCurrencyDecimals(currency) ?? 2;
+  const digits = String(Math.abs(minor)).padStart(decimalCount + 1, '0');
   const sign = minor < 0 ? '-' : '';
-  const point = digits.length - exponent;
-  return exponent === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
+  const point = digits.length - decimalCount;
+  return decimalCount === 0 ? sign + digits : `${sign}${digits.slice(0, point)}.${digits.slice(point)}`;
 }
 
 /** @returns one sum per currency, in order of first appearance */
@@ -68,16 +68,16 @@ export function sumByCurrency(amounts: Iterable<Amount>): Amount[] {
 }
 
 /**
- * Formats an amount, such as `€36.00` or `36,00 €`. `Intl` formats only the integer part, and decimals are appended, so
- * nothing is rounded. The number of decimals follows ISO 4217, unlike `Intl` for some currencies.
+ * Formats an amount, such as `€36.00` or `36,00 €`. `Intl` formats only the integer part, so nothing is rounded. The
+ * number of decimals follows ISO 4217, which `Intl` doesn't for some currencies.
  * @param locale BCP 47 tag, such as `de-DE`
  */
 export function formatAmount({ currency, minor }: Amount, locale: string): string {
-  const exponent = getCurrencyDecimals(currency) ?? 2;
-  const divisor = 10n ** BigInt(exponent);
+  const decimalCount = getCurrencyDecimals(currency) ?? 2;
+  const divisor = 10n ** BigInt(decimalCount);
   const absolute = BigInt(Math.abs(minor));
-  const digits = String(absolute % divisor).padStart(exponent, '0');
-  const parts = getCurrencyFormat(locale, currency, exponent).formatToParts(absolute / divisor);
+  const digits = String(absolute % divisor).padStart(decimalCount, '0');
+  const parts = getCurrencyFormat(locale, currency, decimalCount).formatToParts(absolute / divisor);
   const text = parts.map(({ type, value }) => (type === 'fraction' ? digits : value)).join('');
   return minor < 0 ? `\u2212${text}` : text;
 }
@@ -87,20 +87,20 @@ export function toWholeUnits({ currency, minor }: Amount): number {
   return Number(BigInt(minor) / 10n ** BigInt(getCurrencyDecimals(currency) ?? 2));
 }
 
-const formats = new Map<string, Intl.NumberFormat>();
+const cachedFormats = new Map<string, Intl.NumberFormat>();
 
-/** Creating a formatter is slow, so formatters are cached. */
-function getCurrencyFormat(locale: string, currency: string, exponent: number): Intl.NumberFormat {
+/** Cached, because creating a formatter is slow. */
+function getCurrencyFormat(locale: string, currency: string, decimalCount: number): Intl.NumberFormat {
   const key = `${locale} ${currency}`;
-  const cached = formats.get(key);
+  const cached = cachedFormats.get(key);
   if (cached !== undefined) return cached;
   const format = new Intl.NumberFormat(locale, {
     style: 'currency',
     currency,
     numberingSystem: 'latn',
-    minimumFractionDigits: exponent,
-    maximumFractionDigits: exponent,
+    minimumFractionDigits: decimalCount,
+    maximumFractionDigits: decimalCount,
   });
-  formats.set(key, format);
+  cachedFormats.set(key, format);
   return format;
 }

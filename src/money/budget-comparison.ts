@@ -19,7 +19,7 @@ export interface BudgetComparison {
 export interface BudgetedItems {
   /** Names in ASCII. */
   readonly items: readonly { readonly n: number; readonly name: string }[];
-  /** The id of an order that is resumed. Its reservations for unsent items are replaced. */
+  /** The id of an order whose reservations for unsent items are replaced. */
   readonly resumedOrderId: string | undefined;
 }
 
@@ -33,18 +33,18 @@ export type CompareBudgets = (
   cost: OrderCost | undefined | Promise<OrderCost | undefined>,
 ) => Promise<BudgetComparison | undefined>;
 
-/** Reserves nothing. The store compares again when it reserves. */
+/** The comparison reserves nothing. The store compares again when it reserves the amounts. */
 export function createBudgetComparison(deps: {
   readonly teamId: string;
   readonly budgets: Pick<BudgetStore, 'loadStatusesForNames'>;
   readonly now: () => Date;
 }): CompareBudgets {
-  return async ({ items, resumedOrderId }, pricing) => {
+  return async ({ items, resumedOrderId }, costPromise) => {
     const { teamId } = deps;
     const day = getUtcDay(deps.now());
     const names = items.map(({ name }) => name);
     const [cost, { statuses, tags }] = await Promise.all([
-      pricing,
+      costPromise,
       deps.budgets.loadStatusesForNames(names, day, resumedOrderId),
     ]);
     if (cost === undefined) return undefined;

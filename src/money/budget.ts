@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Amount } from './amount.ts';
 import type { OrderCost } from './prices.ts';
 
-/** Pure arithmetic in minor units. Sums are bigints, so nothing is rounded. */
+/** Budget arithmetic in minor units. Sums are bigints, so nothing is rounded. Pure. */
 
 export const BUDGET_SPANS = ['month', 'year'] as const;
 export type BudgetSpan = (typeof BUDGET_SPANS)[number];
@@ -21,7 +21,7 @@ export function getPeriod(span: BudgetSpan, day: string): string {
 
 export interface ReservedItem {
   readonly n: number;
-  /** Undefined if the price is unknown. Then nothing is reserved. */
+  /** Undefined if the price is unknown, so that nothing is reserved. */
   readonly amount: Amount | undefined;
   readonly tags: readonly string[];
 }
@@ -29,23 +29,23 @@ export interface ReservedItem {
 /** Amounts reserved when the order was last approved. */
 export interface Reservation {
   readonly teamId: string;
-  /** YYYY-MM-DD in UTC. Determines the month and year that the order counts towards. */
+  /** The day (UTC, YYYY-MM-DD) determines the month and year whose budgets the order counts toward. */
   readonly day: string;
   readonly items: readonly ReservedItem[];
   /** By how much an admin allowed the order to exceed budgets. A larger excess isn't reserved. */
   readonly agreedExcess: readonly BudgetOverrun[];
-  /** At least one budget applies, so the order is checked against the budgets again under a lock. */
+  /** Whether a budget applies, so that the order must be checked against the budgets again under a lock. */
   readonly hasBudget: boolean;
 }
 
-/** @param requested the order's items, in the same sequence as the names in `cost` */
+/** @param requestedItems the order's items, in the same sequence as the names in `cost` */
 export function buildReservation(
   cost: OrderCost,
-  requested: readonly { readonly n: number; readonly name: string }[],
+  requestedItems: readonly { readonly n: number; readonly name: string }[],
   { teamId, day }: { readonly teamId: string; readonly day: string },
   getTags: (name: string) => readonly string[],
 ): Reservation {
-  const items = requested.map(({ n, name }, index) => ({
+  const items = requestedItems.map(({ n, name }, index) => ({
     n,
     amount: cost.names[index]?.quote?.amount,
     tags: getTags(name),
@@ -53,7 +53,7 @@ export function buildReservation(
   return { teamId, day, items, agreedExcess: [], hasBudget: true };
 }
 
-/** Amounts in other currencies don't count towards a budget. */
+/** Amounts in other currencies don't count toward a budget. */
 export function sumForBudget({ tag, amount: { currency } }: Budget, { items }: Reservation): bigint {
   return items.reduce((sum, { amount, tags }) => {
     const isCounted = amount?.currency === currency && (tag === undefined || tags.includes(tag));
@@ -80,7 +80,7 @@ export function computeShares(statuses: readonly BudgetStatus[], reservation: Re
     .filter(({ orderAmount }) => orderAmount > 0n);
 }
 
-/** The remaining amount of a budget, before the order's own share. Negative if the budget is already exceeded. */
+/** The rest of a budget without the order. Negative if the budget is already exceeded. */
 export function computeRemaining({ budget, booked, reserved }: BudgetStatus): bigint {
   return BigInt(budget.amount.minor) - booked - reserved;
 }
@@ -97,18 +97,18 @@ export const budgetOverrunSchema = z.object({
 /** How far an order exceeds a budget, as stored with the order. */
 export type BudgetOverrun = Readonly<z.output<typeof budgetOverrunSchema>>;
 
-/** Whether an admin has approved at least this excess over the same budgets. */
+/** Whether an admin has agreed to exceed the same budgets by at least as much. */
 export function isExcessApproved(
   exceeded: readonly BudgetOverrun[],
-  agreed: readonly BudgetOverrun[],
+  agreedOverruns: readonly BudgetOverrun[],
 ): boolean {
   return exceeded.every((overrun) =>
-    agreed.some(
-      (approved) =>
-        approved.tag === overrun.tag &&
-        approved.period === overrun.period &&
-        approved.currency === overrun.currency &&
-        computeExcess(approved) >= computeExcess(overrun),
+    agreedOverruns.some(
+      (agreedOverrun) =>
+        agreedOverrun.tag === overrun.tag &&
+        agreedOverrun.period === overrun.period &&
+        agreedOverrun.currency === overrun.currency &&
+        computeExcess(agreedOverrun) >= computeExcess(overrun),
     ),
   );
 }

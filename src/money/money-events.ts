@@ -3,7 +3,7 @@ import { amountSchema, confirmedBySchema, defineEvent } from '../ledger/event.ts
 import { BUDGET_SPANS } from './budget.ts';
 import { PRICED_TASKS } from './prices.ts';
 
-/** Used in the log and in proposals. */
+/** A price in the log and in proposals. */
 export const loggedPriceSchema = z.object({
   zone: z.string(),
   task: z.enum(PRICED_TASKS),

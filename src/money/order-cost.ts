@@ -12,19 +12,19 @@ export interface PricedOrder {
   readonly sendAfter?: Date | undefined;
 }
 
-/** The earliest day (UTC) on which an order is sent. The prices and budgets of that day apply. */
+/** The earliest day (UTC) on which an order can be sent. The prices and budgets of that day apply. */
 export function getSendingDay({ sendAfter }: Pick<PricedOrder, 'sendAfter'>, now: Date): string {
   return getUtcDay(sendAfter !== undefined && sendAfter > now ? sendAfter : now);
 }
 
-/** One period for all names, or one for each. */
+/** Either one period for all names, or a period for each name. */
 const periodFieldsSchema = z
   .object({ period: z.number().exactOptional(), periods: z.record(z.string(), z.number()).exactOptional() })
   .catch({});
 
 /**
- * The cost on the day (UTC) the order is sent.
- * @returns undefined for a task without prices, or for an unlisted one that may be free
+ * The cost of an order on the day (UTC) on which it is sent.
+ * @returns undefined for a task without prices, or for one that may be free and has no listed price
  */
 export type PriceOrder = (order: PricedOrder) => Promise<OrderCost | undefined>;
 
@@ -38,14 +38,14 @@ export function createOrderPricer({
   return async ({ task, names, input, sendAfter }) => {
     if (!isPricedTask(task)) return undefined;
     const { period, periods } = periodFieldsSchema.parse(input);
-    const list = await prices.listForZones([...new Set(names.map(getZone))]);
+    const priceList = await prices.listForZones([...new Set(names.map(getZone))]);
     const day = getSendingDay({ sendAfter }, now());
-    const cost = calculateCost(list, { task, names, period, periods }, day);
+    const cost = calculateCost(priceList, { task, names, period, periods }, day);
     return isCharged(task) || cost.sums.length > 0 ? cost : undefined;
   };
 }
 
-/** For policy rules with amounts. Names with unknown prices are omitted. */
+/** Names with unknown prices are omitted. */
 export function mapAmountsByName(cost: OrderCost | undefined): ReadonlyMap<string, Amount> {
   const amounts = new Map<string, Amount>();
   for (const { name, quote } of cost?.names ?? []) if (quote !== undefined) amounts.set(name, quote.amount);

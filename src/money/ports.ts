@@ -10,7 +10,7 @@ export interface ListedPrice extends Price {
 export interface PriceStore {
   /** Sorted by zone, task and period, newest first. */
   list(): Promise<readonly ListedPrice[]>;
-  /** The prices of some zones, because a team may have thousands of prices. */
+  /** Loads only some zones, because a team may have thousands of prices. */
   listForZones(zones: readonly string[]): Promise<readonly ListedPrice[]>;
   /** Saves all edits or none. @returns false if the list has changed since the edits were made */
   save(edits: readonly PriceEdit[], by: string, at: Date): Promise<boolean>;
@@ -18,7 +18,7 @@ export interface PriceStore {
 
 /** Implemented by the store. Every change is logged. */
 export interface BudgetStore {
-  /** The budget for all names first, then by tag; month before year. */
+  /** The budget for all names comes first, then budgets by tag. Months come before years. */
   list(): Promise<readonly Budget[]>;
   listStatuses(day: string): Promise<readonly BudgetStatus[]>;
   /**
@@ -35,7 +35,7 @@ export interface BudgetStore {
   }>;
   /** @returns `taken` if a budget with the same tag and span exists */
   add(budget: Omit<Budget, 'id'>, by: string, at: Date): Promise<'saved' | 'taken'>;
-  /** Keeps the currency. */
+  /** The currency stays the same. */
   setAmount(id: string, minor: number, by: string, at: Date): Promise<'saved' | 'same' | 'gone'>;
   remove(id: string, by: string, at: Date): Promise<'removed' | 'gone'>;
 }
@@ -43,7 +43,7 @@ export interface BudgetStore {
 export interface SpendStore {
   /** Paid names of live orders that succeeded in [from, to). */
   listPurchases(from: Date, to: Date): Promise<readonly Purchase[]>;
-  /** Names sent in that period that have an unknown outcome. */
+  /** Counts names that were sent in [from, to) and have an unknown outcome. */
   countUnknownOutcomes(from: Date, to: Date): Promise<number>;
   /** Names that expire in [from, until), except those marked to lapse. */
   countRenewals(from: Date, until: Date, timeZone: string): Promise<readonly RenewalCount[]>;
@@ -54,12 +54,12 @@ export interface SpendStore {
   listUnused(): Promise<readonly ZoneCount[]>;
 }
 
-/** A person's decisions and how fast they were. */
+/** A person's number of decisions, and how fast they were. */
 export interface DecisionStatistics {
   readonly by: string;
   readonly kind: 'approved' | 'denied';
   readonly count: number;
-  /** Median time from request to decision. */
+  /** The median time from request to decision. */
   readonly seconds: number;
 }
 

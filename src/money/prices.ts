@@ -28,46 +28,39 @@ export interface Price {
   readonly source: string;
 }
 
-const amount = z.object({ currency: z.string(), minor: z.int() });
-const texts = z.array(z.string()).readonly();
+const amountSchema = z.object({ currency: z.string(), minor: z.int() });
+const textsSchema = z.array(z.string()).readonly();
 const quoteSchema = z.object({
-  amount,
+  amount: amountSchema,
   validFrom: z.string(),
   source: z.string(),
-  /** How often the one-year price was counted, if the list has no price for the whole period. */
+  /** How often the price is counted: once per year if the list has no price for the whole period, otherwise once. */
   times: z.int(),
 });
 export type Quote = Readonly<z.output<typeof quoteSchema>>;
 
 /** Stored with the order's events. */
 export const storedCostSchema = z.object({
-  names: z
-    .array(
-      z.object({
-        name: z.string(),
-        quote: quoteSchema.optional(),
-      }),
-    )
-    .readonly(),
-  /** Sum of known prices per currency. */
-  sums: z.array(amount).readonly(),
-  /** Number of names without a known price, not included in sums. */
+  names: z.array(z.object({ name: z.string(), quote: quoteSchema.optional() })).readonly(),
+  /** The sum of the known prices in each currency. */
+  sums: z.array(amountSchema).readonly(),
+  /** The number of names without a known price. They aren't included in the sums. */
   unknown: z.int(),
   /** A name may be premium, so the sum may be too low. */
   mayCostMore: z.boolean(),
-  /** First days of the prices used, latest first. */
-  days: texts,
-  sources: texts,
+  /** The days since which the prices are valid, latest first. */
+  days: textsSchema,
+  sources: textsSchema,
 });
 export type OrderCost = Readonly<z.output<typeof storedCostSchema>>;
 
 export function isPricedTask(task: string): task is PricedTask {
-  return PRICED_TASKS.some((each) => each === task);
+  return PRICED_TASKS.some((pricedTask) => pricedTask === task);
 }
 
-/** If the price of any other task is missing, it isn't mentioned. */
+/** Missing prices are mentioned only for tasks that always cost money. */
 export function isCharged(task: PricedTask): boolean {
-  return CHARGED_TASKS.some((each) => each === task);
+  return CHARGED_TASKS.some((chargedTask) => chargedTask === task);
 }
 
 export function hasPeriod(task: PricedTask): boolean {
@@ -80,7 +73,6 @@ function formatProductKey({ zone, task, period }: Product): string {
   return `${zone} ${task} ${period}`;
 }
 
-/** Prices with the same key replace each other. */
 export function formatPriceKey(price: Omit<Price, 'amount' | 'source'>): string {
   return `${formatProductKey(price)} ${price.validFrom}`;
 }
@@ -99,7 +91,7 @@ export function isSamePrice(a: Price, b: Price): boolean {
   );
 }
 
-/** A new price replaces the one with the same zone, task, period and day. */
+/** A new price replaces a listed one with the same zone, task, period and day. */
 export function diffPrices(list: readonly Price[], prices: readonly Price[]): readonly PriceEdit[] {
   const listed = new Map(list.map((price) => [formatPriceKey(price), price]));
   return prices
@@ -107,7 +99,7 @@ export function diffPrices(list: readonly Price[], prices: readonly Price[]): re
     .filter(({ before, after }) => before === undefined || !isSamePrice(before, after));
 }
 
-/** Everything after the first label. The price for `de` doesn't apply to `com.de`, which another registry sells. */
+/** Returns everything after the first label. A price for `de` doesn't apply to `com.de`, of another registry. */
 export function getZone(name: string): string {
   return name.slice(name.indexOf('.') + 1);
 }
@@ -120,7 +112,7 @@ export interface PriceQuery {
 }
 
 /**
- * Uses the newest valid price. If several years have no price, multiplies the one-year price.
+ * Uses the newest valid price. If the list has no price for several years, the one-year price is multiplied.
  * @param day YYYY-MM-DD
  * @returns undefined if no price is listed
  */
@@ -128,10 +120,10 @@ export function findQuote(list: readonly Price[], query: PriceQuery, day: string
   const { name, task } = query;
   const period = hasPeriod(task) ? (query.period ?? 1) : 1;
   const zone = getZone(name);
-  const whole = findPrice(list, { zone, task, period }, day);
-  if (whole !== undefined) return { ...whole, times: 1 };
-  const yearly = findPrice(list, { zone, task, period: 1 }, day);
-  return yearly && { ...yearly, amount: multiplyAmount(yearly.amount, period), times: period };
+  const exactPrice = findPrice(list, { zone, task, period }, day);
+  if (exactPrice !== undefined) return { ...exactPrice, times: 1 };
+  const yearlyPrice = findPrice(list, { zone, task, period: 1 }, day);
+  return yearlyPrice && { ...yearlyPrice, amount: multiplyAmount(yearlyPrice.amount, period), times: period };
 }
 
 /**
@@ -143,31 +135,30 @@ export function findPrice(
   product: Product,
   day: string,
 ): Pick<Price, 'amount' | 'validFrom' | 'source'> | undefined {
-  const found = listPrices(list, product).find(({ validFrom }) => validFrom <= day);
-  return found && { amount: found.amount, validFrom: found.validFrom, source: found.source };
+  const price = listProductPrices(list, product).find(({ validFrom }) => validFrom <= day);
+  return price && { amount: price.amount, validFrom: price.validFrom, source: price.source };
 }
 
-/** Each list is sorted only once, because reports look up tens of thousands of purchases. */
+/** Each list is sorted only once, because reports look up tens of thousands of prices. */
 const sortedLists = new WeakMap<readonly Price[], ReadonlyMap<string, readonly Price[]>>();
 
-function listPrices(list: readonly Price[], product: Product): readonly Price[] {
-  let sorted = sortedLists.get(list);
-  if (sorted === undefined) {
-    sorted = groupBy(
+function listProductPrices(list: readonly Price[], product: Product): readonly Price[] {
+  let pricesByProduct = sortedLists.get(list);
+  if (pricesByProduct === undefined) {
+    pricesByProduct = groupBy(
       list.toSorted((a, b) => (a.validFrom < b.validFrom ? 1 : -1)),
       formatProductKey,
     );
-    sortedLists.set(list, sorted);
+    sortedLists.set(list, pricesByProduct);
   }
-  return sorted.get(formatProductKey(product)) ?? [];
+  return pricesByProduct.get(formatProductKey(product)) ?? [];
 }
 
 function multiplyAmount({ currency, minor }: Amount, factor: number): Amount {
   return { currency, minor: minor * factor };
 }
 
-/** Whether the zone has premium names, or may have some. */
-function isPossiblyPremium(name: string, task: PricedTask): boolean {
+function mayBePremium(name: string, task: PricedTask): boolean {
   const zone = findZoneProfile(name);
   return PREMIUM_TASKS.has(task) && (zone.premiumNames !== undefined || !zone.isDocumented);
 }
@@ -194,13 +185,13 @@ export function calculateCost(
     names,
     sums: sumByCurrency(quotes.map(({ amount }) => amount)),
     unknown: names.length - quotes.length,
-    mayCostMore: order.names.some((name) => isPossiblyPremium(name, task)),
+    mayCostMore: order.names.some((name) => mayBePremium(name, task)),
     days: [...new Set(quotes.map(({ validFrom }) => validFrom))].sort().reverse(),
     sources: [...new Set(quotes.map(({ source }) => source).filter((source) => source !== ''))],
   };
 }
 
-/** Whether each name has the same price, or is unpriced in both. */
+/** Whether each name has the same price in both, or none. */
 export function isSameCost(a: OrderCost, b: OrderCost): boolean {
   const format = ({ names }: OrderCost) =>
     names.map(({ name, quote }) => `${name} ${quote?.amount.minor} ${quote?.amount.currency}`).join();

@@ -6,7 +6,7 @@ import { parseZone } from '../zones/names.ts';
 import { type AmountIssue, formatDecimal, parseAmount } from './amount.ts';
 import { formatPriceKey, hasPeriod, isPricedTask, type Price } from './prices.ts';
 
-/** Inputs of the form and columns of the CSV file. */
+/** The fields of the price form, and the columns of the CSV file. */
 export const PRICE_FIELDS = ['zone', 'task', 'period', 'amount', 'valid_from', 'source'] as const;
 export type PriceField = (typeof PRICE_FIELDS)[number];
 /** Exports include the currency. Imports may omit it. */
@@ -14,8 +14,7 @@ export const PRICE_COLUMNS = [...PRICE_FIELDS, 'currency'] as const;
 
 const MAX_SOURCE_LENGTH = 200;
 const MAX_YEARS = 99;
-/** Lines per file. */
-const MAX_PRICES = 2_000;
+const MAX_PRICES_PER_FILE = 2_000;
 
 export type PriceIssue =
   | 'not_a_zone'
@@ -28,15 +27,15 @@ export type PriceIssue =
   | 'no_source'
   | 'long_source';
 
-type Texts = Readonly<Partial<Record<(typeof PRICE_COLUMNS)[number], string | undefined>>>;
+type PriceTexts = Readonly<Partial<Record<(typeof PRICE_COLUMNS)[number], string | undefined>>>;
 
 export type ReadPrice =
   | { readonly ok: true; readonly price: Price }
   | { readonly ok: false; readonly issues: Readonly<Partial<Record<PriceField | 'currency', PriceIssue>>> };
 
 /** @param currency ISO 4217 code for a price that doesn't include one */
-export function readPrice(texts: Texts, currency: string): ReadPrice {
-  const readField = (field: keyof Texts) => texts[field]?.trim() ?? '';
+export function readPrice(texts: PriceTexts, currency: string): ReadPrice {
+  const readField = (field: keyof PriceTexts) => texts[field]?.trim() ?? '';
   const issues: Partial<Record<PriceField | 'currency', PriceIssue>> = {};
 
   const zone = parseZone(readField('zone'));
@@ -50,23 +49,22 @@ export function readPrice(texts: Texts, currency: string): ReadPrice {
   if (period < 1 || period > MAX_YEARS) issues.period = 'not_a_period';
   else if (isTask && period > 1 && !hasPeriod(task)) issues.period = 'no_period';
 
-  const amount = parseAmount(readField('amount'), readField('currency').toUpperCase() || currency);
-  if (!amount.ok) issues[amount.issue === 'unknown_currency' ? 'currency' : 'amount'] = amount.issue;
+  const parsedAmount = parseAmount(readField('amount'), readField('currency').toUpperCase() || currency);
+  if (!parsedAmount.ok)
+    issues[parsedAmount.issue === 'unknown_currency' ? 'currency' : 'amount'] = parsedAmount.issue;
 
-  const validFrom = parseEnteredDate(readField('valid_from'));
-  if (!validFrom.ok)
-    issues.valid_from = validFrom.issue.code === 'ambiguous_date' ? 'ambiguous_date' : 'not_a_day';
+  const parsedDate = parseEnteredDate(readField('valid_from'));
+  if (!parsedDate.ok)
+    issues.valid_from = parsedDate.issue.code === 'ambiguous_date' ? 'ambiguous_date' : 'not_a_day';
 
   const source = readField('source').replace(/\s+/g, ' ');
   if (source === '') issues.source = 'no_source';
   else if (source.length > MAX_SOURCE_LENGTH) issues.source = 'long_source';
 
-  if (zone === undefined || !isTask || !amount.ok || !validFrom.ok || Object.keys(issues).length > 0)
+  if (zone === undefined || !isTask || !parsedAmount.ok || !parsedDate.ok || Object.keys(issues).length > 0)
     return { ok: false, issues };
-  return {
-    ok: true,
-    price: { zone, task, period, amount: amount.amount, validFrom: getUtcDay(validFrom.value), source },
-  };
+  const { amount } = parsedAmount;
+  return { ok: true, price: { zone, task, period, amount, validFrom: getUtcDay(parsedDate.value), source } };
 }
 
 export type LineIssue =
@@ -86,11 +84,11 @@ export type ReadPrices =
   | { readonly ok: false; readonly issues: readonly LineIssue[] };
 
 /**
- * Parses CSV with a header, separated by commas, semicolons or tabs.
- * @returns the prices, or all issues: a single bad line refuses the file
+ * Parses a CSV file with a header row. Columns are separated by commas, semicolons or tabs.
+ * @returns the prices, or all issues: a single issue causes the whole file to be rejected
  */
 export async function readPrices(text: string, currency: string): Promise<ReadPrices> {
-  const csv = await readCsv(text, { maxRows: MAX_PRICES, findColumn });
+  const csv = await readCsv(text, { maxRows: MAX_PRICES_PER_FILE, findColumn });
   if (!csv.ok) return { ok: false, issues: [{ line: csv.issue.line, kind: 'csv', issue: csv.issue }] };
   const { header, rows } = csv;
   if (header === undefined || rows.length === 0) return { ok: false, issues: [{ line: 1, kind: 'empty' }] };
@@ -102,23 +100,23 @@ export async function readPrices(text: string, currency: string): Promise<ReadPr
   const issues: LineIssue[] = [];
   const firstLines = new Map<string, number>();
   for await (const { line, cells } of iterateWithPauses(rows)) {
-    // `36,50` must not be read as 36.
+    // If commas separate columns, `36,50` is two cells, and must not be read as 36.
     if (hasExtraCells(cells, columns)) {
       issues.push({ line, kind: 'too_many_cells' });
       continue;
     }
     const texts = Object.fromEntries(columns.map((column, index) => [column, cells[index]]));
-    const read = readPrice(texts, currency);
-    if (!read.ok) {
-      for (const [field, issue] of Object.entries(read.issues))
+    const result = readPrice(texts, currency);
+    if (!result.ok) {
+      for (const [field, issue] of Object.entries(result.issues))
         if (isColumn(field)) issues.push({ line, kind: 'price', field, issue });
       continue;
     }
-    const key = formatPriceKey(read.price);
+    const key = formatPriceKey(result.price);
     const firstLine = firstLines.get(key);
     if (firstLine !== undefined) issues.push({ line, kind: 'repeated', firstLine });
     else firstLines.set(key, line);
-    prices.push(read.price);
+    prices.push(result.price);
   }
   return issues.length > 0 ? { ok: false, issues } : { ok: true, prices };
 }
@@ -128,9 +126,9 @@ function isColumn(text: string): text is (typeof PRICE_COLUMNS)[number] {
 }
 
 function findHeaderIssues(columns: readonly string[], { line, cells }: CsvRecord): LineIssue[] {
-  const missing = PRICE_FIELDS.filter((field) => field !== 'period' && !columns.includes(field));
+  const missingFields = PRICE_FIELDS.filter((field) => field !== 'period' && !columns.includes(field));
   return [
-    ...missing.map((column): LineIssue => ({ line, kind: 'missing_column', column })),
+    ...missingFields.map((column): LineIssue => ({ line, kind: 'missing_column', column })),
     ...cells
       .filter((_, index) => !isColumn(columns[index] ?? ''))
       .map((column): LineIssue => ({ line, kind: 'unknown_column', column })),

@@ -12,7 +12,7 @@ export interface Purchase {
   readonly period: number | undefined;
   readonly requesterId: string;
   readonly at: Date;
-  /** Undefined for a person's request. */
+  /** The mandate that renewed the name; undefined for a person's request. */
   readonly mandate?: string | undefined;
   /** The requesters, if only they may see a private order; undefined if everyone may. */
   readonly privateTo?: readonly string[] | undefined;
@@ -23,7 +23,7 @@ export const CONCEALED = '';
 
 export interface SpendSum {
   readonly names: number;
-  /** Number of names without a known price, not included in sums. */
+  /** The number of names without a known price. They aren't included in the sums. */
   readonly unknown: number;
   readonly sums: readonly Amount[];
 }
@@ -32,7 +32,6 @@ export interface SpendLine extends SpendSum {
   readonly key: string;
 }
 
-/** Each name is counted in one line per list, except in `byTag`. */
 export interface Spend {
   readonly total: SpendSum;
   /** YYYY-MM, in UTC. */
@@ -42,15 +41,15 @@ export interface Spend {
   readonly byPerson: readonly SpendLine[];
   /** A name with several tags is counted in each tag's line. Untagged and concealed names are omitted. */
   readonly byTag: readonly SpendLine[];
-  /** Only renewals by mandates. */
+  /** Keyed by mandate id. Only renewals by mandates are included. */
   readonly byMandate: readonly SpendLine[];
 }
 
 /**
  * Calculates spending with the prices of the day on which each order succeeded.
  * @param tags current tags by name
- * @param isConcealed which purchases the reader may not see. They are included in sums, but not in lines for a person,
- * tag or small zone, which would reveal them
+ * @param isConcealed whether the reader may not see a purchase. Concealed purchases are included in sums, but not in
+ * lines that would reveal them: those of a person, a tag or a zone
  */
 export function calculateSpend(
   list: readonly Price[],
@@ -58,30 +57,30 @@ export function calculateSpend(
   tags: ReadonlyMap<string, readonly string[]> = new Map(),
   isConcealed: (purchase: Purchase) => boolean = () => false,
 ): Spend {
-  const priced = purchases
+  const pricedPurchases = purchases
     .map((purchase) => {
       const day = getUtcDay(purchase.at);
       return { purchase, day, quote: findQuote(list, purchase, day) };
     })
     .filter(({ purchase, quote }) => isCharged(purchase.task) || quote !== undefined);
-  type PricedPurchase = (typeof priced)[number];
-  const sumByKey = (keysOf: (each: PricedPurchase) => readonly string[]): SpendLine[] => {
-    const keyed = priced.flatMap((each) =>
-      [...new Set(keysOf(each))].map((key) => ({ key, quote: each.quote })),
+  type PricedPurchase = (typeof pricedPurchases)[number];
+  const sumByKeys = (getKeys: (priced: PricedPurchase) => readonly string[]): SpendLine[] => {
+    const keyed = pricedPurchases.flatMap((priced) =>
+      [...new Set(getKeys(priced))].map((key) => ({ key, quote: priced.quote })),
     );
     return [...groupBy(keyed, ({ key }) => key)]
       .map(([key, group]) => ({ key, ...sumPurchases(group) }))
       .sort(compareKeys);
   };
-  const sumBy = (keyOf: (each: PricedPurchase) => string) => sumByKey((each) => [keyOf(each)]);
+  const sumByKey = (getKey: (priced: PricedPurchase) => string) => sumByKeys((priced) => [getKey(priced)]);
   return {
-    total: sumPurchases(priced),
-    byMonth: sumBy(({ day }) => day.slice(0, 7)),
-    byTask: sumBy(({ purchase }) => purchase.task),
-    byZone: sumBy(({ purchase }) => (isConcealed(purchase) ? CONCEALED : getZone(purchase.name))),
-    byPerson: sumBy(({ purchase }) => (isConcealed(purchase) ? CONCEALED : purchase.requesterId)),
-    byMandate: sumByKey(({ purchase: { mandate } }) => (mandate === undefined ? [] : [mandate])),
-    byTag: sumByKey(({ purchase }) => (isConcealed(purchase) ? [] : (tags.get(purchase.name) ?? []))),
+    total: sumPurchases(pricedPurchases),
+    byMonth: sumByKey(({ day }) => day.slice(0, 7)),
+    byTask: sumByKey(({ purchase }) => purchase.task),
+    byZone: sumByKey(({ purchase }) => (isConcealed(purchase) ? CONCEALED : getZone(purchase.name))),
+    byPerson: sumByKey(({ purchase }) => (isConcealed(purchase) ? CONCEALED : purchase.requesterId)),
+    byMandate: sumByKeys(({ purchase: { mandate } }) => (mandate === undefined ? [] : [mandate])),
+    byTag: sumByKeys(({ purchase }) => (isConcealed(purchase) ? [] : (tags.get(purchase.name) ?? []))),
   };
 }
 
@@ -101,7 +100,6 @@ export function addSpend(a: Spend, b: Spend): Spend {
   };
 }
 
-/** Keys are unique. */
 function compareKeys(a: SpendLine, b: SpendLine): number {
   return a.key < b.key ? -1 : 1;
 }
@@ -126,7 +124,7 @@ export interface RenewalCount extends ZoneCount {
 }
 
 /**
- * The cost of renewing every name for a year, by month, with the prices of one day.
+ * The cost of renewing each name for a year, by the month of its expiry, with the prices of one day.
  * @param months YYYY-MM, including months without renewals
  * @param day YYYY-MM-DD
  */
@@ -149,7 +147,7 @@ export function forecastRenewals(
 /** @param day YYYY-MM-DD */
 export function sumRenewals(list: readonly Price[], counts: readonly ZoneCount[], day: string): SpendSum {
   return sumSpend(
-    counts.map(({ zone, count }) => {
+    counts.map(({ zone, count }): SpendSum => {
       const amount = findQuote(list, { name: `name.${zone}`, task: 'renew' }, day)?.amount;
       return amount === undefined
         ? { names: count, unknown: count, sums: [] }
@@ -182,6 +180,6 @@ export function parseSpendPeriod(text: string): SpendPeriod | undefined {
   const [matched, year = '', month] = /^(20\d\d)(?:-(0[1-9]|1[0-2]))?$/.exec(text) ?? [];
   if (matched === undefined) return undefined;
   const monthStart = (months: number) => new Date(Date.UTC(Number(year), months));
-  const first = month === undefined ? 0 : Number(month) - 1;
-  return { text, from: monthStart(first), to: monthStart(first + (month === undefined ? 12 : 1)) };
+  const firstMonth = month === undefined ? 0 : Number(month) - 1;
+  return { text, from: monthStart(firstMonth), to: monthStart(firstMonth + (month === undefined ? 12 : 1)) };
 }

@@ -9,9 +9,9 @@ import { findQuote, type Price, type Quote } from './prices.ts';
 export type WaitingStep =
   /** `until` is undefined if the zone's periods aren't documented. */
   | { readonly kind: 'renew'; readonly until: string | undefined; readonly renewal: Quote | undefined }
-  /** Expired: a renewal may still work, but the name can be deleted any day. */
+  /** The name has expired: a renewal may still work, but the registry can delete the name any day. */
   | { readonly kind: 'at_own_risk'; readonly until: string; readonly renewal: Quote | undefined }
-  /** Deleted: the registry can restore it, and it is then renewed. */
+  /** The name was deleted: the registry can restore it, and it is then renewed. */
   | {
       readonly kind: 'restore';
       readonly until: string | undefined;
@@ -30,7 +30,7 @@ export interface ReaderTime {
 
 /**
  * @param name in ASCII
- * @returns only the current step if the zone's periods aren't documented; empty if the name is available
+ * @returns only the current step if the zone's periods aren't documented; nothing if the name is available again
  */
 export function listWaitingSteps(
   list: readonly Price[],
@@ -52,16 +52,16 @@ export function listWaitingSteps(
       ? [buildRestoreStep(today, undefined)]
       : [{ kind: 'renew', until: undefined, renewal: quoteRenewal(today) }];
   }
-  const left = stages.slice(stages.indexOf(current));
-  const steps = left.flatMap(({ phase, from, lastSafeDay }): WaitingStep[] => {
-    const start = formatCalendarDay(from === undefined || from < now ? now : from, timeZone);
-    if (phase === 'redemption') return [buildRestoreStep(start, lastSafeDay)];
+  const remainingStages = stages.slice(stages.indexOf(current));
+  const steps = remainingStages.flatMap(({ phase, from, lastSafeDay }): WaitingStep[] => {
+    const startDay = formatCalendarDay(from === undefined || from < now ? now : from, timeZone);
+    if (phase === 'redemption') return [buildRestoreStep(startDay, lastSafeDay)];
     if (lastSafeDay === undefined) return [];
     switch (phase) {
       case 'registered':
-        return [{ kind: 'renew', until: lastSafeDay, renewal: quoteRenewal(start) }];
+        return [{ kind: 'renew', until: lastSafeDay, renewal: quoteRenewal(startDay) }];
       case 'auto_renew_grace':
-        return [{ kind: 'at_own_risk', until: lastSafeDay, renewal: quoteRenewal(start) }];
+        return [{ kind: 'at_own_risk', until: lastSafeDay, renewal: quoteRenewal(startDay) }];
       default:
         return [];
     }
@@ -74,11 +74,12 @@ export function listWaitingSteps(
  * @returns undefined if no price is listed, or the two prices have different currencies
  */
 export function computeCostAtRisk(steps: readonly WaitingStep[]): Amount | undefined {
-  const restore = steps.findLast((step) => step.kind === 'restore');
-  if (restore === undefined) return steps.find((step) => step.kind !== 'lost')?.renewal?.amount;
-  const [a, b] = [restore.restore?.amount, restore.renewal?.amount];
-  if (a === undefined || b === undefined) return a ?? b;
-  return a.currency === b.currency ? { currency: a.currency, minor: a.minor + b.minor } : undefined;
+  const restoreStep = steps.findLast((step) => step.kind === 'restore');
+  if (restoreStep === undefined) return steps.find((step) => step.kind !== 'lost')?.renewal?.amount;
+  const { restore, renewal } = restoreStep;
+  if (restore === undefined || renewal === undefined) return (restore ?? renewal)?.amount;
+  const { currency, minor } = restore.amount;
+  return renewal.amount.currency === currency ? { currency, minor: minor + renewal.amount.minor } : undefined;
 }
 
 /** Sorts by currency, most expensive first. Unknown costs come last. */

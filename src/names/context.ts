@@ -39,7 +39,7 @@ export interface NamesContext extends Observers {
   readonly leases: LeaseStore;
   readonly rdap: RdapClient;
   readonly whois?: WhoisClient | undefined;
-  /** The registries' budgets, shared by all lookups. */
+  /** Holds the registries' lookup budgets, which all lookups share. */
   readonly planner: LookupPlanner;
   /**
    * @param hosts the servers of the delegation, according to the parent zone
@@ -50,7 +50,7 @@ export interface NamesContext extends Observers {
     readonly name: string;
     readonly lapse: NameRecord['lapse'];
   }) => Promise<NameActivity>;
-  /** Looks up DNS and the registry in parallel. Late answers count as missing. Stores nothing. */
+  /** Looks up DNS and the registry in parallel. Late answers count as missing. The result isn't stored. */
   readonly lookUpNow: (name: string, dns: DnsClient, timeoutMs: number) => Promise<Observation>;
   /** Days before a certificate expires, highest first. */
   readonly certificateDays: readonly number[];

@@ -9,8 +9,8 @@ import type { RecordProblem, Registration, RegistryLookup } from './registry-rec
 import { type Distrust, findDistrust, type TrustedRecord, updateTrust } from './trust.ts';
 
 /*
- * When a registration ends, according to the registry's record, orders and people. Each lookup or order updates the
- * previous dates; the observations keep all of them.
+ * When a registration ends, according to the registry's record, orders and people. Each lookup or order
+ * updates the previous dates. The observations keep the earlier ones.
  */
 
 /** Two dates of the same expiry differ by less than this; those of different expiries by about a year. */
@@ -20,7 +20,7 @@ export function isSameExpiry(a: Date, b: Date): boolean {
   return Math.abs(a.getTime() - b.getTime()) < SAME_EXPIRY_MS;
 }
 
-/** The later of two expiries: a renewal may not have reached the registry yet. */
+/** A renewal may not have reached the registry yet, so the later of the two expiries counts. */
 export function pickLaterExpiry<End extends Date | undefined>(
   end: End,
   renewedUntil: Date | undefined,
@@ -28,10 +28,10 @@ export function pickLaterExpiry<End extends Date | undefined>(
   return renewedUntil !== undefined && (end === undefined || renewedUntil > end) ? renewedUntil : end;
 }
 
-/** The registry's record, its WHOIS answer, the bot's own order (an estimate), or a person. */
+/** `order`: an estimate from one of the bot's orders. `person`: entered by a person. */
 export type ExpirySource = 'rdap' | 'whois' | 'order' | 'person';
 
-/** The last WHOIS answer. It is shown, but doesn't count as evidence. */
+/** Shown to people, but doesn't count as evidence. */
 export interface LastWhoisAnswer {
   /** When the WHOIS server was asked. */
   readonly at: Date;
@@ -82,9 +82,9 @@ export interface DatedOrder {
 const DEFAULT_GRACE_DAYS = 45;
 /** A registry may show a deletion this much later. */
 const DELETION_DELAY_MS = HOUR_MS;
-/** Registries show a renewal within hours. After this time, they probably don't know it. */
+/** Registries show a renewal within hours. After this time, it probably never reached them. */
 export const RENEWAL_DISPUTE_DAYS = 14;
-/** Estimates are based on the old expiry or the clock, so the registry's date may be slightly earlier. */
+/** An estimate is based on the old expiry or on the clock, so the registry's date may be slightly earlier. */
 const ESTIMATE_SLACK_MS = 2 * DAY_MS;
 
 export const UNKNOWN_DATES: NameDates = {
@@ -118,7 +118,7 @@ export function updateDatesAfterLookup(
   const { expiresAt } = registration;
   if (expiresAt === undefined) return { ...updated, doubt: explainMissingDate(facts) };
   const { renewed } = dates;
-  if (isStale(expiresAt, renewed)) return { ...updated, doubt: createStaleDoubt(expiresAt, renewed, now) };
+  if (isStale(expiresAt, renewed)) return { ...updated, doubt: explainStaleDate(expiresAt, renewed, now) };
   const at =
     renewed === undefined ? computePaidUntil(expiresAt, registration, findZoneProfile(name), now) : expiresAt;
   const after: NameDates = {
@@ -135,10 +135,10 @@ export function updateDatesAfterLookup(
 }
 
 /**
- * For lookups that found no date ({@link updateDatesAfterLookup}). The registry's date takes precedence, then the
+ * Adds the WHOIS answer after a lookup that found no date. The registry's date takes precedence, then the
  * earlier of the dates from WHOIS and from a person.
  * @param before the dates before both lookups
- * @param answer undefined: WHOIS wasn't asked
+ * @param answer undefined if WHOIS wasn't asked
  */
 export function updateDatesAfterWhois(
   before: NameDates,
@@ -147,33 +147,36 @@ export function updateDatesAfterWhois(
   now: Date,
 ): NameDates {
   // An earlier answer stays in use until the next one.
-  const isAnswered = dates.expiry?.source === 'whois' || (answer === undefined && hasWhoisFailed(before));
-  const unchanged = isAnswered ? { ...dates, doubt: before.doubt } : addWhoisProblem(dates, answer);
+  const isEarlierAnswerUsed =
+    dates.expiry?.source === 'whois' || (answer === undefined && hasWhoisFailed(before));
+  const unchanged = isEarlierAnswerUsed ? { ...dates, doubt: before.doubt } : addWhoisProblem(dates, answer);
   if (answer === undefined || answer.kind === 'waiting') return unchanged;
   const { registeredAt, registrar } = dates.whois ?? {};
   if (answer.kind !== 'record') return { ...unchanged, whois: { at: now, registeredAt, registrar } };
-  const { expiry, created, registrar: seenRegistrar } = answer;
-  const updated = { ...dates, whois: { at: now, registeredAt: created, registrar: seenRegistrar } };
+  const { expiry, created, registrar: currentRegistrar } = answer;
+  const updated = { ...dates, whois: { at: now, registeredAt: created, registrar: currentRegistrar } };
   if (expiry === undefined) return updated;
   if (expiry.kind === 'unreadable') {
     const problem = { code: 'unreadable_expiration', detail: expiry.text } as const;
     return { ...updated, doubt: { code: 'undated', problem } };
   }
-  const { expiry: former, renewed } = dates;
-  if (former?.source === 'rdap' || (former?.source === 'person' && former.at <= expiry.at)) return updated;
-  if (isStale(expiry.at, renewed)) return { ...updated, doubt: createStaleDoubt(expiry.at, renewed, now) };
+  const { expiry: oldExpiry, renewed } = dates;
+  const isOldBetter =
+    oldExpiry?.source === 'rdap' || (oldExpiry?.source === 'person' && oldExpiry.at <= expiry.at);
+  if (isOldBetter) return updated;
+  if (isStale(expiry.at, renewed)) return { ...updated, doubt: explainStaleDate(expiry.at, renewed, now) };
   const after: NameDates = {
     ...updated,
     expiry: { at: expiry.at, source: 'whois' },
     renewed: undefined,
     doubt: undefined,
   };
-  return former !== undefined && hasNewExpiry(dates, after)
-    ? { ...after, changed: { from: former.at, at: now } }
+  return oldExpiry !== undefined && hasNewExpiry(dates, after)
+    ? { ...after, changed: { from: oldExpiry.at, at: now } }
     : after;
 }
 
-/** Reasons why WHOIS shows no date although one may be published. */
+/** Failed WHOIS lookups, after which the registry may still publish a date. */
 const WHOIS_PROBLEMS = {
   waiting: 'waiting',
   limited: 'waiting',
@@ -184,7 +187,7 @@ const WHOIS_PROBLEMS = {
   not_whois: 'not_a_domain',
 } as const satisfies Partial<Record<WhoisAnswer['kind'], RecordProblem['code']>>;
 
-/** Only WHOIS could show a date, but it couldn't be read: the registry may still publish one. */
+/** Changes nothing unless WHOIS is the only public record. */
 function addWhoisProblem(dates: NameDates, answer: WhoisAnswer | undefined): NameDates {
   if (answer === undefined || !isPublicRecordMissing(dates) || !isWhoisProblem(answer.kind)) return dates;
   return { ...dates, doubt: { code: 'undated', problem: { code: WHOIS_PROBLEMS[answer.kind] } } };
@@ -209,11 +212,11 @@ function isPublicRecordMissing({ doubt }: NameDates): boolean {
 
 const WHOIS_INTERVAL_MS = DAY_MS;
 
-/** The registry has no public record or no date, and WHOIS wasn't asked in the last 24 hours. */
 export function isWhoisDue({ whois }: NameDates, { result, at }: RegistryLookup): boolean {
   return lacksDate(result) && (whois === undefined || at.getTime() - whois.at.getTime() >= WHOIS_INTERVAL_MS);
 }
 
+/** Whether the registry has no public record, or a record without a date. */
 export function lacksDate(result: RegistryLookup['result']): boolean {
   if (result.kind === 'registered') return result.registration.expiresAt === undefined;
   return result.kind === 'failed' && result.problem.code === 'no_public_record';
@@ -221,12 +224,12 @@ export function lacksDate(result: RegistryLookup['result']): boolean {
 
 type RecordedRenewal = NonNullable<NameDates['renewed']>;
 
-/** Whether the record is older than a renewal. */
+/** Whether the record doesn't include the renewal yet. */
 function isStale(expiresAt: Date, renewed: NameDates['renewed']): renewed is RecordedRenewal {
   return renewed !== undefined && expiresAt.getTime() < renewed.until.getTime() - ESTIMATE_SLACK_MS;
 }
 
-function createStaleDoubt(shown: Date, renewed: RecordedRenewal, now: Date): DateDoubt | undefined {
+function explainStaleDate(shown: Date, renewed: RecordedRenewal, now: Date): DateDoubt | undefined {
   const isOverdue = now.getTime() - renewed.at.getTime() > RENEWAL_DISPUTE_DAYS * DAY_MS;
   return isOverdue ? { code: 'renewal_not_shown', shown } : undefined;
 }
@@ -247,7 +250,7 @@ export function updateDatesAfterOrder(
         ...UNKNOWN_DATES,
         lastLookupAt: dates.lastLookupAt,
         expiry: { at: addYears(doneAt, years), source: 'order' },
-        // A new registration: trust the first registrar seen.
+        // After a new registration, the first registrar in a record is trusted.
         trusted: { registrar: undefined, at: doneAt, transferKnownAt: undefined },
       };
     case 'renew': {
@@ -257,25 +260,28 @@ export function updateDatesAfterOrder(
       return { ...dates, expiry, renewed: { until, at: doneAt }, doubt: undefined };
     }
     case 'transfer': {
-      // A transfer takes days and may be refused, so the registry's date stays in use until its record changes.
-      const expected = { ...markTransferKnown(dates, doneAt), doubt: undefined };
-      if (isPublished(dates)) return expected;
-      return { ...expected, expiry: { at: estimateExpiry(dates, name, years, doneAt), source: 'order' } };
+      // A transfer takes days and may be refused, so the date stays in use until the registry changes it.
+      const updated = { ...markTransferKnown(dates, doneAt), doubt: undefined };
+      if (isPublished(dates)) return updated;
+      return { ...updated, expiry: { at: estimateExpiry(dates, name, years, doneAt), source: 'order' } };
     }
     case 'delete':
       return { ...dates, deletedAt: doneAt, deletionPhase: undefined };
     case 'restore':
-      // The service has only accepted the order: the name counts as deleted until the registry shows otherwise.
+      // The service has only accepted the order, so the name counts as deleted until its record changes.
       return dates;
   }
 }
 
-/** Trusts the next registrar seen. */
+/** After a confirmed transfer, the registrar in the next record is trusted. */
 export function updateDatesAfterTransfer(dates: NameDates, at: Date): NameDates {
   return { ...dates, trusted: { registrar: undefined, at, transferKnownAt: at } };
 }
 
-/** After a renewal elsewhere, a registry's date up to this one is stale. Undefined without a registry's date. */
+/**
+ * After a renewal elsewhere, registry dates up to this limit count as stale.
+ * @returns undefined if the known date is from a person
+ */
 export function computeStaleLimit({ expiry }: NameDates): Date | undefined {
   if (expiry === undefined || expiry.source === 'person') return undefined;
   return new Date(expiry.at.getTime() + 2 * ESTIMATE_SLACK_MS);
@@ -298,9 +304,9 @@ export function addYears(date: Date, years: number): Date {
 type Deletion = Pick<NameDates, 'deletedAt' | 'deletionPhase'>;
 
 /**
- * If a deletion has no date, the earliest possible time is assumed, so that a restore isn't promised for too long: the
- * last record without a deletion, or else the longest possible duration of its phase. A record without statuses doesn't
- * count.
+ * If a deletion has no date, the earliest possible time is assumed, so that a restore isn't promised for too
+ * long. That is the time of the last record without a deletion, or else the time at which the name entered
+ * its phase at the earliest. A record without statuses changes nothing.
  */
 function findDeletion(
   { deletedAt, statuses }: Registration,
@@ -310,11 +316,11 @@ function findDeletion(
 ): Deletion {
   if (statuses === undefined) return { deletedAt: before.deletedAt, deletionPhase: before.deletionPhase };
   const deletionPhase = findDeletionPhase(statuses);
-  const assumed =
+  const assumedAt =
     deletionPhase === undefined
       ? keepRecentDeletion(before, now)
       : (before.deletedAt ?? getLastRecordTime(before) ?? estimateEarliestDeletion(zone, deletionPhase, now));
-  return { deletedAt: deletedAt ?? assumed, deletionPhase };
+  return { deletedAt: deletedAt ?? assumedAt, deletionPhase };
 }
 
 function getLastRecordTime({ doubt, lastLookupAt }: NameDates): Date | undefined {
@@ -330,7 +336,6 @@ function estimateEarliestDeletion({ lifecycle }: ZoneProfile, phase: DeletionPha
   return new Date(now.getTime() - days * DAY_MS);
 }
 
-/** Why a readable record has no date. */
 function explainMissingDate({ expires_at: expiry }: Facts): DateDoubt {
   const detail = expiry?.state === 'unseen' ? expiry.text : undefined;
   if (detail === undefined) return { code: 'undated', problem: { code: 'no_expiration' } };
@@ -353,8 +358,8 @@ function markTransferKnown(dates: NameDates, at: Date): NameDates {
 }
 
 /**
- * Whether the registry has already shown the renewal: a lookup can be faster than the order's result, and it can reveal
- * the success of an order whose answer was lost.
+ * Whether a lookup has already found the renewal. A lookup can be faster than the order's result, and it can
+ * reveal that an order whose answer was lost succeeded.
  */
 function isRenewalShown({ expiry, changed }: NameDates, years: number, sentAt: Date): boolean {
   if (expiry === undefined || !isPublished({ expiry }) || changed === undefined || changed.at < sentAt)
@@ -363,9 +368,9 @@ function isRenewalShown({ expiry, changed }: NameDates, years: number, sentAt: D
 }
 
 /**
- * The estimated expiry after paying for more years, used until the registry shows its own date. If the previous expiry
- * is unknown, the name is assumed to be in the last days of its auto-renew grace period. An estimate that is too early
- * only warns too soon; one that is too late could lose the name.
+ * Estimates the expiry after a renewal, until the registry shows its own date. If the previous expiry is
+ * unknown, the name is assumed to be in the last days of its auto-renew grace period: an estimate that is too
+ * early only warns too soon, but one that is too late could lose the name.
  */
 function estimateExpiry({ expiry }: NameDates, name: string, years: number, doneAt: Date): Date {
   if (expiry !== undefined) return addYears(expiry.at, years);
@@ -373,14 +378,14 @@ function estimateExpiry({ expiry }: NameDates, name: string, years: number, done
 }
 
 /**
- * In the auto-renew grace period, the record includes an unpaid year that the registry added. The name keeps its old
- * expiry until it is paid.
+ * In the auto-renew grace period, the record includes a year that the registry added but nobody has paid for.
+ * Until it is paid, the name keeps its old expiry.
  */
 function computePaidUntil(expiresAt: Date, { statuses }: Registration, zone: ZoneProfile, now: Date): Date {
-  const before = addYears(expiresAt, -1);
-  const graceEndsAt = before.getTime() + (getGracePeriodDays(zone) + 1) * DAY_MS;
-  const isInGrace = before <= now && now.getTime() < graceEndsAt;
-  return statuses?.includes('auto renew period') && isInGrace ? before : expiresAt;
+  const oldExpiry = addYears(expiresAt, -1);
+  const graceEndsAt = oldExpiry.getTime() + (getGracePeriodDays(zone) + 1) * DAY_MS;
+  const isInGrace = oldExpiry <= now && now.getTime() < graceEndsAt;
+  return statuses?.includes('auto renew period') && isInGrace ? oldExpiry : expiresAt;
 }
 
 function getGracePeriodDays({ lifecycle }: ZoneProfile): number {

@@ -3,15 +3,13 @@ import { FACT_NAMES, type FactName, type FactValue, isSameSet } from './facts.ts
 import type { FactHistory, NameHistory } from './history.ts';
 import type { KnownChange, NameChange, UnexplainedChange } from './unexplained-changes.ts';
 
-/**
- * Whether a delegation works, and whether attackers could take it over, according to daily lookups of its servers.
- * Pure.
- */
+/** Whether a delegation works, and whether attackers could take it over. Its servers are looked up daily. */
 
+/** Most dangerous first. */
 export const DELEGATION_FAULTS = [
   /** A nameserver's domain is unregistered: anyone can register it and then answer for the name. */
   'registrable',
-  /** No server answers for the name. At many providers, anyone could then add it to their own account. */
+  /** No server answers for the name. At many providers, anyone could add such a name to their own account. */
   'all_lame',
   /** The DS matches no key, so validating resolvers can't resolve the name. */
   'unfit_ds',
@@ -49,13 +47,13 @@ export function isHealthLookupDue(history: NameHistory, now: Date): boolean {
 
 export function isDailyLookupDue(facts: readonly FactName[], history: NameHistory, now: Date): boolean {
   return facts.some((fact) => {
-    const known = history[fact];
-    if (known?.unseen !== undefined || known?.current === undefined) return true;
-    return now.getTime() - getLastSeen(known) >= MIN_DAILY_INTERVAL_MS;
+    const factHistory = history[fact];
+    if (factHistory?.unseen !== undefined || factHistory?.current === undefined) return true;
+    return now.getTime() - getLastSeen(factHistory) >= MIN_DAILY_INTERVAL_MS;
   });
 }
 
-/** Most dangerous first. A fault lasts until a lookup shows that it is fixed. */
+/** Lists faults, most dangerous first. A fault lasts until a lookup shows that it is fixed. */
 export function findFaults(history: NameHistory): readonly DelegationFault[] {
   const faults = HEALTH_FACTS.flatMap((fact): DelegationFault[] => {
     const about = history[fact]?.current?.value ?? [];
@@ -66,16 +64,16 @@ export function findFaults(history: NameHistory): readonly DelegationFault[] {
   return faults.toSorted((a, b) => DELEGATION_FAULTS.indexOf(a.code) - DELEGATION_FAULTS.indexOf(b.code));
 }
 
-/** Dangerous states with their incident kinds, and the fact that shows each. */
+/** The incident kind of each dangerous state, with the fact that shows it. */
 const DANGER_FACTS = [
   ['nameserver_registrable', 'registrable_domains'],
   ['all_lame', 'lame_nameservers'],
 ] as const;
 
 /**
- * New dangerous states that two daily lookups found. They don't require a change: many names are delegated to servers
- * that never knew them.
- * @returns new dangers, and known ones that haven't ended
+ * Finds dangerous states that two daily lookups confirm. Unlike other incidents, these don't need a change:
+ * many names are delegated to servers that never knew them.
+ * @returns new dangers, and all known changes without the dangers that have ended
  */
 export function findDangers(
   history: NameHistory,
@@ -89,35 +87,39 @@ export function findDangers(
     return [{ kind, fact, before: [], after, beforeLastSeenAt: firstSeen, afterFirstSeenAt: firstSeen }];
   });
   const isDanger = ({ kind }: KnownChange) => DANGER_FACTS.some(([danger]) => danger === kind);
-  const lasting = knownChanges.filter(
+  const remaining = knownChanges.filter(
     (known) => !isDanger(known) || dangers.some(({ kind }) => kind === known.kind),
   );
   const isConfirmed = ({ kind, fact }: NameChange) =>
-    isSeenDaily(history[fact]) && (kind !== 'all_lame' || isSeenDaily(history.addressless_nameservers));
-  // A single different lookup doesn't end a known danger.
-  const found = dangers.filter(
-    (danger) => !lasting.some(({ kind }) => kind === danger.kind) && isConfirmed(danger),
+    isConfirmedDaily(history[fact]) &&
+    (kind !== 'all_lame' || isConfirmedDaily(history.addressless_nameservers));
+  const newDangers = dangers.filter(
+    (danger) => !remaining.some(({ kind }) => kind === danger.kind) && isConfirmed(danger),
   );
-  const added = found.map(({ kind, fact, after, afterFirstSeenAt: firstSeen }) => ({
+  const addedChanges = newDangers.map(({ kind, fact, after, afterFirstSeenAt: firstSeen }) => ({
     ...{ kind, after, facts: [fact], firstSeen, orderId: undefined },
   }));
-  return { found: found.map((change) => ({ change, orders: [] })), knownChanges: [...lasting, ...added] };
+  return {
+    found: newDangers.map((change) => ({ change, orders: [] })),
+    knownChanges: [...remaining, ...addedChanges],
+  };
 }
 
-/** Requires that no server answers: only then is someone who adds the name at one of them the only one to answer. */
+/** Whether no server answers for the name, so whoever adds it at one of them controls all answers. */
 function isAllLame(history: NameHistory): boolean {
   const listHosts = (fact: FactName) => history[fact]?.current?.value ?? [];
-  const lame = listHosts('lame_nameservers');
-  const all = listHosts('parent_nameservers');
-  return lame.length > 0 && isSameSet([...lame, ...listHosts('addressless_nameservers')], all);
+  const lameHosts = listHosts('lame_nameservers');
+  const unusableHosts = [...lameHosts, ...listHosts('addressless_nameservers')];
+  return lameHosts.length > 0 && isSameSet(unusableHosts, listHosts('parent_nameservers'));
 }
 
-/** Two daily lookups agree, and the latest doesn't contradict them. */
-function isSeenDaily(known: FactHistory | undefined): boolean {
-  if (known?.current === undefined || known.candidate !== undefined) return false;
-  return known.current.lastSeen.getTime() - known.current.firstSeen.getTime() >= MIN_DAILY_INTERVAL_MS;
+/** Whether two daily lookups agree, and the latest doesn't contradict them. */
+function isConfirmedDaily(factHistory: FactHistory | undefined): boolean {
+  const { current, candidate } = factHistory ?? {};
+  if (current === undefined || candidate !== undefined) return false;
+  return current.lastSeen.getTime() - current.firstSeen.getTime() >= MIN_DAILY_INTERVAL_MS;
 }
 
-function getLastSeen(known: FactHistory | undefined): number {
-  return Math.max(known?.current?.lastSeen.getTime() ?? 0, known?.candidate?.lastSeen.getTime() ?? 0);
+function getLastSeen({ current, candidate }: FactHistory): number {
+  return Math.max(current?.lastSeen.getTime() ?? 0, candidate?.lastSeen.getTime() ?? 0);
 }

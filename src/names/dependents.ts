@@ -9,13 +9,11 @@ export interface DependentName {
   readonly mailServers: readonly string[];
   /** Hosts, URLs or email addresses. */
   readonly redirectTargets: readonly string[];
-  /** Redirected by a private order: counted, but never shown by name. */
+  /** Whether it is redirected by a private order, so it is counted but never shown. */
   readonly isPrivate: boolean;
 }
 
-/**
- * Names that depend on another name: how many in all, how many from private orders only, and the first of the others.
- */
+/** By dependency, the names that depend on another name. `names` lists the first ones that aren't private. */
 export type Dependents = {
   readonly [Kind in Dependency]: {
     readonly count: number;
@@ -26,13 +24,10 @@ export type Dependents = {
 
 const MAX_NAMES = 10;
 
-/**
- * Names that stop working together with this one, because their nameservers, mail servers or redirect targets are in
- * it.
- */
+/** Finds names whose nameservers, mail servers or redirect targets are in this name. */
 export function findDependents(name: string, candidates: Iterable<DependentName>): Dependents {
-  // Keyed by name. True if only private orders mention it.
-  const found: Record<Dependency, Map<string, boolean>> = {
+  // By name, whether only private orders mention it.
+  const isPrivateByName: Record<Dependency, Map<string, boolean>> = {
     nameservers: new Map(),
     mail: new Map(),
     redirects: new Map(),
@@ -46,28 +41,35 @@ export function findDependents(name: string, candidates: Iterable<DependentName>
     };
     for (const kind of DEPENDENCIES) {
       if (hosts[kind].some((host) => isHostInDomain(host, name)))
-        found[kind].set(other.name, other.isPrivate && found[kind].get(other.name) !== false);
+        isPrivateByName[kind].set(
+          other.name,
+          other.isPrivate && isPrivateByName[kind].get(other.name) !== false,
+        );
     }
   }
-  const summarize = (all: ReadonlyMap<string, boolean>) => {
-    const names = [...all].flatMap(([each, isPrivate]) => (isPrivate ? [] : [each]));
-    return { count: all.size, privateCount: all.size - names.length, names: names.slice(0, MAX_NAMES) };
+  const summarize = (kind: Dependency) => {
+    const dependents = isPrivateByName[kind];
+    const names = [...dependents].flatMap(([dependent, isPrivate]) => (isPrivate ? [] : [dependent]));
+    const { size: count } = dependents;
+    return { count, privateCount: count - names.length, names: names.slice(0, MAX_NAMES) };
   };
   return {
-    nameservers: summarize(found.nameservers),
-    mail: summarize(found.mail),
-    redirects: summarize(found.redirects),
+    nameservers: summarize('nameservers'),
+    mail: summarize('mail'),
+    redirects: summarize('redirects'),
   };
 }
 
-/** Whether the host is the name itself or below it. */
 export function isHostInDomain(host: string, name: string): boolean {
   return host === name || host.endsWith(`.${name}`);
 }
 
-/** The host of a URL or email address; empty when unreadable. */
+/**
+ * @param target a host, URL or email address
+ * @returns an empty string if the target can't be parsed
+ */
 export function parseTargetHost(target: string): string {
   const text = target.trim().toLowerCase();
-  const address = text.includes('://') ? text : `http://${text}`;
-  return URL.canParse(address) ? new URL(address).hostname.replace(/\.$/, '') : '';
+  const url = text.includes('://') ? text : `http://${text}`;
+  return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : '';
 }

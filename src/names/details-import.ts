@@ -13,7 +13,7 @@ import {
 
 /** CSV with a header row. A missing column leaves the field unchanged; an empty cell clears it. */
 
-/** Stored between the dry run and the import. */
+/** Rows are stored between the dry run and the import. */
 export const importRowSchema = z.object({
   name: z.string(),
   change: z.object({
@@ -88,26 +88,27 @@ function parseRow(
   const name = parseDomainName(cells.get('name') ?? '');
   if (!name.ok) issues.push({ line, code: 'invalid_name', issue: name.issue });
   const [owner, channel, note] = [cells.get('owner'), cells.get('channel'), cells.get('note')];
-  const tags = parseTags(separateTagsByComma(cells.get('tags') ?? ''));
-  if (!tags.ok) issues.push(...tags.issues.map((issue) => ({ line, code: 'tags', issue }) as const));
+  const parsedTags = parseTags(separateTagsByComma(cells.get('tags') ?? ''));
+  if (!parsedTags.ok)
+    issues.push(...parsedTags.issues.map((issue) => ({ line, code: 'tags', issue }) as const));
   if (owner !== undefined && !/^([UW][A-Z0-9]{2,})?$/.test(owner))
     issues.push({ line, code: 'not_a_person' });
   if (channel !== undefined && !/^([CG][A-Z0-9]{2,})?$/.test(channel))
     issues.push({ line, code: 'not_a_channel' });
   if (note !== undefined && note.length > MAX_NOTE_LENGTH) issues.push({ line, code: 'long_note' });
-  if (!name.ok || !tags.ok || issues.length > 0) return { issues };
+  if (!name.ok || !parsedTags.ok || issues.length > 0) return { issues };
   return {
     name: name.value.ascii,
     change: {
       ...(owner === undefined ? {} : { owner: owner || null }),
-      ...(cells.has('tags') ? { tags: [...tags.tags] } : {}),
+      ...(cells.has('tags') ? { tags: [...parsedTags.tags] } : {}),
       ...(channel === undefined ? {} : { channel: channel || null }),
       ...(note === undefined ? {} : { note: note.replace(/\s+/g, ' ') || null }),
     },
   };
 }
 
-/** Tags are separated by spaces, as in the export, or by commas, semicolons or line breaks. */
+/** Exports separate tags by spaces. People may also use commas, semicolons or line breaks. */
 function separateTagsByComma(text: string): string {
   return /[,;\n]/.test(text) ? text : text.replace(/\s+/g, ',');
 }

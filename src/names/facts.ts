@@ -2,10 +2,7 @@ import { createHash } from 'node:crypto';
 import { DNS_FAILURES } from '../registry/dns/client.ts';
 import { mayBeSameRegistrar } from '../registry/rdap/registrar-name.ts';
 
-/**
- * Facts about a name. Values are normalized lists of texts (lower case, sorted, unique), so that lookups can be
- * compared.
- */
+/** Values are lists of lowercase strings, sorted and without duplicates, so that they can be compared. */
 
 export const REGISTRY_DATES = [
   'registered_at',
@@ -17,14 +14,14 @@ export const REGISTRY_DATES = [
 ] as const;
 
 export const REGISTRY_FACTS = [
-  /** `registered`; absent if the registry doesn't know the name. */
+  /** `registered`. Absent if the registry doesn't know the name. */
   'registration',
-  /** `iana:292`, `name:Example Registrar` and, if there is no name, `handle:292-REG`. */
+  /** `iana:292` and `name:Example Registrar`, or `handle:292-REG` if there is no name. */
   'registrar',
-  /** The values of RFC 8056, such as `client transfer prohibited`. */
+  /** Status values as defined in RFC 8056, such as `client transfer prohibited`. */
   'statuses',
   'registry_nameservers',
-  /** `signed`; absent if the registry says unsigned. */
+  /** `signed`. Absent if the registry says that the name is unsigned. */
   'secure_dns',
   /** Hashes of the registrant's visible fields, such as `org:5f2c…`. */
   'owner',
@@ -37,7 +34,7 @@ export const DNS_FACTS = [
   'parent_nameservers',
   /** From the name's own zone. */
   'nameservers',
-  /** Primary nameserver and contact. The serial is left out, because it changes with every edit. */
+  /** The primary nameserver and contact, without the serial, which changes with every edit. */
   'soa',
   'a',
   'aaaa',
@@ -54,15 +51,14 @@ export const DNS_FACTS = [
   'dmarc',
   /** Key tag, algorithm, digest type and digest. */
   'ds',
-  /** The DS that the zone requests through CDS or CDNSKEY records (RFC 7344). {@link NO_DS} requests its removal. */
+  /** The DS that the zone's CDS or CDNSKEY records request (RFC 7344), or {@link NO_DS}. */
   'requested_ds',
   /** Flags, algorithm, key tag and the start of the key's SHA-256. */
   'dnskey',
-  /** When the first signature to warn about ends (ISO 8601), and `short` if signatures are made daily or per answer. */
+  /** When the most urgent signature ends (ISO 8601), and `short` if it is made daily or per answer. */
   'signatures',
-  /** Certificate of `https://name`: its expiry (ISO 8601), `issuer:…`, and `mismatch:…` if it is for other names. */
+  /** The expiry (ISO 8601), `issuer:…`, and `mismatch:…` if the certificate is for other names. */
   'certificate',
-  /** Certificate of `https://www.name`. */
   'www_certificate',
   /** Servers of the delegation that respond but don't answer for the name. */
   'lame_nameservers',
@@ -80,16 +76,16 @@ export const DNS_FACTS = [
 export const FACT_NAMES = [...REGISTRY_FACTS, ...DNS_FACTS] as const;
 export type FactName = (typeof FACT_NAMES)[number];
 
-/** A nameserver change shows in each of these, at different times. */
+/** A nameserver change appears in each of these, at different times. */
 export const NAMESERVER_FACTS: readonly FactName[] = [
   'registry_nameservers',
   'parent_nameservers',
   'nameservers',
 ];
-/** A DS change shows in each of these. A registry's record only says whether there is a DS. */
+/** A DS change appears in each of these. A registry's record only says whether there is a DS. */
 export const DS_FACTS: readonly FactName[] = ['secure_dns', 'ds'];
 
-/** RFC 8078, section 4. */
+/** A request to remove the DS (RFC 8078, section 4). */
 export const NO_DS = '0 0 0 00';
 
 /** Facts whose changes must be explained by an order. */
@@ -105,14 +101,14 @@ export const INCIDENT_FACTS = [
   'ds',
 ] as const satisfies readonly FactName[];
 
-/** Reasons that say nothing about the name itself. */
+/** Why a fact is unknown. */
 export const UNSEEN_REASONS = [
   ...DNS_FAILURES,
   /** No response, or the record couldn't be read. */
   'registry_unavailable',
-  /** Left out of the record, or redacted. */
+  /** The record omits or redacts it. */
   'not_published',
-  /** Unreadable in the record; the text is kept. */
+  /** The record contains it in an unknown format. */
   'unreadable',
   /** There is no record, but the parent zone delegates the name. */
   'delegated_without_record',
@@ -130,12 +126,10 @@ export type UnseenReason = (typeof UNSEEN_REASONS)[number];
 
 export type FactValue = readonly string[];
 
-/** The reason, with any unreadable text as received. */
 export type UnseenDetails =
   | { readonly reason: Exclude<UnseenReason, 'unreadable'>; readonly text?: undefined }
   | { readonly reason: 'unreadable'; readonly text: string };
 
-/** A value, its absence, or the reason why it is unknown. Facts are independent of each other. */
 export type Fact =
   | { readonly state: 'seen'; readonly value: FactValue }
   | { readonly state: 'absent' }
@@ -153,18 +147,18 @@ export interface Observation {
 
 export const ABSENT: Fact = { state: 'absent' };
 
-/** Without texts, the fact is absent. */
+/** An empty list makes an absent fact. */
 export function createFact(texts: readonly string[]): Fact {
   const value = [...new Set(texts.map(toStorableText))].sort();
   return value.length === 0 ? ABSENT : { state: 'seen', value };
 }
 
-/** Marks a date without a time zone, which is read as the earliest possible time. */
+/** The second value of a date without a time zone, which is stored as the earliest possible time. */
 export const ASSUMED_EARLIEST = 'earliest reading';
 
 /**
- * Records can contain anything. Unsupported characters are replaced. Long text is cut and gets a hash of the whole, so
- * that a change beyond the cut is noticed.
+ * Records can contain anything, so unsupported characters are replaced. Long text is truncated and gets a
+ * hash of the whole text, so that a change in the rest is noticed.
  */
 function toStorableText(text: string): string {
   const clean = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd');
@@ -202,11 +196,11 @@ export function mergeSameValue(fact: FactName, before: FactValue, now: FactValue
   return [...fields.values()].sort();
 }
 
-/** A registrar can change its name but not its IANA id. Unless both have an id, names are compared, then handles. */
+/** A registrar can change its name but not its IANA id, so names only count if an id is missing. */
 function isSameRegistrar(one: FactValue, other: FactValue): boolean {
   const [oneId, otherId] = [parseRegistrarId(one), parseRegistrarId(other)];
   if (oneId !== undefined && otherId !== undefined) return oneId === otherId;
-  // One lookup had a name and the other a handle, so they may be the same.
+  // If one lookup found a name and the other a handle, they may be the same registrar.
   return ['name', 'handle'].every((label) =>
     mayBeSameRegistrar(findPart(one, label), findPart(other, label)),
   );
@@ -229,7 +223,7 @@ export function isSameSet(one: FactValue, other: FactValue): boolean {
   return set.size === new Set(other).size && other.every((text) => set.has(text));
 }
 
-/** Compares only fields that are visible in both, because registries redact them inconsistently. */
+/** Compares only fields that are visible in both values, because registries redact fields inconsistently. */
 function isSameOwner(one: FactValue, other: FactValue): boolean {
   const fields = new Map(one.map((text) => [getFieldName(text), text]));
   return other.every((text) => (fields.get(getFieldName(text)) ?? text) === text);

@@ -17,7 +17,7 @@ export interface NameFilter {
   readonly owners: readonly string[];
   readonly zones: readonly string[];
   readonly registrars: readonly string[];
-  /** Parts of the name or note. */
+  /** Text that the name or note contains. */
   readonly texts: readonly string[];
   /** In days; also matches expired names. */
   readonly expiresWithinDays: number | undefined;
@@ -25,10 +25,10 @@ export interface NameFilter {
   readonly certificateWithinDays: number | undefined;
   /** In days. */
   readonly expiresAfterDays: number | undefined;
-  /** Has no website and no mail. */
+  /** Matches names without a website and mail. */
   readonly isUnused: boolean;
   readonly findingWords: readonly FindingWord[];
-  /** Has at least one of these. */
+  /** Matches names with at least one of these. */
   readonly findings: readonly FindingCode[];
   readonly sort: NameSort;
 }
@@ -114,19 +114,20 @@ function parseWord(
 ): { readonly filter: NameFilter } | { readonly issue: FilterIssue } {
   const lower = word.toLowerCase();
   if (lower === 'unused') return { filter: { ...filter, isUnused: true } };
-  const finding = FINDING_WORDS.find((each) => each === lower);
+  const finding = FINDING_WORDS.find((findingWord) => findingWord === lower);
   if (finding !== undefined)
     return { filter: { ...filter, findingWords: [...filter.findingWords, finding] } };
   if (lower === 'expired') return { filter: { ...filter, expiresWithinDays: 0 } };
-  const days = /^expir(?:ing|es|y)\s*([<>=:]+)(.*)$/.exec(lower);
-  if (days !== null) return parseDays(filter, word, days[1] ?? '', days[2] ?? '');
-  const certificate = /^cert(?:ificate)?\s*<=?\s*(\d{1,5})d?$/.exec(lower)?.[1];
-  if (certificate !== undefined) return { filter: { ...filter, certificateWithinDays: Number(certificate) } };
+  const expiryMatch = /^expir(?:ing|es|y)\s*([<>=:]+)(.*)$/.exec(lower);
+  if (expiryMatch !== null) return parseDays(filter, word, expiryMatch[1] ?? '', expiryMatch[2] ?? '');
+  const certificateDays = /^cert(?:ificate)?\s*<=?\s*(\d{1,5})d?$/.exec(lower)?.[1];
+  if (certificateDays !== undefined)
+    return { filter: { ...filter, certificateWithinDays: Number(certificateDays) } };
   if (/^cert(?:ificate)?\s*[<>=:]/.test(lower)) return { issue: { code: 'not_days', word } };
   const separatorIndex = word.search(/[:=<>]/);
   if (separatorIndex < 0) return { filter: { ...filter, texts: [...filter.texts, lower] } };
   const key = lower.slice(0, separatorIndex);
-  const filterKey = FILTER_KEYS.find((each) => each === key || `${each}s` === key);
+  const filterKey = FILTER_KEYS.find((known) => known === key || `${known}s` === key);
   if (filterKey === undefined) return { issue: { code: 'unknown_filter', key, word } };
   const values = word
     .slice(separatorIndex + 1)
@@ -137,10 +138,9 @@ function parseWord(
   if (first === undefined) return { issue: { code: 'no_value', key: filterKey } };
   if (filterKey === 'sort') return parseSort(filter, first);
   if (filterKey === 'finding') return parseFindings(filter, values);
-  const list = LIST_BY_KEY[filterKey];
-  return {
-    filter: { ...filter, [list]: [...filter[list], ...values.map((value) => cleanValue(filterKey, value))] },
-  };
+  const listKey = LIST_BY_KEY[filterKey];
+  const cleanValues = values.map((value) => cleanValue(filterKey, value));
+  return { filter: { ...filter, [listKey]: [...filter[listKey], ...cleanValues] } };
 }
 
 function cleanValue(key: FilterKey, value: string): string {
@@ -157,37 +157,34 @@ function cleanValue(key: FilterKey, value: string): string {
 function parseDays(
   filter: NameFilter,
   word: string,
-  sign: string,
+  operator: string,
   value: string,
 ): ReturnType<typeof parseWord> {
   const days = /^\d{1,5}d?$/.test(value.trim()) ? Number.parseInt(value, 10) : Number.NaN;
   if (!(days <= MAX_DAYS)) return { issue: { code: 'not_days', word } };
   return {
-    filter: sign.startsWith('>')
+    filter: operator.startsWith('>')
       ? { ...filter, expiresAfterDays: days }
       : { ...filter, expiresWithinDays: days },
   };
 }
 
 function parseSort(filter: NameFilter, value: string): ReturnType<typeof parseWord> {
-  const sort = NAME_SORTS.find((each) => each === value.toLowerCase());
+  const sort = NAME_SORTS.find((known) => known === value.toLowerCase());
   return sort === undefined ? { issue: { code: 'unknown_sort', value } } : { filter: { ...filter, sort } };
 }
 
 function parseFindings(filter: NameFilter, values: readonly string[]): ReturnType<typeof parseWord> {
-  const found = values.map((value) => ({
-    value,
-    code: FINDING_CODES.find((each) => each === value.toLowerCase()),
-  }));
-  const unknown = found.find(({ code }) => code === undefined);
-  if (unknown !== undefined) return { issue: { code: 'unknown_finding', value: unknown.value } };
-  const codes = found.flatMap(({ code }) => code ?? []);
+  const isCode = (value: string) => FINDING_CODES.some((code) => code === value.toLowerCase());
+  const unknownValue = values.find((value) => !isCode(value));
+  if (unknownValue !== undefined) return { issue: { code: 'unknown_finding', value: unknownValue } };
+  const codes = values.flatMap((value) => FINDING_CODES.find((code) => code === value.toLowerCase()) ?? []);
   return { filter: { ...filter, findings: [...filter.findings, ...codes] } };
 }
 
-/** Whether a name matches the filter's conditions on findings and certificates. */
+/** Checks only the filter's conditions on findings and certificates. */
 export function matchesFindings(filter: NameFilter, name: AssessedName, now: Date): boolean {
-  const { findingWords, findings: wanted, certificateWithinDays } = filter;
+  const { findingWords, findings: wantedFindings, certificateWithinDays } = filter;
   if (
     certificateWithinDays !== undefined &&
     getCertificateEnd(name) >= now.getTime() + certificateWithinDays * DAY_MS
@@ -195,7 +192,7 @@ export function matchesFindings(filter: NameFilter, name: AssessedName, now: Dat
     return false;
   const groups = [
     ...findingWords.map((word) => FINDINGS_BY_WORD[word]),
-    ...(wanted.length > 0 ? [wanted] : []),
+    ...(wantedFindings.length > 0 ? [wantedFindings] : []),
   ];
   if (groups.length === 0) return true;
   const { findings } = assessName(name, now);

@@ -4,7 +4,7 @@ import { type FactValue, isSameSet, NAMESERVER_FACTS } from './facts.ts';
 import { listValues, type NameHistory } from './history.ts';
 import { getRequestedNameServers } from './name-orders.ts';
 
-/** @returns undefined if they were never seen */
+/** @returns undefined if no lookup has found any */
 export function getCurrentNameServers(history: NameHistory): FactValue | undefined {
   return NAMESERVER_FACTS.map((fact) => history[fact]?.current?.value).find(isNotEmpty);
 }
@@ -15,17 +15,16 @@ function findNameServersAt(history: NameHistory, at: Date): FactValue | undefine
   ).find(isNotEmpty);
 }
 
-/** @param atRequest the nameservers at the time of the request; undefined if unknown */
 export function findFormerNameServers(
   order: Order,
   history: NameHistory | undefined,
-  atRequest: FactValue | undefined,
+  serversAtRequest: FactValue | undefined,
 ): PreviousNameServers {
   const sentAt = order.items[0]?.sentAt ?? order.createdAt;
-  const before = (history && findNameServersAt(history, sentAt)) ?? atRequest;
-  if (!isNotEmpty(before)) return { kind: 'unknown' };
-  const isSame = isSameSet(getRequestedNameServers(order) ?? [], before);
-  return isSame ? { kind: 'same' } : { kind: 'known', nameServers: before };
+  const nameServers = (history && findNameServersAt(history, sentAt)) ?? serversAtRequest;
+  if (!isNotEmpty(nameServers)) return { kind: 'unknown' };
+  const isSame = isSameSet(getRequestedNameServers(order) ?? [], nameServers);
+  return isSame ? { kind: 'same' } : { kind: 'known', nameServers };
 }
 
 function isNotEmpty(value: FactValue | undefined): value is FactValue {

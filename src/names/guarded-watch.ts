@@ -7,12 +7,13 @@ import { findMajority, isNewSighting, type KnownDelegation, toDelegationFacts } 
 import { createTimeLimit } from './time-limit.ts';
 
 /**
- * Checks guarded names every minute by asking one server of the parent zone, in rotation. If its answer differs, all
- * servers are asked and the majority is stored. State between two checks is only in memory and may be lost.
+ * Checks guarded names every minute by asking one server of the parent zone, in rotation. If its answer
+ * differs, all servers are asked and the majority is stored. State between two checks is only in memory and
+ * may be lost.
  */
 
 const INTERVAL_MS = MINUTE_MS;
-/** How often the names are reloaded, with the changes made by other lookups. */
+/** How often the names are reloaded, to include changes from other lookups. */
 const RELOAD_INTERVAL_MS = 30_000;
 /** If this process ends, another one takes over within this time. */
 const LEASE_MS = 20_000;
@@ -21,21 +22,21 @@ const LEASE_RENEWAL_MS = 5_000;
 const QUERIES_PER_SECOND = 20;
 /** After this many consecutive failures, a server is paused. */
 const MAX_FAILURES = 3;
-/** Capped, because a zone isn't watched while its servers are paused. */
+/** Limited, because a zone isn't watched while all its servers are paused. */
 const MAX_PAUSE_MS = 15 * MINUTE_MS;
-/** After this time without an answer, the name is reported as unseen. */
-const UNSEEN_AFTER_MS = 10 * MINUTE_MS;
+/** After this time without an answer, the delegation counts as unknown. */
+const UNKNOWN_AFTER_MS = 10 * MINUTE_MS;
 const REGISTRY_TIMEOUT_MS = 30_000;
 
 interface WatchState {
   readonly name: string;
-  known: KnownDelegation;
+  delegation: KnownDelegation;
   /** Time of the last query, by the bot's clock. */
   queriedAt: number;
   /** Index of the next server. */
   serverIndex: number;
-  unseenSince: number | undefined;
-  /** At the first check, and if an answer differed when there was no capacity to ask the other servers. */
+  unansweredSince: number | undefined;
+  /** True at the first check, and after a different answer that couldn't be checked yet. */
   mustAskAllServers: boolean;
 }
 
@@ -52,10 +53,10 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   /** By this process's own clock. The lease itself uses the database's. */
   let leaseRenewedAt = Number.NEGATIVE_INFINITY;
   const pauses = new Map<string, ServerPause>();
-  /** Number of queries in this second, by server. */
-  let queries = new Map<string, number>();
+  /** By server, in this second. */
+  let queryCounts = new Map<string, number>();
 
-  /** Renews the lease and reloads the names, if it's time. @returns false if another process has the lease */
+  /** Renews the lease and reloads the names, if due. @returns false if another process has the lease */
   async function acquireLeaseAndReload(at: number): Promise<boolean> {
     if (performance.now() - leaseRenewedAt >= LEASE_RENEWAL_MS) {
       if (!(await context.leases.acquire('guarded_watch', context.processId, LEASE_MS))) return false;
@@ -66,7 +67,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     states = new Map(
       names.map(({ name, history }) => {
         const state = states.get(name) ?? createWatchState(name);
-        state.known = history;
+        state.delegation = history;
         return [name, state];
       }),
     );
@@ -80,8 +81,8 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
 
   /** Reserves a query per server. @returns false if a server has no capacity left in this second */
   function reserveQueries(servers: readonly string[]): boolean {
-    if (servers.some((server) => (queries.get(server) ?? 0) >= QUERIES_PER_SECOND)) return false;
-    for (const server of servers) queries.set(server, (queries.get(server) ?? 0) + 1);
+    if (servers.some((server) => (queryCounts.get(server) ?? 0) >= QUERIES_PER_SECOND)) return false;
+    for (const server of servers) queryCounts.set(server, (queryCounts.get(server) ?? 0) + 1);
     return true;
   }
 
@@ -100,17 +101,17 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   }
 
   async function checkName(state: WatchState): Promise<void> {
-    const { name, known } = state;
-    const all = await parents.findServers(name, signal);
+    const { name, delegation } = state;
+    const allServers = await parents.findServers(name, signal);
     // Paused servers have no vote.
-    const servers = all.filter((server) => !isPaused(server));
+    const servers = allServers.filter((server) => !isPaused(server));
     const [first, ...others] = rotate(servers, state.serverIndex);
     // If there is no capacity, the name is checked again in the next second.
     if (first !== undefined && !reserveQueries(state.mustAskAllServers ? servers : [first])) return;
     const at = now();
     const queryAll = (targets: readonly string[]) =>
       Promise.all(targets.map((server) => queryServer(server, name)));
-    const isDifferent = (answer: Facts) => isNewSighting(known, answer);
+    const isDifferent = (answer: Facts) => isNewSighting(delegation, answer);
     let answers = await queryAll(
       state.mustAskAllServers ? servers : servers.filter((server) => server === first),
     );
@@ -126,11 +127,11 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
     });
     const facts =
       first === undefined
-        ? createUnseenFacts(all.length === 0 ? 'no_parent' : 'unreachable')
+        ? createUnknownFacts(allServers.length === 0 ? 'no_parent' : 'unreachable')
         : findMajority(answers);
     if (isDifferent(facts)) return saveObservation(state, { name, at, facts });
-    if (facts.parent_nameservers?.state === 'unseen') return recordUnseen(state, facts);
-    state.unseenSince = undefined;
+    if (facts.parent_nameservers?.state === 'unseen') return recordNoAnswer(state, facts);
+    state.unansweredSince = undefined;
     if (answers.some(isDifferent)) log.warn({ name }, 'a parent zone’s server disagrees with the others');
   }
 
@@ -141,11 +142,11 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
       await lookUpAtRegistry(context, state.name, createTimeLimit(signal, REGISTRY_TIMEOUT_MS));
   }
 
-  async function recordUnseen(state: WatchState, facts: Facts): Promise<void> {
+  async function recordNoAnswer(state: WatchState, facts: Facts): Promise<void> {
     const at = now();
-    state.unseenSince ??= at.getTime();
-    const { current, unseen } = state.known.parent_nameservers ?? {};
-    const isOverdue = at.getTime() - state.unseenSince >= UNSEEN_AFTER_MS;
+    state.unansweredSince ??= at.getTime();
+    const { current, unseen } = state.delegation.parent_nameservers ?? {};
+    const isOverdue = at.getTime() - state.unansweredSince >= UNKNOWN_AFTER_MS;
     if (isOverdue && current !== undefined && unseen === undefined)
       await saveObservation(state, { name: state.name, at, facts });
   }
@@ -153,7 +154,7 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   return async () => {
     const at = now().getTime();
     if (!(await acquireLeaseAndReload(at))) return;
-    queries = new Map();
+    queryCounts = new Map();
     const due = [...states.values()].filter(
       ({ queriedAt }) => at - queriedAt >= INTERVAL_MS || queriedAt > at,
     );
@@ -167,25 +168,24 @@ export function createGuardedWatch(context: NamesContext): () => Promise<void> {
   };
 }
 
-/** Rotates the list, so that it starts at `serverIndex`. */
 function rotate(servers: readonly string[], serverIndex: number): readonly string[] {
   const start = servers.length === 0 ? 0 : serverIndex % servers.length;
   return [...servers.slice(start), ...servers.slice(0, start)];
 }
 
-/** The first server depends on a hash of the name, so that the names of a zone are spread across its servers. */
+/** A hash of the name selects the first server, so that a zone's names are spread across its servers. */
 function createWatchState(name: string): WatchState {
   const serverIndex = createHash('sha256').update(name).digest().readUInt16BE(0);
   return {
     name,
-    known: {},
+    delegation: {},
     queriedAt: Number.NEGATIVE_INFINITY,
     serverIndex,
-    unseenSince: undefined,
+    unansweredSince: undefined,
     mustAskAllServers: true,
   };
 }
 
-function createUnseenFacts(reason: 'no_parent' | 'unreachable' | 'stale'): Facts {
+function createUnknownFacts(reason: 'no_parent' | 'unreachable'): Facts {
   return { parent_nameservers: createUnseenFact(reason), ds: createUnseenFact(reason) };
 }

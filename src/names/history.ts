@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { dropMissing } from '../lib/collections.ts';
 import { DAY_MS, MINUTE_MS } from '../lib/duration.ts';
 import {
   createFact,
@@ -15,12 +16,12 @@ import {
 } from './facts.ts';
 
 /**
- * The state of a name, merged from many lookups. Registries and resolvers sometimes return stale data, so a value is
- * accepted after two consecutive lookups.
+ * The state of a name, merged from many lookups. Registries and resolvers sometimes return stale data, so a
+ * value is accepted after two consecutive lookups.
  */
 
-/** An empty value means that the fact was absent. */
 export interface KnownValue {
+  /** Empty if the fact was absent. */
   readonly value: FactValue;
   readonly firstSeen: Date;
   readonly lastSeen: Date;
@@ -36,11 +37,11 @@ export interface FactHistory {
   readonly candidate: Candidate | undefined;
   /** Previous values, latest first. */
   readonly past: readonly KnownValue[];
-  /** Set if the latest lookup couldn't see the fact. */
+  /** Set if the latest lookup couldn't determine the fact. */
   readonly unseen: (UnseenDetails & { readonly since: Date }) | undefined;
 }
 
-/** Values seen in one lookup. Empty means absent. */
+/** Values found in one lookup. An empty value means that the fact was absent. */
 export type SeenValues = { readonly [Name in FactName]?: FactValue };
 
 export type NameHistory = { readonly [Name in FactName]?: FactHistory };
@@ -60,7 +61,7 @@ export interface MergeResult {
   readonly changes: readonly FactChange[];
 }
 
-const MAX_PAST = 20;
+const MAX_PAST_VALUES = 20;
 const MIN_SIGHTINGS = 2;
 const MAX_SIGHTINGS = 16;
 /** Lookups that are closer together may come from the same cache. */
@@ -71,14 +72,14 @@ const FLAP_WINDOW_MS = 7 * DAY_MS;
 const EMPTY_FACT: FactHistory = { current: undefined, candidate: undefined, past: [], unseen: undefined };
 
 /**
- * The first value is accepted immediately. A different value is accepted after two consecutive lookups, or more if the
- * fact had it recently. Late or repeated lookups change nothing.
+ * The first value is accepted immediately. A different value is accepted after two consecutive lookups, or
+ * after more if the fact had that value recently. Late or repeated lookups change nothing.
  */
 export function mergeObservation(history: NameHistory, observation: Observation): MergeResult {
   return mergeFacts(history, observation, computeRequiredSightings);
 }
 
-/** Majorities don't flap, so two lookups are always enough. */
+/** The majority of several servers doesn't flap, so two lookups are always enough. */
 export function mergeMajority(history: NameHistory, observation: Observation): MergeResult {
   return mergeFacts(history, observation, () => MIN_SIGHTINGS);
 }
@@ -86,28 +87,28 @@ export function mergeMajority(history: NameHistory, observation: Observation): M
 function mergeFacts(
   history: NameHistory,
   observation: Observation,
-  requireSightings: typeof computeRequiredSightings,
+  computeSightings: typeof computeRequiredSightings,
 ): MergeResult {
   const merged: { -readonly [Name in FactName]?: FactHistory } = { ...history };
   const changes: FactChange[] = [];
   for (const [fact, updated] of listFactEntries(observation.facts)) {
-    const known = merged[fact] ?? EMPTY_FACT;
-    if (observation.at.getTime() < getLastLookupTime(known)) continue;
+    const before = merged[fact] ?? EMPTY_FACT;
+    if (observation.at.getTime() < getLastLookupTime(before)) continue;
     if (updated.state === 'unseen') {
       const { state: _, ...unseen } = updated;
-      const since = known.unseen?.reason === unseen.reason ? known.unseen.since : observation.at;
-      merged[fact] = { ...known, unseen: { ...unseen, since } };
+      const since = before.unseen?.reason === unseen.reason ? before.unseen.since : observation.at;
+      merged[fact] = { ...before, unseen: { ...unseen, since } };
       continue;
     }
     const value = updated.state === 'seen' ? updated.value : [];
-    const { after, change } = mergeValue(fact, known, value, observation.at, requireSightings);
+    const { after, change } = mergeValue(fact, before, value, observation.at, computeSightings);
     merged[fact] = after;
     if (change !== undefined) changes.push(change);
   }
   return { history: merged, changes };
 }
 
-/** Values that differ from the previous lookup. They are stored permanently, except signatures, which change daily. */
+/** Finds values that differ from the previous lookup. Omits signatures, which change daily. */
 export function findNewValues(history: NameHistory, { facts }: Observation): SeenValues {
   return Object.fromEntries(
     listFactEntries(facts).flatMap(([fact, updated]) => {
@@ -123,18 +124,18 @@ export function findNewValues(history: NameHistory, { facts }: Observation): See
 }
 
 /**
- * All sightings of each fact, for warnings: an unconfirmed value is listed next to the current one.
+ * Collects facts for warnings, so an unconfirmed value is added to the current one.
  * @param maxAgeMs older values count as unknown
  */
 export function collectRecentFacts(history: NameHistory, now: Date, maxAgeMs: number): Facts {
   return Object.fromEntries(
     listFactEntries(history).map(([fact, { current, candidate, unseen }]) => {
-      const fresh = [current, candidate].filter(
-        (each) => each !== undefined && now.getTime() - each.lastSeen.getTime() <= maxAgeMs,
+      const recentValues = dropMissing([current, candidate]).filter(
+        ({ lastSeen }) => now.getTime() - lastSeen.getTime() <= maxAgeMs,
       );
       const { since: _, ...reason } = unseen ?? { reason: 'stale' as const, since: now };
-      const values = fresh.flatMap((each) => each?.value ?? []);
-      return [fact, fresh.length === 0 ? { state: 'unseen', ...reason } : createFact(values)];
+      const texts = recentValues.flatMap(({ value }) => value);
+      return [fact, recentValues.length === 0 ? { state: 'unseen', ...reason } : createFact(texts)];
     }),
   );
 }
@@ -143,25 +144,25 @@ export function wasLookedUp(history: NameHistory, facts: readonly FactName[]): b
   return facts.some((fact) => history[fact] !== undefined);
 }
 
-/** Latest first. */
+/** Lists the current and past values, latest first. */
 export function listValues(history: NameHistory, fact: FactName): readonly KnownValue[] {
   const { current, past = [] } = history[fact] ?? {};
   return current === undefined ? past : [current, ...past];
 }
 
-/** Whether a possible incident needs another lookup. */
+/** Whether another lookup must confirm a possible incident. */
 export function hasUnconfirmedChange(history: NameHistory): boolean {
   return INCIDENT_FACTS.some((fact) => history[fact]?.candidate !== undefined);
 }
 
 function mergeValue(
   fact: FactName,
-  known: FactHistory,
+  before: FactHistory,
   value: FactValue,
   at: Date,
-  requireSightings: typeof computeRequiredSightings,
+  computeSightings: typeof computeRequiredSightings,
 ): { readonly after: FactHistory; readonly change?: FactChange } {
-  const { current, past } = known;
+  const { current, past } = before;
   if (current === undefined) {
     return { after: { ...EMPTY_FACT, current: { value, firstSeen: at, lastSeen: at } } };
   }
@@ -169,8 +170,8 @@ function mergeValue(
     const refreshed = { ...current, value: mergeSameValue(fact, current.value, value), lastSeen: at };
     return { after: { current: refreshed, candidate: undefined, past, unseen: undefined } };
   }
-  const candidate = addSighting(fact, known.candidate, value, at);
-  if (candidate.sightings < requireSightings(fact, past, value, at)) {
+  const candidate = addSighting(fact, before.candidate, value, at);
+  if (candidate.sightings < computeSightings(fact, past, value, at)) {
     return { after: { current, candidate, past, unseen: undefined } };
   }
   const { sightings: _, ...confirmed } = candidate;
@@ -178,7 +179,7 @@ function mergeValue(
     after: {
       current: confirmed,
       candidate: undefined,
-      past: [current, ...past].slice(0, MAX_PAST),
+      past: [current, ...past].slice(0, MAX_PAST_VALUES),
       unseen: undefined,
     },
     change: {
@@ -215,10 +216,11 @@ function computeRequiredSightings(
   value: FactValue,
   at: Date,
 ): number {
-  const repeats = past.filter(
-    (each) => isSameValue(fact, each.value, value) && at.getTime() - each.lastSeen.getTime() < FLAP_WINDOW_MS,
-  ).length;
-  return Math.min(MIN_SIGHTINGS * 2 ** repeats, MAX_SIGHTINGS);
+  const flaps = past.filter(
+    (former) =>
+      isSameValue(fact, former.value, value) && at.getTime() - former.lastSeen.getTime() < FLAP_WINDOW_MS,
+  );
+  return Math.min(MIN_SIGHTINGS * 2 ** flaps.length, MAX_SIGHTINGS);
 }
 
 function getLastLookupTime({ current, candidate }: FactHistory): number {

@@ -13,10 +13,7 @@ import {
 } from './facts.ts';
 import type { NameserverCheck } from './nameserver-check.ts';
 
-/**
- * The impact of a task on a name, worst first. Takes facts and returns codes with values. A failed lookup is an item of
- * its own and never counts as safe. Pure.
- */
+/** The impact of a task on a name. A failed lookup is an item of its own and never counts as safe. */
 
 export const IMPACT_TASKS = ['delete', 'lapse', 'nameservers', 'owner-change', 'authcode'] as const;
 export type ImpactTask = (typeof IMPACT_TASKS)[number];
@@ -24,7 +21,7 @@ export type ImpactTask = (typeof IMPACT_TASKS)[number];
 /** Worst first. */
 export const SEVERITIES = [
   'stops',
-  /** Moves together with the name, and is lost if the move fails. */
+  /** Moves together with the name, and stops working if the move fails. */
   'at_stake',
   /** Unknown, because a lookup failed. */
   'unseen',
@@ -32,9 +29,9 @@ export const SEVERITIES = [
 ] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-const texts = z.array(z.string()).readonly();
-const facts = z.array(z.enum(FACT_NAMES)).readonly();
-const severity = z.enum(SEVERITIES);
+const textsSchema = z.array(z.string()).readonly();
+const factNamesSchema = z.array(z.enum(FACT_NAMES)).readonly();
+const severitySchema = z.enum(SEVERITIES);
 
 export const impactItemSchema = z.discriminatedUnion('code', [
   z.object({
@@ -46,41 +43,50 @@ export const impactItemSchema = z.discriminatedUnion('code', [
       'ds_does_not_fit',
       'ds_unseen',
     ]),
-    severity,
-    hosts: texts,
+    severity: severitySchema,
+    hosts: textsSchema,
   }),
   z.object({
-    /** The new nameservers weren't asked yet, or no lock prevents a transfer. */
     code: z.enum(['new_nameservers_unchecked', 'dependents_unseen', 'signed', 'no_transfer_lock']),
-    severity,
+    severity: severitySchema,
   }),
   z.object({
     code: z.literal('records_differ'),
-    severity,
+    severity: severitySchema,
     fact: z.enum(FACT_NAMES),
-    hosts: texts,
-    now: texts,
-    onNewServer: texts,
+    hosts: textsSchema,
+    now: textsSchema,
+    onNewServer: textsSchema,
   }),
-  z.object({ code: z.literal('records_unseen'), severity, host: z.string(), facts }),
-  z.object({ code: z.literal('mail'), severity, servers: texts }),
+  z.object({
+    code: z.literal('records_unseen'),
+    severity: severitySchema,
+    host: z.string(),
+    facts: factNamesSchema,
+  }),
+  z.object({ code: z.literal('mail'), severity: severitySchema, servers: textsSchema }),
   z.object({
     code: z.literal('website'),
-    severity,
-    addresses: texts,
-    /** `@` and `www`, or the hosts that they are aliases for. */
-    hosts: texts,
+    severity: severitySchema,
+    addresses: textsSchema,
+    /** `@` and `www`, or the targets of their aliases. */
+    hosts: textsSchema,
   }),
   z.object({
     code: z.literal('dependents'),
-    severity,
+    severity: severitySchema,
     by: z.enum(DEPENDENCIES),
     count: z.int(),
-    /** Redirected by private orders only. Not listed in `names`. */
+    /** The number of names redirected only by private orders, which aren't listed in `names`. */
     privateCount: z.int(),
-    names: texts,
+    names: textsSchema,
   }),
-  z.object({ code: z.literal('unseen'), severity, reason: z.enum(UNSEEN_REASONS).catch('stale'), facts }),
+  z.object({
+    code: z.literal('unseen'),
+    severity: severitySchema,
+    reason: z.enum(UNSEEN_REASONS).catch('stale'),
+    facts: factNamesSchema,
+  }),
 ]);
 export type ImpactItem = Readonly<z.output<typeof impactItemSchema>>;
 
@@ -90,22 +96,22 @@ export interface Impact {
   readonly task: ImpactTask;
   readonly seenAt: Date;
   readonly items: readonly ImpactItem[];
-  /** Mail, a website or other names use it. */
+  /** Whether mail, a website or other names use the name. */
   readonly isInUse: Certainty;
-  /** The new nameservers answer for the name, with a matching DS; undefined if the task sets none. */
+  /** Whether the new nameservers answer and match the DS; undefined if the task sets no nameservers. */
   readonly areNewNameserversReady: Certainty | undefined;
 }
 
 export interface ImpactInput {
   readonly task: ImpactTask;
   readonly seenAt: Date;
-  /** Current facts. Missing ones count as not seen. */
+  /** Current facts. Missing facts count as unknown. */
   readonly facts: Facts;
-  /** Earlier facts, to warn when the current lookup failed. */
+  /** Used for warnings if the current lookup failed. */
   readonly earlierFacts: Facts;
   /** Undefined if the lookup failed. */
   readonly dependents: Dependents | undefined;
-  /** For `nameservers`: the answers of the new ones; undefined until they are asked. */
+  /** For the task `nameservers`: the answers of the new nameservers; undefined until they are asked. */
   readonly checks?: readonly NameserverCheck[] | undefined;
 }
 
@@ -113,8 +119,7 @@ export const WEB_FACTS: readonly FactName[] = ['a', 'aaaa', 'www_a', 'www_aaaa']
 const USE_FACTS: readonly FactName[] = [...WEB_FACTS, 'mx'];
 /** Null MX (RFC 7505). */
 export const NO_MAIL = '0 .';
-/** Worst first, grouped by severity. */
-const CODES_BY_SEVERITY: readonly ImpactItem['code'][] = [
+const CODES_WORST_FIRST: readonly ImpactItem['code'][] = [
   'new_nameservers_not_authoritative',
   'new_nameservers_silent',
   'new_nameservers_without_address',
@@ -146,15 +151,12 @@ export function assessImpact(input: ImpactInput): Impact {
     task: input.task,
     seenAt: input.seenAt,
     items: items.sort(compareSeverity),
-    isInUse: isUsed ? 'yes' : isKnownUnused(input) ? 'no' : 'unknown',
-    areNewNameserversReady: input.task === 'nameservers' ? areReady(input.checks) : undefined,
+    isInUse: isUsed ? 'yes' : areAllUsesKnown(input) ? 'no' : 'unknown',
+    areNewNameserversReady: input.task === 'nameservers' ? areServersReady(input.checks) : undefined,
   };
 }
 
-/**
- * Whether the name must be typed: always if the name or its registrant changes; for new nameservers, unless they answer
- * or the name is unused.
- */
+/** Whether a person must type the name to confirm the task. */
 export function needsTypedName({ task, isInUse: inUse, areNewNameserversReady: ready }: Impact): boolean {
   switch (task) {
     case 'delete':
@@ -168,14 +170,13 @@ export function needsTypedName({ task, isInUse: inUse, areNewNameserversReady: r
   }
 }
 
-/** Between two impacts of the same task, such as at the request and at the approval. */
 export interface ImpactDifference {
   readonly appeared: readonly ImpactItem[];
   readonly gone: readonly ImpactItem[];
   readonly changed: readonly { readonly before: ImpactItem; readonly after: ImpactItem }[];
 }
 
-/** Worst first, like the two impacts. */
+/** Compares two impacts of the same task, such as at the request and at the approval. */
 export function compareImpacts(before: Impact, after: Impact): ImpactDifference {
   const itemsBefore = new Map(before.items.map((item) => [getItemKey(item), item]));
   const itemsAfter = new Map(after.items.map((item) => [getItemKey(item), item]));
@@ -191,7 +192,7 @@ export function compareImpacts(before: Impact, after: Impact): ImpactDifference 
   };
 }
 
-/** Findings that approvers must see, as keys that can be compared. A failed lookup is a finding too. */
+/** Lists the findings that approvers must see, in a comparable form. A failed lookup is a finding too. */
 export function listFindingKeys({ items }: Impact): string[] {
   return [...new Set(items.filter(({ severity }) => severity !== 'note').flatMap(listItemFindingKeys))];
 }
@@ -205,7 +206,7 @@ function listItemFindingKeys(item: ImpactItem): string[] {
         ...item.names.map((name) => `${item.by} ${name}`),
       ];
     case 'unseen':
-      // Four lookups are about the website; they make one finding, whichever fails.
+      // The four website lookups make one finding, whichever of them fails.
       return item.facts.map((fact) => `unseen ${WEB_FACTS.includes(fact) ? 'website' : fact}`);
     case 'records_unseen':
     case 'records_differ':
@@ -217,23 +218,22 @@ function listItemFindingKeys(item: ImpactItem): string[] {
   }
 }
 
-/** Whether every lookup succeeded. */
 export function isFullySeen({ items }: Impact): boolean {
   return items.every(({ severity }) => severity !== 'unseen');
 }
 
 export const MAX_CURRENT_AGE_MS = HOUR_MS;
 
-/** Old facts still cause warnings, but nothing counts as safe because of them. */
+/** Old facts still cause warnings, but no longer make anything count as safe. */
 export function markStaleImpact(impact: Impact, now: Date): Impact {
   if (now.getTime() - impact.seenAt.getTime() <= MAX_CURRENT_AGE_MS) return impact;
-  const others = impact.items.filter((item) => item.code !== 'unseen');
+  const otherItems = impact.items.filter((item) => item.code !== 'unseen');
   const unseenFacts = impact.items.flatMap((item) => (item.code === 'unseen' ? item.facts : []));
   const facts = [...new Set([...USE_FACTS, ...unseenFacts])];
   const ready = impact.areNewNameserversReady;
   return {
     ...impact,
-    items: [...others, { code: 'unseen', severity: 'unseen', reason: 'stale', facts } as const].sort(
+    items: [...otherItems, { code: 'unseen', severity: 'unseen', reason: 'stale', facts } as const].sort(
       compareSeverity,
     ),
     isInUse: impact.isInUse === 'no' ? 'unknown' : impact.isInUse,
@@ -258,27 +258,26 @@ function getItemKey(item: ImpactItem): string {
 }
 
 function compareSeverity(a: ImpactItem, b: ImpactItem): number {
-  return CODES_BY_SEVERITY.indexOf(a.code) - CODES_BY_SEVERITY.indexOf(b.code);
+  return CODES_WORST_FIRST.indexOf(a.code) - CODES_WORST_FIRST.indexOf(b.code);
 }
 
-/** How the task affects the uses of the name. */
 function getUseSeverity({ task, checks }: ImpactInput): Severity {
   if (task === 'delete' || task === 'lapse') return 'stops';
-  return task === 'nameservers' && areReady(checks) === 'no' ? 'stops' : 'at_stake';
+  return task === 'nameservers' && areServersReady(checks) === 'no' ? 'stops' : 'at_stake';
 }
 
 function listUseItems(input: ImpactInput): ImpactItem[] {
   const severity = getUseSeverity(input);
-  const find = (fact: FactName) =>
+  const getValue = (fact: FactName) =>
     getFactValue(input.facts[fact]) ?? getFactValue(input.earlierFacts[fact]) ?? [];
-  const servers = parseMailServers(find('mx'));
-  const addresses = [...new Set(WEB_FACTS.flatMap(find))].sort();
-  const hasAnyValue = (facts: readonly FactName[]) => facts.some((fact) => find(fact).length > 0);
+  const servers = parseMailServers(getValue('mx'));
+  const addresses = [...new Set(WEB_FACTS.flatMap(getValue))].sort();
+  const hasAnyValue = (facts: readonly FactName[]) => facts.some((fact) => getValue(fact).length > 0);
   const hosts = [
-    ...(hasAnyValue(['a', 'aaaa']) ? [find('cname')[0] ?? '@'] : []),
-    ...(hasAnyValue(['www_a', 'www_aaaa']) ? [find('www_cname')[0] ?? 'www'] : []),
+    ...(hasAnyValue(['a', 'aaaa']) ? [getValue('cname')[0] ?? '@'] : []),
+    ...(hasAnyValue(['www_a', 'www_aaaa']) ? [getValue('www_cname')[0] ?? 'www'] : []),
   ];
-  const isSigned = find('ds').length > 0;
+  const isSigned = getValue('ds').length > 0;
   return [
     ...(servers.length > 0 ? [{ code: 'mail' as const, severity, servers }] : []),
     ...(addresses.length > 0 ? [{ code: 'website' as const, severity, addresses, hosts }] : []),
@@ -359,22 +358,21 @@ function listRecordItems(checks: readonly NameserverCheck[]): ImpactItem[] {
       items.set(key, { code: 'records_differ', severity: 'stops', fact, hosts, now, onNewServer });
     }
   }
-  const unseen = checks.flatMap(({ host, state, unseen: facts }) =>
+  const unseenItems = checks.flatMap(({ host, state, unseen: facts }) =>
     state === 'authoritative' && facts.length > 0
       ? { code: 'records_unseen' as const, severity: 'unseen' as const, host, facts }
       : [],
   );
-  return [...items.values(), ...unseen];
+  return [...items.values(), ...unseenItems];
 }
 
-/** Whether every possible use was checked and none was found. */
-function isKnownUnused({ facts, dependents }: ImpactInput): boolean {
+function areAllUsesKnown({ facts, dependents }: ImpactInput): boolean {
   return dependents !== undefined && USE_FACTS.every((fact) => getFactValue(facts[fact]) !== undefined);
 }
 
-function areReady(checks: readonly NameserverCheck[] | undefined): Certainty {
+function areServersReady(checks: readonly NameserverCheck[] | undefined): Certainty {
   if (checks === undefined || checks.length === 0) return 'unknown';
-  const broken: readonly NameserverCheck['state'][] = ['not_authoritative', 'no_answer', 'no_address'];
-  if (checks.some(({ state, ds }) => broken.includes(state) || ds === 'mismatch')) return 'no';
+  const brokenStates: readonly NameserverCheck['state'][] = ['not_authoritative', 'no_answer', 'no_address'];
+  if (checks.some(({ state, ds }) => brokenStates.includes(state) || ds === 'mismatch')) return 'no';
   return checks.some(({ state, ds }) => state === 'unseen' || ds === 'unknown') ? 'unknown' : 'yes';
 }

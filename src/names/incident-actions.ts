@@ -16,21 +16,20 @@ import { GUARDED_TAG } from './portfolio.ts';
 
 const NOT_FOUND: IncidentRefusal = { code: 'no_such_incident' };
 
-/** On a conflict, reads again and decides based on the new state. */
 async function changeIncident(
   { incidents, notifyDue, now }: NamesContext,
   id: string,
-  decide: (incident: Incident) => IncidentOutcome,
-  toDecision: (after: Incident) => IncidentDecision,
+  applyChange: (incident: Incident) => IncidentOutcome,
+  buildDecision: (after: Incident) => IncidentDecision,
 ): Promise<IncidentOutcome> {
   return compareAndSwap<Incident | undefined, IncidentOutcome>(
     `changing incident ${id}`,
     () => incidents.find(id),
     async (before) => {
       if (before === undefined) return { ok: false, refusal: NOT_FOUND };
-      const outcome = decide(before);
+      const outcome = applyChange(before);
       if (!outcome.ok) return outcome;
-      if (!(await incidents.change(before, outcome.incident, toDecision(outcome.incident), now())))
+      if (!(await incidents.change(before, outcome.incident, buildDecision(outcome.incident), now())))
         return undefined;
       notifyDue();
       return outcome;
@@ -42,23 +41,23 @@ async function changeIncident(
 export async function confirmIncidentAsOurs(
   context: NamesContext,
   id: string,
-  claim: IncidentConfirmation,
+  confirmation: IncidentConfirmation,
 ): Promise<IncidentOutcome> {
   const name = (await context.incidents.find(id))?.name;
-  const guarded = name !== undefined && (await isGuarded(context, name));
+  const isNameGuarded = name !== undefined && (await isGuarded(context, name));
   const outcome = await changeIncident(
     context,
     id,
-    (incident) => confirmAsOurs(incident, claim, guarded),
+    (incident) => confirmAsOurs(incident, confirmation, isNameGuarded),
     ({ explained }) => ({
       kind: explained === undefined ? 'incident_proposed' : 'incident_ours',
-      actor: claim.by,
-      reason: claim.reason,
+      actor: confirmation.by,
+      reason: confirmation.reason,
     }),
   );
   if (outcome.ok && !isOpen(outcome.incident)) {
     if (isTransferIncident(outcome.incident)) await confirmTransfer(context, outcome.incident.name);
-    // The next lookup closes the finding.
+    // The next lookup closes the incident's finding.
     await context.records.requestLookup(outcome.incident.name, context.now());
   }
   return outcome;

@@ -6,8 +6,8 @@ import type { NameHistory } from './history.ts';
 import type { IncidentKind, NameChange, RuledOutOrder, UnexplainedChange } from './unexplained-changes.ts';
 
 /**
- * An unexpected change of a name, and how people reacted. Later changes within 72 hours of the first sighting are added
- * to it. Pure; the store commits by compare-and-swap on `version`.
+ * An unexpected change to a name, and how people reacted. Changes within 72 hours of the first sighting are
+ * added to the same incident. The store saves by compare-and-swap on `version`.
  */
 
 export const INCIDENT_STATES = [
@@ -36,22 +36,22 @@ export interface Incident {
   readonly openedAt: Date;
   /** In the order in which they were found; never empty. */
   readonly changes: readonly IncidentChange[];
-  /** The first of the two people who say that the team made the change. */
+  /** For a guarded name, the first of the two people who say that the team made the change. */
   readonly proposed: { readonly by: string; readonly reason: string } | undefined;
   readonly explained: { readonly by: string; readonly reason: string } | undefined;
   readonly raisedBy: string | undefined;
-  /** When the name was back to normal. */
+  /** When a lookup found that the name was back to normal. */
   readonly overAt: Date | undefined;
-  /** The channel it was posted in; undefined before that. */
+  /** The channel of its message; undefined before that is posted. */
   readonly channelId: string | undefined;
 }
 
-/** Without the orders that were considered, which may be private. */
+/** Omits the orders that were considered, because they may be private. */
 export interface ListedIncident extends Omit<Incident, 'changes'> {
   readonly changes: readonly Omit<IncidentChange, 'orders'>[];
 }
 
-/** Whether a renewal would pay for a name at another registrar. */
+/** After a change of registrar, a renewal would pay for a name at another registrar. */
 export function rulesOutRenewal(incident: ListedIncident): boolean {
   return listIncidentKinds(incident).includes('registrar');
 }
@@ -69,7 +69,7 @@ export type IncidentRefusal =
   | { readonly code: 'explained_already'; readonly by: string }
   | { readonly code: 'raised_already'; readonly by: string }
   | { readonly code: 'over' }
-  /** A second person must confirm a guarded name. */
+  /** For a guarded name, a second person must confirm that the team made the change. */
   | { readonly code: 'needs_another_person' }
   | { readonly code: 'changed' };
 
@@ -78,17 +78,17 @@ export type IncidentOutcome =
   | { readonly ok: false; readonly refusal: IncidentRefusal };
 
 const MAX_LISTED_ORDERS = 10;
-/** Counted from the first sighting. */
+/** Counted from the first sighting of the incident's first change. */
 const JOIN_WINDOW_MS = 3 * DAY_MS;
 
-/** Whether someone must act. */
+/** Whether people still need to act. */
 export function isOpen({ state }: Incident): boolean {
   return state === 'open' || state === 'raised';
 }
 
 /**
- * Adds changes to an incident, or opens one. A name can have two open incidents, because changes after 72 hours open a
- * new one.
+ * Adds changes to an incident, or opens one. A name can have two open incidents, because changes after 72
+ * hours open a new one.
  * @param incidents of the name, latest first
  * @param history after the lookup
  * @returns undefined if nothing changes
@@ -104,8 +104,8 @@ export function updateIncidents(
 ): IncidentUpdate | undefined {
   const { name, history, at } = lookup;
   const [latest] = incidents;
-  const open = incidents.filter(isOpen);
-  const openChanges = open.flatMap(({ changes }) => changes);
+  const openIncidents = incidents.filter(isOpen);
+  const openChanges = openIncidents.flatMap(({ changes }) => changes);
   const added = toIncidentChanges(
     lookup.unexplained.filter(({ change }) => !openChanges.some((original) => isReversal(change, original))),
     at,
@@ -114,16 +114,16 @@ export function updateIncidents(
     const before = latest !== undefined && canJoin(latest, at) ? latest : undefined;
     return {
       before,
-      after: before === undefined ? openIncident(name, added, at) : addChanges(before, added),
+      after: before === undefined ? createIncident(name, added, at) : addChanges(before, added),
       added,
       at,
     };
   }
-  const ended = open.find(({ changes }) => changes.every((change) => isReverted(change, history)));
+  const ended = openIncidents.find(({ changes }) => changes.every((change) => isReverted(change, history)));
   return ended && { before: ended, after: { ...ended, state: 'over', overAt: at }, added: [], at };
 }
 
-/** Hash of the state that a person confirms with “It was us”. */
+/** Hashes the state that a person confirms with “It was us”. */
 export function hashIncident({ id, changes, proposed }: Incident): string {
   const hashedChanges = changes.map(({ kind, fact, before, after, noticedAt }) => ({
     ...{ kind, fact, before, after },
@@ -132,32 +132,32 @@ export function hashIncident({ id, changes, proposed }: Incident): string {
   return hashJson({ id, proposed, changes: hashedChanges });
 }
 
-/** `shownHash` is the {@link hashIncident} of the incident that the form showed. */
 export interface IncidentConfirmation {
   readonly by: string;
   readonly reason: string;
+  /** From {@link hashIncident}, for the incident that the form showed. */
   readonly shownHash: string;
 }
 
-/** A guarded name needs two people. */
+/** For a guarded name, two people must confirm. */
 export function confirmAsOurs(
   incident: Incident,
-  { shownHash, ...claim }: IncidentConfirmation,
+  { shownHash, ...explanation }: IncidentConfirmation,
   isGuarded: boolean,
 ): IncidentOutcome {
   const refusal = findClosedRefusal(incident);
   if (refusal !== undefined) return { ok: false, refusal };
   if (hashIncident(incident) !== shownHash) return { ok: false, refusal: { code: 'changed' } };
   if (isGuarded && incident.proposed === undefined) {
-    return { ok: true, incident: { ...incident, proposed: claim } };
+    return { ok: true, incident: { ...incident, proposed: explanation } };
   }
-  if (isGuarded && incident.proposed?.by === claim.by) {
+  if (isGuarded && incident.proposed?.by === explanation.by) {
     return { ok: false, refusal: { code: 'needs_another_person' } };
   }
-  return { ok: true, incident: { ...incident, state: 'ours', explained: claim } };
+  return { ok: true, incident: { ...incident, state: 'ours', explained: explanation } };
 }
 
-/** Can be done once per incident. */
+/** An incident can be raised only once. */
 export function markRaised(incident: Incident, by: string): IncidentOutcome {
   const refusal = findClosedRefusal(incident);
   if (refusal !== undefined) return { ok: false, refusal };
@@ -167,13 +167,13 @@ export function markRaised(incident: Incident, by: string): IncidentOutcome {
   return { ok: true, incident: { ...incident, state: 'raised', raisedBy: by } };
 }
 
-/** Why no one can act on a closed incident. */
+/** @returns undefined if the incident isn't closed */
 export function findClosedRefusal({ state, explained }: Incident): IncidentRefusal | undefined {
   if (explained !== undefined) return { code: 'explained_already', by: explained.by };
   return state === 'over' ? { code: 'over' } : undefined;
 }
 
-/** Without duplicates, in the order in which they were found. */
+/** Lists kinds without duplicates, in the order in which they were found. */
 export function listIncidentKinds({
   changes,
 }: {
@@ -197,7 +197,7 @@ function toIncidentChanges(unexplained: readonly UnexplainedChange[], at: Date):
   );
 }
 
-function openIncident(name: string, changes: readonly IncidentChange[], at: Date): Incident {
+function createIncident(name: string, changes: readonly IncidentChange[], at: Date): Incident {
   return {
     ...{ id: randomUUID(), name, version: 0, state: 'open', openedAt: at, changes },
     ...{ proposed: undefined, explained: undefined, raisedBy: undefined },
@@ -205,11 +205,11 @@ function openIncident(name: string, changes: readonly IncidentChange[], at: Date
   };
 }
 
-/** Reopens the incident: changes after “It was us”, or after everything was back to normal, need attention again. */
+/** Also reopens an incident that was closed, because the new changes need attention. */
 function addChanges(before: Incident, added: readonly IncidentChange[]): Incident {
   const changes = [...before.changes, ...added];
-  const cleared = { proposed: undefined, explained: undefined, overAt: undefined } as const;
-  return { ...before, ...cleared, changes, state: before.raisedBy === undefined ? 'open' : 'raised' };
+  const reopened = { proposed: undefined, explained: undefined, overAt: undefined } as const;
+  return { ...before, ...reopened, changes, state: before.raisedBy === undefined ? 'open' : 'raised' };
 }
 
 function canJoin({ changes: [first] }: Incident, at: Date): boolean {
@@ -226,7 +226,7 @@ function isReversal(change: NameChange, original: IncidentChange): boolean {
   return change.kind === original.kind && isSameValue(original.fact, change.after, original.before);
 }
 
-/** A missing fact doesn't count as reverted. */
+/** A change whose fact is unknown doesn't count as reverted. */
 function isReverted(
   { kind, fact, before, after, afterFirstSeenAt }: IncidentChange,
   history: NameHistory,
@@ -242,19 +242,19 @@ function isReverted(
     case 'pending_delete':
       return !after.some((status) => value.includes(status));
     case 'all_lame':
-      // Anyone who added the name at these servers may have left other records there.
+      // Whoever added the name at these servers may have left other records there.
       return (
         value.length === 0 && !(isDelegatedTo(history, after) && hasNewRecords(history, afterFirstSeenAt))
       );
     case 'nameserver_registrable':
-      // A domain that is no longer available may belong to the attacker.
+      // A domain that can't be registered anymore may belong to an attacker.
       return value.length === 0 && !isDelegatedTo(history, after);
     default:
       return isSameValue(fact, value, before);
   }
 }
 
-/** Whether the records differ from those before that time. */
+/** Whether the records have changed since a time, or may have. */
 function hasNewRecords(history: NameHistory, time: Date): boolean {
   return (['soa', 'nameservers', 'a', 'aaaa', 'mx'] as const).some((fact) => {
     const { current, candidate, past = [] } = history[fact] ?? {};

@@ -6,7 +6,7 @@ import { observeImpact } from './observe.ts';
 import { createEmptyLookup } from './registry-record.ts';
 import { createTimeLimit } from './time-limit.ts';
 
-/** For a person who is waiting to decide. Late answers count as missing. Stores nothing. */
+/** Looks up a name while a person waits. Late answers count as missing. The result isn't stored. */
 export async function lookUpNow(
   context: NamesContext,
   name: string,

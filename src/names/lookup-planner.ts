@@ -2,32 +2,29 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../lib/duration.ts';
 import { hasUnconfirmedChange, type NameHistory } from './history.ts';
 
 /**
- * Names that may be lost soon are looked up every few hours. The others are looked up daily in DNS and weekly at their
- * registry, within each registry's budget.
+ * Names that may be lost soon are looked up every few hours. The others are looked up daily in DNS and weekly
+ * at their registry, within each registry's budget.
  */
 
 export interface ScheduledName {
   readonly expiresAt: Date | undefined;
   readonly isGuarded: boolean;
-  /** The name has an open order or a pending change. */
+  /** Whether the name has an open order or a pending change. */
   readonly isChanging: boolean;
-  /** A change must be confirmed by a second lookup. */
+  /** Whether a second lookup must confirm a change. */
   readonly hasUnconfirmedChange: boolean;
 }
 
 export type LookupKind = 'dns' | 'registry';
 
-const BEFORE_EXPIRY_MS = 60 * DAY_MS;
-const AFTER_EXPIRY_MS = 120 * DAY_MS;
-const CONFIRMATION_MS = 30 * MINUTE_MS;
-/**
- * For a guarded name's registry lookup. Still more than a minute after spreading, so that it counts as a second
- * sighting.
- */
-const GUARDED_CONFIRMATION_MS = 76 * SECOND_MS;
+const URGENT_BEFORE_EXPIRY_MS = 60 * DAY_MS;
+const URGENT_AFTER_EXPIRY_MS = 120 * DAY_MS;
+const CONFIRMATION_DELAY_MS = 30 * MINUTE_MS;
+/** For registry lookups. Less {@link MAX_SPREAD}, it still exceeds the minute between two sightings. */
+const GUARDED_CONFIRMATION_DELAY_MS = 76 * SECOND_MS;
 const URGENT_INTERVAL_MS = 4 * HOUR_MS;
 const ROUTINE_INTERVAL_MS: Readonly<Record<LookupKind, number>> = { dns: DAY_MS, registry: 7 * DAY_MS };
-/** Lookups are up to this fraction earlier, so that the names of a list aren't all due together. */
+/** Lookups are due up to this fraction earlier, so that the names of a list aren't all due together. */
 const MAX_SPREAD = 0.2;
 const CHANGING_STATUS = /^pending |^redemption period$/;
 
@@ -40,12 +37,18 @@ export function isUrgent(name: ScheduledName, now: Date): boolean {
 export function scheduleNextLookup(kind: LookupKind, name: ScheduledName, now: Date, random: number): Date {
   if (name.hasUnconfirmedChange) {
     const isFastLookup = name.isGuarded && kind === 'registry';
-    return addSpreadTime(now, isFastLookup ? GUARDED_CONFIRMATION_MS : CONFIRMATION_MS, random);
+    return addSpreadInterval(
+      now,
+      isFastLookup ? GUARDED_CONFIRMATION_DELAY_MS : CONFIRMATION_DELAY_MS,
+      random,
+    );
   }
-  if (isUrgent(name, now)) return addSpreadTime(now, URGENT_INTERVAL_MS, random);
-  const next = addSpreadTime(now, ROUTINE_INTERVAL_MS[kind], random);
+  if (isUrgent(name, now)) return addSpreadInterval(now, URGENT_INTERVAL_MS, random);
+  const next = addSpreadInterval(now, ROUTINE_INTERVAL_MS[kind], random);
   const nearExpiryFrom =
-    name.expiresAt === undefined ? Number.POSITIVE_INFINITY : name.expiresAt.getTime() - BEFORE_EXPIRY_MS;
+    name.expiresAt === undefined
+      ? Number.POSITIVE_INFINITY
+      : name.expiresAt.getTime() - URGENT_BEFORE_EXPIRY_MS;
   return nearExpiryFrom > now.getTime() && nearExpiryFrom < next.getTime() ? new Date(nearExpiryFrom) : next;
 }
 
@@ -61,12 +64,12 @@ export function findPendingChanges(history: NameHistory) {
 
 function isNearExpiry({ expiresAt }: ScheduledName, now: Date): boolean {
   if (expiresAt === undefined) return false;
-  const leftMs = expiresAt.getTime() - now.getTime();
-  return leftMs <= BEFORE_EXPIRY_MS && leftMs > -AFTER_EXPIRY_MS;
+  const msLeft = expiresAt.getTime() - now.getTime();
+  return msLeft <= URGENT_BEFORE_EXPIRY_MS && msLeft > -URGENT_AFTER_EXPIRY_MS;
 }
 
-function addSpreadTime(now: Date, ms: number, random: number): Date {
-  return new Date(now.getTime() + ms * (1 - random * MAX_SPREAD));
+function addSpreadInterval(now: Date, intervalMs: number, random: number): Date {
+  return new Date(now.getTime() + intervalMs * (1 - random * MAX_SPREAD));
 }
 
 export interface LookupPlanner {
@@ -79,24 +82,25 @@ export interface LookupPlanner {
 
 /** Share of the budget that is reserved for urgent lookups. */
 const URGENT_SHARE = 0.5;
-/** After a pause, this much of the budget is available at once, so that a new list is looked up quickly. */
+/** After a pause, the budget of this time is available at once, so that a new list is looked up quickly. */
 const BURST_MS = 30_000;
 
 /**
- * Keeps two times per registry and nothing per name. Lookups must be reserved in the order in which they are due.
- * @param perHour lookups per registry
+ * Keeps two times per registry and nothing per name. Lookups must be reserved in the order in which they are
+ * due.
+ * @param lookupsPerHour per registry
  */
-export function createLookupPlanner(perHour: number): LookupPlanner {
-  const lanes = new Map<string, { urgent: number; routine: number }>();
+export function createLookupPlanner(lookupsPerHour: number): LookupPlanner {
+  const nextTimesByRegistry = new Map<string, { urgent: number; routine: number }>();
   return {
     reserve(registry, isUrgentName, now) {
-      const lane = lanes.get(registry) ?? { urgent: 0, routine: 0 };
-      const laneKind = isUrgentName ? 'urgent' : 'routine';
+      const nextTimes = nextTimesByRegistry.get(registry) ?? { urgent: 0, routine: 0 };
+      const priority = isUrgentName ? 'urgent' : 'routine';
       const share = isUrgentName ? URGENT_SHARE : 1 - URGENT_SHARE;
-      const intervalMs = HOUR_MS / (perHour * share);
-      const availableFrom = Math.max(now.getTime(), lane[laneKind]);
-      lane[laneKind] = availableFrom + intervalMs;
-      lanes.set(registry, lane);
+      const intervalMs = HOUR_MS / (lookupsPerHour * share);
+      const availableFrom = Math.max(now.getTime(), nextTimes[priority]);
+      nextTimes[priority] = availableFrom + intervalMs;
+      nextTimesByRegistry.set(registry, nextTimes);
       return new Date(Math.max(now.getTime(), availableFrom - BURST_MS));
     },
   };

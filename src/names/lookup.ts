@@ -38,14 +38,15 @@ import { isUnanswered, type RegistryLookup, readRegistryAnswer } from './registr
 import { createTimeLimit } from './time-limit.ts';
 import { explainChanges } from './unexplained-changes.ts';
 
-/** Results of one lookup, and the time of the registry lookup if it was postponed. */
+/** Results of one lookup. */
 export interface LookupResults {
   readonly dns: Observation | undefined;
   /** From the parent zone, which is asked more often. */
   readonly parent: Observation | undefined;
   readonly registry: RegistryLookup | undefined;
-  /** Asked only if the registry has no date. */
+  /** WHOIS is asked only if the registry has no date. */
   readonly whois: WhoisAnswer | undefined;
+  /** The time of the registry lookup, which may be postponed. */
   readonly registryAt: Date | undefined;
 }
 
@@ -53,11 +54,12 @@ const NO_RESULTS: LookupResults = {
   ...{ dns: undefined, parent: undefined, registry: undefined, whois: undefined, registryAt: undefined },
 };
 
-/** Includes waiting until the server may be asked. */
+/** Includes the wait for the server's rate limit. */
 const WHOIS_TIMEOUT_MS = 20 * SECOND_MS;
 
 /**
- * Runs when a lookup is due. All names of a registry share its budget; if none is left, a later time is reserved.
+ * Runs the lookups that are due. The names of a registry share its budget; if it is used up, a later time is
+ * reserved.
  * @throws the signal's reason and the store's errors; the name is due again when its claim ends
  */
 export async function lookUpName(context: NamesContext, name: string, signal: AbortSignal): Promise<void> {
@@ -81,7 +83,7 @@ async function lookUpDns(
 ): Promise<Observation> {
   const observation = await observer.observe(name, signal, isDailyLookupDue(CERTIFICATE_FACTS, history, now));
   const hosts = getFactValue(observation.facts.parent_nameservers);
-  // Without the delegation, there is no server to ask, so the health facts become stale.
+  // If the delegation is unknown, there is no server to ask, and the health facts become stale.
   if (hosts === undefined || !isHealthLookupDue(history, now)) return observation;
   const health = hosts.length === 0 ? NO_DELEGATION : await observeDelegation(name, hosts, signal);
   return { ...observation, facts: { ...observation.facts, ...health } };
@@ -194,15 +196,15 @@ async function updateRecord(
   records: NameRecordStore,
   name: string,
   record: NameRecord | undefined,
-  change: (latest: NameRecord) => Promise<RecordUpdate>,
+  buildUpdate: (latest: NameRecord) => Promise<RecordUpdate>,
 ): Promise<RecordUpdate | undefined> {
   const { update } = await compareAndSwap(
     `updating the record of ${name}`,
     async (tries) => (tries === 0 ? record : records.find(name)),
     async (latest) => {
       if (latest === undefined) return { update: undefined };
-      const result = await change(latest);
-      return (await records.save(latest, result)) ? { update: result } : undefined;
+      const update = await buildUpdate(latest);
+      return (await records.save(latest, update)) ? { update } : undefined;
     },
   );
   return update;
@@ -218,7 +220,7 @@ export function mergeLookups(
   const { name } = record;
   let { history } = record;
   const observations: NameObservation[] = [];
-  // Stored, so that the registry is asked even if this process stops now.
+  // Stored in the record, so that the registry is asked even if this process stops.
   let needsRegistryLookup = false;
   const changes = (
     [
@@ -254,20 +256,20 @@ export function mergeLookups(
   const closed = record.findings.filter((code) => !findings.includes(code));
   if (opened.length + closed.length > 0) observations.push({ origin: 'finding', at: now, opened, closed });
   const scheduled = toScheduledName(updated, activity, incident?.after ?? activity.incidents[0], now);
-  const getNext = (kind: 'dns' | 'registry') => scheduleNextLookup(kind, scheduled, now, random());
+  const scheduleNext = (kind: 'dns' | 'registry') => scheduleNextLookup(kind, scheduled, now, random());
   const isDeferred = registry === undefined && registryAt !== undefined && registryAt > record.nextRegistryAt;
   const after = {
     ...updated,
     findings,
-    nextDnsAt: dns === undefined ? pickEarlier(record.nextDnsAt, getNext('dns')) : getNext('dns'),
+    nextDnsAt: dns === undefined ? pickEarlier(record.nextDnsAt, scheduleNext('dns')) : scheduleNext('dns'),
     nextRegistryAt:
       registry !== undefined
-        ? scheduleAfterRegistry(registry, getNext('registry'), now)
+        ? scheduleAfterRegistry(registry, scheduleNext('registry'), now)
         : needsRegistryLookup
           ? now
           : isDeferred
             ? registryAt
-            : pickEarlier(record.nextRegistryAt, getNext('registry')),
+            : pickEarlier(record.nextRegistryAt, scheduleNext('registry')),
     isRegistryReserved: isDeferred,
     isUrgent: isUrgent(scheduled, now),
   };
@@ -280,34 +282,35 @@ function updateDates(record: NameRecord, { registry, whois }: LookupResults): Na
   return lacksDate(registry.result) ? updateDatesAfterWhois(record, dates, whois, registry.at) : dates;
 }
 
-/** @param incidents of the name; only the first version of each counts */
+/** @param incidents of the name; of several versions of an incident, the first one counts */
 function toAssessedName(record: NameRecord, incidents: readonly (Incident | undefined)[]): AssessedName {
-  const latest = new Map(
+  const incidentsById = new Map(
     dropMissing(incidents)
       .toReversed()
-      .map((each) => [each.id, each]),
+      .map((incident) => [incident.id, incident]),
   );
-  const since = [...latest.values()].filter(isOpen).map(({ openedAt }) => openedAt.getTime());
+  const openTimes = [...incidentsById.values()].filter(isOpen).map(({ openedAt }) => openedAt.getTime());
   return {
     expiresAt: record.expiry?.at,
     deletedAt: record.deletedAt,
     isLapsing: record.lapse?.confirmed !== undefined,
     hasOwner: record.hasOwner,
-    incidentSince: since.length === 0 ? undefined : new Date(Math.min(...since)),
+    incidentSince: openTimes.length === 0 ? undefined : new Date(Math.min(...openTimes)),
     posture: record.posture,
   };
 }
 
 /**
- * A request made during a lookup stays open, because the lookup may have started before the change.
- * @param original the name when the lookup began
+ * Keeps requests for another lookup that were made during the lookup, because it may have missed the latest
+ * changes.
+ * @param original the record when the lookup began
  */
-function keepNewRequests(original: NameRecord, latest: NameRecord, result: RecordUpdate): RecordUpdate {
-  const { after } = result;
+function keepNewRequests(original: NameRecord, latest: NameRecord, update: RecordUpdate): RecordUpdate {
+  const { after } = update;
   const isDnsRequested = latest.nextDnsAt.getTime() !== original.nextDnsAt.getTime();
   const isRegistryRequested = latest.nextRegistryAt.getTime() !== original.nextRegistryAt.getTime();
   return {
-    ...result,
+    ...update,
     after: {
       ...after,
       ...(isDnsRequested && { nextDnsAt: pickEarlier(latest.nextDnsAt, after.nextDnsAt) }),
@@ -330,26 +333,27 @@ function toScheduledName(
   return {
     expiresAt: record.expiry?.at,
     isGuarded,
-    isChanging: isChanging || hasOpenOrder || mayContinue(incident, now) || record.renewed !== undefined,
+    isChanging:
+      isChanging || hasOpenOrder || mayHaveMoreChanges(incident, now) || record.renewed !== undefined,
     hasUnconfirmedChange,
   };
 }
 
-/** A theft happens in steps, so more changes may follow an incident. */
+/** Names are stolen in several steps, so more changes may follow an incident. */
 const INCIDENT_FOLLOW_UP_MS = 30 * DAY_MS;
 
-function mayContinue(incident: Incident | undefined, now: Date): boolean {
+function mayHaveMoreChanges(incident: Incident | undefined, now: Date): boolean {
   if (incident === undefined || !isOpen(incident)) return false;
   return now.getTime() - incident.openedAt.getTime() < INCIDENT_FOLLOW_UP_MS;
 }
 
-/** @returns a future time if the name isn't due or others come first */
+/** @returns a future time if the name isn't due or the registry's budget is used up */
 function reserveRegistryLookup(planner: LookupPlanner, record: NameRecord, now: Date): Date {
   if (record.nextRegistryAt > now || record.isRegistryReserved) return record.nextRegistryAt;
   return planner.reserve(getRegistryKey(record.name), record.isUrgent, now);
 }
 
-/** A failed lookup is retried after an hour, or later if the registry asks for it. */
+/** A failed lookup is retried after an hour, or later if the registry requests that. */
 function scheduleAfterRegistry({ result }: RegistryLookup, next: Date, now: Date): Date {
   if (result.kind !== 'failed' || !isUnanswered(result.problem)) return next;
   return new Date(now.getTime() + Math.max(result.retryAfterMs ?? 0, HOUR_MS));

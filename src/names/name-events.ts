@@ -12,7 +12,7 @@ import { FACT_NAMES } from './facts.ts';
 import { INCIDENT_KINDS } from './unexplained-changes.ts';
 
 const routingSchema = z.object({ owner: z.string().exactOptional(), channel: z.string().exactOptional() });
-const incident = z.enum(INCIDENT_KINDS);
+const incidentKindSchema = z.enum(INCIDENT_KINDS);
 
 export const nameEvents = [
   defineEvent(
@@ -35,14 +35,14 @@ export const nameEvents = [
   ),
   /** `incident_joined`: the change was added to an open incident. */
   defineEvent('name', ['incident_opened', 'incident_joined'], {
-    incident,
+    incident: incidentKindSchema,
     fact: z.enum(FACT_NAMES),
     before: textsSchema,
     after: textsSchema,
   }),
   /** `incident_proposed`: by the first of two people. `incident_over`: the name is back to normal. */
   defineEvent('name', ['incident_proposed', 'incident_ours', 'incident_raised', 'incident_over'], {
-    incidents: z.array(incident).readonly(),
+    incidents: z.array(incidentKindSchema).readonly(),
     reason: z.string().optional(),
   }),
   /** `orderId`: the regular order that is used instead, or the mandate's order that isn't sent. */
@@ -52,7 +52,7 @@ export const nameEvents = [
     orderId: z.string().optional(),
   }),
   defineEvent('name', ['name_changed'], changedValues),
-  /** Names with a new owner or channel: the first few, and how many in all. */
+  /** `names`: the first names with a new owner or channel. `count`: the number of all such names. */
   defineEvent('name', ['notices_rerouted'], {
     count: z.int(),
     names: z.array(z.object({ name: z.string(), before: routingSchema, after: routingSchema })).readonly(),

@@ -10,26 +10,26 @@ import { buildIncidentOrderId, NAME_TASKS, type NameOrder } from './unexplained-
 const nameServersInputSchema = z.object({ nameServers: z.array(z.string()) });
 
 export function toImpactTask(task: OrderTaskName): ImpactTask | undefined {
-  return IMPACT_TASKS.find((each) => each === task);
+  return IMPACT_TASKS.find((impactTask) => impactTask === task);
 }
 
 export type RequestedTask = Pick<Order, 'task' | 'input'>;
 
-/** In ASCII and lower case. */
+/** @returns host names in lowercase ASCII */
 export function getRequestedNameServers({ task, input }: RequestedTask): readonly string[] | undefined {
   if (task !== 'nameservers' && task !== 'create' && task !== 'transfer') return undefined;
   return nameServersInputSchema.safeParse(input).data?.nameServers;
 }
 
-/** Sent orders, and the decision to let the name lapse. */
+/** Includes the decision to let the name lapse. */
 export function findExplanations(
   name: string,
   orders: readonly Order[],
   lapse: Lapse | undefined,
 ): NameOrder[] {
-  const sent = orders.flatMap((order): NameOrder[] => {
-    const task = NAME_TASKS.find((each) => each === order.task);
-    const item = order.items.find((each) => each.name === name);
+  const sentOrders = orders.flatMap((order): NameOrder[] => {
+    const task = NAME_TASKS.find((nameTask) => nameTask === order.task);
+    const item = order.items.find((candidate) => candidate.name === name);
     if (task === undefined || item?.sentAt === undefined) return [];
     const nameServers = getRequestedNameServers({ task: order.task, input: getItemInput(order, item) });
     return [
@@ -44,11 +44,11 @@ export function findExplanations(
   });
   const confirmed = lapse?.confirmed;
   return confirmed === undefined
-    ? sent
-    : [...sent, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: confirmed.at }];
+    ? sentOrders
+    : [...sentOrders, { id: 'lapse', task: 'lapse', state: 'succeeded', sentAt: confirmed.at }];
 }
 
-/** Transfers without an order that the team confirmed. Later transfers aren't covered. */
+/** Lists transfers without an order that the team has confirmed as its own. Omits later transfers. */
 export function listConfirmedTransfers(incidents: readonly Incident[]): NameOrder[] {
   return incidents
     .filter(({ state }) => state === 'ours')

@@ -23,33 +23,32 @@ import type { KnownChange } from './unexplained-changes.ts';
 export interface KnownName {
   readonly history: NameHistory;
   readonly knownChanges: readonly KnownChange[];
-  /** The name isn't watched: it was just looked up and has no history. */
+  /** True if the name isn't watched, so that it was just looked up and has no history. */
   readonly isFirstLookup: boolean;
 }
 
-/** If a process is unresponsive for this long, another one can claim its names. */
+/** After this time, another process can claim the names of a process that stopped. */
 const LEASE_MS = 2 * MINUTE_MS;
-/** Per registry. Enough for the weekly lookups of a million names and as many urgent ones. */
+/** Per registry. Allows the weekly lookups of a million names, and as many urgent lookups. */
 const LOOKUPS_PER_HOUR = 12_000;
-/** Number of latest live orders considered as explanations. */
+/** Only the latest live orders are considered as explanations of changes. */
 const MAX_ORDERS_CHECKED = 50;
-/** Number of latest incidents considered. */
 const MAX_INCIDENTS_CHECKED = 10;
 /** For commands, which must answer Slack within three seconds. */
 const QUICK_TIMEOUT_MS = 1_800;
 const EVIDENCE_TIMEOUT_MS = 30_000;
 
 export function createNamesContext(
-  parts: Omit<NamesContext, 'planner' | 'observeDelegation' | 'loadActivity' | 'lookUpNow'>,
+  deps: Omit<NamesContext, 'planner' | 'observeDelegation' | 'loadActivity' | 'lookUpNow'>,
 ): NamesContext {
-  setMaxListeners(0, parts.signal);
+  setMaxListeners(0, deps.signal);
   const planner = createLookupPlanner(LOOKUPS_PER_HOUR);
   const context: NamesContext = {
-    ...parts,
+    ...deps,
     planner,
-    observeDelegation: createDelegationObserver(parts.dns, parts.rdap, planner, parts.now),
+    observeDelegation: createDelegationObserver(deps.dns, deps.rdap, planner, deps.now),
     loadActivity: (record) => loadActivity(context, record),
-    lookUpNow: (name, dns, ms) => lookUpNow(context, name, dns, ms),
+    lookUpNow: (name, dns, timeoutMs) => lookUpNow(context, name, dns, timeoutMs),
   };
   return context;
 }
@@ -61,7 +60,6 @@ export function createNames(context: NamesContext) {
   return {
     /** Looks up guarded names that are due. Must be called every second. */
     lookUpGuarded: createGuardedWatch(context),
-    /** Makes the name due immediately. */
     requestLookup: (name: string) => records.requestLookup(name, now()),
     claimDue: (limit: number) => records.claimDue(now(), LEASE_MS, limit),
     lookUp: (name: string) => lookUpClaimed(context, name),
@@ -76,9 +74,9 @@ export function createNames(context: NamesContext) {
         confirmIncidentAsOurs(context, id, confirmation),
       raise: (id: string, by: string) => raiseIncident(context, id, by),
     },
-    /** Evidence about the outcome of an order whose answer was lost. */
+    /** Looks for evidence about the outcome of an order whose answer was lost. */
     findEvidence: (order: Order, item: OrderItem) => findEvidence(context, order, item),
-    /** Whether the registry shows that an accepted order was carried out. */
+    /** Looks up whether the registry shows that an accepted order was carried out. */
     findConfirmation: (order: Order, item: OrderItem) => findConfirmation(context, order, item),
     orderIncidents: createOrderIncidents(context),
     impacts: createImpacts(context),
@@ -98,7 +96,7 @@ async function loadActivity(
   context: NamesContext,
   { name, lapse }: { readonly name: string; readonly lapse: NameRecord['lapse'] },
 ): Promise<NameActivity> {
-  const [incidents, orders, guarded] = await Promise.all([
+  const [incidents, orders, isNameGuarded] = await Promise.all([
     context.incidents.listForName(name, MAX_INCIDENTS_CHECKED),
     context.orders.list({ viewer: 'system', name, isLive: true, limit: MAX_ORDERS_CHECKED }),
     isGuarded(context, name),
@@ -107,11 +105,11 @@ async function loadActivity(
     orders: [...findExplanations(name, orders, lapse), ...listConfirmedTransfers(incidents)],
     hasOpenOrder: orders.some(({ state }: Order) => isOpen(state)),
     incidents,
-    isGuarded: guarded,
+    isGuarded: isNameGuarded,
   };
 }
 
-/** If there is no record, the name is looked up, for at most two seconds. */
+/** Anything that was never looked up is looked up now, for at most two seconds. */
 async function loadKnownName(context: NamesContext, name: string): Promise<KnownName> {
   const { records, now } = context;
   const { history, knownChanges } = (await records.find(name)) ?? { history: {}, knownChanges: [] };
@@ -121,8 +119,8 @@ async function loadKnownName(context: NamesContext, name: string): Promise<Known
 }
 
 /**
- * Looks up the parts that were never looked up: DNS, registry or both. After a large import, the registry lookup may be
- * hours away. Late answers count as missing.
+ * Looks up DNS and the registry if they were never looked up. After a large import, the planned registry
+ * lookup may be hours away. Late answers count as missing.
  */
 async function completeHistory(
   context: NamesContext,
@@ -168,8 +166,8 @@ async function findConfirmation(
   item: OrderItem,
 ): ReturnType<LookUpAtRegistry> {
   const sentAt = item.sentAt ?? item.answeredAt;
-  const canBeShown = order.task === 'restore' || order.task === 'transfer';
-  if (sentAt === undefined || !canBeShown) return 'unknown';
+  const canRegistryShowIt = order.task === 'restore' || order.task === 'transfer';
+  if (sentAt === undefined || !canRegistryShowIt) return 'unknown';
   const lookup = await lookUpAtRegistry(
     context,
     item.name,

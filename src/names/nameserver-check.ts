@@ -16,14 +16,15 @@ export interface NameserverCheck {
   readonly host: string;
   readonly state:
     | /** Answers authoritatively for the name. */ 'authoritative'
-    | /** Answers, but doesn't have the name, so resolvers would get no data. */ 'not_authoritative'
-    | /** Has an address but doesn't answer. */ 'no_answer'
-    | /** Has no address. */ 'no_address'
-    | /** Couldn't be reached from here. */ 'unseen';
-  /** Compared with the current DNS records. */
+    | /** Answers, but doesn't know the name, so resolvers would get no data. */ 'not_authoritative'
+    | 'no_answer'
+    | 'no_address'
+    | /** Can't be queried from the bot's network, or its address is unknown. */ 'unseen';
+  /** Differences from the current DNS records. */
   readonly differences: readonly RecordDifference[];
+  /** Facts that couldn't be compared. */
   readonly unseen: readonly FactName[];
-  /** Compared with the DS at the parent zone. */
+  /** Whether the server's keys match the DS in the parent zone. */
   readonly ds: DsMatch | 'unsigned';
 }
 
@@ -50,30 +51,30 @@ export interface CheckedName {
  */
 export async function checkNameservers(
   dns: QueryClient,
-  checked: CheckedName,
+  checkedName: CheckedName,
   hosts: readonly string[],
   signal?: AbortSignal,
 ): Promise<NameserverCheck[]> {
-  return Promise.all(hosts.map((host) => checkNameserver(dns, checked, host, signal)));
+  return Promise.all(hosts.map((host) => checkNameserver(dns, checkedName, host, signal)));
 }
 
 async function checkNameserver(
   dns: QueryClient,
-  checked: CheckedName,
+  checkedName: CheckedName,
   host: string,
   signal: AbortSignal | undefined,
 ): Promise<NameserverCheck> {
-  const found = await findAddress(dns, checked.name, host, signal);
-  if ('state' in found) {
-    return { host, state: found.state, differences: [], unseen: [...COMPARED_FACTS], ds: 'unknown' };
+  const result = await findAddress(dns, checkedName.name, host, signal);
+  if ('state' in result) {
+    return { host, state: result.state, differences: [], unseen: [...COMPARED_FACTS], ds: 'unknown' };
   }
   const queryHost = <Type extends RecordType>(name: string, type: Type) =>
-    dns.queryNameserver(found.address, name, type, signal);
+    dns.queryNameserver(result.address, name, type, signal);
   const [records, ds] = await Promise.all([
-    queryRecords(dns, queryHost, checked.name, signal),
-    checkDs(dns, queryHost, checked.name, signal),
+    queryRecords(dns, queryHost, checkedName.name, signal),
+    checkDs(dns, queryHost, checkedName.name, signal),
   ]);
-  const current = await checked.current;
+  const current = await checkedName.current;
   const compared = COMPARED_FACTS.map((fact) => ({
     fact,
     now: getFactValue(current[fact]),
@@ -95,7 +96,7 @@ async function checkNameserver(
 }
 
 /**
- * Doesn't compare records.
+ * Like {@link checkNameservers}, but doesn't compare records.
  * @throws only the signal's reason
  */
 export async function checkServer(
@@ -104,10 +105,10 @@ export async function checkServer(
   host: string,
   signal: AbortSignal | undefined,
 ): Promise<Pick<NameserverCheck, 'host' | 'state' | 'ds'>> {
-  const found = await findAddress(dns, name, host, signal);
-  if ('state' in found) return { host, state: found.state, ds: 'unknown' };
+  const result = await findAddress(dns, name, host, signal);
+  if ('state' in result) return { host, state: result.state, ds: 'unknown' };
   const queryHost = <Type extends RecordType>(queryName: string, type: Type) =>
-    dns.queryNameserver(found.address, queryName, type, signal);
+    dns.queryNameserver(result.address, queryName, type, signal);
   return { host, state: 'authoritative', ds: await checkDs(dns, queryHost, name, signal) };
 }
 
@@ -116,7 +117,7 @@ type Query = <Type extends RecordType>(
   type: Type,
 ) => Promise<NameserverAnswer<RecordData[Type]>>;
 
-/** An address that answers authoritatively, or else the one with the best answer. */
+/** Finds an address that answers authoritatively, or else the state of the host. */
 async function findAddress(
   dns: QueryClient,
   name: string,

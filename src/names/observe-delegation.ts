@@ -15,18 +15,17 @@ import { readRegistryAnswer } from './registry-record.ts';
 /** The state of a nameserver's domain, according to its registry. */
 type DomainState =
   | { readonly kind: 'registered'; readonly expiresAt: Date | undefined }
-  | { readonly kind: 'free' }
-  | { readonly kind: 'unseen' };
+  | { readonly kind: 'unregistered' }
+  | { readonly kind: 'unknown' };
 
-/** No delegation has more servers. */
+/** Delegations rarely have more servers. */
 const MAX_HOSTS = 13;
-/** The domains of DNS providers are used by many names. */
+/** States are cached, because many names use the same DNS providers' domains. */
 const CACHE_MS = 12 * HOUR_MS;
-const UNSEEN_CACHE_MS = HOUR_MS;
-const MAX_DOMAINS = 10_000;
+const UNKNOWN_CACHE_MS = HOUR_MS;
+const MAX_CACHED_DOMAINS = 10_000;
 const EXPIRING_MS = 30 * DAY_MS;
 
-/** Caches the state of the servers' domains. */
 export function createDelegationObserver(
   dns: DnsClient,
   rdap: RdapClient,
@@ -39,40 +38,40 @@ export function createDelegationObserver(
     const cached = domains.get(domain);
     if (cached !== undefined && cached.until > now().getTime()) return cached.state;
     const state = lookUpDomain(domain, signal);
-    if (domains.size >= MAX_DOMAINS) domains.clear();
+    if (domains.size >= MAX_CACHED_DOMAINS) domains.clear();
     const cacheFor = (ms: number) => domains.set(domain, { state, until: now().getTime() + ms });
     cacheFor(CACHE_MS);
     state.then(
-      ({ kind }) => kind === 'unseen' && cacheFor(UNSEEN_CACHE_MS),
+      ({ kind }) => kind === 'unknown' && cacheFor(UNKNOWN_CACHE_MS),
       () => domains.delete(domain),
     );
     return state;
   }
 
   async function lookUpDomain(domain: string, signal: AbortSignal): Promise<DomainState> {
-    // Uses the budget of the other lookups. If it is exhausted, the domain is checked on another day.
-    if (planner.reserve(getRegistryKey(domain), false, now()) > now()) return { kind: 'unseen' };
+    // Uses the same budget as other lookups. If it is used up, the domain is checked on another day.
+    if (planner.reserve(getRegistryKey(domain), false, now()) > now()) return { kind: 'unknown' };
     const { result } = readRegistryAnswer(await rdap.fetchRecord(domain, signal), domain, now());
     switch (result.kind) {
       case 'registered':
         return { kind: 'registered', expiresAt: result.registration.expiresAt };
       case 'not_registered': {
-        // Even if the registry's data is incomplete, it delegates registered domains.
+        // The registry's record may be missing, but the parent zone delegates registered domains.
         const delegation = await dns.query(domain, 'NS', signal);
-        if (delegation.kind === 'unanswered') return { kind: 'unseen' };
+        if (delegation.kind === 'unanswered') return { kind: 'unknown' };
         return delegation.kind === 'no_such_name'
-          ? { kind: 'free' }
+          ? { kind: 'unregistered' }
           : { kind: 'registered', expiresAt: undefined };
       }
       case 'failed':
-        return { kind: 'unseen' };
+        return { kind: 'unknown' };
     }
   }
 
   return async (name, hosts, signal) => {
     const queriedHosts = hosts.slice(0, MAX_HOSTS);
     const hostDomains = [...new Set(queriedHosts.flatMap((host) => getDomain(host) ?? []))].filter(
-      (each) => each !== name,
+      (domain) => domain !== name,
     );
     const [servers, states] = await Promise.all([
       Promise.all(queriedHosts.map((host) => checkServer(dns, name, host, signal))),
@@ -87,27 +86,29 @@ export function createDelegationObserver(
 /** Combines the answers of the servers with those of their domains' registries. */
 function assessDelegationHealth(
   servers: readonly Awaited<ReturnType<typeof checkServer>>[],
-  states: readonly { readonly domain: string; readonly state: DomainState }[],
+  domains: readonly { readonly domain: string; readonly state: DomainState }[],
   now: Date,
 ): Facts {
-  const listHosts = (...wanted: readonly (typeof servers)[number]['state'][]): Fact =>
-    createFact(servers.filter(({ state }) => wanted.includes(state)).map(({ host }) => host));
-  // A registry's data may be incomplete. A domain whose hosts have addresses is registered.
+  const listHosts = (...states: readonly (typeof servers)[number]['state'][]): Fact =>
+    createFact(servers.filter(({ state }) => states.includes(state)).map(({ host }) => host));
+  // A registry's record may be missing. A domain whose hosts have addresses is registered.
   const serversWithAddress = servers.filter(({ state }) => state !== 'no_address' && state !== 'unseen');
-  const isUsed = (domain: string) => serversWithAddress.some(({ host }) => getDomain(host) === domain);
+  const isInUse = (domain: string) => serversWithAddress.some(({ host }) => getDomain(host) === domain);
   // A domain that wasn't looked up may be unregistered.
-  const areDomainsSeen = states.every(({ state }) => state.kind !== 'unseen');
+  const areAllDomainsKnown = domains.every(({ state }) => state.kind !== 'unknown');
   const filterDomains = (matches: (state: DomainState, domain: string) => boolean): Fact => {
-    const found = states.filter(({ domain, state }) => matches(state, domain)).map(({ domain }) => domain);
-    return found.length > 0 || areDomainsSeen ? createFact(found) : createUnseenFact('registry_unavailable');
+    const matching = domains.flatMap(({ domain, state }) => (matches(state, domain) ? [domain] : []));
+    return matching.length > 0 || areAllDomainsKnown
+      ? createFact(matching)
+      : createUnseenFact('registry_unavailable');
   };
-  const answering = servers.filter(({ state }) => state === 'authoritative');
+  const answeringServers = servers.filter(({ state }) => state === 'authoritative');
   const expiresBefore = now.getTime() + EXPIRING_MS;
   return {
     lame_nameservers: listHosts('not_authoritative'),
     silent_nameservers: listHosts('no_answer', 'unseen'),
     addressless_nameservers: listHosts('no_address'),
-    registrable_domains: filterDomains(({ kind }, domain) => kind === 'free' && !isUsed(domain)),
+    registrable_domains: filterDomains(({ kind }, domain) => kind === 'unregistered' && !isInUse(domain)),
     ending_domains: filterDomains(
       (state) =>
         state.kind === 'registered' &&
@@ -115,9 +116,9 @@ function assessDelegationHealth(
         state.expiresAt.getTime() < expiresBefore,
     ),
     unfit_ds:
-      answering.length === 0 || answering.some(({ ds }) => ds === 'unknown')
+      answeringServers.length === 0 || answeringServers.some(({ ds }) => ds === 'unknown')
         ? createUnseenFact('not_published')
-        : createFact(answering.filter(({ ds }) => ds === 'mismatch').map(({ host }) => host)),
+        : createFact(answeringServers.filter(({ ds }) => ds === 'mismatch').map(({ host }) => host)),
   };
 }
 

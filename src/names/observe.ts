@@ -61,8 +61,8 @@ export function createDnsObserver(
         observeCertificate(`www.${name}`, records.www_a, records.www_aaaa, signal),
         records.ds?.state === 'seen' ? observeSignatures(dns, name, at, signal) : undefined,
       ]);
-      const daily = { certificate, www_certificate: wwwCertificate, ...(signatures && { signatures }) };
-      return { name, at, facts: { ...facts, ...daily } };
+      const dailyFacts = { certificate, www_certificate: wwwCertificate, ...(signatures && { signatures }) };
+      return { name, at, facts: { ...facts, ...dailyFacts } };
     },
     observeParent,
   };
@@ -78,13 +78,13 @@ export function createDnsObserver(
     return [a, aaaa].find((fact) => fact?.state === 'unseen') ?? ABSENT;
   }
 
-  /** Asks the parent zone directly, because a resolver returns the data of the name's own zone. Rotates the servers. */
+  /** Asks the parent zone's servers, because a resolver returns the data of the name's own zone. */
   async function observeParent(name: string, signal: AbortSignal | undefined): Promise<Fact> {
     let fact = createUnseenFact('no_parent');
     const addresses = await parents.findServers(name, signal);
     serverIndex += 1;
-    for (let n = 0; n < Math.min(MAX_PARENT_SERVERS, addresses.length); n += 1) {
-      const address = addresses[(serverIndex + n) % addresses.length] ?? '';
+    for (let offset = 0; offset < Math.min(MAX_PARENT_SERVERS, addresses.length); offset += 1) {
+      const address = addresses[(serverIndex + offset) % addresses.length] ?? '';
       const answer = await dns.queryDelegation(address, name, 'nameservers', signal);
       if (answer.kind === 'delegated') return createFact(answer.nameServers);
       if (answer.kind === 'not_delegated') return ABSENT;
@@ -109,13 +109,13 @@ async function observeSignatures(
   return toSignaturesFact([keys, soa], at);
 }
 
-/** IPv4 addresses, or else IPv6 addresses. Leaves out hosts without addresses. */
+/** Prefers IPv4. Hosts without addresses are left out. */
 export async function findAddresses(
   dns: QueryClient,
   hosts: readonly string[],
   signal: AbortSignal | undefined,
 ): Promise<string[]> {
-  const found = await Promise.all(
+  const addresses = await Promise.all(
     hosts.map(async (host) => {
       const v4 = await dns.query(host, 'A', signal);
       if (v4.kind === 'records') return v4.records;
@@ -123,7 +123,7 @@ export async function findAddresses(
       return v6.kind === 'records' ? v6.records : [];
     }),
   );
-  return found.flat();
+  return addresses.flat();
 }
 
 async function observeRecords(
@@ -131,23 +131,24 @@ async function observeRecords(
   name: string,
   signal: AbortSignal | undefined,
 ): Promise<Facts> {
-  const lookUp: LookUp = async (host, type, toTexts) => toFact(await dns.query(host, type, signal), toTexts);
-  const [soa, cname, wwwCname, impact, dnskey] = await Promise.all([
+  const lookUp: RecordLookup = async (host, type, toTexts) =>
+    toFact(await dns.query(host, type, signal), toTexts);
+  const [soa, cname, wwwCname, impactFacts, dnskey] = await Promise.all([
     lookUp(name, 'SOA', (records) => records.map(({ primary, contact }) => `${primary} ${contact}`)),
     lookUp(name, 'CNAME', (records) => records),
     lookUp(`www.${name}`, 'CNAME', (records) => records),
-    lookUpImpact(name, lookUp),
+    lookUpImpactFacts(name, lookUp),
     lookUp(name, 'DNSKEY', (records) => records.map(formatDnskey)),
   ]);
-  const facts = { soa, cname, www_cname: wwwCname, ...impact, dnskey };
+  const facts = { soa, cname, www_cname: wwwCname, ...impactFacts, dnskey };
   if (dnskey.state !== 'seen') return facts;
-  const requested = await Promise.all([
+  const requestedDs = await Promise.all([
     lookUp(name, 'CDS', (records) => records.map(formatDs)),
     lookUp(name, 'CDNSKEY', (records) => records.flatMap((key) => listRequestedDs(name, key))),
   ]);
-  const texts = requested.flatMap((fact) => getFactValue(fact) ?? []);
-  const unseen = requested.find(({ state }) => state === 'unseen');
-  return { ...facts, requested_ds: texts.length === 0 && unseen !== undefined ? unseen : createFact(texts) };
+  const texts = requestedDs.flatMap((fact) => getFactValue(fact) ?? []);
+  const unknownFact = requestedDs.find(({ state }) => state === 'unseen');
+  return { ...facts, requested_ds: (texts.length === 0 && unknownFact) || createFact(texts) };
 }
 
 /** Algorithm 0 requests removal (RFC 8078, section 4). */
@@ -155,7 +156,7 @@ function listRequestedDs(name: string, key: DnskeyRecord): string[] {
   return key.algorithm === 0 ? [NO_DS] : computeDsRecords(name, key).map(formatDs);
 }
 
-async function lookUpImpact(name: string, lookUp: LookUp): Promise<Facts> {
+async function lookUpImpactFacts(name: string, lookUp: RecordLookup): Promise<Facts> {
   const [nameservers, usage, ds] = await Promise.all([
     lookUp(name, 'NS', (records) => records),
     lookUpUsage(name, lookUp),
@@ -165,11 +166,11 @@ async function lookUpImpact(name: string, lookUp: LookUp): Promise<Facts> {
 }
 
 /**
- * For a person who is waiting to decide.
- * @param signal answers after its end count as missing
+ * Used while a person waits.
+ * @param signal answers after it aborts count as missing
  */
 export function observeImpact(dns: QueryClient, name: string, signal: AbortSignal): Promise<Facts> {
-  return lookUpImpact(name, async (host, type, toTexts) => {
+  return lookUpImpactFacts(name, async (host, type, toTexts) => {
     try {
       return toFact(await dns.query(host, type, signal), toTexts);
     } catch (error) {
@@ -179,21 +180,19 @@ export function observeImpact(dns: QueryClient, name: string, signal: AbortSigna
   });
 }
 
-/** Looks up records of a host and formats them as texts. */
-export type LookUp = <Type extends RecordType>(
+export type RecordLookup = <Type extends RecordType>(
   host: string,
   type: Type,
   toTexts: (records: readonly RecordData[Type][]) => readonly string[],
 ) => Promise<Fact>;
 
-/** Addresses, mail and CAA. */
-export async function lookUpUsage(name: string, lookUp: LookUp) {
-  const keepRecords = (records: readonly string[]) => records;
+export async function lookUpUsage(name: string, lookUp: RecordLookup) {
+  const keepTexts = (records: readonly string[]) => records;
   const [a, aaaa, wwwA, wwwAaaa, mx, caa, spf, dmarc] = await Promise.all([
-    lookUp(name, 'A', keepRecords),
-    lookUp(name, 'AAAA', keepRecords),
-    lookUp(`www.${name}`, 'A', keepRecords),
-    lookUp(`www.${name}`, 'AAAA', keepRecords),
+    lookUp(name, 'A', keepTexts),
+    lookUp(name, 'AAAA', keepTexts),
+    lookUp(`www.${name}`, 'A', keepTexts),
+    lookUp(`www.${name}`, 'AAAA', keepTexts),
     lookUp(name, 'MX', formatMx),
     lookUp(name, 'CAA', formatCaa),
     lookUp(name, 'TXT', (records) => filterPolicies(records, 'v=spf1')),
@@ -225,7 +224,7 @@ function formatCaa(records: readonly RecordData['CAA'][]): string[] {
   return records.map(({ critical, tag, value }) => `${critical ? 128 : 0} ${tag} ${value.trim()}`);
 }
 
-/** Selects the policy's texts from other TXT records. */
+/** A host's TXT records can also serve other purposes. */
 function filterPolicies(records: readonly string[], version: string): string[] {
   return records
     .map((record) => record.trim().replace(/\s+/g, ' '))

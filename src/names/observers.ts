@@ -13,7 +13,7 @@ export interface Observers {
   readonly parentDns: DnsClient;
   readonly parents: ParentZones;
   readonly observer: DnsObserver;
-  /** For a person who is waiting: shorter timeouts, no certificates. */
+  /** Used while a person waits. Has shorter timeouts and reads no certificates. */
   readonly quickObserver: DnsObserver;
 }
 
@@ -22,13 +22,13 @@ const PARENT_TIMEOUT_MS = 1_500;
 
 /**
  * @param configuredServers default: the operating system's resolvers
- * @param reader default: connects to the website
+ * @param certificateReader default: connects to the website
  * @param isPrivateAllowed whether certificates may be read from private and loopback addresses
  */
 export function createObservers(
   configuredServers: readonly DnsServer[] | undefined,
   now: () => Date,
-  reader?: ReadCertificate,
+  certificateReader?: ReadCertificate,
   isPrivateAllowed = false,
 ): Observers {
   const mayConnect = createAddressFilter(configuredServers !== undefined && isSandbox(configuredServers));
@@ -45,7 +45,8 @@ export function createObservers(
     observer: createDnsObserver(
       dns,
       parents,
-      reader ?? ((name, addresses, signal) => readCertificate(name, addresses, certificateOptions, signal)),
+      certificateReader ??
+        ((name, addresses, signal) => readCertificate(name, addresses, certificateOptions, signal)),
       now,
     ),
     quickObserver: createDnsObserver(

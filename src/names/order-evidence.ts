@@ -14,9 +14,9 @@ import type { Registration, RegistryLookup } from './registry-record.ts';
 import type { NameOrder } from './unexplained-changes.ts';
 
 /**
- * Evidence about an order whose answer was lost. It is proof only if there is no other possible cause: the registry
- * showed something else before, shows the requested state over https now, and no other known event can have caused it.
- * Everything else is a hint.
+ * Evidence about an order whose answer was lost. A record proves that the order succeeded only if it was
+ * fetched over https, shows the requested state, an earlier record showed a different state, and no other
+ * known event can have caused the change. Everything else is a hint.
  */
 
 /** A sent item, and the known facts about its name. */
@@ -30,24 +30,23 @@ export interface LostAnswer {
   readonly now: Date;
 }
 
-/** Tolerated clock difference. */
-const CLOCK_SKEW_MS = 5 * MINUTE_MS;
-/** If the last sighting is older than this at the request, something else may have changed the name. */
+const MAX_CLOCK_SKEW_MS = 5 * MINUTE_MS;
+/** If the last sighting before the request is older, something else may have changed the name since. */
 const MAX_GAP_MS = 9 * DAY_MS;
 const TRANSFER_WINDOW_MS = 21 * DAY_MS;
 
 const NOTHING: Evidence = { kind: 'nothing' };
 
-export function findProofOrHint(lost: LostAnswer, { result }: RegistryLookup): Evidence {
+export function findProofOrHint(lostAnswer: LostAnswer, { result }: RegistryLookup): Evidence {
   if (result.kind === 'failed') return NOTHING;
   const { server } = result;
   if (result.kind === 'not_registered')
     return { kind: 'hint', source: server, seen: { code: 'not_registered' } };
   const { registration } = result;
   const proof =
-    registration.isSecure && registration.hasExactDates ? findProof(lost, registration) : undefined;
+    registration.isSecure && registration.hasExactDates ? findProof(lostAnswer, registration) : undefined;
   if (proof !== undefined) return { kind: 'done', seen: { code: proof } };
-  const assessment = assessRecord(registration, lost);
+  const assessment = assessRecord(registration, lostAnswer);
   if (assessment === undefined) return NOTHING;
   if ('done' in assessment) return { kind: 'done', seen: assessment.done };
   const seen = registration.isSecure ? assessment.hint : { ...assessment.hint, overHttp: true };
@@ -55,19 +54,19 @@ export function findProofOrHint(lost: LostAnswer, { result }: RegistryLookup): E
 }
 
 /**
- * Whether the registry shows that an accepted order was carried out. Many registries don't show transfers, and none
- * shows a change of owner.
+ * Whether the registry shows that an accepted order was carried out. Many registries don't show transfers,
+ * and none shows a change of owner.
  */
 export function checkConfirmation(
   { task }: { readonly task: Order['task'] },
-  since: Date,
+  sentAt: Date,
   { result }: RegistryLookup,
 ): Confirmation {
   if (result.kind !== 'registered') return 'unknown';
   const { transferredAt, statuses } = result.registration;
   if (statuses === undefined) return 'unknown';
   if (task === 'restore') return isDeleted(statuses) ? 'not_shown' : 'shown';
-  if (transferredAt !== undefined && transferredAt.getTime() > since.getTime() - HOUR_MS) return 'shown';
+  if (transferredAt !== undefined && transferredAt.getTime() > sentAt.getTime() - HOUR_MS) return 'shown';
   return transferredAt !== undefined || statuses.includes('pending transfer') ? 'not_shown' : 'unknown';
 }
 
@@ -85,13 +84,13 @@ function findProof(
   record: Registration,
 ): EvidenceProofCode | undefined {
   const findOldValue = (fact: FactName) => findValueBefore(history, fact, sentAt);
-  const hasOtherCause = (since: Date) =>
-    orders.some(({ id, state, sentAt: other }) => id !== order.id && state !== 'refused' && other >= since);
+  const hasOtherCause = ({ lastSeen }: KnownValue) =>
+    orders.some((other) => other.id !== order.id && other.state !== 'refused' && other.sentAt >= lastSeen);
   switch (order.task) {
     case 'nameservers': {
       const old = findOldValue('registry_nameservers');
       const wantedServers = getRequestedNameServers(order) ?? [];
-      if (old === undefined || wantedServers.length === 0 || hasOtherCause(old.lastSeen)) return undefined;
+      if (old === undefined || wantedServers.length === 0 || hasOtherCause(old)) return undefined;
       return !isSameSet(old.value, wantedServers) && isSameSet(record.nameServers, wantedServers)
         ? 'nameservers_set'
         : undefined;
@@ -100,23 +99,24 @@ function findProof(
       return isOwnTransfer(order, sentAt, record, findOldValue('registrar')) ? 'transferred' : undefined;
     case 'delete': {
       const old = findOldValue('statuses');
-      const time = record.deletedAt?.getTime() ?? Number.NaN;
+      const deletedAt = record.deletedAt?.getTime() ?? Number.NaN;
+      const isInWindow =
+        deletedAt >= sentAt.getTime() - MAX_CLOCK_SKEW_MS && deletedAt <= sentAt.getTime() + HOUR_MS;
       // A name past its expiry is deleted automatically.
-      const isInWindow = time >= sentAt.getTime() - CLOCK_SKEW_MS && time <= sentAt.getTime() + HOUR_MS;
       const isEarly = (record.expiresAt?.getTime() ?? Number.NaN) > sentAt.getTime() + HOUR_MS;
-      if (old === undefined || isDeleted(old.value) || hasOtherCause(old.lastSeen)) return undefined;
+      if (old === undefined || isDeleted(old.value) || hasOtherCause(old)) return undefined;
       return isInWindow && isEarly && isDeleted(record.statuses) ? 'deleted' : undefined;
     }
     case 'restore': {
       const old = findOldValue('statuses');
       const registrar = findOldValue('registrar')?.value;
-      if (old === undefined || !isDeleted(old.value) || hasOtherCause(old.lastSeen)) return undefined;
-      // A name that was released and registered again isn't deleted.
-      const isSameName =
+      if (old === undefined || !isDeleted(old.value) || hasOtherCause(old)) return undefined;
+      // A name that was released and registered again isn't deleted either.
+      const isSameRegistration =
         record.registeredAt !== undefined &&
         record.registeredAt < old.firstSeen &&
         isSameOrUnknownRegistrar(registrar, record);
-      return isSameName && record.statuses !== undefined && !isDeleted(record.statuses)
+      return isSameRegistration && record.statuses !== undefined && !isDeleted(record.statuses)
         ? 'restored'
         : undefined;
     }
@@ -133,8 +133,10 @@ function isOwnTransfer(
   registrar: KnownValue | undefined,
 ): boolean {
   const wantedServers = getRequestedNameServers(order) ?? [];
-  const at = record.transferredAt?.getTime() ?? Number.NaN;
-  const isInWindow = at >= sentAt.getTime() - CLOCK_SKEW_MS && at <= sentAt.getTime() + TRANSFER_WINDOW_MS;
+  const transferredAt = record.transferredAt?.getTime() ?? Number.NaN;
+  const isInWindow =
+    transferredAt >= sentAt.getTime() - MAX_CLOCK_SKEW_MS &&
+    transferredAt <= sentAt.getTime() + TRANSFER_WINDOW_MS;
   return (
     registrar !== undefined &&
     !isSameOrUnknownRegistrar(registrar.value, record) &&
@@ -146,30 +148,30 @@ function isOwnTransfer(
 
 /** @returns undefined if the value is too old */
 function findValueBefore(history: NameHistory, fact: FactName, moment: Date): KnownValue | undefined {
-  const found = listValues(history, fact).find(({ firstSeen }) => firstSeen < moment);
-  if (found === undefined) return undefined;
-  // If a change isn't confirmed yet, the current value counts as seen until this time.
-  const lastSeen = found.lastSeen < moment ? found.lastSeen : moment;
-  return moment.getTime() - lastSeen.getTime() <= MAX_GAP_MS ? { ...found, lastSeen } : undefined;
+  const latest = listValues(history, fact).find(({ firstSeen }) => firstSeen < moment);
+  if (latest === undefined) return undefined;
+  // While a newer value isn't confirmed, the current one may have been seen after `moment`.
+  const lastSeen = latest.lastSeen < moment ? latest.lastSeen : moment;
+  return moment.getTime() - lastSeen.getTime() <= MAX_GAP_MS ? { ...latest, lastSeen } : undefined;
 }
 
-/** Also true if one has no name, because then nothing shows a difference. */
+/** Also true if the name of either registrar is unknown. */
 function isSameOrUnknownRegistrar(registrar: FactValue | undefined, record: Registration): boolean {
   return mayBeSameRegistrar(registrar && getRegistrarName(registrar), record.registrar);
 }
 
 type RecordAssessment = { readonly done: EvidenceProof } | { readonly hint: EvidenceHint } | undefined;
 
-function assessRecord(record: Registration, lost: LostAnswer): RecordAssessment {
-  switch (lost.order.task) {
+function assessRecord(record: Registration, lostAnswer: LostAnswer): RecordAssessment {
+  switch (lostAnswer.order.task) {
     case 'create':
-      return assessCreation(record, lost);
+      return assessCreation(record, lostAnswer);
     case 'renew':
-      return assessRenewal(record, lost);
+      return assessRenewal(record, lostAnswer);
     case 'transfer':
-      return assessTransfer(record, lost);
+      return assessTransfer(record, lostAnswer);
     case 'nameservers':
-      return { hint: { code: 'nameservers_seen', ...compareNameServers(record, lost.order) } };
+      return { hint: { code: 'nameservers_seen', ...compareNameServers(record, lostAnswer.order) } };
     case 'restore':
     case 'delete':
       return { hint: { code: 'statuses_seen', statuses: record.statuses ?? [] } };
@@ -178,11 +180,11 @@ function assessRecord(record: Registration, lost: LostAnswer): RecordAssessment 
   }
 }
 
-/** A registration alone proves nothing, because someone else may have been faster. Its nameservers show who made it. */
+/** Someone else may have registered the name first. The nameservers show whether it was the team. */
 function assessCreation(record: Registration, { order, sentAt }: LostAnswer): RecordAssessment {
   const { registeredAt } = record;
-  const after = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
-  const isInWindow = after >= -CLOCK_SKEW_MS && after <= HOUR_MS;
+  const msAfterSent = (registeredAt?.getTime() ?? Number.NaN) - sentAt.getTime();
+  const isInWindow = msAfterSent >= -MAX_CLOCK_SKEW_MS && msAfterSent <= HOUR_MS;
   const nameServers = compareNameServers(record, order);
   if (record.isSecure && record.hasExactDates && isInWindow && nameServers.areRequested)
     return { done: { code: 'registered' } };
@@ -196,8 +198,9 @@ function assessCreation(record: Registration, { order, sentAt }: LostAnswer): Re
 }
 
 /**
- * The date also changes automatically after the old date, with a transfer, or by someone else's renewal. Proof is an
- * increase by exactly the requested years, in time, at the same registrar.
+ * The expiry can also change automatically once it has passed, with a transfer, or through someone else's
+ * renewal. So it is proof only if the expiry moved by exactly the requested years, before it passed, at the
+ * same registrar.
  */
 function assessRenewal(
   record: Registration,
@@ -214,7 +217,7 @@ function assessRenewal(
   const hint = { code: 'expiry_moved', ...dates } as const;
   const isPeriodAdded = years !== undefined && isSameDay(record.expiresAt, addYears(oldExpiry, years));
   if (!isPeriodAdded) return { hint };
-  // Registries change the date automatically after that day.
+  // Registries renew names automatically when they expire.
   if (findFirstSeen(sightings, expiresAt, now) >= oldExpiry)
     return { hint: { ...hint, otherCause: 'expiry_passed' } };
   const registrar = getRegistrarName(findSightingBefore(sightings, 'registrar', sentAt) ?? []);
@@ -228,19 +231,19 @@ function assessRenewal(
 }
 
 function findSightingBefore(
-  seen: readonly RegistrySighting[],
+  sightings: readonly RegistrySighting[],
   fact: FactName,
   moment: Date,
 ): FactValue | undefined {
-  return seen
+  return sightings
     .filter(({ at }) => at < moment)
-    .map((sighting) => sighting.seen[fact])
+    .map(({ seen }) => seen[fact])
     .find((value) => value !== undefined && value.length > 0);
 }
 
-/** When the current date was first seen. */
-function findFirstSeen(seen: readonly RegistrySighting[], expiresAt: string, now: Date): Date {
-  const latest = seen.find((sighting) => (sighting.seen.expires_at?.length ?? 0) > 0);
+/** Returns when the current expiry was first seen. */
+function findFirstSeen(sightings: readonly RegistrySighting[], expiresAt: string, now: Date): Date {
+  const latest = sightings.find(({ seen }) => (seen.expires_at?.length ?? 0) > 0);
   return latest?.seen.expires_at?.[0] === expiresAt ? latest.at : now;
 }
 

@@ -25,13 +25,13 @@ import { checkNameservers, type NameserverCheck } from './nameserver-check.ts';
 import type { OrderImpact } from './ports.ts';
 import { createTimeLimit } from './time-limit.ts';
 
-/** Names are looked up daily. Older facts cause no warnings. */
+/** Older facts cause no warnings. Names are looked up daily. */
 const MAX_WARNING_AGE_MS = 2 * DAY_MS;
 /** For opening a form, which Slack limits to three seconds. */
 const QUICK_TIMEOUT_MS = 1_200;
 /** For an approval, which must be committed within two seconds. */
 const APPROVAL_TIMEOUT_MS = 1_500;
-/** Extra time to compare the new nameservers. */
+/** Additional time to compare the new nameservers. */
 const COMPARISON_TIMEOUT_MS = 300;
 /** Maximum age of an impact on an approver's card. */
 const MAX_CARD_AGE_MS = 10 * MINUTE_MS;
@@ -45,23 +45,24 @@ interface ImpactQuery {
 
 export function createImpacts(context: NamesContext) {
   const { impacts, now } = context;
-  const running = new Map<string, Promise<void>>();
+  const runningLookups = new Map<string, Promise<void>>();
 
   function lookUpThoroughly(order: Order, query: ImpactQuery): void {
-    if (running.has(order.id)) return;
+    if (runningLookups.has(order.id)) return;
     const lookup = saveThoroughImpact(context, order.id, query);
-    running.set(
+    runningLookups.set(
       order.id,
-      lookup.finally(() => running.delete(order.id)),
+      lookup.finally(() => runningLookups.delete(order.id)),
     );
   }
 
   return {
-    loadFormerNameServers: (order: Order) => loadFormerNameServers(context, order),
+    loadFormerNameServers: (order: Order) => loadPreviousNameServers(context, order),
     checkDelegation: (order: Order, item: OrderItem) => checkDelegation(context, order, item),
     /**
-     * Assesses the impact for the requester within two seconds. The first result is stored as the impact at the
-     * request. Undefined for tasks without risk.
+     * Assesses the impact for the requester within two seconds. The first result is stored as the impact at
+     * the request.
+     * @returns undefined for tasks without risk
      */
     assessAtRequest: (order: Order) => assessAtRequest(context, order),
     /** For decisions without an order. */
@@ -71,14 +72,14 @@ export function createImpacts(context: NamesContext) {
     assessStored: (name: string, task: ImpactTask) => assessStored(context, name, task),
     /** Uses earlier lookups only. */
     assessUse: (names: readonly string[]) => assessUse(context, names),
-    /** For a draft; at most a few minutes old. */
+    /** For a draft, whose impact is at most a few minutes old. */
     findImpactAtRequest: async (order: Order) => (await impacts.findImpact(order.id))?.atRequest,
 
-    /** The stored impact; `none` if the task has no risk. */
+    /** @returns the stored impact; `none` if the task has no risk */
     async findLatest(order: Order): Promise<Impact | 'unseen' | 'none'> {
       if (toImpactQuery(order) === undefined) return 'none';
-      const found = await impacts.findImpact(order.id);
-      return found === undefined ? 'unseen' : markStaleImpact(found.latest, now());
+      const stored = await impacts.findImpact(order.id);
+      return stored === undefined ? 'unseen' : markStaleImpact(stored.latest, now());
     },
 
     /**
@@ -88,12 +89,12 @@ export function createImpacts(context: NamesContext) {
     async loadForCard(order: Order): Promise<OrderImpact | 'unseen' | 'none'> {
       const query = toImpactQuery(order);
       if (query === undefined) return 'none';
-      const found = await impacts.findImpact(order.id);
-      if (order.state === 'PENDING' && !isFresh(found, now())) lookUpThoroughly(order, query);
-      return found === undefined ? 'unseen' : { ...found, latest: markStaleImpact(found.latest, now()) };
+      const stored = await impacts.findImpact(order.id);
+      if (order.state === 'PENDING' && !isFresh(stored, now())) lookUpThoroughly(order, query);
+      return stored === undefined ? 'unseen' : { ...stored, latest: markStaleImpact(stored.latest, now()) };
     },
 
-    /** When an approval was last refused because of a new finding. */
+    /** Returns when an approval was last refused because of a new finding. */
     findLastWarningTime: async (order: Order) => (await impacts.findImpact(order.id))?.lastWarning?.seenAt,
     /** Records that the approver was notified, so that later clicks are accepted. */
     recordNotified: (orderId: string) => impacts.recordWarningNotified(orderId, now()),
@@ -117,10 +118,10 @@ async function assessWithHistory(
   dns: DnsClient,
   timeoutMs: number,
 ): Promise<{ readonly impact: Impact; readonly history: NameHistory }> {
-  const currentLookup = context.lookUpNow(name, dns, timeoutMs);
-  const current = currentLookup.then(({ facts }) => facts);
-  const [lookup, history, dependents, checks] = await Promise.all([
-    currentLookup,
+  const lookup = context.lookUpNow(name, dns, timeoutMs);
+  const current = lookup.then(({ facts }) => facts);
+  const [observation, history, dependents, checks] = await Promise.all([
+    lookup,
     findHistory(context, name),
     loadDependents(context, name),
     newNameServers &&
@@ -128,11 +129,11 @@ async function assessWithHistory(
         checkNameservers(dns, { name, current }, newNameServers, signal),
       ),
   ]);
-  const { at: seenAt, facts } = lookup;
+  const { at: seenAt, facts } = observation;
   const earlierFacts = collectRecentFacts(history ?? {}, seenAt, MAX_WARNING_AGE_MS);
   return {
     impact: assessImpact({ task, seenAt, facts, earlierFacts, dependents, checks }),
-    history: mergeObservation(history ?? {}, lookup).history,
+    history: mergeObservation(history ?? {}, observation).history,
   };
 }
 
@@ -175,16 +176,16 @@ async function saveThoroughImpact(context: NamesContext, orderId: string, query:
   }
 }
 
-function isFresh(found: OrderImpact | undefined, now: Date): boolean {
-  return found?.isThorough === true && now.getTime() - found.latest.seenAt.getTime() <= MAX_CARD_AGE_MS;
+function isFresh(stored: OrderImpact | undefined, now: Date): boolean {
+  return stored?.isThorough === true && now.getTime() - stored.latest.seenAt.getTime() <= MAX_CARD_AGE_MS;
 }
 
-async function loadFormerNameServers(context: NamesContext, order: Order): Promise<PreviousNameServers> {
-  const [history, atRequest] = await Promise.all([
+async function loadPreviousNameServers(context: NamesContext, order: Order): Promise<PreviousNameServers> {
+  const [history, serversAtRequest] = await Promise.all([
     findHistory(context, order.items[0]?.name ?? ''),
     context.impacts.findNameServers(order.id),
   ]);
-  return findFormerNameServers(order, history, atRequest);
+  return findFormerNameServers(order, history, serversAtRequest);
 }
 
 async function checkDelegation(
@@ -250,7 +251,7 @@ async function assessAtApproval(context: NamesContext, order: Order, clickedAt: 
   const { impacts } = context;
   if (toImpactTask(order.task) === undefined) return 'none';
   const query = toImpactQuery(order);
-  // A file has too many names to look up.
+  // A bulk order has too many names to look up.
   if (query === undefined) return 'unknown';
   const stored = await impacts.findImpact(order.id);
   const isClickBeforeNotice = stored?.warningNotifiedAt === undefined || stored.warningNotifiedAt > clickedAt;
@@ -264,14 +265,14 @@ async function assessAtApproval(context: NamesContext, order: Order, clickedAt: 
 }
 
 /**
- * Whether there is a finding that the approver wasn't notified of. Showing it on the card isn't enough, because it may
- * have appeared just before the click.
+ * Whether there is a finding that approvers weren't notified of. Showing it on the card isn't enough, because
+ * it may have appeared just before the click.
  */
 function hasNewFindings(stored: OrderImpact | undefined, impact: Impact): boolean {
-  // Before the first lookup, there is nothing to compare with.
+  // Without an earlier lookup, there is nothing to compare with.
   if (stored === undefined) return !isFullySeen(impact);
-  const known = new Set([...listFindingKeys(stored.atRequest), ...stored.warnedFindings]);
-  return listFindingKeys(impact).some((finding) => !known.has(finding));
+  const knownFindings = new Set([...listFindingKeys(stored.atRequest), ...stored.warnedFindings]);
+  return listFindingKeys(impact).some((finding) => !knownFindings.has(finding));
 }
 
 function toDelegationLookup(checks: readonly NameserverCheck[] | undefined): DelegationLookup {

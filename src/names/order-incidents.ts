@@ -10,8 +10,8 @@ export interface OrderIncidents extends IncidentRecords {
 }
 
 /**
- * Approvers of a name with an open incident must acknowledge it: the first click shows the incident, a later click is
- * accepted. New changes must be acknowledged again.
+ * Approvers must acknowledge a name's open incidents. Their first click shows the incidents, and a later
+ * click is accepted. Changes that are added to an incident must be acknowledged again.
  */
 export function createOrderIncidents({ incidents, now }: NamesContext): OrderIncidents {
   const listOpen = ({ items, task }: Order) => {
@@ -21,16 +21,16 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
     ]);
   };
 
-  /** The people who know all open incidents, and since when. */
+  /** Returns the people who were shown all open incidents, with the time of the last one. */
   async function findInformedPeople(
     orderId: string,
-    open: readonly ListedIncident[],
+    openIncidents: readonly ListedIncident[],
   ): Promise<ReadonlyMap<string, Date>> {
     const warnings = await incidents.listWarnings(orderId);
     const people = new Set(warnings.map(({ userId }) => userId));
     return new Map(
       [...people].flatMap((person) => {
-        const times = open.map(({ id, changes }) =>
+        const times = openIncidents.map(({ id, changes }) =>
           warnings
             .find(
               (warning) =>
@@ -40,8 +40,8 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
             )
             ?.at.getTime(),
         );
-        const known = times.filter((time) => time !== undefined);
-        return known.length < open.length ? [] : [[person, new Date(Math.max(...known))] as const];
+        const knownTimes = times.filter((time) => time !== undefined);
+        return knownTimes.length < times.length ? [] : [[person, new Date(Math.max(...knownTimes))] as const];
       }),
     );
   }
@@ -50,10 +50,12 @@ export function createOrderIncidents({ incidents, now }: NamesContext): OrderInc
     listOpen,
 
     async loadOpenIncidents(order) {
-      const open = await listOpen(order);
-      if (open.length === 0) return undefined;
-      const shown = open.map(({ id, changes }) => ({ id, changeCount: changes.length }));
-      return { incidents: shown, informedSince: await findInformedPeople(order.id, open) };
+      const openIncidents = await listOpen(order);
+      if (openIncidents.length === 0) return undefined;
+      return {
+        incidents: openIncidents.map(({ id, changes }) => ({ id, changeCount: changes.length })),
+        informedSince: await findInformedPeople(order.id, openIncidents),
+      };
     },
 
     recordShown: (orderId, userId, shown) => incidents.recordWarnings(orderId, userId, shown, now()),

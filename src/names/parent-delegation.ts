@@ -12,8 +12,8 @@ import type { NameHistory } from './history.ts';
 import { formatDs } from './observe.ts';
 
 /**
- * The delegation of a guarded name, according to the servers of its parent zone. A server may be outdated or failing,
- * and an answer may be forged, so the majority counts. Pure.
+ * The delegation of a guarded name, according to the servers of its parent zone. A server may be outdated or
+ * failing, and an answer may be forged, so the majority counts.
  */
 
 const PARENT_FACTS = ['parent_nameservers', 'ds'] as const;
@@ -21,7 +21,7 @@ type ParentFact = (typeof PARENT_FACTS)[number];
 
 export type KnownDelegation = Pick<NameHistory, ParentFact>;
 
-/** A refusal or failure says nothing about the name. */
+/** If a server refuses or fails, the facts are unknown. */
 export function toDelegationFacts(answer: DelegationAnswer): Pick<Facts, ParentFact> {
   switch (answer.kind) {
     case 'delegated':
@@ -37,8 +37,8 @@ export function toDelegationFacts(answer: DelegationAnswer): Pick<Facts, ParentF
 }
 
 /**
- * Whether the facts are new: they differ from the known value, settle an unconfirmed one, or end a time without
- * answers.
+ * Whether the facts must be stored: they differ from the known value, confirm or reject a candidate, or are
+ * the first after a time without answers.
  */
 export function isNewSighting(known: KnownDelegation, facts: Facts): boolean {
   return PARENT_FACTS.some((fact) => {
@@ -57,15 +57,14 @@ export function isNewSighting(known: KnownDelegation, facts: Facts): boolean {
 /** Whether the lookup confirmed a different delegation. */
 export function hasNewDelegation(before: KnownDelegation, after: KnownDelegation): boolean {
   return PARENT_FACTS.some((fact) => {
-    const [old, current] = [before[fact]?.current, after[fact]?.current];
-    return (
-      old !== undefined && current !== undefined && old.firstSeen.getTime() !== current.firstSeen.getTime()
-    );
+    const [firstBefore, firstAfter] = [before[fact]?.current?.firstSeen, after[fact]?.current?.firstSeen];
+    if (firstBefore === undefined || firstAfter === undefined) return false;
+    return firstBefore.getTime() !== firstAfter.getTime();
   });
 }
 
 /**
- * A fact without a majority counts as missing, and so does one with a single answer if there are more servers.
+ * A fact is unknown if its answers have no majority, or if only one of several servers answered.
  * @param answers from all servers in one lookup
  */
 export function findMajority(answers: readonly Facts[]): Facts {
@@ -74,19 +73,14 @@ export function findMajority(answers: readonly Facts[]): Facts {
 
 function findFactMajority(fact: ParentFact, answers: readonly Facts[]): Fact {
   const facts = answers.map((answer) => answer[fact] ?? createUnseenFact('stale'));
-  const answered = facts.filter((each) => each.state !== 'unseen');
-  const majority = answered.find(
-    (each) => answered.filter((other) => isSame(fact, each, other)).length * 2 > answered.length,
+  const known = facts.filter(({ state }) => state !== 'unseen');
+  const majority = known.find(
+    (candidate) => known.filter((other) => isSame(fact, candidate, other)).length * 2 > known.length,
   );
-  const isSingleAnswer = answered.length < Math.min(2, answers.length);
+  const isSingleAnswer = known.length < Math.min(2, answers.length);
   if (majority !== undefined && !isSingleAnswer) return majority;
-  return answered.length > 1
-    ? createUnseenFact('servers_disagree')
-    : (facts.find(isUnseen) ?? createUnseenFact('servers_disagree'));
-}
-
-function isUnseen({ state }: Fact): boolean {
-  return state === 'unseen';
+  const unknownFact = known.length > 1 ? undefined : facts.find(({ state }) => state === 'unseen');
+  return unknownFact ?? createUnseenFact('servers_disagree');
 }
 
 function isSame(fact: ParentFact, one: Fact, other: Fact): boolean {

@@ -2,11 +2,10 @@ import { z } from 'zod';
 import type { MessagePlace } from '../outbox/notifications.ts';
 import { isSameExpiry, type NameDates, pickLaterExpiry } from './dates.ts';
 
-/** Fields that people set. */
-
+/** The fields of a name that people set. */
 export interface NameDetails {
   readonly owner: string | undefined;
-  /** Lower case, sorted, unique. */
+  /** In lowercase, sorted and without duplicates. */
   readonly tags: readonly string[];
   /** Used instead of the reminder channel. Incidents are posted in both. */
   readonly channel: string | undefined;
@@ -15,7 +14,7 @@ export interface NameDetails {
 
 export const DETAIL_COLUMNS = ['owner', 'tags', 'channel', 'note'] as const;
 
-/** Cells in the order of {@link DETAIL_COLUMNS}. */
+/** Returns cells in the order of {@link DETAIL_COLUMNS}. */
 export function formatDetailCells({ owner = '', tags, channel = '', note = '' }: NameDetails): string[] {
   return [owner, tags.join(' '), channel, note];
 }
@@ -24,7 +23,7 @@ export function formatDetailCells({ owner = '', tags, channel = '', note = '' }:
 export interface DetailsChange {
   readonly owner?: string | null;
   readonly tags?: readonly string[];
-  /** Tags to add to the existing ones, instead of replacing them with {@link DetailsChange.tags}. */
+  /** Tags to add to the existing ones, which {@link DetailsChange.tags} would replace. */
   readonly addTags?: readonly string[];
   readonly removeTags?: readonly string[];
   readonly channel?: string | null;
@@ -33,7 +32,7 @@ export interface DetailsChange {
 
 /** Names with this tag are checked every minute, and “It was us” needs two people. */
 export const GUARDED_TAG = 'guarded';
-/** The filter value for names without the field, so a tag can't have this name. */
+/** The filter value that selects names without an owner or tags, so it can't be a tag. */
 export const NONE = 'none';
 
 export const MAX_TAGS = 20;
@@ -48,21 +47,20 @@ export const MAX_IMPORTED_NAMES = 20_000;
 const TAG = /^[\p{L}\p{M}\p{Nd}][\p{L}\p{M}\p{Nd}_.-]*$/u;
 
 export type TagIssue =
-  | { readonly code: 'not_a_tag' | 'long_tag'; readonly tag: string }
-  | { readonly code: 'reserved_tag'; readonly tag: string }
+  | { readonly code: 'not_a_tag' | 'long_tag' | 'reserved_tag'; readonly tag: string }
   | { readonly code: 'too_many_tags' };
 
-/** Tags are separated by commas, lines or `#`. Spaces inside a tag become hyphens. */
+/** Accepts tags separated by commas, semicolons, line breaks or `#`. Spaces inside a tag become hyphens. */
 export function parseTags(
   text: string,
 ):
   | { readonly ok: true; readonly tags: readonly string[] }
   | { readonly ok: false; readonly issues: readonly TagIssue[] } {
-  const words = text
+  const entered = text
     .split(/[,;\n#]+/)
     .map((word) => word.trim().replace(/\s+/g, '-').normalize('NFC').toLowerCase())
     .filter((word) => word !== '');
-  const tags = sortTags(words);
+  const tags = sortTags(entered);
   const issues = tags.flatMap((tag): TagIssue[] => {
     if (tag === NONE) return [{ code: 'reserved_tag', tag }];
     if (tag.length > MAX_TAG_LENGTH) return [{ code: 'long_tag', tag }];
@@ -79,11 +77,11 @@ function sortTags(tags: readonly string[]): string[] {
 function applyDetailsChange(before: NameDetails, change: DetailsChange): NameDetails {
   const pickValue = <T>(value: T | null | undefined, current: T | undefined): T | undefined =>
     value === undefined ? current : (value ?? undefined);
-  const removed = new Set(change.removeTags ?? []);
+  const removedTags = new Set(change.removeTags ?? []);
   const tags = [...(change.tags ?? before.tags), ...(change.addTags ?? [])];
   return {
     owner: pickValue(change.owner, before.owner),
-    tags: sortTags(tags.filter((tag) => !removed.has(tag))),
+    tags: sortTags(tags.filter((tag) => !removedTags.has(tag))),
     channel: pickValue(change.channel, before.channel),
     note: pickValue(change.note, before.note),
   };
@@ -101,9 +99,9 @@ export function isSameDetails(a: NameDetails, b: NameDetails): boolean {
 
 export interface ReminderChange {
   readonly name: string;
-  /** The name isn't watched yet. */
+  /** Set if the name isn't watched yet. */
   readonly isNew?: true;
-  /** A person's new date, and the previous date with its author. */
+  /** A date from a person, with the previous date and the person who entered that. */
   readonly date?: {
     readonly before?: { readonly at: Date; readonly by?: string | undefined } | undefined;
     readonly after: Date;
@@ -113,7 +111,7 @@ export interface ReminderChange {
   readonly owner?: string;
 }
 
-/** An owner's answer. The reason for a handover is shown to the new owner. */
+/** The reason for a handover is shown to the new owner. */
 export type QuestionAnswer =
   | { readonly kind: 'name_kept' }
   | { readonly kind: 'name_handed_over'; readonly to: string; readonly reason?: string | undefined };
@@ -122,7 +120,7 @@ export type QuestionAnswer =
 export type ReminderDecision =
   | { readonly kind: 'name_watched' }
   | Exclude<QuestionAnswer, { readonly to: string }>
-  /** `subject`: the new owner's messages of the day. */
+  /** `subject`: the key of the new owner's messages of the day. */
   | (Extract<QuestionAnswer, { readonly to: string }> & { readonly subject: string })
   | ({ readonly kind: 'name_snoozed'; readonly until: Date; readonly reason?: string | undefined } & Notice)
   /** Renewed elsewhere. Until `staleUntil`, the registry's date counts as outdated. */
@@ -145,7 +143,6 @@ export interface ChangedName extends ReminderChange {
   readonly after: NameDetails | undefined;
 }
 
-/** For a name that has just been added. */
 export const NO_DETAILS: NameDetails = { owner: undefined, tags: [], channel: undefined, note: undefined };
 
 export interface EditedName extends ChangedName {
@@ -153,8 +150,8 @@ export interface EditedName extends ChangedName {
 }
 
 /**
- * Rebases the change on the current name. A date can't be rebased and must be requested again.
- * @returns undefined if nothing remains
+ * Applies the change to the name's current details. A date can't be rebased and must be requested again.
+ * @returns undefined if the change no longer has an effect
  */
 export function rebaseChange(
   { name, before, after, decision }: ChangedName,
@@ -199,7 +196,7 @@ export const storedQuestionSchema = z.object({
   /** The expiry day in UTC. */
   expiry: z.string(),
   at: z.coerce.date(),
-  /** The owner's messages of the day, which contain the question. */
+  /** The key of the owner's messages of the day, which contain the question. */
   subject: z.string(),
   /** The previous owner, after a handover. */
   from: z.string().exactOptional(),
@@ -217,9 +214,10 @@ export interface OwnedName {
   readonly lapse?: { readonly requestedBy: string; readonly confirmed: unknown } | undefined;
 }
 
-/** `unasked`: not asked for this expiry. `by`: the owner, or the person who answered. */
 export interface OwnerAnswer {
+  /** `unasked`: the owner wasn't asked about this expiry yet. */
   readonly code: 'left' | 'lapse' | 'keep' | 'open' | 'unasked';
+  /** The owner, or the person who answered. */
   readonly by: string;
 }
 
@@ -231,7 +229,7 @@ export function getExpiry({ expiry, renewed, deletedAt }: NameDates): Date | und
   return pickLaterExpiry(expiry?.at ?? deletedAt, renewed?.until);
 }
 
-/** The question to the owner for this expiry; undefined until it is asked. */
+/** @returns undefined if the owner wasn't asked about this expiry yet */
 export function findCurrentQuestion(
   { question }: OwnedName,
   expiry: Date | undefined,

@@ -14,7 +14,7 @@ import type { Preset, PresetContent } from './presets.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 import type { AllowedChanges } from './weakening.ts';
 
-/** A decision to let a name lapse. Another person must confirm it. */
+/** A decision to let a name lapse, which another person must confirm. */
 export interface Lapse {
   readonly reason: string;
   readonly requestedBy: string;
@@ -29,16 +29,16 @@ export interface NameRecord extends NameDates {
   readonly history: NameHistory;
   readonly knownChanges: readonly KnownChange[];
   readonly lapse: Lapse | undefined;
-  /** Whether it has an owner who hasn't left. */
+  /** Whether the name has an owner who hasn't left. */
   readonly hasOwner: boolean;
   /** Undefined before the first lookup. */
   readonly posture: Posture | undefined;
-  /** Codes as of the last lookup. */
+  /** As of the last lookup. */
   readonly findings: readonly FindingCode[];
   readonly nextDnsAt: Date;
   readonly nextRegistryAt: Date;
   readonly isRegistryReserved: boolean;
-  /** Whether it is looked up before others. */
+  /** Whether the name is looked up before others. */
   readonly isUrgent: boolean;
 }
 
@@ -71,26 +71,25 @@ export interface NameRecordStore {
   listRegistrySightings(name: string): Promise<readonly RegistrySighting[]>;
   /** Makes the name due immediately. */
   requestLookup(name: string, now: Date): Promise<void>;
-  /** Delegation findings that began between two times, by name. */
+  /** Lists names with delegation findings that began between two times. */
   listNewFaults(from: Date, to: Date): Promise<readonly FaultyName[]>;
-  /** Names that a registry started to answer with 404, although its zone delegates them. */
+  /** Lists names for which a registry started to respond with 404, although its zone delegates them. */
   listNewlyUnrecorded(from: Date, to: Date): Promise<readonly UnrecordedNames[]>;
-  /** Certificates that expire soon, soonest first. */
+  /** Lists certificates that expire soon, soonest first. */
   listExpiringCertificates(now: Date): Promise<readonly ExpiringCertificate[]>;
-  /** Renewals at the same registrar that no order explains. */
+  /** Lists names that were renewed at the same registrar without an order. */
   listRenewedElsewhere(from: Date, to: Date): Promise<readonly RenewedName[]>;
   listGuarded(): Promise<readonly GuardedName[]>;
   /**
-   * The lease uses the database's clock.
-   * @returns urgent names first, then those that have been due longest
+   * Claims due names, urgent ones first, then those that have been due longest. Uses the database's clock.
    */
   claimDue(now: Date, leaseMs: number, limit: number): Promise<readonly string[]>;
   /**
-   * Stores a lookup and the changes to incidents in one transaction, and ends the claim.
+   * Stores a lookup and the changes to incidents in one transaction, and releases the claim.
    * @returns false on a conflict; nothing is stored
    */
   save(before: NameRecord, result: RecordUpdate): Promise<boolean>;
-  /** Watched names that mention a name, and redirects from live orders. May include names that don't depend on it. */
+  /** Finds names that may depend on a name: watched names that mention it, and redirects from live orders. */
   findMentions(name: string): Promise<readonly DependentName[]>;
   /** @returns the number deleted */
   purgeObservations(before: Date): Promise<number>;
@@ -115,7 +114,7 @@ export interface RenewedName {
 }
 
 export interface UnrecordedNames {
-  /** Without a dot. */
+  /** Without a leading dot. */
   readonly zone: string;
   readonly count: number;
   readonly names: readonly string[];
@@ -144,13 +143,13 @@ export interface RegistrySighting {
 export interface OrderImpact {
   readonly atRequest: Impact;
   readonly latest: Impact;
-  /** The last impact that caused an approval to be refused. */
+  /** The impact that caused the last refusal of an approval. */
   readonly lastWarning: Impact | undefined;
-  /** When the person was notified. */
+  /** When the approver was notified of the last warning. */
   readonly warningNotifiedAt: Date | undefined;
   /** Findings of all refused approvals. */
   readonly warnedFindings: readonly string[];
-  /** Whether `latest` is from the card's own lookup, not from the quick one at the request. */
+  /** Whether `latest` is from the thorough lookup for the card, not from the quick lookup at the request. */
   readonly isThorough: boolean;
 }
 
@@ -158,10 +157,10 @@ export interface ImpactStore {
   findImpact(orderId: string): Promise<OrderImpact | undefined>;
   /** The first impact is also stored as the one at the request. A lookup for the card updates the card. */
   saveImpact(orderId: string, impact: Impact, source: 'request' | 'card'): Promise<void>;
-  /** Stores an impact that caused an approval to be refused. Its findings are added to the earlier ones. */
+  /** Stores an impact that caused a refusal. Its findings are added to the earlier ones. */
   saveWarning(orderId: string, impact: Impact): Promise<void>;
   recordWarningNotified(orderId: string, at: Date): Promise<void>;
-  /** Stores the nameservers before an order changes them. The first call counts. */
+  /** Stores the nameservers before an order changes them. Later calls for the same order change nothing. */
   saveNameServers(orderId: string, nameServers: readonly string[]): Promise<void>;
   findNameServers(orderId: string): Promise<readonly string[] | undefined>;
 }
@@ -174,12 +173,12 @@ export interface IncidentStore {
   /** Latest first. */
   listAllOpen(limit: number): Promise<readonly Incident[]>;
   /**
-   * Writes the log entry too. Notifications are due from `now`.
-   * @returns false on a conflict: read again
+   * Also writes the log entry. Notifications are due from `now`.
+   * @returns false on a conflict
    */
   change(before: Incident, after: Incident, decision: IncidentDecision, now: Date): Promise<boolean>;
   listWarnings(orderId: string): Promise<readonly IncidentWarning[]>;
-  /** Incidents that are already recorded don't change. */
+  /** Warnings that are already recorded don't change. */
   recordWarnings(orderId: string, userId: string, shown: readonly ShownIncident[], at: Date): Promise<void>;
 }
 
@@ -222,7 +221,7 @@ export interface PortfolioZone {
   readonly deletedCount: number;
 }
 
-/** The page starts after this name. */
+/** The name after which the page starts. */
 export type NameCursor = Pick<PortfolioEntry, 'name' | 'expiresAt'>;
 
 export interface ImportPlan {
@@ -236,13 +235,13 @@ export interface NameQuery {
   readonly filter: NameFilter;
   /** User ids, `none` or `left`. */
   readonly owners: readonly string[];
-  /** Only names that need an owner: they have none, or theirs has left. Names that will lapse need none. */
+  /** Restricts the result to names that need an owner. Names that will lapse need none. */
   readonly needsOwner?: true;
   /** Restricts the result to these names. */
   readonly names?: readonly string[];
   readonly now: Date;
   readonly cursor: NameCursor | undefined;
-  /** The page before the cursor, nearest to it first. */
+  /** Whether to return the page before the cursor, in reverse order. */
   readonly isBackward: boolean;
   readonly limit: number;
 }
@@ -251,8 +250,8 @@ export interface NameQuery {
 export type ReportProgress = (done: number, total: number) => void;
 
 /**
- * `changed`: a name changed after the change was allowed, so nothing was written. `gone`: the import was already
- * applied.
+ * - `changed`: a name has changed since the changes were allowed, so nothing was written.
+ * - `gone`: the import was already applied.
  */
 export type WriteOutcome = 'written' | 'changed' | 'gone' | NameLimit;
 
@@ -263,7 +262,7 @@ export interface PortfolioStore extends TagSource {
   findMany(names: readonly string[]): Promise<ReadonlyMap<string, NameDetails>>;
   /**
    * Writes everything in one transaction.
-   * @param plan the import, which can't be used again
+   * @param plan the hash of an import plan, which can't be applied again
    */
   write(
     allowed: AllowedChanges,
@@ -273,8 +272,7 @@ export interface PortfolioStore extends TagSource {
     progress?: ReportProgress,
   ): Promise<WriteOutcome>;
   /**
-   * Stores the rows until the changes are confirmed.
-   * @returns the changes and the id of the plan
+   * Stores the rows until a person applies the plan.
    */
   planImport(rows: readonly ImportRow[], by: string, at: Date, progress: ReportProgress): Promise<ImportPlan>;
   /** @returns `gone` if the plan was applied or has expired; a new plan if names have changed since */
@@ -291,16 +289,13 @@ export interface PortfolioStore extends TagSource {
   recordOwnerLeft(userId: string, at: Date): Promise<void>;
   /** Records that the person is a member again. */
   recordOwnerReturned(userId: string): Promise<void>;
-  /** All names that match the filter, ignoring its conditions on findings. */
+  /** Lists all names that match the filter, ignoring its conditions on findings. */
   listAssessedNames(
     query: Pick<NameQuery, 'filter' | 'owners' | 'names' | 'now'>,
   ): Promise<readonly ListedAssessedName[]>;
-  /** Findings of watched names that began or ended in [from, to). Only the state at both ends is compared. */
+  /** Compares the findings of watched names at two times. */
   listFindingsChanges(from: Date, to: Date): Promise<readonly FindingsChange[]>;
-  /**
-   * Trusted registrars of the names that orders registered, transferred or renewed, which are those of the domain
-   * service.
-   */
+  /** Lists the domain service's registrars: those of names that orders registered, transferred or renewed. */
   listOwnRegistrars(): Promise<readonly string[]>;
 }
 

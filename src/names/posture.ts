@@ -7,8 +7,8 @@ import { NO_MAIL } from './impact.ts';
 import { getSignatureWarning } from './signatures.ts';
 
 /**
- * The findings of a name; nothing else assesses names. Each lookup stores a {@link Posture}. Dates, owner and incidents
- * are added when it is read, because they change without a lookup. Pure.
+ * The findings of a name. Each lookup stores a {@link Posture}. Findings about dates, owner and incidents are
+ * added when it is read, because they change without a lookup.
  */
 
 export const CERTIFICATE_FACTS = ['certificate', 'www_certificate'] as const satisfies readonly FactName[];
@@ -54,50 +54,49 @@ export const DELEGATION_FINDINGS = [
   'nameserver_expiring',
 ] as const satisfies readonly FindingCode[];
 
-/** What lookups cover. A name with an unseen part isn't fine. */
+/** The parts of a name that lookups check. A name with an unseen part is never `fine`. */
 export const PARTS = ['registry', 'delegation', 'dnssec', 'dns', 'certificate'] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface Finding {
   readonly code: FindingCode;
-  /** Undefined: since before the first lookup. */
+  /** Undefined if the finding doesn't come from a lookup and has no date. */
   readonly since: Date | undefined;
   /** Hosts or domains. */
   readonly about?: readonly string[];
 }
 
-/** Times are in ms, because thousands are read at once. */
+/** Times are numbers in ms, because thousands of findings are read at once. */
 interface PeriodFinding extends Omit<Finding, 'since'> {
   readonly since: number | undefined;
-  /** When another finding replaces it. */
+  /** When a worse finding replaces it. */
   readonly until?: number;
-  /** When the certificate was first seen. */
+  /** When the certificate was first seen, in ms. */
   readonly seenAt?: number;
 }
 
-/** The result of lookups, valid on any day until the next one. */
+/** The result of lookups, which is valid until the next lookup. */
 export interface Posture {
-  /** May begin in the future. */
+  /** Findings may begin in the future. */
   readonly findings: readonly (PeriodFinding & { readonly since: number })[];
   readonly unseen: readonly UnseenPart[];
 }
 
 export interface UnseenPart {
   readonly part: Part;
-  /** In ms; may be in the future. 0: never seen. */
+  /** In ms, and possibly in the future; 0 if the part was never seen. */
   readonly since: number;
-  /** Servers that don't respond. */
+  /** Nameservers that don't respond. */
   readonly about?: readonly string[];
 }
 
-/** Everything that findings depend on. */
 export interface AssessedName {
   readonly expiresAt: Date | undefined;
   readonly deletedAt: Date | undefined;
-  /** The lapse is confirmed, so it needs no date and no owner. */
+  /** Whether the lapse is confirmed, so that the name needs no date and no owner. */
   readonly isLapsing: boolean;
   readonly hasOwner: boolean;
-  /** Start of the open incident. */
+  /** When the first open incident was opened. */
   readonly incidentSince: Date | undefined;
   /** Undefined before the first lookup. */
   readonly posture: Posture | undefined;
@@ -153,14 +152,14 @@ export function assessName(name: AssessedName, now: Date): Assessment {
 }
 
 /** A name and its `www` host may have the same finding. */
-function addFinding(all: Finding[], { code, since, about }: PeriodFinding): Finding[] {
-  const last = all.at(-1);
+function addFinding(findings: Finding[], { code, since, about }: PeriodFinding): Finding[] {
+  const last = findings.at(-1);
   if (last?.code === code) {
-    all[all.length - 1] = { ...last, about: [...(last.about ?? []), ...(about ?? [])] };
-    return all;
+    findings[findings.length - 1] = { ...last, about: [...(last.about ?? []), ...(about ?? [])] };
+    return findings;
   }
-  all.push({ code, since: since === undefined ? undefined : new Date(since), ...(about && { about }) });
-  return all;
+  findings.push({ code, since: since === undefined ? undefined : new Date(since), ...(about && { about }) });
+  return findings;
 }
 
 const NEVER_SEEN: readonly UnseenPart[] = PARTS.map((part) => ({ part, since: 0 }));
@@ -174,7 +173,7 @@ export interface NameAssessment extends Assessment {
   readonly status: NameStatus;
 }
 
-/** Decided by the worst finding. A name without findings is fine only if everything was seen. Notes don't count. */
+/** The level of the worst finding, unless it is a note. Others are `fine` only if all parts were seen. */
 const NAME_STATUSES = ['danger', 'warning', 'unchecked', 'fine'] as const;
 export type NameStatus = (typeof NAME_STATUSES)[number];
 
@@ -189,14 +188,14 @@ export function summarizePosture(
   now: Date,
 ): PostureSummary {
   const counts = { danger: 0, warning: 0, unchecked: 0, fine: 0 };
-  const ranked = names.map((each) => {
-    const assessment = assessName(each, now);
+  const ranked = names.map((name) => {
+    const assessment = assessName(name, now);
     const status = getStatus(assessment);
     counts[status] += 1;
     const [worst] = assessment.findings;
     const rank =
       NAME_STATUSES.indexOf(status) * 100 + (worst === undefined ? RANK_BY_CODE.size : getRank(worst));
-    return { ...assessment, name: each.name, status, rank };
+    return { ...assessment, name: name.name, status, rank };
   });
   ranked.sort(
     (a, b) => a.rank - b.rank || b.findings.length - a.findings.length || (a.name < b.name ? -1 : 1),
@@ -210,21 +209,21 @@ function getStatus({ findings: [worst], unseen }: Assessment): NameStatus {
   return unseen.length > 0 ? 'unchecked' : 'fine';
 }
 
-/** Findings that began or ended in a period, and the number of names with exactly these. */
+/** Findings that began or ended in a period, and the number of names with exactly these changes. */
 export interface FindingsChange {
   readonly began: readonly FindingCode[];
   readonly ended: readonly FindingCode[];
   readonly names: number;
 }
 
-/** If a worse finding replaced it, a finding doesn't count as fixed. */
+/** A finding doesn't count as fixed if a worse one replaced it. */
 const REPLACED_BY: Readonly<Partial<Record<FindingCode, FindingCode>>> = {
   expires_soon: 'expired',
   certificate_expiring: 'certificate_expired',
   lame: 'all_lame',
 };
 
-/** Number of names with each new or fixed problem, worst first. Notes aren't problems. */
+/** Counts the names with each new or fixed finding, worst first. Notes aren't counted. */
 export function countChanges(changes: readonly FindingsChange[]) {
   const isFixed = (code: FindingCode, { ended, began }: FindingsChange) => {
     const worse = REPLACED_BY[code];
@@ -232,15 +231,15 @@ export function countChanges(changes: readonly FindingsChange[]) {
   };
   const countNamesBy = (matches: (code: FindingCode, change: FindingsChange) => boolean) =>
     [...CODES_BY_LEVEL.danger, ...CODES_BY_LEVEL.warning].flatMap((code) => {
-      const names = changes
+      const nameCount = changes
         .filter((change) => matches(code, change))
         .reduce((sum, change) => sum + change.names, 0);
-      return names === 0 ? [] : [{ code, names }];
+      return nameCount === 0 ? [] : [{ code, names: nameCount }];
     });
   return { new: countNamesBy((code, { began }) => began.includes(code)), fixed: countNamesBy(isFixed) };
 }
 
-/** Findings from dates, owner and incidents. */
+/** Lists findings about dates, owner and incidents. */
 function listRecordFindings(name: AssessedName): readonly PeriodFinding[] {
   const { expiresAt, deletedAt, isLapsing, hasOwner, incidentSince } = name;
   const incident: readonly PeriodFinding[] =
@@ -270,15 +269,15 @@ interface LookedUpName {
   readonly certificateDays: readonly number[];
 }
 
-/** @param former findings that continue keep their start */
+/** @param former findings that continue keep their start from this posture */
 export function assessPosture(lookup: LookedUpName, former: Posture | undefined): Posture {
   const { history, at } = lookup;
-  const found = [
+  const current = [
     ...listDelegationFindings(history),
     ...listLockFindings(history),
     ...listDnsFindings(history),
   ];
-  const findings = found.map((finding) => {
+  const findings = current.map((finding) => {
     const previous = former?.findings.find(({ code }) => code === finding.code);
     return { ...finding, since: previous?.since ?? at.getTime() };
   });
@@ -288,35 +287,35 @@ export function assessPosture(lookup: LookedUpName, former: Posture | undefined)
   };
 }
 
-type UndatedFinding = Omit<Finding, 'since'>;
+type LookupFinding = Omit<Finding, 'since'>;
 
-/** Several faults may be one finding. */
-function listDelegationFindings(history: NameHistory): UndatedFinding[] {
-  const found = new Map<FindingCode, readonly string[]>();
+/** Several faults may result in one finding. */
+function listDelegationFindings(history: NameHistory): LookupFinding[] {
+  const aboutByCode = new Map<FindingCode, readonly string[]>();
   for (const { code: fault, about } of findFaults(history)) {
     const code = FINDING_BY_FAULT[fault];
-    found.set(code, [...(found.get(code) ?? []), ...about]);
+    aboutByCode.set(code, [...(aboutByCode.get(code) ?? []), ...about]);
   }
   // `all_lame` implies `lame`.
-  if (found.has('all_lame')) found.delete('lame');
-  return [...found].map(([code, about]) => ({ code, about }));
+  if (aboutByCode.has('all_lame')) aboutByCode.delete('lame');
+  return [...aboutByCode].map(([code, about]) => ({ code, about }));
 }
 
-/** Operations that the registry itself has locked. */
+/** Lists the operations that the registry itself has locked. */
 export function listRegistryLocks(history: NameHistory): readonly string[] {
   return findRegistryLocks(getCurrentValue(history, 'statuses') ?? []);
 }
 
-function listLockFindings(history: NameHistory): UndatedFinding[] {
+function listLockFindings(history: NameHistory): LookupFinding[] {
   const statuses = getCurrentValue(history, 'statuses');
   if (statuses === undefined || getCurrentValue(history, 'registration')?.length === 0) return [];
   return statuses.some(isTransferLock) ? [] : [{ code: 'unlocked' }];
 }
 
-function listDnsFindings(history: NameHistory): UndatedFinding[] {
+function listDnsFindings(history: NameHistory): LookupFinding[] {
   const isAbsent = (fact: FactName) => getCurrentValue(history, fact)?.length === 0;
   const hasMail = getCurrentValue(history, 'mx')?.some((text) => text !== NO_MAIL) === true;
-  const missing = [
+  const absenceFindings = [
     ['ds', 'unsigned'],
     ['caa', 'no_caa'],
     ...(hasMail
@@ -326,10 +325,10 @@ function listDnsFindings(history: NameHistory): UndatedFinding[] {
         ] as const)
       : []),
   ] as const;
-  return missing.flatMap(([fact, code]) => (isAbsent(fact) ? [{ code }] : []));
+  return absenceFindings.flatMap(([fact, code]) => (isAbsent(fact) ? [{ code }] : []));
 }
 
-/** Uses the latest sighting, because the next one may already show a new certificate. */
+/** Uses the latest sighting even if it isn't confirmed, because certificates change often. */
 function listCertificateFindings({ name, history, certificateDays }: LookedUpName): Posture['findings'] {
   return CERTIFICATE_FACTS.flatMap((fact) => {
     const sighting = history[fact]?.candidate ?? history[fact]?.current;
@@ -348,7 +347,7 @@ function listCertificateFindings({ name, history, certificateDays }: LookedUpNam
   });
 }
 
-/** Uses the latest sighting, because zones are re-signed before signatures end. */
+/** Uses the latest sighting even if it isn't confirmed, because signatures change often. */
 function listSignatureFindings(history: NameHistory): Posture['findings'] {
   const sighting = history.signatures?.candidate ?? history.signatures?.current;
   const since = sighting && getSignatureWarning(sighting);
@@ -359,10 +358,10 @@ function isUnsigned(history: NameHistory): boolean {
   return getCurrentValue(history, 'ds')?.length === 0;
 }
 
-/** The earliest expiry of its certificates, in ms. */
+/** @returns the earliest expiry of the name's certificates in ms; infinity if it has none */
 export function getCertificateEnd({ posture }: AssessedName): number {
-  const ends = posture?.findings.map(({ until }) => until ?? Number.POSITIVE_INFINITY) ?? [];
-  return Math.min(Number.POSITIVE_INFINITY, ...ends);
+  const endTimes = posture?.findings.map(({ until }) => until ?? Number.POSITIVE_INFINITY) ?? [];
+  return Math.min(Number.POSITIVE_INFINITY, ...endTimes);
 }
 
 const FACTS_BY_PART: Readonly<Record<Exclude<Part, 'delegation'>, readonly FactName[]>> = {
@@ -372,11 +371,10 @@ const FACTS_BY_PART: Readonly<Record<Exclude<Part, 'delegation'>, readonly FactN
   dns: ['a', 'aaaa', 'mx', 'caa', 'spf', 'dmarc'],
 };
 
-/** Each part, with the time from which it counts as not seen. */
 function listUnseenParts(history: NameHistory): Posture['unseen'] {
   return PARTS.map((part) => {
-    const all = part === 'delegation' ? HEALTH_FACTS : FACTS_BY_PART[part];
-    const facts = isUnsigned(history) ? all.filter((fact) => fact !== 'signatures') : all;
+    const partFacts = part === 'delegation' ? HEALTH_FACTS : FACTS_BY_PART[part];
+    const facts = isUnsigned(history) ? partFacts.filter((fact) => fact !== 'signatures') : partFacts;
     const silent = part === 'delegation' ? history.silent_nameservers?.current : undefined;
     const about = silent?.value ?? [];
     const times = facts.map((fact) => getUnseenSince(history[fact], MAX_AGE_MS[part]));

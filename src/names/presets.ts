@@ -1,10 +1,7 @@
 import { parseDomainName } from '../zones/names.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 
-/**
- * Named sets of contacts or nameservers for forms. Values are stored as entered. An order stores the values, not
- * the preset.
- */
+/** Named sets of contacts or nameservers that fill in forms. An order stores the values, not the preset. */
 
 export const PRESET_KINDS = ['contacts', 'nameservers'] as const;
 export type PresetKind = (typeof PRESET_KINDS)[number];
@@ -17,7 +14,7 @@ export const PRESET_FIELDS: Readonly<Record<PresetKind, readonly string[]>> = {
 export interface PresetContent {
   readonly name: string;
   readonly kind: PresetKind;
-  /** By form field. Nameservers are one per line. */
+  /** The values by form field. Nameservers are one per line. */
   readonly fields: Readonly<Record<string, string>>;
 }
 
@@ -28,7 +25,7 @@ export interface Preset extends PresetContent {
 const MAX_NAME_LENGTH = 60;
 const MAX_NAMESERVERS = 13;
 
-/** A code, or what is wrong with a host name. */
+/** `host`: the issue with a nameserver. */
 export type PresetIssue =
   | 'no_name'
   | 'long_name'
@@ -41,25 +38,21 @@ export type PresetResult =
   | { readonly ok: true; readonly preset: PresetContent }
   | { readonly ok: false; readonly issues: Readonly<Record<string, PresetIssue>> };
 
-export function parsePreset(input: {
-  readonly name: string;
-  readonly kind: PresetKind;
-  readonly fields: Readonly<Record<string, string>>;
-}): PresetResult {
+export function parsePreset(input: PresetContent): PresetResult {
   const issues: Record<string, PresetIssue> = {};
   const name = input.name.replace(/\s+/g, ' ').trim();
   if (name === '') issues['preset_name'] = 'no_name';
   else if (name.length > MAX_NAME_LENGTH) issues['preset_name'] = 'long_name';
   const fieldNames = PRESET_FIELDS[input.kind];
-  const filled = fieldNames.flatMap((field) => {
+  const filledFields = fieldNames.flatMap((field) => {
     const text = input.fields[field]?.trim() ?? '';
     return text === '' ? [] : [[field, text] as const];
   });
   const [firstField = ''] = fieldNames;
-  if (filled.length === 0) issues[firstField] = 'nothing_given';
+  if (filledFields.length === 0) issues[firstField] = 'nothing_given';
   const fields: Record<string, string> = {};
-  for (const [field, text] of filled) {
-    const parsed = input.kind === 'contacts' ? parseId(text) : parseHosts(text);
+  for (const [field, text] of filledFields) {
+    const parsed = input.kind === 'contacts' ? parseContactId(text) : parseHosts(text);
     if (typeof parsed === 'string') fields[field] = parsed;
     else issues[field] = parsed.issue;
   }
@@ -68,7 +61,7 @@ export function parsePreset(input: {
     : { ok: true, preset: { name, kind: input.kind, fields } };
 }
 
-function parseId(text: string): string | { readonly issue: PresetIssue } {
+function parseContactId(text: string): string | { readonly issue: PresetIssue } {
   return /^[1-9]\d{0,15}$/.test(text) ? text : { issue: 'not_an_id' };
 }
 

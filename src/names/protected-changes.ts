@@ -24,16 +24,16 @@ import {
 } from './weakening.ts';
 
 /**
- * Gate for changes that affect who is notified about a name, or which rules apply to it. `weakening.ts` decides
- * which of them need confirmation.
+ * Makes the changes that affect who is notified about a name, or which rules apply to it. `weakening.ts`
+ * decides which of them need confirmation:
  *
  * field           needs confirmation when                                       announced
- * tags            a rule, budget or mandate names the tag; `guarded` is removed  while pending, then the outcome
+ * tags            a rule, budget or mandate names the tag; `guarded` is removed  the request and the outcome
  * watched         a rule, mandate, open incident or open order covers the name   as for tags
  * date            later than another person's                                    as for tags
- * owner, channel  never                                                          at once, in the reminder channel
- * snooze          never: it ends before the last reminder                        in the thread
- * handover        never                                                          as owner, and to the new owner
+ * owner, channel  never                                                          in the reminder channel
+ * snooze          never, because it ends before the last reminder                in the thread
+ * handover        never                                                          as owner; also to new owner
  * lapse           always; for a protected name as its rules require              in the thread
  */
 
@@ -75,7 +75,7 @@ export function createProtectedChanges(context: ProtectionContext) {
         },
       ),
     unwatch: (name: string, by: string, origin: MessagePlace) => unwatch(context, name, { by, origin }),
-    /** @returns `changed` on a conflict: read again */
+    /** @returns `changed` on a conflict */
     changeReminders: (changes: readonly ReminderChange[], by: string, origin: MessagePlace) =>
       changeReminders(context, changes, { by, origin }),
     findConfirmers: (proposal: FactsProposal) => findConfirmers(context, proposal),
@@ -97,11 +97,11 @@ async function propose(
   const expiresAt = new Date(proposedAt.getTime() + approvalTtlMs);
   const input = { kind: 'facts', payload: { names }, proposer, proposedAt, expiresAt, origin } as const;
   const proposal = await proposals.propose(input);
-  if (proposal.kind !== 'facts') throw new Error('a proposal of another kind');
+  if (proposal.kind !== 'facts') throw new Error(`unexpected kind of proposal: ${proposal.kind}`);
   return proposal;
 }
 
-/** Proposes the requested lapse, and withdraws the proposal for a name that is watched again. */
+/** Proposes requested lapses, and withdraws the proposals for names that are watched again. */
 async function proposeLapses(
   { names: { proposals, now } }: ProtectionContext,
   changes: readonly ChangedName[],
@@ -109,8 +109,8 @@ async function proposeLapses(
 ): Promise<void> {
   for (const { name, before, decision } of changes) {
     if (decision?.kind === 'name_watched' || decision?.kind === 'name_kept') {
-      const open = await proposals.find(['lapse'], name, now());
-      if (open !== undefined) await proposals.withdraw(open, by, now());
+      const openProposal = await proposals.find(['lapse'], name, now());
+      if (openProposal !== undefined) await proposals.withdraw(openProposal, by, now());
     }
     if (decision?.kind !== 'lapse_requested') continue;
     const { origin, reason } = decision;
@@ -124,7 +124,7 @@ async function proposeLapses(
 }
 
 /**
- * Writes the allowed changes and requests the others.
+ * Writes the changes that need no confirmation, and proposes the others.
  * @returns undefined on a conflict
  */
 async function writeAllowedChanges(
@@ -136,9 +136,9 @@ async function writeAllowedChanges(
   const { by } = request;
   const { portfolio, now } = context.names;
   const { allowed, waiting } = await separateChanges(changes, by, await loadProtection(context, changes));
-  const written = await portfolio.write(allowed, by, now(), plan?.hash, plan?.progress);
-  if (written === 'changed') return undefined;
-  if (written !== 'written') return written;
+  const outcome = await portfolio.write(allowed, by, now(), plan?.hash, plan?.progress);
+  if (outcome === 'changed') return undefined;
+  if (outcome !== 'written') return outcome;
   await proposeLapses(context, allowed.changes, by);
   return {
     changed: allowed.changes.map(({ name }) => name),
@@ -170,7 +170,7 @@ async function unwatch(
       after: undefined,
     }));
   const outcome = await applyEdits(context, `unwatching ${name}`, load, request);
-  if (typeof outcome === 'string') throw new Error('an unwatch adds nothing');
+  if (typeof outcome === 'string') throw new Error(`unwatching a name exceeded a limit: ${outcome}`);
   if (outcome.proposal !== undefined) return { kind: 'waiting', pending: outcome.proposal };
   return { kind: outcome.changed.length > 0 ? 'unwatched' : 'not_watched' };
 }
@@ -181,11 +181,11 @@ async function changeReminders(
   request: ChangeRequest,
 ): Promise<EditResult | 'changed' | NameLimit> {
   const watchedNames = reminderChanges.flatMap(({ name, isNew }) => (isNew ? [] : [name]));
-  const found = await context.names.portfolio.findMany(watchedNames);
-  const changes = reminderChanges.flatMap((each) => {
-    const before = each.isNew ? NO_DETAILS : found.get(each.name);
+  const detailsByName = await context.names.portfolio.findMany(watchedNames);
+  const changes = reminderChanges.flatMap((change) => {
+    const before = change.isNew ? NO_DETAILS : detailsByName.get(change.name);
     if (before === undefined) return [];
-    return [{ ...each, before, after: { ...before, owner: each.owner ?? before.owner } }];
+    return [{ ...change, before, after: { ...before, owner: change.owner ?? before.owner } }];
   });
   const outcome = await writeAllowedChanges(context, changes, request);
   return outcome === undefined || outcome === 'gone' ? 'changed' : outcome;
@@ -200,7 +200,7 @@ async function loadProtection(
   const parentNames = changes.flatMap(({ name }) =>
     toAffectedName(name, 'host').hosts.filter((host) => host !== name),
   );
-  const unwatched = changes.flatMap(({ name, after }) => (after === undefined ? [name] : []));
+  const unwatchedNames = changes.flatMap(({ name, after }) => (after === undefined ? [name] : []));
   const [settings, policy, budgets, mandates, parentTags, incidents, ...orders] = await Promise.all([
     context.loadSettings(),
     context.policy.current(),
@@ -209,10 +209,12 @@ async function loadProtection(
     parentNames.length === 0
       ? new Map<string, readonly string[]>()
       : context.names.portfolio.findTags([...new Set(parentNames)]),
-    unwatched.length === 0 ? [] : context.names.incidents.listOpen(unwatched),
-    ...unwatched.map((name) => context.store.list({ name, states: OPEN_STATES, viewer: 'system', limit: 1 })),
+    unwatchedNames.length === 0 ? [] : context.names.incidents.listOpen(unwatchedNames),
+    ...unwatchedNames.map((name) =>
+      context.store.list({ name, states: OPEN_STATES, viewer: 'system', limit: 1 }),
+    ),
   ]);
-  const namesWithOrders = unwatched.filter((_, index) => (orders[index]?.length ?? 0) > 0);
+  const namesWithOrders = unwatchedNames.filter((_, index) => (orders[index]?.length ?? 0) > 0);
   return {
     settings,
     policy,
@@ -229,7 +231,7 @@ async function findConfirmers(
 ): Promise<Confirmers> {
   const protection = await loadProtection(context, names);
   if (kind === 'facts') return mergeAllRequirements(names, proposer, protection);
-  // If the lapse doesn't weaken anything, any other person can confirm it.
+  // If the lapse weakens no protection, any other person can confirm it.
   const [lapse] = names;
   return (lapse && createChangeClassifier(protection)(lapse, proposer)) ?? 'another_person';
 }

@@ -1,4 +1,4 @@
-/** The key of the registry's budget. Zones that share a registry server are looked up more slowly than necessary. */
+/** Returns the key of a lookup budget. Each zone has its own, even if zones share a registry server. */
 export function getRegistryKey(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
 }

@@ -29,8 +29,8 @@ import {
 } from './facts.ts';
 
 /**
- * Reads the facts in a registry's record (RFC 9083) one by one. Missing or malformed members count as unknown, never as
- * absent.
+ * Reads the facts in a registry's record (RFC 9083) one by one. Missing or malformed members count as
+ * unknown, never as absent.
  */
 
 const MAX_ITEMS = 50;
@@ -52,7 +52,7 @@ const redactionSchema = z.object({
   ]),
 });
 
-/** Why a record has no usable date. */
+/** Why no date could be read. */
 export const RECORD_PROBLEMS = [
   ...RDAP_PROBLEMS,
   'not_a_domain',
@@ -70,26 +70,25 @@ export interface RecordProblem {
   readonly detail?: RdapProblem['detail'];
 }
 
-/** Whether the registry gave no usable response, so that a retry may succeed. */
+/** Whether the registry gave no usable response, so a retry may succeed. */
 export function isUnanswered({ code }: RecordProblem): boolean {
   return RDAP_PROBLEMS.some((problem) => problem === code);
 }
 
-/** Facts from a record. A missing one doesn't affect the others. */
 export interface Registration {
   readonly expiresAt: Date | undefined;
   readonly registeredAt: Date | undefined;
   readonly transferredAt: Date | undefined;
   /** Set only if the name is in redemption or pending deletion. */
   readonly deletedAt: Date | undefined;
-  /** Every date has a time and a time zone. Without these, a date doesn't prove when something happened. */
+  /** Whether all dates have a time and a time zone. Other dates don't prove when something happened. */
   readonly hasExactDates: boolean;
   readonly registrar: string | undefined;
   /** In ASCII and lowercase, without duplicates. */
   readonly nameServers: readonly string[];
   /** Status values as defined in RFC 8056; undefined if not published. */
   readonly statuses: readonly string[] | undefined;
-  /** All requests and redirects used https. */
+  /** Whether all requests and redirects used https. */
   readonly isSecure: boolean;
 }
 
@@ -160,7 +159,7 @@ export function createEmptyLookup(
 }
 
 function fillFacts(fact: Fact): Facts {
-  return Object.fromEntries(REGISTRY_FACTS.map((each) => [each, fact]));
+  return Object.fromEntries(REGISTRY_FACTS.map((name) => [name, fact]));
 }
 
 function readFacts(record: z.output<typeof domainObjectSchema>) {
@@ -182,10 +181,10 @@ function readFacts(record: z.output<typeof domainObjectSchema>) {
 }
 
 function readRegistration(facts: Facts, hasExactDates: boolean, now: Date): Registration {
-  const getTexts = (fact: FactName) => getFactValue(facts[fact]) ?? [];
-  const getDate = (fact: FactName) => getTexts(fact).map((text) => new Date(text))[0];
+  const getValues = (fact: FactName) => getFactValue(facts[fact]) ?? [];
+  const getDate = (fact: FactName) => getValues(fact).map((value) => new Date(value))[0];
   const statuses = getFactValue(facts.statuses);
-  // A date in the future is when the name will be released.
+  // A date in the future isn't a deletion, but the planned release of the name.
   const pastDates = [getDate('deleted_at'), getDate('updated_at')].filter(
     (at) => at !== undefined && at <= now,
   );
@@ -193,13 +192,13 @@ function readRegistration(facts: Facts, hasExactDates: boolean, now: Date): Regi
     expiresAt: getDate('expires_at'),
     registeredAt: getDate('registered_at'),
     transferredAt: getDate('transferred_at'),
-    // Registries show a deletion as a status. In that case, the deletion was the record's last change.
+    // A deletion is shown as a status. If it has no date, the date of the record's last change is used.
     deletedAt: isDeleted(statuses) ? pastDates[0] : undefined,
     hasExactDates,
-    registrar: getRegistrarName(getTexts('registrar')),
-    nameServers: getTexts('registry_nameservers'),
+    registrar: getRegistrarName(getValues('registrar')),
+    nameServers: getValues('registry_nameservers'),
     statuses,
-    isSecure: getTexts('transport').includes('https'),
+    isSecure: getValues('transport').includes('https'),
   };
 }
 
@@ -224,7 +223,7 @@ function readRegistrar(entities: readonly unknown[] | undefined): Fact {
     .flat()
     .filter(isString)
     .map(toSingleLine)
-    .find((text) => text !== '' && !HIDDEN_VALUE.test(text));
+    .find((text) => text !== '' && !REDACTED_VALUE.test(text));
   const handle = toSingleLine(registrar.handle ?? '');
   const parts = [
     ...(id === undefined ? [] : [`iana:${toSingleLine(id.identifier)}`]),
@@ -245,7 +244,7 @@ function readSecureDns(member: unknown): Fact {
 
 type Event = z.output<typeof eventSchema>;
 
-/** By default, picks the earliest date, which is safe for an expiry. A second text marks a missing time zone. */
+/** By default, picks the earliest date, which is safe for an expiry. */
 function readDate(events: readonly Event[], action: string, pick = Math.min): Fact {
   const matching = events.filter(({ eventAction }) => normalizeWord(eventAction) === normalizeWord(action));
   if (matching.length === 0) return ABSENT;
@@ -259,7 +258,6 @@ function readDate(events: readonly Event[], action: string, pick = Math.min): Fa
   return text === undefined ? createUnseenFact('not_published') : createUnreadableFact(text);
 }
 
-/** As received, on one line. */
 function toText(member: unknown): string {
   return toSingleLine(isString(member) ? member : (JSON.stringify(member ?? '') ?? ''));
 }
@@ -268,8 +266,8 @@ function toSingleLine(text: string): string {
   return cleanText(text).replace(/\s+/g, ' ');
 }
 
-const HIDDEN_VALUE = /redacted|withheld|not disclosed|privacy|data protected|gdpr|masked|statutory/i;
-/** Contact fields by their names in RFC 9537. */
+const REDACTED_VALUE = /redacted|withheld|not disclosed|privacy|data protected|gdpr|masked|statutory/i;
+/** Patterns for the names that redactions (RFC 9537) give to contact fields. */
 const FIELD_PATTERNS: readonly (readonly [field: string, pattern: RegExp])[] = [
   ['fn', /name/i],
   ['org', /organi[sz]ation/i],
@@ -278,17 +276,19 @@ const FIELD_PATTERNS: readonly (readonly [field: string, pattern: RegExp])[] = [
   ['street', /street|city|postal/i],
 ];
 
-/** Stores hashes instead of personal data, which is enough to notice changes. */
+/** Returns hashes instead of personal data, which are enough to notice changes. */
 function readOwner(entities: readonly unknown[] | undefined, redacted: readonly unknown[] | undefined): Fact {
-  const hidden = parseMembers(redactionSchema, redacted)
+  const redactedNames = parseMembers(redactionSchema, redacted)
     .map(({ name }) => name)
     .filter((name) => /registrant/i.test(name));
-  const isHidden = (field: string) =>
-    FIELD_PATTERNS.some(([each, pattern]) => each === field && hidden.some((name) => pattern.test(name)));
+  const isRedacted = (field: string) =>
+    FIELD_PATTERNS.some(
+      ([name, pattern]) => name === field && redactedNames.some((redactedName) => pattern.test(redactedName)),
+    );
   const fields = new Map<string, string[]>();
   const addField = (field: string, value: unknown) => {
     const normalized = [value].flat(2).filter(isString).map(normalizeText).filter(isNotEmpty).join(' ');
-    if (normalized === '' || HIDDEN_VALUE.test(normalized) || isHidden(field)) return;
+    if (normalized === '' || REDACTED_VALUE.test(normalized) || isRedacted(field)) return;
     fields.set(field, [...(fields.get(field) ?? []), normalized]);
   };
   for (const registrant of filterByRole(entities, 'registrant')) {
@@ -297,7 +297,7 @@ function readOwner(entities: readonly unknown[] | undefined, redacted: readonly 
     }
     for (const value of listPropertyValues(registrant.vcardArray, 'adr')) {
       if (!Array.isArray(value)) continue;
-      // RFC 6350, section 6.3.1: box, extension, street, locality, region, code, country.
+      // The order is box, extension, street, locality, region, code, country (RFC 6350, section 6.3.1).
       addField('street', [...value.slice(0, 4), value[5]]);
       addField('region', value[4]);
       addField('country', value[6]);
@@ -318,7 +318,7 @@ function filterByRole(
   role: string,
 ): z.output<typeof entitySchema>[] {
   return parseMembers(entitySchema, entities).filter(({ roles }) =>
-    parseMembers(z.string(), roles).some((each) => each.toLowerCase() === role),
+    parseMembers(z.string(), roles).some((text) => text.toLowerCase() === role),
   );
 }
 
@@ -327,7 +327,6 @@ function listPropertyValues(card: unknown, name: string): unknown[] {
   return properties.flatMap(([key, , , ...values]) => (key.toLowerCase() === name ? values : []));
 }
 
-/** Reads a limited number of members. */
 function parseMembers<T>(schema: z.ZodType<T>, values: readonly unknown[] | undefined): T[] {
   return parseMatching(schema, values?.slice(0, MAX_ITEMS));
 }

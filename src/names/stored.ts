@@ -39,7 +39,7 @@ export const storedKnownChangesSchema: z.ZodType<KnownChange[]> = z.array(
       firstSeen: dateSchema,
       orderId: z.string().optional(),
     })
-    .transform(({ orderId, ...entry }) => ({ ...entry, orderId })),
+    .transform(({ orderId, ...change }) => ({ ...change, orderId })),
 );
 
 export const storedValuesSchema: z.ZodType<SeenValues> = z.partialRecord(factNameSchema, valueSchema);

@@ -4,11 +4,11 @@ import { type FactChange, listValues, type NameHistory } from './history.ts';
 import type { KnownChange } from './unexplained-changes.ts';
 
 export interface PastChange extends FactChange {
-  /** `none`: it should have an order but has none; undefined: it doesn't need one. */
+  /** `none` if no order explains the change, although one should; undefined if it needs no order. */
   readonly cause: { readonly orderId: string } | 'none' | undefined;
 }
 
-/** Not shown, because they follow from other facts or change with every edit. */
+/** Omitted from the timeline, because they follow from other facts or change with every edit. */
 export const UNLISTED_FACTS: ReadonlySet<FactName> = new Set([
   'updated_at',
   'transport',
@@ -22,13 +22,13 @@ export const UNLISTED_FACTS: ReadonlySet<FactName> = new Set([
 ]);
 const SAME_CHANGE_MS = 14 * DAY_MS;
 
-/** Latest first. A change is listed once, even if several records show it. */
+/** Lists changes, latest first. A change that several facts show is listed once. */
 export function listPastChanges(history: NameHistory, knownChanges: readonly KnownChange[]): PastChange[] {
-  const all = FACT_NAMES.filter((fact) => !UNLISTED_FACTS.has(fact)).flatMap((fact) =>
+  const factChanges = FACT_NAMES.filter((fact) => !UNLISTED_FACTS.has(fact)).flatMap((fact) =>
     listFactChanges(fact, history, knownChanges),
   );
-  return all
-    .filter((change) => !isRepeated(change, all))
+  return factChanges
+    .filter((change) => !isRepeated(change, factChanges))
     .sort((a, b) => b.afterFirstSeenAt.getTime() - a.afterFirstSeenAt.getTime());
 }
 
@@ -59,25 +59,26 @@ function findCause(
   firstSeen: Date,
   knownChanges: readonly KnownChange[],
 ): PastChange['cause'] {
-  const matching = knownChanges.filter(
+  const matchingChanges = knownChanges.filter(
     (known) =>
       known.facts.includes(fact) &&
       Math.abs(known.firstSeen.getTime() - firstSeen.getTime()) <= SAME_CHANGE_MS,
   );
-  const exact = matching.find((known) => known.firstSeen.getTime() === firstSeen.getTime());
-  const cause = exact ?? matching[0];
+  const exactMatch = matchingChanges.find((known) => known.firstSeen.getTime() === firstSeen.getTime());
+  const cause = exactMatch ?? matchingChanges[0];
   if (cause === undefined) return undefined;
   return cause.orderId === undefined ? 'none' : { orderId: cause.orderId };
 }
 
-function isRepeated(change: PastChange, all: readonly PastChange[]): boolean {
-  const group = [NAMESERVER_FACTS, DS_FACTS].find((facts) => facts.includes(change.fact)) ?? [];
-  const leading = group.slice(0, group.indexOf(change.fact));
-  return all.some(
+/** Whether a related fact that takes precedence shows the same change. */
+function isRepeated(change: PastChange, factChanges: readonly PastChange[]): boolean {
+  const relatedFacts = [NAMESERVER_FACTS, DS_FACTS].find((facts) => facts.includes(change.fact)) ?? [];
+  const precedingFacts = relatedFacts.slice(0, relatedFacts.indexOf(change.fact));
+  return factChanges.some(
     (other) =>
-      leading.includes(other.fact) &&
+      precedingFacts.includes(other.fact) &&
       Math.abs(other.afterFirstSeenAt.getTime() - change.afterFirstSeenAt.getTime()) <= SAME_CHANGE_MS &&
-      (group === DS_FACTS
+      (relatedFacts === DS_FACTS
         ? (other.after.length === 0) === (change.after.length === 0)
         : isSameValue(change.fact, other.after, change.after)),
   );

@@ -5,14 +5,14 @@ import type { NameHistory } from './history.ts';
 import type { Registration } from './registry-record.ts';
 
 /**
- * Both a stolen and a renewed name get a later date, but a stolen name also gets a new registrar. So a later date is
- * trusted only if the registrar is the same.
+ * A stolen name gets a later expiry date like a renewed one, but it also gets a new registrar. So a later
+ * date is trusted only if the registrar is the same.
  */
 
 export interface TrustedRecord {
-  /** Undefined: the registrar in the next record is trusted. */
+  /** Undefined if the registrar in the next record is to be trusted. */
   readonly registrar: string | undefined;
-  /** The time of the last trusted record. */
+  /** When the last trusted record was fetched. */
   readonly at: Date;
   /** When the team requested or confirmed a transfer, so that the new registrar is trusted. */
   readonly transferKnownAt: Date | undefined;
@@ -29,7 +29,7 @@ const MAX_TRANSFER_MS = 60 * DAY_MS;
 
 type RegistrarSighting = Pick<Registration, 'registrar' | 'transferredAt'>;
 
-/** @returns why the record isn't trusted: it may show a transfer that the team doesn't know */
+/** @returns why the record may show a transfer that the team doesn't know; undefined if it is trusted */
 export function findDistrust(
   trusted: TrustedRecord | undefined,
   record: RegistrarSighting,
@@ -48,12 +48,12 @@ export function findDistrust(
     : undefined;
 }
 
-/**
- * Whether a name is at a registrar that the domain service doesn't use.
- * @param own the registrars of the service; empty: unknown
- */
-export function isAtForeignRegistrar(own: readonly string[], registrar: string | undefined): boolean {
-  return own.length > 0 && own.every((each) => !mayBeSameRegistrar(each, registrar));
+/** @param ownRegistrars the registrars that the domain service uses; empty if unknown */
+export function isAtForeignRegistrar(
+  ownRegistrars: readonly string[],
+  registrar: string | undefined,
+): boolean {
+  return ownRegistrars.length > 0 && ownRegistrars.every((own) => !mayBeSameRegistrar(own, registrar));
 }
 
 /** Whether the last record showed another registrar after a transfer that the team doesn't know. */

@@ -3,10 +3,7 @@ import { isDeleted, isHold, isLock, isStillLocked, isTransferLock } from '../reg
 import { type FactName, type FactValue, INCIDENT_FACTS, isSameSet, NO_DS, REGISTRY_FACTS } from './facts.ts';
 import { type FactChange, listValues, type NameHistory } from './history.ts';
 
-/**
- * Finds unexpected changes. A change that shows in several facts counts once: the registry and DNS show it at different
- * times.
- */
+/** Finds changes that no order explains. A change that several facts show at different times counts once. */
 
 export const INCIDENT_KINDS = [
   'registrar',
@@ -24,10 +21,10 @@ export const INCIDENT_KINDS = [
 ] as const;
 export type IncidentKind = (typeof INCIDENT_KINDS)[number];
 
-/** A change as one fact shows it. */
+/** A change, as shown by one fact. */
 export interface NameChange extends FactChange {
   readonly kind: IncidentKind;
-  /** For a change of registrar: the change of expiry at the same time, as in a transfer. */
+  /** For a change of registrar, the change of expiry that came with it, as in a transfer. */
   readonly expiry?: { readonly before: string; readonly after: string };
 }
 
@@ -45,7 +42,7 @@ export const NAME_TASKS = [
 ] as const;
 export type NameTask = (typeof NAME_TASKS)[number];
 
-/** An order for a name that was sent, whatever its outcome. */
+/** A sent order for a name, or the decision to let the name lapse. */
 export interface NameOrder {
   readonly id: string;
   readonly task: NameTask;
@@ -53,20 +50,20 @@ export interface NameOrder {
   readonly state: 'sent' | 'succeeded' | 'unknown' | 'refused';
   /** For a decision, when it was made. */
   readonly sentAt: Date;
-  /** In ASCII and lower case. */
+  /** Host names in lowercase ASCII. */
   readonly nameServers?: readonly string[];
-  /** Earlier changes that the order explains. It can't explain others of the same kind. */
+  /** Earlier changes that the order explains, so that it can't explain others of the same kind. */
   readonly explainedChanges?: readonly { readonly kind: IncidentKind; readonly after: FactValue }[];
 }
 
 const INCIDENT_PREFIX = 'incident:';
 
-/** The order id of a transfer that was confirmed as the team's own. It explains further changes of the transfer. */
+/** The order id of a transfer that the team confirmed as its own, for changes that belong to it. */
 export function buildIncidentOrderId(incidentId: string): string {
   return `${INCIDENT_PREFIX}${incidentId}`;
 }
 
-/** Whether a confirmation, not an order, explains the change. */
+/** Whether the id is from {@link buildIncidentOrderId}. */
 export function isIncidentOrderId(orderId: string): boolean {
   return orderId.startsWith(INCIDENT_PREFIX);
 }
@@ -80,7 +77,7 @@ export interface KnownChange {
   readonly after: FactValue;
   readonly facts: readonly FactName[];
   readonly firstSeen: Date;
-  /** Undefined: unexplained, so it belongs to an incident. */
+  /** Undefined if no order explains the change, so that it belongs to an incident. */
   readonly orderId: string | undefined;
 }
 
@@ -103,7 +100,6 @@ export const RULED_OUT_REASONS = [
   'used',
 ] as const;
 
-/** An order for the name that was considered, and why it doesn't explain the change. */
 export interface RuledOutOrder {
   readonly id: string;
   readonly task: NameTask;
@@ -118,21 +114,18 @@ export interface ChangesToExplain {
 }
 
 /** The clocks of the bot, the service and the registry may differ by this much. */
-const CLOCK_SKEW_MS = 5 * MINUTE_MS;
+const MAX_CLOCK_SKEW_MS = 5 * MINUTE_MS;
 const DEFAULT_TRANSFER_DAYS = 5;
 /** Within this time, a change in one fact appears in the others. */
 const PROPAGATION_MS = 14 * DAY_MS;
 /** The time from a deletion until the name is available, including grace and redemption periods. */
 const DELETION_MS = 100 * DAY_MS;
 const CHANGE_RETENTION_MS = 150 * DAY_MS;
-/** Registries lock new and transferred names against transfers for 60 days, then unlock them automatically. */
+/** Registries lock new and transferred names against transfers, and unlock them after 60 days. */
 const REGISTRY_LOCK_MS = 65 * DAY_MS;
 const REGISTRY_LOCK = 'server transfer prohibited';
 
-/**
- * For how long after its request an order can explain a change of each kind. It never explains a kind that isn't
- * listed.
- */
+/** How long after its request an order can explain a change of each kind. It never explains other kinds. */
 const EXPLANATION_WINDOWS_MS: Readonly<Record<NameTask, Readonly<Partial<Record<IncidentKind, number>>>>> = {
   create: { registrar: 2 * DAY_MS, nameservers: 2 * DAY_MS, owner: 2 * DAY_MS, ds: 2 * DAY_MS },
   transfer: {
@@ -167,7 +160,7 @@ const EXPLANATION_WINDOWS_MS: Readonly<Record<NameTask, Readonly<Partial<Record<
   },
 };
 
-/** A nameserver change appears first at the registry, then in the parent zone, and last in the name's own zone. */
+/** A nameserver change appears first at the registry, then in the parent zone, last in the name's zone. */
 const FACT_ORDER: readonly FactName[] = INCIDENT_FACTS;
 const REGISTRY_FACT_SET: ReadonlySet<FactName> = new Set(REGISTRY_FACTS);
 
@@ -177,34 +170,33 @@ export function explainChanges({ changes, history, orders, knownChanges }: Chang
   readonly knownChanges: readonly KnownChange[];
 } {
   const unexplained: UnexplainedChange[] = [];
-  let known = [...knownChanges];
+  let updatedChanges = [...knownChanges];
   for (const change of listNotableChanges(changes, history)) {
-    const existing = known.find((former) => isSameChange(change, former, orders, history));
-    if (existing !== undefined) {
-      known = known.map((former) =>
-        former === existing ? { ...former, facts: [...former.facts, change.fact] } : former,
+    const sameChange = updatedChanges.find((former) => isSameChange(change, former, orders, history));
+    if (sameChange !== undefined) {
+      updatedChanges = updatedChanges.map((former) =>
+        former === sameChange ? { ...former, facts: [...former.facts, change.fact] } : former,
       );
       continue;
     }
     const orderId =
-      findExplainingOrder(change, orders, known)?.id ??
-      (isRequestedByZone(change, history, known) ? REQUESTED_BY_ZONE : undefined);
+      findExplainingOrder(change, orders, updatedChanges)?.id ??
+      (isRequestedByZone(change, history, updatedChanges) ? REQUESTED_BY_ZONE : undefined);
     const { kind, after, fact, afterFirstSeenAt: firstSeen } = change;
-    known.push({ kind, after, facts: [fact], firstSeen, orderId });
+    updatedChanges.push({ kind, after, facts: [fact], firstSeen, orderId });
     if (orderId === undefined) unexplained.push({ change, orders: listRuledOutOrders(change, orders) });
   }
-  return { unexplained, knownChanges: dropOldChanges(known, changes) };
+  return { unexplained, knownChanges: dropOldChanges(updatedChanges, changes) };
 }
 
-/** When a transfer will complete unless someone objects. */
+/** The time until a transfer completes, unless someone objects. */
 export interface TransferCountdown {
   readonly completesAt: Date;
   readonly msLeft: number;
 }
 
 /**
- * The countdown of a pending transfer. It starts at the last lookup without the transfer, so it shows the earliest
- * possible time.
+ * The countdown starts at the last lookup without the transfer, so it ends at the earliest possible time.
  * @param transferDays according to the zone's rules
  */
 export function computeTransferCountdown(
@@ -216,7 +208,7 @@ export function computeTransferCountdown(
   return { completesAt, msLeft: Math.max(0, completesAt.getTime() - now.getTime()) };
 }
 
-/** Changes that people are notified of. */
+/** Lists changes that people must be notified of. */
 function listNotableChanges(changes: readonly FactChange[], history: NameHistory): NameChange[] {
   const isRegistrationChanged = changes.some(({ fact }) => fact === 'registration');
   const sorted = changes
@@ -252,7 +244,7 @@ function toNameChange(kind: IncidentKind, change: FactChange, after = change.aft
   return { ...change, kind, after };
 }
 
-/** Whether one value replaced another. If a value appears or disappears, the registration has changed. */
+/** A value that only appears or disappears doesn't count, because the whole registration has changed. */
 function isReplacement({ before, after }: FactChange): boolean {
   return before.length > 0 && after.length > 0;
 }
@@ -295,7 +287,7 @@ function endsAutomatically(lock: string, { afterFirstSeenAt }: FactChange, histo
   });
 }
 
-/** Whether another fact has already shown the same change. One fact shows a change only once. */
+/** Whether another fact has already shown the change. One fact shows a change only once. */
 function isSameChange(
   change: NameChange,
   former: KnownChange,
@@ -303,16 +295,16 @@ function isSameChange(
   history: NameHistory,
 ): boolean {
   if (former.facts.includes(change.fact)) return false;
-  const apartMs = Math.abs(change.afterFirstSeenAt.getTime() - former.firstSeen.getTime());
-  // A deleted name loses its delegation, and later its registration. A name on hold also loses its delegation, and a
-  // name without a delegation has no DS.
-  if (former.kind === 'pending_delete' && change.kind === 'unregistered') return apartMs < DELETION_MS;
-  if (isDelegationGone(change) && removesDelegation(former, history)) return apartMs < PROPAGATION_MS;
-  if (former.kind !== change.kind || apartMs > PROPAGATION_MS) return false;
+  const msApart = Math.abs(change.afterFirstSeenAt.getTime() - former.firstSeen.getTime());
+  // A deleted name loses its delegation, and later its registration. A name on hold loses its delegation too.
+  // A name without a delegation has no DS.
+  if (former.kind === 'pending_delete' && change.kind === 'unregistered') return msApart < DELETION_MS;
+  if (isDelegationGone(change) && removesDelegation(former, history)) return msApart < PROPAGATION_MS;
+  if (former.kind !== change.kind || msApart > PROPAGATION_MS) return false;
   const order = orders.find(({ id }) => id === former.orderId);
   switch (change.kind) {
     case 'nameservers':
-      // If an order explains the former change, this one is the same only if the order explains it too.
+      // If an order explains the former change, it must explain the new one too.
       if (order !== undefined) return canExplain(order, change);
       // The name's own zone may list more or fewer servers than the delegation.
       return change.fact === 'nameservers'
@@ -327,7 +319,7 @@ function isSameChange(
   }
 }
 
-/** Whether an earlier change removes the delegation. A hold or deletion that has ended doesn't count. */
+/** Whether an earlier change removes the delegation now. A hold or deletion may have ended since. */
 function removesDelegation({ kind }: KnownChange, { statuses, registration }: NameHistory): boolean {
   const value = statuses?.current?.value ?? [];
   switch (kind) {
@@ -344,7 +336,7 @@ function isDelegationGone({ kind, after }: NameChange): boolean {
   return kind === 'delegation_gone' || (kind === 'ds' && after.length === 0);
 }
 
-/** Doesn't count if no order explains the servers or the registrar: their zone can request anything. */
+/** A request after an unexplained change of registrar or nameservers may be an attacker's. */
 function isRequestedByZone(
   change: NameChange,
   history: NameHistory,
@@ -360,7 +352,7 @@ function isRequestedByZone(
 function matchesZoneRequest({ fact, after, beforeLastSeenAt }: NameChange, history: NameHistory): boolean {
   const { candidate } = history.requested_ds ?? {};
   const requested = [...(candidate === undefined ? [] : [candidate]), ...listValues(history, 'requested_ds')]
-    // A zone may withdraw its request once it is fulfilled.
+    // A zone may withdraw its request after the DS was changed.
     .filter(({ lastSeen }) => beforeLastSeenAt.getTime() - lastSeen.getTime() < PROPAGATION_MS)
     .flatMap(({ value }) => value);
   if (after.length === 0) return requested.includes(NO_DS);
@@ -368,7 +360,7 @@ function matchesZoneRequest({ fact, after, beforeLastSeenAt }: NameChange, histo
   return after.every((ds) => requested.includes(ds));
 }
 
-/** The latest order that can explain the change. An order explains one change of each kind. */
+/** Returns the latest order that can explain the change. An order explains only one change of each kind. */
 function findExplainingOrder(
   change: NameChange,
   orders: readonly NameOrder[],
@@ -388,18 +380,18 @@ function canExplain(order: NameOrder, change: NameChange): boolean {
   return findRuledOutReason(order, change) === undefined;
 }
 
-/** Why an order can't have caused a change; undefined if it can have. */
+/** @returns why the order can't have caused the change; undefined if it can */
 function findRuledOutReason(order: NameOrder, change: NameChange): RuledOutOrder['reason'] | undefined {
   const windowMs = EXPLANATION_WINDOWS_MS[order.task][change.kind];
   if (windowMs === undefined) return 'other_task';
   if (order.state === 'refused') return 'refused';
   const sentAt = order.sentAt.getTime();
-  if (sentAt > change.afterFirstSeenAt.getTime() + CLOCK_SKEW_MS) return 'sent_later';
+  if (sentAt > change.afterFirstSeenAt.getTime() + MAX_CLOCK_SKEW_MS) return 'sent_later';
   if (sentAt + windowMs < change.beforeLastSeenAt.getTime()) return 'too_old';
   return matchesOrder(order, change) ? undefined : 'other_content';
 }
 
-/** Why each order doesn't explain a change. An order that fits already explains another change. */
+/** Lists why each order doesn't explain a change. A matching order already explains another change. */
 function listRuledOutOrders(change: NameChange, orders: readonly NameOrder[]): RuledOutOrder[] {
   return sortLatestFirst(orders).map((order) => ({
     id: order.id,
@@ -415,7 +407,7 @@ function matchesOrder({ task, nameServers }: NameOrder, { kind, fact, after }: N
       return fact === 'nameservers' ? overlaps(after, nameServers) : isSameSet(after, nameServers);
     }
     case 'ds':
-      // Such an order can remove the DS but can't set a new one.
+      // Orders for other tasks can remove the DS but can't set a new one.
       return after.length === 0 || task === 'transfer' || task === 'restore' || task === 'create';
     case 'lock':
       return task !== 'authcode' || after.every(isTransferLock);
@@ -430,9 +422,9 @@ function sortLatestFirst(orders: readonly NameOrder[]): NameOrder[] {
   );
 }
 
-function dropOldChanges(known: readonly KnownChange[], changes: readonly FactChange[]): KnownChange[] {
+function dropOldChanges(knownChanges: readonly KnownChange[], changes: readonly FactChange[]): KnownChange[] {
   const now = Math.max(0, ...changes.map(({ afterFirstSeenAt }) => afterFirstSeenAt.getTime()));
-  return known.filter(({ firstSeen }) => now - firstSeen.getTime() < CHANGE_RETENTION_MS);
+  return knownChanges.filter(({ firstSeen }) => now - firstSeen.getTime() < CHANGE_RETENTION_MS);
 }
 
 function overlaps(one: readonly string[], other: readonly string[]): boolean {

@@ -28,21 +28,20 @@ import {
 import { toAffectedName } from '../policy/subject.ts';
 import { type ChangedName, GUARDED_TAG } from './portfolio.ts';
 
-/* Changes that weaken the protection of names, and who must confirm them. Pure. */
+/* Finds changes that weaken the protection of names, and who must confirm them. */
 
-/** Everything that protects names, read at one time. */
 export interface Protection {
   readonly settings: TeamSettings;
   readonly policy: EffectivePolicy;
   readonly budgetTags: ReadonlySet<string>;
   readonly mandates: readonly ActiveMandate[];
-  /** Tags of the names' parent domains. Rules match them too. */
+  /** Tags of the names' parent domains, which rules match too. */
   readonly parentTags: ReadonlyMap<string, readonly string[]>;
   /** Names with an open incident or an open order. */
   readonly busyNames: ReadonlySet<string>;
 }
 
-/** Changes that may be written. Only this module creates it. */
+/** Changes that may be written. Only this module creates instances. */
 class AllowedChanges {
   readonly #changes: readonly ChangedName[];
   constructor(changes: readonly ChangedName[]) {
@@ -62,38 +61,37 @@ export async function separateChanges(
   protection: Protection,
 ): Promise<{ readonly allowed: AllowedChanges; readonly waiting: readonly ChangedName[] }> {
   const findRequirements = createChangeClassifier(protection);
-  const [immediate, waiting]: [ChangedName[], ChangedName[]] = [[], []];
+  const [allowed, waiting]: [ChangedName[], ChangedName[]] = [[], []];
   for await (const slice of iterateSlices(changes))
-    for (const change of slice)
-      (findRequirements(change, by) === undefined ? immediate : waiting).push(change);
-  return { allowed: new AllowedChanges(immediate), waiting };
+    for (const change of slice) (findRequirements(change, by) === undefined ? allowed : waiting).push(change);
+  return { allowed: new AllowedChanges(allowed), waiting };
 }
 
-/** The requirements of several changes together. */
+/** Returns the requirements of several changes together. */
 export async function mergeAllRequirements(
   changes: readonly ChangedName[],
   by: string,
   protection: Protection,
 ): Promise<readonly Requirement[]> {
   const findRequirements = createChangeClassifier(protection);
-  const all: Requirement[] = [];
+  let merged: readonly Requirement[] = [];
   for await (const slice of iterateSlices(changes)) {
-    const requested = slice.flatMap((change) => findRequirements(change, by) ?? []);
-    all.splice(0, all.length, ...mergeRequirements([...all, ...requested]));
+    const added = slice.flatMap((change) => findRequirements(change, by) ?? []);
+    merged = mergeRequirements([...merged, ...added]);
   }
-  // If the change weakened something when it was requested, it still needs another person.
+  // A change that weakened protection when it was proposed still needs another person.
   return addEnvironmentRequirement(
-    all,
+    merged,
     protection,
     changes.map(({ name }) => name),
   );
 }
 
-/** @returns the requirements of a change; undefined if it doesn't weaken anything */
-export type FindRequirements = (change: ChangedName, by: string) => readonly Requirement[] | undefined;
+/** Returns the requirements of a change; undefined if it doesn't weaken protection. */
+export type RequirementFinder = (change: ChangedName, by: string) => readonly Requirement[] | undefined;
 
-/** Prepares {@link FindRequirements} for many changes under the same protection. */
-export function createChangeClassifier(protection: Protection): FindRequirements {
+/** Prepares {@link RequirementFinder} for many changes under the same protection. */
+export function createChangeClassifier(protection: Protection): RequirementFinder {
   const { policy, budgetTags, mandates } = protection;
   const ruleTags = new Set(policy.tags);
   const evaluateChange = createEffectEvaluator(protection, ruleTags);
@@ -104,36 +102,36 @@ export function createChangeClassifier(protection: Protection): FindRequirements
     const change = isLapse ? { ...requested, after: undefined } : requested;
     const { name, before, after, date } = change;
     const tagsAfter = after?.tags ?? [];
-    const removed = before.tags.filter((tag) => !tagsAfter.includes(tag));
-    const added = tagsAfter.filter((tag) => !before.tags.includes(tag));
-    const changed = [...removed, ...added];
+    const removedTags = before.tags.filter((tag) => !tagsAfter.includes(tag));
+    const addedTags = tagsAfter.filter((tag) => !before.tags.includes(tag));
+    const changedTags = [...removedTags, ...addedTags];
     const effect =
-      after === undefined || changed.some((tag) => ruleTags.has(tag))
+      after === undefined || changedTags.some((tag) => ruleTags.has(tag))
         ? evaluateChange(change)
         : { isWeaker: false, isCovered: false, requirements: [] };
     const tagsBefore = listTagsBefore(change, protection);
-    const affected = mandates.filter(
+    const affectedMandates = mandates.filter(
       ({ mandate }) =>
-        changed.some((tag) => mandate.patterns.tags.includes(tag)) ||
+        changedTags.some((tag) => mandate.patterns.tags.includes(tag)) ||
         (after === undefined && coversName(mandate, name, tagsBefore)),
     );
     const isWeakening =
-      affected.length > 0 ||
-      (!isLapse && changed.some((tag) => budgetTags.has(tag))) ||
-      removed.some((tag) => tag === GUARDED_TAG || ruleTags.has(tag)) ||
-      (added.length > 0 && effect.isWeaker) ||
+      affectedMandates.length > 0 ||
+      (!isLapse && changedTags.some((tag) => budgetTags.has(tag))) ||
+      removedTags.some((tag) => tag === GUARDED_TAG || ruleTags.has(tag)) ||
+      (addedTags.length > 0 && effect.isWeaker) ||
       (after === undefined && (effect.isCovered || protection.busyNames.has(name))) ||
       isLaterDate(date, by);
     if (!isWeakening) return undefined;
-    const needed = mergeRequirements([
+    const requirements = mergeRequirements([
       ...effect.requirements,
-      ...affected.map((each) => requireMandateApprover(each, protection, name)),
+      ...affectedMandates.map((mandate) => requireMandateApprover(mandate, protection, name)),
     ]);
-    return addEnvironmentRequirement(needed, protection, [name]);
+    return addEnvironmentRequirement(requirements, protection, [name]);
   };
 }
 
-/** Requires at least one approver. Without a valid charter, also requires a signature, as for an order. */
+/** Requires at least one approver and, without a valid charter, a signature, as for orders. */
 function addEnvironmentRequirement(
   requirements: readonly Requirement[],
   protection: Protection,
@@ -144,7 +142,7 @@ function addEnvironmentRequirement(
   return environment === undefined ? requirements : mergeRequirements([...requirements, environment]);
 }
 
-/** Requires one other person who may approve. */
+/** Requires one approver other than the requester. */
 function requireAnyApprover({ settings, policy }: Protection, names: readonly string[]): Requirement {
   return { ...buildDefaultRequirement(settings, names), needed: 1, signed: policy.isCharterMissing };
 }
@@ -153,12 +151,12 @@ function requireAnyApprover({ settings, policy }: Protection, names: readonly st
 function requireMandateApprover({ order }: ActiveMandate, protection: Protection, name: string): Requirement {
   const [first, ...others] = order.requirements.list.filter(({ rule }) => rule.kind === 'rule');
   if (first === undefined) return requireAnyApprover(protection, [name]);
-  const all = [first, ...others];
-  const signed = all.every((each) => each.signed);
+  const ruleRequirements = [first, ...others];
+  const signed = ruleRequirements.every((requirement) => requirement.signed);
   return {
     ...first,
     names: [name],
-    ...mergeApprovers(findNotifiedIds(all), findSilentIds(all)),
+    ...mergeApprovers(findNotifiedIds(ruleRequirements), findSilentIds(ruleRequirements)),
     needed: 1,
     signed,
   };
@@ -174,7 +172,7 @@ function listTagsBefore({ name, before }: ChangedName, { parentTags }: Protectio
   return [...new Set([...before.tags, ...parents.flatMap((host) => parentTags.get(host) ?? [])])];
 }
 
-/** How changed tags, or no longer watching, affect the rules of a name. */
+/** How a change of tags, or removal from the watch list, affects the rules that apply to a name. */
 interface Effect {
   /** An order may need less approval than before. */
   readonly isWeaker: boolean;
@@ -183,7 +181,7 @@ interface Effect {
   readonly requirements: readonly Requirement[];
 }
 
-/** Calculates an effect once for names with the same relevant tags and the same matching rules. */
+/** Evaluates an effect once for all names that match the same rules before and after the change. */
 function createEffectEvaluator(
   protection: Protection,
   ruleTags: ReadonlySet<string>,
@@ -194,13 +192,13 @@ function createEffectEvaluator(
   return (change) => {
     const { name, before, after } = change;
     const tagsBefore = listTagsBefore(change, protection);
-    const inherited = tagsBefore.filter((tag) => !before.tags.includes(tag));
+    const inheritedTags = tagsBefore.filter((tag) => !before.tags.includes(tag));
     const dropIrrelevant = (tags: readonly string[]) => tags.filter((tag) => ruleTags.has(tag)).toSorted();
     const relevantBefore = dropIrrelevant(tagsBefore);
-    const relevantAfter = dropIrrelevant([...inherited, ...(after?.tags ?? [])]);
+    const relevantAfter = dropIrrelevant([...inheritedTags, ...(after?.tags ?? [])]);
     const subject = toAffectedName(name, 'host');
     const matchRules = (tags: readonly string[]) =>
-      patterns.map((each) => matchesPatterns(each, subject, tags) === 'yes');
+      patterns.map((namePatterns) => matchesPatterns(namePatterns, subject, tags) === 'yes');
     const [matchedBefore, matchedAfter] = [matchRules(relevantBefore), matchRules(relevantAfter)];
     const key = JSON.stringify([matchedBefore, matchedAfter, after === undefined]);
     const effect =
@@ -214,7 +212,8 @@ function createEffectEvaluator(
         isUnwatched: after === undefined,
       });
     cache.set(key, effect);
-    return { ...effect, requirements: effect.requirements.map((each) => ({ ...each, names: [name] })) };
+    const requirements = effect.requirements.map((requirement) => ({ ...requirement, names: [name] }));
+    return { ...effect, requirements };
   };
 }
 
@@ -229,11 +228,11 @@ interface EffectInput {
 
 function evaluateEffect(protection: Protection, input: EffectInput): Effect {
   const { rules } = protection.policy;
-  const affected = rules.filter((_, index) => input.matchedBefore[index] || input.matchedAfter[index]);
+  const affectedRules = rules.filter((_, index) => input.matchedBefore[index] || input.matchedAfter[index]);
   const isCovered = rules.some(({ decision }, index) => input.matchedBefore[index] && decision !== 'free');
   const requirements: Requirement[] = [];
   let isWeaker = false;
-  for (const scenario of listScenarios(affected)) {
+  for (const scenario of listScenarios(affectedRules)) {
     const before = evaluateScenario(protection, input.name, input.tagsBefore, scenario);
     const after = evaluateScenario(protection, input.name, input.tagsAfter, scenario);
     const isSame = getRequirementsKey(before) === getRequirementsKey(after);
@@ -241,7 +240,7 @@ function evaluateEffect(protection: Protection, input: EffectInput): Effect {
     else if (input.isUnwatched) requirements.push(...before.list.filter(({ rule }) => rule.kind === 'rule'));
     isWeaker ||= needsLess(before, after);
   }
-  // The settings apply if no rule does.
+  // The requirements from the settings apply only if no rule does.
   const ruleRequirements = requirements.filter(({ rule }) => rule.kind === 'rule');
   return {
     isWeaker,
@@ -258,8 +257,8 @@ interface Scenario {
 }
 
 /**
- * One requester per `by`, and one price at and one above each `over`, are enough: the rules don't change between two
- * amounts.
+ * It is enough to try each requester that a rule names, and one price at and one above each `over`, because
+ * rules don't distinguish other prices.
  */
 function listScenarios(rules: readonly PolicyRule[]): readonly Scenario[] {
   const requesters = [...new Set(['', ...rules.flatMap(({ by }) => by)])];
@@ -285,8 +284,8 @@ function evaluateScenario(
     groups: new Map(groups.map((id) => [id, new Set([id])])),
     prices: new Map(price === undefined ? [] : [[name, price]]),
   };
-  const requested = { ...order, requester };
-  return evaluatePolicy(policy, toPolicySettings(settings, policy), requested, facts).requirements;
+  const policySettings = toPolicySettings(settings, policy);
+  return evaluatePolicy(policy, policySettings, { ...order, requester }, facts).requirements;
 }
 
 function getRequirementsKey({ outcome, list }: Requirements): string {
@@ -302,8 +301,7 @@ function needsLess(before: Requirements, after: Requirements): boolean {
     after.list.some((current) => {
       if (current.needed < old.needed || (old.signed && !current.signed)) return false;
       const isStricter = current.needed > old.needed || (current.signed && !old.signed);
-      // A rule with its own approvers is narrower than the settings. Between two such rules, a different group of
-      // people counts as weaker.
+      // Any rule is stricter than the settings. Compared with a rule, other approvers count as weaker.
       if (isStricter || old.rule.kind !== 'rule') return true;
       return current.approvers.every((id) => old.approvers.includes(id));
     });

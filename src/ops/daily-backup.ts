@@ -4,19 +4,19 @@ import { DAY_MS } from '../lib/duration.ts';
 
 const RETENTION_DAYS = 14;
 
-const DAILY = /^domain-steward-(\d{4}-\d\d-\d\d)\.sql\.gz$/;
-/** Files left by a process that died during a backup. */
-const PARTIAL = /^domain-steward-.*\.partial$/;
+const DAILY_BACKUP_NAME = /^domain-steward-(\d{4}-\d\d-\d\d)\.sql\.gz$/;
+/** A file that a process left when it died during a backup. */
+const PARTIAL_BACKUP_NAME = /^domain-steward-.*\.partial$/;
 
 export interface DailyBackups {
   readonly folder: string;
-  /** Writes a backup to a file, which appears only when it is complete. */
+  /** Writes a backup. The file must not appear at `path` before it is complete. */
   readonly take: (path: string) => Promise<unknown>;
 }
 
 /**
- * Takes the daily backup (by UTC day) unless it exists, and deletes backups older than {@link RETENTION_DAYS} days. If
- * two replicas that share the folder take one at the same time, the later one replaces the other.
+ * Takes the backup of the UTC day unless it exists, and then deletes old backups. If two replicas share the folder and
+ * take a backup at the same time, the later one replaces the other.
  * @returns the backup's path; undefined if it already existed
  */
 export async function takeDailyBackup(
@@ -28,18 +28,21 @@ export async function takeDailyBackup(
   const files = await readdir(folder);
   if (files.some((file) => join(folder, file) === path)) return undefined;
   await take(path);
-  const oldest = now.getTime() - RETENTION_DAYS * DAY_MS;
+  const cutoff = now.getTime() - RETENTION_DAYS * DAY_MS;
   for (const file of files) {
-    const day = DAILY.exec(file)?.[1];
-    // A backup may have been taken at the end of its day.
-    const isOld = day !== undefined && Date.parse(day) + DAY_MS <= oldest;
-    if (isOld || (PARTIAL.test(file) && (await readMtime(join(folder, file))) < now.getTime() - DAY_MS))
+    const day = DAILY_BACKUP_NAME.exec(file)?.[1];
+    // A backup counts as taken at the end of its day.
+    const isOld = day !== undefined && Date.parse(day) + DAY_MS <= cutoff;
+    if (
+      isOld ||
+      (PARTIAL_BACKUP_NAME.test(file) && (await readMtime(join(folder, file))) < now.getTime() - DAY_MS)
+    )
       await rm(join(folder, file), { force: true });
   }
   return path;
 }
 
-/** When the newest backup in the folder was completed, by any process; undefined if there is none. */
+/** @returns when any process last completed a backup in the folder; undefined if there is none */
 export async function findLastBackupTime(folder: string): Promise<Date | undefined> {
   const files = await readdir(folder).catch(() => []);
   const times = await Promise.all(

@@ -6,7 +6,7 @@ import type { Order, OrderItem } from './order.ts';
 import type { NextStep } from './order-task.ts';
 import { findTask } from './tasks.ts';
 
-/** Days after acceptance before a missing registry change is reported, while the service can still help. */
+/** If the registry doesn't show the result after this many days, people are notified: the service can still help. */
 const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
   // A transfer completes five days after its request.
   transfer_period: 7,
@@ -16,7 +16,7 @@ const OVERDUE_DAYS: Readonly<Record<NextStep, number>> = {
 };
 
 /**
- * Records that the registry shows an accepted task as done, or that this is overdue. Idempotent, even across replicas.
+ * Records that an accepted task is done according to the registry, or is overdue. Idempotent, even across replicas.
  */
 export async function recordRegistryConfirmations(deps: SendingContext, order: Order): Promise<void> {
   const { lookUpAtRegistry, log, lookupSignal } = deps;

@@ -15,14 +15,14 @@ import { sendOrder } from './send-order.ts';
 import { findTask } from './tasks.ts';
 
 /**
- * Takes an order's next step. It depends only on rows, so any process can take it after a crash or a lost notification.
+ * Takes an order's next step. The step depends only on rows, so any process can take it, even after a crash.
  * Every step is a compare-and-swap, so it is idempotent, even across replicas.
  * @param lane an order that has left this lane is skipped, so that slow registry lookups don't delay execution
  */
 export async function advanceOrder(deps: SendingContext, orderId: string, lane: DueLane): Promise<void> {
-  const found = await deps.store.loadWithHistory(orderId, 'system');
-  if (found === undefined || !DUE_LANES[lane].includes(found.order.state)) return;
-  const { order, history } = found;
+  const loaded = await deps.store.loadWithHistory(orderId, 'system');
+  if (loaded === undefined || !DUE_LANES[lane].includes(loaded.order.state)) return;
+  const { order, history } = loaded;
   const difference = findLogDifference(order, history, deps.store.isSignedByBot);
   if (difference !== undefined) {
     deps.log.error({ orderId, difference }, 'an order differs from its log');
@@ -37,7 +37,7 @@ export async function advanceOrder(deps: SendingContext, orderId: string, lane: 
       return;
     case 'APPROVED':
       if (isPaused(order)) await expireOrder(deps, orderId);
-      // Waits until a domain service is connected again.
+      // The order waits until a domain service is connected again.
       else if (deps.serviceEndpoints.jsonUrl === undefined) await deps.store.postpone(orderId);
       else if (!findTask(order.task).sendsRequests) {
         if (!(await activateMandate(deps, orderId))) await deps.store.postpone(orderId);
@@ -60,16 +60,16 @@ async function releaseAbandonedOrder(deps: SendingContext, orderId: string): Pro
 
 async function followUpOrder(deps: SendingContext, order: Order): Promise<void> {
   if (order.task === 'mandate') await advanceMandate(deps, order);
-  const updatedNumbers = new Set(findUnwatchedItems(order).map(({ n }) => n));
-  for (const n of updatedNumbers) await deps.updateWatchList(order, n);
-  if (updatedNumbers.size === 0) {
+  const updatedItemNumbers = new Set(findUnwatchedItems(order).map(({ n }) => n));
+  for (const n of updatedItemNumbers) await deps.updateWatchList(order, n);
+  if (updatedItemNumbers.size === 0) {
     await resolveByEvidence(deps, order);
     await recordRegistryConfirmations(deps, order);
     await recordDelegations(deps, order);
     if (deps.lookupSignal.aborted) return;
   }
   const items = order.items.map((item) =>
-    updatedNumbers.has(item.n) ? { ...item, isWatchListUpdated: true } : item,
+    updatedItemNumbers.has(item.n) ? { ...item, isWatchListUpdated: true } : item,
   );
   await deps.store.reschedule(order, computeDueTime({ ...order, items }, deps.now()));
 }

@@ -36,9 +36,9 @@ export type ChangeOutcome =
 
 /**
  * Reads an order, decides, commits by compare-and-swap, and advances the order. Starts over after a conflict.
- * @param decide pure or asynchronous; called on every attempt
- * @param snapshot the order as the caller has just read or committed it. Saves one read; a refusal is always decided on
- * a fresh read
+ * @param decide called on every attempt
+ * @param snapshot the order as the caller has just read or committed it, which saves a read. The order is still read
+ * again before it is refused
  */
 export async function changeOrder(
   context: ChangeContext,
@@ -86,7 +86,7 @@ export async function commitDecision(
   return refusal && { ok: false, refusal, order: before };
 }
 
-/** @returns undefined if the order has only changed since it was read */
+/** @returns undefined if the only conflict is that the order has changed since it was read */
 function toConflictRefusal({
   conflictingOrderId,
   logDifference,

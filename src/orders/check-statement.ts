@@ -9,11 +9,11 @@ import { type ServiceEndpoints, verifyStatement } from './statement.ts';
 import type { StatementPart } from './summary.ts';
 
 /**
- * Checks that an order still matches its original statement. If it doesn't, the database was tampered with, or the
- * service's URL has changed. Nothing is sent then, and admins are notified of the differences that the log shows.
+ * Checks that an order still matches its original statement. If not, the database was tampered with, or the service's
+ * URL has changed. The order then sends nothing, and admins are notified of the differences that the log shows.
  */
 
-/** An order's rows or its encrypted input no longer match its statement. Nothing is sent. */
+/** An order's rows or its encrypted input no longer match its statement. */
 export class StatementChangedError extends Error {
   override readonly name = 'StatementChangedError';
   readonly parts: readonly StatementPart[];
@@ -24,7 +24,7 @@ export class StatementChangedError extends Error {
   }
 }
 
-/** Whether an order's rows equal those verified before. Much faster than rebuilding the statement. */
+/** Whether an order's rows equal the verified ones. Much faster than rebuilding the statement. */
 export function isSameRequest(order: Order, verified: Order): boolean {
   return isDeepStrictEqual(pickRequestFields(order), pickRequestFields(verified));
 }
@@ -56,28 +56,28 @@ export async function decideContradiction(context: OrdersContext, order: Order):
   return event === undefined ? { refusal: { code: 'not_due' } } : { event };
 }
 
-/** Differences between an order and its request, as far as the log records the request. Pure. */
+/** Finds differences between an order and its request, as far as the log contains the request. Pure. */
 export function findChangedParts(
   order: Order,
   history: readonly OrderLogEntry[],
   endpoints: ServiceEndpoints,
 ): readonly StatementPart[] {
   // For an order made from a file, the log has only the number of rows.
-  const logged = history.find((entry) => entry.kind === 'requested');
-  if (logged === undefined) return [];
+  const request = history.find((entry) => entry.kind === 'requested');
+  if (request === undefined) return [];
   const { jsonUrl, xmlUrl } = endpoints;
-  const replyTo = logged.service === jsonUrl ? endpoints.replyTo : undefined;
+  const replyTo = request.service === jsonUrl ? endpoints.replyTo : undefined;
   const names = order.items.map(({ name }) => name);
-  const differs: Readonly<Record<Exclude<StatementPart, 'secret'>, boolean>> = {
-    hash: logged.statement !== order.statementHash,
-    service: ![jsonUrl, xmlUrl].includes(logged.service) || logged.replyTo !== replyTo,
-    task: logged.task !== order.task,
-    account: logged.account !== formatAccountName(order.account),
+  const differsByPart: Readonly<Record<Exclude<StatementPart, 'secret'>, boolean>> = {
+    hash: request.statement !== order.statementHash,
+    service: ![jsonUrl, xmlUrl].includes(request.service) || request.replyTo !== replyTo,
+    task: request.task !== order.task,
+    account: request.account !== formatAccountName(order.account),
     names:
-      logged.names === undefined ? logged.rows !== names.length : !isDeepStrictEqual(logged.names, names),
-    time: logged.notBefore?.getTime() !== getChosenTime(order)?.getTime(),
-    input: logged.names !== undefined && !isDeepStrictEqual(logged.input, order.input),
+      request.names === undefined ? request.rows !== names.length : !isDeepStrictEqual(request.names, names),
+    time: request.notBefore?.getTime() !== getChosenTime(order)?.getTime(),
+    input: request.names !== undefined && !isDeepStrictEqual(request.input, order.input),
   };
   const parts = ['hash', 'service', 'task', 'time', 'account', 'names', 'input'] as const;
-  return parts.filter((part) => differs[part]);
+  return parts.filter((part) => differsByPart[part]);
 }

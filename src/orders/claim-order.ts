@@ -9,7 +9,7 @@ import { checkClearance } from '../mandates/sending.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Secret } from '../service/secret.ts';
 import { commitDecision } from './change-order.ts';
-import { findChangedParts, StatementChangedError } from './check-statement.ts';
+import { loadChangedParts, StatementChangedError } from './check-statement.ts';
 import type { SendingContext } from './context.ts';
 import {
   decideClaim,
@@ -24,14 +24,14 @@ import { buildInputAssociatedData, buildItemInputAssociatedData, unsaltSecret } 
 import { verifyStatement } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 
-/** A worker that is unresponsive for longer is considered dead. */
+/** A worker that is unresponsive for longer than this is considered dead. */
 export const LEASE_MS = 20_000;
 
 /** An order that this process has claimed, with everything its requests need. */
 export interface ClaimedOrder {
   readonly order: Order;
   readonly workerId: string;
-  /** People who must be members of the workspace when an item is sent. */
+  /** People who must still be members of the workspace when an item is sent. */
   readonly people: readonly Party[];
   /** Checked again when a mandate's order is marked as sent. */
   readonly mandateUse: MandateUse | undefined;
@@ -85,13 +85,13 @@ async function tryToClaim(
     order,
     now: context.now(),
     pauseEndsAt: order.bulk === undefined ? context.now() : await computePauseEnd(context),
-    changedParts: statement === undefined ? await loadChanges(context, order) : undefined,
+    changedParts: statement === undefined ? await loadChangedParts(context, order) : undefined,
   });
-  const loaded =
+  const facts =
     rowDecision === undefined && statement !== undefined
       ? await loadSendingFacts(context, order, statement)
       : undefined;
-  const decision = rowDecision ?? (loaded && decideSending(loaded));
+  const decision = rowDecision ?? (facts && decideSending(facts));
   if (decision === undefined) return NOT_CLAIMED;
   if (!('event' in decision)) {
     if (!isFresh) return undefined;
@@ -99,21 +99,21 @@ async function tryToClaim(
     return NOT_CLAIMED;
   }
   if (decision.kind === 'held') await recordMandateHold(context, order.id, decision.holdReason);
-  // Only a claim has a lease: the store ignores it for other events.
+  // Only a claim has a lease. The store ignores `leaseMs` for other events.
   const change = { event: decision.event, extra: { leaseMs: context.leaseMs } };
   const saved = await commitDecision(context, order, change, isFresh);
   if (saved === undefined) return undefined;
-  // The thread notifies the approvers of the impact, so their next click is accepted.
+  // A message in the thread warns the approvers of the impact, so their next click is accepted.
   if (saved.ok && decision.event.type === 'reopened' && decision.event.reasons.includes('impact'))
     await context.recordImpactWarning(order.id);
-  return saved.ok && decision.kind === 'claim' && loaded !== undefined
-    ? { ...loaded, order: saved.order }
+  return saved.ok && decision.kind === 'claim' && facts !== undefined
+    ? { ...facts, order: saved.order }
     : NOT_CLAIMED;
 }
 
 /**
- * Records that a mandate holds an order, which is then stopped. The mark as sent would fail anyway. If the mandate has
- * ended, nothing is recorded, because another mandate may renew the name.
+ * Records that a mandate holds an order. If the mandate has ended, nothing is recorded, because another mandate may
+ * renew the name.
  */
 export async function recordMandateHold(
   { mandates, now }: SendingContext,
@@ -139,13 +139,9 @@ export function warnUnknownMembership(log: Log, orderId: string, userId: string)
   log.warn({ orderId, userId }, 'Slack doesn’t confirm that the order’s people are members: not sent yet');
 }
 
-/** When a pause that starts now would end by itself. */
+/** When a pause that starts now ends, unless someone resumes the order first. */
 export async function computePauseEnd({ loadSettings, now }: SendingContext): Promise<Date> {
   return new Date(now().getTime() + (await loadSettings()).approvalTtlMs);
-}
-
-async function loadChanges({ store, serviceEndpoints }: SendingContext, order: Order) {
-  return findChangedParts(order, await store.loadHistory(order.id, 'system'), serviceEndpoints);
 }
 
 /** Loads everything outside the order's row that the decision and the requests need. */
@@ -175,7 +171,7 @@ async function loadSendingFacts(
 }
 
 /**
- * Decrypts the secrets of the requests. Returns errors instead of throwing them, because they end the order's items.
+ * Loads the client and decrypts the secrets. Returns errors instead of throwing them, because they end the items.
  */
 async function prepareRequests(
   context: SendingContext,
@@ -201,21 +197,21 @@ async function decryptSecrets(
 ): Promise<ReadonlyMap<string, Secret>> {
   const secrets = new Map<string, Secret>();
   if (order.secretHash !== undefined) {
-    const sealed = await store.loadSealedInput(order.id);
+    const sealedInput = await store.loadSealedInput(order.id);
     secrets.set(
       order.secretHash,
-      decryptSecret(vault, order.secretHash, sealed, buildInputAssociatedData(order)),
+      decryptSecret(vault, order.secretHash, sealedInput, buildInputAssociatedData(order)),
     );
   }
   const items = findWaitingItems(order).flatMap((item) =>
     item.secretHash === undefined ? [] : { item, hash: item.secretHash },
   );
   if (items.length === 0) return secrets;
-  const sealed = await store.loadSealedItemInputs(order.id);
+  const sealedInputs = await store.loadSealedItemInputs(order.id);
   for (const { item, hash } of items)
     secrets.set(
       hash,
-      decryptSecret(vault, hash, sealed.get(item.n), buildItemInputAssociatedData(order, item)),
+      decryptSecret(vault, hash, sealedInputs.get(item.n), buildItemInputAssociatedData(order, item)),
     );
   return secrets;
 }

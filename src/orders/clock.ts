@@ -1,6 +1,6 @@
 import { HOUR_MS, MINUTE_MS } from '../lib/duration.ts';
 
-/** The longest lease or wait, except overnight. A time further in the future was written by a wrong clock. */
+/** The longest lease or wait, except overnight. A later time must have been written by a wrong clock. */
 export const MAX_WAIT_MS = 20 * MINUTE_MS;
 
 /** The longest wait of a notification until morning: 9 hours, or 10 on the night when clocks are set back. */

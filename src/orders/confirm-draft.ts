@@ -9,7 +9,7 @@ import type { Refusal } from './refusal.ts';
 
 const DRAFT_GONE: Refusal = { code: 'draft_forgotten' };
 
-/** Deletes a draft for its requester. No one else has seen it. @returns why not; undefined if it was deleted */
+/** Deletes a draft, which only its requester has seen. @returns undefined if it was deleted */
 export async function discardDraft(
   { store }: OrdersContext,
   orderId: string,
@@ -50,8 +50,8 @@ async function loadConfirmation(context: OrdersContext, order: Order): Promise<C
 export function checkConfirmation(order: Order, userId: string, now: Date): Refusal | undefined {
   if (order.state === 'DRAFT' && order.expiresAt !== undefined && order.expiresAt <= now) return DRAFT_GONE;
   if (order.requesterId !== userId) return { code: 'not_the_requester', action: 'confirm' };
-  const time = getChosenTime(order);
-  if (time !== undefined && time <= now) return { code: 'send_at', issue: 'past' };
+  const chosenTime = getChosenTime(order);
+  if (chosenTime !== undefined && chosenTime <= now) return { code: 'send_at', issue: 'past' };
   return order.state === 'DRAFT'
     ? undefined
     : { code: 'wrong_state', action: 'confirmed', state: order.state };
@@ -60,7 +60,7 @@ export function checkConfirmation(order: Order, userId: string, now: Date): Refu
 function decideConfirmation(
   { evaluated, budgets, firstExpiry }: ConfirmationContext,
   now: Date,
-  time: Date | undefined,
+  chosenTime: Date | undefined,
 ): ChangeDecision {
   const { requirements } = evaluated;
   if (requirements.outcome === 'refuse')
@@ -72,13 +72,13 @@ function decideConfirmation(
     event: {
       type: 'confirmed',
       needsApproval: requirements.outcome !== 'free' || isOverBudget,
-      ...computeDeadlines(requirements, now, firstExpiry, time),
+      ...computeDeadlines(requirements, now, firstExpiry, chosenTime),
       decision: isOverBudget ? { ...decision, approvalsRequired: 0 } : decision,
     },
   };
 }
 
-/** Confirms a draft for its requester: it becomes an order that others can see. */
+/** Confirms a draft for its requester. Others can see the order from then on. */
 export async function confirmOrder(
   deps: OrdersContext,
   orderId: string,
@@ -94,6 +94,8 @@ export async function confirmOrder(
   const { refusal } = outcome;
   if (refusal.code === 'no_such_order') return { kind: 'refused', refusal: DRAFT_GONE };
   if (refusal.code !== 'open_already') return { kind: 'refused', refusal };
-  const open = await deps.store.load(refusal.orderId, 'system');
-  return open === undefined ? confirmOrder(deps, orderId, userId) : { kind: 'open_already', order: open };
+  const openOrder = await deps.store.load(refusal.orderId, 'system');
+  return openOrder === undefined
+    ? confirmOrder(deps, orderId, userId)
+    : { kind: 'open_already', order: openOrder };
 }

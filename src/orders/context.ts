@@ -29,8 +29,8 @@ import type { ServiceEndpoints } from './statement.ts';
 export interface OrdersContext {
   readonly store: OrderStore;
   /**
-   * Advances an order that this process has just committed (`orders/advance.ts`). If the call is lost, the loop in
-   * `app/reconcile.ts` finds the row.
+   * Advances an order that this process has just committed (`orders/advance.ts`). If the process ends before that, the
+   * loop in `app/reconcile.ts` advances the order.
    */
   readonly advance: (order: Order) => void;
   readonly vault: Vault;
@@ -51,9 +51,9 @@ export interface OrdersContext {
   readonly findFirstExpiry: FindFirstExpiry;
   /** Looks up what depends on an order's name. Can take seconds. */
   readonly checkImpact: (order: Order, clickedAt: Date) => Promise<ImpactCheck>;
-  /** Records that a person was warned of a new finding at their approval. */
+  /** Records that approvers were warned of a new finding. */
   readonly recordImpactWarning: (orderId: string) => Promise<void>;
-  /** When an approval was last refused because of a new finding; undefined if never. */
+  /** When approvers were last warned of a new finding; undefined if never. */
   readonly findLastImpactWarning: (order: Order) => Promise<Date | undefined>;
   readonly incidents: IncidentRecords;
   readonly hasOpenIncident: (name: string) => Promise<boolean>;
@@ -82,8 +82,8 @@ export interface SendingContext extends OrdersContext {
   /** How long a request may wait between its mark as sent and its first byte, in milliseconds. */
   readonly maxSendDelayMs: number;
   /**
-   * Milliseconds since 1970. Measures {@link maxSendDelayMs}, because a monotonic clock stops while a virtual machine
-   * is suspended.
+   * Milliseconds since 1970, to measure {@link maxSendDelayMs}. A monotonic clock would stop while a virtual machine is
+   * suspended.
    */
   readonly wallClock: () => number;
   /** Reports a request's duration to the metrics. */

@@ -3,7 +3,7 @@ import type { Requirements } from '../policy/evaluate.ts';
 
 /** Deadlines of a pending order: reminder, escalation, expiry. Pure. */
 
-/** Shortest wait before a reminder for a name that expires soon. */
+/** The shortest wait before a reminder or an escalation, however soon the name expires. */
 const MIN_WAIT_MS = 15 * MINUTE_MS;
 const SOON_MS = 7 * DAY_MS;
 const VERY_SOON_MS = 2 * DAY_MS;
@@ -20,7 +20,7 @@ export type ApprovalWaits = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'esca
 /**
  * The deadlines of an order that becomes pending now.
  * @param firstExpiry earliest known expiry of its names
- * @param sendAt when the order will be sent. Approval is needed before that time, unless the order was reopened then
+ * @param sendAt when the order will be sent. Approval is needed by then, unless the order was reopened at that time
  */
 export function computeDeadlines(
   waits: ApprovalWaits,
@@ -28,21 +28,21 @@ export function computeDeadlines(
   firstExpiry?: Date,
   sendAt?: Date,
 ): PendingDeadlines {
-  const after = (ms: number) => new Date(now.getTime() + ms);
+  const addToNow = (ms: number) => new Date(now.getTime() + ms);
   const futureSendAt = sendAt !== undefined && sendAt > now ? sendAt : undefined;
-  const soonest =
+  const nextEvent =
     futureSendAt !== undefined && (firstExpiry === undefined || futureSendAt < firstExpiry)
       ? futureSendAt
       : firstExpiry;
-  const end = after(waits.ttlMs);
+  const ttlEnd = addToNow(waits.ttlMs);
   return {
-    expiresAt: futureSendAt !== undefined && futureSendAt < end ? futureSendAt : end,
-    remindAt: after(shortenWait(waits.remindAfterMs, now, soonest)),
-    escalateAt: after(shortenWait(waits.escalateAfterMs, now, soonest)),
+    expiresAt: futureSendAt !== undefined && futureSendAt < ttlEnd ? futureSendAt : ttlEnd,
+    remindAt: addToNow(shortenWait(waits.remindAfterMs, now, nextEvent)),
+    escalateAt: addToNow(shortenWait(waits.escalateAfterMs, now, nextEvent)),
   };
 }
 
-/** Half of a wait if the name expires within 7 days, a quarter within 2, but at least 15 minutes. */
+/** Half of the wait if the name expires within 7 days, a quarter within 2 days, but at least 15 minutes. */
 export function shortenWait(waitMs: number, now: Date, expiry: Date | undefined): number {
   if (expiry === undefined) return waitMs;
   const leftMs = expiry.getTime() - now.getTime();

@@ -10,7 +10,7 @@ import type { BudgetUse } from './order-budget.ts';
 import type { OrderLogEntry } from './order-events.ts';
 import type { Refusal } from './refusal.ts';
 import { type RequestContext, startsAsDraft } from './request-context.ts';
-import { buildStatement, hashStatement } from './statement.ts';
+import { buildStatement, hashStatement, type UnhashedOrder } from './statement.ts';
 import type { Statement } from './statement-shape.ts';
 
 /* Decides about requests. Pure: time, ids, salts, the policy and budgets are parameters. */
@@ -18,7 +18,7 @@ import type { Statement } from './statement-shape.ts';
 /** Unconfirmed drafts are deleted after this time. */
 const DRAFT_TTL_MS = 15 * MINUTE_MS;
 
-/** A new order with the first entry of its log. */
+/** A new order, with the first entry of its log. */
 export interface BuiltOrder {
   readonly order: Order;
   readonly entry: OrderLogEntry;
@@ -37,11 +37,11 @@ export function decideRequest(context: RequestContext): RequestDecision {
   const timeRefusal = checkSendTime(context);
   if (timeRefusal !== undefined) return { kind: 'refused', refusal: timeRefusal };
   const initial = decideInitialState(context);
-  const created = buildOrder(context, initial);
-  if ('issue' in created) return { kind: 'unsupported', issue: created.issue };
+  const built = buildOrder(context, initial);
+  if ('issue' in built) return { kind: 'unsupported', issue: built.issue };
   // Budgets are reserved now only if the order needs neither confirmation nor approval.
   const reservation = initial.state === 'APPROVED' ? context.budgets.reservation : undefined;
-  return { kind: 'create', ...created, reservation };
+  return { kind: 'create', ...built, reservation };
 }
 
 /** Why a request can't be sent at its chosen time. */
@@ -133,7 +133,7 @@ function buildUnhashedOrder(
   context: RequestContext,
   { state, deadlines }: InitialState,
   decision: PolicyDecision,
-): Omit<Order, 'statementHash'> {
+): UnhashedOrder {
   const { now, id, request, account, checked, budgets, secrets } = context;
   const { bulk, retriedOrder } = request;
   const { task, names, input } = checked;

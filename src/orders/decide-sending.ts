@@ -7,7 +7,7 @@ import type { MemberCheck } from './parties.ts';
 import type { StatementPart } from './summary.ts';
 import { findRuleChange } from './tasks.ts';
 
-/* Decides whether an order is sent now, waits or ends. Pure. */
+/* Decides whether an order is sent now, waits, or ends. Pure. */
 
 type ClaimedEvent = Extract<OrderEvent, { readonly type: 'claimed' }>;
 type PausedEvent = Extract<OrderEvent, { readonly type: 'paused' }>;
@@ -47,7 +47,7 @@ export type SendingDecision =
   | { readonly kind: 'held'; readonly holdReason: HoldReason; readonly event: StoppedEvent }
   | { readonly kind: 'not_due' }
   | { readonly kind: 'later'; readonly until: Date }
-  /** Slack can't look up this person's membership. */
+  /** Slack can't look up whether this person is a member. */
   | { readonly kind: 'membership_unknown'; readonly userId: string }
   /** Another replica may have the key. */
   | { readonly kind: 'key_unknown' };
@@ -59,14 +59,14 @@ export function isDue({ state, notBefore }: OrderItem, now: Date): boolean {
 /** Decides from an order's row alone. @returns undefined if the row allows sending */
 export function decideClaim(facts: ClaimContext): SendingDecision | undefined {
   const { order, now, changedParts } = facts;
-  const next = findNextItems(order);
+  const nextItems = findNextItems(order);
   if (order.state !== 'APPROVED') return { kind: 'not_due' };
   const { sendAfter, mandate } = order;
   // A mandate's order always has a send time.
   if (sendAfter === undefined ? mandate !== undefined : sendAfter > now) return { kind: 'not_due' };
-  if (next.length > 0 && !next.some((item) => isDue(item, now))) return { kind: 'not_due' };
-  const ended = decideWave(order, facts.pauseEndsAt);
-  if (ended !== undefined) return ended;
+  if (nextItems.length > 0 && !nextItems.some((item) => isDue(item, now))) return { kind: 'not_due' };
+  const waveDecision = decideWave(order, facts.pauseEndsAt);
+  if (waveDecision !== undefined) return waveDecision;
   return (
     changedParts && { kind: 'end', event: buildStop({ code: 'statement_changed', parts: [...changedParts] }) }
   );
@@ -85,11 +85,11 @@ export function decideWave(
   if (order.bulk?.pause !== undefined) return { kind: 'not_due' };
   const reason = findWaitingItems(order).length === 0 ? undefined : findPauseReason(order);
   if (reason !== undefined) {
-    const claim = workerId === undefined ? {} : { workerId };
-    return { kind: 'end', event: { type: 'paused', reason, expiresAt: pauseEndsAt, ...claim } };
+    const claimFields = workerId === undefined ? {} : { workerId };
+    return { kind: 'end', event: { type: 'paused', reason, expiresAt: pauseEndsAt, ...claimFields } };
   }
-  const changed = findRuleChange(order, findNextItems(order));
-  return changed && { kind: 'end', event: buildStop(changed) };
+  const ruleChange = findRuleChange(order, findNextItems(order));
+  return ruleChange && { kind: 'end', event: buildStop(ruleChange) };
 }
 
 export function decideSending(facts: SendingPrerequisites): SendingDecision {

@@ -5,7 +5,7 @@ import { findDelegationItems } from './due.ts';
 import { findUndoDeadline, type Order, type OrderItem, UNDO_HOURS } from './order.ts';
 import type { DelegationLookup, OrderStore } from './ports.ts';
 
-/** New nameservers get this long before they are reported as not answering. */
+/** How long new nameservers may take to answer before people are notified. */
 const PROPAGATION_MS = HOUR_MS;
 
 /**
@@ -16,34 +16,34 @@ export async function recordDelegations(deps: SendingContext, order: Order): Pro
   const { lookUpDelegation, log, lookupSignal, now } = deps;
   for (const item of findDelegationItems(order)) {
     if (lookupSignal.aborted) return;
-    const until = findUndoDeadline(order, item);
-    if (until === undefined) continue;
-    if (until <= now()) {
+    const checksEndAt = findUndoDeadline(order, item);
+    if (checksEndAt === undefined) continue;
+    if (checksEndAt <= now()) {
       await deps.store.requestNotification(order.id, now());
       continue;
     }
     if (await wasReplaced(deps.store, order, item)) continue;
-    const found = await lookUpDelegation(order, item).catch((err: unknown): DelegationLookup => {
+    const lookup = await lookUpDelegation(order, item).catch((err: unknown): DelegationLookup => {
       log.warn({ err, orderId: order.id, ctid: item.ctid }, 'checking the new nameservers failed');
       return { kind: 'unknown' };
     });
-    const report = decideReport(found, until, now());
+    const report = decideReport(lookup, checksEndAt, now());
     if (report === undefined) continue;
     // The state machine refuses a repeated report, so nothing is written.
     await changeOrder(deps, order.id, () => ({ event: { type: 'delegation_seen', n: item.n, ...report } }));
   }
 }
 
-/** @param until the end of the checks @returns undefined if nothing is known, or it is too early to report */
-export function decideReport(found: DelegationLookup, until: Date, now: Date) {
-  const ageMs = now.getTime() - (until.getTime() - UNDO_HOURS * HOUR_MS);
-  const isEarly = found.kind === 'not_answering' && ageMs < PROPAGATION_MS;
-  if (found.kind === 'unknown' || isEarly) return undefined;
-  const hosts = found.kind === 'not_answering' ? found.hosts : [];
-  return { delegation: found.kind, hosts, hours: Math.floor(ageMs / HOUR_MS) };
+/** @param checksEndAt when the checks end @returns undefined if nothing is known, or it is too early to report */
+export function decideReport(lookup: DelegationLookup, checksEndAt: Date, now: Date) {
+  const ageMs = now.getTime() - (checksEndAt.getTime() - UNDO_HOURS * HOUR_MS);
+  const isEarly = lookup.kind === 'not_answering' && ageMs < PROPAGATION_MS;
+  if (lookup.kind === 'unknown' || isEarly) return undefined;
+  const hosts = lookup.kind === 'not_answering' ? lookup.hosts : [];
+  return { delegation: lookup.kind, hosts, hours: Math.floor(ageMs / HOUR_MS) };
 }
 
-/** Whether a later order, such as an undo, has set other nameservers. If so, these no longer matter. */
+/** Whether a later order, such as an undo, has set other nameservers, so that this order's no longer matter. */
 async function wasReplaced(store: OrderStore, order: Order, { name }: OrderItem): Promise<boolean> {
   const [latest] = await store.list({
     viewer: 'system',

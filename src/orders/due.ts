@@ -32,16 +32,16 @@ const LATER_INTERVAL_MS = HOUR_MS;
 const MAX_EVIDENCE_AGE_MS = 3 * DAY_MS;
 /** After this, the completion of an accepted task is no longer checked. */
 const MAX_CONFIRMATION_AGE_MS = 30 * DAY_MS;
-/** Slack shows an order as running only after this long. Most outcomes are known sooner. */
+/** The delay before Slack shows an order as running. Most outcomes are known sooner. */
 const RUNNING_NOTICE_DELAY_MS = 1_000;
 /** A bulk order changes constantly, so its card is updated less often. */
 const BULK_NOTICE_DELAY_MS = 3_000;
-/** Slack shows an order as approved only if no worker has claimed it for this long. */
+/** The delay before Slack shows an order as approved. Usually, a worker claims it sooner. */
 const APPROVED_NOTICE_DELAY_MS = 3_000;
 
 /**
- * When an order is due next: to be sent, retried, expired, reminded of, taken over from a dead worker, added to the
- * watch list, or looked up. Undefined: never.
+ * When an order next needs the bot: to send, retry or expire it, remind approvers, take it over from a dead worker,
+ * update the watch list, or look it up. Undefined if never.
  * @param at the time of the change or lookup that causes this state
  */
 export function computeDueTime(order: Order, at: Date): Date | undefined {
@@ -51,7 +51,7 @@ export function computeDueTime(order: Order, at: Date): Date | undefined {
     case 'PENDING':
       return findEarliest([order.remindAt, order.escalateAt, order.expiresAt]);
     case 'APPROVED':
-      // It waits for a person.
+      // A paused order waits for a person.
       if (isPaused(order)) return order.expiresAt;
       return (
         findEarliest(findNextItems(order).map(({ notBefore }) => notBefore ?? order.sendAfter ?? at)) ?? at
@@ -78,7 +78,7 @@ export function computeDueTime(order: Order, at: Date): Date | undefined {
 }
 
 /**
- * When people must be notified of an order's state. Undefined for a draft, which only its requester sees.
+ * When people are notified of an order's state. Undefined for a draft, which only its requester sees.
  * @param at the time of the change that causes this state
  */
 export function computeNotificationTime(order: Order, at: Date): Date | undefined {
@@ -100,7 +100,7 @@ export function findUnwatchedItems({ task, items }: Order): readonly OrderItem[]
     : [];
 }
 
-/** Items with an unknown outcome that public records can show. */
+/** Items whose unknown outcome may be visible in public records. */
 export function findUnknownItems({ task, state, items }: Order): readonly OrderItem[] {
   return state === 'UNKNOWN' && PUBLIC_RECORD_TASKS.has(task)
     ? items.filter((item) => item.state === 'UNKNOWN' && item.sentAt !== undefined)
@@ -126,11 +126,11 @@ export function findDelegationItems(order: Order): readonly OrderItem[] {
     : [];
 }
 
-/** The last check is at the end, when the undo button is removed. */
-function computeNextDelegationCheck(until: Date | undefined, at: Date): Date | undefined {
-  if (until === undefined || until <= at) return undefined;
+/** The last check is at the deadline, when the undo button is removed. */
+function computeNextDelegationCheck(endsAt: Date | undefined, at: Date): Date | undefined {
+  if (endsAt === undefined || endsAt <= at) return undefined;
   const durationMs = UNDO_HOURS * HOUR_MS;
-  return findEarliest([computeNextLookup(new Date(until.getTime() - durationMs), durationMs, at), until]);
+  return findEarliest([computeNextLookup(new Date(endsAt.getTime() - durationMs), durationMs, at), endsAt]);
 }
 
 function computeNextLookup(startedAt: Date | undefined, durationMs: number, at: Date): Date | undefined {

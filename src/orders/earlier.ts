@@ -9,7 +9,7 @@ export interface EarlierItem {
   readonly orderId: string;
   readonly name: string;
   readonly state: ItemState;
-  /** The service's answer that arrived after the item was settled. */
+  /** The outcome of an answer that arrived after the item had ended. */
   readonly lateOutcome: 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined;
 }
 
@@ -20,15 +20,15 @@ export function findEarlierOutcomes(
 ): EarlierFinding[] {
   const isDone = ({ state, lateOutcome }: EarlierItem) =>
     state === 'SUCCEEDED' || lateOutcome === 'SUCCEEDED';
-  const isOpen = ({ state, lateOutcome }: EarlierItem) =>
+  const mayStillBeDone = ({ state, lateOutcome }: EarlierItem) =>
     state === 'SENT' || state === 'UNKNOWN' || lateOutcome === 'UNKNOWN';
-  const byName = groupBy(items, ({ name }) => name);
+  const itemsByName = groupBy(items, ({ name }) => name);
   return names.flatMap((name): EarlierFinding[] => {
-    const sameName = byName.get(name) ?? [];
-    const done = sameName.find(isDone);
-    if (done !== undefined) return [{ orderId: done.orderId, name, outcome: 'done' }];
-    const open = sameName.find(isOpen);
-    return open === undefined ? [] : [{ orderId: open.orderId, name, outcome: 'open' }];
+    const sameName = itemsByName.get(name) ?? [];
+    const doneItem = sameName.find(isDone);
+    if (doneItem !== undefined) return [{ orderId: doneItem.orderId, name, outcome: 'done' }];
+    const openItem = sameName.find(mayStillBeDone);
+    return openItem === undefined ? [] : [{ orderId: openItem.orderId, name, outcome: 'open' }];
   });
 }
 
@@ -55,7 +55,7 @@ export async function loadEarlierFindings(
   );
 }
 
-/** The event that stops the names of the first finding's order. Names found in other orders get their own events. */
+/** Stops the names of the first finding's order. Names found in other orders get their own events. */
 export function buildEarlierOrderStop(
   order: Order,
   findings: readonly EarlierFinding[],

@@ -6,14 +6,14 @@ import type { Evidence } from './ports.ts';
 import type { EvidenceHint, EvidenceProof } from './record-finding.ts';
 
 /**
- * Settles unknown outcomes as done if public records prove it, and otherwise saves a hint. Never settles an outcome as
+ * Settles unknown outcomes as done if public records prove it, and otherwise saves a hint. No outcome is settled as
  * failed, because a missing record proves nothing. Idempotent, even across replicas.
  */
 export async function resolveByEvidence(deps: SendingContext, order: Order): Promise<void> {
   const { findEvidence, log, lookupSignal } = deps;
   for (const item of findUnknownItems(order)) {
     if (lookupSignal.aborted) return;
-    const found = await findEvidence({ ...order, input: getItemInput(order, item) }, item).catch(
+    const evidence = await findEvidence({ ...order, input: getItemInput(order, item) }, item).catch(
       (err: unknown): Evidence => {
         log.warn(
           { err, orderId: order.id, ctid: item.ctid },
@@ -22,8 +22,8 @@ export async function resolveByEvidence(deps: SendingContext, order: Order): Pro
         return { kind: 'nothing' };
       },
     );
-    if (found.kind === 'hint') await saveHint(deps, order, item, found);
-    if (found.kind === 'done') await resolveAsDone(deps, order, item, found.seen);
+    if (evidence.kind === 'hint') await saveHint(deps, order, item, evidence);
+    if (evidence.kind === 'done') await resolveAsDone(deps, order, item, evidence.seen);
   }
 }
 
@@ -33,13 +33,12 @@ async function resolveAsDone(
   { n, ctid }: OrderItem,
   seen: EvidenceProof,
 ): Promise<void> {
-  const settled = await changeOrder(deps, id, () => ({
+  const outcome = await changeOrder(deps, id, () => ({
     event: { type: 'resolved', by: EVIDENCE, outcome: 'SUCCEEDED', reason: undefined, seen, n },
   }));
-  if (settled.ok) deps.log.info({ orderId: id, ctid }, 'settled an unknown outcome as done by evidence');
+  if (outcome.ok) deps.log.info({ orderId: id, ctid }, 'settled an unknown outcome as done by evidence');
 }
 
-/** Saves a hint with the item, unless the order already has it. */
 async function saveHint(
   deps: SendingContext,
   { id }: Order,

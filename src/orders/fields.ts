@@ -4,29 +4,29 @@ import { checkRegistrable } from '../zones/rules.ts';
 import type { ZoneIssue } from '../zones/zone-issue.ts';
 import type { limitIssueCodeSchema, PlainIssueCode } from './input-issue.ts';
 
-/** Schemas for the fields of order inputs, as entered and as stored. The message of each issue is its code. */
+/** Schemas for the fields of order inputs, as entered and as stored. An issue's message is one of our codes. */
 
-/** A zone's issue has data besides its code, so it is passed in `params`. */
-const customIssue = (issue: ZoneIssue) => ({ code: 'custom', params: { issue } }) as const;
+/** A zone's issue has more data than its code, so Zod gets the issue in `params`. */
+const toCustomIssue = (issue: ZoneIssue) => ({ code: 'custom', params: { issue } }) as const;
 
 export const domainNameSchema = z
   .string('no_domain_name' satisfies PlainIssueCode)
   .transform((text, context) => {
     const parsed = parseDomainName(text);
     const issues = parsed.ok ? checkRegistrable(parsed.value) : [parsed.issue];
-    for (const issue of issues) context.addIssue(customIssue(issue));
+    for (const issue of issues) context.addIssue(toCustomIssue(issue));
     return parsed.ok ? parsed.value.ascii : z.NEVER;
   });
 
 export const hostNameSchema = z.string().transform((text, context) => {
   const parsed = parseDomainName(text);
   if (parsed.ok) return parsed.value.ascii;
-  context.addIssue(customIssue(parsed.issue));
+  context.addIssue(toCustomIssue(parsed.issue));
   return z.NEVER;
 });
 
-/** A whole number, stored or entered. Rejects `1e3`, `0x1f` and empty text. */
-const wholeNumber = (message: PlainIssueCode) =>
+/** A whole number, as stored or as entered. `1e3`, `0x1f` and empty text are rejected. */
+const wholeNumberSchema = (message: PlainIssueCode) =>
   z
     .union(
       [
@@ -44,14 +44,14 @@ const wholeNumber = (message: PlainIssueCode) =>
 const MAX_INT32 = 2_147_483_647;
 
 const NO_CONTACT: PlainIssueCode = 'no_contact_id';
-export const contactIdSchema = wholeNumber(NO_CONTACT)
+export const contactIdSchema = wholeNumberSchema(NO_CONTACT)
   .pipe(z.number().positive(NO_CONTACT))
   .pipe(z.number().max(MAX_INT32, 'number_too_large_for_contact' satisfies PlainIssueCode));
 
-export const yearsSchema = wholeNumber('no_whole_years');
+export const yearsSchema = wholeNumberSchema('no_whole_years');
 
 /** Control characters and lone surrogates, which neither the service's interfaces nor the database accept. */
-const INVISIBLE = /[\p{Cc}\p{Cs}]/u;
+const INVISIBLE_CHARACTERS = /[\p{Cc}\p{Cs}]/u;
 
 const TOO_LONG: z.output<typeof limitIssueCodeSchema> = 'text_too_long';
 const INVISIBLE_CHARACTER: PlainIssueCode = 'invisible_character';
@@ -62,7 +62,7 @@ export const requiredText = (message: PlainIssueCode, max = 255) =>
     .trim()
     .min(1, message)
     .max(max, TOO_LONG)
-    .refine((text) => !INVISIBLE.test(text), INVISIBLE_CHARACTER);
+    .refine((text) => !INVISIBLE_CHARACTERS.test(text), INVISIBLE_CHARACTER);
 
 const NO_SSL_CONTACT: PlainIssueCode = 'no_ssl_contact_id';
 /** The service API documents no type for the id of an SSL contact, so any text is accepted. */
@@ -70,30 +70,30 @@ export const sslContactIdSchema = z
   .union([z.string(), z.number().transform(String)], NO_SSL_CONTACT)
   .pipe(requiredText(NO_SSL_CONTACT));
 
-/** Empty fields aren't sent. */
+/** An empty text becomes undefined, because empty fields aren't sent. */
 export const optionalText = (max = 255) =>
   z
     .string()
     .trim()
     .max(max, TOO_LONG)
-    .refine((text) => !INVISIBLE.test(text), INVISIBLE_CHARACTER)
+    .refine((text) => !INVISIBLE_CHARACTERS.test(text), INVISIBLE_CHARACTER)
     .transform((text) => (text === '' ? undefined : text))
     .optional();
 
 const NO_NUMBER: PlainIssueCode = 'no_number_from_0';
-export const optionalNumberSchema = wholeNumber(NO_NUMBER)
+export const optionalNumberSchema = wholeNumberSchema(NO_NUMBER)
   .pipe(z.number().nonnegative(NO_NUMBER))
   .pipe(z.number().max(MAX_INT32, 'number_too_large' satisfies PlainIssueCode))
   .optional();
 
 const NO_CONTEXT: PlainIssueCode = 'no_context_number';
-export const contextNumberSchema = wholeNumber(NO_CONTEXT)
+export const contextNumberSchema = wholeNumberSchema(NO_CONTEXT)
   .pipe(z.number().positive(NO_CONTEXT))
   .pipe(z.number().max(MAX_INT32, 'number_too_large_for_context' satisfies PlainIssueCode));
 
 export const emailSchema = z.email('email_missing' satisfies PlainIssueCode);
 
-/** Service API, SSL contact: international format. */
+/** International format, as in the SSL contact section of the service API. */
 export const phoneNumberSchema = z
   .string()
   .trim()

@@ -42,7 +42,7 @@ export type PlainIssueCode = (typeof PLAIN_CODES)[number];
 
 export const plainIssueCodeSchema = z.enum(PLAIN_CODES);
 export const limitIssueCodeSchema = z.enum(['text_too_long', 'too_many_lines', 'too_many_names']);
-const interfaceConstraint = z.enum(INTERFACE_CONSTRAINTS);
+const interfaceConstraintSchema = z.enum(INTERFACE_CONSTRAINTS);
 
 /** The field's name in forms: `names` for any of its lines, `parent_user` for a field of an object. */
 const field = z.string();
@@ -54,14 +54,14 @@ export const inputIssueSchema = z.discriminatedUnion('code', [
   z.object({
     field,
     code: z.literal('interfaces_conflict'),
-    jsonConstraint: interfaceConstraint,
-    xmlConstraint: interfaceConstraint,
+    jsonConstraint: interfaceConstraintSchema,
+    xmlConstraint: interfaceConstraintSchema,
   }),
   z.object({
     field,
     code: z.literal('interface_out_of_reach'),
     needs: z.enum(['json', 'xml']),
-    constraint: interfaceConstraint,
+    constraint: interfaceConstraintSchema,
   }),
 ]);
 

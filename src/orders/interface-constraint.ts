@@ -23,5 +23,5 @@ export interface InterfaceConstraint {
   readonly kind: (typeof INTERFACE_CONSTRAINTS)[number];
 }
 
-/** Why an input needs a certain interface. If both lists are empty, any interface will do. */
+/** Why an input needs a certain interface. If both lists are empty, either interface will do. */
 export type InterfaceConstraints = Readonly<Record<Interface, readonly InterfaceConstraint[]>>;

@@ -20,7 +20,7 @@ export class RetryRefusedError extends Error {
   }
 }
 
-/** Longer responses aren't stored with the order (characters of JSON). */
+/** The most data of an answer that is stored with an order, in characters of JSON. */
 const MAX_DATA_LENGTH = 4_000;
 
 function toStoredFields(envelope: Envelope): Omit<ItemResult, 'summary'> {
@@ -52,26 +52,26 @@ function toResultObject({ type, value, summary }: DescribedObject): ResultObject
   };
 }
 
-/** Whether the response has more than the status and the transaction id. */
+/** Whether the answer has more than the status and the transaction id. */
 function hasMoreThanStatus({ object, messages, data, received }: Envelope): boolean {
   const keys = typeof received === 'object' && received !== null ? Object.keys(received) : [];
   const hasUndocumentedKey = keys.some((key) => !['stid', 'status', 'result'].includes(key));
   return object !== undefined || messages.length > 0 || data.length > 0 || hasUndocumentedKey;
 }
 
-/** The full response, which is stored separately from the order. */
+/** The full answer is stored separately from the order. */
 export function getFullAnswer(envelope: Envelope): unknown {
   return envelope.received ?? envelope;
 }
 
-/** The full response to a failed request; undefined if there was none. */
+/** The full answer to a failed request; undefined if there was none. */
 export function getFailedAnswer({ envelope, unreadableResponse }: ServiceError): unknown {
   return envelope === undefined
     ? unreadableResponse && { unreadable: unreadableResponse }
     : getFullAnswer(envelope);
 }
 
-/** The stored result of a successful response. */
+/** The stored result of a successful answer. */
 export function buildResult(
   answer: CallResult<Secret | undefined>,
   { hasSecretResult }: { readonly hasSecretResult: boolean },
@@ -84,7 +84,7 @@ export function buildResult(
   };
 }
 
-/** The stored result of a refusal or a missing response. */
+/** The stored result of a refusal or a missing answer. */
 export function buildErrorResult(
   error: unknown,
   outcome: 'FAILED' | 'UNKNOWN',
@@ -112,7 +112,6 @@ export function buildErrorResult(
   };
 }
 
-/** An order's account, for messages. */
 type NamedAccount = Omit<OrderAccount, 'id' | 'method'>;
 
 function summarizeError(

@@ -5,15 +5,15 @@ import type { AnyOrderLogEntry, OrderLogEntry } from './order-events.ts';
 import type { LogDifference } from './summary.ts';
 
 /**
- * Determines from an order's log which requests may still be sent. The order's rows are only a cache: a person with
- * write access can reset them. That person can't change the log but can add events, so an event that allows a retry
- * must have the bot's signature.
+ * Determines from an order's log which requests may still be sent. The order's rows aren't trusted, because a person
+ * with write access can reset them. That person can't change the log but can add events, so an event that allows a
+ * retry must have the bot's signature.
  */
 
 /** Whether an order's event has the bot's signature. */
 export type IsSignedByBot = (orderId: string) => (entry: AnyOrderLogEntry) => boolean;
 
-/** Whether an event says that a request wasn't carried out or may be sent again. */
+/** Whether an event shows that a request wasn't carried out or may be sent again. */
 function allowsRetry({ kind, outcome }: AnyOrderLogEntry): boolean {
   return kind === 'retry_scheduled' || outcome === 'FAILED';
 }
@@ -89,7 +89,7 @@ export function readLoggedItem(
     const isListed = names?.includes(item.name) || lost?.includes(item.ctid) || ctids?.includes(item.ctid);
     return n === item.n || isListed === true;
   });
-  // If a person stops the order, even requests in progress aren't sent again.
+  // After a person has stopped the order, even requests in progress aren't sent again.
   const isStopping = history.some(({ kind, actor }) => kind === 'stopped' && actor !== 'system');
   const hasEnded = history.some(endsOrder) || itemHistory.some(({ kind }) => ENDING_KINDS.has(kind));
   const outcome = findLoggedOutcome(itemHistory, isSignedByBot);
@@ -164,10 +164,10 @@ export function findLogDifference(
   if (order.task === 'mandate') return findMandateDifference(order, history);
   for (const item of order.items) {
     if (item.state !== 'WAITING' && item.state !== 'SENT') continue;
-    const logged = readLoggedItem(history, item, isSignedByBot(order.id));
-    const isStopping = item.state === 'SENT' && logged.state === 'stopping';
-    const limit = isStopping ? undefined : findSendBlocker(order, item, history, isSignedByBot);
-    if (limit !== undefined && !(limit === 'missing' && order.bulk !== undefined)) return limit;
+    const loggedItem = readLoggedItem(history, item, isSignedByBot(order.id));
+    const isStopping = item.state === 'SENT' && loggedItem.state === 'stopping';
+    const blocker = isStopping ? undefined : findSendBlocker(order, item, history, isSignedByBot);
+    if (blocker !== undefined && !(blocker === 'missing' && order.bulk !== undefined)) return blocker;
   }
   return undefined;
 }

@@ -16,7 +16,7 @@ export interface OffboardingContext extends ChangeContext {
   readonly accounts: Pick<Accounts, 'list' | 'listPeople' | 'unlink'> & {
     readonly team: Pick<Accounts['team'], 'current'>;
   };
-  /** Alerts admins, once, that the person who linked the team's account has left. The account stays linked. */
+  /** Alerts admins once that the person who linked the team's account has left. The account stays linked. */
   readonly alertTeamAccountOwnerLeft: (account: Account, userId: string) => Promise<void>;
   /** Private calendar URLs. */
   readonly feeds: {
@@ -53,8 +53,8 @@ export async function offboard(deps: OffboardingContext, userId: string): Promis
     deps.store.deletePrivateData(userId),
     ...orderIds.map((orderId) => stopOrderAfterDeparture(deps, orderId, userId)),
   ]);
-  const team = await deps.accounts.team.current();
-  if (team?.linkedBy === userId) await deps.alertTeamAccountOwnerLeft(team, userId);
+  const teamAccount = await deps.accounts.team.current();
+  if (teamAccount?.linkedBy === userId) await deps.alertTeamAccountOwnerLeft(teamAccount, userId);
   if (accountIds.length + orderIds.length > 0)
     deps.log.info({ userId, accountIds, orderIds }, 'a person left: credentials deleted, orders stopped');
 }
@@ -114,8 +114,8 @@ async function offboardDeparted(deps: DepartureCheckContext): Promise<boolean> {
 }
 
 /**
- * Creates a check that runs at its first call, then daily, or at the next call after a failure. Runs on every replica,
- * which is harmless.
+ * Creates a check that runs when it is first called, then daily, or at the next call after a failure. Replicas may run
+ * it at the same time.
  */
 export function createDepartureCheck(deps: DepartureCheckContext): () => Promise<void> {
   let lastCompletedAt: Date | undefined;

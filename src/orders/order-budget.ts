@@ -21,7 +21,7 @@ export interface BudgetUse {
   readonly reservation: Reservation | undefined;
 }
 
-/** All items, or only the unsent ones if the order has already reserved amounts. */
+/** Returns all items, or only the unsent ones if the order has already reserved amounts. */
 export function pickBudgetedItems(order: Order): BudgetedItems {
   return isPaused(order) || isWaitingForChosenTime(order)
     ? { items: findWaitingItems(order), resumedOrderId: order.id }
@@ -47,14 +47,14 @@ type BudgetedOrder = Pick<Order, 'sendAfter'> & {
   readonly account: Pick<Order['account'], 'context'>;
 };
 
-/** The budgets on the day an order is sent. */
+/** Returns the function that compares an order with the budgets of the day on which the order is sent. */
 export function compareBudgetsOnSendDay(context: OrdersContext, order: BudgetedOrder): CompareBudgets {
   const now = context.now();
   const day = getSendingDay(order, now);
   return day === getUtcDay(now) ? context.compareBudgets : context.compareBudgetsOn(day);
 }
 
-/** Demo orders cost nothing. @param cost of these items, awaited while the budgets are loaded */
+/** Demo orders use no budgets. @param cost of these items, awaited while the budgets are loaded */
 export async function checkBudgets(
   context: OrdersContext,
   order: BudgetedOrder,
@@ -80,13 +80,13 @@ export function findExcessConsent(
     exceeded.length === 0
       ? []
       : adminApprovals.filter(({ agreedExcess }) => isExcessApproved(exceeded, agreedExcess));
-  const unaware =
+  const unawareApprovals =
     exceeded.length === 0 ? [] : adminApprovals.filter((approval) => !consents.includes(approval));
   const agreedExcess = consents[0]?.agreedExcess ?? [];
   return {
     admins: consents.map(({ userId }) => userId),
     /** Admins who approved before the card showed the whole excess. They may approve again. */
-    unawareAdmins: unaware.map(({ userId }) => userId),
+    unawareAdmins: unawareApprovals.map(({ userId }) => userId),
     reservation: reservation && { ...reservation, agreedExcess },
   };
 }

@@ -18,10 +18,10 @@ import {
 import { storedEvidenceSchema } from './record-finding.ts';
 import { itemSummarySchema, LOG_DIFFERENCES, REOPEN_REASONS, retryReasonSchema } from './summary.ts';
 
-/** Schemas of an order's events. The store parses rows with them. */
+/** Schemas of an order's events, which the store uses to parse rows. */
 
-/** `state` and `version` are the values after the event. Events that allow a retry have the bot's signature. */
-function orderEvent<Kind extends string, Data extends z.ZodRawShape>(kind: Kind, data: Data) {
+/** `state` and `version` are the order's after the event. Events that allow a retry have the bot's signature. */
+function defineEntry<Kind extends string, Data extends z.ZodRawShape>(kind: Kind, data: Data) {
   const state = z.enum(ORDER_STATES);
   const botSignature = z.string().exactOptional();
   const common = { actor: actorSchema, at: timestampSchema, state, version: z.int(), botSignature };
@@ -29,7 +29,7 @@ function orderEvent<Kind extends string, Data extends z.ZodRawShape>(kind: Kind,
 }
 
 const rules = z.array(storedRuleSchema).readonly();
-const progress: z.ZodType<ApprovalProgress> = z.object({
+const progressSchema: z.ZodType<ApprovalProgress> = z.object({
   isApproved: z.boolean(),
   policyVersion: z.int(),
   isStricter: z.boolean(),
@@ -54,11 +54,11 @@ const reason = z.string().nullable();
 const item = { n: z.int(), name: z.string() };
 const sentItem = { ...item, ctid: z.string() };
 const outcome = z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
-/** The claim that sent a request. An answer with a claim concerns only that claim's requests. */
+/** The worker whose claim sent the request. An answer with a worker concerns only requests of that worker. */
 const workerId = z.string().exactOptional();
 const answer = { ...sentItem, outcome, result: storedItemResultSchema, workerId };
 
-/** How many approvals are valid after an event, and whose have lapsed. */
+/** How many approvals are valid after the event, and whose approvals have lapsed. */
 const approvals = {
   validCount: z.int(),
   lapsed: textsSchema,
@@ -67,7 +67,7 @@ const approvals = {
   unreadableGroups: textsSchema.exactOptional(),
   price,
   statement,
-  progress: progress.exactOptional(),
+  progress: progressSchema.exactOptional(),
   overBudget,
   admins,
   /** For a signed approval: the signature, the content of its nonce, and the chain of vouching keys up to a root. */
@@ -77,7 +77,7 @@ const approvals = {
 };
 
 export const orderLogEntrySchema = z.discriminatedUnion('kind', [
-  orderEvent('requested', {
+  defineEntry('requested', {
     task: z.enum(ORDER_TASK_NAMES),
     /** Omitted for an order made from a file, which has `rows` instead. */
     names: textsSchema.exactOptional(),
@@ -103,15 +103,15 @@ export const orderLogEntrySchema = z.discriminatedUnion('kind', [
     /** The local time occurs twice that day; the first is used. */
     occursTwice: z.literal(true).exactOptional(),
   }),
-  orderEvent('confirmed', { policyVersion: z.int().exactOptional(), decidedBy: rules.exactOptional() }),
-  orderEvent('approved', {
+  defineEntry('confirmed', { policyVersion: z.int().exactOptional(), decidedBy: rules.exactOptional() }),
+  defineEntry('approved', {
     ...approvals,
     reason: z.string().exactOptional(),
     isImpactUnknown,
     /** The number of waiting items, for an approval of a paused order. */
     waiting: z.int().exactOptional(),
   }),
-  orderEvent('emergency_approved', {
+  defineEntry('emergency_approved', {
     statement,
     reason: z.string(),
     approvers: textsSchema,
@@ -122,21 +122,21 @@ export const orderLogEntrySchema = z.discriminatedUnion('kind', [
     overBudget,
     admins,
   }),
-  orderEvent('signed_off', { emergencyApprovedBy: z.string() }),
-  orderEvent('denied', { reason, progress: progress.exactOptional() }),
-  orderEvent('cancelled', {}),
-  orderEvent('expired', { names: textsSchema.exactOptional(), summary: itemSummarySchema.exactOptional() }),
-  orderEvent('reminded', {}),
-  orderEvent('escalated', { to: textsSchema, toAdmins: z.boolean() }),
-  orderEvent('reopened', {
+  defineEntry('signed_off', { emergencyApprovedBy: z.string() }),
+  defineEntry('denied', { reason, progress: progressSchema.exactOptional() }),
+  defineEntry('cancelled', {}),
+  defineEntry('expired', { names: textsSchema.exactOptional(), summary: itemSummarySchema.exactOptional() }),
+  defineEntry('reminded', {}),
+  defineEntry('escalated', { to: textsSchema, toAdmins: z.boolean() }),
+  defineEntry('reopened', {
     reasons: z.array(z.enum(REOPEN_REASONS)).readonly(),
     price,
     policyVersion: z.int(),
     decidedBy: rules,
   }),
-  orderEvent('asked', { question: z.string() }),
-  orderEvent('claimed', { workerId: z.string() }),
-  orderEvent('sending', {
+  defineEntry('asked', { question: z.string() }),
+  defineEntry('claimed', { workerId: z.string() }),
+  defineEntry('sending', {
     ...sentItem,
     workerId,
     retryReason: retryReasonSchema.exactOptional(),
@@ -144,50 +144,45 @@ export const orderLogEntrySchema = z.discriminatedUnion('kind', [
     mandate: z.string().exactOptional(),
     amount: amountSchema.exactOptional(),
   }),
-  orderEvent('retry_scheduled', {
+  defineEntry('retry_scheduled', {
     ...item,
     workerId,
     retryReason: retryReasonSchema,
     until: timestampSchema,
   }),
-  orderEvent('answered', answer),
-  orderEvent('answered_late', { ...answer, resolvedBy: z.string().exactOptional(), agrees: z.boolean() }),
-  orderEvent('confirmed_by_registry', item),
-  orderEvent('overdue', { ...item, days: z.int() }),
-  orderEvent('delegation_seen', {
+  defineEntry('answered', answer),
+  defineEntry('answered_late', { ...answer, resolvedBy: z.string().exactOptional(), agrees: z.boolean() }),
+  defineEntry('confirmed_by_registry', item),
+  defineEntry('overdue', { ...item, days: z.int() }),
+  defineEntry('delegation_seen', {
     ...item,
     delegation: z.enum(DELEGATIONS),
     hosts: textsSchema,
     hours: z.int(),
   }),
-  orderEvent('stopped', {
+  defineEntry('stopped', {
     summary: itemSummarySchema,
     names: textsSchema,
     doneByOrderId: z.string().exactOptional(),
   }),
-  orderEvent('paused', { pause: storedPauseReasonSchema, waiting: z.int() }),
-  orderEvent('resumed', { ...approvals, waiting: z.int() }),
-  orderEvent('hinted', { ...sentItem, hint: storedEvidenceSchema, source: z.string() }),
-  orderEvent('invalidated', {
-    summary: itemSummarySchema,
-    ...z.object(answer).partial().shape,
-  }),
-  /** The order's rows differ from its log. */
-  orderEvent('contradicted', { difference: z.enum(LOG_DIFFERENCES) }),
-  orderEvent('released', { lost: textsSchema }),
-  orderEvent('resolved', {
+  defineEntry('paused', { pause: storedPauseReasonSchema, waiting: z.int() }),
+  defineEntry('resumed', { ...approvals, waiting: z.int() }),
+  defineEntry('hinted', { ...sentItem, hint: storedEvidenceSchema, source: z.string() }),
+  defineEntry('invalidated', { summary: itemSummarySchema, ...z.object(answer).partial().shape }),
+  defineEntry('contradicted', { difference: z.enum(LOG_DIFFERENCES) }),
+  defineEntry('released', { lost: textsSchema }),
+  defineEntry('resolved', {
     outcome: z.enum(['SUCCEEDED', 'FAILED']),
     reason,
     seen: storedEvidenceSchema.exactOptional(),
     ctids: textsSchema,
   }),
-  /** A mandate has started, or ends soon. */
-  orderEvent('in_force', { until: timestampSchema }),
-  orderEvent('mandate_ending', { until: timestampSchema }),
-  /** `by`: the person who ended it or who has left. */
-  orderEvent('mandate_ended', { cause: storedMandateEndSchema.shape.cause, by: z.string().exactOptional() }),
+  defineEntry('in_force', { until: timestampSchema }),
+  defineEntry('mandate_ending', { until: timestampSchema }),
+  /** `by` is the person who ended the mandate or who has left. */
+  defineEntry('mandate_ended', { cause: storedMandateEndSchema.shape.cause, by: z.string().exactOptional() }),
   /** The last item has ended. `endingEvent` is the kind of the event that ended it. */
-  orderEvent('finished', { endingEvent: z.string() }),
+  defineEntry('finished', { endingEvent: z.string() }),
 ]);
 
 export type OrderLogEntry = Readonly<z.output<typeof orderLogEntrySchema>>;

@@ -47,7 +47,7 @@ export interface RequestedItem {
 /** The service call of an order. Its output is shown once, and only to the requester. */
 export type OrderCall = ServiceCall<Secret | undefined>;
 
-/** A request about to be sent, as in the statement. */
+/** A request that is about to be sent, as described in the statement. */
 export interface OutgoingRequest {
   readonly item: StatementItem;
   /** Keyed by their commitment in the statement. */
@@ -58,7 +58,7 @@ export interface OutgoingRequest {
 
 export type Risk = 'none' | 'loses_name' | 'takes_down';
 
-/** Follow-up of a task that the service carries out later. */
+/** The reason why an accepted task isn't complete yet. */
 export type NextStep = 'transfer_period' | 'manual_processing' | 'no_public_record';
 
 /** A task's phrases for cards, help, menus and confirmations. */
@@ -88,33 +88,33 @@ interface DeclaredTask<Name extends string> {
   readonly nameKind: NameKind;
   /** The task in zone profiles. Omitted if its names aren't domain names. */
   readonly zoneTask?: ZoneTask | undefined;
-  /** Follow-up after the service has accepted it, if the rest is manual or slow. Omitted if the answer completes it. */
+  /** Omitted if the task is complete when the service accepts it. */
   readonly nextStep?: NextStep | undefined;
   readonly formNote?: TaskNote | undefined;
   readonly secretField?: 'auth' | 'password' | undefined;
 }
 
-/** Properties of a task that orders need. A row of {@link ORDER_TASKS}. */
+/** A task as orders use it. A row of {@link ORDER_TASKS}. */
 export interface OrderTask<Name extends string = OrderTaskName> extends DeclaredTask<Name> {
   readonly effect: Effect;
   /** Whether its orders send requests to the service. Others take effect only in the bot. */
   readonly sendsRequests: boolean;
   readonly idempotent: boolean;
-  /** Starts as `DRAFT`: the requester confirms before anyone else sees it. */
+  /** Its orders start as `DRAFT`: the requester confirms them before anyone else sees them. */
   readonly needsConfirmation: boolean;
   readonly nameField: string;
   /** The answer has a secret for the requester. */
   readonly hasSecretResult: boolean;
   /** Why this account can't do the task; undefined if it can. */
   findUnsupportedReason(interfaces: AvailableInterfaces): RequestIssue | undefined;
-  /** The account's interfaces that support it. */
+  /** The account's interfaces that support the task. */
   findInterfaces(interfaces: AvailableInterfaces): AvailableInterfaces;
   /**
-   * Input that only one interface documents; it selects the interface.
+   * Input that only one interface documents, and that therefore selects the interface.
    * @param input as entered, or as stored
    */
   findConstraints(input: unknown): InterfaceConstraints;
-  /** Issues at the fields that need an interface the account doesn't have. */
+  /** Issues of fields that need an interface the account doesn't have. */
   findInterfaceIssues(interfaces: AvailableInterfaces, input: unknown): readonly InputIssue[];
   /**
    * Checks an input against the zone's rules, on request and again before sending.
@@ -130,14 +130,14 @@ export interface OrderTask<Name extends string = OrderTaskName> extends Declared
   /** Notes for approvers beyond the fields, from the zone and the service API. */
   listNotes(names: readonly string[]): readonly TaskNote[];
   findTransferLock(name: string): { readonly days: number; readonly since: string } | undefined;
-  /** Whether the task costs money. If undocumented, it isn't assumed to be free. */
+  /** Whether the task costs money. If that isn't documented, the task isn't assumed to be free. */
   findCharge(names: readonly string[]): Charge;
   /** The input limited to some of its names, for a retry. */
   restrictInput(input: unknown, names: readonly string[]): unknown;
   /**
    * The request for one name. Pure.
    * @param interfaces of the account
-   * @throws {InvalidInputError} if it can't be sent
+   * @throws {InvalidInputError} if the request can't be sent
    */
   describeRequest(
     requested: RequestedItem,
@@ -168,8 +168,8 @@ interface Definition<Name extends string, Input, Wire, Output> extends DeclaredT
   readonly toWire: (input: Input, name: string, secret: SecretCommitment | undefined) => Wire;
   readonly restrictInput?: (input: Input, names: readonly string[]) => Input;
   readonly extractSecret?: (output: Output) => Secret | undefined;
-  /** Notes of the service API about the task, in any zone. */
-  readonly remarks?: readonly TaskNote[];
+  /** Notes from the service API that apply in every zone. */
+  readonly taskNotes?: readonly TaskNote[];
   /** Input that only one interface documents; default: none. */
   readonly findConstraints?: (input: Readonly<Record<string, unknown>>) => InterfaceConstraints;
 }
@@ -197,7 +197,7 @@ function findInterfaceIssues(
   return [...findMissing('xml', xml), ...findMissing('json', json)];
 }
 
-/** The interface that an input needs; undefined if any will do. */
+/** The interface that an input needs; undefined if either will do. */
 function findRequiredInterface({ json, xml }: InterfaceConstraints): Interface | undefined {
   return xml.length > 0 ? 'xml' : json.length > 0 ? 'json' : undefined;
 }
@@ -209,7 +209,7 @@ function omitInvalidFields(raw: unknown, issues: readonly z.core.$ZodIssue[]): o
   );
 }
 
-function readTexts(input: unknown, field: string): readonly string[] {
+function listFieldTexts(input: unknown, field: string): readonly string[] {
   const entries = Object.entries(typeof input === 'object' && input !== null ? input : {});
   const value: unknown = entries.find(([name]) => name === field)?.[1];
   return [value].flat().filter((text) => typeof text === 'string');
@@ -217,7 +217,7 @@ function readTexts(input: unknown, field: string): readonly string[] {
 
 /** The zones of names as entered. The zone of an unreadable name is taken from its ending. */
 function findZones(raw: unknown, nameField: string): readonly ZoneProfile[] {
-  const zones = readTexts(raw, nameField).map((name) => {
+  const zones = listFieldTexts(raw, nameField).map((name) => {
     const parsed = parseDomainName(name);
     return findZoneProfile(parsed.ok ? parsed.value.ascii : (guessZone(name) ?? ''));
   });
@@ -227,9 +227,8 @@ function findZones(raw: unknown, nameField: string): readonly ZoneProfile[] {
 /** For an issue without a code of its own, such as in an input stored by another release. */
 const UNREADABLE: PlainIssueCode = 'unreadable';
 
-/** Reads an issue of a schema. Its message is a code, or its `params` have the zone's issue. */
-function readInputIssue(issue: z.core.$ZodIssue): InputIssue {
-  // `names` for any of its lines, `parent_user` for a field of an object.
+/** Converts an issue of a Zod schema: its message is one of our codes, or its `params` contain the zone's issue. */
+function toInputIssue(issue: z.core.$ZodIssue): InputIssue {
   const field = issue.path.filter((part) => typeof part === 'string').join('_');
   const parsedZoneIssue = zoneIssueSchema.safeParse(
     issue.code === 'custom' ? issue.params?.['issue'] : undefined,
@@ -267,7 +266,7 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
     formNote,
     secretField,
     hasSecretResult: own.extractSecret !== undefined,
-    ...buildZoneMethods(zoneTask, own.remarks ?? []),
+    ...buildZoneMethods(zoneTask, own.taskNotes ?? []),
     findConstraints,
     findUnsupportedReason(interfaces) {
       const support = chooseInterface(service, interfaces);
@@ -282,14 +281,14 @@ export function defineOrderTask<const Name extends string, Input, Wire, Output>(
       // The cast is safe: each remaining field was parsed by its own schema.
       const partial = (partialInput.safeParse(omitInvalidFields(raw, issues)).data ?? {}) as Partial<Input>;
       const otherIssues = own.findIssues?.(partial, findZones(raw, nameField), false) ?? [];
-      return { ok: false, issues: [...issues.map(readInputIssue), ...removeDuplicates(otherIssues)] };
+      return { ok: false, issues: [...issues.map(toInputIssue), ...removeDuplicates(otherIssues)] };
     },
     findNames(raw) {
       const parsed = partialInput.safeParse(raw);
       const partial = parsed.success
         ? parsed
         : partialInput.safeParse(omitInvalidFields(raw, parsed.error.issues));
-      return readTexts(partial.data, nameField);
+      return listFieldTexts(partial.data, nameField);
     },
     restrictInput(raw, names) {
       const input = own.input.parse(raw);
@@ -311,7 +310,7 @@ function checkInput<Input>(
   }: Pick<Definition<string, Input, unknown, unknown>, 'findNames' | 'nameField' | 'zoneTask' | 'findIssues'>,
   input: Input,
 ): ReturnType<OrderTask['check']> {
-  const inputNames = findNames?.(input) ?? readTexts(input, field);
+  const inputNames = findNames?.(input) ?? listFieldTexts(input, field);
   const zones = inputNames.map(findZoneProfile);
   const zoneIssues = zoneTask === undefined ? [] : zones.flatMap((zone) => checkTask(zone, zoneTask));
   const issues = removeDuplicates<InputIssue>([
@@ -323,14 +322,14 @@ function checkInput<Input>(
 
 function buildZoneMethods(
   zoneTask: ZoneTask | undefined,
-  remarks: readonly TaskNote[],
+  taskNotes: readonly TaskNote[],
 ): Pick<OrderTask, 'listNotes' | 'findTransferLock' | 'findCharge'> {
   if (zoneTask === undefined)
-    return { listNotes: () => remarks, findTransferLock: () => undefined, findCharge: () => 'not_stated' };
+    return { listNotes: () => taskNotes, findTransferLock: () => undefined, findCharge: () => 'not_stated' };
   return {
     listNotes(names) {
       const notes = names.flatMap((name) => listTaskNotes(findZoneProfile(name), zoneTask));
-      return [...removeDuplicates(notes), ...remarks];
+      return [...removeDuplicates(notes), ...taskNotes];
     },
     findTransferLock: (name) => findTransferLock(findZoneProfile(name), zoneTask),
     findCharge(names) {
@@ -361,17 +360,17 @@ function beginCall<Output>(
   service: SendableTask<Output>,
   extractSecret: ((output: Output) => Secret | undefined) | undefined,
 ): OrderTask['beginCall'] {
-  const secretService: SendableTask<Secret | undefined> = {
+  const secretOnlyService: SendableTask<Secret | undefined> = {
     ...service,
     output(response) {
-      const reading = service.output(response);
-      return { ...reading, output: extractSecret?.(reading.output) };
+      const parsed = service.output(response);
+      return { ...parsed, output: extractSecret?.(parsed.output) };
     },
   };
-  return (client, { item: { name, ctid, request }, secrets, ...call }) => {
+  return (client, { item: { name, ctid, request }, secrets, ...options }) => {
     if (request.interface === 'none') throw new InvalidInputError('this task sends no request');
-    return client.begin(secretService, {
-      ...call,
+    return client.begin(secretOnlyService, {
+      ...options,
       ...{ ctid, itemName: name, description: insertSecrets(request, secrets) },
     });
   };

@@ -24,8 +24,8 @@ import {
  * - **order**: one request by one person for one task, for one or several names.
  * - **item**: one name of an order; it becomes exactly one request to the domain service.
  * - **ctid**: the client transaction id of the item's request.
- * - **claim**: a worker takes an approved order. The claim's **lease** uses the database's clock; until it ends, an
- * unresponsive worker is considered alive.
+ * - **claim**: a worker takes an approved order. The claim's **lease** uses the database's clock. Until the lease ends,
+ * an unresponsive worker is considered alive.
  * - **sentAt**: committed before the first byte of an item's request may be sent. From then on the item is `SENT`. Only
  * proof that the service didn't carry it out returns it to `WAITING`, or resends it under a new `sentAt`.
  * - **requester**: the person who requested it. **Approver**: a person who may approve a pending order.
@@ -100,14 +100,15 @@ export type ItemState = 'WAITING' | 'SENT' | 'SUCCEEDED' | 'FAILED' | 'UNKNOWN';
 export const DELEGATIONS = ['answering', 'not_answering'] as const;
 export type Delegation = (typeof DELEGATIONS)[number];
 
-const text = z.string().exactOptional();
-const flag = z.boolean().exactOptional();
+const optionalText = z.string().exactOptional();
+const optionalNumber = z.number().exactOptional();
+const optionalFlag = z.boolean().exactOptional();
 
 /** A message of the service. `status` is its kind, such as NOTICE. */
 const resultMessageSchema = z.object({
-  code: text,
-  text,
-  status: text,
+  code: optionalText,
+  text: optionalText,
+  status: optionalText,
   objects: z
     .array(z.object({ type: z.string(), value: z.string() }))
     .readonly()
@@ -116,10 +117,10 @@ const resultMessageSchema = z.object({
 export type ResultMessage = Readonly<z.output<typeof resultMessageSchema>>;
 
 /** The object of an answer: `{ type: 'Redirect', value: 'www.cafe.rest', summary: 1 }`. */
-const resultObjectSchema = z.object({ type: text, value: text, summary: z.number().exactOptional() });
+const resultObjectSchema = z.object({ type: optionalText, value: optionalText, summary: optionalNumber });
 export type ResultObject = Readonly<z.output<typeof resultObjectSchema>>;
 
-/** Public records seen while the outcome was unknown. */
+/** Public records seen while the outcome was unknown. They don't prove an outcome. */
 const hintSchema = z.object({
   seen: storedEvidenceSchema,
   /** The server that answered. */
@@ -133,40 +134,39 @@ export type Hint = Readonly<z.output<typeof hintSchema>>;
 export const storedItemResultSchema = z.object({
   summary: itemSummarySchema,
   /** The service's status code and text, verbatim. */
-  code: text,
-  text,
+  code: optionalText,
+  text: optionalText,
   /** The service's transaction id. */
-  stid: text,
-  httpStatus: z.number().exactOptional(),
+  stid: optionalText,
+  httpStatus: optionalNumber,
   /** The type of the status, such as SUCCESS or NOTICE. */
-  type: text,
+  type: optionalText,
   messages: z.array(resultMessageSchema).readonly().exactOptional(),
   object: resultObjectSchema.exactOptional(),
   /** The answer's data; omitted if too long to store with an order. */
   data: z.unknown().exactOptional(),
-  /** The full answer has more. It is stored separately. */
-  hasFullAnswer: flag,
+  /** The full answer has more data, and is stored separately. */
+  hasFullAnswer: optionalFlag,
   /** Kind of error, see `ServiceError`. */
-  errorKind: text,
-  /** A secret will be shown once to the requester. */
-  hasSecret: flag,
+  errorKind: optionalText,
+  /** The answer has a secret, which is shown once to the requester. */
+  hasSecret: optionalFlag,
   /** Set when a person or evidence settled an unknown outcome. */
-  resolvedBy: text,
-  /** The service's answer that arrived after the item had ended. Changes nothing else. */
+  resolvedBy: optionalText,
+  /** The outcome of an answer that arrived after the item had ended. It doesn't change the item's state. */
   lateOutcome: z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN']).exactOptional(),
   /** The item is being resent, but an earlier request may have been carried out. */
-  inDoubt: flag,
-  /** The person who stopped it before it was sent or resent. */
-  stoppedBy: text,
+  inDoubt: optionalFlag,
+  /** The person who stopped the item before it was sent or resent. */
+  stoppedBy: optionalText,
   /** The earlier order that turned out to be carried out, so this item was stopped. */
-  doneByOrderId: text,
+  doneByOrderId: optionalText,
   /** The registry shows the completion of a task that the service had only accepted. */
-  confirmedByRegistry: flag,
+  confirmedByRegistry: optionalFlag,
   /** The registry still didn't show the completion long after acceptance, and people were notified. */
-  isOverdue: flag,
-  /** The last reported state of its new nameservers. */
+  isOverdue: optionalFlag,
+  /** The last reported state of the new nameservers. */
   delegation: z.enum(DELEGATIONS).exactOptional(),
-  /** Proves nothing. */
   hint: hintSchema.exactOptional(),
 });
 export type ItemResult = Readonly<z.output<typeof storedItemResultSchema>>;
@@ -183,17 +183,17 @@ export interface OrderItem {
   readonly state: ItemState;
   /** Requests sent or attempted. */
   readonly attempts: number;
-  /** The earliest time to send it. */
+  /** The earliest time to send the item. */
   readonly notBefore: Date | undefined;
   readonly sentAt: Date | undefined;
   readonly answeredAt: Date | undefined;
   readonly result: ItemResult | undefined;
-  /** The watch list reflects its success. */
+  /** The watch list reflects the item's success. */
   readonly isWatchListUpdated: boolean;
 }
 
-/** The owner and the purpose that a name gets after a success. Never sent to the service. */
-export const storedOwnershipSchema = z.object({ owner: text, note: text });
+/** The owner and the note that a name gets when the order succeeds. Never sent to the service. */
+export const storedOwnershipSchema = z.object({ owner: optionalText, note: optionalText });
 export type Ownership = Readonly<z.output<typeof storedOwnershipSchema>>;
 
 export interface Approval {
@@ -249,27 +249,27 @@ export interface Order {
   readonly isPrivate: boolean;
   /** The budget excess on its card. Updated without a change of the version. */
   readonly shownExcess: readonly BudgetOverrun[];
-  /** The admin who approved it alone in an emergency. */
+  /** The admin who approved the order alone in an emergency. */
   readonly emergencyApprovedBy?: string | undefined;
-  /** The other admin who reviewed it; undefined while the review is open. */
+  /** The admin who reviewed the emergency approval; undefined while the review is open. */
   readonly signedOffBy?: string | undefined;
-  /** The worker that carries it out; the store keeps its lease. */
+  /** The worker that carries out the order. The store keeps its lease. */
   readonly claim: { readonly workerId: string } | undefined;
   /** The failed order that this one retries. */
   readonly retryOf: string | undefined;
-  /** Requesters of the orders that it retries, oldest first. Empty if it isn't a retry. */
+  /** Requesters of the orders that this one retries, oldest first. Empty if it isn't a retry. */
   readonly earlierRequesters: readonly string[];
   /**
-   * The earliest time to send it: the time its requester chose or, for a mandate's order, a day or more after its
-   * announcement.
+   * The earliest time to send the order: the time that its requester chose or, for a mandate's order, a day or more
+   * after the announcement.
    */
   readonly sendAfter?: Date | undefined;
-  /** How often it was reopened. An approval counts only in its own round. */
+  /** How often the order was reopened. An approval counts only in its own round. */
   readonly approvalRound: number;
-  /** The mandate that made it; undefined for a person's order. */
+  /** The mandate that created the order; undefined for a person's order. */
   readonly mandate?: MandateReference | undefined;
   readonly mandateEnd?: MandateEnd | undefined;
-  /** Identifies the command, form or click that requested it. */
+  /** Identifies the command, form or click that requested the order. */
   readonly deliveryId: string;
   readonly createdAt: Date;
   readonly closedAt: Date | undefined;
@@ -301,7 +301,7 @@ export interface PolicyDecision {
 export interface ApprovalProgress {
   readonly isApproved: boolean;
   readonly policyVersion: number;
-  /** It needs more than when it was requested. */
+  /** The order needs more approvals than when it was requested. */
   readonly isStricter: boolean;
   readonly requirements: readonly (Pick<Requirement, 'rule' | 'needed' | 'approvers'> & {
     readonly slots: readonly Slot[];
@@ -327,7 +327,7 @@ export interface EvaluatedApproval {
   readonly unreadableGroups: readonly string[];
   /** The current price of the order, or of its unsent items, by the team's price list. */
   readonly price: OrderCost | undefined;
-  /** The budgets it exceeds, and the admins who agreed. Without an admin it stays pending. */
+  /** The budgets that the order exceeds, and the admins who agreed. If no admin agreed, the order stays pending. */
   readonly budget: { readonly exceeded: readonly BudgetOverrun[]; readonly admins: readonly string[] };
 }
 
@@ -350,38 +350,36 @@ export type OrderEvent =
       /** Replaces the person's approval from before a new fact about the name. */
       readonly isRenewed?: boolean;
     })
-  /** An admin approves it alone in an emergency, if the policy allows. */
+  /** An admin approves the order alone in an emergency, if the policy allows that. */
   | {
       readonly type: 'emergency_approved';
       readonly by: string;
       readonly agreedExcess: readonly BudgetOverrun[];
       readonly reason: string;
-      /** The people who could have approved it, who are notified. */
+      /** The people who could have approved the order. They are notified. */
       readonly approvers: readonly string[];
-      /** Approver groups that Slack couldn't look up. */
       readonly unreadableGroups: readonly string[];
       readonly policyVersion: number;
       readonly price?: OrderCost | undefined;
-      /** The impact on the name wasn't looked up yet. */
       readonly isImpactUnknown?: boolean;
       readonly exceeded: readonly BudgetOverrun[];
     }
   /** Another admin has reviewed an emergency approval. */
   | { readonly type: 'signed_off'; readonly by: string }
-  /** When it was due, something had changed since its approval, so it needs approval again. */
+  /** Something has changed since the approval, so the order needs approval again when it is due. */
   | ({
       readonly type: 'reopened';
       readonly reasons: readonly ReopenReason[];
       readonly price: OrderCost | undefined;
       readonly decision: PolicyDecision;
     } & PendingDeadlines)
-  /** An approver asks a question: the deadlines start again. */
+  /** An approver asks a question, which restarts the deadlines. */
   | ({ readonly type: 'asked'; readonly by: string; readonly question: string } & PendingDeadlines)
   | {
       readonly type: 'denied';
       readonly by: string;
       readonly reason: string | undefined;
-      /** The effect of this approval alone; undefined if a rule refuses the order. */
+      /** The progress that this person's approval alone would make; undefined if a rule refuses the order. */
       readonly progress?: ApprovalProgress | undefined;
     }
   | { readonly type: 'cancelled'; readonly by: string }
@@ -395,7 +393,7 @@ export type OrderEvent =
       readonly type: 'sending';
       readonly workerId: string;
       readonly n: number;
-      /** For a second request of the same claim: the proof that the service didn't carry out the first. */
+      /** For a second request within a claim: why the service certainly didn't carry out the first. */
       readonly retryReason?: RetryReason;
       /** The amount that a mandate's order uses of the mandate's limit. */
       readonly amount?: Amount;
@@ -407,7 +405,7 @@ export type OrderEvent =
       readonly n: number;
       readonly notBefore: Date;
       readonly retryReason: RetryReason;
-      /** The request may have been carried out: shown to people until it is resent. */
+      /** Set if the request may have been carried out. Shown to people until it is resent. */
       readonly doubt?: PlainSummary;
     }
   | (ItemOutcome & {
@@ -416,11 +414,10 @@ export type OrderEvent =
       readonly abandonedBy?: string;
     })
   /**
-   * The outcome of a request, received after its item had ended without it: settled, denied, or answered to another
+   * The outcome of a request whose item had already ended: the item was settled, denied, or answered to another
    * worker.
    */
   | (ItemOutcome & { readonly type: 'answered_late' })
-  /** The registry shows the completion of a task that the service had only accepted. */
   | { readonly type: 'confirmed_by_registry'; readonly n: number }
   /** The registry still doesn't show the completion long after acceptance. */
   | {
@@ -429,7 +426,7 @@ export type OrderEvent =
       /** Since acceptance. */
       readonly days: number;
     }
-  /** Whether the new nameservers answer. Recorded when that changes. */
+  /** The new nameservers have started or stopped answering. */
   | {
       readonly type: 'delegation_seen';
       readonly n: number;
@@ -443,13 +440,12 @@ export type OrderEvent =
       readonly type: 'stopped';
       readonly summary: PlainSummary;
       /**
-       * The person, if any. If a person stops it, or the policy refuses it, an order with nothing sent becomes
-       * `CANCELLED`.
+       * The person who stops the order, if any. If a person stops an order or the policy refuses it before anything was
+       * sent, it becomes `CANCELLED`.
        */
       readonly by?: string;
       /** Only these items; default: all waiting ones. */
       readonly itemNumbers?: readonly number[];
-      /** The earlier order that turned out to be carried out. */
       readonly doneByOrderId?: string;
     }
   /** A mandate starts. Nothing is sent for it. */
@@ -458,7 +454,6 @@ export type OrderEvent =
   | { readonly type: 'mandate_ending' }
   /** A mandate makes no more orders. */
   | { readonly type: 'mandate_ended'; readonly cause: MandateEnd['cause']; readonly by?: string }
-  /** Public records give a hint, but no proof. */
   | { readonly type: 'hinted'; readonly n: number; readonly hint: Hint }
   /**
    * The database was restored, lost commits, or was without a bot for long. Unsent orders may have been carried out.
@@ -473,13 +468,13 @@ export type OrderEvent =
   | {
       readonly type: 'paused';
       readonly reason: PauseReason;
-      /** The rest is stopped unless someone resumes it before then. */
+      /** If no one resumes the order by this time, the rest is stopped. */
       readonly expiresAt: Date;
       readonly workerId?: string;
     }
-  /** The requester or an approver resumes it. All approvals are needed again. */
+  /** The requester or an approver resumes a paused order. All approvals are needed again. */
   | (EvaluatedApproval & { readonly type: 'resumed' })
-  /** The rows differ from the log, which is authoritative: nothing more is sent. */
+  /** The order's rows differ from its log, which is authoritative. Nothing more is sent. */
   | {
       readonly type: 'contradicted';
       readonly difference: LogDifference;
@@ -515,7 +510,7 @@ const FINAL_STATES: ReadonlySet<OrderState> = new Set([
   'CANCELLED',
 ]);
 
-/** Nothing more happens automatically. `UNKNOWN` isn't final: a person settles it. */
+/** `UNKNOWN` isn't final, because a person still has to settle the order. */
 export function isFinal(state: OrderState): boolean {
   return FINAL_STATES.has(state);
 }
@@ -545,7 +540,7 @@ export function hasSecretInput({ secretHash, items }: Order): boolean {
   return secretHash !== undefined || items.some((item) => item.secretHash !== undefined);
 }
 
-/** Days after its end during which an order can be retried. */
+/** How long an ended order can be retried. */
 export const RETRY_DAYS = 7;
 
 export function isRetryExpired(order: Order, now: Date): boolean {
@@ -560,7 +555,7 @@ export function findUndoDeadline(
   { task, closedAt, bulk }: Order,
   { state, answeredAt }: OrderItem,
 ): Date | undefined {
-  // The names of a bulk order can have had different nameservers before. To undo it, use a new file.
+  // The names of a bulk order may have had different nameservers before. Undoing it takes a new file.
   if (bulk !== undefined) return undefined;
   const changedAt = answeredAt ?? closedAt;
   if (task !== 'nameservers' || state !== 'SUCCEEDED' || changedAt === undefined) return undefined;
@@ -580,7 +575,6 @@ export function getAccountOwner(order: Order): string {
   return order.earlierRequesters[0] ?? order.requesterId;
 }
 
-/** Approved by one admin in an emergency, and not yet reviewed by another. */
 export function isReviewOpen(order: Order): boolean {
   return order.emergencyApprovedBy !== undefined && order.signedOffBy === undefined;
 }
@@ -593,7 +587,7 @@ export function getChosenTime({
   return mandate === undefined ? sendAfter : undefined;
 }
 
-/** Approved for a chosen time, with no request attempted yet. */
+/** Whether an order is approved for a chosen time, with no request attempted yet. */
 export function isWaitingForChosenTime(order: Order): boolean {
   const time = getChosenTime(order);
   return (
@@ -604,7 +598,7 @@ export function isWaitingForChosenTime(order: Order): boolean {
   );
 }
 
-/** Pending again after its chosen time. It is sent as soon as it is approved. */
+/** Whether an order is pending again after its chosen time. It is sent as soon as it is approved. */
 export function isReopened({ state, approvalRound }: Pick<Order, 'state' | 'approvalRound'>): boolean {
   return state === 'PENDING' && approvalRound > 0;
 }
@@ -618,8 +612,8 @@ export function findUpcomingTime(order: Order): Date | undefined {
 
 /** Scheduled orders first, earliest first. */
 export function sortScheduledFirst(orders: readonly Order[]): readonly Order[] {
-  const getTime = (order: Order) => findUpcomingTime(order)?.getTime() ?? Number.MAX_SAFE_INTEGER;
-  return orders.toSorted((a, b) => getTime(a) - getTime(b));
+  const getSortKey = (order: Order) => findUpcomingTime(order)?.getTime() ?? Number.MAX_SAFE_INTEGER;
+  return orders.toSorted((a, b) => getSortKey(a) - getSortKey(b));
 }
 
 export function findWaitingItems(order: Order): readonly OrderItem[] {
@@ -640,11 +634,11 @@ export function readPeriod(input: unknown): number | undefined {
 }
 
 /** `ctid` of an item: the order's id, with the item's number if there are several. */
-export function buildCtid(orderId: string, n: number, count: number): string {
-  return count === 1 ? orderId : `${orderId}.${n}`;
+export function buildCtid(orderId: string, n: number, itemCount: number): string {
+  return itemCount === 1 ? orderId : `${orderId}.${n}`;
 }
 
-/** The order's state once all items have ended; undefined before. */
+/** The order's state after all items have ended; undefined if some haven't. */
 export function computeOutcome(items: readonly OrderItem[]): 'SUCCEEDED' | 'FAILED' | 'UNKNOWN' | undefined {
   if (items.some((item) => item.state === 'WAITING' || item.state === 'SENT')) return undefined;
   if (items.some((item) => item.state === 'UNKNOWN')) return 'UNKNOWN';

@@ -18,9 +18,9 @@ type RetryScheduledEvent = OrderEvent & { readonly type: 'retry_scheduled' };
 
 export interface SendOutcome {
   readonly event: AnsweredEvent | RetryScheduledEvent;
-  /** The item as marked before its request was sent; undefined if nothing was sent. */
+  /** The item as marked before its request was sent; undefined if no request was sent. */
   readonly sentItem: OrderItem | undefined;
-  /** For a request that may be retried: the outcome to record if the item has been abandoned. */
+  /** For a request that would be retried: the outcome if the item can no longer be retried. */
   readonly finalAnswer?: AnsweredEvent;
 }
 
@@ -32,7 +32,7 @@ export interface RequestProgress {
   readonly workerId: string;
   /** The item as marked for its last request; undefined if no request can have been sent. */
   readonly sentItem: OrderItem | undefined;
-  /** This request may have been carried out. */
+  /** The last request may have been carried out. */
   readonly mayBeDone: boolean;
 }
 
@@ -84,15 +84,14 @@ function buildErrorAnswer(
 export function buildOutcomeEvent(current: Order, outcome: SendOutcome): UnguardedEvent {
   const { event, sentItem, finalAnswer } = outcome;
   const item = current.items.find(({ n }) => n === event.n);
-  // A request that was never sent matters only to its own claim. So does an already scheduled retry.
+  // An outcome without a sent request matters only to its own claim, and so does a retry that is already scheduled.
   if (sentItem === undefined || item === undefined) return event;
   if (event.type === 'retry_scheduled' && (item.state === 'SENT' || isRetryScheduled(item, event, sentItem)))
     return event;
   const answer = event.type === 'answered' ? event : (finalAnswer ?? event);
   if (answer.type === 'retry_scheduled') return answer;
   const { n, outcome: answerOutcome, result } = answer;
-  // The connection was refused after the mark, so nothing was sent. The refusal matters only if the item was treated as
-  // sent.
+  // The connection was refused, so nothing was sent. That matters only if the item was treated as sent meanwhile.
   const wasTreatedAsSent = item.state === 'UNKNOWN' || item.result?.resolvedBy !== undefined;
   if (result.errorKind === 'not_sent' && !wasTreatedAsSent) return event;
   if (isFinal(current.state) || item.state === 'SUCCEEDED' || item.state === 'FAILED')
@@ -100,16 +99,16 @@ export function buildOutcomeEvent(current: Order, outcome: SendOutcome): Unguard
   return item.state === 'WAITING' ? buildLostRequest(answer, sentItem) : answer;
 }
 
-/** Whether this outcome was committed before. */
-function isRetryScheduled(item: OrderItem, event: RetryScheduledEvent, sent: OrderItem): boolean {
-  if (item.attempts !== sent.attempts) return item.attempts > sent.attempts;
+/** Whether a retry was already committed. */
+function isRetryScheduled(item: OrderItem, event: RetryScheduledEvent, sentItem: OrderItem): boolean {
+  if (item.attempts !== sentItem.attempts) return item.attempts > sentItem.attempts;
   return item.sentAt === undefined && (event.doubt === undefined || item.result?.inDoubt === true);
 }
 
 /** The event that stops an order whose row has lost a sent request. */
 export function buildLostRequest(
   answer: AnsweredEvent,
-  sent: OrderItem,
+  sentItem: OrderItem,
 ): OrderEvent & { readonly type: 'invalidated' } {
   const { n, outcome, result } = answer;
   return {
@@ -117,8 +116,8 @@ export function buildLostRequest(
     summary: { code: 'may_also_be_sent' },
     lostRequest: {
       n,
-      sentAt: sent.sentAt,
-      attempts: sent.attempts,
+      sentAt: sentItem.sentAt,
+      attempts: sentItem.attempts,
       outcome,
       result: {
         ...result,

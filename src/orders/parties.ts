@@ -2,7 +2,7 @@ import type { Order } from './order.ts';
 import type { Directory, FindAccount } from './ports.ts';
 import type { PlainSummary } from './summary.ts';
 
-/** The people an order depends on. If one of them leaves the workspace, nothing more of it is sent. */
+/** The people an order depends on. If one of them leaves the workspace, the order sends nothing more. */
 
 export interface Party {
   readonly userId: string;
@@ -13,7 +13,7 @@ export interface Party {
 export interface Parties {
   /** The requester, and the owner of a personal account. */
   readonly people: readonly Party[];
-  /** Whether that account is still linked. */
+  /** Whether the order's account is still linked. */
   readonly isLinked: boolean;
 }
 
@@ -22,9 +22,9 @@ export async function findParties(findAccount: FindAccount, order: Order): Promi
   const requester = { userId: order.requesterId, summary: { code: 'requester_left' } } as const;
   // The team's account has no owner: if the person who linked it leaves, the order depends only on the requester.
   const ownerId = account?.userId;
-  const isOther = ownerId !== undefined && ownerId !== order.requesterId;
+  const isOtherPerson = ownerId !== undefined && ownerId !== order.requesterId;
   return {
-    people: isOther ? [requester, { userId: ownerId, summary: { code: 'owner_left' } }] : [requester],
+    people: isOtherPerson ? [requester, { userId: ownerId, summary: { code: 'owner_left' } }] : [requester],
     isLinked: account !== undefined,
   };
 }
@@ -37,7 +37,7 @@ export function summarizeMissingAccount({ account }: Order): PlainSummary {
 export type MemberCheck =
   | { readonly kind: 'members' }
   | ({ readonly kind: 'left' } & Party)
-  /** Slack can't look them up: nothing may be sent, but the order isn't stopped either. */
+  /** Slack can't look up a person: nothing may be sent, but the order isn't stopped either. */
   | ({ readonly kind: 'unknown' } & Party);
 
 /** Whether all of an order's people are still full members of the workspace. */
@@ -46,8 +46,8 @@ export async function checkMembers(directory: Directory, parties: readonly Party
     parties.map(async (party) => ({ party, membership: await directory.findMembership(party.userId) })),
   );
   for (const kind of ['left', 'unknown'] as const) {
-    const found = checks.find(({ membership }) => membership === kind);
-    if (found !== undefined) return { kind, ...found.party };
+    const match = checks.find(({ membership }) => membership === kind);
+    if (match !== undefined) return { kind, ...match.party };
   }
   return { kind: 'members' };
 }

@@ -20,7 +20,7 @@ import type { EvidenceHint, EvidenceProof } from './record-finding.ts';
 import type { EarlierFinding, ShownIncident } from './refusal.ts';
 import type { LogDifference, SendingDifference } from './summary.ts';
 
-/** A change to commit, all or nothing. */
+/** A change that is committed atomically. */
 export interface OrderCommit {
   readonly before: Order;
   readonly after: Order;
@@ -31,7 +31,7 @@ export interface OrderCommit {
   readonly leaseMs?: number;
   /** A secret result, to be shown once to the requester. */
   readonly revealable?: { readonly n: number; readonly sealed: SealedSecret; readonly expiresAt: Date };
-  /** The service's full answer to an item's request, with secrets masked. */
+  /** The service's full answer about an item, with secrets masked. */
   readonly answer?: { readonly n: number; readonly answer: unknown };
   /** Required to send a mandate's order: checked and reserved again in the same transaction. */
   readonly mandateUse?: MandateUse;
@@ -54,7 +54,7 @@ export interface MandateUse {
   readonly check: (mandate: Order | undefined, rows: FinalCheckRows) => HoldReason | undefined;
 }
 
-/** Facts about a name, read in the transaction that sends it. */
+/** Facts about a name, read in the transaction that marks its order as sent. */
 export type FinalCheckRows = Omit<FinalCheckFacts, 'mandate' | 'isUnchanged'>;
 
 export interface StoredAnswer {
@@ -90,7 +90,7 @@ export interface OrderFilter {
   readonly states?: readonly OrderState[];
   readonly tasks?: readonly OrderTaskName[];
   readonly requesterId?: string;
-  /** A person's id omits other people's private orders. `system`: the bot itself, or a person who sees all orders. */
+  /** An id excludes other people's private orders. `system` is for the bot, and for people who see all orders. */
   readonly viewer: SystemViewer | { readonly id: string };
   readonly name?: string;
   /** Only orders in the live system. Orders in the demo system change nothing that is visible about a name. */
@@ -113,7 +113,7 @@ export type FindFirstExpiry = (names: readonly string[]) => Promise<Date | undef
 export interface RuleFacts {
   /** ISO 4217 code of the team's amounts. */
   readonly currency: string;
-  /** The tags of the hosts, without their parents' tags. A host without an entry is unknown. */
+  /** The hosts' own tags, without those of parent domains. Unknown hosts have no entry. */
   loadTags(hosts: readonly string[]): Promise<PolicyFacts['tags']>;
   /** Watched names that match a rule's patterns. */
   findMatchingNames(patterns: readonly string[]): Promise<readonly string[]>;
@@ -146,14 +146,14 @@ export interface OrderStore {
    * Commits a change if the order hasn't changed since `before` was read.
    * - Closing an order deletes its encrypted input and frees its names.
    * - A claim and a mark as sent fail while the database may have lost commits (`restore-guard.ts`).
-   * - An item of a retry is marked as sent only if no order that it retries has done that name or may be doing it;
-   * changes of those orders wait meanwhile.
+   * - A retry's item is marked as sent only if none of the orders that it retries has carried out the same item, or
+   * still may. Those orders can't change meanwhile.
    * - A mark as sent is committed only if its guard accepts the rows that its transaction has locked and read.
    * @returns not `ok` when the order has changed (read again); or, on leaving `DRAFT`, when another open order has the
    * same task and name; or when an earlier order blocks a retry; or when a budget is now exceeded (read again)
    */
   commit(change: OrderCommit): Promise<CommitOutcome>;
-  /** Renews the worker's lease. @returns false if it has lost the claim */
+  /** @returns false if the worker has lost its claim */
   extendLease(id: string, workerId: string, leaseMs: number): Promise<boolean>;
   loadSealedInput(id: string): Promise<SealedSecret | undefined>;
   loadSealedItemInputs(id: string): Promise<ReadonlyMap<number, SealedSecret>>;
@@ -185,25 +185,25 @@ export interface OrderStore {
    * Ends this process's lease of an order that it can't carry out, and doesn't claim the order again for some seconds.
    */
   releaseToOthers(id: string): Promise<void>;
-  /** Sets when an unchanged order is due again, if at all. Does nothing if the order has changed. */
+  /** Sets when an order is due again, if at all, unless its version has changed. */
   reschedule(order: { readonly id: string; readonly version: number }, due: Date | undefined): Promise<void>;
-  /** Queues an update of its notifications without a change of the order. */
+  /** Queues an update of an order's messages. The order itself doesn't change. */
   requestNotification(id: string, now: Date): Promise<void>;
-  /** Queues updates of all pending orders' notifications, after the urgent ones. */
+  /** Queues updates of all pending orders' messages, after urgent ones. */
   refreshPending(now: Date): Promise<void>;
-  /** Saves the budget excess that every card of an order now shows. */
-  recordShownExcess(id: string, excess: readonly BudgetOverrun[]): Promise<void>;
+  /** Saves the budget overruns that every card of an order now shows. */
+  recordShownExcess(id: string, overruns: readonly BudgetOverrun[]): Promise<void>;
   /** Ids of orders that are `APPROVED` or `EXECUTING`. */
   listInProgressIds(): Promise<readonly string[]>;
   /** Ids of unfinished orders that use one of the accounts or that a person requested. */
   listUnfinishedIds(accountIds: readonly string[], requesterId?: string): Promise<readonly string[]>;
-  /** Deletes a person's drafts and their unshown secret results. */
+  /** Deletes a person's drafts, and the secret results that weren't shown yet. */
   deletePrivateData(requesterId: string): Promise<void>;
   /** Deletes a draft with all its data. @returns false if it isn't a draft */
   deleteDraft(id: string): Promise<boolean>;
   /** Deletes expired drafts and secrets. @returns how many of each */
   purgeExpired(now: Date): Promise<{ readonly drafts: number; readonly secrets: number }>;
-  /** Returns and deletes a secret. @returns `gone` if it was shown or has expired; undefined if there was none */
+  /** Deletes a secret and returns it. @returns `gone` if it was shown or has expired; undefined if there was none */
   takeRevealable(orderId: string, n: number, now: Date): Promise<SealedSecret | 'gone' | undefined>;
   /** Puts back a secret that couldn't be shown. Its expiry stays the same. */
   returnRevealable(orderId: string, n: number, sealed: SealedSecret): Promise<void>;
@@ -226,7 +226,7 @@ export interface SigningRows {
   readonly policy: Policy;
   /** Saved by `/domain settings`. */
   readonly savedSettings: Readonly<Record<string, unknown>>;
-  /** Keyed by the absent approver. Some may have ended. */
+  /** Keyed by the absent approver. Includes stand-ins that have ended. */
   readonly standIns: ReadonlyMap<string, StandIn>;
 }
 
@@ -250,26 +250,25 @@ export type SendingGuard =
   | { readonly verify: (rows: SendingRows) => Promise<SendingObstacle | undefined> };
 
 /**
- * The impact as the approver knows it. `none`: the task puts nothing at risk. `changed`: since the request, a finding
- * has appeared or can no longer be looked up, and no one was warned at a click yet.
+ * Whether approvers know an order's impact. `none`: the task puts nothing at risk. `changed`: since the request, a
+ * finding has appeared or can no longer be looked up, and no approver has been warned of it yet.
  */
 export type ImpactCheck = 'none' | 'known' | 'unknown' | 'changed';
 
 export interface OpenIncidents {
   readonly incidents: readonly ShownIncident[];
-  /** Since when each person has known about all of them. People without an entry don't. */
+  /** When each person had seen all of them. Other people have no entry. */
   readonly informedSince: ReadonlyMap<string, Date>;
 }
 
-/** The open incidents of orders' names, and the approvers who know them. */
+/** The open incidents of orders' names, and the approvers who know about them. */
 export interface IncidentRecords {
   /** Undefined if none is open. */
   readonly loadOpenIncidents: (order: Order) => Promise<OpenIncidents | undefined>;
-  /** Records that these incidents were shown to a person. */
   readonly recordShown: (orderId: string, userId: string, shown: readonly ShownIncident[]) => Promise<void>;
 }
 
-/** The roots of trust for keys, and what verifies their signatures. */
+/** The trusted root keys, and the verifiers for signatures. */
 export interface KeyTrust {
   /** `SIGNING_ROOTS`. */
   readonly roots: ReadonlySet<string>;
@@ -283,7 +282,7 @@ export interface Consent {
   readonly signed?: ApprovalSignature | undefined;
 }
 
-/** The signatures of orders, for decisions and sending. */
+/** Checks the signatures of orders' approvals. */
 export interface OrderSigning {
   /** Undefined if signing is off. */
   readonly trust: KeyTrust | undefined;
@@ -300,29 +299,29 @@ export interface OrderSigning {
   /** People with a valid signed approval of an order. @param policyVersion the current version */
   loadSigners(order: Order, policyVersion: number): Promise<ReadonlySet<string>>;
   /** Keeps the approvals with a valid signature. @param ring of {@link loadKeys} */
-  filterValid<Each extends Consent>(
-    approvals: readonly Each[],
+  filterValid<T extends Consent>(
+    approvals: readonly T[],
     subject: SignedSubject,
     ring: KeyRing,
-  ): Promise<ReadonlySet<Each>>;
+  ): Promise<ReadonlySet<T>>;
   findSigners(approvals: readonly Consent[], subject: SignedSubject): Promise<ReadonlySet<string>>;
   /**
    * Preconditions of sending a request of an order.
-   * @param order as claimed; its rows matched its statement
-   * @returns undefined while Slack can't look up the people it depends on
+   * @param order the claimed order, whose rows matched its statement
+   * @returns undefined while Slack can't look up the people that the order depends on
    */
   loadGuard(order: Order): Promise<SendingGuard | undefined>;
 }
 
 export type FindAccount = (accountId: string) => Promise<Account | undefined>;
 
-/** Looks up an item in public records. Implemented by names. */
+/** Looks up an item in public records. Implemented in `names`. */
 export type FindEvidence = (order: Order, item: OrderItem) => Promise<Evidence>;
 
-/** Looks up whether an accepted task is done. Implemented by names. */
+/** Looks up whether the registry shows an accepted task as done. Implemented in `names`. */
 export type LookUpAtRegistry = (order: Order, item: OrderItem) => Promise<RegistryLookup>;
 
-/** Answers of an order's new nameservers for its name. Implemented by names. */
+/** Whether an order's new nameservers answer for its name. Implemented in `names`. */
 export type DelegationLookup =
   | { readonly kind: 'answering' }
   /** These nameservers don't know the name, or don't answer. */
@@ -337,8 +336,8 @@ export type RegistryLookup = 'shown' | 'not_shown' | 'unknown';
 
 /** Public records about a request whose answer was lost. */
 export type Evidence =
-  /** Proves that it was carried out: nothing else can have caused the records. */
+  /** Proves that the request was carried out: nothing else can have caused the records. */
   | { readonly kind: 'done'; readonly seen: EvidenceProof }
-  /** Proves nothing, but helps the person who settles it. `source` is the server that answered. */
+  /** Proves nothing, but helps the person who settles the order. `source` is the server that answered. */
   | { readonly kind: 'hint'; readonly seen: EvidenceHint; readonly source: string }
   | { readonly kind: 'nothing' };

@@ -7,7 +7,7 @@ import { z } from 'zod';
 
 const timestamp = z.iso.datetime();
 const texts = z.array(z.string()).readonly();
-/** The record came over plain HTTP, so it could be forged in transit. */
+/** The record was fetched over plain HTTP, so it could have been forged in transit. */
 const overHttp = z.boolean().exactOptional();
 const shownNameServers = {
   nameServers: texts,
@@ -33,14 +33,14 @@ const hintSchemas = [
     transferredAt: timestamp.exactOptional(),
     overHttp,
   }),
-  /** The date before the request is unknown. */
+  /** The expiry date before the request is unknown. */
   z.object({ code: z.literal('expiry_seen'), expiresAt: timestamp, overHttp }),
   z.object({ code: z.literal('expiry_unmoved'), expiresAt: timestamp, overHttp }),
   z.object({
     code: z.literal('expiry_moved'),
     expiresAt: timestamp,
     before: timestamp,
-    /** Something else that can have moved the date by the requested years. */
+    /** Another possible cause of the new date. */
     otherCause: z.enum(['expiry_passed', 'transfer']).exactOptional(),
     overHttp,
   }),
@@ -57,9 +57,9 @@ const recordProofSchema = z.discriminatedUnion('code', proofSchemas);
 
 export const storedEvidenceSchema = z.discriminatedUnion('code', [...hintSchemas, ...proofSchemas]);
 
-/** Proves nothing, but helps the person who settles the order. */
+/** A record that proves nothing, but helps the person who settles the order. */
 export type EvidenceHint = z.output<typeof recordHintSchema>;
 export type EvidenceProofCode = (typeof PROOF_CODES)[number];
-/** Only the requested change can have caused it. */
+/** A record that only the requested change can have caused. */
 export type EvidenceProof = z.output<typeof recordProofSchema>;
 export type StoredEvidence = z.output<typeof storedEvidenceSchema>;

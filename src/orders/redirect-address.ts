@@ -2,11 +2,11 @@ import { isIP } from 'node:net';
 import { parseBareHost } from '../zones/names.ts';
 
 /**
- * The addresses of a redirect. Policy rules match the host in a source. Parts that two parsers could read as different
- * hosts are rejected: a user, a port, a query, an encoded character, another scheme.
+ * The addresses of a redirect. Policy rules match the host of its source, so a source is rejected if parsers could
+ * disagree about the host: it has user info, a port, a query, an encoded character, or another scheme.
  */
 
-/** A link as Slack formats an address: `<http://cafe.rest|cafe.rest>`. */
+/** Slack formats an address as a link: `<http://cafe.rest|cafe.rest>`. */
 const SLACK_LINK = /^<(?:mailto:)?([^<>|]*)(?:\|([^<>|]*))?>$/i;
 /**
  * Visible characters of any script, except those that start a query or a fragment, encode a character, or are parsed as
@@ -33,14 +33,15 @@ export function readRedirectSource(text: string): string | undefined {
 
 function readBareSource(text: string): string | undefined {
   const [, scheme = '', authority = '', path = ''] = /^(https?:\/\/)?([^/]*)(.*)$/is.exec(text) ?? [];
-  const [hostText = '', local, ...more] = authority.split('@').reverse();
+  const [hostText = '', localPart, ...otherParts] = authority.split('@').reverse();
   const host = parseBareHost(hostText);
-  if (!host.ok || more.length > 0 || !PATH.test(path) || LOOKALIKE.test(path)) return undefined;
-  if (local === undefined) return host.value.ascii + path;
-  return scheme === '' && path === '' && LOCAL_PART.test(local) ? `${local}@${host.value.ascii}` : undefined;
+  if (!host.ok || otherParts.length > 0 || !PATH.test(path) || LOOKALIKE.test(path)) return undefined;
+  if (localPart === undefined) return host.value.ascii + path;
+  const isEmail = scheme === '' && path === '' && LOCAL_PART.test(localPart);
+  return isEmail ? `${localPart}@${host.value.ascii}` : undefined;
 }
 
-/** Whether a text is a URL, or a host with an optional path, and the host is valid: `www.example.com/menu`. */
+/** Whether a text is a web URL with a valid host. The scheme may be omitted: `www.example.com/menu`. */
 export function isWebAddress(text: string): boolean {
   const [, authority = '', rest = ''] = /^(?:https?:\/\/)?([^/?#]*)(.*)$/is.exec(text) ?? [];
   const [, host = ''] = /^(.*?)(?::\d{1,5})?$/s.exec(authority) ?? [];

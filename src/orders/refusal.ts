@@ -25,11 +25,10 @@ export type ApproverRight =
   | 'confirm_facts';
 
 export type Refusal =
-  /** A deleted draft, or a typo. */
+  /** The id of a deleted draft, or a typo. */
   | { readonly code: 'no_such_order' }
-  /** The event isn't possible in the order's state. */
   | { readonly code: 'wrong_state'; readonly action: OrderEvent['type']; readonly state: OrderState }
-  /** An automatic change found nothing to do. Not shown. */
+  /** An automatic change has nothing to do. Not shown to people. */
   | { readonly code: 'not_due' }
   | { readonly code: 'draft_forgotten' }
   | { readonly code: 'open_already'; readonly orderId: string }
@@ -43,7 +42,7 @@ export type Refusal =
   | { readonly code: 'log_differs' }
   /** When sending: the approvals aren't signed as required. */
   | { readonly code: 'not_signed'; readonly differences: readonly SendingDifference[] }
-  /** Requesters can't ask themselves. */
+  /** Requesters can't ask a question about their own order. */
   | { readonly code: 'own_question' }
   /** Only an admin's consent to exceed the budgets is missing. */
   | { readonly code: 'over_budget'; readonly exceeded: readonly BudgetOverrun[] }
@@ -53,7 +52,7 @@ export type Refusal =
   | {
       readonly code: 'not_an_approver';
       readonly action: ApproverRight;
-      /** Ids of the approvers and groups, if a policy rule names other ones than the settings. */
+      /** Ids of the approvers and groups, if a policy rule names different ones than the settings. */
       readonly approvers?: readonly string[];
     }
   | { readonly code: 'policy_refuses'; readonly rules: readonly RuleReference[] }
@@ -101,12 +100,12 @@ export type Refusal =
   | { readonly code: 'approvals_missing'; readonly requirements: ApprovalProgress['requirements'] }
   /** A bulk order is running again, or has ended. */
   | { readonly code: 'not_paused' }
-  /** An order with many rows is retried with a new file. */
+  /** Retrying a bulk order takes a new file. */
   | { readonly code: 'retry_bulk' }
   | { readonly code: 'nothing_waits'; readonly state: OrderState }
   | { readonly code: 'sent_already' }
   | { readonly code: 'not_in_force' }
-  /** The mandate holds the order now. Not shown. */
+  /** The mandate now holds the order. Not shown to people. */
   | { readonly code: 'mandate_held'; readonly holdReason: HoldReason }
   | { readonly code: 'outcome_known' }
   | { readonly code: 'nothing_to_reveal' }
@@ -114,7 +113,7 @@ export type Refusal =
   | { readonly code: 'reveal_key_missing' }
   | { readonly code: 'reveal_unopened' };
 
-/** A name that can't be retried: an earlier order has done it, or may still do it. */
+/** A name that can't be retried, because an earlier order has carried out the task, or still may. */
 export interface EarlierFinding {
   readonly orderId: string;
   readonly name: string;

@@ -22,7 +22,7 @@ import { findTask } from './tasks.ts';
 export interface OrderRequest {
   readonly task: OrderTaskName;
   readonly input: unknown;
-  /** The rows of a file, each with its own input. `input` is empty then. */
+  /** The rows of a file, each with its own input. If set, the order's `input` is empty. */
   readonly bulk?: BulkRequest;
   /** Auth code or password entered in the form. */
   readonly secret: Secret | undefined;
@@ -35,12 +35,12 @@ export interface OrderRequest {
   readonly threadTs: string | undefined;
   /** Requested in a direct message: only the requester, approvers and admins see it. */
   readonly isPrivate?: boolean;
-  /** A mandate holds it, so it always waits for approval. */
+  /** A mandate holds the name, so its regular order always waits for approval. */
   readonly isHeld?: boolean;
   readonly mandate?: MandateReference;
-  /** When a mandate's order is sent. */
+  /** For a mandate's order: when it is sent. */
   readonly sendAfter?: Date;
-  /** When a person wants it sent. */
+  /** For a person's order: when they want it to be sent. */
   readonly sendAt?: EnteredTime | undefined;
   readonly retriedOrder?: Order;
   /** Identifies the command, form or click, so that a redelivery creates no second order. */
@@ -65,7 +65,7 @@ export interface RequestContext {
   readonly request: OrderRequest;
   readonly account: Account;
   readonly checked: CheckedRequest;
-  /** The chosen time, or why it isn't possible. */
+  /** The chosen time, or why the order can't be sent then. */
   readonly schedule: Schedule | ScheduleIssue | undefined;
   readonly evaluated: EvaluatedOrder;
   readonly price: OrderCost | undefined;
@@ -85,22 +85,22 @@ export async function loadRequest(
   const checked = checkRequest(context.listInterfaces(account), request);
   if (checked.kind !== 'checked') return checked;
   const { names, input } = checked;
-  const requested = { task: request.task, names, requesterId, input };
+  const evaluationInput = { task: request.task, names, requesterId, input };
   const now = context.now();
   const schedule = request.sendAt && readSchedule(request.sendAt, request.task, now);
   const sendAfter = typeof schedule === 'object' ? schedule.at : undefined;
   const [evaluated, price, firstExpiry] = await Promise.all([
-    evaluateOrder(context, { ...requested, usesTeamAccount: isTeamAccount(account), isHeld }),
-    context.priceOrder({ ...requested, sendAfter }),
+    evaluateOrder(context, { ...evaluationInput, usesTeamAccount: isTeamAccount(account), isHeld }),
+    context.priceOrder({ ...evaluationInput, sendAfter }),
     context.findFirstExpiry(names),
     // Fails now, not after the approval, if the account's credential can't be decrypted.
     context.loadClient(account.id),
   ]);
   const isSentImmediately = evaluated.requirements.outcome === 'free' && !startsAsDraft(checked, request);
   const items = names.map((name, index) => ({ n: index + 1, name }));
-  const budgeted = { items, resumedOrderId: undefined };
+  const budgetedItems = { items, resumedOrderId: undefined };
   const cost = isSentImmediately ? price : undefined;
-  const budgets = await checkBudgets(context, { account, sendAfter }, budgeted, cost);
+  const budgets = await checkBudgets(context, { account, sendAfter }, budgetedItems, cost);
   const id = generateOrderId();
   return {
     ...{ now, id, request, account, checked, schedule },
@@ -127,7 +127,7 @@ export function checkRequest(
     : { kind: 'checked', task, input, names };
 }
 
-/** The requester must confirm it first. */
+/** If so, its requester must confirm the order before anyone else sees it. */
 export function startsAsDraft({ task }: CheckedRequest, { bulk }: OrderRequest): boolean {
   return task.needsConfirmation || bulk !== undefined;
 }

@@ -11,7 +11,7 @@ export type RequestOutcome =
   | { readonly kind: 'refused'; readonly refusal: Refusal }
   | { readonly kind: 'open_already'; readonly order: Order };
 
-/** Loads, decides and saves a request. Starts over if budgets or a conflicting order changed in between. */
+/** Loads, decides and saves a request. Starts over if a budget or a conflicting order has changed meanwhile. */
 export async function requestOrder(context: OrdersContext, request: OrderRequest): Promise<RequestOutcome> {
   for (;;) {
     const loaded = await loadRequest(context, request);
@@ -33,9 +33,10 @@ export async function requestOrder(context: OrdersContext, request: OrderRequest
     }
     // Other orders have reserved the rest of a budget meanwhile.
     if (conflict.conflictingOrderId === undefined) continue;
-    const open = await context.store.load(conflict.conflictingOrderId, 'system');
-    if (open?.deliveryId === request.deliveryId) return { kind: 'accepted', order: open };
-    // If it was closed between the two reads, it no longer conflicts.
-    if (open !== undefined && isOpen(open.state)) return { kind: 'open_already', order: open };
+    const conflicting = await context.store.load(conflict.conflictingOrderId, 'system');
+    if (conflicting?.deliveryId === request.deliveryId) return { kind: 'accepted', order: conflicting };
+    // An order that was closed meanwhile no longer conflicts.
+    if (conflicting !== undefined && isOpen(conflicting.state))
+      return { kind: 'open_already', order: conflicting };
   }
 }

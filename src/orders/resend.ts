@@ -6,9 +6,8 @@ import { StatementChangedError } from './check-statement.ts';
 import { RetryRefusedError } from './item-result.ts';
 import type { RetryReason } from './summary.ts';
 
-/** Retries if the service provably didn't carry out the task, or a repeat is harmless. */
 const MAX_RETRIES = 3;
-/** A busy service gets more retries: it refused the request, so nothing was carried out. */
+/** Higher, because a busy service refuses requests without carrying them out. */
 const MAX_BUSY_RETRIES = 20;
 const MAX_RETRY_AFTER_MS = 15 * MINUTE_MS;
 
@@ -17,14 +16,14 @@ export type ResendDecision =
       readonly kind: 'resend';
       readonly afterMs: number;
       readonly retryReason: RetryReason;
-      /** It may have been carried out, but a repeat is harmless. If omitted, it provably wasn't carried out. */
+      /** The request may have been carried out, but a repeat is harmless. If omitted, it provably wasn't. */
       readonly inDoubt?: boolean;
     }
   | { readonly kind: 'final'; readonly outcome: 'FAILED' | 'UNKNOWN' };
 
 /**
- * Whether an item's request is retried automatically after an error. A paid task is retried only if the service
- * provably didn't carry it out. Pure. (For retries by a person, see `retry-button.ts`.)
+ * Decides whether a request is retried automatically after an error. A paid task is retried only if the service
+ * provably didn't carry it out. Pure. For retries by a person, see `retry-button.ts`.
  * @param attempts attempts so far, including this one
  * @param mayBeDone the request may have been sent, and nothing proves that it wasn't carried out
  */
@@ -38,13 +37,13 @@ export function decideResend(
   if (error instanceof VaultError && !mayBeDone) return FAILED;
   if (error instanceof SuspendedError) return UNKNOWN;
   if (error instanceof StatementChangedError || error instanceof RetryRefusedError) return FAILED;
-  // Unknown cause. If the request may have been sent, the outcome is unknown too.
+  // The cause is unknown. If the request may have been sent, so is the outcome.
   if (!(error instanceof ServiceError)) return mayBeDone ? UNKNOWN : resendUnsent(attempts, 'not_sendable');
   switch (error.kind) {
     case 'busy':
     case 'token_used': {
       if (attempts > MAX_BUSY_RETRIES) return FAILED;
-      const afterMs = Math.max(error.retryAfterMs ?? backoff(attempts), 1_000);
+      const afterMs = Math.max(error.retryAfterMs ?? getDelayMs(attempts), 1_000);
       const maxMs = error.kind === 'busy' ? MAX_RETRY_AFTER_MS : Number.POSITIVE_INFINITY;
       return { kind: 'resend', afterMs: Math.min(afterMs, maxMs), retryReason: error.kind };
     }
@@ -53,10 +52,10 @@ export function decideResend(
     case 'unknown_outcome':
     case 'invalid_response':
       if (!mayBeDone) return resendUnsent(attempts, 'no_answer');
-      // The service received it. Its next answer would be just as unreadable.
+      // The service received the request, and its next answer would be just as unreadable.
       if (error.unreadableResponse !== undefined) return UNKNOWN;
       return task.effect !== 'charge' && task.idempotent && attempts <= MAX_RETRIES
-        ? { kind: 'resend', afterMs: backoff(attempts), retryReason: 'no_answer_harmless', inDoubt: true }
+        ? { kind: 'resend', afterMs: getDelayMs(attempts), retryReason: 'no_answer_harmless', inDoubt: true }
         : UNKNOWN;
     case 'auth':
     case 'refused':
@@ -71,10 +70,10 @@ const UNKNOWN: ResendDecision = { kind: 'final', outcome: 'UNKNOWN' };
 
 /** For an item whose request wasn't sent, so a retry is safe. */
 function resendUnsent(attempts: number, retryReason: RetryReason): ResendDecision {
-  return attempts > MAX_RETRIES ? FAILED : { kind: 'resend', afterMs: backoff(attempts), retryReason };
+  return attempts > MAX_RETRIES ? FAILED : { kind: 'resend', afterMs: getDelayMs(attempts), retryReason };
 }
 
-/** 1 s, 4 s, 16 s. */
-function backoff(attempts: number): number {
+/** 1 s, 4 s, 16 s, and then always 64 s. */
+function getDelayMs(attempts: number): number {
   return 1_000 * 4 ** (Math.min(attempts, 4) - 1);
 }

@@ -4,7 +4,7 @@ import type { OrdersContext } from './context.ts';
 import type { Order } from './order.ts';
 import type { Refusal } from './refusal.ts';
 
-/** Checked before the form for the reason opens. */
+/** Checked before the form that asks for the reason opens. */
 export async function checkCanResolve(
   context: OrdersContext,
   order: Order,
@@ -30,7 +30,6 @@ export function resolveOrder(
   );
 }
 
-/** Pure. */
 export function decideSettlement(
   order: Order,
   rights: ApproverRights,

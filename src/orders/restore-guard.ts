@@ -8,7 +8,7 @@ import { isWaitingForChosenTime, type Order, type OrderEvent } from './order.ts'
 
 /**
  * Detects a database that has lost commits: a backup was restored, a standby was promoted, or a disk lost confirmed
- * writes. Orders that it shows as approved and unsent may have been carried out, and only a person can find out.
+ * writes. Orders that look approved and unsent may then have been carried out, and only a person can find out.
  */
 
 /** The database's identity, and its last heartbeat. */
@@ -19,7 +19,7 @@ export interface HeartbeatReading {
   readonly server: string;
   /** The flushed position of the server's write-ahead log. */
   readonly position: number;
-  /** The server was restarted since it was verified, and its log lacks commits that this process has seen. */
+  /** The server has restarted since it was verified, and its log lacks commits that this process has seen. */
   readonly isBehind: boolean;
   readonly last: HeartbeatRow | undefined;
 }
@@ -31,9 +31,9 @@ export interface HeartbeatRow {
   readonly server: string;
   /** Incremented by each heartbeat of any process. */
   readonly count: number;
-  /** The row was written by the transaction it names. False for a row loaded from a dump. */
+  /** Whether the row was written by the transaction that it names. False for a row loaded from a dump. */
   readonly isOriginal: boolean;
-  /** Processes that didn't stop cleanly: they are running, or were killed. */
+  /** Processes that didn't stop cleanly: they are still running, or were killed. */
   readonly activeProcesses: readonly string[];
   /** Changes with each write. */
   readonly version: string;
@@ -44,9 +44,9 @@ export interface Heartbeat {
   read(): Promise<HeartbeatReading>;
   /**
    * Writes a process's heartbeat.
-   * @param beat.seen the reading that it is based on
-   * @param beat.isLast the process stops cleanly
-   * @returns the count
+   * @param beat.reading the reading that the heartbeat is based on
+   * @param beat.isLast whether the process stops cleanly
+   * @returns the row's new count
    * @throws if the reading is outdated: another heartbeat was written since, or the connection leads to another server
    */
   write(beat: {
@@ -69,22 +69,22 @@ export interface GuardContext extends OrdersContext {
   readonly processId: string;
   /** Default {@link BEAT_MS}. */
   readonly beatMs?: number;
-  /** Default {@link OTHER_PROCESSES_MS}. */
+  /** Default {@link OTHER_PROCESSES_CHECK_MS}. */
   readonly otherProcessesMs?: number;
 }
 
 const BEAT_MS = 15_000;
-/** A process without a heartbeat stops working sooner than this. */
+/** A process whose heartbeats fail stops working sooner than this. */
 const MAX_SILENCE_MS = 4 * BEAT_MS;
 const RETRY_MS = 1_000;
 /**
  * After a server restart, other processes may have seen later commits than this one. They notice within this time,
  * because each uses the database every few seconds.
  */
-const OTHER_PROCESSES_MS = 10_000;
+const OTHER_PROCESSES_CHECK_MS = 10_000;
 /** Attempts to record a clean stop. */
 const MAX_FINAL_TRIES = 5;
-/** After this long without a bot, the database isn't trusted about running orders. */
+/** After this long without a bot, the states of running orders in the database aren't trusted. */
 const MAX_DOWNTIME_MS = 15 * MINUTE_MS;
 
 export interface KnownDatabase {
@@ -102,7 +102,7 @@ export async function markUnsentUnknown(deps: GuardContext): Promise<KnownDataba
   const reading = await deps.heartbeat.read();
   const sign = findRestoreSign(reading, deps.now());
   if (sign !== undefined) await invalidateUnsent(deps, sign, reading.last?.seenAt);
-  return verify(deps, reading, false);
+  return writeAndVerify(deps, reading, false);
 }
 
 /** A sign that a database may have lost commits. */
@@ -130,7 +130,7 @@ export function findRestoreSign(
   return undefined;
 }
 
-/** Why a database seems to lack commits that this process has seen in it. For the log. */
+/** Why a database seems to lack commits that this process has seen. For the log. */
 export function findRewindSign(
   known: KnownDatabase,
   { database, isBehind, last }: HeartbeatReading,
@@ -142,7 +142,7 @@ export function findRewindSign(
 }
 
 /** Must run after the orders are marked, so that a process that starts in between comes to the same conclusion. */
-async function verify(
+async function writeAndVerify(
   deps: GuardContext,
   reading: HeartbeatReading,
   isLast: boolean,
@@ -153,23 +153,24 @@ async function verify(
   return { database: reading.database, server: reading.server, count };
 }
 
-/** @param lastSeen until when the database is known to be complete; undefined: unknown */
+/** @param completeUntil when the database was last known to be complete; undefined if that is unknown */
 async function invalidateUnsent(
   deps: GuardContext,
   { why, isCopy }: RestoreSign,
-  lastSeen: Date | undefined,
+  completeUntil: Date | undefined,
 ): Promise<void> {
   const now = deps.now();
-  // Orders that became due after the last heartbeat weren't sent, because nothing is claimed without heartbeats. An old
-  // copy of a data folder looks the same, though, so they need approval again.
-  const trustedUntil = isCopy || lastSeen === undefined ? now : new Date(lastSeen.getTime() + MAX_SILENCE_MS);
+  // Orders that became due after the last heartbeat weren't sent, because nothing is claimed without heartbeats. They
+  // still need approval again, because an old copy of a data folder looks the same.
+  const trustedUntil =
+    isCopy || completeUntil === undefined ? now : new Date(completeUntil.getTime() + MAX_SILENCE_MS);
   for (const orderId of await deps.store.listInProgressIds()) {
     const outcome = await changeOrder(deps, orderId, (order) => decideUnsent(order, now, trustedUntil));
     if (outcome.ok) deps.log.warn({ orderId, why }, 'an order may have been sent before: not sent');
   }
-  // A mandate's order is announced this long before it is sent. If less time was lost, the database still has every
-  // order that was sent in it.
-  if (lastSeen === undefined || now.getTime() - lastSeen.getTime() >= ANNOUNCEMENT_MS)
+  // Mandates' orders are announced this long before they are sent. If less time was lost, the database still has every
+  // order that was sent meanwhile.
+  if (completeUntil === undefined || now.getTime() - completeUntil.getTime() >= ANNOUNCEMENT_MS)
     await endMandatesAfterRestore(deps);
 }
 
@@ -181,9 +182,9 @@ export function decideUnsent(order: Order, now: Date, trustedUntil: Date): Chang
   return { event: { type: 'invalidated', summary: { code: 'database_restored' } } };
 }
 
-/** Whether an order can't have been sent by this time, because it wasn't due. */
-function isScheduledAfter({ state, sendAfter }: Order, at: Date): boolean {
-  return state === 'APPROVED' && sendAfter !== undefined && sendAfter > at;
+/** Whether an order can't have been sent by a certain time, because it wasn't due. */
+function isScheduledAfter({ state, sendAfter }: Order, time: Date): boolean {
+  return state === 'APPROVED' && sendAfter !== undefined && sendAfter > time;
 }
 
 type ReopenedEvent = Extract<OrderEvent, { readonly type: 'reopened' }>;
@@ -209,25 +210,25 @@ function buildLateReopening(
 
 export interface RunningHeartbeat {
   stop(): void;
-  /** Stops, and records a clean stop, so that the next start can trust its orders. */
+  /** Stops, and records a clean stop, so that orders can be trusted at the next start. */
   stopCleanly(): Promise<void>;
 }
 
 /**
- * Writes a heartbeat periodically, and checks each time whether the database still has what this process has seen. If a
- * connection leads to another server, checks immediately, and nothing is claimed or sent there before.
+ * Writes a heartbeat periodically, and each time checks whether the database still has what this process has seen. If a
+ * connection leads to another server, the check runs immediately, and nothing is claimed or sent there until it passes.
  */
 export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): RunningHeartbeat {
-  const { heartbeat, log, processId, beatMs = BEAT_MS, otherProcessesMs = OTHER_PROCESSES_MS } = deps;
+  const { heartbeat, log, processId, beatMs = BEAT_MS, otherProcessesMs = OTHER_PROCESSES_CHECK_MS } = deps;
   let known = initial;
   let isStopped = false;
   let isBeatRequested = false;
   let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> | undefined;
+  let runningBeat: Promise<void> | undefined;
   let restart = { server: initial.server, seenAt: 0 };
-  const requireOtherChecks = ({ server, last }: HeartbeatReading) => {
+  const requireChecksByOthers = ({ server, last }: HeartbeatReading) => {
     if (restart.server !== server) restart = { server, seenAt: performance.now() };
-    const isAlone = last?.activeProcesses.every((process) => process === processId) ?? true;
+    const isAlone = last?.activeProcesses.every((activeId) => activeId === processId) ?? true;
     if (!isAlone && performance.now() - restart.seenAt < otherProcessesMs)
       throw new Error('the server restarted: other processes first check whether it lost commits');
   };
@@ -239,8 +240,8 @@ export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): Runn
       heartbeat.suspend();
       log.error({ why }, 'the database went back: orders shown as unsent become unknown');
       await invalidateUnsent(deps, { why, isCopy: true }, reading.last?.seenAt);
-    } else if (reading.server !== known.server) requireOtherChecks(reading);
-    known = await verify(deps, reading, isLast);
+    } else if (reading.server !== known.server) requireChecksByOthers(reading);
+    known = await writeAndVerify(deps, reading, isLast);
   };
 
   const beatAndContinue = async () => {
@@ -250,13 +251,13 @@ export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): Runn
       waitMs = RETRY_MS;
       log.warn({ err }, 'saving the heartbeat failed');
     });
-    running = undefined;
+    runningBeat = undefined;
     if (!isStopped) timer = setTimeout(begin, isBeatRequested ? 0 : waitMs);
   };
   const begin = () => {
     clearTimeout(timer);
     isBeatRequested = true;
-    running ??= beatAndContinue();
+    runningBeat ??= beatAndContinue();
   };
 
   heartbeat.onOtherServer(() => {
@@ -271,8 +272,8 @@ export function startHeartbeat(deps: GuardContext, initial: KnownDatabase): Runn
     stop,
     async stopCleanly() {
       stop();
-      await running;
-      // Other processes that stop at the same time may write in between.
+      await runningBeat;
+      // Other processes that stop at the same time may write a heartbeat in between.
       for (let tries = 1; ; tries += 1) {
         try {
           return await beat(true);

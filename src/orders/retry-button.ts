@@ -20,9 +20,9 @@ import { findTask } from './tasks.ts';
 
 export type RetryOutcome =
   | RequestOutcome
-  /** The secret part of the order wasn't kept: the person must type it again. */
+  /** The order's secret was deleted, so the person must enter it again. */
   | { readonly kind: 'needs_secret'; readonly order: Order }
-  /** The order was made from a file: these rows need a new plan. */
+  /** The order was made from a file, so these rows need a new plan. */
   | { readonly kind: 'needs_plan'; readonly order: Order; readonly rows: readonly BulkRow[] };
 
 /** The re-entered secret, or the plan of failed rows. */
@@ -43,14 +43,14 @@ export async function retryOrder(
 ): Promise<RetryOutcome> {
   const order = await deps.store.load(orderId, 'system');
   if (order === undefined) return { kind: 'refused', refusal: { code: 'no_such_order' } };
-  const refusal = (await checkPerson(deps, order, userId)) ?? (await checkRetryable(deps, order));
+  const refusal = (await checkRights(deps, order, userId)) ?? (await checkRetryable(deps, order));
   if (refusal !== undefined) return { kind: 'refused', refusal };
   const earlier = await loadEarlierFindings(deps.store.load, order, findRetryableItems(order));
   const decision = decideNamesToRetry(order, earlier);
   if ('refusal' in decision) return { kind: 'refused', refusal: decision.refusal };
-  const { failed } = decision;
+  const { failed: failedNames } = decision;
   if (retryInput === undefined) {
-    if (order.bulk !== undefined) return { kind: 'needs_plan', order, rows: findRows(order, failed) };
+    if (order.bulk !== undefined) return { kind: 'needs_plan', order, rows: findRows(order, failedNames) };
     if (hasSecretInput(order)) return { kind: 'needs_secret', order };
   }
   const account = await deps.findAccount(order.account.id);
@@ -62,16 +62,16 @@ export async function retryOrder(
     threadTs: order.threadTs,
     isPrivate: order.isPrivate,
   };
-  if (retryInput !== undefined && order.bulk === undefined && !isSameInput(order, retryInput, failed)) {
+  if (retryInput !== undefined && order.bulk === undefined && !isSameInput(order, retryInput, failedNames)) {
     return requestOrder(deps, { ...request, ...retryInput });
   }
   const content = retryInput ?? {
-    input: findTask(order.task).restrictInput(order.input, failed),
+    input: findTask(order.task).restrictInput(order.input, failedNames),
     secret: undefined,
     reason: order.reason,
     ownership: order.ownership,
   };
-  // An order is retried only once, however often the button is clicked. The new order can be retried as well.
+  // An order is retried only once, however often the button is clicked. The new order can be retried in turn.
   return requestOrder(deps, {
     ...request,
     ...content,
@@ -81,7 +81,7 @@ export async function retryOrder(
   });
 }
 
-async function checkPerson(deps: OrdersContext, order: Order, userId: string): Promise<Refusal | undefined> {
+async function checkRights(deps: OrdersContext, order: Order, userId: string): Promise<Refusal | undefined> {
   if (!isRequester(order, userId)) {
     const refusal = checkApprover(await findApprovers(deps, order, [userId]), userId, 'retry');
     if (refusal !== undefined) return refusal;
@@ -96,20 +96,20 @@ async function checkRetryable(deps: OrdersContext, order: Order): Promise<Refusa
   if (hasRowSecrets(order)) return { code: 'retry_bulk' };
   if (order.state !== 'FAILED') return { code: 'not_failed', state: order.state };
   if (!isRetryExpired(order, deps.now())) return undefined;
-  // The card was rendered before the time limit; an update removes its button.
+  // The card still has the button from before the deadline. An update removes it.
   await deps.store.requestNotification(order.id, deps.now());
   return { code: 'retry_over', days: RETRY_DAYS };
 }
 
-/** The names that failed, except those that an earlier order turned out to have carried out. */
+/** The failed names, except those for which an earlier order turned out to be carried out. */
 export function decideNamesToRetry(
   order: Order,
   findings: readonly EarlierFinding[],
 ): { readonly failed: readonly string[] } | { readonly refusal: Refusal } {
-  const open = findings.find(({ outcome }) => outcome === 'open');
-  if (open !== undefined) return { refusal: { code: 'earlier_order', finding: open } };
-  const done = new Set(findings.map(({ name }) => name));
-  const failed = findRetryableItems(order).flatMap(({ name }) => (done.has(name) ? [] : [name]));
+  const openFinding = findings.find(({ outcome }) => outcome === 'open');
+  if (openFinding !== undefined) return { refusal: { code: 'earlier_order', finding: openFinding } };
+  const doneNames = new Set(findings.map(({ name }) => name));
+  const failed = findRetryableItems(order).flatMap(({ name }) => (doneNames.has(name) ? [] : [name]));
   return failed.length > 0 ? { failed } : { refusal: explainNothingToRetry(order) };
 }
 
@@ -120,19 +120,19 @@ function explainNothingToRetry({ items }: Order): Refusal {
 }
 
 function findRows(order: Order, names: readonly string[]): BulkRow[] {
-  const wanted = new Set(names);
+  const selectedNames = new Set(names);
   return order.items
-    .filter(({ name }) => wanted.has(name))
+    .filter(({ name }) => selectedNames.has(name))
     .map((item) => ({ line: item.n, name: item.name, input: getItemInput(order, item), secret: undefined }));
 }
 
-/** Whether the entered input requests the same as the order. */
-export function isSameInput(order: Order, retryInput: RetryInput, failed: readonly string[]): boolean {
+/** Whether the entered input is for the names that failed, with the order's account. */
+export function isSameInput(order: Order, retryInput: RetryInput, failedNames: readonly string[]): boolean {
   const checked = findTask(order.task).check(retryInput.input);
   return (
     checked.ok &&
     retryInput.account?.id === order.account.id &&
-    checked.names.length === failed.length &&
-    checked.names.every((name) => failed.includes(name))
+    checked.names.length === failedNames.length &&
+    checked.names.every((name) => failedNames.includes(name))
   );
 }

@@ -10,7 +10,7 @@ export type RevealOutcome =
       readonly kind: 'revealed';
       readonly secret: Secret;
       readonly order: Order;
-      /** Called if the secret couldn't be shown. It can be requested again until it expires. */
+      /** To be called if the secret couldn't be shown. It can then be requested again until it expires. */
       readonly restore: () => Promise<void>;
     }
   | {

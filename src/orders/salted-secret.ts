@@ -5,8 +5,8 @@ import type { BulkRequest } from './bulk/request-bulk.ts';
 import type { OrderItem } from './order.ts';
 
 /**
- * An order's secret is encrypted together with a salt, and the hash of both is part of the order's approved statement.
- * The hash proves that the secret that is sent was approved, and the salt prevents guessing a short secret from it.
+ * An order's secret is encrypted together with a salt, and the hash of both is part of the approved statement. The hash
+ * proves that the secret that is sent was approved. The salt prevents a short secret from being guessed from the hash.
  */
 
 /** A salted secret, before encryption, and its hash. */
@@ -16,7 +16,7 @@ export interface SaltedSecret {
 }
 
 const SALT_BYTES = 32;
-const SALT_LENGTH = 2 * SALT_BYTES;
+const SALT_HEX_LENGTH = 2 * SALT_BYTES;
 
 export function saltSecret(secret: Secret): SaltedSecret {
   const salted = new Secret(randomBytes(SALT_BYTES).toString('hex') + secret.reveal());
@@ -25,14 +25,14 @@ export function saltSecret(secret: Secret): SaltedSecret {
 
 /** @returns undefined if the secret doesn't match the hash */
 export function unsaltSecret(salted: Secret, hash: string): Secret | undefined {
-  return hashSalted(salted) === hash ? new Secret(salted.reveal().slice(SALT_LENGTH)) : undefined;
+  return hashSalted(salted) === hash ? new Secret(salted.reveal().slice(SALT_HEX_LENGTH)) : undefined;
 }
 
 function hashSalted(salted: Secret): string {
   return `sha256:${createHash('sha256').update(salted.reveal()).digest('hex')}`;
 }
 
-/** A request's secrets, encrypted for its order. Maps are keyed by item number. */
+/** A request's secrets, encrypted for its order. The maps are keyed by item number. */
 export interface OrderSecrets {
   readonly hash: string | undefined;
   readonly sealedInput: SealedSecret | undefined;
@@ -51,21 +51,24 @@ export function sealSecrets(
   { secret, bulk }: { readonly secret: Secret | undefined; readonly bulk?: BulkRequest },
 ): OrderSecrets {
   const input = secret && saltSecret(secret);
-  const rows = order.items.flatMap((item, index) => {
+  const itemSecrets = order.items.flatMap((item, index) => {
     const rowSecret = bulk?.rows[index]?.secret;
     return rowSecret === undefined ? [] : [{ item, ...saltSecret(rowSecret) }];
   });
   return {
     hash: input?.hash,
     sealedInput: input && vault.seal(input.salted, buildInputAssociatedData(order)),
-    itemHashes: new Map(rows.map(({ item, hash }) => [item.n, hash])),
+    itemHashes: new Map(itemSecrets.map(({ item, hash }) => [item.n, hash])),
     sealedItems: new Map(
-      rows.map(({ item, salted }) => [item.n, vault.seal(salted, buildItemInputAssociatedData(order, item))]),
+      itemSecrets.map(({ item, salted }) => [
+        item.n,
+        vault.seal(salted, buildItemInputAssociatedData(order, item)),
+      ]),
     ),
   };
 }
 
-/** Part of the associated data of every encrypted value of an order. */
+/** Included in the associated data of each encrypted value of an order. */
 type OrderIdentity = { readonly id: string; readonly requesterId: string };
 type SealableItem = Pick<OrderItem, 'n' | 'name'>;
 

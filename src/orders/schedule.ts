@@ -42,10 +42,10 @@ export function readSchedule(
   now: Date,
 ): Schedule | ScheduleIssue {
   if (!isSchedulable(task)) return 'not_for_task';
-  const local = readLocalTime(text);
-  if (local === undefined) return 'unreadable';
+  const localTime = readLocalTime(text);
+  if (localTime === undefined) return 'unreadable';
   if (timeZone === undefined) return 'time_zone_unknown';
-  const schedule = resolveSchedule(local, timeZone);
+  const schedule = resolveSchedule(localTime, timeZone);
   if (typeof schedule === 'string') return schedule;
   const leadMs = schedule.at.getTime() - now.getTime();
   if (leadMs <= 0) return 'past';
@@ -53,7 +53,7 @@ export function readSchedule(
   return leadMs > MAX_LEAD_MS ? 'too_late' : schedule;
 }
 
-/** Reads `2026-12-06 02:00` as if it were UTC. */
+/** Parses `2026-12-06 02:00` as if it were in UTC. */
 function readLocalTime(text: string): Date | undefined {
   const [, day = '', hour = '', minute = ''] =
     /^(\d{4}-\d{2}-\d{2})[ T]+(\d{1,2}):(\d{2})$/.exec(text.trim()) ?? [];
@@ -66,8 +66,8 @@ function resolveSchedule(local: Date, timeZone: string): Schedule | ScheduleIssu
     const at = resolveLocalTime(local, timeZone);
     if (toLocalTime(at, timeZone).getTime() !== local.getTime()) return 'no_such_time';
     const later = new Date(at.getTime() + CLOCK_CHANGE_MS);
-    const second = new Date(local.getTime() - toLocalTime(later, timeZone).getTime() + later.getTime());
-    return { at, occursTwice: second > at && toLocalTime(second, timeZone).getTime() === local.getTime() };
+    const next = new Date(local.getTime() - toLocalTime(later, timeZone).getTime() + later.getTime());
+    return { at, occursTwice: next > at && toLocalTime(next, timeZone).getTime() === local.getTime() };
   } catch (error) {
     if (error instanceof RangeError) return 'time_zone_unknown';
     throw error;

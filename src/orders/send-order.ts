@@ -49,22 +49,22 @@ import type { RetryReason, StatementPart } from './summary.ts';
 import { findTask } from './tasks.ts';
 
 /**
- * The longest delay between the mark and the request. After the lease, a person may settle the order, so a later
- * request is not sent.
+ * The longest delay between marking an item as sent and sending its request. Once the lease has ended, a person may
+ * settle the order, so a later request isn't sent.
  */
 export const MAX_SEND_DELAY_MS = LEASE_MS / 4;
 /** How often a lease is renewed before it would end. */
 const RENEWALS_PER_LEASE = 4;
 const PARALLEL_ITEMS = 4;
 /** How long a secret result is kept. */
-const REVEAL_MS = HOUR_MS;
+const SECRET_TTL_MS = HOUR_MS;
 
-interface Sending extends ClaimedOrder {
+interface SendJob extends ClaimedOrder {
   readonly context: SendingContext;
   readonly task: OrderTask;
   /** The order after this worker's last change. */
   latest: Order;
-  /** Resolves with the last change that was started. Items are sent in parallel, but commits are sequential. */
+  /** Settles with the last change that was started. Items are sent in parallel, but commits are sequential. */
   lastChange: Promise<unknown>;
 }
 
@@ -79,7 +79,7 @@ export async function sendOrder(context: SendingContext, snapshot: Order): Promi
   const { order, workerId } = claimed;
   const { leaseMs, store, log } = context;
   const task = findTask(order.task);
-  const sending: Sending = { ...claimed, context, task, latest: order, lastChange: Promise.resolve() };
+  const job: SendJob = { ...claimed, context, task, latest: order, lastChange: Promise.resolve() };
   const heartbeat = setInterval(() => {
     store
       .extendLease(order.id, workerId, leaseMs)
@@ -88,103 +88,103 @@ export async function sendOrder(context: SendingContext, snapshot: Order): Promi
       );
   }, leaseMs / RENEWALS_PER_LEASE);
   try {
-    await sendItems(sending);
-    await releaseClaim(sending);
+    await sendItems(job);
+    await releaseClaim(job);
   } finally {
     clearInterval(heartbeat);
   }
 }
 
-async function sendItems(sending: Sending): Promise<void> {
-  const { order, prepared, context } = sending;
+async function sendItems(job: SendJob): Promise<void> {
+  const { order, prepared, context } = job;
   const { account } = order;
-  const due = findDueItems(sending, order);
+  const dueItems = findDueItems(job, order);
   switch (prepared.kind) {
     case 'failed':
       context.log.error(
         { err: prepared.error, orderId: order.id },
         'preparing the requests of an order failed',
       );
-      for (const item of due) {
+      for (const item of dueItems) {
         const progress: RequestProgress = {
-          ...sending,
+          ...job,
           account,
           item,
           sentItem: undefined,
           mayBeDone: false,
         };
-        await commitOutcome(sending, item, buildErrorOutcome(prepared.error, progress, context.now()));
+        await commitOutcome(job, item, buildErrorOutcome(prepared.error, progress, context.now()));
       }
       return;
     case 'account_gone':
-      await changeUntilCommitted(sending, { type: 'stopped', summary: summarizeMissingAccount(order) });
+      await changeUntilCommitted(job, { type: 'stopped', summary: summarizeMissingAccount(order) });
       return;
     case 'ready':
-      return order.bulk === undefined ? sendInParallel(sending, prepared, due) : sendWaves(sending, prepared);
+      return order.bulk === undefined ? sendInParallel(job, prepared, dueItems) : sendWaves(job, prepared);
   }
 }
 
-function findDueItems({ context }: Sending, order: Order): readonly OrderItem[] {
+function findDueItems({ context }: SendJob, order: Order): readonly OrderItem[] {
   return findNextItems(order).filter((item) => isDue(item, context.now()));
 }
 
 async function sendInParallel(
-  sending: Sending,
+  job: SendJob,
   prepared: ReadyRequests,
   items: readonly OrderItem[],
 ): Promise<void> {
-  const next = items.values();
-  const sendInTurn = async () => {
-    for (const item of next) {
-      if (sending.context.sendingSignal.aborted || findPauseReason(sending.latest) !== undefined) return;
-      if (!(await areStillMembers(sending))) return;
-      await sendItem(sending, item, prepared);
+  const remainingItems = items.values();
+  const sendNextItems = async () => {
+    for (const item of remainingItems) {
+      if (job.context.sendingSignal.aborted || findPauseReason(job.latest) !== undefined) return;
+      if (!(await checkMembersOrStop(job))) return;
+      await sendItem(job, item, prepared);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, items.length) }, sendInTurn));
+  await Promise.all(Array.from({ length: Math.min(PARALLEL_ITEMS, items.length) }, sendNextItems));
 }
 
-/** Sends one wave after the other. Ends when nothing is left, when a person is needed, or when the rest must wait. */
-async function sendWaves(sending: Sending, prepared: ReadyRequests): Promise<void> {
-  while (!sending.context.sendingSignal.aborted) {
-    const due = findDueItems(sending, sending.latest);
-    if (!(await canContinue(sending)) || due.length === 0 || !(await matchesStatement(sending))) return;
-    const { version } = sending.latest;
-    await sendInParallel(sending, prepared, due);
-    // Nothing could be sent, for example because Slack can't look up a person. Another claim will try again.
-    if (sending.latest.version === version) return;
+/** Sends wave after wave, until nothing is left, a person is needed, or the rest must wait. */
+async function sendWaves(job: SendJob, prepared: ReadyRequests): Promise<void> {
+  while (!job.context.sendingSignal.aborted) {
+    const dueItems = findDueItems(job, job.latest);
+    if (!(await checkWaveOrStop(job)) || dueItems.length === 0 || !(await checkStatementOrStop(job))) return;
+    const { version } = job.latest;
+    await sendInParallel(job, prepared, dueItems);
+    // Nothing was sent, for example because Slack can't look up a person. Another claim will try again.
+    if (job.latest.version === version) return;
   }
 }
 
-/** Whether the next wave may be sent. If not, pauses or stops the order. */
-async function canContinue(sending: Sending): Promise<boolean> {
-  const { context, workerId } = sending;
-  const pauseEndsAt = await retryUntilCommitted(context, () => computePauseEnd(context));
-  if (decideWave(sending.latest, pauseEndsAt, workerId) === undefined) return true;
-  await changeUntilCommitted(sending, (current) => {
+/** Pauses or stops the order if the next wave may not be sent. @returns whether it may */
+async function checkWaveOrStop(job: SendJob): Promise<boolean> {
+  const { context, workerId } = job;
+  const pauseEndsAt = await retryUntilSuccessful(context, () => computePauseEnd(context));
+  if (decideWave(job.latest, pauseEndsAt, workerId) === undefined) return true;
+  await changeUntilCommitted(job, (current) => {
     const decision = decideWave(current, pauseEndsAt, workerId);
     return decision?.kind === 'end' ? decision.event : undefined;
   });
   return false;
 }
 
-/** Reads a bulk order's rows again before a wave, and stops the order if they no longer match its statement. */
-async function matchesStatement(sending: Sending): Promise<boolean> {
-  const { context } = sending;
-  const parts = await retryUntilCommitted(context, () => loadChangesSinceClaim(sending));
-  if (parts === undefined) return true;
-  await changeUntilCommitted(sending, {
+/** Stops a bulk order if its rows no longer match its statement. @returns whether they match */
+async function checkStatementOrStop(job: SendJob): Promise<boolean> {
+  const { context } = job;
+  const changedParts = await retryUntilSuccessful(context, () => loadChangesSinceClaim(job));
+  if (changedParts === undefined) return true;
+  await changeUntilCommitted(job, {
     type: 'stopped',
-    summary: { code: 'statement_changed', parts: [...parts] },
+    summary: { code: 'statement_changed', parts: [...changedParts] },
   });
   return false;
 }
 
-/** Changes of the order's rows since it was claimed; undefined if none. */
+/** How the order's rows have changed since the claim; undefined if they haven't. */
 async function loadChangesSinceClaim({
   context,
   order,
-}: Sending): Promise<readonly StatementPart[] | undefined> {
+}: SendJob): Promise<readonly StatementPart[] | undefined> {
   const { store, serviceEndpoints } = context;
   const current = await store.load(order.id, 'system');
   if (current === undefined || isSameRequest(current, order)) return undefined;
@@ -192,46 +192,46 @@ async function loadChangesSinceClaim({
 }
 
 /**
- * Whether an order's people are still members. Checked before each item, because an order with many names takes long.
- * If a person has left, unsent items are stopped. While Slack can't look up a person, they are left for another claim.
+ * Stops unsent items if one of the order's people has left. Runs before each item, because an order with many names
+ * takes long. While Slack can't look up a person, unsent items wait for another claim.
+ * @returns whether all people are still members
  */
-async function areStillMembers(sending: Sending): Promise<boolean> {
-  const { context, order, people } = sending;
+async function checkMembersOrStop(job: SendJob): Promise<boolean> {
+  const { context, order, people } = job;
   const members = await checkMembers(context.directory, people);
   if (members.kind === 'unknown') warnUnknownMembership(context.log, order.id, members.userId);
-  if (members.kind === 'left')
-    await changeUntilCommitted(sending, { type: 'stopped', summary: members.summary });
+  if (members.kind === 'left') await changeUntilCommitted(job, { type: 'stopped', summary: members.summary });
   return members.kind === 'members';
 }
 
-async function sendItem(sending: Sending, item: OrderItem, prepared: ReadyRequests): Promise<void> {
+async function sendItem(job: SendJob, item: OrderItem, prepared: ReadyRequests): Promise<void> {
   const startedAt = performance.now();
-  const outcome = await requestItem(sending, item, prepared);
+  const outcome = await requestItem(job, item, prepared);
   if (outcome === undefined) return;
-  reportOutcome(sending, item, outcome, (performance.now() - startedAt) / 1_000);
-  await commitOutcome(sending, item, outcome);
-  if (outcome.isAccepted === true) await sending.context.recordAcceptedCredential(sending.order.account.id);
+  reportOutcome(job, item, outcome, (performance.now() - startedAt) / 1_000);
+  await commitOutcome(job, item, outcome);
+  if (outcome.isAccepted === true) await job.context.recordAcceptedCredential(job.order.account.id);
 }
 
-/** How one request ended, with the stored part of its answer. */
+/** The outcome of one request, with the parts of its answer that are stored. */
 interface Outcome extends SendOutcome {
   /** The service's answer, readable or not. */
   readonly response?: unknown;
   readonly secret?: Secret | undefined;
-  /** The service has carried it out. */
+  /** The service has accepted the request. */
   readonly isAccepted?: true;
 }
 
 /**
- * Sends an item's request; each attempt is marked first.
- * @returns undefined if the claim was lost before the request was sent: another worker has the item now
+ * Sends an item's request. Each attempt is first marked as sent.
+ * @returns undefined if nothing was sent because the claim was lost: another worker has the item now
  */
 async function requestItem(
-  sending: Sending,
+  job: SendJob,
   item: OrderItem,
   { client, statement, secrets }: ReadyRequests,
 ): Promise<Outcome | undefined> {
-  const { context, task, order } = sending;
+  const { context, task, order } = job;
   let call: OrderCall | undefined;
   let sentItem: OrderItem | undefined;
   let mayBeDone = false;
@@ -241,20 +241,20 @@ async function requestItem(
       ...{ item: findStatementItem(statement, item), secrets, replyTo, signal: context.sendingSignal },
     });
     await call.sign();
-    const first = await markSending(sending, item);
-    if (first === undefined) return undefined;
-    ({ sentItem } = first);
+    const firstMark = await markSending(job, item);
+    if (firstMark === undefined) return undefined;
+    ({ sentItem } = firstMark);
     mayBeDone = true;
-    let answer = await call.send(first.sendDeadline);
+    let answer = await call.send(firstMark.sendDeadline);
     if (answer.kind === 'session_ended') {
       await call.sign();
-      // The refusal proves that it wasn't carried out.
+      // The refusal proves that the request wasn't carried out.
       mayBeDone = false;
-      const second = await markSending(sending, item, 'session_ended');
-      if (second === undefined) throw new RetryRefusedError(answer.refusal);
-      ({ sentItem } = second);
+      const secondMark = await markSending(job, item, 'session_ended');
+      if (secondMark === undefined) throw new RetryRefusedError(answer.refusal);
+      ({ sentItem } = secondMark);
       mayBeDone = true;
-      answer = await call.send(second.sendDeadline);
+      answer = await call.send(secondMark.sendDeadline);
       if (answer.kind === 'session_ended') throw answer.refusal;
     }
     const result = buildResult(answer, task);
@@ -271,7 +271,7 @@ async function requestItem(
       const details = { orderId: order.id, ctid: item.ctid, sent: sentItem !== undefined, mayBeDone };
       context.log.error({ err: error, ...details }, 'executing an order failed');
     }
-    const progress: RequestProgress = { ...sending, account: order.account, item, sentItem, mayBeDone };
+    const progress: RequestProgress = { ...job, account: order.account, item, sentItem, mayBeDone };
     const response = error instanceof ServiceError ? getFailedAnswer(error) : undefined;
     return { ...buildErrorOutcome(error, progress, context.now()), response };
   } finally {
@@ -292,33 +292,37 @@ interface Mark {
 
 /**
  * Commits that a request is about to be sent.
- * @param reason why it may be sent once more within one claim
- * @returns undefined if it may not
+ * @param retryReason why the same claim may send the request a second time
+ * @returns undefined if the request must not be sent
  * @throws {StatementChangedError} if the rows no longer match the statement
  */
 async function markSending(
-  sending: Sending,
+  job: SendJob,
   item: OrderItem,
-  reason?: RetryReason,
+  retryReason?: RetryReason,
 ): Promise<Mark | undefined> {
-  const { context, order } = sending;
+  const { context, order } = job;
   const { wallClock, maxSendDelayMs } = context;
   // A bulk order's rows are read before each wave.
-  const parts = order.bulk === undefined ? await loadChangesSinceClaim(sending) : undefined;
-  if (parts !== undefined) throw new StatementChangedError(parts);
+  const changedParts = order.bulk === undefined ? await loadChangesSinceClaim(job) : undefined;
+  if (changedParts !== undefined) throw new StatementChangedError(changedParts);
   // The clock is read before the commit, because the process may be suspended during it.
   const sendDeadline = { at: wallClock() + maxSendDelayMs, clock: wallClock };
-  const marked = await runInTurn(sending, () =>
-    changeOrder(context, order.id, () => decideMark(sending, item, reason), sending.latest),
+  const marked = await runInTurn(job, () =>
+    changeOrder(context, order.id, () => decideMark(job, item, retryReason), job.latest),
   );
   if (marked.ok) return { sendDeadline, sentItem: marked.order.items.find(({ n }) => n === item.n) };
-  await handleMarkRefusal(sending, marked.refusal);
+  await handleMarkRefusal(job, marked.refusal);
   return undefined;
 }
 
-/** The mark with its guard, which the commit checks against the rows it has locked. */
-async function decideMark(sending: Sending, { n }: OrderItem, reason?: RetryReason): Promise<ChangeDecision> {
-  const { context, order, workerId, mandateUse } = sending;
+/** The commit checks the mark's guard against the rows that it has locked. */
+async function decideMark(
+  job: SendJob,
+  { n }: OrderItem,
+  retryReason?: RetryReason,
+): Promise<ChangeDecision> {
+  const { context, order, workerId, mandateUse } = job;
   // A mandate's order is sent with the mandate's approvals.
   const guard = await context.signing.loadGuard(mandateUse?.signedMandate ?? order);
   if (guard === undefined) return NOT_DUE;
@@ -328,7 +332,7 @@ async function decideMark(sending: Sending, { n }: OrderItem, reason?: RetryReas
     event: {
       type: 'sending',
       ...{ workerId, n },
-      ...(reason === undefined ? {} : { retryReason: reason }),
+      ...(retryReason === undefined ? {} : { retryReason }),
       ...(amount === undefined ? {} : { amount }),
     },
     extra: { leaseMs: context.leaseMs, ...(mandateUse === undefined ? {} : { mandateUse }) },
@@ -339,28 +343,28 @@ async function decideMark(sending: Sending, { n }: OrderItem, reason?: RetryReas
 const TEMPORARY_HOLDS: ReadonlySet<HoldReason> = new Set<HoldReason>(['not_announced', 'day_full']);
 
 /**
- * Stops an order whose mark was refused permanently. After any other refusal, another worker has the order or its state
+ * Stops an order whose items will never be sent. After any other refusal, another worker has the order, or its state
  * has changed.
  */
-async function handleMarkRefusal(sending: Sending, refusal: Refusal): Promise<void> {
-  const { context, order } = sending;
+async function handleMarkRefusal(job: SendJob, refusal: Refusal): Promise<void> {
+  const { context, order } = job;
   const orderId = order.id;
   if (refusal.code === 'earlier_order') await stopEarlierNames(context, orderId);
   if (refusal.code === 'mandate_held' && !TEMPORARY_HOLDS.has(refusal.holdReason)) {
     await recordMandateHold(context, orderId, refusal.holdReason);
-    await commitChange(sending, buildMandateHold(refusal.holdReason).event);
+    await commitChange(job, buildMandateHold(refusal.holdReason).event);
   }
   if (refusal.code === 'log_differs')
-    await commitChange(sending, (current) => loadContradiction(context, current));
+    await commitChange(job, (current) => loadContradiction(context, current));
   if (refusal.code === 'not_signed') {
     const differs = [...refusal.differences];
     context.log.error({ orderId, differs }, 'an order’s approvals lack required signatures');
-    await commitChange(sending, { type: 'stopped', summary: { code: 'not_signed', differs } });
+    await commitChange(job, { type: 'stopped', summary: { code: 'not_signed', differs } });
   }
 }
 
 function reportOutcome(
-  { context, task, order }: Sending,
+  { context, task, order }: SendJob,
   { ctid }: OrderItem,
   { event }: Outcome,
   seconds: number,
@@ -375,53 +379,53 @@ function reportOutcome(
   );
 }
 
-async function commitOutcome(sending: Sending, { n, ctid }: OrderItem, outcome: Outcome): Promise<void> {
-  const { context, order } = sending;
+async function commitOutcome(job: SendJob, { n, ctid }: OrderItem, outcome: Outcome): Promise<void> {
+  const { context, order } = job;
   const { response, secret } = outcome;
   const revealable = secret && {
     ...{ n, sealed: context.vault.seal(secret, buildResultAssociatedData(order, n)) },
-    expiresAt: new Date(context.now().getTime() + REVEAL_MS),
+    expiresAt: new Date(context.now().getTime() + SECRET_TTL_MS),
   };
   const extra = {
     ...(response === undefined ? {} : { answer: { n, answer: response } }),
     ...(revealable === undefined ? {} : { revealable }),
   };
-  await retryUntilCommitted(context, async () => {
-    const saved = await commitChange(sending, (current) => buildOutcomeEvent(current, outcome), extra);
-    if (saved.order === undefined) await restoreLostOrder(sending, outcome);
+  await retryUntilSuccessful(context, async () => {
+    const saved = await commitChange(job, (current) => buildOutcomeEvent(current, outcome), extra);
+    if (saved.order === undefined) await restoreLostOrder(job, outcome);
     else if (saved.ok && buildOutcomeEvent(saved.before, outcome).type === 'invalidated')
       context.log.error({ orderId: order.id, ctid }, 'the database lost the record of a sent request');
   });
 }
 
-/** Recreates an order that the database has lost, as far as this worker knows it. */
-async function restoreLostOrder({ context, latest }: Sending, outcome: SendOutcome): Promise<void> {
+/** Recreates an order that the database has lost, from this worker's copy. */
+async function restoreLostOrder({ context, latest }: SendJob, outcome: SendOutcome): Promise<void> {
   const { event, sentItem, finalAnswer } = outcome;
   const response = event.type === 'answered' ? event : finalAnswer;
   if (sentItem === undefined || response === undefined) return;
-  const lost = transition(latest, buildLostRequest(response, sentItem), context.now());
+  const restored = transition(latest, buildLostRequest(response, sentItem), context.now());
   const { id } = latest;
   context.log.error({ orderId: id, ctid: sentItem.ctid }, 'the database lost a sent order');
-  if (!lost.ok) return;
-  const { order, log } = lost;
-  const first = await context.store.create({ order, log });
-  if (first === undefined) return context.advance(order);
-  // Slack has redelivered the command meanwhile, and its delivery id belongs to another order.
-  const second =
-    first.conflictingOrderId === id
-      ? first
+  if (!restored.ok) return;
+  const { order, log } = restored;
+  const conflict = await context.store.create({ order, log });
+  if (conflict === undefined) return context.advance(order);
+  // Slack has redelivered the command meanwhile, so another order has its delivery id.
+  const remainingConflict =
+    conflict.conflictingOrderId === id
+      ? conflict
       : await context.store.create({ order: { ...order, deliveryId: `lost:${id}` }, log });
-  if (second !== undefined)
-    throw new Error(`recreating order ${id}: it conflicts with ${second.conflictingOrderId}`);
+  if (remainingConflict !== undefined)
+    throw new Error(`recreating order ${id}: it conflicts with ${remainingConflict.conflictingOrderId}`);
   context.advance(order);
 }
 
-/** Releases an order whose items wait for their `notBefore`, for a later claim. */
-async function releaseClaim(sending: Sending): Promise<void> {
-  // Only this worker schedules retries for items of its claim, so its own snapshot is sufficient.
-  if (findWaitingItems(sending.latest).length === 0) return;
-  await commitChange(sending, (order) =>
-    order.claim?.workerId === sending.workerId ? { type: 'released' } : undefined,
+/** Releases an order if items wait for their `notBefore`, so that it can be claimed again. */
+async function releaseClaim(job: SendJob): Promise<void> {
+  // Only this worker schedules retries for items of its claim, so its own copy of the order is current.
+  if (findWaitingItems(job.latest).length === 0) return;
+  await commitChange(job, (order) =>
+    order.claim?.workerId === job.workerId ? { type: 'released' } : undefined,
   );
 }
 
@@ -436,46 +440,45 @@ type EventSource = UnguardedEvent | ((current: Order) => OptionalEvent | Promise
  * the full lease for its answer.
  */
 function commitChange(
-  sending: Sending,
+  job: SendJob,
   source: EventSource,
   extra: EventDecision['extra'] = {},
 ): Promise<ChangeOutcome> {
-  const { context } = sending;
+  const { context } = job;
   const decide = async (current: Order): Promise<ChangeDecision> => {
     const event = typeof source === 'function' ? await source(current) : source;
     return event === undefined ? NOT_DUE : { event, extra: { ...extra, leaseMs: context.leaseMs } };
   };
-  return runInTurn(sending, () => changeOrder(context, sending.order.id, decide, sending.latest));
+  return runInTurn(job, () => changeOrder(context, job.order.id, decide, job.latest));
 }
 
-async function runInTurn(sending: Sending, commit: () => Promise<ChangeOutcome>): Promise<ChangeOutcome> {
-  const change = sending.lastChange.then(commit);
-  sending.lastChange = change.catch(() => undefined);
+async function runInTurn(job: SendJob, commit: () => Promise<ChangeOutcome>): Promise<ChangeOutcome> {
+  const change = job.lastChange.then(commit);
+  job.lastChange = change.catch(() => undefined);
   const outcome = await change;
-  if (outcome.order !== undefined && outcome.order.version > sending.latest.version)
-    sending.latest = outcome.order;
+  if (outcome.order !== undefined && outcome.order.version > job.latest.version) job.latest = outcome.order;
   return outcome;
 }
 
-function changeUntilCommitted(sending: Sending, event: EventSource): Promise<ChangeOutcome> {
-  return retryUntilCommitted(sending.context, () => commitChange(sending, event));
+function changeUntilCommitted(job: SendJob, event: EventSource): Promise<ChangeOutcome> {
+  return retryUntilSuccessful(job.context, () => commitChange(job, event));
 }
 
 /**
- * Repeats a commit until the database accepts it, so that no outcome is lost while the database is down. If the process
- * ends before that, the worker that takes over the order marks it as `UNKNOWN`.
+ * Repeats an operation until the database responds, so that no outcome is lost while the database is down. If the
+ * process ends before that, the worker that takes over marks the sent items as `UNKNOWN`.
  */
-async function retryUntilCommitted<T>(
+async function retryUntilSuccessful<T>(
   { log, sendingSignal }: SendingContext,
-  commit: () => Promise<T>,
+  operation: () => Promise<T>,
 ): Promise<T> {
-  for (let wait = 100; ; wait = Math.min(wait * 2, 2_000)) {
+  for (let waitMs = 100; ; waitMs = Math.min(waitMs * 2, 2_000)) {
     try {
-      return await commit();
+      return await operation();
     } catch (err) {
       log.error({ err }, 'saving the outcome of a request failed, will retry');
       if (sendingSignal.aborted) throw err;
-      await sleep(wait);
+      await sleep(waitMs);
     }
   }
 }

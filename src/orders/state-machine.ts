@@ -46,9 +46,9 @@ interface TransitionRule<Type extends OrderEvent['type']> {
   readonly apply: (order: Order, event: EventOf<Type>, now: Date) => Transition | undefined;
 }
 
-const NOT_FINAL = ORDER_STATES.filter((state) => !isFinal(state));
+const NON_FINAL_STATES = ORDER_STATES.filter((state) => !isFinal(state));
 
-const EVENTS: { readonly [Type in OrderEvent['type']]: TransitionRule<Type> } = {
+const TRANSITION_RULES: { readonly [Type in OrderEvent['type']]: TransitionRule<Type> } = {
   confirmed: { from: ['DRAFT'], apply: applyConfirmed },
   approved: { from: ['PENDING', 'APPROVED'], apply: applyApproved },
   emergency_approved: { from: ['PENDING'], apply: applyEmergencyApproved },
@@ -66,11 +66,11 @@ const EVENTS: { readonly [Type in OrderEvent['type']]: TransitionRule<Type> } = 
   stopped: { from: ['PENDING', 'APPROVED', 'EXECUTING'], apply: applyStopped },
   paused: { from: ['APPROVED', 'EXECUTING'], apply: applyPaused },
   resumed: { from: ['APPROVED'], apply: applyResumed },
-  answered: { from: NOT_FINAL, apply: applyAnswered },
-  invalidated: { from: NOT_FINAL, apply: applyInvalidated },
+  answered: { from: NON_FINAL_STATES, apply: applyAnswered },
+  invalidated: { from: NON_FINAL_STATES, apply: applyInvalidated },
   contradicted: { from: ORDER_STATES, apply: applyContradicted },
-  hinted: { from: NOT_FINAL, apply: applyHinted },
-  resolved: { from: NOT_FINAL, apply: applyResolved },
+  hinted: { from: NON_FINAL_STATES, apply: applyHinted },
+  resolved: { from: NON_FINAL_STATES, apply: applyResolved },
   answered_late: { from: ORDER_STATES, apply: applyAnsweredLate },
   confirmed_by_registry: { from: ORDER_STATES, apply: applyConfirmedByRegistry },
   overdue: { from: ORDER_STATES, apply: applyOverdue },
@@ -91,7 +91,7 @@ function applyRule<Type extends OrderEvent['type']>(
   event: EventOf<Type>,
   now: Date,
 ): Transition {
-  const { from, apply } = EVENTS[type];
+  const { from, apply } = TRANSITION_RULES[type];
   const result = from.includes(order.state) ? apply(order, event, now) : undefined;
   return result ?? refuse({ code: 'wrong_state', action: type, state: order.state });
 }
@@ -110,25 +110,25 @@ function applyConfirmed(order: Order, event: EventOf<'confirmed'>, now: Date): T
   );
 }
 
-/** An approval that isn't enough to resume a paused order is kept until others have approved too. */
+/** An approval of a paused order is kept even if resuming it needs more approvals. */
 function applyApproved(order: Order, event: EventOf<'approved'>, now: Date): Transition | undefined {
   if (order.state === 'APPROVED' && !isPaused(order)) return undefined;
-  if (hasExpired(order, now)) return ORDER_EXPIRED;
+  if (hasExpired(order, now)) return EXPIRED_REFUSAL;
   // Earlier approvers may click again: a person whose approval had lapsed may have become an approver again.
   const previous = order.approvals.find((approval) => approval.userId === event.by);
   const approvals = addApproval(order, event, now);
   const { exceeded, admins } = event.budget;
   const validCount = approvals.filter(({ userId }) => event.validApprovers.includes(userId)).length;
   const hasEnoughApprovals = validCount >= order.approvalsRequired && event.progress.isApproved;
-  const isEnough = hasEnoughApprovals && (exceeded.length === 0 || admins.length > 0);
+  const isFullyApproved = hasEnoughApprovals && (exceeded.length === 0 || admins.length > 0);
   // An admin who clicks again may agree to a new excess.
   const agreesToExcess =
     admins.includes(event.by) && !isExcessApproved(exceeded, previous?.agreedExcess ?? []);
-  if (previous !== undefined && !isEnough && !agreesToExcess && event.isRenewed !== true) {
+  if (previous !== undefined && !isFullyApproved && !agreesToExcess && event.isRenewed !== true) {
     return refuse(hasEnoughApprovals ? { code: 'over_budget', exceeded } : { code: 'approved_already' });
   }
-  if (isPaused(order) && isEnough) return undefined;
-  const detail = {
+  if (isPaused(order) && isFullyApproved) return undefined;
+  const logData = {
     ...describeApprovals(order, approvals, event),
     ...(event.reason === undefined ? {} : { reason: event.reason }),
     ...(event.isImpactUnknown === true ? { isImpactUnknown: true as const } : {}),
@@ -137,8 +137,8 @@ function applyApproved(order: Order, event: EventOf<'approved'>, now: Date): Tra
   return applyChanges(
     order,
     now,
-    { kind: event.type, actor: event.by, ...detail },
-    isEnough ? { approvals, state: 'APPROVED', ...NO_DEADLINES } : { approvals },
+    { kind: event.type, actor: event.by, ...logData },
+    isFullyApproved ? { approvals, state: 'APPROVED', ...NO_DEADLINES } : { approvals },
   );
 }
 
@@ -155,11 +155,11 @@ function describeApprovals(
     signed,
   }: EvaluatedApproval,
 ) {
-  const others = approvals.map(({ userId }) => userId).filter((userId) => !validApprovers.includes(userId));
+  const invalidApprovers = approvals.flatMap(({ userId }) => (validApprovers.includes(userId) ? [] : userId));
   // Admins who agree to exceed a budget don't have to be approvers.
-  const lapsed = others.filter((userId) => !admins.includes(userId));
+  const lapsed = invalidApprovers.filter((userId) => !admins.includes(userId));
   return {
-    validCount: approvals.length - others.length,
+    validCount: approvals.length - invalidApprovers.length,
     lapsed,
     required: approvalsRequired,
     ...(lapsed.length === 0 || unreadableGroups.length === 0 ? {} : { unreadableGroups }),
@@ -172,8 +172,8 @@ function describeApprovals(
 }
 
 /**
- * A repeated approval keeps its place and time, and agrees to what the card shows now. A renewed approval gets the time
- * of its renewal.
+ * If a person approves again, the approval keeps its position and time, and agrees to the excess that the card shows
+ * now. A renewed approval also gets the new time.
  */
 function addApproval(
   { approvals }: Order,
@@ -205,9 +205,9 @@ function applyEmergencyApproved(
   now: Date,
 ): Transition | undefined {
   const { type, by, agreedExcess: _, exceeded, price, isImpactUnknown, ...details } = event;
-  if (hasExpired(order, now)) return ORDER_EXPIRED;
+  if (hasExpired(order, now)) return EXPIRED_REFUSAL;
   if (isRequester(order, by)) return refuse({ code: 'own_emergency' });
-  const detail = {
+  const logData = {
     statement: order.statementHash,
     ...details,
     ...(price === undefined ? {} : { price }),
@@ -218,15 +218,15 @@ function applyEmergencyApproved(
   return applyChanges(
     order,
     now,
-    { kind: type, actor: by, ...detail },
+    { kind: type, actor: by, ...logData },
     { state: 'APPROVED', approvals, emergencyApprovedBy: by, ...NO_DEADLINES },
   );
 }
 
 function applyDenied(order: Order, event: EventOf<'denied'>, now: Date): Transition {
   const { by, reason = null, progress } = event;
-  const detail = { reason, ...(progress === undefined ? {} : { progress }) };
-  return applyChanges(order, now, { kind: event.type, actor: by, ...detail }, buildClosing('DENIED', now));
+  const logData = { reason, ...(progress === undefined ? {} : { progress }) };
+  return applyChanges(order, now, { kind: event.type, actor: by, ...logData }, buildClosing('DENIED', now));
 }
 
 function applyCancelled(order: Order, event: EventOf<'cancelled'>, now: Date): Transition {
@@ -240,14 +240,14 @@ function applyExpired(order: Order, event: EventOf<'expired'>, now: Date): Trans
     : applyChanges(order, now, { kind: event.type }, buildClosing('EXPIRED', now));
 }
 
-/** No one resumed it in time. Sent items keep their results. */
+/** Stops the rest of an order that no one resumed in time. Sent items keep their results. */
 function stopAfterPause(order: Order, kind: 'expired', now: Date): Transition {
   const entry = { kind, names: findWaitingItems(order).map(({ name }) => name), summary: PAUSE_EXPIRED };
   if (order.items.every(isUnsent)) return applyChanges(order, now, entry, buildClosing('CANCELLED', now));
   const items = order.items.map((item) =>
     item.state === 'WAITING' ? stopItem(item, { summary: PAUSE_EXPIRED }) : item,
   );
-  return applyAndSettle(order, now, entry, { items });
+  return applyAndFinish(order, now, entry, { items });
 }
 
 function applyReminded(order: Order, event: EventOf<'reminded'>, now: Date): Transition | undefined {
@@ -266,7 +266,7 @@ function applyEscalated(order: Order, event: EventOf<'escalated'>, now: Date): T
 }
 
 function applyAsked(order: Order, event: EventOf<'asked'>, now: Date): Transition {
-  if (hasExpired(order, now)) return ORDER_EXPIRED;
+  if (hasExpired(order, now)) return EXPIRED_REFUSAL;
   const { by, question, expiresAt, remindAt, escalateAt } = event;
   return applyChanges(
     order,
@@ -276,7 +276,6 @@ function applyAsked(order: Order, event: EventOf<'asked'>, now: Date): Transitio
   );
 }
 
-/** Earlier approvals become invalid. */
 function applyReopened(order: Order, event: EventOf<'reopened'>, now: Date): Transition | undefined {
   const { type, reasons, price, decision, ...deadlines } = event;
   if (!isWaitingForChosenTime(order)) return undefined;
@@ -308,12 +307,12 @@ function applyClaimed(order: Order, event: EventOf<'claimed'>, now: Date): Trans
 /** An item's request is about to be sent. A second request needs proof that the first wasn't carried out. */
 function applySending(order: Order, event: EventOf<'sending'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
-  const applies =
+  const canBeSent =
     event.retryReason === undefined
       ? item?.state === 'WAITING' && item.sentAt === undefined
       : // The order may have been stopped while the refused request was in progress.
         item?.state === 'SENT' && item.result?.stoppedBy === undefined && !order.items.some(wasStopped);
-  if (!isClaimedBy(order, event.workerId) || item === undefined || !applies) return undefined;
+  if (!isClaimedBy(order, event.workerId) || item === undefined || !canBeSent) return undefined;
   if (event.retryReason === undefined && !canBeSentNext(order, item)) return undefined;
   const retryReason = event.retryReason === undefined ? {} : { retryReason: { code: event.retryReason } };
   return applyChanges(
@@ -324,14 +323,11 @@ function applySending(order: Order, event: EventOf<'sending'>, now: Date): Trans
       ...pickRequestFields(item),
       workerId: event.workerId,
       ...retryReason,
-      ...describeMandateUse(order, event),
+      ...(order.mandate && { mandate: order.mandate.id }),
+      ...(event.amount && { amount: event.amount }),
     },
     { items: replaceItem(order, event.n, { state: 'SENT', sentAt: now, attempts: item.attempts + 1 }) },
   );
-}
-
-function describeMandateUse({ mandate }: Order, { amount }: EventOf<'sending'>) {
-  return { ...(mandate && { mandate: mandate.id }), ...(amount && { amount }) };
 }
 
 /** An item's request provably wasn't carried out, or a repeat is harmless: it may be resent. */
@@ -362,26 +358,26 @@ function applyRetryScheduled(
 function cancelRetry(
   order: Order,
   item: OrderItem,
-  entry: Entry,
+  entry: NewLogEntry,
   doubt: ItemSummary | undefined,
   now: Date,
 ): Transition {
-  const by = item.result?.stoppedBy;
+  const stoppedBy = item.result?.stoppedBy;
   const inDoubt = doubt !== undefined || item.result?.inDoubt === true;
   const summary = { code: 'stopped' } as const;
-  const unsent = { ...item, result: { summary, inDoubt }, attempts: countAttempts(item) };
-  const stop = { summary, ...(by === undefined ? {} : { by }) };
-  const items = replaceItem(order, item.n, stopItem(unsent, stop));
-  return applyAndSettle(order, now, entry, { items });
+  const unsentItem = { ...item, result: { summary, inDoubt }, attempts: countAttempts(item) };
+  const stopEvent = { summary, ...(stoppedBy === undefined ? {} : { by: stoppedBy }) };
+  const items = replaceItem(order, item.n, stopItem(unsentItem, stopEvent));
+  return applyAndFinish(order, now, entry, { items });
 }
 
-/** Sent items without an answer are unknown. Unsent ones wait for another claim. */
+/** Sent items without an answer become unknown. Unsent ones wait for another claim. */
 function applyReleased(order: Order, event: EventOf<'released'>, now: Date): Transition {
-  const lost = order.items.filter((item) => item.state === 'SENT');
-  return applyAndSettle(
+  const unansweredItems = order.items.filter((item) => item.state === 'SENT');
+  return applyAndFinish(
     order,
     now,
-    { kind: event.type, lost: lost.map((item) => item.ctid) },
+    { kind: event.type, lost: unansweredItems.map((item) => item.ctid) },
     {
       state: 'APPROVED',
       claim: undefined,
@@ -397,7 +393,7 @@ function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Trans
   const { by, itemNumbers, doneByOrderId } = event;
   const isAffected = (item: OrderItem) =>
     item.state === 'WAITING' && (itemNumbers === undefined || itemNumbers.includes(item.n));
-  // Items are sent in parallel, and each detects by itself that a person has left. The first one stops all.
+  // Parallel requests each detect that a person has left. The first one has already stopped all items.
   if (!order.items.some(isAffected)) return undefined;
   // A person can stop only approved orders. A pending one is cancelled instead.
   if (order.state === 'PENDING' && by !== undefined) return undefined;
@@ -414,7 +410,7 @@ function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Trans
   }
   const items = order.items.map((item) => {
     if (isAffected(item)) return stopItem(item, event);
-    // This item isn't resent either, even if the service turns out not to have carried it out.
+    // After a stop, a sent item isn't resent, even if the service turns out not to have carried it out.
     return by !== undefined && item.state === 'SENT'
       ? {
           ...item,
@@ -422,7 +418,7 @@ function applyStopped(order: Order, event: EventOf<'stopped'>, now: Date): Trans
         }
       : item;
   });
-  return applyAndSettle(order, now, entry, { items });
+  return applyAndFinish(order, now, entry, { items });
 }
 
 /** Pauses a bulk order until a person resumes it. Its worker's requests have already ended. */
@@ -431,8 +427,8 @@ function applyPaused(order: Order, event: EventOf<'paused'>, now: Date): Transit
   const isOwnWorker =
     order.state === 'APPROVED' ? event.workerId === undefined : isClaimedBy(order, event.workerId);
   if (!isOwnWorker || bulk === undefined || bulk.pause !== undefined) return undefined;
-  const isRunning = order.items.some(({ state }) => state === 'SENT');
-  if (isRunning || findWaitingItems(order).length === 0) return undefined;
+  const hasUnansweredItem = order.items.some(({ state }) => state === 'SENT');
+  if (hasUnansweredItem || findWaitingItems(order).length === 0) return undefined;
   const { reason, expiresAt } = event;
   return applyChanges(
     order,
@@ -442,32 +438,32 @@ function applyPaused(order: Order, event: EventOf<'paused'>, now: Date): Transit
   );
 }
 
-/** Earlier failures are no longer considered: a person has reviewed them. */
+/** A person has reviewed the earlier failures, so the pause rules ignore them from now on. */
 function applyResumed(order: Order, event: EventOf<'resumed'>, now: Date): Transition | undefined {
   const { bulk } = order;
   const { type, by, validApprovers, progress, budget } = event;
   if (bulk?.pause === undefined) return undefined;
-  if (hasExpired(order, now)) return ORDER_EXPIRED;
+  if (hasExpired(order, now)) return EXPIRED_REFUSAL;
   if (!progress.isApproved) return refuse({ code: 'approvals_missing', requirements: progress.requirements });
   if (budget.exceeded.length > 0 && budget.admins.length === 0)
     return refuse({ code: 'over_budget', exceeded: budget.exceeded });
   const isApproval = validApprovers.includes(by) || budget.admins.includes(by);
   const approvals = isApproval ? addApproval(order, event, now) : order.approvals;
-  const detail = { waiting: findWaitingItems(order).length, ...describeApprovals(order, approvals, event) };
+  const logData = { waiting: findWaitingItems(order).length, ...describeApprovals(order, approvals, event) };
   return applyChanges(
     order,
     now,
-    { kind: type, actor: by, ...detail },
+    { kind: type, actor: by, ...logData },
     { approvals, expiresAt: undefined, bulk: resumeBulk(order.items, bulk) },
   );
 }
 
-/** An item whose request may have been carried out can't be marked as unsent. */
+/** An item that an earlier request may have carried out becomes `UNKNOWN` instead of `FAILED`. */
 function stopItem(
   item: OrderItem,
   { summary, by, doneByOrderId }: Omit<EventOf<'stopped'>, 'type'>,
 ): OrderItem {
-  const marks = {
+  const stopFields = {
     ...(by === undefined ? {} : { stoppedBy: by }),
     ...(doneByOrderId === undefined ? {} : { doneByOrderId }),
   };
@@ -475,20 +471,20 @@ function stopItem(
     ? {
         ...item,
         state: 'UNKNOWN',
-        result: { summary: { code: 'earlier_unanswered', since: summary }, ...marks },
+        result: { summary: { code: 'earlier_unanswered', since: summary }, ...stopFields },
       }
-    : { ...item, state: 'FAILED', result: { summary, ...marks } };
+    : { ...item, state: 'FAILED', result: { summary, ...stopFields } };
 }
 
 /**
- * A late answer, after the item was marked as unknown, is the best evidence there is. A worker that sent nothing may
- * answer only for its own claim, because another worker's request may be running.
+ * An answer that arrives after its item was marked as unknown still counts. A worker that sent nothing may answer only
+ * for its own claim, because another worker's request may be running.
  */
 function applyAnswered(order: Order, event: EventOf<'answered'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
-  const acceptsAnswer = (unknown: OrderItem) =>
-    unknown.answeredAt === undefined ||
-    (event.outcome !== 'UNKNOWN' && !hasSameAnswer(unknown, event.result));
+  const acceptsAnswer = (unknownItem: OrderItem) =>
+    unknownItem.answeredAt === undefined ||
+    (event.outcome !== 'UNKNOWN' && !hasSameAnswer(unknownItem, event.result));
   const applies =
     event.abandonedBy === undefined
       ? item?.state === 'SENT' || (item?.state === 'UNKNOWN' && acceptsAnswer(item))
@@ -497,11 +493,11 @@ function applyAnswered(order: Order, event: EventOf<'answered'>, now: Date): Tra
         (item?.state === 'WAITING' || item?.state === 'SENT');
   if (item === undefined || !applies) return undefined;
   const { type: kind, outcome, result, abandonedBy } = event;
-  const claim = abandonedBy === undefined ? {} : { workerId: abandonedBy };
-  return applyAndSettle(
+  const claimFields = abandonedBy === undefined ? {} : { workerId: abandonedBy };
+  return applyAndFinish(
     order,
     now,
-    { kind, ...pickRequestFields(item), ...claim, outcome, result },
+    { kind, ...pickRequestFields(item), ...claimFields, outcome, result },
     {
       items: replaceItem(order, event.n, {
         state: outcome,
@@ -514,38 +510,38 @@ function applyAnswered(order: Order, event: EventOf<'answered'>, now: Date): Tra
 }
 
 /**
- * It is no longer known which items were sent. Orders that were about to be sent are stopped. A request that is known
+ * The database may have lost sent requests, so orders that were about to be sent are stopped. A request that is known
  * to have been sent stops any order that hasn't ended, even a pending one.
  */
 function applyInvalidated(order: Order, event: EventOf<'invalidated'>, now: Date): Transition | undefined {
   const { summary, lostRequest } = event;
-  const item = findItem(order, lostRequest?.n);
+  const lostItem = findItem(order, lostRequest?.n);
   const applies =
     lostRequest === undefined
       ? order.state === 'APPROVED' || order.state === 'EXECUTING'
-      : item !== undefined && !hasOutcome(item);
+      : lostItem !== undefined && !hasOutcome(lostItem);
   if (!applies) return undefined;
-  const sent =
-    lostRequest === undefined || item === undefined
+  const lostRequestFields =
+    lostRequest === undefined || lostItem === undefined
       ? {}
-      : { ...pickRequestFields(item), outcome: lostRequest.outcome, result: lostRequest.result };
-  return applyAndSettle(
+      : { ...pickRequestFields(lostItem), outcome: lostRequest.outcome, result: lostRequest.result };
+  return applyAndFinish(
     order,
     now,
-    { kind: event.type, summary, ...sent },
+    { kind: event.type, summary, ...lostRequestFields },
     {
-      items: order.items.map((each): OrderItem => {
-        if (hasOutcome(each)) return each;
-        if (each.n !== lostRequest?.n) return markUnknown(each, summary);
-        const attempts = Math.max(each.attempts, lostRequest.attempts);
+      items: order.items.map((item): OrderItem => {
+        if (hasOutcome(item)) return item;
+        if (item.n !== lostRequest?.n) return markUnknown(item, summary);
+        const attempts = Math.max(item.attempts, lostRequest.attempts);
         const { sentAt, result } = lostRequest;
-        return { ...each, state: 'UNKNOWN', sentAt, attempts, answeredAt: now, result };
+        return { ...item, state: 'UNKNOWN', sentAt, attempts, answeredAt: now, result };
       }),
     },
   );
 }
 
-/** The next version follows the newest one in the log. An item that may have been carried out is never resent. */
+/** The new version follows the newest one in the log. An item that may have been carried out is never resent. */
 function applyContradicted(order: Order, event: EventOf<'contradicted'>, now: Date): Transition {
   const { type: kind, difference, version, loggedOutcomes } = event;
   const before = { ...order, version: Math.max(order.version, version) };
@@ -562,26 +558,26 @@ function applyContradicted(order: Order, event: EventOf<'contradicted'>, now: Da
   });
   if (isFinal(order.state)) {
     const isMandate = order.task === 'mandate' && order.state === 'SUCCEEDED';
-    const end = order.mandateEnd ?? ({ at: now, cause: 'log_differs' } as const);
+    const mandateEnd = order.mandateEnd ?? ({ at: now, cause: 'log_differs' } as const);
     return applyChanges(before, now, entry, {
       items,
-      ...(isMandate ? { mandateEnd: end, ...NO_DEADLINES } : {}),
+      ...(isMandate ? { mandateEnd, ...NO_DEADLINES } : {}),
     });
   }
-  const failed = applyChanges(before, now, entry, { items, ...buildClosing('FAILED', now) });
-  return { ...failed, log: [...failed.log, buildFinishedEntry(failed.order, kind, now)] };
+  const failure = applyChanges(before, now, entry, { items, ...buildClosing('FAILED', now) });
+  return { ...failure, log: [...failure.log, buildFinishedEntry(failure.order, kind, now)] };
 }
 
 function markUnknown(item: OrderItem, summary: ItemSummary): OrderItem {
   return item.state === 'UNKNOWN' ? item : { ...item, state: 'UNKNOWN', result: { ...item.result, summary } };
 }
 
-/** Public records show something about an item with an unknown outcome. Saved for the person who settles it. */
+/** Saves what public records show about an item with an unknown outcome, for the person who settles it. */
 function applyHinted(order: Order, event: EventOf<'hinted'>, now: Date): Transition | undefined {
   const { n, hint } = event;
   const item = findItem(order, n);
-  const previous = item?.result?.hint;
-  const isSame = isDeepStrictEqual(previous?.seen, hint.seen) && previous?.source === hint.source;
+  const savedHint = item?.result?.hint;
+  const isSame = isDeepStrictEqual(savedHint?.seen, hint.seen) && savedHint?.source === hint.source;
   if (item?.state !== 'UNKNOWN' || isSame) return undefined;
   return applyChanges(
     order,
@@ -598,16 +594,16 @@ function applyResolved(order: Order, event: EventOf<'resolved'>, now: Date): Tra
   );
   if (unknownItems.length === 0) return undefined;
   const summary: ItemSummary = { code: 'settled', outcome: event.outcome };
-  const detail = {
+  const logData = {
     outcome: event.outcome,
     reason: event.reason ?? null,
     ...(event.seen === undefined ? {} : { seen: event.seen }),
     ctids: unknownItems.map((item) => item.ctid),
   };
-  return applyAndSettle(
+  return applyAndFinish(
     order,
     now,
-    { kind: event.type, actor: event.by, ...detail },
+    { kind: event.type, actor: event.by, ...logData },
     {
       items: order.items.map((item) =>
         unknownItems.includes(item)
@@ -619,32 +615,32 @@ function applyResolved(order: Order, event: EventOf<'resolved'>, now: Date): Tra
 }
 
 /**
- * An ended item stays as it is, because people and later orders rely on it. The outcome of the request is stored in
- * addition, and people are notified.
+ * An ended item keeps its state, because people and later orders rely on it. The late outcome is stored as well, and
+ * people are notified.
  */
 function applyAnsweredLate(order: Order, event: EventOf<'answered_late'>, now: Date): Transition | undefined {
   const item = findItem(order, event.n);
   const hasEnded = isFinal(order.state) || item?.state === 'SUCCEEDED' || item?.state === 'FAILED';
   if (item === undefined || !hasEnded) return undefined;
   const { summary, resolvedBy, lateOutcome } = item.result ?? {};
-  // The person who settled it already knew that the outcome was unknown.
+  // The person who settled the item already knew that its outcome was unknown.
   const addsNothing = event.outcome === 'UNKNOWN' && resolvedBy !== undefined;
   const wasLost = item.sentAt === undefined && resolvedBy === undefined;
   const isRepeated =
     lateOutcome === 'SUCCEEDED' || (lateOutcome === 'UNKNOWN' && event.outcome === 'UNKNOWN');
   if (addsNothing || isRepeated || hasSameAnswer(item, event.result)) return undefined;
   const { type: kind, outcome, result } = event;
-  const settled = resolvedBy === undefined ? {} : { resolvedBy };
+  const settledFields = resolvedBy === undefined ? {} : { resolvedBy };
   const keptResult: ItemResult = {
     ...result,
-    ...settled,
+    ...settledFields,
     summary: wasLost || summary === undefined ? { code: 'sending_lost' } : summary,
     lateOutcome: outcome,
   };
   return applyChanges(
     order,
     now,
-    { kind, ...pickRequestFields(item), outcome, ...settled, agrees: outcome === item.state, result },
+    { kind, ...pickRequestFields(item), outcome, ...settledFields, agrees: outcome === item.state, result },
     { items: replaceItem(order, event.n, { answeredAt: now, result: keptResult }) },
   );
 }
@@ -697,7 +693,7 @@ function applyDelegationSeen(
   );
 }
 
-/** The review stays open however the order ends, until another admin signs off. */
+/** Whatever the order's outcome, the review stays open until another admin signs off. */
 function applySignedOff(order: Order, { type, by }: EventOf<'signed_off'>, now: Date): Transition {
   const { emergencyApprovedBy, signedOffBy } = order;
   if (emergencyApprovedBy === undefined) return refuse({ code: 'nothing_to_sign_off' });
@@ -707,7 +703,7 @@ function applySignedOff(order: Order, { type, by }: EventOf<'signed_off'>, now: 
   return applyChanges(order, now, { kind: type, actor: by, emergencyApprovedBy }, { signedOffBy: by });
 }
 
-/** A mandate sends nothing: it has succeeded when it starts. */
+/** A mandate sends nothing, so it succeeds when it starts. */
 function applyInForce(
   order: Order,
   { type, ...deadlines }: EventOf<'in_force'>,
@@ -718,7 +714,7 @@ function applyInForce(
   const items = order.items.map(
     (item) => ({ ...item, state: 'SUCCEEDED', answeredAt: now, result }) as const,
   );
-  const { log, order: after } = applyAndSettle(
+  const { log, order: after } = applyAndFinish(
     order,
     now,
     { kind: type, until: deadlines.expiresAt },
@@ -755,7 +751,7 @@ function refuse(refusal: Refusal): Transition {
   return { ok: false, refusal };
 }
 
-const ORDER_EXPIRED = refuse({ code: 'order_expired' });
+const EXPIRED_REFUSAL = refuse({ code: 'order_expired' });
 
 function hasExpired({ expiresAt }: Order, now: Date): boolean {
   return expiresAt !== undefined && expiresAt <= now;
@@ -782,12 +778,12 @@ function countAttempts(item: OrderItem): number {
   return item.state === 'WAITING' ? item.attempts + 1 : item.attempts;
 }
 
-/** Certainly not carried out: never sent, or refused by a busy service. */
+/** Whether an item certainly wasn't carried out: it was never sent, or a busy service refused it. */
 function isUnsent(item: OrderItem): boolean {
   return item.state === 'WAITING' && item.result?.inDoubt !== true;
 }
 
-/** Failed without an answer, and not settled by a person. */
+/** Whether an item failed without an answer, and wasn't settled by a person. */
 function wasStopped({ state, answeredAt, result }: OrderItem): boolean {
   return state === 'FAILED' && answeredAt === undefined && result?.resolvedBy === undefined;
 }
@@ -796,11 +792,11 @@ function hasOutcome({ state }: OrderItem): boolean {
   return state === 'SUCCEEDED' || state === 'FAILED';
 }
 
-/** Whether an item already has this answer: a commit can succeed although its confirmation is lost. */
+/** An answer may arrive again, because a commit can succeed although its confirmation is lost. */
 function hasSameAnswer(item: OrderItem, result: ItemResult): boolean {
   const fields = pickServiceFields(item.result);
-  const isAnswer = item.answeredAt !== undefined && Object.values(fields).some((each) => each !== undefined);
-  return isAnswer && isDeepStrictEqual(fields, pickServiceFields(result));
+  const isEmpty = Object.values(fields).every((value) => value === undefined);
+  return item.answeredAt !== undefined && !isEmpty && isDeepStrictEqual(fields, pickServiceFields(result));
 }
 
 /** The part of a result that came from the service. The bot's own summary may change later. */
@@ -822,34 +818,43 @@ function buildClosing(state: OrderState, now: Date): Partial<Order> {
 }
 
 /** The log entry of a change. The actor defaults to the bot. */
-type Entry<Logged = OrderLogEntry> = Logged extends unknown
-  ? Omit<Logged, 'actor' | 'at' | 'state' | 'version'> & { readonly actor?: string }
+type NewLogEntry<Entry = OrderLogEntry> = Entry extends unknown
+  ? Omit<Entry, 'actor' | 'at' | 'state' | 'version'> & { readonly actor?: string }
   : never;
 
-function applyChanges(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Success {
-  const next: Order = { ...order, ...changes, version: order.version + 1 };
+function applyChanges(order: Order, now: Date, entry: NewLogEntry, changes: Partial<Order>): Success {
+  const changedOrder: Order = { ...order, ...changes, version: order.version + 1 };
   return {
     ok: true,
-    order: next,
-    log: [{ ...entry, actor: entry.actor ?? SYSTEM, at: now, state: next.state, version: next.version }],
+    order: changedOrder,
+    log: [
+      {
+        ...entry,
+        actor: entry.actor ?? SYSTEM,
+        at: now,
+        state: changedOrder.state,
+        version: changedOrder.version,
+      },
+    ],
   };
 }
 
-function applyAndSettle(order: Order, now: Date, entry: Entry, changes: Partial<Order>): Success {
+/** Applies a change. If it ends the last item, the order gets its outcome. */
+function applyAndFinish(order: Order, now: Date, entry: NewLogEntry, changes: Partial<Order>): Success {
   const result = applyChanges(order, now, entry, changes);
   const outcome = computeOutcome(result.order.items);
   if (outcome === undefined || outcome === result.order.state) return result;
-  const ended = {
+  const finished = {
     ...result.order,
     ...buildClosing(outcome, now),
     closedAt: outcome === 'UNKNOWN' ? undefined : now,
   };
   return {
     ok: true,
-    order: ended,
+    order: finished,
     log: [
-      ...result.log.map((line) => ({ ...line, state: outcome })),
-      buildFinishedEntry(ended, entry.kind, now),
+      ...result.log.map((logEntry) => ({ ...logEntry, state: outcome })),
+      buildFinishedEntry(finished, entry.kind, now),
     ],
   };
 }

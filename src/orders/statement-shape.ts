@@ -10,7 +10,7 @@ export interface StatementObject {
 }
 
 export type StatementRequest =
-  /** Nothing is sent: the item allows other orders, under these terms. */
+  /** Nothing is sent. The item allows other orders under these terms. */
   | { readonly interface: 'none'; readonly terms: StatementObject }
   | (Omit<Extract<RequestDescription, { interface: 'json' }>, 'body'> & { readonly body?: StatementValue })
   | (Omit<Extract<RequestDescription, { interface: 'xml' }>, 'element'> & {
@@ -31,7 +31,7 @@ export interface Statement {
   readonly task: OrderTaskName;
   /** The time that its requester chose, in UTC (ISO 8601). */
   readonly notBefore?: string;
-  /** The URL for the requests: the XML interface's if all requests are XML. */
+  /** The JSON interface's URL, or the XML interface's if all requests are XML. */
   readonly service: string;
   /** `SERVICE_REPLY_TO`, sent with JSON requests. */
   readonly replyTo?: string;

@@ -20,9 +20,9 @@ import { findTask } from './tasks.ts';
  * Pure.
  */
 
-/** The domain service's URLs, and the reply-to address of every request, from the configuration. */
+/** The domain service's URLs and the reply-to address of JSON requests, from the configuration. */
 export interface ServiceEndpoints {
-  /** Undefined without a domain service: then orders have no statement, and nothing is sent. */
+  /** Undefined without a domain service. Then orders have no statement, and nothing is sent. */
   readonly jsonUrl: string | undefined;
   readonly xmlUrl: string | undefined;
   readonly replyTo: string | undefined;
@@ -61,7 +61,7 @@ export function buildStatement(
 ): Statement {
   const { id, task, account } = order;
   if (jsonUrl === undefined) throw new InvalidInputError('no domain service is connected');
-  const time = getChosenTime(order);
+  const chosenTime = getChosenTime(order);
   const interfaces = listCredentialInterfaces(account.method, xmlUrl !== undefined);
   const items = order.items.map((item): StatementItem => {
     const { n, name, ctid } = item;
@@ -79,7 +79,7 @@ export function buildStatement(
     version: 1,
     order: id,
     task,
-    ...(time === undefined ? {} : { notBefore: time.toISOString() }),
+    ...(chosenTime === undefined ? {} : { notBefore: chosenTime.toISOString() }),
     service: hasJson || xmlUrl === undefined ? jsonUrl : xmlUrl,
     ...(hasJson && replyTo !== undefined ? { replyTo } : {}),
     account: {

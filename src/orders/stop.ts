@@ -23,7 +23,7 @@ function decideStop(order: Order, rights: ApproverRights | undefined, userId: st
   return { event: { type: 'stopped', by: userId, summary: { code: 'stopped' } } };
 }
 
-/** Stops every name of a retry that an earlier order has done, or may still do. */
+/** Stops every name of a retry for which an earlier order was, or may still be, carried out. */
 export async function stopEarlierNames(deps: ChangeContext, orderId: string): Promise<ChangeOutcome> {
   for (;;) {
     const outcome = await changeOrder(deps, orderId, async (order) => {

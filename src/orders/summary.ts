@@ -17,9 +17,8 @@ const PLAIN_CODES = [
   'decryption_failed',
   'done',
   'error_while_sending',
-  /** A mandate, which sends nothing itself. */
+  /** The mandate has started. It sends nothing itself. */
   'in_force',
-  /** The order's rows differ from its log. */
   'log_differs',
   'may_also_be_sent',
   'no_answer',
@@ -71,7 +70,7 @@ const plainSummarySchemas = [
     /** Omitted for a personal account. */
     isTeamAccount: z.boolean().exactOptional(),
   }),
-  /** An earlier order has carried it out, or may still do so. */
+  /** An earlier order has carried out the task, or still may. */
   z.object({ code: z.literal('earlier_order'), orderId: z.string(), outcome: z.enum(['done', 'open']) }),
   z.object({ code: z.literal('request_invalid'), issue: requestIssueSchema }),
   z.object({ code: z.literal('rules_changed'), issues: z.array(inputIssueSchema) }),

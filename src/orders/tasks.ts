@@ -47,7 +47,7 @@ import { defineOrderTask, type OrderTask } from './order-task.ts';
 import { isWebAddress, readRedirectSource } from './redirect-address.ts';
 import type { PlainSummary } from './summary.ts';
 
-/** Names per order. More would make its card hard to read. */
+/** Names per order. With more, the card would be hard to read. */
 export const MAX_NAMES = 50;
 const TOO_MANY_NAMES: z.output<typeof limitIssueCodeSchema> = 'too_many_names';
 
@@ -83,7 +83,7 @@ function toRegistrationWire(input: z.infer<z.ZodObject<typeof registrationFields
   };
 }
 
-function requireSecret<S>(secret: S | undefined): S {
+function requireSecret<T>(secret: T | undefined): T {
   if (secret === undefined) throw new InvalidInputError('the order’s secret is missing');
   return secret;
 }
@@ -111,7 +111,7 @@ const create = defineOrderTask({
   },
   input: z.object({ ...registrationFields, confirmOrder: z.boolean().default(true) }),
   findIssues: findNameServerIssues,
-  remarks: [{ code: 'sent_as_confirmed' }],
+  taskNotes: [{ code: 'sent_as_confirmed' }],
   toWire: (input) => ({ ...toRegistrationWire(input), confirmOrder: input.confirmOrder }),
 });
 
@@ -319,7 +319,7 @@ const nameservers = defineOrderTask({
   toWire: (input) => ({ name: input.name, nameServers: input.nameServers.map((name) => ({ name })) }),
 });
 
-/** The issues of a redirect's target. An email redirect needs an email address. */
+/** An email redirect leads to an email address, any other to a web address. */
 function findTargetIssues(
   field: 'target' | 'backup',
   target: string | undefined,
@@ -338,8 +338,8 @@ function toConstraints(
   return value === undefined || value === '' ? [] : [{ field, kind }];
 }
 
-/** The interface that a person chose, if no field requires one. */
-const chosenInterface = z.enum(['json', 'xml'], 'interface_unknown' satisfies PlainIssueCode).optional();
+/** The interface that a person chose. Used if no field requires one. */
+const interfaceSchema = z.enum(['json', 'xml'], 'interface_unknown' satisfies PlainIssueCode).optional();
 
 function toChoiceConstraint(chosen: unknown, choice: Interface): InterfaceConstraint[] {
   return chosen === choice ? [{ field: 'interface', kind: `choice_${choice}` }] : [];
@@ -413,7 +413,7 @@ const sslContact = defineOrderTask({
     xml: toChoiceConstraint(chosen, 'xml'),
   }),
   input: z.object({
-    interface: chosenInterface,
+    interface: interfaceSchema,
     id: sslContactIdSchema,
     fname: optionalText(),
     lname: optionalText(),
@@ -486,7 +486,7 @@ const user = defineOrderTask({
       })
       .optional(),
     user_mail_key: optionalText(),
-    interface: chosenInterface,
+    interface: interfaceSchema,
   }),
   findNames: (input) => [input.user],
   toWire: ({ user_mail_key: userMailKey, interface: _interface, ...input }, _name, password) => ({
@@ -497,7 +497,7 @@ const user = defineOrderTask({
   extractSecret: (output) => output.password,
 });
 
-/** A mandate sends nothing: it allows renewals, each an order of its own. */
+/** A mandate sends nothing. It allows renewals, and each renewal is a separate order. */
 const mandate: OrderTask<'mandate'> = {
   name: 'mandate',
   words: {
@@ -516,7 +516,7 @@ const mandate: OrderTask<'mandate'> = {
   needsConfirmation: false,
   nameField: 'mandate_names',
   hasSecretResult: false,
-  // Its renewals need the same interfaces.
+  // A mandate's renewals need the same interfaces as any other renewal.
   findUnsupportedReason: (interfaces) => renew.findUnsupportedReason(interfaces),
   findInterfaces: (interfaces) => renew.findInterfaces(interfaces),
   findConstraints: (input) => renew.findConstraints(input),
@@ -547,7 +547,7 @@ export function readMandateTerms(input: unknown): MandateTerms | undefined {
   return mandateTermsSchema.safeParse(input).data;
 }
 
-/** Every task with orders, in display order. A new one needs a row here and a declaration in `service/tasks`. */
+/** All tasks that create orders, in display order. A new one needs a row here and a declaration in `service/tasks`. */
 export const ORDER_TASKS = {
   create,
   transfer,
@@ -573,7 +573,7 @@ export function findTask(name: OrderTaskName): OrderTask {
 }
 
 /**
- * Why an order's input is no longer allowed; undefined if it still is.
+ * How the zones' rules now forbid an order's input; undefined if they still allow it.
  * @param items the items of a bulk order to check; default: waiting ones
  */
 export function findRuleChange(
@@ -582,6 +582,6 @@ export function findRuleChange(
 ): PlainSummary | undefined {
   const task = findTask(order.task);
   const inputs = order.bulk === undefined ? [order.input] : items.map((item) => getItemInput(order, item));
-  const failed = inputs.map((input) => task.check(input)).find(({ ok }) => !ok);
-  return failed?.ok === false ? { code: 'rules_changed', issues: [...failed.issues] } : undefined;
+  const failedCheck = inputs.map((input) => task.check(input)).find(({ ok }) => !ok);
+  return failedCheck?.ok === false ? { code: 'rules_changed', issues: [...failedCheck.issues] } : undefined;
 }

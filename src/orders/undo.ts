@@ -4,7 +4,7 @@ import { findUndoDeadline, isRequester, type Order, UNDO_HOURS } from './order.t
 import type { Refusal } from './refusal.ts';
 import { type RequestOutcome, requestOrder } from './request-order.ts';
 
-/** A name's nameservers before an order changed them, as far as known. */
+/** The nameservers that a name had before an order changed them. */
 export type PreviousNameServers =
   | { readonly kind: 'known'; readonly nameServers: readonly string[] }
   | { readonly kind: 'unknown' }
@@ -20,8 +20,8 @@ export interface UndoRequest {
 }
 
 /**
- * Requests a new order with the previous nameservers, using the account of the order that it undoes. It is confirmed
- * and approved like any other; the person who clicks is its requester.
+ * Requests a new order with the previous nameservers, using the same account. The new order is confirmed and approved
+ * like any other. The person who clicks is its requester.
  */
 export async function undoOrder(deps: OrdersContext, request: UndoRequest): Promise<RequestOutcome> {
   const { orderId, userId } = request;
@@ -36,7 +36,7 @@ export async function undoOrder(deps: OrdersContext, request: UndoRequest): Prom
   const deadline = item && findUndoDeadline(order, item);
   if (item === undefined || deadline === undefined) return refuse({ code: 'nothing_to_undo' });
   if (deadline <= deps.now()) {
-    // The card's button has expired; an update removes it.
+    // The card still has the button from before the deadline. An update removes it.
     await deps.store.requestNotification(order.id, deps.now());
     return refuse({ code: 'undo_over', hours: UNDO_HOURS });
   }

@@ -29,9 +29,11 @@ export async function listVisible(
   viewer: PersonViewer,
   filter: Omit<OrderFilter, 'viewer'>,
 ): Promise<readonly Order[]> {
-  const all = await deps.store.list({ ...filter, viewer: 'system' });
-  const hasOthersPrivate = all.some((order) => order.isPrivate && !isRequester(order, viewer.id));
-  return !hasOthersPrivate || (await canSeeAll(deps, viewer)) ? all : deps.store.list({ ...filter, viewer });
+  const orders = await deps.store.list({ ...filter, viewer: 'system' });
+  const hasOthersPrivateOrder = orders.some((order) => order.isPrivate && !isRequester(order, viewer.id));
+  return !hasOthersPrivateOrder || (await canSeeAll(deps, viewer))
+    ? orders
+    : deps.store.list({ ...filter, viewer });
 }
 
 export async function canSee(deps: OrdersContext, order: Order, viewer: PersonViewer): Promise<boolean> {
@@ -41,7 +43,7 @@ export async function canSee(deps: OrdersContext, order: Order, viewer: PersonVi
   return (await findApprovers(deps, order, [id], 'general')).approvers.has(id);
 }
 
-/** Undefined if there is no such order, or the person may not see it. */
+/** @returns undefined if there is no such order, or the person may not see it */
 export async function loadVisible(
   deps: OrdersContext,
   viewer: PersonViewer,
@@ -51,7 +53,7 @@ export async function loadVisible(
   return order !== undefined && (await canSee(deps, order, viewer)) ? order : undefined;
 }
 
-/** The ids that a person may see. For the others, only their existence is shown. */
+/** The ids of the orders that a person may see. The existence of the others is shown, but nothing else. */
 export async function filterVisibleIds(
   deps: OrdersContext,
   viewer: PersonViewer,
@@ -59,13 +61,13 @@ export async function filterVisibleIds(
 ): Promise<ReadonlySet<string>> {
   const loaded = await Promise.all([...new Set(ids)].map((id) => deps.store.load(id, 'system')));
   const orders = loaded.filter((order) => order !== undefined);
-  const hasOthersPrivate = orders.some((order) => order.isPrivate && !isRequester(order, viewer.id));
-  const seesAll = !hasOthersPrivate || (await canSeeAll(deps, viewer));
-  const visible = await Promise.all(orders.map((order) => seesAll || canSee(deps, order, viewer)));
-  return new Set(orders.filter((_, index) => visible[index]).map(({ id }) => id));
+  const hasOthersPrivateOrder = orders.some((order) => order.isPrivate && !isRequester(order, viewer.id));
+  const seesAll = !hasOthersPrivateOrder || (await canSeeAll(deps, viewer));
+  const areVisible = await Promise.all(orders.map((order) => seesAll || canSee(deps, order, viewer)));
+  return new Set(orders.filter((_, index) => areVisible[index]).map(({ id }) => id));
 }
 
-/** The ids of private orders, for messages in a channel that everyone reads. */
+/** The ids of private orders, which aren't named in public channels. */
 export async function filterPrivateIds(
   { store }: { readonly store: Pick<OrderStore, 'load'> },
   ids: readonly string[],

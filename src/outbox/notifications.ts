@@ -47,8 +47,8 @@ export function formatSubjectKey({ kind, id }: Subject): string {
 /** @throws unless the key is from {@link formatSubjectKey} */
 export function parseSubjectKey(key: string): Subject {
   const end = key.indexOf(':');
-  const kind = SUBJECT_KINDS.find((each) => each === key.slice(0, end));
-  if (kind === undefined) throw new Error(`no subject: ${key}`);
+  const kind = SUBJECT_KINDS.find((subjectKind) => subjectKind === key.slice(0, end));
+  if (kind === undefined) throw new Error(`not a subject key: ${key}`);
   return { kind, id: key.slice(end + 1) };
 }
 
@@ -86,7 +86,7 @@ export interface ClaimedSubject extends Subject {
   /** Failures since the last success. */
   readonly attempts: number;
   readonly notifications: readonly Notification[];
-  /** For a place or group, Slack's error code; for an endpoint, its last failure. */
+  /** For a channel or group, Slack's error code; for a webhook endpoint, its last failure. */
   readonly refused: string | undefined;
 }
 
@@ -132,16 +132,15 @@ export interface NotificationStore {
   ): Promise<{ readonly subject: Subject; readonly current: PostedMessage | undefined } | undefined>;
   /** Delays a message that failed. Its content is then unknown. */
   postponeMessage(subject: Subject, purpose: string, until: Date): Promise<void>;
-  /** Records that Slack refuses a message in every channel. It is retried with its next version. */
+  /** Records that Slack refuses a message in every channel. The message's next version is tried again. */
   markMessageRefused(
     subject: Subject,
-    refused: { readonly purpose: string; readonly shows: string; readonly code: string },
+    refusal: { readonly purpose: string; readonly shows: string; readonly code: string },
   ): Promise<void>;
   /** Records that Slack refuses a channel or group, and notifies admins once. A successful post clears the channel. */
   markSubjectRefused(subject: Subject, code: string, now: Date): Promise<void>;
   /** Channels that refuse messages, with Slack's error code. */
   listRefusedChannels(): Promise<readonly { readonly channelId: string; readonly code: string }[]>;
-  /** Adds a subject, if missing. */
   addIfMissing(subject: Subject, now: Date): Promise<void>;
   /** Queues an update of a subject's messages without a change of the subject. */
   requestUpdate(subject: Subject, now: Date): Promise<void>;

@@ -3,23 +3,24 @@ import { diffPolicies, type PolicyChange } from './diff.ts';
 import type { PolicyRule } from './policy.ts';
 import { RULE_FIELDS, ruleToText } from './rule-text.ts';
 
-/** Rule changes as text for the audit log, so that they stay readable when later releases change the rules' format. */
-
-const texts = z.array(z.string()).readonly();
+/** Changes are logged as text, so that they stay readable if a later release changes the format of rules. */
+const textsSchema = z.array(z.string()).readonly();
 
 export const loggedChangeSchema = z
   .object({
     kind: z.enum(['added', 'removed', 'moved', 'changed']),
     rule: z.string(),
-    /** Positions before and after, from 1. */
+    /** The rule's position before the change, from 1. */
     from: z.number().nullable(),
     to: z.number().nullable(),
-    fields: z.array(z.object({ field: z.string(), before: texts, after: texts }).readonly()).readonly(),
+    fields: z
+      .array(z.object({ field: z.string(), before: textsSchema, after: textsSchema }).readonly())
+      .readonly(),
   })
   .readonly();
 export type LoggedChange = z.output<typeof loggedChangeSchema>;
 
-/** Amounts are logged with their currency, because `CURRENCY` may change. */
+/** Makes every amount include its currency, because `CURRENCY` may change. */
 const NO_CURRENCY = '';
 
 export function toLoggedChanges(
@@ -31,11 +32,11 @@ export function toLoggedChanges(
     rule: change.rule.name,
     from: 'from' in change ? change.from : null,
     to: 'to' in change ? change.to : null,
-    fields: listFields(change),
+    fields: listLoggedFields(change),
   }));
 }
 
-function listFields(change: PolicyChange): LoggedChange['fields'] {
+function listLoggedFields(change: PolicyChange): LoggedChange['fields'] {
   if (change.kind === 'moved') return [];
   if (change.kind === 'changed') return change.fields;
   const text = ruleToText(change.rule, NO_CURRENCY);

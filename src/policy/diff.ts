@@ -1,11 +1,9 @@
 import type { PolicyRule } from './policy.ts';
 import { RULE_FIELDS, type RuleField, ruleToText } from './rule-text.ts';
 
-/** Differences between two policy versions. Rules are identified by their unique names. */
-
 export interface FieldChange {
   readonly field: RuleField;
-  /** As in a YAML file; empty if absent. */
+  /** As in the YAML file; empty if absent. */
   readonly before: readonly string[];
   readonly after: readonly string[];
 }
@@ -22,29 +20,29 @@ export type PolicyChange =
       readonly fields: readonly FieldChange[];
     };
 
-/** Removals first, then the new rules from top to bottom. */
+/** Matches rules by name. Lists removed rules first, then the changes from top to bottom. */
 export function diffPolicies(
   before: readonly PolicyRule[],
   after: readonly PolicyRule[],
   currency: string,
 ): PolicyChange[] {
-  const old = new Map(before.map((rule, index) => [rule.name, { rule, index }]));
-  const kept = new Set(after.map(({ name }) => name));
+  const oldRules = new Map(before.map((rule, index) => [rule.name, { rule, index }]));
+  const newNames = new Set(after.map(({ name }) => name));
   const removed = before.flatMap((rule, index): PolicyChange[] =>
-    kept.has(rule.name) ? [] : [{ kind: 'removed', rule, from: index + 1 }],
+    newNames.has(rule.name) ? [] : [{ kind: 'removed', rule, from: index + 1 }],
   );
-  const unmoved = findUnmoved(after.flatMap(({ name }) => old.get(name)?.index ?? []));
-  const others = after.flatMap((rule, index): PolicyChange[] => {
-    const former = old.get(rule.name);
+  const unmovedPositions = findUnmovedPositions(after.flatMap(({ name }) => oldRules.get(name)?.index ?? []));
+  const otherChanges = after.flatMap((rule, index): PolicyChange[] => {
+    const old = oldRules.get(rule.name);
     const to = index + 1;
-    if (former === undefined) return [{ kind: 'added', rule, to }];
-    const fields = diffFields(former.rule, rule, currency);
+    if (old === undefined) return [{ kind: 'added', rule, to }];
+    const fields = diffFields(old.rule, rule, currency);
     return [
-      ...(unmoved.has(former.index) ? [] : [{ kind: 'moved' as const, rule, from: former.index + 1, to }]),
+      ...(unmovedPositions.has(old.index) ? [] : [{ kind: 'moved' as const, rule, from: old.index + 1, to }]),
       ...(fields.length === 0 ? [] : [{ kind: 'changed' as const, rule, to, fields }]),
     ];
   });
-  return [...removed, ...others];
+  return [...removed, ...otherChanges];
 }
 
 function diffFields(before: PolicyRule, after: PolicyRule, currency: string): FieldChange[] {
@@ -55,13 +53,16 @@ function diffFields(before: PolicyRule, after: PolicyRule, currency: string): Fi
   });
 }
 
-/** The longest sequence of old positions that kept their order. All other rules moved. */
-function findUnmoved(positions: readonly number[]): ReadonlySet<number> {
-  const best: number[][] = [];
+/** Finds the longest sequence of old positions that are still in order. All other rules count as moved. */
+function findUnmovedPositions(positions: readonly number[]): ReadonlySet<number> {
+  const runs: number[][] = [];
   for (const position of positions) {
-    const before = best.filter((run) => (run.at(-1) ?? -1) < position);
-    const longest = before.reduce<number[]>((most, run) => (run.length > most.length ? run : most), []);
-    best.push([...longest, position]);
+    const extendable = runs.filter((run) => (run.at(-1) ?? -1) < position);
+    runs.push([...findLongest(extendable), position]);
   }
-  return new Set(best.reduce<number[]>((most, run) => (run.length > most.length ? run : most), []));
+  return new Set(findLongest(runs));
+}
+
+function findLongest(runs: readonly (readonly number[])[]): readonly number[] {
+  return runs.reduce((longest, run) => (run.length > longest.length ? run : longest), []);
 }

@@ -2,24 +2,23 @@ import type { Policy, PolicyRule } from './policy.ts';
 import type { PolicyDraft } from './ports.ts';
 
 /**
- * Edits a list of rules. A rule is identified by its name and, where that matters, its position. So a redelivered
- * click, or a click on an outdated list, changes nothing else.
+ * Rules are identified by name and, if necessary, position, so that a redelivered click or a click on an outdated list
+ * can't change another rule.
  */
 
 export interface DraftBase {
-  /** A change is saved only if this is still the current revision. */
+  /** Edits are saved only if this is still the current revision. */
   readonly revision: string;
   readonly rules: readonly PolicyRule[];
 }
 
-/** The draft if there is one, else the current version. */
 export function getDraftBase(current: Policy, draft: PolicyDraft | undefined): DraftBase {
   return draft ?? { revision: `version ${current.version}`, rules: current.rules };
 }
 
 /**
  * @param position from 1
- * @returns undefined if another rule has that position, or the rule is the first
+ * @returns undefined if another rule has that position, or if the rule is the first one
  */
 export function moveRuleUp(
   rules: readonly PolicyRule[],
@@ -34,6 +33,6 @@ export function moveRuleUp(
 
 /** @returns undefined if there is no such rule */
 export function removeRule(rules: readonly PolicyRule[], name: string): readonly PolicyRule[] | undefined {
-  const kept = rules.filter((rule) => rule.name !== name);
-  return kept.length === rules.length ? undefined : kept;
+  const remaining = rules.filter((rule) => rule.name !== name);
+  return remaining.length === rules.length ? undefined : remaining;
 }

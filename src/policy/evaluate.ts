@@ -14,10 +14,9 @@ import type { storedRequirementSchema, storedRequirementsSchema } from './stored
 import { type AffectedName, findAffectedTags, type NameKind, toAffectedName } from './subject.ts';
 
 /**
- * Evaluates an order's requirements under one policy version. Pure.
  * Names are evaluated one by one, and the order needs everything that its names need. Unknown facts make the result
  * stricter: a `free` rule doesn't match, and a `refuse` rule does. An `approve` rule also matches, but evaluation
- * continues with the rules below it, and the order needs both. An unknown price is treated as above any amount.
+ * continues with the rules below it, and the order needs both. An unknown price counts as above any amount.
  */
 
 /** Settings that apply after the rules of every policy. */
@@ -31,7 +30,7 @@ export interface PolicySettings {
   readonly ttlMs: number;
   readonly remindAfterMs: number;
   readonly escalateAfterMs: number;
-  /** Ids of people and groups; empty: the admins. */
+  /** Ids of people and groups; empty for the admins. */
   readonly escalateTo: readonly string[];
   readonly signed: boolean;
 }
@@ -44,7 +43,7 @@ export interface PolicyOrder {
   readonly usesTeamAccount: boolean;
 }
 
-/** Facts for an evaluation. Missing entries are unknown. */
+/** Missing entries are unknown. */
 export interface PolicyFacts {
   readonly task: {
     readonly effect: 'read' | 'write' | 'charge';
@@ -54,11 +53,10 @@ export interface PolicyFacts {
   /** Keyed by affected host. */
   readonly tags: ReadonlyMap<string, readonly string[]>;
   readonly groups: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Keyed by name; zero if known to be free. */
+  /** Keyed by name. Zero if the task is known to be free. */
   readonly prices: ReadonlyMap<string, Amount>;
 }
 
-/** A fact that couldn't be evaluated. */
 export type UnknownFact =
   | { readonly kind: 'group'; readonly group: string }
   | { readonly kind: 'tags'; readonly name: string }
@@ -69,10 +67,9 @@ export type UnknownFact =
 export const CONDITIONS = ['tasks', 'by', 'over', 'names'] as const;
 export type Condition = (typeof CONDITIONS)[number];
 
-/** A rule that didn't apply to a name. */
 export interface SkippedRule {
   readonly rule: RuleReference;
-  /** The first condition that failed. `unknown`: the rule may match, and would then make the order free. */
+  /** The first condition that failed. `unknown`: the rule needs no approval, but it isn't known whether it matches. */
   readonly reason: Condition | 'unknown';
   readonly unknowns: readonly UnknownFact[];
 }
@@ -85,14 +82,14 @@ export interface DecidingRule {
 
 export interface NameEvaluation {
   readonly name: string;
-  /** Has more than one rule only if facts are unknown. */
+  /** Contains several rules only if facts are unknown. */
   readonly decidedBy: readonly DecidingRule[];
   /** Rules before the last deciding rule, in order. */
   readonly skipped: readonly SkippedRule[];
 }
 
 export type Requirements = Readonly<z.output<typeof storedRequirementsSchema>>;
-/** Requires `needed` approvals from these people. An order must meet all its requirements. */
+/** An order must meet all its requirements. */
 export type Requirement = Readonly<z.output<typeof storedRequirementSchema>>;
 
 export interface PolicyEvaluation {
@@ -102,17 +99,17 @@ export interface PolicyEvaluation {
   readonly unknowns: readonly UnknownFact[];
 }
 
-/** A list means: unknown because of these facts. */
-type Match = 'yes' | 'no' | readonly UnknownFact[];
+/** A list contains the unknown facts that would decide it. */
+type MatchResult = 'yes' | 'no' | readonly UnknownFact[];
 
-/** A rule with the conditions shared by all names. */
+/** A rule, with the results of the conditions that don't depend on the name. */
 interface Candidate {
   readonly rule: PolicyRule;
   readonly reference: RuleReference;
-  /** Set if the rule matches no name. */
+  /** Set if the rule can't match any name. */
   readonly mismatch: SkippedRule | undefined;
-  readonly by: Match;
-  readonly over: Match;
+  readonly by: MatchResult;
+  readonly over: MatchResult;
   readonly names: NamePatterns;
   /** Shared by all names that the rule doesn't match. */
   readonly nameMismatch: SkippedRule;
@@ -122,18 +119,18 @@ interface NameWithTags extends AffectedName {
   readonly tags: readonly string[] | undefined;
 }
 
-/** Source of a requirement: a rule or the settings. */
-interface Approval {
+/** A rule, or the settings, that requires approval of these names. */
+interface RequirementSource {
   readonly reference: RuleReference;
   readonly rule: Omit<PolicyRule, 'name' | 'tasks' | 'names' | 'by' | 'over' | 'decision'>;
   readonly names: string[];
 }
 
-/** The requirements of the names evaluated so far. */
+/** Collects the requirements of the names evaluated so far. */
 interface RequirementCollector {
-  readonly approvals: Map<Approval['rule'], Approval>;
-  readonly refusals: Map<PolicyRule, RuleReference>;
-  /** The order needs approval, regardless of unknown facts. */
+  readonly sources: Map<RequirementSource['rule'], RequirementSource>;
+  readonly refusingRules: Map<PolicyRule, RuleReference>;
+  /** Whether the order needs approval regardless of unknown facts. */
   isCertain: boolean;
 }
 
@@ -143,7 +140,7 @@ export function evaluatePolicy(
   order: PolicyOrder,
   facts: PolicyFacts,
 ): PolicyEvaluation {
-  // Without names, rules that match every name apply, because the order would otherwise need no approval.
+  // An order without names would need no approval. An empty name makes rules for all names apply.
   const names = order.names.length === 0 ? [''] : [...new Set(order.names)];
   const totals = new Map<string, Total>();
   const getTotal = (currency: string): Total => {
@@ -155,8 +152,8 @@ export function evaluatePolicy(
     const reference: RuleReference = { kind: 'rule', version: policy.version, index, name: rule.name };
     return toCandidate(rule, reference, {
       tasks: matchesTask(rule, order.task, facts.task) ? 'yes' : 'no',
-      by: matchesRequester(rule, order.requester, facts.groups),
-      over: matchesAmount(rule, getTotal),
+      by: matchRequester(rule, order.requester, facts.groups),
+      over: matchAmount(rule, getTotal),
     });
   });
   const settingsRule = {
@@ -165,29 +162,29 @@ export function evaluatePolicy(
     ...{ ttlMs: undefined, remindAfterMs: undefined, escalateAfterMs: undefined },
     ...{ escalateTo: [], breakGlass: false },
   };
-  const collected: RequirementCollector = { approvals: new Map(), refusals: new Map(), isCertain: false };
-  const evaluated = names.map((name) => {
+  const collector: RequirementCollector = { sources: new Map(), refusingRules: new Map(), isCertain: false };
+  const nameEvaluations = names.map((name) => {
     const affected = toAffectedName(name, facts.task.nameKind);
     const nameWithTags = { ...affected, tags: findAffectedTags(affected, facts.tags) };
-    const { decidedBy, skipped, isUndecided } = decideName(candidates, nameWithTags, collected);
+    const { decidedBy, skipped, isUndecided } = decideName(candidates, nameWithTags, collector);
     if (!isUndecided) return { name, decidedBy, skipped };
-    const isListed = settings.approvalTasks.includes(order.task);
-    const reference: RuleReference = { kind: isListed ? 'approval_tasks' : 'rest' };
-    if (isListed) {
-      addApproval(collected, settingsRule, reference, name);
-      collected.isCertain ||= !couldBeFree(skipped);
+    const needsApproval = settings.approvalTasks.includes(order.task);
+    const reference: RuleReference = { kind: needsApproval ? 'approval_tasks' : 'rest' };
+    if (needsApproval) {
+      addRequirementSource(collector, settingsRule, reference, name);
+      collector.isCertain ||= !canBeFree(skipped);
     }
     return { name, decidedBy: [...decidedBy, { rule: reference, unknowns: [] }], skipped };
   });
-  if (order.usesTeamAccount && !collected.isCertain) {
-    for (const name of names) addApproval(collected, settingsRule, { kind: 'team_account' }, name);
+  if (order.usesTeamAccount && !collector.isCertain) {
+    for (const name of names) addRequirementSource(collector, settingsRule, { kind: 'team_account' }, name);
   }
   return {
-    requirements: buildRequirements(collected, settings),
-    names: evaluated,
+    requirements: buildRequirements(collector, settings),
+    names: nameEvaluations,
     unknowns: removeDuplicates(
-      evaluated
-        // There are many pairs of rule and name, and nearly all are certain.
+      nameEvaluations
+        // Filtered first, because there can be very many skipped rules, nearly all without unknown facts.
         .flatMap(({ decidedBy, skipped }) => [
           ...decidedBy,
           ...skipped.filter(({ unknowns }) => unknowns.length > 0),
@@ -198,14 +195,14 @@ export function evaluatePolicy(
 }
 
 interface NameDecision extends Omit<NameEvaluation, 'name'> {
-  /** No rule decided for certain. */
+  /** Whether no rule certainly decided. */
   readonly isUndecided: boolean;
 }
 
 function decideName(
   candidates: readonly Candidate[],
   name: NameWithTags,
-  collected: RequirementCollector,
+  collector: RequirementCollector,
 ): NameDecision {
   const decidedBy: DecidingRule[] = [];
   const skipped: SkippedRule[] = [];
@@ -215,71 +212,72 @@ function decideName(
       skipped.push(candidate.mismatch);
       continue;
     }
-    const names = matchesName(candidate, name);
-    if (names === 'no') {
+    const nameMatch = matchName(candidate, name);
+    if (nameMatch === 'no') {
       skipped.push(candidate.nameMismatch);
       continue;
     }
-    const doubts = [names, candidate.by].flatMap((match) => (typeof match === 'string' ? [] : match));
+    const matchUnknowns = [nameMatch, candidate.by].flatMap((match) =>
+      typeof match === 'string' ? [] : match,
+    );
     const missingPrices = typeof candidate.over === 'string' ? [] : candidate.over;
-    const unknowns = [...doubts, ...missingPrices];
+    const unknowns = [...matchUnknowns, ...missingPrices];
     if (rule.decision === 'free' && unknowns.length > 0) {
       skipped.push({ rule: reference, reason: 'unknown', unknowns });
       continue;
     }
     decidedBy.push({ rule: reference, unknowns });
-    if (rule.decision === 'approve') addApproval(collected, rule, reference, name.name);
-    if (rule.decision === 'refuse') collected.refusals.set(rule, reference);
+    if (rule.decision === 'approve') addRequirementSource(collector, rule, reference, name.name);
+    if (rule.decision === 'refuse') collector.refusingRules.set(rule, reference);
     // A refusal overrides the rules below it.
     if (rule.decision === 'refuse') return { decidedBy, skipped, isUndecided: false };
-    if (doubts.length > 0) continue;
-    if (rule.decision === 'approve') collected.isCertain ||= !couldBeFree(skipped);
+    if (matchUnknowns.length > 0) continue;
+    if (rule.decision === 'approve') collector.isCertain ||= !canBeFree(skipped);
     return { decidedBy, skipped, isUndecided: false };
   }
   return { decidedBy, skipped, isUndecided: true };
 }
 
-/** Whether a rule that may match would make the name free. */
-function couldBeFree(skipped: readonly SkippedRule[]): boolean {
+/** Whether a skipped rule may match, so that the name would need no approval. */
+function canBeFree(skipped: readonly SkippedRule[]): boolean {
   return skipped.some(({ reason }) => reason === 'unknown');
 }
 
-/** Conditions shared by all names of an order. */
-type OrderMatch = Readonly<Record<'tasks' | 'by' | 'over', Match>>;
+/** Results of the conditions that don't depend on the name. */
+type OrderMatch = Readonly<Record<'tasks' | 'by' | 'over', MatchResult>>;
 
-function toCandidate(rule: PolicyRule, reference: RuleReference, match: OrderMatch): Candidate {
-  const skip = (failed: Condition): SkippedRule => ({ rule: reference, reason: failed, unknowns: [] });
-  const failed = (['tasks', 'by', 'over'] as const).find((condition) => match[condition] === 'no');
+function toCandidate(rule: PolicyRule, reference: RuleReference, results: OrderMatch): Candidate {
+  const skip = (reason: Condition): SkippedRule => ({ rule: reference, reason, unknowns: [] });
+  const failedCondition = (['tasks', 'by', 'over'] as const).find((condition) => results[condition] === 'no');
   return {
     rule,
     reference,
-    mismatch: failed && skip(failed),
-    by: match.by,
-    over: match.over,
+    mismatch: failedCondition && skip(failedCondition),
+    by: results.by,
+    over: results.over,
     names: splitPatterns(rule.names),
     nameMismatch: skip('names'),
   };
 }
 
-/** Task properties that rules use. */
 export type TaskRisk = Pick<PolicyFacts['task'], 'effect' | 'risk'>;
 
 export function matchesTask(rule: PolicyRule, task: string, { effect, risk }: TaskRisk): boolean {
   return rule.tasks.some(
-    (each) =>
-      each === task ||
-      each === 'all' ||
-      (each === 'charge' && effect === 'charge') ||
-      (each === 'risk' && risk !== 'none'),
+    (selector) =>
+      selector === task ||
+      selector === 'all' ||
+      (selector === 'charge' && effect === 'charge') ||
+      (selector === 'risk' && risk !== 'none'),
   );
 }
 
-function matchesName({ names }: Candidate, name: NameWithTags): Match {
+function matchName({ names }: Candidate, name: NameWithTags): MatchResult {
   const match = matchesPatterns(names, name, name.tags);
   return match === 'unknown' ? [{ kind: 'tags', name: name.name }] : match;
 }
 
-function matchesRequester(rule: PolicyRule, requester: string, groups: PolicyFacts['groups']): Match {
+function matchRequester(rule: PolicyRule, requester: string, groups: PolicyFacts['groups']): MatchResult {
   if (rule.by.length === 0 || rule.by.includes(requester)) return 'yes';
   const unknowns: UnknownFact[] = [];
   for (const id of rule.by) {
@@ -290,14 +288,14 @@ function matchesRequester(rule: PolicyRule, requester: string, groups: PolicyFac
   return unknowns.length === 0 ? 'no' : unknowns;
 }
 
-function matchesAmount({ over }: PolicyRule, getTotal: (currency: string) => Total): Match {
+function matchAmount({ over }: PolicyRule, getTotal: (currency: string) => Total): MatchResult {
   if (over === undefined) return 'yes';
   const { minor, unknowns } = getTotal(over.currency);
   if (minor > over.minor) return 'yes';
   return unknowns.length === 0 ? 'no' : unknowns;
 }
 
-/** An order's known cost in one currency. */
+/** An order's cost in one currency, as far as it is known. */
 interface Total {
   readonly minor: number;
   readonly unknowns: readonly UnknownFact[];
@@ -315,7 +313,6 @@ function computeTotal(names: readonly string[], prices: PolicyFacts['prices'], c
   return { minor, unknowns };
 }
 
-/** `APPROVERS` and `APPROVALS_REQUIRED` apply if no rule does. */
 export function toSettingsRequirement({
   approvers,
   silentApprovers,
@@ -325,22 +322,22 @@ export function toSettingsRequirement({
   return { ...mergeApprovers(approvers, silentApprovers), needed: approvalsRequired, signed };
 }
 
-function addApproval(
-  { approvals }: RequirementCollector,
-  rule: Approval['rule'],
+function addRequirementSource(
+  { sources }: RequirementCollector,
+  rule: RequirementSource['rule'],
   reference: RuleReference,
   name: string,
 ): void {
-  const approval = approvals.get(rule);
-  if (approval === undefined) approvals.set(rule, { reference, rule, names: [name] });
-  else approval.names.push(name);
+  const source = sources.get(rule);
+  if (source === undefined) sources.set(rule, { reference, rule, names: [name] });
+  else source.names.push(name);
 }
 
 function buildRequirements(
-  { approvals, refusals }: RequirementCollector,
+  { sources, refusingRules }: RequirementCollector,
   settings: PolicySettings,
 ): Requirements {
-  const ruleRequirements = [...approvals.values()].map(({ reference, rule, names }) => {
+  const ruleRequirements = [...sources.values()].map(({ reference, rule, names }) => {
     const escalateTo = rule.escalateTo.length > 0 ? rule.escalateTo : settings.escalateTo;
     const { signed } = rule;
     const people = mergeApprovers(rule.approvers, rule.silent);
@@ -355,51 +352,48 @@ function buildRequirements(
       breakGlass: rule.breakGlass && !signed,
     };
   });
-  return combineRules([...refusals.values()], ruleRequirements, [settings]);
+  return combineRequirements([...refusingRules.values()], ruleRequirements, [settings]);
 }
 
-/**
- * Combines two sets of requirements, for an order that was requested under one policy version and is pending under
- * another.
- */
+/** Combines the requirements at the time of an order's request with the current ones. */
 export function mergeStricter(a: Requirements, b: Requirements): Requirements {
   const approvals = [a, b].filter(({ outcome }) => outcome === 'approve');
-  const both = combineRules([...a.refusedBy, ...b.refusedBy], approvals, [a, b]);
-  return { ...both, list: mergeRequirements(both.list) };
+  const combined = combineRequirements([...a.refusedBy, ...b.refusedBy], approvals, [a, b]);
+  return { ...combined, list: mergeRequirements(combined.list) };
 }
 
 /** Keeps the strictest requirement for the same people. */
 export function mergeRequirements(requirements: readonly Requirement[]): readonly Requirement[] {
-  const strongest = new Map<string, Requirement>();
+  const strictest = new Map<string, Requirement>();
   for (const requirement of requirements) {
-    const people = formatRequirementKey({ needed: 0, approvers: requirement.approvers, signed: false });
-    const known = strongest.get(people);
-    const names = [...new Set([...(known?.names ?? []), ...requirement.names])];
-    const kept = known === undefined || known.needed < requirement.needed ? requirement : known;
-    const merged = known === undefined ? [requirement] : [known, requirement];
-    const signed = merged.some((each) => each.signed);
-    strongest.set(people, {
-      ...kept,
-      ...mergeApprovers(kept.approvers, findSilentIds(merged)),
+    const peopleKey = formatRequirementKey({ needed: 0, approvers: requirement.approvers, signed: false });
+    const previous = strictest.get(peopleKey);
+    const names = [...new Set([...(previous?.names ?? []), ...requirement.names])];
+    const stricter = previous === undefined || previous.needed < requirement.needed ? requirement : previous;
+    const merged = previous === undefined ? [requirement] : [previous, requirement];
+    const signed = merged.some((one) => one.signed);
+    strictest.set(peopleKey, {
+      ...stricter,
+      ...mergeApprovers(stricter.approvers, findSilentIds(merged)),
       names,
       signed,
     });
   }
-  return [...strongest.values()];
+  return [...strictest.values()];
 }
 
 type ApprovalDurations = Pick<Requirements, 'ttlMs' | 'remindAfterMs' | 'escalateAfterMs'>;
 
-/** @param defaults the default durations */
-function combineRules(
+/** @param defaults durations that apply without approvals */
+function combineRequirements(
   refusedBy: Requirements['refusedBy'],
-  all: readonly Omit<Requirements, 'outcome' | 'refusedBy'>[],
+  approvals: readonly Omit<Requirements, 'outcome' | 'refusedBy'>[],
   defaults: readonly ApprovalDurations[],
 ): Requirements {
   const isRefused = refusedBy.length > 0;
-  const combined = isRefused ? [] : all;
-  const findShortest = (duration: keyof ApprovalDurations) =>
-    Math.min(...(combined.length > 0 ? combined : defaults).map((each) => each[duration]));
+  const combined = isRefused ? [] : approvals;
+  const findShortest = (field: keyof ApprovalDurations) =>
+    Math.min(...(combined.length > 0 ? combined : defaults).map((durations) => durations[field]));
   return {
     outcome: isRefused ? 'refuse' : combined.length > 0 ? 'approve' : 'free',
     list: combined.flatMap(({ list }) => list),
@@ -413,7 +407,7 @@ function combineRules(
   };
 }
 
-/** Equal if the number of approvals, the people, and whether approvals must be signed are equal. */
+/** The key is the same for requirements that differ only in rules, names and silent approvers. */
 export function formatRequirementKey({
   needed,
   approvers,

@@ -2,8 +2,6 @@ import { parseDomainName } from '../zones/names.ts';
 import { parseTagPattern } from './policy.ts';
 import type { AffectedName } from './subject.ts';
 
-/** The only code that matches names with the patterns of rules and mandates. Pure. */
-
 export interface NamePatterns {
   readonly hosts: readonly string[];
   readonly tags: readonly string[];
@@ -16,7 +14,7 @@ export function splitPatterns(patterns: readonly string[]): NamePatterns {
   };
 }
 
-/** @param affectedTags undefined if unknown; then a match by tag is unknown too */
+/** Matches a name against patterns of rules and mandates. @param affectedTags undefined if unknown */
 export function matchesPatterns(
   patterns: NamePatterns,
   { hosts }: AffectedName,
@@ -24,8 +22,8 @@ export function matchesPatterns(
 ): 'yes' | 'no' | 'unknown' {
   for (const pattern of patterns.hosts) {
     const isSuffix = pattern.startsWith('*.');
-    const fits = (host: string) => (isSuffix ? host.endsWith(pattern.slice(1)) : host === pattern);
-    if (pattern === '*' || hosts.some(fits)) return 'yes';
+    const matchesHost = (host: string) => (isSuffix ? host.endsWith(pattern.slice(1)) : host === pattern);
+    if (pattern === '*' || hosts.some(matchesHost)) return 'yes';
   }
   if (patterns.tags.length === 0) return 'no';
   if (affectedTags === undefined) return 'unknown';
@@ -37,7 +35,7 @@ export function readPattern(text: string): string | undefined {
   if (text === '*') return text;
   const [, tag] = /^tag:([\p{L}\p{N}][\p{L}\p{N}_.-]{0,49})$/iu.exec(text) ?? [];
   if (tag !== undefined) return `tag:${tag.toLowerCase()}`;
-  // A zone alone isn't a host name, so a label is added before parsing.
+  // A top-level domain alone doesn't parse, so a label is added.
   const isSuffix = text.startsWith('*.');
   const host = parseDomainName(isSuffix ? `x${text.slice(1)}` : text);
   if (!host.ok) return undefined;

@@ -8,10 +8,10 @@ export const policyEvents = [
     after: z.string(),
     confirmedBy: confirmedBySchema,
   }),
-  /** Without a stand-in: the person is back. */
+  /** Has no `standIn` if the person is back. */
   defineEvent('person', ['stand_in_changed'], {
     standIn: z.object({ userId: z.string(), until: timestampSchema }).optional(),
-    /** The previous stand-in. */
+    /** The previous stand-in's user id. */
     replaced: z.string().optional(),
   }),
   defineEvent(

@@ -3,27 +3,22 @@ import type { CharterProblem } from '../approvals/signing/difference.ts';
 import type { Amount } from '../money/amount.ts';
 import type { storedRuleSchema } from './stored-requirements.ts';
 
-/**
- * A policy is an ordered list of rules. `evaluate.ts` evaluates the policy; `rule-text.ts` parses and formats rules
- * with the field names of the form.
- */
-
 export const RULE_DECISIONS = ['free', 'approve', 'refuse'] as const;
 export type RuleDecision = (typeof RULE_DECISIONS)[number];
 
-/** Values of `tasks` besides task names. */
+/** Values of a rule's `tasks` that aren't task names. */
 export const TASK_SELECTORS = ['charge', 'risk', 'all'] as const;
 
-/** Matches a name if `tasks`, `names`, `by` and `over` all match. */
+/** Applies to a name of an order if `tasks`, `names`, `by` and `over` all match. */
 export interface PolicyRule {
   readonly name: string;
   /** Task names, or `charge`, `risk`, `all`. */
   readonly tasks: readonly string[];
   /** `*`, `*.rest`, `cafe.rest` or `tag:brand`, in lowercase ASCII. */
   readonly names: readonly string[];
-  /** Requesters: people and groups. Empty: everyone who may request. */
+  /** Requesters (people and groups); empty for everyone who may request. */
   readonly by: readonly string[];
-  /** Only orders above this amount; undefined: any amount. */
+  /** Only matches orders above this amount. */
   readonly over: Amount | undefined;
   readonly decision: RuleDecision;
   /** People and groups; empty unless the decision is `approve`. */
@@ -31,32 +26,32 @@ export interface PolicyRule {
   /** Approvers (people and groups) who are never notified. */
   readonly silent: readonly string[];
   readonly needed: number;
-  /** Undefined uses the setting. The same applies to the next two. */
+  /** If undefined, the setting applies. The same goes for the next two fields. */
   readonly ttlMs: number | undefined;
   readonly remindAfterMs: number | undefined;
   readonly escalateAfterMs: number | undefined;
-  /** People and groups; empty: the setting. */
+  /** People and groups. If empty, the setting applies. */
   readonly escalateTo: readonly string[];
-  /** An admin may approve a pending order alone, with a reason. Another admin signs it off afterwards. */
+  /** Whether an admin may approve alone, with a reason. Another admin signs it off afterwards. */
   readonly breakGlass: boolean;
-  /** Approvals must be passkey signatures. */
+  /** Whether approvals must be passkey signatures. */
   readonly signed: boolean;
 }
 
-/** Immutable. An order stores the version number that applied to it. */
+/** Immutable. An order stores the number of the version that it was evaluated under. */
 export interface Policy {
   readonly version: number;
   readonly rules: readonly PolicyRule[];
 }
 
 export interface EffectivePolicy extends Policy {
-  /** Approvals that the settings require must be signed: passkeys are set up, and no charter has been signed yet. */
+  /** Whether signing is on, but no charter was ever signed. The settings then require signed approvals. */
   readonly isCharterMissing: boolean;
   /** Tags that affect decisions about orders. */
   readonly tags: readonly string[];
   /**
-   * A charter was signed, but none is valid. The environment's settings then apply too, and every order needs a signed
-   * approval.
+   * Set if a charter was signed, but none is valid. The environment's settings then also apply, and every order needs
+   * a signed approval.
    */
   readonly charterProblem:
     | {
@@ -79,29 +74,27 @@ export function mergeApprovers(approvers: readonly string[], silent: readonly st
   return { approvers: [...new Set([...approvers, ...silent])], silent };
 }
 
-/** The people and groups that at least one requirement notifies. */
+/** Finds the people and groups that at least one requirement notifies. */
 export function findNotifiedIds(requirements: readonly RequirementPeople[]): readonly string[] {
-  const notified = requirements.flatMap(({ approvers, silent }) =>
+  const notifiedIds = requirements.flatMap(({ approvers, silent }) =>
     approvers.filter((id) => !silent.includes(id)),
   );
-  return [...new Set(notified)];
+  return [...new Set(notifiedIds)];
 }
 
-/** The people and groups who may approve without being notified. */
 export function findSilentIds(requirements: readonly RequirementPeople[]): readonly string[] {
-  const notified = findNotifiedIds(requirements);
-  return [...new Set(requirements.flatMap(({ silent }) => silent))].filter((id) => !notified.includes(id));
+  const notifiedIds = findNotifiedIds(requirements);
+  return [...new Set(requirements.flatMap(({ silent }) => silent))].filter((id) => !notifiedIds.includes(id));
 }
 
-/** The policy version for signed approvals: 0 while no charter is valid, so that earlier approvals must be repeated. */
+/** The version that signed approvals name. While no charter is valid, it is 0, so that people must approve again. */
 export function getSignedVersion({ version, charterProblem }: EffectivePolicy): number {
   return charterProblem === undefined ? version : 0;
 }
 
-/** The rules that applied when the order was requested, from the log. */
+/** Returns the rules of the last logged decision. */
 export function findLoggedRules(history: readonly EntryWithRules[]): readonly RuleReference[] {
-  const decided = history.findLast(({ decidedBy }) => decidedBy !== undefined);
-  return decided?.decidedBy ?? [];
+  return history.findLast(({ decidedBy }) => decidedBy !== undefined)?.decidedBy ?? [];
 }
 
 interface EntryWithRules {
@@ -109,21 +102,20 @@ interface EntryWithRules {
   readonly decidedBy?: readonly RuleReference[] | undefined;
 }
 
-/** Drops rules that appear only in the order's row. */
 export function dropUnknownRules(
   rules: readonly RuleReference[],
-  known: readonly RuleReference[],
+  knownRules: readonly RuleReference[],
 ): readonly RuleReference[] {
   const formatKey = (rule: RuleReference) =>
     rule.kind === 'rule' ? JSON.stringify([rule.version, rule.index, rule.name]) : rule.kind;
-  const keys = new Set(known.map(formatKey));
-  return rules.filter((rule) => rule.kind !== 'rule' || keys.has(formatKey(rule)));
+  const knownKeys = new Set(knownRules.map(formatKey));
+  return rules.filter((rule) => rule.kind !== 'rule' || knownKeys.has(formatKey(rule)));
 }
 
-/** Values that the rule parser accepts. */
+/** Context for parsing rules. */
 export interface PolicyVocabulary {
   readonly tasks: readonly string[];
-  /** ISO 4217 code for amounts without one. */
+  /** ISO 4217 code that applies to amounts without one. */
   readonly currency: string;
 }
 
@@ -142,14 +134,14 @@ export function acceptsClicks({ list }: Parameters<typeof needsSignatures>[0]): 
   return list.length === 0 || list.some(({ signed }) => !signed);
 }
 
-/** Whether an id belongs to a Slack user group. */
+/** Whether a Slack id is a user group's. */
 export function isGroup(id: string): boolean {
   return id.startsWith('S');
 }
 
-const TAG = 'tag:';
+const TAG_PREFIX = 'tag:';
 
-/** @returns undefined for a name pattern */
+/** @returns the tag; undefined for a pattern of names */
 export function parseTagPattern(pattern: string): string | undefined {
-  return pattern.startsWith(TAG) ? pattern.slice(TAG.length) : undefined;
+  return pattern.startsWith(TAG_PREFIX) ? pattern.slice(TAG_PREFIX.length) : undefined;
 }

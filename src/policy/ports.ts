@@ -3,7 +3,7 @@ import type { ProposalOf } from '../approvals/proposals/proposal.ts';
 import type { EffectivePolicy, Policy, PolicyRule } from './policy.ts';
 
 export interface PolicySource {
-  /** The last published version. Before the first one, version 0 without rules. */
+  /** Returns the last published version. Before the first, returns version 0 without rules. */
   current(): Promise<Policy>;
 }
 
@@ -12,15 +12,14 @@ export interface EffectivePolicySource {
 }
 
 export interface StandInSource {
-  /** Keyed by the absent person's user id. */
+  /** Returns active stand-ins, keyed by the absent person's user id. */
   current(now: Date): Promise<ReadonlyMap<string, StandIn>>;
 }
 
-/** Implemented by the store. Every change is in the audit log, and the people concerned are notified. */
+/** Implemented by the store, which logs every change and queues a notification of the people concerned. */
 export interface StandInStore extends StandInSource {
-  /** The person is away. */
   begin(userId: string, standIn: StandIn, at: Date): Promise<void>;
-  /** The person is back. @returns the previous stand-in, if any */
+  /** @returns the previous stand-in, if any */
   end(userId: string, at: Date): Promise<StandIn | undefined>;
 }
 
@@ -30,14 +29,13 @@ export interface PublishedPolicy extends Policy {
   readonly confirmedAt: Date;
 }
 
-/** The next version, while admins edit it. */
 export interface PolicyDraft {
-  /** Changes with every edit of the draft. */
+  /** Changes with every edit. */
   readonly revision: string;
   readonly rules: readonly PolicyRule[];
   readonly changedBy: string;
   readonly changedAt: Date;
-  /** Open while it waits for another admin's confirmation. Any edit of the draft withdraws it. */
+  /** Set while the draft waits for another admin's confirmation. An edit withdraws it. */
   readonly proposal: ProposalOf<'policy'> | undefined;
 }
 
@@ -54,13 +52,12 @@ export type PublishOutcome =
 
 /** Every change is logged in the same transaction. */
 export interface PolicyStore extends PolicySource {
-  /** The current version and who published it; undefined before the first. */
   findPublished(): Promise<PublishedPolicy | undefined>;
   findDraft(): Promise<PolicyDraft | undefined>;
   /**
    * Replaces the draft's rules.
-   * @param expected the edited revision, see `getDraftBase`
-   * @returns undefined if someone else changed the draft: nothing is saved
+   * @param expected the revision that was edited (see `getDraftBase`)
+   * @returns undefined, without saving, if someone else has changed the draft
    */
   saveDraft(
     rules: readonly PolicyRule[],
@@ -68,7 +65,7 @@ export interface PolicyStore extends PolicySource {
     by: string,
     at: Date,
   ): Promise<PolicyDraft | undefined>;
-  /** @returns whether this was still the current revision */
+  /** @returns false, without discarding, if this isn't the current revision */
   discardDraft(revision: string, by: string, at: Date): Promise<boolean>;
   /** Proposes a draft as the next version. The proposal's id is the revision. */
   publish(revision: string, by: string, at: Date): Promise<PublishOutcome>;

@@ -3,9 +3,7 @@ import type { PolicyFacts, PolicyOrder } from './evaluate.ts';
 import { isGroup, type PolicyRule, parseTagPattern } from './policy.ts';
 import { toAffectedName } from './subject.ts';
 
-/* Loads only the facts that an order's evaluation needs. */
-
-/** Sources omit facts that are unknown, which makes the result stricter. */
+/** Unknown facts are omitted, which makes the evaluation stricter. */
 export interface FactSources<Task extends string = string> {
   readonly directory: {
     /** Undefined if Slack can't look up the group. */
@@ -21,7 +19,6 @@ export interface FactSources<Task extends string = string> {
   };
 }
 
-/** An order with everything needed to load its facts. */
 export interface FactOrder<Task extends string = string> extends PolicyOrder {
   readonly task: Task;
   /** The task's input. Its period affects the price. */
@@ -31,7 +28,7 @@ export interface FactOrder<Task extends string = string> extends PolicyOrder {
   readonly isFree: (name: string) => boolean;
 }
 
-/** Loads the facts that rules use. @param rules the rules of every policy that the order is evaluated under */
+/** Loads only the facts that these rules use. @param rules the rules of all policies to evaluate */
 export async function loadRuleFacts<Task extends string>(
   { directory, ruleFacts }: FactSources<Task>,
   rules: readonly PolicyRule[],
@@ -41,7 +38,7 @@ export async function loadRuleFacts<Task extends string>(
   const hosts = order.names.flatMap((name) => toAffectedName(name, order.facts.nameKind).hosts);
   const usesTags = rules.some(({ names }) => names.some((name) => parseTagPattern(name) !== undefined));
   const usesPrices = rules.some(({ over }) => over !== undefined);
-  const [members, tags, prices] = await Promise.all([
+  const [groups, tags, prices] = await Promise.all([
     Promise.all(groupIds.map(async (id) => [id, await directory.listGroupMembers(id)] as const)),
     usesTags ? ruleFacts.loadTags([...new Set(hosts)]) : new Map<string, readonly string[]>(),
     usesPrices ? ruleFacts.loadPrices(order) : new Map<string, Amount>(),
@@ -49,16 +46,16 @@ export async function loadRuleFacts<Task extends string>(
   return {
     task: order.facts,
     tags,
-    groups: new Map(members.flatMap(([id, users]) => (users === undefined ? [] : [[id, new Set(users)]]))),
-    prices: usesPrices ? addFreeNames(order, prices, ruleFacts.currency) : prices,
+    groups: new Map(groups.flatMap(([id, members]) => (members ? [[id, new Set(members)]] : []))),
+    prices: usesPrices ? addZeroPrices(order, prices, ruleFacts.currency) : prices,
   };
 }
 
-function addFreeNames(
+function addZeroPrices(
   { names, isFree }: FactOrder,
   prices: PolicyFacts['prices'],
   currency: string,
 ): PolicyFacts['prices'] {
-  const free = names.filter(isFree).map((name) => [name, { currency, minor: 0 }] as const);
-  return new Map([...free, ...prices]);
+  const zeroPrices = names.filter(isFree).map((name) => [name, { currency, minor: 0 }] as const);
+  return new Map([...zeroPrices, ...prices]);
 }

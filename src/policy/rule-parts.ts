@@ -1,8 +1,8 @@
 import { isGroup, type PolicyRule, parseTagPattern, TASK_SELECTORS } from './policy.ts';
 
 /*
- * The parts of a rule's sentence: “*Transfers* of `*.rest` requested by *@marketing* over *€500* need *2 of @finance*”.
- * The views contain the wording.
+ * Parts of a sentence about a rule, which views put into words, such as “*Transfers* of `*.rest` requested by
+ * *@marketing* over *€500* need *2 of @finance*”.
  */
 
 export type TaskPart =
@@ -11,7 +11,7 @@ export type TaskPart =
 
 export type NamePart =
   | { readonly kind: 'all' }
-  /** Every name below it: `rest` for `*.rest`. */
+  /** Every name below `parent`, which is `rest` for `*.rest`. */
   | { readonly kind: 'under'; readonly parent: string }
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'tag'; readonly tag: string };
@@ -25,14 +25,14 @@ export interface RuleDescription
   extends Omit<PolicyRule, 'tasks' | 'names' | 'by' | 'approvers' | 'silent' | 'escalateTo'> {
   readonly tasks: readonly TaskPart[];
   readonly names: readonly NamePart[];
-  /** Empty: everyone. */
+  /** Empty for everyone. */
   readonly by: readonly PersonPart[];
   readonly approvers: readonly PersonPart[];
   readonly silent: readonly PersonPart[];
   readonly escalateTo: readonly PersonPart[];
 }
 
-/** Omits parts that add nothing: `all` with other tasks, `*` with other names. */
+/** Omits what `all` tasks or `*` already include. */
 export function describeRule(rule: PolicyRule): RuleDescription {
   return {
     ...rule,
@@ -46,7 +46,7 @@ export function describeRule(rule: PolicyRule): RuleDescription {
 }
 
 function toTaskPart(task: string): TaskPart {
-  const selector = TASK_SELECTORS.find((each) => each === task);
+  const selector = TASK_SELECTORS.find((name) => name === task);
   return selector === undefined ? { kind: 'task', task } : { kind: selector };
 }
 

@@ -12,11 +12,6 @@ import {
   TASK_SELECTORS,
 } from './policy.ts';
 
-/*
- * Parses and formats rules with the field names of the form. Reads a YAML file, a submitted form or a stored version.
- * Returns all issues together, each with its rule, field and suggestion.
- */
-
 /** In the order of a YAML file. */
 export const RULE_FIELDS = [
   'rule_name',
@@ -37,6 +32,7 @@ export const RULE_FIELDS = [
 ] as const;
 export type RuleField = (typeof RULE_FIELDS)[number];
 
+/** A rule with the field names of the form, as in a YAML file, a submitted form or a stored version. */
 export type RuleText = Readonly<Partial<Record<RuleField, string | readonly string[]>>>;
 
 export const MAX_RULES = 500;
@@ -71,7 +67,7 @@ export type PolicyIssueCode =
 
 export interface PolicyIssue {
   readonly code: PolicyIssueCode;
-  /** The rule's index, the field, and the index in a list. Empty for the whole policy. */
+  /** The rule's index, the field, and the index in the field's list. Empty for the whole policy. */
   readonly path: readonly (string | number)[];
   readonly ruleName: string | undefined;
   readonly field: string | undefined;
@@ -87,32 +83,32 @@ export type ParsedRules =
 const ruleSchema = z.record(z.string(), z.union([z.string(), z.array(z.string())]));
 const rulesSchema = z.array(z.unknown());
 
-/** @param input an untrusted list of objects like {@link RuleText}. */
+/** Returns all issues together. @param input an untrusted list of objects like {@link RuleText} */
 export function parseRules(input: unknown, vocabulary: PolicyVocabulary): ParsedRules {
   const list = rulesSchema.safeParse(input);
-  const whole = { path: [], ruleName: undefined, field: undefined, given: undefined };
+  const wholePolicy = { path: [], ruleName: undefined, field: undefined, given: undefined };
   if (!list.success) {
     return {
       ok: false,
-      issues: [{ ...whole, code: 'not_a_list_of_rules', suggestions: ['- rule_name: …'] }],
+      issues: [{ ...wholePolicy, code: 'not_a_list_of_rules', suggestions: ['- rule_name: …'] }],
     };
   }
   if (list.data.length > MAX_RULES) {
     const given = String(list.data.length);
     return {
       ok: false,
-      issues: [{ ...whole, code: 'too_many_rules', given, suggestions: [String(MAX_RULES)] }],
+      issues: [{ ...wholePolicy, code: 'too_many_rules', given, suggestions: [String(MAX_RULES)] }],
     };
   }
   const issues: PolicyIssue[] = [];
-  const taken = new Set<string>();
-  const rules = list.data.flatMap((each, index) => {
-    const reader = new RuleReader(each, index, vocabulary, issues);
+  const takenNames = new Set<string>();
+  const rules = list.data.flatMap((raw, index) => {
+    const reader = new RuleReader(raw, index, vocabulary, issues);
     const rule = reader.read();
     if (rule === undefined) return [];
     const key = rule.name.toLowerCase();
-    if (taken.has(key)) reader.report('rule_name', 'name_taken', rule.name, []);
-    if (key !== '') taken.add(key);
+    if (takenNames.has(key)) reader.report('rule_name', 'name_taken', rule.name, []);
+    if (key !== '') takenNames.add(key);
     return [rule];
   });
   return issues.length === 0 ? { ok: true, rules } : { ok: false, issues };
@@ -121,7 +117,7 @@ export function parseRules(input: unknown, vocabulary: PolicyVocabulary): Parsed
 /** Reads one rule and collects its issues. Invalid parts are omitted from the rule. */
 class RuleReader {
   readonly #fields: Readonly<Record<string, string | readonly string[]>>;
-  readonly #isReadable: boolean;
+  readonly #isRule: boolean;
   readonly #index: number;
   readonly #vocabulary: PolicyVocabulary;
   readonly #issues: PolicyIssue[];
@@ -130,10 +126,10 @@ class RuleReader {
     this.#index = index;
     this.#vocabulary = vocabulary;
     this.#issues = issues;
-    const shape = ruleSchema.safeParse(raw);
-    this.#fields = shape.data ?? {};
-    this.#isReadable = shape.success;
-    for (const issue of shape.error?.issues ?? []) {
+    const parsed = ruleSchema.safeParse(raw);
+    this.#fields = parsed.data ?? {};
+    this.#isRule = parsed.success;
+    for (const issue of parsed.error?.issues ?? []) {
       const [field] = issue.path;
       if (field === undefined) this.#addIssue([], undefined, 'not_a_rule', undefined, ['rule_name: …']);
       else this.#addIssue([String(field)], String(field), 'not_text', undefined, []);
@@ -144,26 +140,26 @@ class RuleReader {
     return [...this.#vocabulary.tasks, ...TASK_SELECTORS];
   }
 
-  /** @returns undefined if it isn't a rule at all */
+  /** @returns undefined if the input isn't a rule */
   read(): PolicyRule | undefined {
-    // Otherwise, every field would also be reported as missing.
-    if (!this.#isReadable) return undefined;
+    // Without this check, every field would also be reported as missing.
+    if (!this.#isRule) return undefined;
     this.#reportUnknownFields();
     const decision = this.#readDecision();
     const rule: PolicyRule = {
       name: this.#readName(),
-      tasks: this.#require('tasks', 'all', (text) => this.#readTask(text)),
-      names: this.#require('names', '*', (text) => readPattern(text) ?? 'unreadable_pattern'),
-      by: this.#readList('by', readId),
+      tasks: this.#requireList('tasks', 'all', (text) => this.#parseTask(text)),
+      names: this.#requireList('names', '*', readPattern),
+      by: this.#readList('by', parseSlackId),
       over: this.#readOver(),
       decision: decision ?? 'refuse',
-      approvers: decision === 'approve' ? this.#require('approvers', 'S0MANAGERS', readId) : [],
-      silent: this.#readList('silent', readId),
+      approvers: decision === 'approve' ? this.#requireList('approvers', 'S0MANAGERS', parseSlackId) : [],
+      silent: this.#readList('silent', parseSlackId),
       needed: this.#readNeeded(),
       ttlMs: this.#readDuration('ttl'),
       remindAfterMs: this.#readDuration('remind_after'),
       escalateAfterMs: this.#readDuration('escalate_after'),
-      escalateTo: this.#readList('escalate_to', readId),
+      escalateTo: this.#readList('escalate_to', parseSlackId),
       breakGlass: this.#readFlag('break_glass'),
       signed: this.#readFlag('signed'),
     };
@@ -195,17 +191,19 @@ class RuleReader {
     }
   }
 
-  /** Undefined if absent or empty. */
   #readText(field: RuleField): string | undefined {
     const value = this.#fields[field];
-    const [first, ...more] = value === undefined || typeof value === 'string' ? [value] : value;
-    if (more.length > 0) this.report(field, 'one_value_only', [first, ...more].join(', '), [first ?? '']);
+    const [first, ...others] = value === undefined || typeof value === 'string' ? [value] : value;
+    if (others.length > 0) this.report(field, 'one_value_only', [first, ...others].join(', '), [first ?? '']);
     const text = first?.trim();
     return text === '' ? undefined : text;
   }
 
-  /** A list, or a text whose items are separated by commas or spaces. */
-  #readList(field: RuleField, read: (text: string) => string | PolicyIssueCode): string[] {
+  /**
+   * Accepts a list, or text whose items are separated by commas or spaces.
+   * @param parse returns undefined for an invalid item
+   */
+  #readList(field: RuleField, parse: (text: string) => string | undefined): string[] {
     const value = this.#fields[field] ?? [];
     const isText = typeof value === 'string';
     const items = isText ? value.split(/[\s,]+/).filter((item) => item !== '') : value;
@@ -213,28 +211,30 @@ class RuleReader {
       this.report(field, 'too_many_items', String(items.length), [String(MAX_LIST_ITEMS)]);
       return [];
     }
-    const found = items.flatMap((item, position) => {
-      const result = read(item.trim());
-      if (!isItemIssue(result)) return [result];
-      const path = isText ? [field] : [field, position];
-      this.#addIssue(path, field, result, item.trim(), this.#suggest(result));
+    const parsedItems = items.flatMap((item, position) => {
+      const parsed = parse(item.trim());
+      if (parsed !== undefined) return [parsed];
+      const { code, suggestions } = this.#describeInvalidItem(field);
+      this.#addIssue(isText ? [field] : [field, position], field, code, item.trim(), suggestions);
       return [];
     });
-    return [...new Set(found)];
+    return [...new Set(parsedItems)];
   }
 
-  #require(field: RuleField, example: string, read: (text: string) => string | PolicyIssueCode): string[] {
-    const before = this.#issues.length;
-    const items = this.#readList(field, read);
-    if (items.length === 0 && this.#issues.length === before) {
+  #requireList(field: RuleField, example: string, parse: (text: string) => string | undefined): string[] {
+    const issueCount = this.#issues.length;
+    const items = this.#readList(field, parse);
+    if (items.length === 0 && this.#issues.length === issueCount) {
       this.report(field, 'missing', undefined, [example]);
     }
     return items;
   }
 
-  #suggest(code: PolicyIssueCode): readonly string[] {
-    if (code === 'unknown_task') return this.#tasks;
-    return code === 'unreadable_pattern' ? ['*', '*.rest', 'cafe.rest', 'tag:brand'] : ['U…', 'S…'];
+  #describeInvalidItem(field: RuleField): Pick<PolicyIssue, 'code' | 'suggestions'> {
+    if (field === 'tasks') return { code: 'unknown_task', suggestions: this.#tasks };
+    return field === 'names'
+      ? { code: 'unreadable_pattern', suggestions: ['*', '*.rest', 'cafe.rest', 'tag:brand'] }
+      : { code: 'not_an_id', suggestions: ['U…', 'S…'] };
   }
 
   #readName(): string {
@@ -247,14 +247,13 @@ class RuleReader {
     return name ?? '';
   }
 
-  #readTask(text: string): string | PolicyIssueCode {
-    const task = text.toLowerCase();
-    return this.#tasks.includes(task) ? task : 'unknown_task';
+  #parseTask(text: string): string | undefined {
+    return this.#tasks.find((task) => task === text.toLowerCase());
   }
 
   #readDecision(): RuleDecision | undefined {
     const text = this.#readText('decision');
-    const decision = RULE_DECISIONS.find((each) => each === text?.toLowerCase());
+    const decision = RULE_DECISIONS.find((known) => known === text?.toLowerCase());
     if (text === undefined) this.report('decision', 'missing', undefined, RULE_DECISIONS);
     else if (decision === undefined) this.report('decision', 'unknown_decision', text, RULE_DECISIONS);
     return decision;
@@ -265,11 +264,11 @@ class RuleReader {
     if (text === undefined) return undefined;
     const [, number = text, code] = /^(\S+)\s+([A-Za-z]{3})$/.exec(text) ?? [];
     const currency = code?.toUpperCase() ?? this.#vocabulary.currency;
-    const read = parseAmount(number, currency);
-    if (read.ok) return read.amount;
+    const parsed = parseAmount(number, currency);
+    if (parsed.ok) return parsed.amount;
     const hundred = parseAmount('100', currency);
     const example = hundred.ok ? formatDecimal(hundred.amount) : '100.00';
-    this.report('over', read.issue, text, [example]);
+    this.report('over', parsed.issue, text, [example]);
     return undefined;
   }
 
@@ -298,14 +297,14 @@ class RuleReader {
     return text === 'true';
   }
 
-  /** Reports contradicting fields of a rule that requires approval. */
+  /** Reports contradictory fields of a rule that requires approval. */
   #checkApprovalFields(rule: PolicyRule) {
     const { needed, ttlMs, remindAfterMs, escalateAfterMs, breakGlass, signed } = rule;
     const { approvers } = mergeApprovers(rule.approvers, rule.silent);
     if (breakGlass && signed) this.report('break_glass', 'not_with_signed', 'true', ['false']);
-    const people = approvers.length;
-    if (people > 0 && needed > people && !approvers.some(isGroup)) {
-      this.report('needed', 'more_than_approvers', String(needed), [String(people)]);
+    const { length: approverCount } = approvers;
+    if (approverCount > 0 && needed > approverCount && !approvers.some(isGroup)) {
+      this.report('needed', 'more_than_approvers', String(needed), [String(approverCount)]);
     }
     for (const [field, ms] of [
       ['remind_after', remindAfterMs],
@@ -319,8 +318,8 @@ class RuleReader {
 
   /** Reports approval fields in a rule that doesn't require approval. */
   #rejectApprovalFields(decision: RuleDecision) {
-    const approvalOnly = RULE_FIELDS.slice(RULE_FIELDS.indexOf('approvers'));
-    for (const field of approvalOnly) {
+    const approvalFields = RULE_FIELDS.slice(RULE_FIELDS.indexOf('approvers'));
+    for (const field of approvalFields) {
       const value = this.#fields[field];
       const isEmpty = value === undefined || value.length === 0 || value === 'false';
       if (!isEmpty) this.report(field, 'not_for_this_decision', decision, ['approve']);
@@ -328,22 +327,16 @@ class RuleReader {
   }
 }
 
-type ItemIssue = 'unknown_task' | 'unreadable_pattern' | 'not_an_id';
-
-function isItemIssue(text: string): text is ItemIssue {
-  return text === 'unknown_task' || text === 'unreadable_pattern' || text === 'not_an_id';
-}
-
-/** Reads a Slack id or a pasted mention: `<@U0CFO|anna>`, `<!subteam^S0LEGAL|@legal>`. */
-function readId(text: string): string {
+/** Accepts a Slack id, or a pasted mention such as `<@U0CFO|anna>` or `<!subteam^S0LEGAL|@legal>`. */
+function parseSlackId(text: string): string | undefined {
   const [, id] = /^(?:<@|<!subteam\^)?([UWS][A-Z0-9]{2,})(?:\|[^<>]*)?>?$/.exec(text) ?? [];
-  return id ?? 'not_an_id';
+  return id;
 }
 
-/** The inverse of {@link parseRules}. Writes only the fields that are needed. */
+/** The inverse of {@link parseRules}. Omits empty fields and default values. */
 export function ruleToText(rule: PolicyRule, currency: string): RuleText {
   const { over } = rule;
-  const duration = (ms: number | undefined) => (ms === undefined ? undefined : formatDuration(ms));
+  const formatOptional = (ms: number | undefined) => (ms === undefined ? undefined : formatDuration(ms));
   const isApproval = rule.decision === 'approve';
   const fields: Readonly<Record<RuleField, string | readonly string[] | undefined>> = {
     rule_name: rule.name,
@@ -355,9 +348,9 @@ export function ruleToText(rule: PolicyRule, currency: string): RuleText {
     approvers: rule.approvers,
     silent: rule.silent,
     needed: isApproval && rule.needed !== 1 ? String(rule.needed) : undefined,
-    ttl: duration(rule.ttlMs),
-    remind_after: duration(rule.remindAfterMs),
-    escalate_after: duration(rule.escalateAfterMs),
+    ttl: formatOptional(rule.ttlMs),
+    remind_after: formatOptional(rule.remindAfterMs),
+    escalate_after: formatOptional(rule.escalateAfterMs),
     escalate_to: rule.escalateTo,
     break_glass: rule.breakGlass ? 'true' : undefined,
     signed: rule.signed ? 'true' : undefined,

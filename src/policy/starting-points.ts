@@ -1,15 +1,13 @@
 import type { RuleText } from './rule-text.ts';
 
-/* Policies to start from. Their approvers are placeholders, which an admin replaces with people and groups. */
-
-/** Placeholders for the people and groups that an admin picks. */
+/** Placeholders, which an admin replaces with people and groups. */
 export const ROLES = ['managers', 'finance', 'legal', 'brand_owners', 'security'] as const;
 export type Role = (typeof ROLES)[number];
 
 export const STARTING_POINTS = ['small_team', 'agency', 'company', 'regulated'] as const;
 export type StartingPointName = (typeof STARTING_POINTS)[number];
 
-/** A rule with roles as its people. */
+/** A rule that has roles in place of people and groups. */
 interface StartingRule extends Omit<RuleText, 'by' | 'approvers' | 'escalate_to'> {
   readonly rule_name: string;
   readonly by?: readonly Role[];
@@ -19,7 +17,6 @@ interface StartingRule extends Omit<RuleText, 'by' | 'approvers' | 'escalate_to'
 
 export interface StartingPoint {
   readonly name: StartingPointName;
-  /** All roles that its rules use. */
   readonly roles: readonly Role[];
   readonly rules: readonly StartingRule[];
 }
@@ -31,7 +28,6 @@ const REDIRECTS_ARE_FREE: StartingRule = {
   decision: 'free',
 };
 
-/** Approvers of nameserver changes can change nameservers without approval, unless an earlier rule applies. */
 const MANAGERS_SET_NAMESERVERS: StartingRule = {
   rule_name: 'Managers can change nameservers without approval',
   tasks: ['nameservers'],
@@ -157,16 +153,16 @@ const RULES: Readonly<Record<StartingPointName, readonly StartingRule[]>> = {
 
 export function getStartingPoint(name: StartingPointName): StartingPoint {
   const rules = RULES[name];
-  const named = new Set(
+  const usedRoles = new Set(
     rules.flatMap(({ by = [], approvers = [], escalate_to = [] }) => [...by, ...approvers, ...escalate_to]),
   );
-  return { name, roles: ROLES.filter((role) => named.has(role)), rules };
+  return { name, roles: ROLES.filter((role) => usedRoles.has(role)), rules };
 }
 
 /**
- * Replaces roles with people and groups. An empty role becomes an empty list, which the rule parser reports as missing.
+ * Replaces roles with people and groups. The rule parser reports roles without people as missing.
  * @param people ids of people and groups for each role
- * @param options.canSign whether rules that suggest signatures require them
+ * @param options.canSign if false, no rule requires signatures
  */
 export function fillStartingPoint(
   { rules }: StartingPoint,

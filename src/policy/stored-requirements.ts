@@ -1,38 +1,36 @@
 import { z } from 'zod';
 
-/* The only schemas for requirements that are stored with an order. */
+/* Requirements are stored with an order. */
 
-const texts = z.array(z.string()).readonly();
+const textsSchema = z.array(z.string()).readonly();
 
 /**
- * A rule in an order's requirements and events. Kinds other than `rule` apply after the rules of every policy and can't
- * be removed.
+ * A rule in an order's requirements and events. Kinds other than `rule` aren't part of a policy: they apply after its
+ * rules.
  */
 export const storedRuleSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rule'), version: z.int(), index: z.int(), name: z.string() }),
-  /** Tasks in the setting `APPROVAL_TASKS` need `APPROVALS_REQUIRED` of `APPROVERS`. */
+  /** Tasks in `APPROVAL_TASKS` need approval by `APPROVALS_REQUIRED` of `APPROVERS`. */
   z.object({ kind: z.literal('approval_tasks') }),
-  /** Everything else is free. */
+  /** Tasks outside `APPROVAL_TASKS` need no approval. */
   z.object({ kind: z.literal('rest') }),
-  /** An order that is otherwise free needs approval if it uses the team's account. */
+  /** An order that uses the team's account needs approval, even if no other rule requires it. */
   z.object({ kind: z.literal('team_account') }),
-  /**
-   * A mandate, or an order that its mandate doesn't cover, always needs approval by someone other than the requester.
-   */
+  /** A mandate, or an order that its mandate holds, needs approval by someone other than the requester. */
   z.object({ kind: z.literal('mandate') }),
-  /** A charter was signed, but none is valid. The environment's settings apply, with signatures. */
+  /** While no charter is valid, the environment's settings apply, and approvals must be signed. */
   z.object({ kind: z.literal('environment') }),
 ]);
 
 export const storedRequirementSchema = z.object({
   rule: storedRuleSchema,
-  names: texts,
+  names: textsSchema,
   needed: z.int().min(1),
   /** Ids of people and groups. */
-  approvers: texts,
+  approvers: textsSchema,
   /** Approvers who are never notified. */
-  silent: texts,
-  /** Approvals must be passkey signatures. */
+  silent: textsSchema,
+  /** Whether approvals must be passkey signatures. */
   signed: z.boolean(),
 });
 
@@ -42,13 +40,13 @@ export const storedRequirementsSchema = z.object({
   list: z.array(storedRequirementSchema).readonly(),
   /** Empty unless the outcome is `refuse`. */
   refusedBy: z.array(storedRuleSchema).readonly(),
-  /** The shortest duration of all rules that applied. The same holds for the next two. */
+  /** The shortest duration of all rules that applied. The same goes for the next two fields. */
   ttlMs: z.number(),
   remindAfterMs: z.number(),
   escalateAfterMs: z.number(),
   /** Ids of people and groups. */
-  escalateTo: texts,
+  escalateTo: textsSchema,
   escalateToAdmins: z.boolean(),
-  /** All rules that applied allow it. */
+  /** Whether all rules that applied allow break glass. */
   breakGlass: z.boolean(),
 });

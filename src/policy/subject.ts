@@ -1,12 +1,12 @@
-/* The hosts that an order affects. Rules, budgets and tags are matched only against them. Pure. */
+/* Rules, budgets and tags are matched against the hosts that an order affects. */
 
-/** The kind of a task's names. A contact's or user's id affects no host, even if it looks like one. */
+/** What a task's names are. A contact's or user's id affects no host, even if it looks like one. */
 export type NameKind = 'host' | 'id';
 
 export interface AffectedName {
-  /** The name as in the order: a domain, a redirect's source, an SSL contact's id or a user's name. */
+  /** As in the order: a domain, a redirect's source, an SSL contact's id or a user's name. */
   readonly name: string;
-  /** The name's host, followed by all its parents except the zone, in ASCII. */
+  /** The name's host, followed by all its parents except the top-level domain, in ASCII. */
   readonly hosts: readonly string[];
 }
 
@@ -18,26 +18,29 @@ export function toAffectedName(name: string, kind: NameKind): AffectedName {
     .slice(authority.lastIndexOf('@') + 1)
     .toLowerCase()
     .split('.');
-  // The last label alone is a zone, not a name.
+  // The last label alone is a top-level domain.
   return { name, hosts: labels.slice(0, -1).map((_, index) => labels.slice(index).join('.')) };
 }
 
-/** Tags of watched names, keyed by host. Tags are unknown for hosts without an entry. */
+/** Tags of watched names, keyed by host. Hosts without an entry have unknown tags. */
 type TagsByHost = ReadonlyMap<string, readonly string[]>;
 
-/** The tags of a host and all its parents. @returns undefined if a tag list is unknown */
+/** Returns the tags of all affected hosts, or undefined if the tags of any host are unknown. */
 export function findAffectedTags({ hosts }: AffectedName, tags: TagsByHost): readonly string[] | undefined {
-  const found = hosts.map((host) => tags.get(host));
-  return found.includes(undefined) ? undefined : [...new Set(found.flatMap((each) => each ?? []))];
+  const tagLists = hosts.map((host) => tags.get(host));
+  return tagLists.includes(undefined) ? undefined : [...new Set(tagLists.flatMap((list) => list ?? []))];
 }
 
-/** @param loadTags loads the names' own tags */
+/** @param loadTags loads the hosts' own tags, without their parents' tags */
 export function createTagReader(
   loadTags: (hosts: readonly string[]) => Promise<TagsByHost>,
 ): (hosts: readonly string[]) => Promise<TagsByHost> {
   return async (names) => {
-    const affected = names.map((name) => toAffectedName(name, 'host'));
-    return mapTagsByName(affected, await loadTags([...new Set(affected.flatMap(({ hosts }) => hosts))]));
+    const affectedNames = names.map((name) => toAffectedName(name, 'host'));
+    return mapTagsByName(
+      affectedNames,
+      await loadTags([...new Set(affectedNames.flatMap(({ hosts }) => hosts))]),
+    );
   };
 }
 

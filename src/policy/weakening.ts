@@ -12,7 +12,7 @@ import { matchesTask, type TaskRisk } from './evaluate.ts';
 import { type PolicyRule, parseTagPattern } from './policy.ts';
 import { toAffectedName } from './subject.ts';
 
-/** Changes that weaken approval wait for a second person. All other changes apply immediately. */
+/** Changes that weaken approval need confirmation. All other changes apply immediately. */
 
 interface ProtectedSettings {
   readonly approvers: readonly string[];
@@ -22,8 +22,8 @@ interface ProtectedSettings {
   readonly allowSelfApproval: boolean;
 }
 
-/** Keyed by the names under which the settings are saved. */
-const WEAKENS = {
+/** Keyed by the settings' stored names. */
+const WEAKENING_CHECKS = {
   // Any added approver weakens approval, even if others are removed.
   approvers: (before, after) => after.approvers.some((id) => !listAllApprovers(before).includes(id)),
   silent_approvers: (before, after) =>
@@ -50,7 +50,7 @@ export function findWeakenedSettings(
   after: ProtectedSettings,
 ): ReadonlySet<string> {
   return new Set(
-    Object.entries(WEAKENS)
+    Object.entries(WEAKENING_CHECKS)
       .filter(([, weakens]) => weakens(before, after))
       .map(([name]) => name),
   );
@@ -68,7 +68,7 @@ export interface PriceConditions {
 }
 
 /**
- * Price edits that weaken a rule's `over` threshold, a mandate's limit or a budget. A missing price counts as
+ * Finds price edits that weaken a rule's `over` threshold, a mandate's limit or a budget. A missing price counts as
  * exceeding every limit.
  */
 export function findWeakeningEdits(
@@ -77,16 +77,16 @@ export function findWeakeningEdits(
   conditions: PriceConditions,
 ): readonly PriceEdit[] {
   const pricesByTask = groupBy(list, formatTaskKey);
-  const weakens = (edit: PriceEdit, product: Price): boolean => {
-    const { totals, ceilings } = findApplicableLimits(product, conditions);
-    if (totals.length + ceilings.length === 0) return false;
-    const before = pricesByTask.get(formatTaskKey(product)) ?? [];
+  const weakens = (edit: PriceEdit, price: Price): boolean => {
+    const { orderLimits, perNameLimits } = findApplicableLimits(price, conditions);
+    if (orderLimits.length + perNameLimits.length === 0) return false;
+    const before = pricesByTask.get(formatTaskKey(price)) ?? [];
     const after = [
-      ...before.filter((price) => !isReplaced(price, edit)),
-      ...(formatTaskKey(edit.after) === formatTaskKey(product) ? [edit.after] : []),
+      ...before.filter((old) => !isReplaced(old, edit)),
+      ...(formatTaskKey(edit.after) === formatTaskKey(price) ? [edit.after] : []),
     ];
-    return listChangeDays([...before, ...after], conditions.today).some((day) => {
-      const [amountBefore, amountAfter] = [findAmount(before, product, day), findAmount(after, product, day)];
+    return listPriceChangeDates([...before, ...after], conditions.today).some((day) => {
+      const [amountBefore, amountAfter] = [findAmount(before, price, day), findAmount(after, price, day)];
       if (
         amountAfter === undefined ||
         (amountBefore?.currency === amountAfter.currency && amountAfter.minor >= amountBefore.minor)
@@ -94,10 +94,10 @@ export function findWeakeningEdits(
         return false;
       const isWithin = (amount: Amount | undefined, { currency, minor }: Amount) =>
         amount?.currency === currency && amount.minor <= minor;
-      // An order's total may have exceeded the limit even if no single price did.
+      // An order's total can exceed a limit that no single price exceeds.
       return (
-        totals.some((limit) => isWithin(amountAfter, limit)) ||
-        ceilings.some((limit) => isWithin(amountAfter, limit) && !isWithin(amountBefore, limit))
+        orderLimits.some((limit) => isWithin(amountAfter, limit)) ||
+        perNameLimits.some((limit) => isWithin(amountAfter, limit) && !isWithin(amountBefore, limit))
       );
     });
   };
@@ -116,7 +116,7 @@ function isReplaced(price: Price, { before, after }: PriceEdit): boolean {
   );
 }
 
-function listChangeDays(list: readonly Price[], today: string): readonly string[] {
+function listPriceChangeDates(list: readonly Price[], today: string): readonly string[] {
   return [...new Set([today, ...list.map(({ validFrom }) => validFrom).filter((day) => day > today)])];
 }
 
@@ -124,7 +124,6 @@ function findAmount(list: readonly Price[], { zone, task, period }: Price, day: 
   return findQuote(list, { name: `any.${zone}`, task, period }, day)?.amount;
 }
 
-/** Limits that apply to a price: per order, or per name and year. */
 function findApplicableLimits(
   { zone, task, period }: Price,
   { rules, mandates, budgets, getTaskRisk }: PriceConditions,
@@ -134,14 +133,14 @@ function findApplicableLimits(
     .filter((rule) => matchesTask(rule, task, getTaskRisk(task)) && canMatch(rule.names))
     .flatMap(({ over }) => over ?? []);
   const canHaveMandate = task === 'renew' && period === 1;
-  const ceilings = canHaveMandate ? mandates.filter(({ names }) => canMatch(names)) : [];
+  const matchingMandates = canHaveMandate ? mandates.filter(({ names }) => canMatch(names)) : [];
   return {
-    totals: [...ruleLimits, ...budgets.map(({ amount }) => amount)],
-    ceilings: ceilings.map(({ maxPrice }) => maxPrice),
+    orderLimits: [...ruleLimits, ...budgets.map(({ amount }) => amount)],
+    perNameLimits: matchingMandates.map(({ maxPrice }) => maxPrice),
   };
 }
 
-/** Whether a pattern can match a direct child of a zone. Tag patterns always can, because any name can have any tag. */
+/** Whether a pattern can match a direct child of a zone. Tag patterns always can: any name can have any tag. */
 function canMatchZone(pattern: string, zone: string): boolean {
   if (pattern === '*' || parseTagPattern(pattern) !== undefined) return true;
   return pattern.startsWith('*.')

@@ -3,20 +3,20 @@ import type { PolicyRule, PolicyVocabulary } from './policy.ts';
 import { MAX_RULES, type PolicyIssue, parseRules, ruleToText } from './rule-text.ts';
 
 /*
- * The policy as a YAML file. All scalars are read as text, so `over: 100.00` never becomes a floating-point number. The
- * file is untrusted: deep nesting could crash the recursive parser, and aliases multiply the content. The lexer, which
- * isn't recursive, first checks the file and rejects both.
+ * All scalars are read as text, so `over: 100.00` never becomes a floating-point number. The file is untrusted: deep
+ * nesting could crash the recursive parser, and aliases could multiply the content. Both are rejected first, with the
+ * lexer, which isn't recursive.
  */
 
 /** In characters. */
 export const MAX_YAML_LENGTH = 128 * 1_024;
-/** Far more tokens than the largest allowed policy needs. Limits the time that a malicious file can take. */
+/** Far more than the largest allowed policy needs. Limits the time that a malicious file can take. */
 const MAX_TOKENS = 120 * MAX_RULES;
 const MAX_FLOW_DEPTH = 4;
 const MAX_INDENT = 40;
-const MAX_INDICATORS_IN_LINE = 4;
+const MAX_INDICATORS_PER_LINE = 4;
 
-/** Issues of the file itself. */
+/** Issues with the file itself. */
 export type YamlIssueCode =
   | 'file_too_large'
   | 'nested_too_deep'
@@ -36,15 +36,14 @@ export type ParsedYaml =
   | { readonly ok: true; readonly rules: readonly PolicyRule[] }
   | { readonly ok: false; readonly issues: readonly YamlIssue[] };
 
-/** Every issue has its line number. */
 export function parsePolicyYaml(text: string, vocabulary: PolicyVocabulary): ParsedYaml {
   const source = text.replace(/^\uFEFF/, '');
-  const forbidden = findForbiddenSyntax(source);
-  if (forbidden !== undefined) return { ok: false, issues: [forbidden] };
+  const syntaxIssue = findForbiddenSyntax(source);
+  if (syntaxIssue !== undefined) return { ok: false, issues: [syntaxIssue] };
 
   const lineCounter = new LineCounter();
-  const lineAt = (offset: number) => lineCounter.linePos(offset).line;
-  // Pretty errors and the check for unique keys take quadratic time. Lines and keys are checked below instead.
+  const getLine = (offset: number) => lineCounter.linePos(offset).line;
+  // Pretty errors and the unique-key check take quadratic time. Both are replaced below.
   const document = parseDocument(source, {
     schema: 'failsafe',
     lineCounter,
@@ -54,20 +53,19 @@ export function parsePolicyYaml(text: string, vocabulary: PolicyVocabulary): Par
   const [error] = document.errors;
   if (error !== undefined) {
     const code = error.code === 'MULTIPLE_DOCS' ? 'several_documents' : 'not_yaml';
-    return { ok: false, issues: [{ line: lineAt(error.pos[0]), code, given: undefined }] };
+    return { ok: false, issues: [{ line: getLine(error.pos[0]), code, given: undefined }] };
   }
-  const { unreadable, duplicates } = findKeyIssues(document, lineAt);
-  if (unreadable !== undefined) return { ok: false, issues: [unreadable] };
-  const read = parseRules(document.toJS() ?? [], vocabulary);
-  if (read.ok && duplicates.length === 0) return read;
-  const issues = (read.ok ? [] : read.issues).map((issue) => ({
+  const { invalidKey, duplicateKeys } = findKeyIssues(document, getLine);
+  if (invalidKey !== undefined) return { ok: false, issues: [invalidKey] };
+  const parsed = parseRules(document.toJS() ?? [], vocabulary);
+  if (parsed.ok && duplicateKeys.length === 0) return parsed;
+  const issues = (parsed.ok ? [] : parsed.issues).map((issue) => ({
     ...issue,
-    line: findLine(document, issue.path, lineAt),
+    line: findLine(document, issue.path, getLine),
   }));
-  return { ok: false, issues: [...duplicates, ...issues].sort((a, b) => a.line - b.line) };
+  return { ok: false, issues: [...duplicateKeys, ...issues].sort((a, b) => a.line - b.line) };
 }
 
-/** The first harmful construct. No policy needs these. */
 function findForbiddenSyntax(source: string): YamlIssue | undefined {
   if (source.length > MAX_YAML_LENGTH)
     return { line: 1, code: 'file_too_large', given: String(source.length) };
@@ -78,22 +76,22 @@ function findForbiddenSyntax(source: string): YamlIssue | undefined {
   let isLineStart = true;
   for (const token of new Lexer().lex(source)) {
     const type = CST.tokenType(token);
-    const issue = (code: YamlIssueCode): YamlIssue => ({ line, code, given: token.slice(0, 40) });
+    const buildIssue = (code: YamlIssueCode): YamlIssue => ({ line, code, given: token.slice(0, 40) });
     tokens += 1;
-    if (tokens > MAX_TOKENS) return issue('file_too_large');
-    if (type === 'alias' || type === 'anchor') return issue('alias');
-    if (type === 'tag') return issue('tag');
-    if (type === 'directive-line') return issue('directive');
+    if (tokens > MAX_TOKENS) return buildIssue('file_too_large');
+    if (type === 'alias' || type === 'anchor') return buildIssue('alias');
+    if (type === 'tag') return buildIssue('tag');
+    if (type === 'directive-line') return buildIssue('directive');
     if (type === 'flow-seq-start' || type === 'flow-map-start') flowDepth += 1;
     if (type === 'flow-seq-end' || type === 'flow-map-end') flowDepth -= 1;
     if (flowDepth === 0 && INDICATORS.has(type)) indicators += 1;
     const isIndent = isLineStart && type === 'space';
     if (
       flowDepth > MAX_FLOW_DEPTH ||
-      indicators > MAX_INDICATORS_IN_LINE ||
+      indicators > MAX_INDICATORS_PER_LINE ||
       (isIndent && token.length > MAX_INDENT)
     ) {
-      return issue('nested_too_deep');
+      return buildIssue('nested_too_deep');
     }
     const newlines = token.split('\n').length - 1;
     line += newlines;
@@ -110,37 +108,37 @@ const INDICATORS: ReadonlySet<CST.TokenType | null> = new Set([
   'map-value-ind',
 ]);
 
-type LineAt = (offset: number) => number;
+type GetLine = (offset: number) => number;
 
-/** Duplicate keys of a map, and the first key that isn't a field name. */
-function findKeyIssues(document: Document.Parsed, lineAt: LineAt) {
-  let unreadable: YamlIssue | undefined;
-  const duplicates: YamlIssue[] = [];
+/** Finds duplicate keys, and the first key that can't be a field name. */
+function findKeyIssues(document: Document.Parsed, getLine: GetLine) {
+  let invalidKey: YamlIssue | undefined;
+  const duplicateKeys: YamlIssue[] = [];
   visit(document, {
     Map(_key, map) {
       const seen = new Set<string>();
       for (const { key } of map.items) {
-        const line = lineAt(findStart(key) ?? 0);
-        // Only text can be an object's key, and `__proto__` would set the object's prototype.
+        const line = getLine(findStart(key) ?? 0);
+        // Objects can't have keys that aren't text, and `__proto__` would set the prototype.
         if (!isScalar(key) || key.value === '__proto__') {
-          unreadable ??= { line, code: 'unreadable_key', given: undefined };
+          invalidKey ??= { line, code: 'unreadable_key', given: undefined };
           continue;
         }
         const field = String(key.value);
-        if (seen.has(field)) duplicates.push({ line, code: 'duplicate_field', given: field });
+        if (seen.has(field)) duplicateKeys.push({ line, code: 'duplicate_field', given: field });
         seen.add(field);
       }
     },
   });
-  return { unreadable, duplicates };
+  return { invalidKey, duplicateKeys };
 }
 
-/** The line of a path, or of its nearest existing parent. */
-function findLine(document: Document.Parsed, path: readonly (string | number)[], lineAt: LineAt): number {
+/** Finds the line of a path, or of its nearest existing parent. */
+function findLine(document: Document.Parsed, path: readonly (string | number)[], getLine: GetLine): number {
   for (let length = path.length; length >= 0; length -= 1) {
     const node: unknown = document.getIn(path.slice(0, length), true);
     const start = findStart(node);
-    if (start !== undefined) return lineAt(start);
+    if (start !== undefined) return getLine(start);
   }
   return 1;
 }
@@ -152,7 +150,6 @@ function findStart(node: unknown): number | undefined {
   return hasRange(node) ? node.range[0] : undefined;
 }
 
-/** The inverse of {@link parsePolicyYaml}. */
 export function formatPolicyYaml(rules: readonly PolicyRule[], currency: string): string {
   if (rules.length === 0) return '[]\n';
   const document = new Document(

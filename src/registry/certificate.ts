@@ -1,8 +1,8 @@
 import { checkServerIdentity, connect, type PeerCertificate } from 'node:tls';
 
 /**
- * `value` has the expiry in ISO 8601; then `issuer:Example CA`, if known; and `mismatch:` with the first few names if
- * the certificate is for other names.
+ * `value` has the expiry in ISO 8601, then `issuer:` with the issuer, if known, and `mismatch:` with the
+ * first few names, if the certificate is for other names.
  */
 export type CertificateReading =
   | { readonly state: 'seen'; readonly value: readonly [string, ...string[]] }
@@ -19,7 +19,7 @@ const HTTPS_PORT = 443;
 const DEFAULT_TIMEOUT_MS = 5_000;
 /** A certificate may have thousands of names. */
 const MAX_NAMES = 3;
-const MAX_TEXT = 100;
+const MAX_TEXT_LENGTH = 100;
 
 /**
  * Reads the certificate of `https://name`, using SNI. Sends no request and doesn't check trust.
@@ -72,8 +72,8 @@ function toReading(name: string, peer: PeerCertificate): CertificateReading {
   const issuer = [peer.issuer.O, peer.issuer.CN].flat().find((text) => text !== undefined);
   const isMismatch = checkServerIdentity(name, peer) !== undefined;
   const value = [
-    ...(issuer === undefined ? [] : [`issuer:${issuer.slice(0, MAX_TEXT)}`]),
-    ...(isMismatch ? [`mismatch:${listNames(peer).slice(0, MAX_TEXT)}`] : []),
+    ...(issuer === undefined ? [] : [`issuer:${issuer.slice(0, MAX_TEXT_LENGTH)}`]),
+    ...(isMismatch ? [`mismatch:${listNames(peer).slice(0, MAX_TEXT_LENGTH)}`] : []),
   ];
   return { state: 'seen', value: [new Date(endsAt).toISOString(), ...value.sort()] };
 }

@@ -2,7 +2,7 @@ import { type Envelope, hasErrorType, hasSuccessCode, isRefusal } from './envelo
 import type { ServiceErrorKind } from './errors.ts';
 import type { SendableTask } from './task.ts';
 
-/** `S` and a task code (service API, Task codes). Each is the success code of only one task. */
+/** Each is the success code of only one task. See “Task codes” in the service's API documentation. */
 const KNOWN_SUCCESS_CODES: ReadonlySet<string> = new Set([
   'S1321001',
   'S1321003',
@@ -12,7 +12,6 @@ const KNOWN_SUCCESS_CODES: ReadonlySet<string> = new Set([
   'S0110005',
 ]);
 
-/** Success, or the kind of failure. */
 export type ResponseClass =
   | { readonly kind: 'done' }
   | {
@@ -23,16 +22,17 @@ export type ResponseClass =
 
 interface ReceivedResponse {
   readonly status: number;
-  /** Undefined if the body was unreadable; see `unreadable`. */
+  /** Undefined if the body was unreadable. */
   readonly envelope: Envelope | undefined;
+  /** Why the body was unreadable. */
   readonly unreadable: string;
   readonly retryAfterMs?: number | undefined;
 }
 
 /**
- * The API documents neither statuses nor bodies of failed requests. So only 4xx, or an envelope with an error code, is
- * a refusal. Anything else leaves the outcome unknown: an order that is wrongly treated as refused would be placed and
- * paid twice.
+ * The API documents neither statuses nor bodies of failed requests. So only 4xx, or an envelope with an error
+ * code, is a refusal. Anything else leaves the outcome unknown, because an order that is wrongly treated as
+ * refused could be placed and paid twice.
  */
 export function classifyResponse(
   task: Pick<SendableTask<unknown>, 'effect' | 'successCode' | 'provenByOutput'>,
@@ -40,7 +40,7 @@ export function classifyResponse(
 ): ResponseClass {
   const { effect } = task;
   const unclearKind = effect === 'read' ? 'invalid_response' : 'unknown_outcome';
-  const retry = retryAfterMs === undefined ? {} : { retryAfterMs };
+  const retryDetails = retryAfterMs === undefined ? {} : { retryAfterMs };
   const statusText = formatStatus(envelope);
   if (status >= 200 && status < 300) {
     if (envelope === undefined) return { kind: unclearKind, problem: unreadable };
@@ -57,16 +57,16 @@ export function classifyResponse(
     if (status === 401 || status === 403)
       return { kind: 'auth', problem: `the service refused the account (HTTP ${status})${statusText}` };
     if (status === 429)
-      return { kind: 'busy', problem: `the service is busy (HTTP 429)${statusText}`, ...retry };
+      return { kind: 'busy', problem: `the service is busy (HTTP 429)${statusText}`, ...retryDetails };
     return { kind: 'refused', problem: `the service refused it (HTTP ${status})${statusText}` };
   }
   if (status === 503 && effect === 'read')
-    return { kind: 'busy', problem: `the service is busy (HTTP 503)${statusText}`, ...retry };
+    return { kind: 'busy', problem: `the service is busy (HTTP 503)${statusText}`, ...retryDetails };
   const answer = status >= 300 && status < 400 ? 'a redirect, which is never followed' : 'no clear answer';
   return { kind: unclearKind, problem: `the service sent ${answer} (HTTP ${status})${statusText}` };
 }
 
-/** Why a success code doesn't prove that this task was carried out. */
+/** Returns why a success code doesn't prove that this task was carried out, if so. */
 function findContradiction(
   envelope: Envelope,
   { successCode, provenByOutput = false }: Parameters<typeof classifyResponse>[0],
@@ -85,10 +85,7 @@ function formatStatus(envelope: Envelope | undefined): string {
   return text === '' ? `: ${code}` : `: ${code} ${text}`;
 }
 
-/**
- * Whether a second attempt with a new session makes sense. No codes for ended sessions are documented, so the word
- * "session" in the text is the best sign.
- */
+/** Whether the session may have ended. The API documents no codes for that, so the text decides. */
 export function isSessionError(envelope: Envelope): boolean {
   const texts = [envelope.status.text, ...envelope.messages.map(({ text }) => text ?? '')];
   return texts.some((text) => /\b(session|not logged in|log ?in again|authentication)\b/i.test(text));

@@ -63,7 +63,7 @@ export interface DescribedCall extends Omit<CallOptions, 'keys' | 'interface'> {
   readonly itemName: string;
 }
 
-/** One call of a task, in steps and under one deadline: sign, send, and repeat once if the session had ended. */
+/** One call of a task under one deadline, in steps: sign, send, and once again if the session had ended. */
 export interface ServiceCall<O> {
   /** Opens a session or gets a token if needed. */
   sign(): Promise<void>;
@@ -73,39 +73,38 @@ export interface ServiceCall<O> {
    * @throws {ServiceError | SuspendedError}
    */
   send(sendDeadline?: SendDeadline): Promise<SendResult<O>>;
-  /** Releases the client. Must always be called. */
+  /** Must always be called, because closing the client waits for it. */
   end(): void;
 }
 
 export type SendResult<O> =
   | ({ readonly kind: 'answered' } & CallResult<O>)
-  /** Refused because its session had ended, so it wasn't carried out. Sign and send once more. */
+  /** The request was refused because its session had ended. It can be signed and sent once more. */
   | { readonly kind: 'session_ended'; readonly refusal: ServiceError };
 
-/** Immutable. Concurrent calls share sessions. */
+/** Concurrent calls share sessions. */
 export interface ServiceClient {
   readonly account: CredentialAccount;
   /**
-   * Carries out one task with one request, under one deadline, without following redirects. It retries only once, and
-   * only if the service refused the request because the session had ended: 401, 403 or, for tasks that charge nothing,
-   * an error about the session. That refusal proves that the task wasn't carried out.
+   * Carries out one task with one request, under one deadline, without following redirects. Retries once if
+   * the service refused the request because the session had ended: 401, 403 or, for tasks that charge
+   * nothing, an error about the session. Such a refusal proves that the task wasn't carried out.
    * @throws {ServiceError}
    */
   run<I, O>(task: ServiceTask<I, O>, input: I, call?: CallOptions): Promise<CallResult<O>>;
   /**
-   * Prepares a call that sends exactly the described request, and parses the response as the task declares. Sends
-   * nothing yet.
+   * Prepares a call that sends exactly the described request.
    * @throws {ServiceError}
    */
   begin<O>(task: SendableTask<O>, call: DescribedCall): ServiceCall<O>;
   /**
-   * Checks the credential with the service: a password by login and logout, a two-factor account by opening an XML
-   * session.
+   * Checks the credential with the service: a password by login and logout, a two-factor account by opening
+   * an XML session.
    */
   verify(call?: CallOptions & LoginExtras): Promise<Verification>;
   /**
-   * Waits for running calls, ends the sessions that the client opened, and closes its connections. A two-factor session
-   * shared with the caller stays open unless `all` is passed, as when an account is unlinked.
+   * Waits for running calls, ends the client's own sessions, and closes its connections. With `all`, also
+   * ends the two-factor session shared with the caller.
    */
   close(sessions?: 'own' | 'all'): Promise<void>;
 }
@@ -159,7 +158,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   };
 }
 
-/** Only counts calls. A set of promises would keep large results in memory. */
+/** A counter, because a set of promises would keep large results in memory. */
 class CallCounter {
   isClosed = false;
   #running = 0;
@@ -170,7 +169,7 @@ class CallCounter {
     if (this.isClosed) throw createServiceError('not_sent', { task, name: task }, 'this client is closed');
   }
 
-  /** @returns a function that ends the call and can be called repeatedly */
+  /** @returns a function that ends the call; calling it again has no effect */
   begin(): () => void {
     let hasEnded = false;
     this.#running += 1;
@@ -261,12 +260,12 @@ function createCall<O>(
     async send(sendDeadline) {
       if (signed === undefined) throw new Error('each request must be signed before it is sent');
       const { session } = signed;
-      const sending = send(context, prepared, signed, { deadline, sendDeadline });
+      const result = send(context, prepared, signed, { deadline, sendDeadline });
       signed = undefined;
       try {
-        return { kind: 'answered', ...(await sending) };
+        return { kind: 'answered', ...(await result) };
       } catch (error) {
-        if (session === undefined || !mayBeSessionEnd(prepared.task.effect, error)) throw error;
+        if (session === undefined || !isSafeToRetryInNewSession(prepared.task.effect, error)) throw error;
         endedSession = session;
         return { kind: 'session_ended', refusal: error };
       }
@@ -296,10 +295,10 @@ async function verify(
 }
 
 /**
- * Whether a refusal may mean that the session has ended, and a second request is safe. It is safe if the response
- * proves that the task wasn't carried out. For a task that charges, only 401 and 403 prove that.
+ * Whether a refusal may mean that the session has ended, and proves that the task wasn't carried out, so that
+ * a second request is safe. For a task that charges, only 401 and 403 prove that.
  */
-function mayBeSessionEnd(effect: Effect, error: unknown): error is ServiceError {
+function isSafeToRetryInNewSession(effect: Effect, error: unknown): error is ServiceError {
   if (!(error instanceof ServiceError)) return false;
   if (error.kind === 'auth') return true;
   if (effect === 'charge' || error.kind !== 'refused' || error.envelope === undefined) return false;

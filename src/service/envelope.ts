@@ -20,11 +20,11 @@ export interface DescribedObject {
   readonly type?: string | undefined;
   readonly value?: string | undefined;
   readonly summary?: number | undefined;
-  /** As received. In XML, the single values in `data`. */
+  /** As received. For XML, the elements in `data` that contain text. */
   readonly data?: unknown;
 }
 
-/** The service's response, in the same shape for both interfaces (service API, Resources and their fields). */
+/** The service's response, in the same shape for both interfaces. */
 export interface Envelope {
   /** Server transaction id, `<date>-<app>-<number>`. */
   readonly stid?: string | undefined;
@@ -42,39 +42,38 @@ export interface Envelope {
   readonly received?: unknown;
 }
 
-/** Without a code, the meaning of the response is unknown. */
 const requiredPartSchema = z.object({
   status: z.object({ code: z.union([z.string().trim().min(1), z.number().transform(String)]) }),
 });
 
 /**
  * Requires only the status code, because not every response is documented.
- * @throws {InvalidResponseError} without a status code
+ * @throws {InvalidResponseError} if there is no status code
  */
 export function parseEnvelope(decoded: unknown): Envelope {
   const parsed = requiredPartSchema.safeParse(decoded);
   if (!parsed.success)
     throw new InvalidResponseError('the response is not an envelope: it has no status code');
-  const answer = toRecord(decoded);
-  const status = toRecord(answer['status']);
-  const data = answer['data'];
-  const objects = [...toRecords(answer['object']), ...toRecords(answer['objects'])];
+  const response = toRecord(decoded);
+  const status = toRecord(response['status']);
+  const data = response['data'];
+  const objects = [...toRecords(response['object']), ...toRecords(response['objects'])];
   return {
-    stid: toText(answer['stid']),
+    stid: toText(response['stid']),
     status: {
       code: parsed.data.status.code,
       text: toText(status['text']) ?? '',
       type: toText(status['type']),
     },
     object: objects.length === 0 ? undefined : mergeObjects(objects),
-    messages: toRecords(answer['messages']).map(parseMessage),
+    messages: toRecords(response['messages']).map(parseMessage),
     data: Array.isArray(data) ? data : data === undefined || data === null ? [] : [data],
     received: decoded,
   };
 }
 
-/** The documentation shows a response with two objects (redirect update). The second one adds missing fields. */
-function mergeObjects(objects: readonly Wire[]): DescribedObject {
+/** A redirect update returns two objects. The second one adds fields that the first one lacks. */
+function mergeObjects(objects: readonly JsonObject[]): DescribedObject {
   return {
     type: findFirst(objects, (object) => toText(object['type'])),
     value: findFirst(objects, (object) => toText(object['value'])),
@@ -83,7 +82,10 @@ function mergeObjects(objects: readonly Wire[]): DescribedObject {
   };
 }
 
-function findFirst<T>(objects: readonly Wire[], read: (object: Wire) => T | undefined): T | undefined {
+function findFirst<T>(
+  objects: readonly JsonObject[],
+  read: (object: JsonObject) => T | undefined,
+): T | undefined {
   for (const object of objects) {
     const value = read(object);
     if (value !== undefined) return value;
@@ -91,7 +93,7 @@ function findFirst<T>(objects: readonly Wire[], read: (object: Wire) => T | unde
   return undefined;
 }
 
-function parseMessage(message: Wire): Message {
+function parseMessage(message: JsonObject): Message {
   return {
     code: toText(message['code']),
     text: toText(message['text']),
@@ -103,13 +105,13 @@ function parseMessage(message: Wire): Message {
   };
 }
 
-type Wire = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
-function toRecord(value: unknown): Wire {
+function toRecord(value: unknown): JsonObject {
   return isRecord(value) ? value : {};
 }
 
-function toRecords(value: unknown): readonly Wire[] {
+function toRecords(value: unknown): readonly JsonObject[] {
   if (Array.isArray(value)) return value.filter(isRecord);
   return isRecord(value) ? [value] : [];
 }
@@ -119,15 +121,15 @@ function toText(value: unknown): string | undefined {
   return typeof value === 'number' ? String(value) : undefined;
 }
 
-/** In XML, the number is text. */
+/** In XML, numbers are text. */
 function toCount(value: unknown): number | undefined {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
 }
 
 /**
- * `S` codes mean success and `E` codes mean failure (service API, Errors). Other codes mean success unless the type is
- * an error.
+ * `S` codes mean success and `E` codes mean failure. Other codes mean success unless the type is an error.
+ * See “Errors” in the service's API documentation.
  */
 export function isRefusal(envelope: Envelope): boolean {
   const letter = getCodeLetter(envelope);

@@ -2,14 +2,14 @@ import type { Envelope } from './envelope.ts';
 import type { RequestIssue } from './request-issue.ts';
 
 /**
- * Kinds of failure.
  * - `auth`: the service refused the credential (401, 403, or while opening a session).
- * - `refused`: the service didn't carry it out (an error code, or 4xx).
- * - `busy`: refused because of load (429); retry after `retryAfterMs`.
- * - `token_used`: nothing was sent, because the current one-time token was already used; retry after `retryAfterMs`.
+ * - `refused`: the service refused the task (an error code, or 4xx).
+ * - `busy`: the service refused the task because of load; retry after `retryAfterMs`.
+ * - `token_used`: nothing was sent, because the current one-time token was already used; retry after
+ * `retryAfterMs`.
  * - `invalid_response`: a read-only task got no usable response; a retry is harmless.
- * - `not_sent`: provably, the task's own request wasn't sent, or was refused because its session had ended; a retry is
- * harmless.
+ * - `not_sent`: the task's own request certainly wasn't sent, or was refused because its session had ended; a
+ * retry is harmless.
  * - `unknown_outcome`: the request was or may have been sent, and the task may have been carried out.
  * - `unsupported`: the task isn't documented for the credential's interface; `issue` has the reason.
  * - `invalid_input`: the input can't be sent; `issue` has the reason. Nothing was sent.
@@ -57,16 +57,16 @@ export interface UnreadableResponse {
 }
 
 /**
- * The process was suspended for too long right before sending. Nothing was sent, but the order may have been settled
- * meanwhile.
+ * The process was suspended for too long right before sending. Nothing was sent, but the order may have been
+ * settled meanwhile.
  */
 export class SuspendedError extends Error {
   override readonly name = 'SuspendedError';
 }
 
 /**
- * The client throws only this error and {@link SuspendedError}. The message is for the log: it names the activity and
- * never contains a secret. People see the kind, the issue and the service's text.
+ * The client throws only this error and {@link SuspendedError}. The message is for the log: it names the
+ * activity and never contains a secret. People see the kind, the issue and the service's text.
  */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';

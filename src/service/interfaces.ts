@@ -1,8 +1,7 @@
 import type { RequestIssue } from './request-issue.ts';
 import type { Interface, TaskOutline } from './task.ts';
 
-/** Which interfaces a task or credential can use (service API, JSON interface and XML interface). */
-
+/** Which interfaces a task or credential can use. */
 export type AvailableInterfaces = Readonly<Record<Interface, boolean>>;
 
 /**
@@ -15,17 +14,17 @@ export function listCredentialInterfaces(method: string, hasXmlAddress: boolean)
 
 export type InterfaceChoice = { readonly interface: Interface } | { readonly unsupported: RequestIssue };
 
-/** @param wanted default: JSON if possible */
+/** @param requested default: JSON if possible */
 export function chooseInterface(
   task: TaskOutline,
   available: AvailableInterfaces,
-  wanted?: Interface,
+  requested?: Interface,
 ): InterfaceChoice {
-  if (task.json !== undefined && available.json && wanted !== 'xml') return { interface: 'json' };
-  if (task.xml !== undefined && wanted !== 'json') {
+  if (task.json !== undefined && available.json && requested !== 'xml') return { interface: 'json' };
+  if (task.xml !== undefined && requested !== 'json') {
     return available.xml ? { interface: 'xml' } : { unsupported: { code: 'xml_address_missing' } };
   }
-  if (wanted === 'xml' || task.json === undefined) {
+  if (requested === 'xml' || task.json === undefined) {
     return { unsupported: { code: 'other_interface_needed' } };
   }
   return { unsupported: { code: 'json_takes_no_two_factor' } };

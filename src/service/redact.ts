@@ -14,10 +14,9 @@ const MIN_LENGTH_ANYWHERE = 6;
 /** Secrets of at least this length with a digit or symbol are masked as whole words. */
 const MIN_WORD_LENGTH = 4;
 
-/** Short words are too common to mask everywhere. Services require longer passwords. */
+/** Words that are too common to mask everywhere. Services require longer passwords. */
 const SHORT_WORD = /^\p{L}{1,5}$/u;
 
-/** Longer words that are common in responses. */
 const COMMON_RESPONSE_WORDS: ReadonlySet<string> = new Set(
   `accepted access account active address already answer approved authentication authorization available blocked cannot
   changed closed completed confirmed contact context country created credentials customer deleted denied disabled domain
@@ -30,24 +29,23 @@ const COMMON_RESPONSE_WORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** @param place `name`: an object key, which is the service's own word */
+/** @param place `name` for an object key, which may equal a secret because it is the service's own word */
 export type Mask = (text: string, place?: 'value' | 'name') => string;
 
 /**
- * @returns a function that replaces the secrets with `[secret]`. A text that is only a secret is always masked. In
- * longer text, it depends on the secret. Some people's password is `password`, and “the [secret] is wrong” reveals it,
- * while “the password is wrong” doesn't:
- * - at least 6 characters, and not a common word of responses: masked everywhere;
+ * @returns a function that replaces the secrets with `[secret]`. Text that is only a secret is always masked.
+ * Within longer text, it depends on the secret:
+ * - at least 6 characters, and not a common word: masked everywhere;
  * - 4 or 5 characters, including a digit or symbol: masked as a whole word;
- * - common words and shorter secrets: masked only if marked as a value, in quotation marks or right after `=` or `:`.
- * In a sentence, such a word doesn't look like a secret.
+ * - common words and shorter secrets: masked only in quotation marks or right after `=` or `:`. Otherwise,
+ * “the [secret] is wrong” would reveal that a person's password is `password`.
  */
 export function createMask(secrets: readonly string[]): Mask {
   const sorted = [...new Set(secrets)].filter((secret) => secret !== '').sort((a, b) => b.length - a.length);
-  const whole = new Set(sorted);
+  const exactTexts = new Set(sorted);
   const rules = sorted.map((secret) => ({ secret, pattern: buildPattern(secret) }));
   return (text, place = 'value') => {
-    if (place === 'value' && (whole.has(text) || whole.has(text.trim()))) return MASK;
+    if (place === 'value' && (exactTexts.has(text) || exactTexts.has(text.trim()))) return MASK;
     let masked = text;
     for (const { secret, pattern } of rules) {
       if (masked.includes(secret)) masked = masked.replace(pattern, MASK);
@@ -99,38 +97,40 @@ function maskValue(value: unknown, mask: Mask): unknown {
   );
 }
 
-/** Runs before decoding. @throws {InvalidResponseError} if the body is too large */
+/** @throws {InvalidResponseError} if the body is too large */
 export function assertSize(body: Buffer): void {
   if (body.length > MAX_RESPONSE_BYTES) throw new InvalidResponseError('the response is too large');
 }
 
 /**
  * @returns whether the value has a `__proto__` key, which a copy must drop
- * @throws {InvalidResponseError} if it is nested too deeply
+ * @throws {InvalidResponseError} if the value is nested too deeply
  */
 export function assertDepth(value: unknown, depth = 0): boolean {
   if (depth > MAX_DEPTH)
     throw new InvalidResponseError(`the response is nested deeper than ${MAX_DEPTH} levels`);
-  let found = false;
+  let hasPrototypeKey = false;
   if (Array.isArray(value)) {
     for (const child of value) {
-      if (typeof child === 'object' && child !== null && assertDepth(child, depth + 1)) found = true;
+      if (typeof child === 'object' && child !== null && assertDepth(child, depth + 1))
+        hasPrototypeKey = true;
     }
   } else if (isRecord(value)) {
     // Runs for every response, and `for…in` is much faster here than listing the keys.
     for (const key in value) {
-      if (key === '__proto__') found = true;
+      if (key === '__proto__') hasPrototypeKey = true;
       const child = value[key];
-      if (typeof child === 'object' && child !== null && assertDepth(child, depth + 1)) found = true;
+      if (typeof child === 'object' && child !== null && assertDepth(child, depth + 1))
+        hasPrototypeKey = true;
     }
   }
-  return found;
+  return hasPrototypeKey;
 }
 
 /**
  * Finds the first text under one of the names, at any depth. Compares only the letters of names: `authInfo`,
  * `auth_info` and `authinfo1` all match `authinfo`.
- * @param insideNames names for the text within an object that has one of the names
+ * @param insideNames names to search for within an object that has one of `names`
  */
 export function findText(
   value: unknown,
@@ -157,8 +157,8 @@ function getSoleText(value: unknown): string | undefined {
 
 function findFirstDefined<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {
   for (const item of items) {
-    const found = find(item);
-    if (found !== undefined) return found;
+    const text = find(item);
+    if (text !== undefined) return text;
   }
   return undefined;
 }

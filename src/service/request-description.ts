@@ -28,7 +28,7 @@ export function describeRequest<I, O>(
 /**
  * Replaces commitments with their secrets.
  * @param secrets keyed by commitment
- * @throws {InvalidInputError} if one is missing
+ * @throws {InvalidInputError} if a secret is missing
  */
 export function insertSecrets(
   description: RequestDescription,
@@ -54,7 +54,7 @@ export function insertSecrets(
 }
 
 function describeJson<I, O>({ json }: ServiceTask<I, O>, input: I): RequestDescription {
-  if (json === undefined) throw new InvalidInputError('the JSON interface does not support it');
+  if (json === undefined) throw new InvalidInputError('the JSON interface does not support this task');
   const query = json.query?.(input) ?? [];
   return {
     interface: 'json',
@@ -70,7 +70,7 @@ function describeXml<I, O>(
   input: I,
   keys: readonly string[],
 ): RequestDescription {
-  if (xml === undefined) throw new InvalidInputError('the XML interface does not support it');
+  if (xml === undefined) throw new InvalidInputError('the XML interface does not support this task');
   if (keys.length > 0 && xml.takesKeys !== true) {
     throw new InvalidInputError('"keys" cannot be sent: the XML interface has no such field', {
       code: 'field_not_documented',

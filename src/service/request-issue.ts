@@ -1,9 +1,7 @@
 import { z } from 'zod';
 
-/**
- * Codes with data for why a request can't be sent. They are stored with orders, so don't remove or rename released
- * codes. The data never contains a secret, only what is wrong with it.
- */
+// Why a request can't be sent. Issues are stored with orders, so released codes must not be removed or
+// renamed. An issue never contains a secret, only what is wrong with it.
 
 const PLAIN_CODES = [
   'credential_with_control_characters',
@@ -23,20 +21,20 @@ const PLAIN_CODES = [
   'xml_address_missing',
 ] as const;
 
-const field = z.string();
-const interfaceName = z.enum(['json', 'xml']);
+const fieldSchema = z.string();
+const interfaceSchema = z.enum(['json', 'xml']);
 
 export const requestIssueSchema = z.discriminatedUnion('code', [
   z.object({ code: z.enum(PLAIN_CODES) }),
-  z.object({ code: z.literal('fields_invalid'), fields: z.array(field) }),
-  z.object({ code: z.literal('field_not_documented'), field, interface: interfaceName }),
+  z.object({ code: z.literal('fields_invalid'), fields: z.array(fieldSchema) }),
+  z.object({ code: z.literal('field_not_documented'), field: fieldSchema, interface: interfaceSchema }),
   z.object({
     code: z.literal('value_not_documented'),
-    field,
-    interface: interfaceName,
+    field: fieldSchema,
+    interface: interfaceSchema,
     documented: z.array(z.string()),
   }),
-  z.object({ code: z.enum(['not_unicode', 'not_xml_character']), field }),
+  z.object({ code: z.enum(['not_unicode', 'not_xml_character']), field: fieldSchema }),
   /** A path segment that is empty, `.` or `..`. */
   z.object({ code: z.literal('not_in_address'), text: z.string() }),
 ]);
@@ -44,5 +42,5 @@ export const requestIssueSchema = z.discriminatedUnion('code', [
 export type RequestIssue = z.output<typeof requestIssueSchema>;
 export type PlainRequestIssue = (typeof PLAIN_CODES)[number];
 
-/** For errors without an issue. */
+/** Used if an error has no issue of its own. */
 export const NOT_SENDABLE: RequestIssue = { code: 'not_sendable' };

@@ -80,7 +80,6 @@ export interface Activity {
   readonly ctid?: string | undefined;
 }
 
-/** A described request and the parser of its response. */
 interface RequestPlan<O> {
   readonly task: SendableTask<O>;
   readonly activity: Activity;
@@ -94,7 +93,6 @@ export interface TaskSignature {
   readonly xml: (credential: Credential) => XmlSignature | undefined;
 }
 
-/** Encoded, without a signature. */
 export interface PreparedRequest<O> extends Omit<RequestPlan<O>, 'general'> {
   readonly unsigned: UnsignedRequest;
 }
@@ -118,7 +116,7 @@ export function createServiceError(
   return new ServiceError(kind, `${name}: ${problem}`, { ctid, ...details, task });
 }
 
-/** Converts encoding errors to `invalid_input` and rethrows others. */
+/** Converts {@link InvalidInputError} to a `ServiceError` of kind `invalid_input`. */
 export function encodeOrThrow<T>(activity: Activity, encode: () => T): T {
   try {
     return encode();
@@ -183,7 +181,7 @@ function prepareXml(
   { xmlAddress: address }: ClientContext,
   { code, element }: DescriptionFor<'xml'>,
 ): UnsignedRequest {
-  if (address === undefined) throw new InvalidInputError('the XML interface doesn’t support it');
+  if (address === undefined) throw new InvalidInputError('the address of the XML interface isn’t set');
   const elements = writeXml(element);
   const sign = (signature: XmlSignature): HttpRequest => ({
     origin: address.origin,
@@ -202,8 +200,8 @@ export async function send<O>(
   { request, signature }: SignedTask,
   options: SendOptions,
 ): Promise<CallResult<O>> {
-  const answer = await sendAndReceive(context, prepared, request, options);
-  return parseResponse(context, prepared, signature, answer);
+  const response = await sendAndReceive(context, prepared, request, options);
+  return parseResponse(context, prepared, signature, response);
 }
 
 /** @throws {ServiceError} unless the response proves that the task was carried out */
@@ -211,23 +209,23 @@ function parseResponse<O>(
   context: ClientContext,
   { task, activity, description, unsigned: { via } }: PreparedRequest<O>,
   signature: SignedTask['signature'],
-  answer: HttpResponse,
+  response: HttpResponse,
 ): CallResult<O> {
-  const { status, headers } = answer;
-  const { decoded, unreadable } = decode(via, answer);
-  const sent = [...new Set([...context.secrets, ...findSecrets(signature), ...findSecrets(description)])];
-  const secrets = decoded === undefined ? sent : [...sent, ...findPasswords(decoded.envelope)];
+  const { status, headers } = response;
+  const { decoded, unreadable: unreadableReason } = decode(via, response);
+  const sentSecrets = [...new Set([...context.secrets, ...findSecrets([signature, description])])];
+  const secrets = decoded === undefined ? sentSecrets : [...sentSecrets, ...findPasswords(decoded.envelope)];
   let envelope = decoded === undefined ? undefined : maskDecoded(decoded, secrets);
-  const isSecret = task.readsSecrets === true || findSecrets(description).length > 0;
+  const hasSecrets = task.readsSecrets === true || findSecrets(description).length > 0;
   const unreadableResponse =
     decoded === undefined && isSuccess(status)
-      ? describeUnreadResponse(
-          answer,
-          unreadable,
-          isSecret ? undefined : createMask(secrets.flatMap(listWrittenForms)),
+      ? describeUnreadableResponse(
+          response,
+          unreadableReason,
+          hasSecrets ? undefined : createMask(secrets.flatMap(listEncodedForms)),
         )
       : undefined;
-  const failure = (kind: ServiceErrorKind, problem: string, retryAfterMs?: number): ServiceError =>
+  const createError = (kind: ServiceErrorKind, problem: string, retryAfterMs?: number): ServiceError =>
     createServiceError(kind, activity, problem, {
       httpStatus: status,
       code: envelope?.status.code,
@@ -239,33 +237,36 @@ function parseResponse<O>(
     });
 
   const retryAfterMs = parseRetryAfter(headers['retry-after'], context.now());
-  const verdict = classifyResponse(task, { status, envelope, unreadable, retryAfterMs });
+  const verdict = classifyResponse(task, { status, envelope, unreadable: unreadableReason, retryAfterMs });
   const readOutput = (): TaskResult<O> => {
-    if (decoded === undefined || envelope === undefined) throw new InvalidResponseError(unreadable);
-    const readable = task.readsSecrets === true ? decoded.envelope : envelope;
-    return task.output({ envelope: readable, setCookie: toHeaderList(headers['set-cookie']) });
+    if (decoded === undefined || envelope === undefined) throw new InvalidResponseError(unreadableReason);
+    const readableEnvelope = task.readsSecrets === true ? decoded.envelope : envelope;
+    return task.output({ envelope: readableEnvelope, setCookie: toHeaderList(headers['set-cookie']) });
   };
   if (verdict.kind !== 'done') {
     if (task.readsSecrets === true && envelope !== undefined)
       envelope = maskReadSecrets(readOutput, envelope, secrets);
-    throw failure(verdict.kind, verdict.problem, verdict.retryAfterMs);
+    throw createError(verdict.kind, verdict.problem, verdict.retryAfterMs);
   }
-  if (decoded === undefined || envelope === undefined) throw failure(getUnclearKind(task), unreadable);
+  if (decoded === undefined || envelope === undefined)
+    throw createError(getUnclearOutcomeKind(task), unreadableReason);
 
   let result: TaskResult<O>;
   try {
     result = readOutput();
   } catch (error) {
-    throw failure(
-      getUnclearKind(task),
+    throw createError(
+      getUnclearOutcomeKind(task),
       error instanceof InvalidResponseError ? error.message : 'the response could not be read',
     );
   }
-  const { output, secrets: found = [], envelope: taskEnvelope = envelope } = result;
-  const needsMask = found.length > 0 || taskEnvelope !== envelope;
+  const { output, secrets: outputSecrets = [], envelope: taskEnvelope = envelope } = result;
+  const needsMasking = outputSecrets.length > 0 || taskEnvelope !== envelope;
   return {
     output,
-    envelope: needsMask ? maskEnvelope(taskEnvelope, createMask([...secrets, ...found])) : envelope,
+    envelope: needsMasking
+      ? maskEnvelope(taskEnvelope, createMask([...secrets, ...outputSecrets]))
+      : envelope,
     interface: via,
     httpStatus: status,
   };
@@ -277,15 +278,15 @@ function maskReadSecrets<O>(
   envelope: Envelope,
   secrets: readonly string[],
 ): Envelope {
-  let found: readonly string[];
+  let outputSecrets: readonly string[];
   try {
-    found = readOutput().secrets ?? [];
+    outputSecrets = readOutput().secrets ?? [];
   } catch {
-    found = [];
+    outputSecrets = [];
   }
   const { received: _received, object, data, ...texts } = envelope;
   const trimmed = { ...texts, object: object && { ...object, data: undefined }, data: data.map(() => MASK) };
-  return maskEnvelope(trimmed, createMask([...secrets, ...found]));
+  return maskEnvelope(trimmed, createMask([...secrets, ...outputSecrets]));
 }
 
 async function sendAndReceive<O>(
@@ -307,9 +308,9 @@ async function sendAndReceive<O>(
   } catch (error) {
     if (error instanceof TooLateError) throw new SuspendedError(error.message);
     if (!(error instanceof HttpExchangeError)) {
-      throw createServiceError(getUnclearKind(task), activity, 'the request failed', { cause: error });
+      throw createServiceError(getUnclearOutcomeKind(task), activity, 'the request failed', { cause: error });
     }
-    const kind = error.mayHaveBeenSent ? getUnclearKind(task) : 'not_sent';
+    const kind = error.mayHaveBeenSent ? getUnclearOutcomeKind(task) : 'not_sent';
     const { status, message } = error;
     const details: Partial<ServiceErrorDetails> = isSuccess(status)
       ? { httpStatus: status, unreadableResponse: { reason: message } }
@@ -318,7 +319,7 @@ async function sendAndReceive<O>(
   }
 }
 
-function getUnclearKind(task: { readonly effect: string }): 'invalid_response' | 'unknown_outcome' {
+function getUnclearOutcomeKind(task: { readonly effect: string }): 'invalid_response' | 'unknown_outcome' {
   return task.effect === 'read' ? 'invalid_response' : 'unknown_outcome';
 }
 
@@ -326,10 +327,10 @@ function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
-const MAX_UNREAD_BYTES = 4_000;
+const MAX_UNREADABLE_LENGTH = 4_000;
 
 /** @param mask if undefined, the body isn't kept */
-function describeUnreadResponse(
+function describeUnreadableResponse(
   { rawBody, headers }: HttpResponse,
   reason: string,
   mask: Mask | undefined,
@@ -339,19 +340,19 @@ function describeUnreadResponse(
     reason,
     contentType: toHeaderList(headers['content-type'])[0],
     contentEncoding: toHeaderList(headers['content-encoding']).join(', ') || undefined,
-    body: mask && escapeBytes(mask(text), isUtf8(rawBody)).slice(0, MAX_UNREAD_BYTES),
+    body: mask && escapeBytes(mask(text), isUtf8(rawBody)).slice(0, MAX_UNREADABLE_LENGTH),
   };
 }
 
-/** The secret itself, as HTML and JSON escape it, and as its bytes look in another encoding. */
-function listWrittenForms(secret: string): readonly string[] {
-  const inHtml = secret.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;' })[sign] ?? '&gt;');
-  return [secret, inHtml, JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('latin1')];
+/** Returns the secret as is, escaped for HTML and for JSON, and with its UTF-8 bytes read as Latin-1. */
+function listEncodedForms(secret: string): readonly string[] {
+  const html = secret.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;' })[sign] ?? '&gt;');
+  return [secret, html, JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString('latin1')];
 }
 
-/** Replaces unprintable bytes with `\\x80`. */
+/** Replaces unprintable bytes with escapes such as `\x80`. */
 function escapeBytes(text: string, isText: boolean): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is escaped
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to escape
   const unprintable = isText ? /[\0-\x08\x0b-\x1f\x7f]/g : /[\0-\x08\x0b-\x1f\x7f-\xff]/g;
   return text.replace(
     unprintable,

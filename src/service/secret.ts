@@ -4,9 +4,9 @@ import { z } from 'zod';
 export const MASK = '[secret]';
 
 /**
- * A password, token, shared secret or auth code. Conversions to text (`String`, template literals, `JSON.stringify`,
- * `util.inspect`, loggers) give `[secret]`. Only {@link Secret.reveal} returns the value. Only codecs, the vault and
- * the view for the secret's owner call it.
+ * A password, token, shared secret or auth code. Conversions to text (`String`, template literals,
+ * `JSON.stringify`, `util.inspect`, loggers) give `[secret]`. Only codecs, the vault and the view for the
+ * secret's owner call {@link Secret.reveal}.
  */
 export class Secret {
   readonly #value: string;

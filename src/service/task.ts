@@ -8,7 +8,7 @@ export type Effect = 'read' | 'write' | 'charge';
 
 export type Interface = 'json' | 'xml';
 
-/** Service API, Endpoints. */
+/** See “Endpoints” in the service's API documentation. */
 export interface JsonShape<I> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Path segments after `{base_url}`. The codec percent-encodes them. */
@@ -19,13 +19,12 @@ export interface JsonShape<I> {
   signature?(input: I): JsonSignature;
 }
 
-/** Service API, XML interface. */
+/** See “XML interface” in the service's API documentation. */
 export interface XmlShape<I> {
   /** A string, so that `0502` keeps its zero. */
   readonly code: string;
   /** Elements after `code`. `keys` are the call's extra record keys. */
   elements(input: I, keys: readonly string[]): WireObject;
-  /** Uses the call's `keys`. */
   readonly takesKeys?: boolean;
   /** Replaces the client's signature, for session tasks. */
   signature?(input: I, credential: Credential): XmlSignature;
@@ -33,7 +32,6 @@ export interface XmlShape<I> {
 
 export interface ServiceResponse {
   readonly envelope: Envelope;
-  /** The `Set-Cookie` headers. */
   readonly setCookie: readonly string[];
 }
 
@@ -41,7 +39,7 @@ export interface TaskResult<O> {
   readonly output: O;
   /** Secrets found in the response, to mask in the envelope. */
   readonly secrets?: readonly string[];
-  /** Set if masking single values isn't enough. */
+  /** Replaces the response's envelope, if masking `secrets` isn't enough. */
   readonly envelope?: Envelope;
 }
 
@@ -54,7 +52,7 @@ export interface ServiceTask<I, O> {
   readonly idempotent: boolean;
   /** The documented success code. If undefined, any success code is accepted. */
   readonly successCode?: string | undefined;
-  /** The output, such as an opened session, proves success. Any success code is accepted except another task's. */
+  /** The output, such as a session, proves success, so any success code is accepted except another task's. */
   readonly provenByOutput?: boolean;
   /** The activity for error messages, such as `renewing cafe.rest`. Never contains a secret. */
   activity(input: I): string;
@@ -62,11 +60,11 @@ export interface ServiceTask<I, O> {
   readonly xml?: XmlShape<I>;
   readonly input: z.ZodType<I>;
   /**
-   * Whether the output consists of secrets in the response. The task then gets the unmasked response, because masking
-   * could damage a secret. It must not return that response unmasked. Other tasks get a masked one.
+   * Whether the output consists of secrets in the response. The task then gets the unmasked response, because
+   * masking could damage a secret, and must not return it unmasked.
    */
   readonly readsSecrets?: boolean;
-  output(answer: ServiceResponse): TaskResult<O>;
+  output(response: ServiceResponse): TaskResult<O>;
 }
 
 /** The parts of a task needed to send a described request and parse its response. */
@@ -82,8 +80,8 @@ export type TaskOutline = Pick<ServiceTask<never, unknown>, 'name' | 'effect' | 
 };
 
 /**
- * Reads are idempotent, and other tasks only if they declare it. Success codes consist of `S` and the task code
- * (service API, Errors), so a task with an XML shape has its own.
+ * Reads are idempotent by default. The success code of a task with an XML shape is `S` and the task code. See
+ * “Errors” in the service's API documentation.
  */
 export function defineTask<I, O>(
   task: Omit<ServiceTask<I, O>, 'idempotent'> & { readonly idempotent?: boolean },
@@ -97,7 +95,7 @@ export type RequestDescription =
   | {
       readonly interface: 'json';
       readonly method: JsonShape<never>['method'];
-      /** After `{base_url}`, percent-encoded. */
+      /** Follows `{base_url}`. Percent-encoded. */
       readonly path: string;
       /** Parameters specific to this route, in order. */
       readonly query?: readonly (readonly [name: string, value: string])[];
@@ -105,7 +103,6 @@ export type RequestDescription =
     }
   | {
       readonly interface: 'xml';
-      /** The task code, as a string so that `0502` keeps its zero. */
       readonly code: string;
       /** Follows the code. */
       readonly element: WireObject;

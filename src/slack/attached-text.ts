@@ -12,19 +12,19 @@ import { unreadableFileText } from './kit/csv-issue.view.ts';
 import { type FieldDisplay, type FieldErrors, field, splitLines } from './kit/form.ts';
 import { SlackApiError } from './outbound/web.ts';
 
-/* Text that is attached as a file, or pasted if Slack doesn't support file inputs. */
+/* Form fields for text that is attached as a file or pasted. */
 
 const FILE_FIELD = 'file';
 const ROWS_FIELD = 'rows';
 
 export function createTextFields<Name extends string>(
   fileDisplay: { readonly label: string; readonly fileTypes: readonly string[]; readonly hint: string },
-  name: Name,
+  pasteFieldName: Name,
   pasteDisplay: Omit<FieldDisplay, 'kind'>,
 ) {
   return {
     [FILE_FIELD]: field({ ...fileDisplay, kind: 'file' }, z.string().optional()),
-    [name]: field({ ...pasteDisplay, kind: 'lines' }, z.array(z.string()).optional()),
+    [pasteFieldName]: field({ ...pasteDisplay, kind: 'lines' }, z.array(z.string()).optional()),
   };
 }
 
@@ -36,34 +36,36 @@ export function createCsvFields(hint: string, pasteDisplay: Omit<FieldDisplay, '
   );
 }
 
-export type TextInput = { readonly text: string; readonly field: string } | { readonly errors: FieldErrors };
+type TextInputResult = { readonly text: string; readonly field: string } | { readonly errors: FieldErrors };
 
 /** Reads the CSV file from a form that also has a field for pasting rows. */
-export function readCsvInput(call: SubmissionCall): Promise<TextInput> {
+export function readCsvInput(call: SubmissionCall): Promise<TextInputResult> {
   return readTextInput(call, { field: ROWS_FIELD, errorIfEmpty: NO_CSV_GIVEN });
 }
 
 export async function readTextInput(
   call: SubmissionCall,
   {
-    field,
+    field: pasteField,
     errorIfEmpty,
     isPrefilled = false,
   }: {
     readonly field: string;
     readonly errorIfEmpty: string;
-    /** The field is prefilled with the current text, so an attached file takes precedence. */
+    /** Whether the field is prefilled with the current text. An attached file then takes precedence. */
     readonly isPrefilled?: boolean;
   },
-): Promise<TextInput> {
+): Promise<TextInputResult> {
   const { context, values } = call;
   // Whitespace within the text is kept, because it matters in YAML.
-  const pastedText = [values[field] ?? []].flat().join('\n').trimEnd();
+  const pastedText = [values[pasteField] ?? []].flat().join('\n').trimEnd();
   const [url] = splitLines(values[FILE_FIELD]);
   if (url !== undefined && pastedText !== '' && !isPrefilled)
-    return { errors: { [field]: BOTH_FILE_AND_TEXT } };
+    return { errors: { [pasteField]: BOTH_FILE_AND_TEXT } };
   if (url === undefined)
-    return pastedText === '' ? { errors: { [field]: errorIfEmpty } } : { text: pastedText, field };
+    return pastedText === ''
+      ? { errors: { [pasteField]: errorIfEmpty } }
+      : { text: pastedText, field: pasteField };
   try {
     const decoded = decodeFile(await context.readFile(url));
     return decoded.ok

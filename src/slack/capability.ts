@@ -5,7 +5,7 @@
  * - `linked`: the person has also linked an account.
  * - `account`: the person can use their own account or the team's.
  * - `linked_if_service`: if a domain service is connected, the person has linked an account.
- * - `linked_or_owner`: the same, unless the person owns the name that the button is about.
+ * - `linked_or_owner`: like `linked_if_service`, but the owner of the button's name needs no account.
  */
 export type Needs =
   | 'nothing'
@@ -17,13 +17,13 @@ export type Needs =
   | 'linked_if_service'
   | 'linked_or_owner';
 
-/** Whether a domain service is connected. Without one, the bot only watches. */
 export interface Capability {
+  /** Whether a domain service is connected. Without one, the bot only watches. */
   readonly hasService: boolean;
 }
 
-const NEED_SERVICE: ReadonlySet<Needs> = new Set<Needs>(['service', 'linked', 'account']);
+const NEEDS_INCLUDING_SERVICE: ReadonlySet<Needs> = new Set<Needs>(['service', 'linked', 'account']);
 
 export function isOffered({ needs }: { readonly needs: Needs }, { hasService }: Capability): boolean {
-  return hasService || !NEED_SERVICE.has(needs);
+  return hasService || !NEEDS_INCLUDING_SERVICE.has(needs);
 }

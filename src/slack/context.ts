@@ -37,7 +37,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
   readonly notifyDue: () => void;
   readonly notifications: NotificationStore;
   readonly notificationLeaseMs: number;
-  /** Pause between two messages of a digest in the same place, in ms. */
+  /** Pause between two digest messages in the same channel. */
   readonly pauseMs?: number;
   readonly expiry: Expiry;
   readonly watchList: WatchListStore;
@@ -84,11 +84,11 @@ export interface SlackContext extends HomeWorkspace, Capability {
   /** `ADMINS`: people who may change settings, in addition to workspace admins and owners. */
   readonly admins: readonly string[];
   readonly adminsToNotify: AdminsToNotify;
-  /** Limits the rejected credentials per person, so that nobody can guess passwords through the bot. */
+  /** Limits rejected credentials per person, so that nobody can guess passwords through the bot. */
   readonly linkAttempts: Limiter;
   /** The context that the link form starts with. */
   readonly defaultContext: number;
-  /** Aborts work at shutdown. The next start resumes it. */
+  /** Aborts sending the digest at shutdown. The next start resumes it. */
   readonly digestAbortSignal: AbortSignal;
   readonly now: () => Date;
   readonly log: Log;
@@ -97,6 +97,7 @@ export interface SlackContext extends HomeWorkspace, Capability {
 export interface CardLocation {
   readonly channelId: string;
   readonly ts: string;
+  /** The person who clicked a button on the card. */
   readonly readerId: string;
 }
 

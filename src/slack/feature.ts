@@ -13,7 +13,7 @@ export interface Interaction {
   readonly context: SlackContext;
   readonly person: Person;
   readonly channelId: string | undefined;
-  /** Set for actions in a thread, and on messages whose thread gets the answer. */
+  /** The thread that gets the answer. Set for clicks in a thread and for the message shortcut. */
   readonly threadTs: string | undefined;
   /** Stays the same if Slack redelivers. */
   readonly deliveryId: string;
@@ -23,7 +23,7 @@ export interface Interaction {
   loadAccount(): Promise<Account | undefined>;
   /** The account for orders: the person's active one, or else the team's. Read once. */
   loadOrderAccount(): Promise<Account | undefined>;
-  /** Must be called after the changes of this delivery are committed. Work after it isn't awaited. */
+  /** Must be called after the changes of this delivery are committed. Work that follows isn't awaited. */
   acknowledge(): void;
   /**
    * Replies to this person only; a text is mrkdwn. Acknowledges the delivery, so changes must be committed first.
@@ -31,8 +31,8 @@ export interface Interaction {
    */
   respond(message: Message | string, options?: { readonly replace?: boolean }): Promise<void>;
   /**
-   * Reports the outcome if the delivery had to be acknowledged before the outcome was known. Otherwise, the outcome is
-   * shown elsewhere.
+   * Reports the outcome if the delivery was acknowledged before the outcome was known. Otherwise, a card or thread
+   * shows the outcome.
    */
   respondIfLate(message: Message | string): Promise<void>;
   /**
@@ -97,7 +97,7 @@ export interface Command {
   /** Starts with a verb and has no full stop. */
   readonly summary: string;
   readonly example: string;
-  /** Whether `at TIME` may end the command. Undefined: `at` is an ordinary word. */
+  /** Whether the command may end with `at TIME`. If undefined, `at` is an ordinary word. */
   readonly time?: 'taken' | 'refused';
   run(call: CommandCall): Promise<void>;
 }
@@ -106,10 +106,7 @@ export type FormOverrides = Partial<Pick<FormContent, 'form' | 'origin' | 'value
 
 export interface FormFeature<Name extends string = string> {
   readonly form: Form<Name>;
-  /**
-   * Refuses a form before it opens, because the person's account lacks the rights or the policy refuses the initial
-   * values.
-   */
+  /** Returns a refusal if the person's account lacks the rights or the policy refuses the initial values. */
   checkAccess?(interaction: Interaction, values?: FormValues): Promise<Message | undefined>;
   /** Overrides the declared form and the entered values, because fields may depend on values. */
   render?(call: Interaction, origin: FormOrigin, values: FormValues): Promise<FormOverrides> | FormOverrides;

@@ -39,8 +39,8 @@ import { presets } from './presets/presets.ts';
 import { settings } from './settings/settings.ts';
 
 /*
- * All features by topic, with their preconditions. Every new command, form or button needs an entry here. Permissions
- * that depend on an order, name or preset are checked where it is handled.
+ * All features by topic, with their preconditions. Every new command, form or button needs an entry here. Features
+ * check permissions that depend on an order, name or preset.
  */
 
 type NameOf<Each> = Each extends Command
@@ -50,7 +50,7 @@ type NameOf<Each> = Each extends Command
     : never;
 type CommandName<Usage extends string> = Usage extends `${infer Name} ${string}` ? Name : Usage;
 
-/** Preconditions by name. Generated tasks share one precondition. */
+/** Preconditions by name. Features whose names are computed, such as domain tasks, have a single one. */
 type NeedsByName<Name extends string> = string extends Name ? Needs : { readonly [Each in Name]: Needs };
 
 type FeatureNeeds<Declared extends Feature> = {
@@ -86,12 +86,12 @@ function addNeeds(
       const [name = ''] = command.usage.split(' ');
       return { ...command, name, needs: getNeeds('commands', name) };
     }),
-    forms: forms.map((each) => ({ ...each, needs: getNeeds('forms', each.form.name) })),
-    actions: actions.map((each) => ({ ...each, needs: getNeeds('actions', each.id) })),
+    forms: forms.map((feature) => ({ ...feature, needs: getNeeds('forms', feature.form.name) })),
+    actions: actions.map((action) => ({ ...action, needs: getNeeds('actions', action.id) })),
   };
 }
 
-/** Forms that the message shortcut offers. */
+/** Forms that the message shortcut and the global shortcut offer. */
 const TASK_FORMS: readonly FormFeature[] = [domains, redirects, sslContacts, users, prereg].flatMap(
   ({ forms }): readonly FormFeature[] => forms,
 );
@@ -333,7 +333,7 @@ function indexByName<Item>(
   getName: (item: Item) => string,
 ): ReadonlyMap<string, Item> {
   const map = new Map(items.map((item) => [getName(item), item]));
-  if (map.size !== items.length) throw new Error('two features share a name');
+  if (map.size !== items.length) throw new Error('two commands, forms or actions share a name');
   return map;
 }
 

@@ -22,7 +22,7 @@ export async function renderForm(
   return { form: feature.form, origin, values, ...(await feature.render?.(interaction, origin, values)) };
 }
 
-/** Opens a form, or says why it would be refused. If Slack doesn't support file inputs, the form has no file input. */
+/** Opens a form, or responds with the refusal. If Slack rejects file inputs, the form opens without them. */
 export async function openForm(
   interaction: Interaction,
   feature: FormFeature,
@@ -43,10 +43,7 @@ export async function openForm(
   }
 }
 
-/**
- * A button that opens a form.
- * @param getSubject returns what the form is about
- */
+/** @param getSubject returns what the form is about, such as an order's id */
 export function createOpenAction<const Id extends string>(
   id: Id,
   feature: FormFeature,
@@ -58,14 +55,14 @@ export function createOpenAction<const Id extends string>(
   };
 }
 
-/** The words after the subcommand, and how many of the first ones are used. */
-export interface CommandWords {
+/** The words after the subcommand, and how many of them the form uses, from the first. */
+interface CommandWords {
   readonly words: readonly string[];
   readonly usedCount: number;
 }
 
 /**
- * Opens a form that is prefilled from the words of a command. Issues are shown immediately, not only after submission.
+ * Opens a form that is prefilled from the words of a command. Errors are shown immediately, not only after submission.
  * An unused word may be a secret, so only its position is shown.
  */
 export async function openFormFromCommand(
@@ -84,7 +81,7 @@ export async function openFormFromCommand(
   const view = await renderForm(feature, call, { channelId: call.channelId }, initialValues);
   if (call.sendAt !== undefined && view.form.fields.every(({ name }) => name !== 'send_at'))
     return call.respond(refusalText({ code: 'send_at', issue: 'not_for_task' }));
-  // The subcommand is the first word.
+  // Positions count from 1 and include the subcommand.
   const problems = words.length > usedCount ? [unusedWordsText(usedCount + 2, words.length + 1)] : [];
   await call.open(formView({ ...view, problems, fieldIssues: feature.findIssues?.(initialValues) ?? {} }));
 }

@@ -7,8 +7,8 @@ import { okResponseSchema, SlackApiError, type SlackWeb } from './outbound/web.t
 /* Menus that change the fields of their form. */
 
 /**
- * Updates an open view, once per given view. Sends no hash, because an earlier choice may have changed it. The caller
- * must make sure that the last choice wins.
+ * Replaces an open view with each of the given views in turn. Sends no hash, because an earlier update may have changed
+ * it. The caller must make sure that the last update wins.
  */
 export async function updateOpenView(
   web: SlackWeb,
@@ -37,7 +37,7 @@ export function updateInClickOrder(
 }
 
 /**
- * The action of a menu that updates its form. Rerenders the open form for the choice and keeps its input.
+ * The action of a menu that changes its form. Renders the open form again for the choice and keeps its input.
  * @param features the forms that have such a menu
  */
 export function createRefreshAction<const Name extends string>(

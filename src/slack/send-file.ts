@@ -15,8 +15,8 @@ export interface TextFile extends FileInfo {
 }
 
 /**
- * Sends the file by direct message.
- * @returns the reply
+ * Sends text as a file by direct message.
+ * @returns the reply to the command or click
  */
 export async function sendFile(interaction: Interaction, file: TextFile & FileDescription): Promise<Message> {
   const { description, reply = fileSentText(description) } = file;
@@ -24,8 +24,8 @@ export async function sendFile(interaction: Interaction, file: TextFile & FileDe
 }
 
 /**
- * Sends text or a file on disk.
- * @returns why it failed; undefined if it succeeded
+ * Sends text or a file on disk by direct message.
+ * @returns the error message; undefined if it succeeded
  */
 export async function deliverFile(
   { context, person }: Interaction,
@@ -33,10 +33,10 @@ export async function deliverFile(
 ): Promise<Message | undefined> {
   try {
     const channelId = await context.directory.openDirectMessage(person.id);
-    const shared = { filename, channelId, comment: `${description}.` };
+    const uploadFields = { filename, channelId, comment: `${description}.` };
     await ('path' in file
-      ? uploadFile(context.web, { ...shared, ...file })
-      : uploadText(context.web, { ...shared, ...file }));
+      ? uploadFile(context.web, { ...uploadFields, ...file })
+      : uploadText(context.web, { ...uploadFields, ...file }));
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     context.log.warn({ err: error, by: person.id, filename }, 'sending a file failed');

@@ -3,9 +3,7 @@ import type { Account, LinkMethod } from '../accounts/account.ts';
 import { type AccountProfile, readProfile } from '../accounts/profile.ts';
 import { Prisma } from './database.ts';
 
-/* Rows of personal accounts and of the team's account. */
-
-type Row = Prisma.AccountGetPayload<Record<string, never>>;
+type AccountRow = Prisma.AccountGetPayload<Record<string, never>>;
 
 const linkMethodSchema = z.enum({
   password: 'password',
@@ -13,7 +11,7 @@ const linkMethodSchema = z.enum({
   two_factor: 'two_factor',
 } as const satisfies { readonly [Method in LinkMethod]: Method });
 
-export function toAccount(row: Omit<Row, 'sealed' | 'keyId' | 'createdAt' | 'updatedAt'>): Account {
+export function toAccount(row: Omit<AccountRow, 'sealed' | 'keyId' | 'createdAt' | 'updatedAt'>): Account {
   return {
     id: row.id,
     teamId: row.teamId,
@@ -30,7 +28,7 @@ export function toAccount(row: Omit<Row, 'sealed' | 'keyId' | 'createdAt' | 'upd
   };
 }
 
-export function toSealedAccount(row: Row) {
+export function toSealedAccount(row: AccountRow) {
   return { account: toAccount(row), sealed: { bytes: row.sealed, keyId: row.keyId } };
 }
 

@@ -7,9 +7,9 @@ import { createTeamAccountStore } from './team-account.ts';
 
 export function createAccountStore(database: Database): AccountStore {
   const { prisma } = database;
-  /** Runs changes of a person's accounts one at a time, because each changes several rows. */
-  const lockAccounts = (teamId: string, userId: string) =>
-    exclusiveChanges(prisma, JSON.stringify(['accounts', teamId, userId]));
+  /** Runs changes of a person's accounts one at a time, because each writes several rows. */
+  const changeAccounts = <T>(teamId: string, userId: string, change: (tx: Transaction) => Promise<T>) =>
+    exclusiveChanges(prisma, JSON.stringify(['accounts', teamId, userId]))(change);
 
   /** Batched, because a burst of clicks reads more accounts at once than there are connections. */
   const findRow = batch(async (ids: readonly string[]) => {
@@ -17,7 +17,7 @@ export function createAccountStore(database: Database): AccountStore {
     return ids.map((id) => rows.find((row) => row.id === id));
   });
 
-  const deactivateAll = (tx: Transaction, teamId: string, userId: string) =>
+  const deactivateAccount = (tx: Transaction, teamId: string, userId: string) =>
     tx.account.updateMany({
       where: { activeKey: formatActiveKey(teamId, userId) },
       data: { activeKey: null },
@@ -33,13 +33,13 @@ export function createAccountStore(database: Database): AccountStore {
       },
 
       listUserIds: async (teamId) => {
-        const found = await prisma.account.findMany({
+        const rows = await prisma.account.findMany({
           where: { teamId, userId: { not: null } },
           select: { userId: true },
           distinct: ['userId'],
           orderBy: { userId: 'asc' },
         });
-        return found.flatMap(({ userId }) => (userId === null ? [] : [userId]));
+        return rows.flatMap(({ userId }) => (userId === null ? [] : [userId]));
       },
 
       find: async (id) => {
@@ -48,12 +48,9 @@ export function createAccountStore(database: Database): AccountStore {
       },
 
       save: (account, sealed) =>
-        lockAccounts(
-          account.teamId,
-          account.userId,
-        )(async (tx) => {
+        changeAccounts(account.teamId, account.userId, async (tx) => {
           const { teamId, userId, slot, method, login } = account;
-          await deactivateAll(tx, teamId, userId);
+          await deactivateAccount(tx, teamId, userId);
           const now = new Date();
           const data = {
             method,
@@ -67,11 +64,11 @@ export function createAccountStore(database: Database): AccountStore {
             profile: toStoredProfile(account.profile),
             updatedAt: now,
           };
-          const updated = await tx.account.updateMany({
+          const { count } = await tx.account.updateMany({
             where: { teamId, userId, slot, method, login },
             data,
           });
-          if (updated.count > 0) return;
+          if (count > 0) return;
           await tx.account.deleteMany({ where: { teamId, userId, slot } });
           await tx.account.create({
             data: { id: account.id, teamId, userId, slot, createdAt: now, ...data },
@@ -79,16 +76,13 @@ export function createAccountStore(database: Database): AccountStore {
         }),
 
       activate: (teamId, userId, slot) =>
-        lockAccounts(
-          teamId,
-          userId,
-        )(async (tx) => {
+        changeAccounts(teamId, userId, async (tx) => {
           const row = await tx.account.findUnique({
             where: { teamId_userId_slot: { teamId, userId, slot } },
             select: { id: true },
           });
           if (row === null) return false;
-          await deactivateAll(tx, teamId, userId);
+          await deactivateAccount(tx, teamId, userId);
           await tx.account.update({
             where: { id: row.id },
             data: { activeKey: formatActiveKey(teamId, userId), updatedAt: new Date() },
@@ -128,7 +122,7 @@ export function createAccountStore(database: Database): AccountStore {
   };
 }
 
-/** The key is unique, so that a person has at most one active account. */
+/** A unique key, so that a person has at most one active account. */
 function formatActiveKey(teamId: string, userId: string): string {
   return `${teamId}:${userId}`;
 }

@@ -8,8 +8,8 @@ import { z } from 'zod';
  * and never runs its SQL.
  */
 
-const BEGIN = '-- domain-steward backup ';
-const END = '-- end of backup ';
+const FIRST_LINE_PREFIX = '-- domain-steward backup ';
+const LAST_LINE_PREFIX = '-- end of backup ';
 
 export const manifestSchema = z.object({
   format: z.literal(1),
@@ -17,14 +17,13 @@ export const manifestSchema = z.object({
   /** Oldest first. */
   migrations: z.array(z.string()),
   tables: z.array(z.object({ name: z.string(), columns: z.array(z.string()) })),
-  /** The next value of each sequence is above this. */
+  /** The last value of each sequence, by name. */
   sequences: z.record(z.string(), z.string()),
   /** Approved orders without a known result, and orders waiting for approval. */
   orders: z.object({ underWay: z.number(), waiting: z.number() }),
   /** The keys needed to decrypt its values. */
   keys: z.array(z.string()),
 });
-/** The first line of a backup. */
 export type Manifest = z.output<typeof manifestSchema>;
 
 const trailerSchema = z.object({ rows: z.record(z.string(), z.number()), sha256: z.string() });
@@ -47,7 +46,7 @@ export function buildCopy({ name, columns }: Table, direction: 'TO STDOUT' | 'FR
  * @param readRows reads a table's rows in PostgreSQL's text format, in chunks of any size
  */
 export async function* writeBackup(
-  head: Manifest,
+  manifest: Manifest,
   readRows: (table: Table) => AsyncIterable<Buffer>,
 ): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
@@ -56,8 +55,8 @@ export async function* writeBackup(
     hash.update(bytes);
     return Buffer.from(bytes);
   };
-  yield hashBytes(`${BEGIN}${JSON.stringify(head)}\n`);
-  for (const table of head.tables) {
+  yield hashBytes(`${FIRST_LINE_PREFIX}${JSON.stringify(manifest)}\n`);
+  for (const table of manifest.tables) {
     yield hashBytes(`${buildCopy(table, 'FROM STDIN')};\n`);
     let count = 0;
     for await (const bytes of readRows(table)) {
@@ -68,10 +67,10 @@ export async function* writeBackup(
     rows[table.name] = count;
     yield hashBytes('\\.\n');
   }
-  for (const [name, value] of Object.entries(head.sequences)) {
+  for (const [name, value] of Object.entries(manifest.sequences)) {
     yield hashBytes(`SELECT pg_catalog.setval('public.${quoteName(name)}', ${value}, true);\n`);
   }
-  yield Buffer.from(`${END}${JSON.stringify({ rows, sha256: hash.digest('hex') })}\n`);
+  yield Buffer.from(`${LAST_LINE_PREFIX}${JSON.stringify({ rows, sha256: hash.digest('hex') })}\n`);
 }
 
 const LINE_FEED = 10;
@@ -88,10 +87,10 @@ export class BackupReader {
 
   /** @throws {BackupFileError} if the file isn't a backup or has a newer format */
   async readManifest(): Promise<Manifest> {
-    const line = await this.#next().catch(() => undefined);
-    if (line?.toString().startsWith(BEGIN) !== true)
+    const line = await this.#nextLine().catch(() => undefined);
+    if (line?.toString().startsWith(FIRST_LINE_PREFIX) !== true)
       throw new BackupFileError('This file isn’t a backup of Domain Steward.');
-    const parsed = manifestSchema.safeParse(parseJson(line.toString().slice(BEGIN.length)));
+    const parsed = manifestSchema.safeParse(parseJson(line.toString().slice(FIRST_LINE_PREFIX.length)));
     if (!parsed.success)
       throw new BackupFileError('This backup is from another release: its first line can’t be read.');
     return parsed.data;
@@ -99,10 +98,10 @@ export class BackupReader {
 
   /** Tables must be read in the order of the manifest, each to its end. */
   async *readRows(table: Table): AsyncGenerator<Buffer> {
-    const statement = (await this.#next()).toString();
+    const statement = (await this.#nextLine()).toString();
     if (statement !== `${buildCopy(table, 'FROM STDIN')};\n`) throw createDamagedError();
     for (let count = 0; ; count += 1) {
-      const line = await this.#next();
+      const line = await this.#nextLine();
       if (line.equals(Buffer.from(END_OF_ROWS))) {
         this.#rows[table.name] = count;
         return;
@@ -118,17 +117,17 @@ export class BackupReader {
   async verifyTrailer(): Promise<void> {
     for (;;) {
       const digest = this.#hash.copy().digest('hex');
-      const line = (await this.#next()).toString();
-      if (!line.startsWith(END)) continue;
-      const end = trailerSchema.safeParse(parseJson(line.slice(END.length)));
+      const line = (await this.#nextLine()).toString();
+      if (!line.startsWith(LAST_LINE_PREFIX)) continue;
+      const trailer = trailerSchema.safeParse(parseJson(line.slice(LAST_LINE_PREFIX.length)));
       const rows = JSON.stringify(this.#rows);
-      if (!end.success || end.data.sha256 !== digest || JSON.stringify(end.data.rows) !== rows)
+      if (!trailer.success || trailer.data.sha256 !== digest || JSON.stringify(trailer.data.rows) !== rows)
         throw createDamagedError();
       return;
     }
   }
 
-  async #next(): Promise<Buffer> {
+  async #nextLine(): Promise<Buffer> {
     const { value, done } = await this.#lines.next().catch(() => {
       throw createDamagedError();
     });

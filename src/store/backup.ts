@@ -16,17 +16,17 @@ import { withSession } from './session.ts';
  * because the backup is a single snapshot of the database.
  */
 export async function takeBackup(url: string, path: string): Promise<Manifest> {
-  const partial = `${path}.${randomUUID()}.partial`;
-  // Only the owner may read it: it has personal data and encrypted secrets.
-  const file = await open(partial, 'wx', 0o600);
+  const partialPath = `${path}.${randomUUID()}.partial`;
+  // Only its owner may read it, because it has personal data and encrypted secrets.
+  const file = await open(partialPath, 'wx', 0o600);
   try {
     const manifest = await backupTo(url, file.createWriteStream({ flush: true }));
-    await rename(partial, path);
+    await rename(partialPath, path);
     await syncFolder(dirname(path));
     return manifest;
   } catch (error) {
     await file.close().catch(() => undefined);
-    await rm(partial, { force: true });
+    await rm(partialPath, { force: true });
     throw error;
   }
 }
@@ -104,19 +104,19 @@ const SELECT_TABLES = `
   FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> '${MIGRATIONS_TABLE}'
   ORDER BY c.relname`;
 
-/** The tables of the schema. Each comes after the tables that it references. */
+/** Returns all tables, each after the tables that it references. */
 export async function readTables(client: pg.ClientBase): Promise<Table[]> {
-  let remaining = tablesSchema.parse((await client.query(SELECT_TABLES)).rows);
-  const sorted: Table[] = [];
-  while (remaining.length > 0) {
-    const remainingNames = new Set(remaining.map(({ name }) => name));
-    const ready = remaining.filter(
+  let remainingTables = tablesSchema.parse((await client.query(SELECT_TABLES)).rows);
+  const sortedTables: Table[] = [];
+  while (remainingTables.length > 0) {
+    const remainingNames = new Set(remainingTables.map(({ name }) => name));
+    const readyTables = remainingTables.filter(
       ({ dependencies }) => !dependencies.some((name) => remainingNames.has(name)),
     );
-    if (ready.length === 0)
+    if (readyTables.length === 0)
       throw new Error(`tables refer to each other in a circle: ${[...remainingNames].join(', ')}`);
-    sorted.push(...ready.map(({ name, columns }) => ({ name, columns })));
-    remaining = remaining.filter((table) => !ready.includes(table));
+    sortedTables.push(...readyTables.map(({ name, columns }) => ({ name, columns })));
+    remainingTables = remainingTables.filter((table) => !readyTables.includes(table));
   }
-  return sorted;
+  return sortedTables;
 }

@@ -25,22 +25,23 @@ export function batch<Request, Result>(
   getKey?: (request: Request) => string,
 ): (request: Request) => Promise<Result> {
   let queue: PendingRequest<Request, Result>[] = [];
-  let running = 0;
+  let runningCount = 0;
   let isScheduled = false;
   let timer: NodeJS.Timeout | undefined;
 
   function takeBatch(): PendingRequest<Request, Result>[] {
     const keys = new Set<string>();
-    const next: PendingRequest<Request, Result>[] = [];
+    const nextBatch: PendingRequest<Request, Result>[] = [];
     const remaining: PendingRequest<Request, Result>[] = [];
     for (const pending of queue) {
       const key = getKey?.(pending.request);
-      if (next.length === MAX_BATCH_SIZE || (key !== undefined && keys.has(key))) remaining.push(pending);
-      else next.push(pending);
+      if (nextBatch.length === MAX_BATCH_SIZE || (key !== undefined && keys.has(key)))
+        remaining.push(pending);
+      else nextBatch.push(pending);
       if (key !== undefined) keys.add(key);
     }
     queue = remaining;
-    return next;
+    return nextBatch;
   }
 
   async function runBatch(pending: readonly PendingRequest<Request, Result>[]): Promise<void> {
@@ -50,8 +51,8 @@ export function batch<Request, Result>(
         throw new Error(`${pending.length} requests, ${results.length} results`);
       for (const [index, result] of results.entries()) pending[index]?.resolve(result);
     } catch (error) {
-      if (pending.length > 1 && isCausedByOne(error))
-        await Promise.all(pending.map((each) => runBatch([each])));
+      if (pending.length > 1 && mayBeCausedByOneRequest(error))
+        await Promise.all(pending.map((request) => runBatch([request])));
       else for (const { reject } of pending) reject(error);
     }
   }
@@ -61,10 +62,10 @@ export function batch<Request, Result>(
     clearTimeout(timer);
     timer = undefined;
     if (queue.length === 0) return;
-    running += 1;
+    runningCount += 1;
     void runBatch(takeBatch()).finally(() => {
-      running -= 1;
-      if (running === 0) startBatch();
+      runningCount -= 1;
+      if (runningCount === 0) startBatch();
     });
     if (queue.length > 0) timer = setTimeout(startBatch, MAX_WAIT_MS);
   }
@@ -72,7 +73,7 @@ export function batch<Request, Result>(
   return (request) =>
     new Promise((resolve, reject) => {
       queue.push({ request, resolve, reject });
-      if (running > 0) timer ??= setTimeout(startBatch, MAX_WAIT_MS);
+      if (runningCount > 0) timer ??= setTimeout(startBatch, MAX_WAIT_MS);
       else if (!isScheduled) {
         isScheduled = true;
         setImmediate(startBatch);
@@ -100,7 +101,7 @@ const SINGLE_ROW_ERRORS: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether a single request may have made the statement fail, so that the others would succeed without it. */
-function isCausedByOne(error: unknown): boolean {
+function mayBeCausedByOneRequest(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return SINGLE_ROW_ERRORS.has(error.code?.slice(0, 2) ?? '');
   return error instanceof z.ZodError || error instanceof DatabaseUnverifiedError;
 }

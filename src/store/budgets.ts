@@ -30,11 +30,11 @@ const storedBudgetSchema = z
 type BudgetChange = Omit<TeamEventOf<'budget_changed'>, 'kind' | 'subject'> & { readonly id: string };
 
 export function createBudgetStore({ prisma, run }: Database, teamId: string): BudgetStore {
-  const log = (tx: Transaction, { id, ...change }: BudgetChange) =>
+  const logChange = (tx: Transaction, { id, ...change }: BudgetChange) =>
     writeEvents(tx, [{ kind: 'budget_changed', subject: { kind: 'budget', id }, ...change }], teamId);
 
   /** Changes run one at a time, so that the log has the value before each change. */
-  const exclusively = exclusiveChanges(prisma, `budgets ${teamId}`);
+  const runExclusively = exclusiveChanges(prisma, `budgets ${teamId}`);
 
   const readBudget = async (tx: Transaction, id: string): Promise<Budget | undefined> => {
     const row = await tx.budget.findUnique({ where: { id, teamId } });
@@ -43,22 +43,22 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
 
   const readStatuses = batch(
     async (requests: readonly { readonly day: string; readonly hosts: readonly string[] }[]) => {
-      const days = [...groupBy(requests, ({ day }) => day)].map(async ([day, sameDay]) => {
-        const hosts = removeDuplicates(sameDay.flatMap((each) => each.hosts));
+      const entries = [...groupBy(requests, ({ day }) => day)].map(async ([day, dayRequests]) => {
+        const hosts = removeDuplicates(dayRequests.flatMap((request) => request.hosts));
         return [day, await readBudgetStatuses(run, teamId, { day, hosts })] as const;
       });
-      const statusesByDay = new Map(await Promise.all(days));
+      const statusesByDay = new Map(await Promise.all(entries));
       return requests.flatMap(({ day }) => statusesByDay.get(day) ?? []);
     },
   );
-  const loadStatusesForNames: BudgetStore['loadStatusesForNames'] = async (names, day, exceptOrderId) => {
-    const subjects = names.map((name) => toAffectedName(name, 'host'));
-    const hosts = subjects.flatMap((subject) => subject.hosts);
+  const loadStatusesForNames: BudgetStore['loadStatusesForNames'] = async (names, day, excludedOrderId) => {
+    const affectedNames = names.map((name) => toAffectedName(name, 'host'));
+    const hosts = affectedNames.flatMap((subject) => subject.hosts);
     const { statuses, tags } =
-      exceptOrderId === undefined
+      excludedOrderId === undefined
         ? await readStatuses({ day, hosts })
-        : await readBudgetStatuses(run, teamId, { day, hosts, exceptOrderId });
-    return { statuses, tags: mapTagsByName(subjects, tags) };
+        : await readBudgetStatuses(run, teamId, { day, hosts, excludedOrderId });
+    return { statuses, tags: mapTagsByName(affectedNames, tags) };
   };
 
   return wrapStore('budgets', {
@@ -89,7 +89,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
               updatedAt: at,
             },
           });
-          await log(tx, { id: budget.id, after: budget, actor: by, at });
+          await logChange(tx, { id: budget.id, after: budget, actor: by, at });
         });
         return 'saved';
       } catch (error) {
@@ -99,7 +99,7 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
     },
 
     setAmount: (id, minor, by, at) =>
-      exclusively(async (tx) => {
+      runExclusively(async (tx) => {
         const before = await readBudget(tx, id);
         if (before === undefined) return 'gone';
         if (before.amount.minor === minor) return 'same';
@@ -108,16 +108,16 @@ export function createBudgetStore({ prisma, run }: Database, teamId: string): Bu
           where: { id },
           data: { amountMinor: BigInt(minor), updatedBy: by, updatedAt: at },
         });
-        await log(tx, { id, before, after, actor: by, at });
+        await logChange(tx, { id, before, after, actor: by, at });
         return 'saved';
       }),
 
     remove: (id, by, at) =>
-      exclusively(async (tx) => {
+      runExclusively(async (tx) => {
         const before = await readBudget(tx, id);
         if (before === undefined) return 'gone';
         await tx.budget.delete({ where: { id } });
-        await log(tx, { id, before, actor: by, at });
+        await logChange(tx, { id, before, actor: by, at });
         return 'removed';
       }),
   });

@@ -5,7 +5,7 @@ import { announceEvents } from './events.ts';
 
 /* Helpers for stores that change the team's settings through Prisma and log who made the changes. */
 
-/** @returns a function that runs changes in Prisma transactions, one at a time for each lock */
+/** Returns a function that runs changes in Prisma transactions, one at a time per lock. */
 export function exclusiveChanges(prisma: Database['prisma'], lock: string) {
   return <T>(change: (tx: Transaction) => Promise<T>): Promise<T> =>
     prisma.$transaction(async (tx) => {
@@ -21,12 +21,11 @@ export interface ChangeAuthor {
   readonly at: Date;
 }
 
-/** Runs SQL in a Prisma transaction. */
 export function createRunStatement(tx: Transaction): RunStatement {
   return ({ text, values }) => tx.$queryRawUnsafe(text, ...values);
 }
 
-/** Takes an advisory lock, which is held until the transaction ends. */
+/** The lock is held until the transaction ends. */
 export async function lockChanges(tx: Transaction, lock: string): Promise<void> {
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${lock}, 0))`;
 }

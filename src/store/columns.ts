@@ -9,15 +9,15 @@ import { Prisma, type RunStatement } from './database.ts';
 const columnNames = new Map<string, string>();
 
 export function columnName(field: string): string {
-  const cached = columnNames.get(field);
-  if (cached !== undefined) return cached;
+  const cachedName = columnNames.get(field);
+  if (cachedName !== undefined) return cachedName;
   const name = field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   columnNames.set(field, name);
   return name;
 }
 
 /** A value for a row. Undefined fields can be left out, and arrays can be read-only. */
-type Writable<Fields> = {
+type WritableRow<Fields> = {
   readonly [Field in keyof Fields as undefined extends Fields[Field] ? Field : never]?: Fields[Field];
 } & {
   readonly [Field in keyof Fields as undefined extends Fields[Field]
@@ -35,8 +35,8 @@ export interface RowMapping<Schema extends z.ZodObject, Computed extends Propert
   /** Names of the fields that aren't computed. */
   readonly storedFields: readonly string[];
   read(rows: unknown): z.output<Schema>[];
-  /** A value's {@link storedFields} fields, for writing. */
-  toFields(value: Writable<Omit<z.output<Schema>, Computed>>): Readonly<Record<string, unknown>>;
+  /** The {@link storedFields} of a value, for writing. */
+  toFields(value: WritableRow<Omit<z.output<Schema>, Computed>>): Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -48,26 +48,24 @@ export function row<Schema extends z.ZodObject, Computed extends keyof z.output<
   table = '',
   computed?: Readonly<Record<Computed, Prisma.Sql>>,
 ): RowMapping<Schema, Computed> {
-  const rows = z.array(schema);
+  const rowsSchema = z.array(schema);
   const expressions = new Map<string, Prisma.Sql>(Object.entries(computed ?? {}));
   const fields = Object.keys(schema.shape).map((field) => ({
     field,
-    value: expressions.get(field) ?? Prisma.raw(`${table}${columnName(field)}`),
+    sql: expressions.get(field) ?? Prisma.raw(`${table}${columnName(field)}`),
   }));
   const storedFields = Object.keys(schema.shape).filter((field) => !expressions.has(field));
-  const members = fields.map(({ field, value }) => Prisma.sql`${Prisma.raw(`'${field}'`)}, ${value}`);
+  const members = fields.map(({ field, sql }) => Prisma.sql`${Prisma.raw(`'${field}'`)}, ${sql}`);
   return {
     schema,
-    columns: Prisma.join(
-      fields.map(({ field, value }) => Prisma.sql`${value} AS ${Prisma.raw(`"${field}"`)}`),
-    ),
+    columns: Prisma.join(fields.map(({ field, sql }) => Prisma.sql`${sql} AS ${Prisma.raw(`"${field}"`)}`)),
     json: Prisma.sql`json_build_object(${Prisma.join(members)})`,
     storedFields,
-    read: (found) => rows.parse(found),
+    read: (rows) => rowsSchema.parse(rows),
     toFields: (value) => {
-      const fields: Record<string, unknown> = {};
-      for (const field of storedFields) fields[field] = Reflect.get(value, field);
-      return fields;
+      const storedValues: Record<string, unknown> = {};
+      for (const field of storedFields) storedValues[field] = Reflect.get(value, field);
+      return storedValues;
     },
   };
 }
@@ -119,23 +117,20 @@ export async function insertRows(
     INSERT INTO ${Prisma.raw(table)} (${columns}) SELECT ${columns} FROM ${recordset(table, rows)} ${suffix}`);
 }
 
-/**
- * Inserts rows like {@link insertRows}, but replaces those with the same key.
- * @param key the fields of the key
- */
+/** Inserts rows like {@link insertRows}, but replaces those with the same key. */
 export function upsertRows(
   run: RunStatement,
   table: string,
-  key: readonly string[],
+  keyFields: readonly string[],
   rows: readonly Readonly<Record<string, unknown>>[],
 ): Promise<unknown> {
-  const others = Object.keys(rows[0] ?? {}).filter((field) => !key.includes(field));
-  const unique = Prisma.raw(key.map(columnName).join(', '));
+  const otherFields = Object.keys(rows[0] ?? {}).filter((field) => !keyFields.includes(field));
+  const keyColumns = Prisma.raw(keyFields.map(columnName).join(', '));
   return insertRows(
     run,
     table,
     rows,
-    Prisma.sql`ON CONFLICT (${unique}) DO UPDATE SET ${copyColumns('excluded', others)}`,
+    Prisma.sql`ON CONFLICT (${keyColumns}) DO UPDATE SET ${copyColumns('excluded', otherFields)}`,
   );
 }
 
@@ -159,12 +154,12 @@ export const optionalText = optional(z.string());
 export const sealedBytes = z.instanceof(Uint8Array).transform((bytes) => Uint8Array.from(bytes));
 
 /**
- * JSON that PostgreSQL can store. It accepts neither NUL nor lone surrogates, which a response from the service can
- * contain. They are replaced by U+FFFD, so that the outcome can be stored.
+ * PostgreSQL accepts neither NUL nor lone surrogates, which a response from the service can contain. They are replaced
+ * by U+FFFD, so that the outcome can be stored.
  */
 export function toStorableJson(value: unknown): string {
   const json = JSON.stringify(value);
-  // JSON escapes both. A text that only looks like such an escape is checked below.
+  // JSON escapes both. Text can look like such an escape, so each string is checked below.
   if (!/\\u(?:0000|d[89a-f])/.test(json)) return json;
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'string' ? part.replace(/[\0\p{Surrogate}]/gu, '\uFFFD') : part,

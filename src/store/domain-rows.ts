@@ -45,7 +45,6 @@ const lapseShape = {
   lapseConfirmedAt: optionalTimestamp,
 };
 
-/** A row, read by Prisma or SQL. */
 export const domainRow = row(
   z.object({
     name: z.string(),
@@ -169,7 +168,7 @@ export function toDateColumns({ expiry, changed, renewed, ...dates }: NameDates)
   } satisfies Record<keyof typeof datesShape, unknown>;
 }
 
-/** The columns that a change can write, by field. */
+/** Returns the columns that a change can write. */
 export function toDomainColumns({ snooze, lapse, ...domain }: WatchedDomain) {
   return {
     ...toDateColumns(domain),

@@ -17,7 +17,7 @@ import { domainRow, toDomain, toDomainColumns } from './domain-rows.ts';
 /** `reminded_threshold` of a name that got no reminders for its current expiry. */
 export const NO_REMINDER = 2_147_483_647;
 
-/** The expiry of `d`. If it is unknown and the name was deleted, the deletion. */
+/** The expiry of `d`, or its deletion if the expiry is unknown. */
 export const EXPIRES_AT = Prisma.sql`COALESCE(d.expires_at, d.deleted_at)`;
 
 /** Midnight UTC of the day of {@link EXPIRES_AT}. Reminders use this form. */
@@ -49,12 +49,12 @@ export function updateDomain(before: WatchedDomain, after: WatchedDomain): State
     WHERE name = ${before.name} AND version = ${before.version} RETURNING name`;
 }
 
-/** The most observations of a name from its registry and DNS that are kept per day (UTC). */
+/** Limits observations of the registry and DNS per name and day (UTC). */
 export const MAX_OBSERVATIONS_PER_DAY = 50;
 
 /**
- * Adds observations of a name. JSON drops undefined values. Beyond {@link MAX_OBSERVATIONS_PER_DAY}, only the name's
- * record is updated, so that a zone that changes constantly doesn't fill the database.
+ * Adds observations of a name. Those beyond {@link MAX_OBSERVATIONS_PER_DAY} are dropped, so that a zone that changes
+ * constantly doesn't fill the database. JSON drops undefined values.
  */
 export function insertObservations(name: string, observations: readonly NameObservation[]): Statement {
   const rows = observations.map(({ origin, at, ...data }) => ({ origin, at, data }));
@@ -73,7 +73,7 @@ export function insertObservations(name: string, observations: readonly NameObse
 export function removeDomain(name: string): Statement {
   return Prisma.sql`
     WITH removed AS (DELETE FROM domains WHERE name = ${name} RETURNING name),
-      forgotten AS (DELETE FROM reminders r USING removed WHERE r.name = removed.name AND r.threshold < 0)
+      deleted_reminders AS (DELETE FROM reminders r USING removed WHERE r.name = removed.name AND r.threshold < 0)
     SELECT name FROM removed`;
 }
 
@@ -103,11 +103,11 @@ export function claimSuccess(orderId: string, n: number, now: Date): Statement {
 /**
  * Sets `reminded_threshold` for a name's new expiry, because due reminders are found by this column alone. Must follow
  * the change in the same transaction, which has locked the row.
- * @param from the former date of the same expiry, whose reminders count for the new date
+ * @param formerDate the former date of the same expiry, whose reminders count for the new date
  */
-function recordReminder(name: string, expiresAt: Date, from: Date | undefined): Statement {
+function updateRemindedThreshold(name: string, expiresAt: Date, formerDate: Date | undefined): Statement {
   const day = new Date(getUtcDay(expiresAt));
-  const formerDay = from === undefined ? null : new Date(getUtcDay(from));
+  const formerDay = formerDate === undefined ? null : new Date(getUtcDay(formerDate));
   return Prisma.sql`
     WITH kept AS (
       INSERT INTO reminders (name, expires_at, threshold, digest_id, destination, purpose, claimed_at)
@@ -119,18 +119,18 @@ function recordReminder(name: string, expiresAt: Date, from: Date | undefined): 
     FROM (
       SELECT COALESCE(min(threshold), ${NO_REMINDER}) AS threshold FROM (
         SELECT threshold FROM kept
-        UNION ALL SELECT threshold FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz) each
+        UNION ALL SELECT threshold FROM reminders WHERE name = ${name} AND expires_at = ${day}::timestamptz) all_thresholds
     ) tightest
     WHERE d.name = ${name} AND d.reminded_threshold <> tightest.threshold`;
 }
 
 /**
- * Deletes the reminders about expiry and deletion. Otherwise, if the name expires again, they would suppress all
- * earlier reminders.
+ * Deletes the reminders about expiry and deletion. Otherwise, they would suppress the reminders before the name's next
+ * expiry.
  */
-function forgetReminders(name: string): Statement {
+function deleteExpiryReminders(name: string): Statement {
   return Prisma.sql`
-    WITH forgotten AS (DELETE FROM reminders WHERE name = ${name} AND threshold < 0)
+    WITH deleted AS (DELETE FROM reminders WHERE name = ${name} AND threshold < 0)
     UPDATE domains d SET reminded_threshold = COALESCE(
       (SELECT min(r.threshold) FROM reminders r
        WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY} AND r.threshold >= 0),
@@ -145,17 +145,17 @@ export function buildReminderUpdates(
   after: NameDates,
 ): readonly Statement[] {
   const isRegisteredAgain = before.deletedAt !== undefined && after.deletedAt === undefined;
-  const from = before.expiry?.at;
-  const to = after.expiry?.at;
-  const hasNewDay = to !== undefined && (from === undefined || getUtcDay(from) !== getUtcDay(to));
-  const keepsReminders = hasNewDay && from !== undefined && isSameExpiry(from, to);
+  const oldDate = before.expiry?.at;
+  const newDate = after.expiry?.at;
+  const hasNewDay =
+    newDate !== undefined && (oldDate === undefined || getUtcDay(oldDate) !== getUtcDay(newDate));
+  const keepsReminders = hasNewDay && oldDate !== undefined && isSameExpiry(oldDate, newDate);
   return [
-    ...(isRegisteredAgain ? [forgetReminders(name)] : []),
-    ...(hasNewDay ? [recordReminder(name, to, keepsReminders ? from : undefined)] : []),
+    ...(isRegisteredAgain ? [deleteExpiryReminders(name)] : []),
+    ...(hasNewDay ? [updateRemindedThreshold(name, newDate, keepsReminders ? oldDate : undefined)] : []),
   ];
 }
 
-/** The author of a change, and who confirmed it if it was protected. */
 export type NameChangeAuthor = Omit<WatchDecision, 'kind'>;
 
 /**
@@ -204,7 +204,7 @@ export function importNames(
 /** Rows of {@link countMonths}. */
 export const monthRowsSchema = z.array(z.object({ month: z.string(), count: z.number() }));
 
-/** Number of names that expire in each month of a time zone, without names that will lapse. */
+/** Counts the names that expire in each month, in a time zone. Leaves out names that will lapse. */
 export function countMonths(from: Date, until: Date, timeZone: string): Prisma.Sql {
   return Prisma.sql`
     SELECT to_char(expires_at AT TIME ZONE ${timeZone}, 'YYYY-MM') AS month, count(*)::int AS count

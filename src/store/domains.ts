@@ -45,18 +45,18 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
       updateAfterOrder: (orderId, n, now, change) => {
         const attempt = () =>
           transaction(async (tx) => {
-            const claimed = claimedSuccessRowsSchema.parse(await tx(claimSuccess(orderId, n, now)));
-            if (claimed.length === 0) return false;
-            const [before] = claimed;
-            const changed = change(before);
-            if (changed === undefined) return true;
-            const { after, observation, details } = changed;
+            const rows = claimedSuccessRowsSchema.parse(await tx(claimSuccess(orderId, n, now)));
+            if (rows.length === 0) return false;
+            const [before] = rows;
+            const update = change(before);
+            if (update === undefined) return true;
+            const { after, observation, details } = update;
             if (before === undefined) await tx(insertDomain(after));
             else await replaceDomain(tx, before, after);
             await tx(insertObservations(after.name, [observation]));
             if (details === undefined) return true;
-            const changer = { actor: details.by, at: now };
-            await setDetails(tx, after.name, details.change, changer, before === undefined);
+            const author = { actor: details.by, at: now };
+            await setDetails(tx, after.name, details.change, author, before === undefined);
             return true;
           });
         // If the name was added concurrently, it can be read now.
@@ -71,7 +71,7 @@ export function createWatchListStore({ prisma, run, transaction }: Database): Wa
 
 /** Does nothing if the name was changed concurrently. */
 async function replaceDomain(tx: RunStatement, before: WatchedDomain, after: WatchedDomain): Promise<void> {
-  const changed = changedNamesSchema.parse(await tx(updateDomain(before, after)));
-  if (changed.length === 0) return;
+  const rows = changedNamesSchema.parse(await tx(updateDomain(before, after)));
+  if (rows.length === 0) return;
   for (const statement of buildReminderUpdates(after.name, before, after)) await tx(statement);
 }

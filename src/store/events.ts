@@ -28,25 +28,22 @@ export function toOrderEvents(orderId: string, log: readonly OrderLogEntry[]): N
   return log.map((entry) => ({ ...entry, subject: { kind: 'order', id: orderId } }));
 }
 
-/** Events in the form in which a draft's row stores them. */
+/** Returns events in the format of the column `draft_events`. */
 export function toDraftEvents(events: readonly NewOrderEvent[]) {
   return events.map(toEventRow);
 }
 
-/**
- * Writes events in order.
- * @param teamId default: the installation's team
- */
+/** @param teamId default: the installation's team */
 export function insertEvents(
   run: RunStatement,
   events: readonly (TeamEvent | NewOrderEvent)[],
   teamId?: string,
 ): Promise<unknown> {
-  const team = teamId === undefined ? {} : { teamId };
+  const teamColumn = teamId === undefined ? {} : { teamId };
   return insertRows(
     run,
     'events',
-    events.map((event) => ({ ...team, ...toEventRow(event) })),
+    events.map((event) => ({ ...teamColumn, ...toEventRow(event) })),
     Prisma.sql`RETURNING team_id AS "teamId", seq::text, kind, at`,
   );
 }
@@ -64,12 +61,14 @@ export async function announceEvents(
   events: readonly TeamEvent[],
   teamId?: string,
 ): Promise<void> {
-  const inserted = insertedRowsSchema.parse(await insertEvents(run, events, teamId));
-  const announced = inserted.filter(({ kind }) => NOTIFIED_KINDS.some((each) => each === kind));
+  const insertedRows = insertedRowsSchema.parse(await insertEvents(run, events, teamId));
+  const announcedRows = insertedRows.filter(({ kind }) =>
+    NOTIFIED_KINDS.some((notified) => notified === kind),
+  );
   await insertRows(
     run,
     'notifications',
-    announced.map((event) => ({
+    announcedRows.map((event) => ({
       teamId: event.teamId,
       ...{ subjectKind: 'event', subjectId: event.seq, purpose: 'plan', version: 1, dueAt: event.at },
     })),
@@ -100,8 +99,8 @@ function parseEvent<Schema extends z.ZodType>(schema: Schema, seq: string, event
 export const historyRowsSchema = z.array(z.looseObject({ seq: z.string() }));
 
 /**
- * A column with the events of the order `o`, oldest first. For a draft, these are the events in its row.
- * @param where selects among the events `e`
+ * A column with the events of the order (alias `o`), oldest first. For a draft, these are the events in its row.
+ * @param where selects among the events (alias `e`)
  */
 export function historyColumn(where: Prisma.Sql = Prisma.sql`true`): Prisma.Sql {
   return Prisma.sql`
@@ -115,7 +114,7 @@ export function historyColumn(where: Prisma.Sql = Prisma.sql`true`): Prisma.Sql 
     ) END AS history`;
 }
 
-/** The events that limit what the items of orders may still send, as rows of `id` and `history`. */
+/** Selects the events that limit what items may still send, as rows of `id` and `history`. */
 export function selectOrderHistories(
   items: readonly { readonly id: string; readonly n: number }[],
 ): Prisma.Sql {
@@ -143,7 +142,7 @@ export const orderHistoriesSchema = z.array(
     .transform(({ id, history }) => [id, readHistory(history)] as const),
 );
 
-/** Columns of events `e`. */
+/** Columns of events (alias `e`). */
 const eventRow = row(
   z.object({
     seq: z.string(),
@@ -158,8 +157,8 @@ const eventRow = row(
   { seq: Prisma.sql`e.seq::text` },
 );
 
-function toTeamEvent(found: z.output<typeof eventRow.schema>): TeamEvent {
-  const { seq, subjectKind, subjectId, data, ...event } = found;
+function toTeamEvent(row: z.output<typeof eventRow.schema>): TeamEvent {
+  const { seq, subjectKind, subjectId, data, ...event } = row;
   return parseEvent(teamEventSchema, seq, {
     ...data,
     ...event,
@@ -176,7 +175,7 @@ export const orderWithHistorySchema = z.compile(
   ),
 );
 
-/** An order with its events, oldest first. Leaves out the per-item events of bulk orders. */
+/** Selects an order with its events, oldest first. Leaves out the per-item events of bulk orders. */
 export function selectWithHistory(id: string): Statement {
   const isIncluded = Prisma.sql`(o.bulk IS NULL OR e.kind NOT IN ('sending', 'answered'))`;
   return Prisma.sql`SELECT ${orderRow.columns}, ${historyColumn(isIncluded)} FROM orders o WHERE o.id = ${id}`;
@@ -185,16 +184,17 @@ export function selectWithHistory(id: string): Statement {
 /** Events per read. Limits the memory that an export needs. */
 const PAGE_SIZE = 500;
 
-/** @param pageSize events per read */
 export function createEventLog({ run }: Database, teamId: string, pageSize = PAGE_SIZE): EventLog {
-  const readPage = (from: Date, to: Date, last: { readonly at: Date; readonly seq: string } | undefined) =>
+  const readPage = (from: Date, to: Date, cursor: { readonly at: Date; readonly seq: string } | undefined) =>
     withStoreError('reading the log', async () => {
-      const isAfterLast =
-        last === undefined ? Prisma.empty : Prisma.sql`AND (at, seq) > (${last.at}, ${last.seq}::bigint)`;
+      const afterLast =
+        cursor === undefined
+          ? Prisma.empty
+          : Prisma.sql`AND (at, seq) > (${cursor.at}, ${cursor.seq}::bigint)`;
       const rows = eventRow.read(
         await run(Prisma.sql`
           SELECT ${eventRow.columns} FROM events e
-          WHERE team_id = ${teamId} AND subject_kind <> 'forgotten' AND at >= ${last?.at ?? from} AND at < ${to} ${isAfterLast}
+          WHERE team_id = ${teamId} AND subject_kind <> 'forgotten' AND at >= ${cursor?.at ?? from} AND at < ${to} ${afterLast}
           ORDER BY e.at, e.seq LIMIT ${pageSize}`),
       );
       const ids = [
@@ -216,29 +216,29 @@ export function createEventLog({ run }: Database, teamId: string, pageSize = PAG
   return {
     find: (seq) =>
       withStoreError('reading an event', async () => {
-        const [found] = eventRow.read(
+        const [row] = eventRow.read(
           await run(Prisma.sql`
             SELECT ${eventRow.columns} FROM events e
             WHERE e.seq = ${seq}::bigint AND e.team_id = ${teamId} AND e.subject_kind <> 'order'`),
         );
-        return found && toTeamEvent(found);
+        return row && toTeamEvent(row);
       }),
 
     async *read(from, to) {
-      for (let last: { at: Date; seq: string } | undefined; ; ) {
-        const { rows, orders, decisions } = await readPage(from, to, last);
-        for (const found of rows) {
-          const { seq, subjectKind, subjectId, data, ...event } = found;
+      for (let cursor: { at: Date; seq: string } | undefined; ; ) {
+        const { rows, orders, decisions } = await readPage(from, to, cursor);
+        for (const row of rows) {
+          const { seq, subjectKind, subjectId, data, ...event } = row;
           const order = orders.get(subjectId);
           if (subjectKind !== 'order') {
-            yield { event: toTeamEvent(found) };
+            yield { event: toTeamEvent(row) };
           } else if (order !== undefined) {
             const entry = parseEvent(compiledOrderLogEntrySchema, seq, { ...data, ...event });
             yield { order, entry, decisions: decisions.get(subjectId) ?? [] };
           }
         }
-        last = rows.at(-1);
-        if (last === undefined || rows.length < pageSize) return;
+        cursor = rows.at(-1);
+        if (cursor === undefined || rows.length < pageSize) return;
       }
     },
   };

@@ -43,8 +43,8 @@ export function createFeedStore({ prisma }: Database): FeedStore {
     },
 
     listUserIds: async () => {
-      const found = await prisma.calendarFeed.findMany({ select: { userId: true } });
-      return found.map(({ userId }) => userId);
+      const rows = await prisma.calendarFeed.findMany({ select: { userId: true } });
+      return rows.map(({ userId }) => userId);
     },
 
     remove: async (userId) => {

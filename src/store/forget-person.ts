@@ -45,10 +45,8 @@ const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
   ['domains', 'UPDATE domains SET owner_id = NULL, owner_left_at = NULL WHERE owner_id = $1'],
 ];
 
-/**
- * Append-only tables. The functions for events and observations remove the person; the other tables contain no people.
- */
-const APPEND_ONLY = ['events', 'observations', 'ledger_entries', 'seals', 'anchors'];
+/** `forget_person_in_…` removes the person from events and observations. The other tables contain no people. */
+const APPEND_ONLY_TABLES = ['events', 'observations', 'ledger_entries', 'seals', 'anchors'];
 
 const columnRowsSchema = z.array(z.object({ table: z.string(), columns: z.array(z.string()) }));
 
@@ -60,7 +58,7 @@ async function buildReplacements(client: pg.Client): Promise<readonly (readonly 
      FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
      WHERE c.table_schema = 'public' AND t.table_type = 'BASE TABLE' AND c.table_name <> ALL($1)
        AND c.data_type IN ('text', 'json', 'jsonb', 'ARRAY') GROUP BY 1 ORDER BY 1`,
-    [[...APPEND_ONLY, '_prisma_migrations']],
+    [[...APPEND_ONLY_TABLES, '_prisma_migrations']],
   );
   return columnRowsSchema
     .parse(rows)
@@ -103,25 +101,22 @@ export type ForgetResult =
   | { readonly done: true; readonly changes: readonly TableChange[] }
   | { readonly done: false; readonly obstacles: readonly ForgetObstacle[] };
 
-/**
- * Removes a person from all stored data. A dry run changes nothing and reports what would change.
- * @param person Slack user id
- */
+/** A dry run changes nothing and reports what would change. */
 export function forgetPerson(
   client: pg.Client,
-  person: string,
+  userId: string,
   options: { readonly dryRun: boolean },
 ): Promise<ForgetResult> {
   return inTransaction(client, options, async () => {
-    const obstacles = obstacleRowsSchema.parse((await client.query(SELECT_OBSTACLES, [person])).rows);
+    const obstacles = obstacleRowsSchema.parse((await client.query(SELECT_OBSTACLES, [userId])).rows);
     if (obstacles.length > 0) return { done: false, obstacles };
     const changes: TableChange[] = [];
     for (const table of ['events', 'observations']) {
-      const { rows } = await client.query(`SELECT forget_person_in_${table}($1)::int AS n`, [person]);
+      const { rows } = await client.query(`SELECT forget_person_in_${table}($1)::int AS n`, [userId]);
       changes.push({ table, rows: countRowsSchema.parse(rows)[0].n });
     }
     for (const [table, sql] of [...STATEMENTS, ...(await buildReplacements(client))]) {
-      changes.push({ table, rows: (await client.query(sql, [person])).rowCount ?? 0 });
+      changes.push({ table, rows: (await client.query(sql, [userId])).rowCount ?? 0 });
     }
     return { done: true, changes: sumByTable(changes) };
   });

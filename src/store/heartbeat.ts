@@ -5,16 +5,13 @@ import { optional } from './columns.ts';
 import { type Database, DatabaseUnverifiedError, Prisma, wrapStore } from './database.ts';
 import { SERVER } from './session-settings.ts';
 
-const ID = 1;
-/** If a process wrote nothing for this long while others did, it was killed. */
+const HEARTBEAT_ID = 1;
+/** A process that writes nothing for this long while others do has been killed. */
 const SILENCE_MS = MINUTE_MS;
 
 const SERVER_ID = Prisma.raw(SERVER);
 
-/**
- * The bot's heartbeat, and facts about the server.
- * @throws {StoreError} from every method
- */
+/** @throws {StoreError} from every method if the database fails */
 export function createHeartbeat({ run, server }: Database): Heartbeat {
   return {
     ...wrapStore<Pick<Heartbeat, 'read' | 'write' | 'verify'>>('heartbeat', {
@@ -39,9 +36,9 @@ export function createHeartbeat({ run, server }: Database): Heartbeat {
 }
 
 /**
- * The timeline is read from the log, because the timeline of the last checkpoint is outdated for a while after a
+ * The timeline is read from the WAL, because the timeline of the last checkpoint is outdated for a while after a
  * promotion. A server writes a checkpoint at each clean stop and at each start after a crash. So the last checkpoint
- * shows where the log ended at that time.
+ * shows where the WAL ended at that time.
  */
 const SELECT_READING = Prisma.sql`
   SELECT
@@ -56,7 +53,7 @@ const SELECT_READING = Prisma.sql`
     ) END AS last
   FROM pg_control_system() s CROSS JOIN pg_control_checkpoint() c
     JOIN pg_database d ON d.datname = current_database()
-    LEFT JOIN heartbeats h ON h.id = ${ID}`;
+    LEFT JOIN heartbeats h ON h.id = ${HEARTBEAT_ID}`;
 
 const readingRowsSchema = z.tuple([
   z.object({
@@ -78,12 +75,12 @@ const readingRowsSchema = z.tuple([
   }),
 ]);
 
-/** Returns the count, or no row if the row or the server has changed since it was read. */
+/** Returns the count, or no row if the row or the server has changed since the reading. */
 function upsertBeat(at: Date, reading: HeartbeatReading, processId: string, isLast: boolean): Prisma.Sql {
-  const own = isLast ? {} : { [processId]: at };
+  const ownEntry = isLast ? {} : { [processId]: at };
   return Prisma.sql`
     INSERT INTO heartbeats AS h (id, seen_at, database, server, beat, xact_id, at_work)
-    VALUES (${ID}, ${at}, ${reading.database}, ${reading.server}, 1, pg_current_xact_id()::text, ${JSON.stringify(own)}::jsonb)
+    VALUES (${HEARTBEAT_ID}, ${at}, ${reading.database}, ${reading.server}, 1, pg_current_xact_id()::text, ${JSON.stringify(ownEntry)}::jsonb)
     ON CONFLICT (id) DO UPDATE SET
       seen_at = excluded.seen_at, database = excluded.database, server = excluded.server, beat = h.beat + 1,
       xact_id = excluded.xact_id,

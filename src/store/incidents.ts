@@ -12,18 +12,18 @@ import { insertPlans, markPlan } from './notifications.ts';
 import { idRowsSchema } from './order-rows.ts';
 import { queueWebhooks } from './webhooks.ts';
 
-const value = z.array(z.string());
-const timestamp = z.coerce.date();
+const valuesSchema = z.array(z.string());
+const timestampSchema = z.coerce.date();
 const changeSchema = z
   .object({
     kind: z.enum(INCIDENT_KINDS),
     fact: z.enum(FACT_NAMES),
-    before: value,
-    after: value,
+    before: valuesSchema,
+    after: valuesSchema,
     expiry: z.object({ before: z.string(), after: z.string() }).optional(),
-    beforeLastSeenAt: timestamp,
-    afterFirstSeenAt: timestamp,
-    noticedAt: timestamp,
+    beforeLastSeenAt: timestampSchema,
+    afterFirstSeenAt: timestampSchema,
+    noticedAt: timestampSchema,
     orders: z.array(
       z.object({ id: z.string(), task: z.enum(NAME_TASKS), reason: z.enum(RULED_OUT_REASONS) }),
     ),
@@ -99,7 +99,7 @@ export async function saveIncident(
     FROM orders o WHERE o.state = 'PENDING' AND n.team_id = o.team_id AND n.subject_kind = 'order' AND n.subject_id = o.id
       AND n.purpose = 'plan' AND EXISTS (SELECT 1 FROM order_items i WHERE i.order_id = o.id AND i.name = ${after.name})`);
   await insertEvents(run, buildEvents(update), teamId);
-  await queueWebhooks(run, buildWebhooks(update), teamId);
+  await queueWebhooks(run, buildLookupWebhooks(update), teamId);
   return true;
 }
 
@@ -121,8 +121,7 @@ function buildEvents({ before, after, added, at }: IncidentUpdate): TeamEvent[] 
   return after.state === 'over' ? [...changeEvents, overEvent] : changeEvents;
 }
 
-/** Webhooks for an incident that a lookup opened or changed. */
-function buildWebhooks({ before, after, added, at }: IncidentUpdate): WebhookEvent[] {
+function buildLookupWebhooks({ before, after, added, at }: IncidentUpdate): WebhookEvent[] {
   const { name, id: incident_id } = after;
   const changeEvents = added.map(({ kind: code, before: oldValue, after: newValue }, index): WebhookEvent => {
     const type = before === undefined && index === 0 ? 'incident.opened' : 'incident.changed';
@@ -136,7 +135,6 @@ function buildWebhooks({ before, after, added, at }: IncidentUpdate): WebhookEve
   return after.state === 'over' ? [...changeEvents, closedEvent] : changeEvents;
 }
 
-/** Webhooks for a person's decision about an incident. */
 function buildDecisionWebhooks(
   { id: incident_id, name, state }: Incident,
   kind: string,
@@ -159,10 +157,10 @@ async function swapIncident(
     ...{ proposedBy: proposed?.by, proposedReason: proposed?.reason },
     ...{ explainedBy: explained?.by, reason: explained?.reason },
   };
-  const changed = await run(Prisma.sql`
+  const rows = await run(Prisma.sql`
     UPDATE incidents SET version = version + 1, ${assignColumns(fields)}
     WHERE team_id = ${teamId} AND id = ${before.id} AND version = ${before.version} RETURNING id`);
-  return idRowsSchema.parse(changed).length === 1;
+  return idRowsSchema.parse(rows).length === 1;
 }
 
 const IS_OPEN = Prisma.sql`state IN ('open', 'raised')`;
@@ -170,10 +168,10 @@ const IS_OPEN = Prisma.sql`state IN ('open', 'raised')`;
 /** @throws {StoreError} from every method if the database fails */
 export function createIncidentStore({ run, transaction }: Database, teamId: string): IncidentStore {
   const queryIncidents = async (clauses: Prisma.Sql) => {
-    const found = await run(
+    const rows = await run(
       Prisma.sql`SELECT ${incidentRow.columns} FROM incidents WHERE team_id = ${teamId} AND ${clauses}`,
     );
-    return incidentRow.read(found).map(toIncident);
+    return incidentRow.read(rows).map(toIncident);
   };
 
   return wrapStore('incidents', {

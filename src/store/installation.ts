@@ -2,7 +2,7 @@ import { type Database, wrapStore } from './database.ts';
 
 /** The workspace that this database's rows belong to. */
 export interface InstallationStore {
-  /** New rows belong to this workspace from now on. Rows of another workspace stay there. Idempotent. */
+  /** Assigns new rows to this workspace. Existing rows of other workspaces aren't changed. */
   serve(teamId: string): Promise<void>;
 }
 

@@ -14,51 +14,51 @@ export class DatabaseUnverifiedError extends Error {
 /** The current server, and whether it has every commit that this process has seen. */
 export class KnownServer {
   readonly #servers = new WeakMap<object, string>();
-  #latest: string | undefined;
-  #verified: string | undefined;
+  #latestServer: string | undefined;
+  #verifiedServer: string | undefined;
   #isSuspended = false;
   #position = 0;
   #onOtherServer: () => void = () => undefined;
 
-  /** Call this for a new connection before it is used. The server of the first connection is trusted. */
+  /** Must be called before a connection is used. The server of the first connection is trusted. */
   addConnection(connection: object, server: string): void {
     this.#servers.set(connection, server);
-    this.#verified ??= server;
-    this.#latest = server;
-    if (server !== this.#verified) this.#onOtherServer();
+    this.#verifiedServer ??= server;
+    this.#latestServer = server;
+    if (server !== this.#verifiedServer) this.#onOtherServer();
   }
 
   /** @returns whether the connection is to the same server as the newest connection */
   isLatest(connection: object): boolean {
-    return this.#servers.get(connection) === this.#latest;
+    return this.#servers.get(connection) === this.#latestServer;
   }
 
   get isVerified(): boolean {
-    return this.#latest === this.#verified && !this.#isSuspended;
+    return this.#latestServer === this.#verifiedServer && !this.#isSuspended;
   }
 
-  /** Records the position in the verified server's log. */
+  /** Records the position in the verified server's WAL. */
   recordPosition(position: number): void {
     if (this.isVerified) this.#position = Math.max(this.#position, position);
   }
 
   /**
    * Whether a server has lost a commit that this process has seen.
-   * @param startPosition the end of its log when it started, or a later position
+   * @param startPosition the end of its WAL when it started, or a later position
    */
   isBehind(server: string, startPosition: number): boolean {
-    return server !== this.#verified && startPosition < this.#position;
+    return server !== this.#verifiedServer && startPosition < this.#position;
   }
 
-  /** Nothing is claimed or sent until the server is verified. */
+  /** Prevents orders from being claimed or sent until the server is verified. */
   suspend(): void {
     this.#isSuspended = true;
   }
 
   /** @throws {DatabaseUnverifiedError} if connections now lead to another server */
   verify(server: string, position: number): void {
-    if (server !== this.#latest) throw new DatabaseUnverifiedError();
-    this.#verified = server;
+    if (server !== this.#latestServer) throw new DatabaseUnverifiedError();
+    this.#verifiedServer = server;
     this.#isSuspended = false;
     this.#position = position;
   }

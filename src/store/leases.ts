@@ -4,8 +4,8 @@ import { MAX_WAIT_MS } from '../orders/clock.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 
 /**
- * Whether a lease has expired, by the database's clock. A lease set before the clock was set back also counts as
- * expired.
+ * Whether a lease has expired, by the database's clock. A lease that ends too late also counts as expired, because the
+ * clock may have been set back.
  */
 export const isLeaseExpired = (
   column: Prisma.Sql,
@@ -21,12 +21,12 @@ const holderRowsSchema = z.array(z.object({ holder: z.string() }));
 export function createLeaseStore({ run }: Database): LeaseStore {
   return wrapStore('leases', {
     acquire: async (work, holder, leaseMs) => {
-      const acquired = await run(Prisma.sql`
+      const rows = await run(Prisma.sql`
         INSERT INTO leases AS l (work, holder, until) VALUES (${work}, ${holder}, ${leaseEnd(leaseMs)})
         ON CONFLICT (work) DO UPDATE SET holder = excluded.holder, until = excluded.until
           WHERE l.holder = excluded.holder OR ${isLeaseExpired(Prisma.sql`l.until`)}
         RETURNING holder`);
-      return holderRowsSchema.parse(acquired).length === 1;
+      return holderRowsSchema.parse(rows).length === 1;
     },
   });
 }

@@ -10,15 +10,15 @@ import { announceEvents } from './events.ts';
 import { SIGNING_EVENTS } from './signing-rows.ts';
 import { queueWebhooks } from './webhooks.ts';
 
-/** Numbers are returned as text, because the column has 64 bits. */
-const integer = z.coerce.number().pipe(z.int());
-const bytes = z.instanceof(Uint8Array);
+/** PostgreSQL's 64-bit integers are returned as text. */
+const integerSchema = z.coerce.number().pipe(z.int());
+const bytesSchema = z.instanceof(Uint8Array);
 
 const sealRow = row(
   z.object({
     n: z.int(),
-    from: integer,
-    to: integer,
+    from: integerSchema,
+    to: integerSchema,
     root: z.string(),
     prev: z.string(),
     at: z.date(),
@@ -41,12 +41,12 @@ const eventFieldsSchema = z.object({
   data: z.unknown(),
 });
 
-const unsealedRow = row(eventFieldsSchema.extend({ seq: z.string(), leaf: optional(bytes) }), 'e.', {
+const unsealedRow = row(eventFieldsSchema.extend({ seq: z.string(), leaf: optional(bytesSchema) }), 'e.', {
   seq: Prisma.sql`e.seq::text`,
   leaf: Prisma.sql`e.forgotten_leaf`,
 });
 
-const entryRow = row(z.object({ seq: integer, leaf: bytes }), 'l.');
+const entryRow = row(z.object({ seq: integerSchema, leaf: bytesSchema }), 'l.');
 const eventRow = row(
   eventFieldsSchema.extend({
     event: z.string(),
@@ -60,10 +60,10 @@ const eventRow = row(
 const sealedRowsSchema = z.array(
   z
     .union([entryRow.schema.extend({ event: z.null() }), entryRow.schema.extend(eventRow.schema.shape)])
-    .transform((found): SealedEvent => {
-      const { seq, leaf } = found;
-      if (found.event === null) return { seq, leaf, line: undefined };
-      const { forgottenAt, forgottenBy: by, at, subjectKind, subjectId, kind, actor, data } = found;
+    .transform((entry): SealedEvent => {
+      const { seq, leaf } = entry;
+      if (entry.event === null) return { seq, leaf, line: undefined };
+      const { forgottenAt, forgottenBy: by, at, subjectKind, subjectId, kind, actor, data } = entry;
       if (forgottenAt !== undefined && by !== undefined)
         return { seq, leaf, line: toForgottenLine(seq, { at: forgottenAt, by }, leaf) };
       const subject = { kind: subjectKind, id: subjectId };
@@ -73,9 +73,9 @@ const sealedRowsSchema = z.array(
 
 const anchorRow = row(z.object({ n: z.int(), hash: z.string(), at: z.date() }), 'a.');
 const signingRowsSchema = z.tuple([
-  z.object({ numbers: z.array(z.int().nullable()), lastSeq: integer, hasMissingEvents: z.boolean() }),
+  z.object({ numbers: z.array(z.int().nullable()), lastSeq: integerSchema, hasMissingEvents: z.boolean() }),
 ]);
-const leavesRowsSchema = z.tuple([z.object({ leaves: bytes })]);
+const leavesRowsSchema = z.tuple([z.object({ leaves: bytesSchema })]);
 const HASH_BYTES = 32;
 
 const forgottenRowsSchema = z.array(
@@ -89,13 +89,13 @@ const forgottenRowsSchema = z.array(
  * @param ranges sorted by their first number
  */
 function mergeRanges(ranges: readonly (readonly [number, number])[]): (readonly [number, number])[] {
-  const merged: [number, number][] = [];
+  const mergedRanges: [number, number][] = [];
   for (const [from, to] of ranges) {
-    const last = merged.at(-1);
-    if (last !== undefined && from <= last[1]) last[1] = Math.max(last[1], to);
-    else merged.push([from, to]);
+    const lastRange = mergedRanges.at(-1);
+    if (lastRange !== undefined && from <= lastRange[1]) lastRange[1] = Math.max(lastRange[1], to);
+    else mergedRanges.push([from, to]);
   }
-  return merged;
+  return mergedRanges;
 }
 
 const MAX_EVENTS_PER_READ = 5_000;
@@ -133,10 +133,10 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       ),
     );
 
-  /** The next seals, whose events are read together. */
-  async function readNextSeals(after: number, where: Prisma.Sql) {
+  /** Reads the next seals, whose events are then read with one query. */
+  async function readNextSeals(afterNumber: number, where: Prisma.Sql) {
     const seals = await readSealsWhere(
-      Prisma.sql`n > ${after} AND ${where} ORDER BY n LIMIT ${MAX_SEALS_PER_READ}`,
+      Prisma.sql`n > ${afterNumber} AND ${where} ORDER BY n LIMIT ${MAX_SEALS_PER_READ}`,
     );
     const [first] = seals;
     return first === undefined
@@ -145,43 +145,42 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
   }
 
   async function* readBlocksWhere(where: Prisma.Sql): AsyncGenerator<SealedBlock> {
-    for (let after = 0; ; ) {
-      const seals = await withStoreError('reading the ledger', () => readNextSeals(after, where));
+    for (let afterNumber = 0; ; ) {
+      const seals = await withStoreError('reading the ledger', () => readNextSeals(afterNumber, where));
       const [first, lastSeal] = [seals[0], seals.at(-1)];
       if (first === undefined || lastSeal === undefined) return;
       const events = await withStoreError('reading the ledger', () =>
         readEventsWhere(Prisma.sql`l.seq BETWEEN ${first.from} AND ${lastSeal.to}`),
       );
-      let next = 0;
+      let nextIndex = 0;
       for (const seal of seals) {
         // Skips events that have no seal.
-        while ((events[next]?.seq ?? seal.from) < seal.from) next += 1;
-        const start = next;
-        while ((events[next]?.seq ?? Number.POSITIVE_INFINITY) <= seal.to) next += 1;
-        yield { seal, events: events.slice(start, next) };
+        while ((events[nextIndex]?.seq ?? seal.from) < seal.from) nextIndex += 1;
+        const start = nextIndex;
+        while ((events[nextIndex]?.seq ?? Number.POSITIVE_INFINITY) <= seal.to) nextIndex += 1;
+        yield { seal, events: events.slice(start, nextIndex) };
       }
-      after = lastSeal.n;
+      afterNumber = lastSeal.n;
     }
   }
 
-  /** Logs an event about the ledger if the condition holds. */
-  const logEvent = (event: TeamEvent, condition: Prisma.Sql) =>
+  const logEventIf = (event: TeamEvent, condition: Prisma.Sql) =>
     transaction(async (tx) => {
-      const found = await tx(Prisma.sql`SELECT 1 AS found WHERE ${condition}`);
-      if (z.array(z.unknown()).parse(found).length > 0) await announceEvents(tx, [event], teamId);
+      const rows = await tx(Prisma.sql`SELECT 1 AS found WHERE ${condition}`);
+      if (z.array(z.unknown()).parse(rows).length > 0) await announceEvents(tx, [event], teamId);
     });
 
   const methods = wrapStore<Omit<LedgerStore, 'read'>>('ledger', {
     seal: (limit, buildSeal) =>
       transaction(async (tx) => {
-        const [locked] = z
+        const [lock] = z
           .array(z.object({ locked: z.boolean() }))
           .parse(
             await tx(
               Prisma.sql`SELECT pg_try_advisory_xact_lock(${SEALER_LOCK}::int, hashtext(${teamId})) AS locked`,
             ),
           );
-        if (locked?.locked !== true) return 0;
+        if (lock?.locked !== true) return 0;
         const rows = unsealedRow.read(
           await tx(Prisma.sql`
             SELECT ${unsealedRow.columns}
@@ -200,15 +199,15 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
             leaf === undefined ? { ...event, subject: { kind, id } } : { leaf },
           ),
         );
-        const numbers = rows.map(({ seq }) => seq);
+        const eventSeqs = rows.map(({ seq }) => seq);
         await tx(Prisma.sql`
           WITH entries AS (
             INSERT INTO ledger_entries (team_id, seq, event_seq, leaf)
             SELECT ${teamId}, ${seal.from}::bigint + e.position - 1, e.event_seq, e.leaf
-            FROM unnest(${numbers}::bigint[], ${leaves.map((leaf) => Buffer.from(leaf))}::bytea[])
+            FROM unnest(${eventSeqs}::bigint[], ${leaves.map((leaf) => Buffer.from(leaf))}::bytea[])
               WITH ORDINALITY AS e (event_seq, leaf, position)
-          ), waiting AS (
-            DELETE FROM unsealed_events WHERE event_seq = ANY(${numbers}::bigint[])
+          ), deleted AS (
+            DELETE FROM unsealed_events WHERE event_seq = ANY(${eventSeqs}::bigint[])
           )
           INSERT INTO seals (team_id, n, "from", "to", root, prev, at, signature)
           VALUES (${teamId}, ${seal.n}, ${seal.from}, ${seal.to}, ${seal.root}, ${seal.prev}, ${new Date(seal.at)}, ${seal.signature})`);
@@ -234,11 +233,11 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
           FROM events e LEFT JOIN ledger_entries l ON l.event_seq = e.seq
           WHERE e.team_id = ${teamId} AND ${SIGNING_EVENTS}`),
       );
-      const sealed = numbers.filter((number) => number !== null);
+      const sealedNumbers = numbers.filter((number) => number !== null);
       const containsEvents = Prisma.sql`n IN (
         SELECT (SELECT s.n FROM seals s WHERE s.team_id = ${teamId} AND s."to" >= number ORDER BY s."to" LIMIT 1)
-        FROM unnest(${sealed}::bigint[]) AS number)`;
-      const where = Prisma.sql`("to" >= ${Math.max(0, ...sealed)} OR ${containsEvents})`;
+        FROM unnest(${sealedNumbers}::bigint[]) AS number)`;
+      const where = Prisma.sql`("to" >= ${Math.max(0, ...sealedNumbers)} OR ${containsEvents})`;
       return { numbers, lastSeq, hasMissingEvents, blocks: readBlocksWhere(where) };
     },
 
@@ -267,7 +266,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
     },
 
     countStrayEvents: async () =>
-      z.tuple([z.object({ count: integer })]).parse(
+      z.tuple([z.object({ count: integerSchema })]).parse(
         await run(Prisma.sql`
           SELECT count(*) FROM events e WHERE e.team_id = ${teamId}
             AND NOT EXISTS (SELECT FROM ledger_entries l WHERE l.event_seq = e.seq)
@@ -290,11 +289,11 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
         (SELECT max(at) FROM anchors WHERE team_id = ${teamId} AND at <= ${at}::timestamptz),
         (SELECT e.at FROM ledger_entries l JOIN events e ON e.seq = l.event_seq WHERE l.team_id = ${teamId} AND l.seq = 1))`;
       return transaction(async (tx) => {
-        const anchored = await tx(Prisma.sql`
+        const rows = await tx(Prisma.sql`
           INSERT INTO anchors (team_id, n, hash, at) SELECT ${teamId}, ${seal.n}, ${hashSeal(seal)}, ${at}
           WHERE date_trunc('hour', ${at}::timestamptz) > ${lastAnchorAt}
           ON CONFLICT DO NOTHING RETURNING n`);
-        if (z.array(z.unknown()).parse(anchored).length === 0) return false;
+        if (z.array(z.unknown()).parse(rows).length === 0) return false;
         await tx(Prisma.sql`
           INSERT INTO notifications AS p (team_id, subject_kind, subject_id, purpose, version, due_at)
           VALUES (${teamId}, 'anchors', ${getUtcDay(at)}, 'plan', 1, ${at})
@@ -315,7 +314,7 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
     findAnchor: async (n) => (await readAnchorsWhere(Prisma.sql`AND a.n >= ${n} ORDER BY a.n LIMIT 1`))[0],
 
     recordDifferences: (differences, at) =>
-      logEvent(
+      logEventIf(
         { kind: 'ledger_differs', subject: LEDGER_SUBJECT, actor: 'system', at, differences },
         Prisma.sql`${toStorableJson({ differences })}::jsonb IS DISTINCT FROM (
           SELECT data FROM events WHERE subject_kind = 'ledger' AND subject_id = ${LEDGER_SUBJECT.id} AND team_id = ${teamId}
@@ -323,17 +322,17 @@ export function createLedgerStore({ run, transaction }: Database, teamId: string
       ),
 
     recordRestore: async (takenAt, at) => {
-      const [newest] = await readSealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`);
-      const data = { takenAt: takenAt.toISOString(), seal: newest?.n ?? 0 };
-      await logEvent(
+      const [newestSeal] = await readSealsWhere(Prisma.sql`true ORDER BY n DESC LIMIT 1`);
+      const data = { takenAt: takenAt.toISOString(), seal: newestSeal?.n ?? 0 };
+      await logEventIf(
         { kind: 'database_restored', subject: LEDGER_SUBJECT, actor: 'operator', at, ...data },
         Prisma.sql`true`,
       );
-      return newest;
+      return newestSeal;
     },
 
     recordStalled: (at) =>
-      logEvent(
+      logEventIf(
         { kind: 'sealing_stalled', subject: LEDGER_SUBJECT, actor: 'system', at },
         Prisma.sql`NOT EXISTS (
           SELECT FROM unsealed_events u JOIN events s ON s.seq = u.event_seq
@@ -360,8 +359,8 @@ export async function listTeamsWithLedgers({ run }: Database): Promise<readonly 
 export function createLedgerKeyStore({ prisma }: Database, teamId: string): LedgerKeyStore {
   return wrapStore('ledgerKey', {
     find: async () => {
-      const found = await prisma.ledgerKey.findUnique({ where: { teamId } });
-      return found === null ? undefined : { keyId: found.keyId, bytes: found.sealed };
+      const row = await prisma.ledgerKey.findUnique({ where: { teamId } });
+      return row === null ? undefined : { keyId: row.keyId, bytes: row.sealed };
     },
 
     add: async ({ keyId, bytes: sealed }) => {

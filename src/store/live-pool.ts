@@ -4,7 +4,7 @@ import type { KnownServer } from './known-server.ts';
 type Callback = (
   error: Error | undefined,
   client: pg.PoolClient | undefined,
-  done: (broken?: boolean | Error) => void,
+  done: (isBroken?: boolean | Error) => void,
 ) => void;
 
 /**
@@ -13,7 +13,7 @@ type Callback = (
  * is up.
  */
 export class LivePool extends pg.Pool {
-  readonly #usedAt = new WeakMap<pg.PoolClient, number>();
+  readonly #lastUsedAt = new WeakMap<pg.PoolClient, number>();
   readonly #checkAfterMs: number;
   readonly #server: KnownServer;
 
@@ -22,16 +22,16 @@ export class LivePool extends pg.Pool {
     super(options);
     this.#checkAfterMs = checkAfterMs;
     this.#server = server;
-    this.on('release', (_error, client) => this.#usedAt.set(client, performance.now()));
+    this.on('release', (_error, client) => this.#lastUsedAt.set(client, performance.now()));
   }
 
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: Callback): void;
   override connect(callback?: Callback): Promise<pg.PoolClient> | undefined {
-    const connecting = this.#connectAlive();
-    if (callback === undefined) return connecting;
-    connecting.then(
-      (client) => callback(undefined, client, (broken) => client.release(broken)),
+    const clientPromise = this.#connectAlive();
+    if (callback === undefined) return clientPromise;
+    clientPromise.then(
+      (client) => callback(undefined, client, (isBroken) => client.release(isBroken)),
       (error: Error) => callback(error, undefined, () => undefined),
     );
     return undefined;
@@ -44,9 +44,10 @@ export class LivePool extends pg.Pool {
       client.release(true);
     }
   }
+
   async #isAlive(client: pg.PoolClient): Promise<boolean> {
-    const usedAt = this.#usedAt.get(client);
-    if (usedAt === undefined || performance.now() - usedAt < this.#checkAfterMs) return true;
+    const lastUsedAt = this.#lastUsedAt.get(client);
+    if (lastUsedAt === undefined || performance.now() - lastUsedAt < this.#checkAfterMs) return true;
     return client.query('SELECT').then(
       () => true,
       () => false,

@@ -12,9 +12,9 @@ import { orderHistoriesSchema, selectOrderHistories } from './events.ts';
 import { idRowsSchema, readOrders, selectOrders } from './order-rows.ts';
 import { IS_RELEASED } from './reservations.ts';
 
-/* Queries about mandates. They are also used in the transaction that marks a mandate's order as sent. */
+/* Queries about mandates. The transaction that marks a mandate's order as sent also uses them. */
 
-/** Columns of names `d` that have an expiry. */
+/** Columns of names (alias `d`) that have an expiry date. */
 export const nameRow = row(
   z.object({
     name: z.string(),
@@ -33,7 +33,7 @@ export const nameRow = row(
   },
 ) satisfies { read(rows: unknown): MandateName[] };
 
-/** Columns of acts `a`. */
+/** Columns of mandate acts (alias `a`). */
 export const actRow = row(
   z.object({
     id: z.string(),
@@ -57,11 +57,11 @@ export function readActs(rows: unknown): MandateAct[] {
   }));
 }
 
-const usedRowsSchema = z.array(
+const usedAmountRowsSchema = z.array(
   z.object({ day: z.string(), minor: z.string(), isOwn: z.boolean(), count: z.number() }),
 );
 
-const mandateRequests = (teamId: string) =>
+const buildRequestsClause = (teamId: string) =>
   Prisma.sql`events e WHERE e.team_id = ${teamId} AND e.kind = 'sending' AND e.data ? 'mandate'`;
 
 export interface SignedTeam {
@@ -69,15 +69,15 @@ export interface SignedTeam {
   readonly botSigner: BotSigner | undefined;
 }
 
-/** Ids of mandates' orders that, according to events with the bot's signature, weren't carried out. */
+/** Returns the ids of mandates' orders that weren't carried out, according to events that the bot signed. */
 async function listUnexecutedIds(
   run: RunStatement,
   { teamId, botSigner }: SignedTeam,
 ): Promise<readonly string[]> {
-  // Most orders have no such event, so few histories are read.
+  // Few orders have one of these events, so few histories are read.
   const ids = idRowsSchema.parse(
     await run(Prisma.sql`
-      SELECT DISTINCT e.subject_id AS id FROM ${mandateRequests(teamId)} AND EXISTS (
+      SELECT DISTINCT e.subject_id AS id FROM ${buildRequestsClause(teamId)} AND EXISTS (
         SELECT FROM events l WHERE l.subject_kind = 'order' AND l.subject_id = e.subject_id
           AND (l.kind = 'retry_scheduled' OR l.data->>'outcome' = 'FAILED'))`),
   );
@@ -91,23 +91,23 @@ async function listUnexecutedIds(
 }
 
 /**
- * The amounts that mandates have spent according to the log, and reserved according to the rows. An added event can't
- * lower them, because the highest amount of each day counts.
+ * The amounts that mandates have spent according to the log, and reserved according to the rows. A forged event can't
+ * lower the total, because the highest logged amount of each day counts.
  */
 export async function readUsedAmounts(
   run: RunStatement,
   team: SignedTeam,
   mandateId: string,
-  exceptOrderId: string | undefined,
+  excludedOrderId: string | undefined,
 ): Promise<UsedAmounts> {
   const { teamId } = team;
   const unexecutedIds = await listUnexecutedIds(run, team);
-  const rows = usedRowsSchema.parse(
+  const rows = usedAmountRowsSchema.parse(
     await run(Prisma.sql`
       WITH sent AS (
         SELECT e.subject_id AS id, (e.at AT TIME ZONE 'UTC')::date AS day,
           e.data->>'mandate' AS mandate, max((e.data->'amount'->>'minor')::bigint) AS minor
-        FROM ${mandateRequests(teamId)} AND e.subject_id <> ALL(${[...unexecutedIds]}) GROUP BY 1, 2, 3
+        FROM ${buildRequestsClause(teamId)} AND e.subject_id <> ALL(${[...unexecutedIds]}) GROUP BY 1, 2, 3
       ), taken AS (
         SELECT id, day, mandate, minor FROM sent
         UNION ALL
@@ -119,7 +119,7 @@ export async function readUsedAmounts(
       )
       SELECT to_char(day, 'YYYY-MM-DD') AS day, mandate = ${mandateId} AS "isOwn",
         COALESCE(sum(minor), 0)::text AS minor, count(*)::int AS count
-      FROM taken WHERE id <> ${exceptOrderId ?? ''} GROUP BY 1, 2`),
+      FROM taken WHERE id <> ${excludedOrderId ?? ''} GROUP BY 1, 2`),
   );
   return {
     byDay: rows.filter(({ isOwn }) => isOwn).map(({ day, minor }) => ({ day, minor: BigInt(minor) })),
@@ -128,7 +128,7 @@ export async function readUsedAmounts(
 }
 
 /**
- * Locks a mandate's order until the transaction ends. Other transactions that reserve or spend wait.
+ * Locks a mandate's order until the transaction ends. Other transactions that use the mandate wait.
  * @returns undefined unless the mandate is in force according to the log
  */
 export async function lockMandate(run: RunStatement, id: string): Promise<Order | undefined> {
@@ -145,9 +145,9 @@ export async function lockMandate(run: RunStatement, id: string): Promise<Order 
 const kindRowsSchema = z.array(z.object({ kind: z.string() }).transform(({ kind }) => kind));
 
 export async function findName(run: RunStatement, name: string): Promise<MandateName | undefined> {
-  const found = await run(Prisma.sql`
+  const rows = await run(Prisma.sql`
     SELECT ${nameRow.columns} FROM domains d WHERE d.name = ${name} AND d.expires_at IS NOT NULL`);
-  return nameRow.read(found)[0];
+  return nameRow.read(rows)[0];
 }
 
 export async function findActByOrder(run: RunStatement, orderId: string): Promise<MandateAct | undefined> {
@@ -158,13 +158,13 @@ export async function findActByOrder(run: RunStatement, orderId: string): Promis
 
 const tagRowsSchema = z.array(z.object({ name: z.string(), tags: z.array(z.string()).nullable() }));
 
-/** The tags that a change of the name affects: its own and those of its parent domains. */
+/** Reads the tags that a change of a name affects: its own and those of its parent domains. */
 export async function readAffectedTags(run: RunStatement, name: string): Promise<readonly string[]> {
-  const subject = toAffectedName(name, 'host');
-  const hosts = [...subject.hosts];
+  const affectedName = toAffectedName(name, 'host');
+  const hosts = [...affectedName.hosts];
   const rows = tagRowsSchema.parse(
     await run(Prisma.sql`SELECT name, tags FROM domains WHERE name = ANY(${hosts})`),
   );
   const tags = new Map(rows.map((row) => [row.name, row.tags ?? []]));
-  return findAffectedTags(subject, new Map(hosts.map((host) => [host, tags.get(host) ?? []]))) ?? [];
+  return findAffectedTags(affectedName, new Map(hosts.map((host) => [host, tags.get(host) ?? []]))) ?? [];
 }

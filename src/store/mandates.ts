@@ -40,10 +40,10 @@ const taggedRowsSchema = z.array(
 );
 
 /** After a failure, the regular order for a name is retried with exponential backoff. */
-const FIRST_RETRY_MS = 10 * MINUTE_MS;
-const LONGEST_RETRY_MS = 6 * HOUR_MS;
+const MIN_RETRY_DELAY_MS = 10 * MINUTE_MS;
+const MAX_RETRY_DELAY_MS = 6 * HOUR_MS;
 
-/** An act whose order was stopped because its mandate ended or its people left. Another mandate may act instead. */
+/** The order of act `a` was stopped because its mandate ended or its people left. Another mandate may act instead. */
 const IS_REPLACEABLE = Prisma.sql`(a.held IS NULL AND EXISTS (
   SELECT FROM order_items i WHERE i.order_id = a.order_id AND i.state = 'FAILED' AND i.sent_at IS NULL
     AND (i.result->'summary'->>'holdReason' = 'mandate_ended'
@@ -70,12 +70,12 @@ export function createMandateStore(
       AND ${isSameExpiry(Prisma.sql`d.expires_at`)} AND NOT ${IS_REPLACEABLE}))`;
 
   return wrapStore('mandates', {
-    listDue: async (from, until, after, limit) =>
+    listDue: async (from, until, cursor, limit) =>
       nameRow.read(
         await run(Prisma.sql`
           SELECT ${nameRow.columns} FROM domains d
           WHERE d.expires_at > ${from} AND d.expires_at <= ${until} AND ${isUnhandled}
-            AND (d.expires_at, d.name) > (${after?.expiresAt ?? from}, ${after?.name ?? ''})
+            AND (d.expires_at, d.name) > (${cursor?.expiresAt ?? from}, ${cursor?.name ?? ''})
           ORDER BY d.expires_at, d.name LIMIT ${limit}`),
       ),
 
@@ -116,26 +116,26 @@ export function createMandateStore(
     findMatchingNames: async (patterns) => {
       const rows = await run(Prisma.sql`
         SELECT name, tags, lapse_confirmed_at IS NOT NULL AS "isLapsing" FROM domains ORDER BY name`);
-      const watched = taggedRowsSchema.parse(rows);
-      const tags = new Map(watched.map(({ name, tags }) => [name, tags ?? []]));
-      const split = splitPatterns(patterns);
-      return watched.flatMap(({ name, isLapsing }) => {
-        const affectedTags = toAffectedName(name, 'host').hosts.flatMap((host) => tags.get(host) ?? []);
-        const isMatch =
-          !isLapsing && matchesPatterns(split, toAffectedName(name, 'host'), affectedTags) === 'yes';
+      const watchedNames = taggedRowsSchema.parse(rows);
+      const tagsByName = new Map(watchedNames.map(({ name, tags }) => [name, tags ?? []]));
+      const parsedPatterns = splitPatterns(patterns);
+      return watchedNames.flatMap(({ name, isLapsing }) => {
+        const affectedName = toAffectedName(name, 'host');
+        const affectedTags = affectedName.hosts.flatMap((host) => tagsByName.get(host) ?? []);
+        const isMatch = !isLapsing && matchesPatterns(parsedPatterns, affectedName, affectedTags) === 'yes';
         return isMatch ? [name] : [];
       });
     },
 
-    loadUsedAmounts: (mandateId, exceptOrderId) => readUsedAmounts(run, team, mandateId, exceptOrderId),
+    loadUsedAmounts: (mandateId, excludedOrderId) => readUsedAmounts(run, team, mandateId, excludedOrderId),
 
     findLatestAccount: async (name) => {
-      const found = await prisma.orderItem.findFirst({
+      const item = await prisma.orderItem.findFirst({
         where: { name, state: 'SUCCEEDED', order: { task: { in: ['create', 'transfer', 'renew'] } } },
         orderBy: { answeredAt: { sort: 'desc', nulls: 'last' } },
         select: { order: { select: { accountId: true } } },
       });
-      return found?.order.accountId;
+      return item?.order.accountId;
     },
 
     async saveOrder(act, creation) {
@@ -144,27 +144,27 @@ export function createMandateStore(
         return await database.transaction((tx) => saveOrder(tx, team, act, creation));
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
-        const holder = await findNameHolder(database, order);
-        return holder === undefined ? { kind: 'taken' } : { kind: 'open_already', orderId: holder };
+        const orderId = await findNameHolder(database, order);
+        return orderId === undefined ? { kind: 'taken' } : { kind: 'open_already', orderId };
       }
     },
 
-    saveHeld: (act, held) =>
+    saveHeld: (act, holdReason) =>
       database.transaction(async (tx): Promise<ActOutcome> => {
         if (!(await claimExpiry(tx, teamId, act))) return { kind: 'taken' };
-        return { kind: 'saved', id: await insertAct(tx, teamId, act, { held, orderId: undefined }) };
+        return { kind: 'saved', id: await insertAct(tx, teamId, act, { holdReason }) };
       }),
 
-    hold: (orderId, held, at) =>
+    hold: (orderId, holdReason, at) =>
       database.transaction(async (tx) => {
         const [act] = readActs(
           await tx(Prisma.sql`
-            UPDATE mandate_acts a SET held = ${held}, order_id = NULL, ask_at = ${needsOrder(held) ? at : null}::timestamptz,
-              day = (${at}::timestamptz AT TIME ZONE 'UTC')::date
+            UPDATE mandate_acts a SET held = ${holdReason}, order_id = NULL,
+              ask_at = ${needsOrder(holdReason) ? at : null}::timestamptz, day = (${at}::timestamptz AT TIME ZONE 'UTC')::date
             WHERE order_id = ${orderId} AND held IS NULL RETURNING ${actRow.columns}`),
         );
         if (act === undefined) return false;
-        await recordHeld(tx, teamId, { ...act, at }, held, orderId);
+        await recordHeld(tx, teamId, { ...act, at }, holdReason, orderId);
         return true;
       }),
 
@@ -176,7 +176,7 @@ export function createMandateStore(
     delayRegularOrder: async (actId, at) => {
       await run(Prisma.sql`
         UPDATE mandate_acts SET ask_failures = ask_failures + 1, ask_at = ${at}::timestamptz
-          + LEAST(${LONGEST_RETRY_MS}, ${FIRST_RETRY_MS} * 2 ^ LEAST(ask_failures, 10)) * interval '1 ms'
+          + LEAST(${MAX_RETRY_DELAY_MS}, ${MIN_RETRY_DELAY_MS} * 2 ^ LEAST(ask_failures, 10)) * interval '1 ms'
         WHERE id = ${actId}`);
     },
 
@@ -198,17 +198,17 @@ export function createMandateStore(
 
     recordAnnounced: async (actIds, at, { channelId, ts }) => {
       await database.transaction(async (tx) => {
-        const announced = idRowsSchema.parse(
+        const announcedIds = idRowsSchema.parse(
           await tx(Prisma.sql`
             UPDATE mandate_acts SET announced_at = ${at} WHERE id = ANY(${[...actIds]}) AND announced_at IS NULL
               AND held IS NULL RETURNING order_id AS id`),
         );
-        // Their cards can now be posted.
+        // The cards of these orders can now be posted.
         await tx(Prisma.sql`
-          UPDATE orders SET channel_id = ${channelId}, thread_ts = ${ts} WHERE id = ANY(${announced})`);
+          UPDATE orders SET channel_id = ${channelId}, thread_ts = ${ts} WHERE id = ANY(${announcedIds})`);
         await tx(Prisma.sql`
           UPDATE notifications SET version = version + 1, due_at = ${at}
-          WHERE team_id = ${teamId} AND subject_kind = 'order' AND subject_id = ANY(${announced}) AND purpose = 'plan'`);
+          WHERE team_id = ${teamId} AND subject_kind = 'order' AND subject_id = ANY(${announcedIds}) AND purpose = 'plan'`);
       });
     },
 
@@ -242,16 +242,16 @@ async function saveOrder(
   const mandateOrder = await lockMandate(run, act.mandateId);
   const mandate = mandateOrder && readMandate(mandateOrder);
   if (mandate === undefined || !isActive(mandate, act.at)) return { kind: 'limit_exceeded' };
-  const used = await readUsedAmounts(run, team, mandate.id, undefined);
-  if (findExceededLimit(mandate.terms, act.amount, reservation.day, used) !== undefined)
+  const usedAmounts = await readUsedAmounts(run, team, mandate.id, undefined);
+  if (findExceededLimit(mandate.terms, act.amount, reservation.day, usedAmounts) !== undefined)
     return { kind: 'limit_exceeded' };
   await insertOrder(run, creation);
-  return { kind: 'saved', id: await insertAct(run, teamId, act, { held: undefined, orderId: order.id }) };
+  return { kind: 'saved', id: await insertAct(run, teamId, act, { orderId: order.id }) };
 }
 
 /**
  * Locks the team's acts until the transaction ends, and deletes this expiry's act if it can be replaced.
- * @returns whether no mandate has acted for this expiry of the name
+ * @returns false if a mandate has already acted for this expiry of the name
  */
 async function claimExpiry(run: RunStatement, teamId: string, { name, expiresAt }: NewAct): Promise<boolean> {
   await run(Prisma.sql`SELECT pg_advisory_xact_lock(hashtextextended(${`mandates ${teamId}`}, 0))::text`);
@@ -266,16 +266,16 @@ async function insertAct(
   run: RunStatement,
   teamId: string,
   act: NewAct,
-  { held, orderId }: { readonly held: HoldReason | undefined; readonly orderId: string | undefined },
+  { holdReason, orderId }: { readonly holdReason?: HoldReason; readonly orderId?: string },
 ): Promise<string> {
   const id = randomUUID();
   const { name, expiresAt, mandateId, at, amount } = act;
   const { minor: amountMinor, currency } = amount ?? {};
-  const askAt = held !== undefined && needsOrder(held) ? at : undefined;
-  const fields = { id, teamId, name, expiresAt, mandateId, at, day: getUtcDay(at) };
-  await insertRows(run, 'mandate_acts', [{ ...fields, amountMinor, currency, held, orderId, askAt }]);
-  if (held === undefined) await run(updateDayMessage(teamId, id, at));
-  else await recordHeld(run, teamId, { ...act, id }, held, undefined);
+  const askAt = holdReason !== undefined && needsOrder(holdReason) ? at : undefined;
+  const fields = { id, teamId, name, expiresAt, mandateId, at, day: getUtcDay(at), held: holdReason };
+  await insertRows(run, 'mandate_acts', [{ ...fields, amountMinor, currency, orderId, askAt }]);
+  if (holdReason === undefined) await run(updateDayMessage(teamId, id, at));
+  else await recordHeld(run, teamId, { ...act, id }, holdReason, undefined);
   return id;
 }
 

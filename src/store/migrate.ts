@@ -7,7 +7,6 @@ import { z } from 'zod';
 import { getErrorText } from './session.ts';
 import { DURABLE_COMMITS, SEARCH_PATH } from './session-settings.ts';
 
-/** Why the database couldn't be migrated to this release's schema. */
 export type MigrationIssue =
   | 'unreachable'
   | 'database_newer'
@@ -16,7 +15,7 @@ export type MigrationIssue =
   | 'failed'
   | 'locked';
 
-/** The database wasn't migrated to this release's schema. The message is for the operator. */
+/** The message is for the operator. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
   readonly issue: MigrationIssue;
@@ -29,7 +28,7 @@ export class MigrationError extends Error {
 
 export interface MigrateOptions {
   readonly url: string;
-  /** Gets a sentence for each step. */
+  /** Receives a sentence for each step. */
   readonly log?: (sentence: string) => void;
   /** The folder with the migrations. Default: the one in this package. */
   readonly folder?: string;
@@ -47,7 +46,7 @@ interface Migration {
 /** The package's `prisma/migrations`, which has the same relative path from `src/store` and `dist/store`. */
 const OWN_MIGRATIONS = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
 
-/** Prisma's own advisory lock for migrations, so that this and `prisma migrate deploy` wait for each other. */
+/** Prisma's own advisory lock for migrations, so that this process and `prisma migrate deploy` don't run at once. */
 const MIGRATIONS_LOCK = 72_707_369;
 
 /** Prisma's own table of applied migrations, in Prisma's format. */
@@ -63,7 +62,7 @@ const CREATE_MIGRATIONS_TABLE = `
     applied_steps_count INTEGER NOT NULL DEFAULT 0
   )`;
 
-const recordedRowsSchema = z.array(
+const appliedRowsSchema = z.array(
   z.object({ migration_name: z.string(), checksum: z.string(), finished_at: z.date().nullable() }),
 );
 
@@ -73,27 +72,25 @@ const recordedRowsSchema = z.array(
  * start at once, one applies the migrations. The others wait and find nothing to do.
  *
  * @returns the names of the migrations that this call applied, oldest first
- * @throws {MigrationError} see {@link MigrationIssue}
+ * @throws {MigrationError}
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
   const log = options.log ?? (() => undefined);
-  const all = await readMigrations(options.folder ?? OWN_MIGRATIONS);
-  const { migrations: selected } = options;
-  const unknown = selected?.find((name) => !all.some((migration) => migration.name === name));
-  if (unknown !== undefined) throw createNewerReleaseError('backup', unknown);
-  const migrations = selected === undefined ? all : all.filter(({ name }) => selected.includes(name));
+  const allMigrations = await readMigrations(options.folder ?? OWN_MIGRATIONS);
+  const names = options.migrations ?? allMigrations.map(({ name }) => name);
+  const unknownName = names.find((name) => !allMigrations.some((migration) => migration.name === name));
+  if (unknownName !== undefined) throw createNewerReleaseError('backup', unknownName);
+  const migrations = allMigrations.filter(({ name }) => names.includes(name));
   const client = await connect(options.url);
   const applied: string[] = [];
   try {
-    let next: Migration | undefined;
-    do {
-      next = await applyNext(client, migrations, applied.length === 0 ? log : () => undefined);
-      if (next !== undefined) {
-        applied.push(next.name);
-        log(`Applied the migration ${next.name}.`);
-      }
-    } while (next !== undefined);
-    return { applied };
+    for (;;) {
+      const logIssue = applied.length === 0 ? log : () => undefined;
+      const migration = await applyNextMigration(client, migrations, logIssue);
+      if (migration === undefined) return { applied };
+      applied.push(migration.name);
+      log(`Applied the migration ${migration.name}.`);
+    }
   } finally {
     await client.end().catch(() => undefined);
   }
@@ -103,7 +100,7 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
  * Applies the oldest missing migration in one transaction.
  * @returns undefined if none is missing
  */
-async function applyNext(
+async function applyNextMigration(
   client: pg.Client,
   migrations: readonly Migration[],
   log: (sentence: string) => void,
@@ -112,10 +109,10 @@ async function applyNext(
     await client.query("BEGIN; SET LOCAL lock_timeout = '120s'");
     await client.query('SELECT pg_advisory_xact_lock($1)', [MIGRATIONS_LOCK]);
     await client.query('SET LOCAL lock_timeout = DEFAULT');
-    const next = findNext(migrations, await readApplied(client), log);
-    if (next !== undefined) await apply(client, next);
+    const nextMigration = findNextMigration(migrations, await readAppliedMigrations(client), log);
+    if (nextMigration !== undefined) await applyMigration(client, nextMigration);
     await client.query('COMMIT');
-    return next;
+    return nextMigration;
   } catch (error) {
     await client.query('ROLLBACK').catch(() => undefined);
     if (error instanceof MigrationError) throw error;
@@ -130,7 +127,7 @@ async function applyNext(
   }
 }
 
-async function apply(client: pg.Client, migration: Migration): Promise<void> {
+async function applyMigration(client: pg.Client, migration: Migration): Promise<void> {
   await client.query(CREATE_MIGRATIONS_TABLE);
   try {
     // A query without parameters can have several statements, and PostgreSQL itself finds where each ends.
@@ -149,16 +146,16 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
   );
 }
 
-function findNext(
+function findNextMigration(
   migrations: readonly Migration[],
-  recorded: z.infer<typeof recordedRowsSchema>,
+  appliedRows: z.infer<typeof appliedRowsSchema>,
   log: (sentence: string) => void,
 ): Migration | undefined {
-  const byName = new Map(migrations.map((migration) => [migration.name, migration]));
-  const done = new Set<string>();
+  const migrationsByName = new Map(migrations.map((migration) => [migration.name, migration]));
+  const appliedNames = new Set<string>();
   const [oldest] = migrations;
-  for (const { migration_name: name, checksum, finished_at: finishedAt } of recorded) {
-    const migration = byName.get(name);
+  for (const { migration_name: name, checksum, finished_at: finishedAt } of appliedRows) {
+    const migration = migrationsByName.get(name);
     if (migration === undefined) {
       if (oldest !== undefined && name < oldest.name) {
         throw new MigrationError(
@@ -175,9 +172,9 @@ function findNext(
       );
     }
     if (migration.checksum !== checksum) log(`The migration ${name} was changed after it was applied.`);
-    done.add(name);
+    appliedNames.add(name);
   }
-  return migrations.find((migration) => !done.has(migration.name));
+  return migrations.find((migration) => !appliedNames.has(migration.name));
 }
 
 function createNewerReleaseError(source: 'database' | 'backup', migration: string): MigrationError {
@@ -187,14 +184,14 @@ function createNewerReleaseError(source: 'database' | 'backup', migration: strin
   );
 }
 
-async function readApplied(client: pg.Client): Promise<z.infer<typeof recordedRowsSchema>> {
+async function readAppliedMigrations(client: pg.Client): Promise<z.infer<typeof appliedRowsSchema>> {
   const { rows: tables } = await client.query("SELECT to_regclass('_prisma_migrations') AS record");
   if (z.tuple([z.object({ record: z.string().nullable() })]).parse(tables)[0].record === null) return [];
   const { rows } = await client.query(
     `SELECT migration_name, checksum, finished_at FROM _prisma_migrations
      WHERE rolled_back_at IS NULL ORDER BY migration_name`,
   );
-  return recordedRowsSchema.parse(rows);
+  return appliedRowsSchema.parse(rows);
 }
 
 async function readMigrations(folder: string): Promise<Migration[]> {

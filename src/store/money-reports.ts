@@ -2,19 +2,19 @@ import { z } from 'zod';
 import type { DecisionStatistics, MoneyReportStore } from '../money/ports.ts';
 import { type Database, Prisma, wrapStore } from './database.ts';
 
-const decisionsSchema = z.array(
+const decisionRowsSchema = z.array(
   z.object({ by: z.string(), kind: z.enum(['approved', 'denied']), count: z.number(), seconds: z.number() }),
 );
 
 export function createMoneyReportStore({ run, prisma }: Database): MoneyReportStore {
   return wrapStore('moneyReports', {
     listLapsed: async (from, to) => {
-      const found = await prisma.domain.findMany({
+      const rows = await prisma.domain.findMany({
         where: { lapseConfirmedAt: { gte: from, lt: to } },
         orderBy: { name: 'asc' },
         select: { name: true },
       });
-      return found.map(({ name }) => name);
+      return rows.map(({ name }) => name);
     },
 
     listDecisionStatistics: async (from, to): Promise<readonly DecisionStatistics[]> => {
@@ -24,7 +24,7 @@ export function createMoneyReportStore({ run, prisma }: Database): MoneyReportSt
         FROM events e JOIN orders o ON o.id = e.subject_id
         WHERE e.subject_kind = 'order' AND e.kind IN ('approved', 'denied') AND e.at >= ${from} AND e.at < ${to}
         GROUP BY 1, 2 ORDER BY 1, 2`);
-      return decisionsSchema.parse(rows);
+      return decisionRowsSchema.parse(rows);
     },
   });
 }

@@ -19,7 +19,6 @@ import { saveIncident } from './incidents.ts';
 import { isLeaseExpired, leaseEnd } from './leases.ts';
 import { queueWebhooks } from './webhooks.ts';
 
-/** The most dependent names that a search returns. */
 const MAX_DEPENDENTS = 2_000;
 
 const nameRowsSchema = z.array(z.object({ name: z.string() }));
@@ -45,13 +44,14 @@ const MAX_DIGEST_NAMES = 200;
 const unrecordedRowsSchema = z.array(
   z.object({ zone: z.string(), count: z.number(), names: z.array(z.string()) }),
 );
-const expiringRowsSchema = z.array(z.object({ host: z.string(), endsAt: z.date(), seenAt: z.date() }));
+const expiringCertificateRowsSchema = z.array(
+  z.object({ host: z.string(), endsAt: z.date(), seenAt: z.date() }),
+);
 const renewedRowsSchema = z.array(z.object({ name: z.string(), expiresAt: z.date() }));
 /** Tasks that change the expiry. */
 const RENEWING_TASKS: string[] = ['create', 'renew', 'transfer', 'restore'] satisfies OrderTaskName[];
 const DELEGATED_WITHOUT_RECORD: UnseenReason = 'delegated_without_record';
-/** The most names of one registry that a digest shows. */
-const MAX_LISTED_NAMES = 5;
+const MAX_NAMES_PER_REGISTRY = 5;
 const guardedRowsSchema = z.array(z.object({ name: z.string(), history: storedHistorySchema }));
 const sightingRowsSchema = z.array(z.object({ at: z.date(), data: z.object({ seen: storedValuesSchema }) }));
 
@@ -75,17 +75,17 @@ export function createNameRecordStore(
     findMany,
 
     listRegistrySightings: async (name) => {
-      const found = await prisma.observation.findMany({
+      const rows = await prisma.observation.findMany({
         where: { name, origin: 'registry' },
         orderBy: { seq: 'desc' },
         take: MAX_REGISTRY_CHANGES,
       });
-      return sightingRowsSchema.parse(found).map(({ at, data }) => ({ at, seen: data.seen }));
+      return sightingRowsSchema.parse(rows).map(({ at, data }) => ({ at, seen: data.seen }));
     },
 
     requestLookup: async (name, now) => {
-      const due = { nextDnsAt: now, nextRegistryAt: now, registryReserved: false, urgent: true };
-      await prisma.domain.updateMany({ where: { name }, data: { version: { increment: 1 }, ...due } });
+      const columns = { nextDnsAt: now, nextRegistryAt: now, registryReserved: false, urgent: true };
+      await prisma.domain.updateMany({ where: { name }, data: { version: { increment: 1 }, ...columns } });
     },
 
     listGuarded: async () =>
@@ -107,7 +107,7 @@ export function createNameRecordStore(
       ),
 
     listExpiringCertificates: async (now) =>
-      expiringRowsSchema.parse(
+      expiringCertificateRowsSchema.parse(
         await run(Prisma.sql`
           SELECT f.about ->> 0 AS host, to_timestamp(f.until / 1000) AS "endsAt", to_timestamp(f."seenAt" / 1000) AS "seenAt"
           FROM domains d, jsonb_to_recordset(d.posture -> 'findings')
@@ -132,7 +132,7 @@ export function createNameRecordStore(
       unrecordedRowsSchema.parse(
         await run(Prisma.sql`
           SELECT substring(name from '[^.]+$') AS zone, count(*)::int AS count,
-            (array_agg(name ORDER BY name))[1:${MAX_LISTED_NAMES}::int] AS names
+            (array_agg(name ORDER BY name))[1:${MAX_NAMES_PER_REGISTRY}::int] AS names
           FROM domains
           WHERE doubt #>> '{problem,code}' = ${DELEGATED_WITHOUT_RECORD}
             AND (history #>> '{registrar,unseen,since}')::timestamptz > ${from}::timestamptz
@@ -141,7 +141,7 @@ export function createNameRecordStore(
       ),
 
     claimDue: async (now, leaseMs, limit) => {
-      const claimed = await run(Prisma.sql`
+      const rows = await run(Prisma.sql`
         WITH due AS (
           SELECT name AS due_name, urgent AS was_urgent, ${DUE_AT} AS due_at FROM domains
           WHERE ${DUE_AT} <= ${now}::timestamptz AND ${isLeaseExpired(Prisma.sql`lease_until`)}
@@ -151,19 +151,19 @@ export function createNameRecordStore(
           RETURNING name, was_urgent, due_at
         )
         SELECT name FROM claimed ORDER BY was_urgent DESC, due_at`);
-      return nameRowsSchema.parse(claimed).map(({ name }) => name);
+      return nameRowsSchema.parse(rows).map(({ name }) => name);
     },
 
     save: (before, result) =>
       transaction(async (tx) => {
         const { after, observations, incident } = result;
-        const saved = nameRowsSchema.parse(await tx(swapRecord(before, after)));
-        if (saved.length === 0) return false;
+        const rows = nameRowsSchema.parse(await tx(swapRecord(before, after)));
+        if (rows.length === 0) return false;
         if (incident !== undefined && !(await saveIncident(tx, teamId, incident))) throw new ConflictError();
         if (observations.length > 0) await tx(insertObservations(before.name, observations));
         await queueWebhooks(
           tx,
-          observations.flatMap((each) => buildWebhooks(before.name, each)),
+          observations.flatMap((observation) => buildWebhooks(before.name, observation)),
           teamId,
         );
         for (const statement of buildReminderUpdates(before.name, before, after)) await tx(statement);
@@ -174,12 +174,12 @@ export function createNameRecordStore(
       }),
 
     purgeObservations: async (before) => {
-      const deleted = await run(Prisma.sql`SELECT delete_old_observations(${before})::int AS n`);
-      return z.tuple([z.object({ n: z.int() })]).parse(deleted)[0].n;
+      const rows = await run(Prisma.sql`SELECT delete_old_observations(${before})::int AS n`);
+      return z.tuple([z.object({ n: z.int() })]).parse(rows)[0].n;
     },
 
     findMentions: async (name) => {
-      const [found, redirected] = await Promise.all([
+      const [recordRows, redirectRows] = await Promise.all([
         run(Prisma.sql`
           SELECT ${recordRow.columns} FROM domains
           WHERE name <> ${name} AND strpos(history::text, ${name}) > 0
@@ -187,9 +187,9 @@ export function createNameRecordStore(
         run(selectRedirects(name)),
       ]);
       return [
-        ...readRecords(found).map(toDependentName),
+        ...readRecords(recordRows).map(toDependentName),
         ...redirectRowsSchema
-          .parse(redirected)
+          .parse(redirectRows)
           .map(toRedirectSource)
           .filter((source) => !isHostInDomain(source.name, name)),
       ];
@@ -208,10 +208,10 @@ function buildWebhooks(name: string, observation: NameObservation): WebhookEvent
   return [...buildEvents('finding.closed', closed), ...buildEvents('finding.opened', opened)];
 }
 
-/** The incident was changed concurrently. Rolls back the transaction. */
+/** Rolls back the transaction, because the incident was changed concurrently. */
 class ConflictError extends Error {}
 
-/** Saves the result of a lookup by compare-and-swap. Returns the name. */
+/** Saves the result of a lookup by compare-and-swap. Returns the name, or no row after a conflict. */
 function swapRecord(before: NameRecord, after: NameRecord): Statement {
   const fields = {
     ...toDateColumns(after),
@@ -237,8 +237,8 @@ const redirectRowsSchema = z.array(
 );
 
 /**
- * For each redirect, the latest live order that set it, if it may lead to the name. Also returns all targets with
- * escapes or non-ASCII characters, so the caller must parse and compare the hosts.
+ * Selects the latest live order of each redirect, if it may lead to the name. Also returns all targets with escapes or
+ * non-ASCII characters, so the caller must parse and compare the hosts.
  */
 function selectRedirects(name: string): Prisma.Sql {
   return Prisma.sql`
@@ -319,10 +319,10 @@ export function createImpactStore({ run, prisma }: Database, teamId: string): Im
   };
   return wrapStore('impacts', {
     findImpact: async (orderId) => {
-      const found = await run(
+      const rows = await run(
         Prisma.sql`SELECT ${impactRow.columns} FROM order_impacts WHERE order_id = ${orderId}`,
       );
-      return impactRow.read(found)[0];
+      return impactRow.read(rows)[0];
     },
 
     saveNameServers: async (orderId, nameServers) => {
@@ -333,11 +333,11 @@ export function createImpactStore({ run, prisma }: Database, teamId: string): Im
     },
 
     findNameServers: async (orderId) => {
-      const found = await prisma.orderImpact.findUnique({
+      const row = await prisma.orderImpact.findUnique({
         where: { orderId },
         select: { nameServers: true },
       });
-      return optional(z.array(z.string())).parse(found?.nameServers ?? null);
+      return optional(z.array(z.string())).parse(row?.nameServers ?? null);
     },
 
     recordWarningNotified: async (orderId, at) => {

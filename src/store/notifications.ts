@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { MAX_NIGHT_WAIT_MS, MAX_WAIT_MS } from '../orders/clock.ts';
 import {
   type ClaimedSubject,
+  type Notification,
   type NotificationStore,
   type PassOutcome,
   type PostedMessage,
@@ -37,7 +38,7 @@ const messageRow = row(
 );
 
 /** Columns of a plan (alias `n`), with the messages of its subject. */
-const claimRow = row(
+const planRow = row(
   z.compile(
     subjectFieldsSchema.extend({
       version: z.number(),
@@ -45,10 +46,14 @@ const claimRow = row(
       attempts: z.number(),
       refused: optionalText,
       notifications: z.array(
-        messageRow.schema.transform(({ channelId, ts, ...fields }) => ({
-          ...fields,
-          message: channelId === undefined || ts === undefined ? undefined : { channelId, ts },
-        })),
+        messageRow.schema.transform(
+          ({ channelId, ts, shows, refused, ...fields }): Notification => ({
+            ...fields,
+            shows,
+            refused,
+            message: channelId === undefined || ts === undefined ? undefined : { channelId, ts },
+          }),
+        ),
       ),
     }),
   ),
@@ -65,18 +70,22 @@ const claimRow = row(
 
 /**
  * Condition: the plan (alias `n`) is due. A time that is too far ahead comes from a wrong clock and counts as now. A
- * completed plan can only be waiting for someone's quiet hours to end, so a shorter limit applies to it.
+ * completed plan can only be waiting for quiet hours to end, so a shorter limit applies to it.
  */
 function isDue(now: Date): Prisma.Sql {
-  const farthest = new Date(now.getTime() + MAX_WAIT_MS);
+  const maxDueAt = new Date(now.getTime() + MAX_WAIT_MS);
   const latestQuietHoursEnd = new Date(now.getTime() + MAX_NIGHT_WAIT_MS);
-  return Prisma.sql`(n.due_at <= ${now} OR (n.due_at > ${farthest}
+  return Prisma.sql`(n.due_at <= ${now} OR (n.due_at > ${maxDueAt}
     AND (n.shows IS DISTINCT FROM n.version::text OR n.attempts > 0 OR n.due_at > ${latestQuietHoursEnd})))`;
 }
 
 /** Condition: the plan (alias `n`) is due. Only for subjects that are posted in Slack. */
-function isDueInSlack(now: Date, isBackground: boolean): Prisma.Sql {
+function isSlackPlanDue(now: Date, isBackground: boolean): Prisma.Sql {
   return Prisma.sql`n.subject_kind = ANY(${[...SUBJECT_KINDS]}::text[]) AND n.is_background = ${isBackground} AND ${isDue(now)}`;
+}
+
+function toClaimedSubject({ refused, ...fields }: z.output<typeof planRow.schema>): ClaimedSubject {
+  return { ...fields, refused };
 }
 
 /**
@@ -99,7 +108,6 @@ export function upsertPlans(subjects: Prisma.Sql): Prisma.Sql {
       SET version = n.version + 1, is_background = false, due_at = LEAST(n.due_at, excluded.due_at)`;
 }
 
-/** Marks a plan as outdated. */
 export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Prisma.Sql {
   return Prisma.sql`
     UPDATE notifications SET version = version + 1, is_background = false, due_at = LEAST(due_at, ${now}::timestamptz)
@@ -108,9 +116,10 @@ export function markPlan(teamId: string, { kind, id }: Subject, now: Date): Pris
 
 /** @throws {StoreError} from every method if the database fails */
 export function createNotificationStore({ run, prisma }: Database, teamId: string): NotificationStore {
-  const readPlan = async (statement: Prisma.Sql) => claimRow.read(await run(statement))[0];
-  const execute = async (statement: Prisma.Sql) => void (await run(statement));
-  const subjectKey = ({ kind, id }: Subject) => ({ teamId, subjectKind: kind, subjectId: id });
+  const readPlan = async (statement: Prisma.Sql) =>
+    planRow.read(await run(statement)).map(toClaimedSubject)[0];
+  const runWithoutResult = async (statement: Prisma.Sql) => void (await run(statement));
+  const buildSubjectKey = ({ kind, id }: Subject) => ({ teamId, subjectKind: kind, subjectId: id });
 
   const createPlan = async (
     { kind, id }: Subject,
@@ -122,7 +131,7 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
     });
   };
 
-  const upsert = async (
+  const upsertMessage = async (
     key: Prisma.NotificationTeamIdSubjectKindSubjectIdPurposeCompoundUniqueInput,
     {
       create,
@@ -138,17 +147,17 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
 
   return wrapStore('notifications', {
     claimDue: async (now, leaseMs, limit, isBackground = false) =>
-      subjectRow.read(await run(claimDuePlans(teamId, isDueInSlack(now, isBackground), leaseMs, limit))),
+      subjectRow.read(await run(claimDuePlans(teamId, isSlackPlanDue(now, isBackground), leaseMs, limit))),
 
     claim: (subject, now, leaseMs) => readPlan(claimSubject(teamId, subject, now, leaseMs)),
 
     read: ({ kind, id }) =>
       readPlan(Prisma.sql`
-        SELECT ${claimRow.columns} FROM notifications n
+        SELECT ${planRow.columns} FROM notifications n
         WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'`),
 
     extendLease: ({ kind, id }, leaseMs) =>
-      execute(Prisma.sql`
+      runWithoutResult(Prisma.sql`
         UPDATE notifications SET lease_until = ${leaseEnd(leaseMs)}
         WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = 'plan'`),
 
@@ -166,15 +175,15 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
       purposeRowsSchema.parse(await run(recordMessage(teamId, subject, notification))).length === 1,
 
     retire: ({ kind, id }, purpose) =>
-      execute(Prisma.sql`
+      runWithoutResult(Prisma.sql`
         UPDATE notifications SET purpose = 'retired:' || ts, shows = purpose, due_at = NULL, attempts = 0
         WHERE team_id = ${teamId} AND subject_kind = ${kind} AND subject_id = ${id} AND purpose = ${purpose}
           AND ts IS NOT NULL`),
 
     findReplacement: async (message) => {
-      const [found] = replacementRowsSchema.parse(await run(findReplacement(teamId, message)));
-      if (found === undefined) return undefined;
-      const { channelId, ts, ...subject } = found;
+      const [row] = replacementRowsSchema.parse(await run(selectReplacement(teamId, message)));
+      if (row === undefined) return undefined;
+      const { channelId, ts, ...subject } = row;
       return {
         subject,
         current: channelId === undefined || ts === undefined ? undefined : { channelId, ts },
@@ -182,8 +191,8 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
     },
 
     postponeMessage: (subject, purpose, until) =>
-      upsert(
-        { ...subjectKey(subject), purpose },
+      upsertMessage(
+        { ...buildSubjectKey(subject), purpose },
         {
           create: { dueAt: until, attempts: 1 },
           update: { dueAt: until, attempts: { increment: 1 }, contentHash: null },
@@ -191,41 +200,41 @@ export function createNotificationStore({ run, prisma }: Database, teamId: strin
       ),
 
     markMessageRefused: (subject, { purpose, shows, code: refused }) =>
-      upsert(
-        { ...subjectKey(subject), purpose },
+      upsertMessage(
+        { ...buildSubjectKey(subject), purpose },
         { create: { shows, refused }, update: { shows, refused, dueAt: null, attempts: 0 } },
       ),
 
     markSubjectRefused: (subject, refused, now) => createPlan(subject, { dueAt: now, refused }),
 
     listRefusedChannels: async () => {
-      const found = await prisma.notification.findMany({
+      const rows = await prisma.notification.findMany({
         where: { teamId, subjectKind: 'channel', purpose: 'plan', refused: { not: null } },
         orderBy: { subjectId: 'asc' },
       });
-      return found.flatMap(({ subjectId: channelId, refused: code }) =>
+      return rows.flatMap(({ subjectId: channelId, refused: code }) =>
         code === null ? [] : { channelId, code },
       );
     },
 
     addIfMissing: (subject, now) => createPlan(subject, { dueAt: now, version: 1 }),
 
-    requestUpdate: (subject, now) => execute(markPlan(teamId, subject, now)),
+    requestUpdate: (subject, now) => runWithoutResult(markPlan(teamId, subject, now)),
 
     adopt: (subject, message, purposes, now) =>
-      execute(adoptMessage(teamId, subject, message, purposes, now)),
+      runWithoutResult(adoptMessage(teamId, subject, message, purposes, now)),
   });
 }
 
 /**
  * Claims due plans that have no lease, longest overdue first.
- * @param due condition for a plan (alias `n`)
+ * @param dueCondition for a plan (alias `n`)
  */
-function claimDuePlans(teamId: string, due: Prisma.Sql, leaseMs: number, limit: number) {
+function claimDuePlans(teamId: string, dueCondition: Prisma.Sql, leaseMs: number, limit: number) {
   return Prisma.sql`
       WITH due AS (
         SELECT n.subject_kind AS kind, n.subject_id AS id, n.due_at AS since FROM notifications n
-        WHERE n.team_id = ${teamId} AND n.purpose = 'plan' AND n.due_at IS NOT NULL AND ${due}
+        WHERE n.team_id = ${teamId} AND n.purpose = 'plan' AND n.due_at IS NOT NULL AND ${dueCondition}
           AND ${isLeaseExpired(Prisma.sql`n.lease_until`)}
         ORDER BY n.due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), claimed AS (
@@ -242,7 +251,7 @@ function claimSubject(teamId: string, { kind, id }: Subject, now: Date, leaseMs:
       UPDATE notifications n SET lease_until = ${leaseEnd(leaseMs)}
       WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = 'plan'
         AND ${isLeaseExpired(Prisma.sql`n.lease_until`)} AND (n.due_at IS NULL OR ${isDue(now)})
-      RETURNING ${claimRow.columns}`;
+      RETURNING ${planRow.columns}`;
 }
 
 /** Ends a claim and saves its updates. Returns a row unless the plan was changed concurrently. */
@@ -251,11 +260,12 @@ function releaseSubject(
   { kind, id, version }: ClaimedSubject,
   { updated, repeatAt, isComplete }: PassOutcome,
 ) {
+  const rows = updated.map(({ purpose, shows, contentHash }) => ({ purpose, shows, contentHash }));
   return Prisma.sql`
       WITH updated AS (
         UPDATE notifications n SET shows = u.shows, content_hash = COALESCE(u."contentHash", n.content_hash),
           due_at = NULL, attempts = 0
-        FROM jsonb_to_recordset(${JSON.stringify(updated)}::jsonb) AS u (purpose text, shows text, "contentHash" text)
+        FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS u (purpose text, shows text, "contentHash" text)
         WHERE n.team_id = ${teamId} AND n.subject_kind = ${kind} AND n.subject_id = ${id} AND n.purpose = u.purpose
       )
       UPDATE notifications n SET lease_until = NULL, due_at = ${repeatAt ?? null}, attempts = 0,
@@ -286,8 +296,8 @@ function recordMessage(
       RETURNING purpose`;
 }
 
-/** The message that replaced a retired one: the one with the same purpose, or else the card. */
-function findReplacement(teamId: string, { channelId, ts }: PostedMessage) {
+/** Returns the message with the purpose of a retired one, or else the card. */
+function selectReplacement(teamId: string, { channelId, ts }: PostedMessage) {
   return Prisma.sql`
       SELECT r.subject_kind AS kind, r.subject_id AS id, m.channel_id AS "channelId", m.ts
       FROM notifications r LEFT JOIN notifications m ON m.team_id = r.team_id AND m.subject_kind = r.subject_kind

@@ -24,9 +24,9 @@ import { readSigningRows } from './signing-rows.ts';
  * the order with everything that belongs to it (`order-save.ts`).
  */
 
-/** The database, and the key that signs events that allow a retry. */
 interface OrderCommitContext {
   readonly database: Database;
+  /** Signs the events that allow a retry. */
   readonly botSigner: BotSigner | undefined;
 }
 
@@ -47,15 +47,15 @@ export function createOrderWriter(context: OrderCommitContext): Pick<OrderStore,
       const { order, reservation } = creation;
       for (let tries = 1; ; tries += 1) {
         try {
-          const fits = await database.transaction(async (run) => {
+          const wasCreated = await database.transaction(async (run) => {
             if (!(await isWithinBudgets(run, reservation))) return false;
             await insertOrder(run, creation);
             return true;
           });
-          return fits ? undefined : { conflictingOrderId: undefined };
+          return wasCreated ? undefined : { conflictingOrderId: undefined };
         } catch (error) {
           if (!isUniqueViolation(error)) throw error;
-          const conflictingOrderId = await findConflict(database, order);
+          const conflictingOrderId = await findConflictingOrderId(database, order);
           if (conflictingOrderId !== undefined) return { conflictingOrderId };
           if (tries >= MAX_CREATE_TRIES) throw error;
         }
@@ -67,7 +67,7 @@ export function createOrderWriter(context: OrderCommitContext): Pick<OrderStore,
       const commit = { ...unsignedCommit, log: signLog(botSigner, id, unsignedCommit.log) };
       try {
         return needsOwnTransaction(commit)
-          ? await commitTogether(context, [commit]).then(([outcome = REFUSED]) => outcome)
+          ? await commitTogether(context, [commit]).then(([outcome = REFUSAL]) => outcome)
           : await commitBatched(commit);
       } catch (error) {
         if (!isUniqueViolation(error)) throw error;
@@ -78,7 +78,7 @@ export function createOrderWriter(context: OrderCommitContext): Pick<OrderStore,
 }
 
 type Refusal = Extract<CommitOutcome, { ok: false }>;
-const REFUSED: Refusal = { ok: false, conflictingOrderId: undefined };
+const REFUSAL: Refusal = { ok: false, conflictingOrderId: undefined };
 
 /** Whether a commit locks more than its own order. If so, it never shares a transaction. */
 function needsOwnTransaction(commit: OrderCommit): boolean {
@@ -88,7 +88,7 @@ function needsOwnTransaction(commit: OrderCommit): boolean {
   return guard !== 'no_signatures' || before.retryOf !== undefined || before.mandate !== undefined;
 }
 
-/** Commits changes of different orders in one transaction. Each succeeds or is refused separately. */
+/** Commits changes of different orders in one transaction. Each change is saved or refused separately. */
 async function commitTogether(
   context: OrderCommitContext,
   commits: readonly OrderCommit[],
@@ -97,40 +97,40 @@ async function commitTogether(
   const trust = commits.some(startsWork) ? 'verified' : 'any';
   const { refusals, ids, walPosition } = await database.transaction(async (run) => {
     const refusals = await findRefusals(context, run, commits);
-    const allowed = commits.filter(({ before }) => !refusals.has(before.id));
-    return { refusals, ...(await updateOrders(run, allowed)) };
+    const allowedCommits = commits.filter(({ before }) => !refusals.has(before.id));
+    return { refusals, ...(await updateOrders(run, allowedCommits)) };
   }, trust);
   // The WAL is now on disk up to this position.
   if (walPosition !== undefined) database.server.recordPosition(walPosition);
-  return commits.map(({ before: { id } }) => refusals.get(id) ?? (ids.has(id) ? { ok: true } : REFUSED));
+  return commits.map(({ before: { id } }) => refusals.get(id) ?? (ids.has(id) ? { ok: true } : REFUSAL));
 }
 
-/** The refused commits, by order id. */
+/** Returns refusals by order id. */
 async function findRefusals(
   context: OrderCommitContext,
   run: RunStatement,
   commits: readonly OrderCommit[],
 ): Promise<ReadonlyMap<string, Refusal>> {
   const refusals = new Map<string, Refusal>();
-  const sending = commits.filter((commit) => listItemsToSend(commit).length > 0);
+  const sendingCommits = commits.filter((commit) => listItemsToSend(commit).length > 0);
   for (const commit of commits) {
-    const refusal = sending.includes(commit)
+    const refusal = sendingCommits.includes(commit)
       ? await findSendRefusal(context, run, commit)
       : await findBudgetRefusal(run, commit);
     if (refusal !== undefined) refusals.set(commit.before.id, refusal);
   }
-  if (sending.length === 0) return refusals;
-  return new Map([...(await findLogRefusals(context, run, sending)), ...refusals]);
+  if (sendingCommits.length === 0) return refusals;
+  return new Map([...(await findLogRefusals(context, run, sendingCommits)), ...refusals]);
 }
 
-/** Only a change that approves an order, or leaves it approved, uses a budget. */
+/** Only a change that approves an order, or keeps it approved, uses a budget. */
 async function findBudgetRefusal(
   run: RunStatement,
   { before, after, reservation }: OrderCommit,
 ): Promise<Refusal | undefined> {
   if (after.state !== 'APPROVED') return undefined;
   const excludedOrderId = before.state === 'APPROVED' ? before.id : undefined;
-  return (await isWithinBudgets(run, reservation, excludedOrderId)) ? undefined : REFUSED;
+  return (await isWithinBudgets(run, reservation, excludedOrderId)) ? undefined : REFUSAL;
 }
 
 /** Whether the budgets cover an order. They stay locked until the transaction ends. */
@@ -142,10 +142,7 @@ async function isWithinBudgets(
   return reservation?.hasBudget !== true || lockAndCheckBudgets(run, reservation, excludedOrderId);
 }
 
-/**
- * Why a request must not be sent, from rows that this transaction locks and reads: its mandate, an earlier order that
- * it retries, or its signatures.
- */
+/** Checks an order's mandate, the earlier orders that it retries, and its signatures, in rows that stay locked. */
 async function findSendRefusal(
   context: OrderCommitContext,
   run: RunStatement,
@@ -161,8 +158,8 @@ async function findSendRefusal(
     const refusal = await findRetryRefusal(run, commit);
     if (refusal !== undefined) return refusal;
   }
-  const signedId = mandateUse?.signedMandate?.id ?? before.id;
-  return findSignatureRefusal(context.database, run, signedId, guard);
+  const signedOrderId = mandateUse?.signedMandate?.id ?? before.id;
+  return findSignatureRefusal(context.database, run, signedOrderId, guard);
 }
 
 /**
@@ -171,18 +168,19 @@ async function findSendRefusal(
  */
 async function findRetryRefusal(run: RunStatement, commit: OrderCommit): Promise<Refusal | undefined> {
   const { id } = commit.before;
-  const retried = idRowsSchema.parse(await run(lockRetried(id))).filter((retriedId) => retriedId !== id);
+  const lockedIds = idRowsSchema.parse(await run(selectRetriedForUpdate(id)));
+  const retriedIds = lockedIds.filter((lockedId) => lockedId !== id);
   const names = listItemsToSend(commit).map(({ name }) => name);
-  const items = readEarlierItems(await run(selectEarlierItems(retried, names)));
+  const items = readEarlierItems(await run(selectEarlierItems(retriedIds, names)));
   const [earlierFinding] = findEarlierOutcomes(items, names);
-  return earlierFinding && { ...REFUSED, earlierFinding };
+  return earlierFinding && { ...REFUSAL, earlierFinding };
 }
 
 /**
  * Locks an order and all orders that it retries, directly or indirectly. All such statements lock by ascending id, so
  * that they can't deadlock.
  */
-function lockRetried(orderId: string): Prisma.Sql {
+function selectRetriedForUpdate(orderId: string): Prisma.Sql {
   return Prisma.sql`
     WITH RECURSIVE retried AS (
       SELECT ${orderId}::text AS id
@@ -201,10 +199,10 @@ async function findSignatureRefusal(
 ): Promise<Refusal | undefined> {
   if (guard === 'no_signatures') return undefined;
   const [order] = readOrders(await run(selectOrdersById([orderId])));
-  if (order === undefined) return REFUSED;
+  if (order === undefined) return REFUSAL;
   const obstacle = await guard.verify({ order, ...(await readSigningRows(database.signingLog, run)) });
-  if (obstacle?.kind === 'not_signed') return { ...REFUSED, sendingDifferences: obstacle.differences };
-  return obstacle && REFUSED;
+  if (obstacle?.kind === 'not_signed') return { ...REFUSAL, sendingDifferences: obstacle.differences };
+  return obstacle && REFUSAL;
 }
 
 /** Requests are refused if, according to the log, they were already sent or have ended. */
@@ -220,13 +218,13 @@ async function findLogRefusals(
   const histories = orderHistoriesSchema.parse(rows);
   return new Map(
     requests.flatMap(({ id, n, order }, index) => {
-      const item = order.items.find((each) => each.n === n);
+      const item = order.items.find((candidate) => candidate.n === n);
       const history = histories[index]?.[1] ?? [];
       const logDifference =
         item === undefined
           ? 'missing'
           : findSendBlocker(order, item, history, createBotSignatureCheck(botSigner));
-      return logDifference === undefined ? [] : [[id, { ...REFUSED, logDifference }] as const];
+      return logDifference === undefined ? [] : [[id, { ...REFUSAL, logDifference }] as const];
     }),
   );
 }
@@ -245,34 +243,34 @@ async function findMandateRefusal(
   const { after } = commit;
   const { teamId } = reservation;
   const [{ name } = { name: '' }] = listItemsToSend(commit);
-  const fits = await isWithinBudgets(run, reservation, after.id);
+  const isCovered = await isWithinBudgets(run, reservation, after.id);
   const mandate = await lockMandate(run, mandateId);
-  const watched = await findName(run, name);
+  const watchedName = await findName(run, name);
   const act = await findActByOrder(run, after.id);
-  if (act === undefined) return { ...REFUSED, holdReason: 'mandate_ended' };
+  if (act === undefined) return { ...REFUSAL, holdReason: 'mandate_ended' };
   const holdReason = check(mandate, {
     name,
     affectedTags: await readAffectedTags(run, name),
     plannedExpiry: act.expiresAt,
-    expiresAt: watched?.expiresAt,
-    isLapsing: watched?.isLapsing === true,
+    expiresAt: watchedName?.expiresAt,
+    isLapsing: watchedName?.isLapsing === true,
     announcedAt: act.announcedAt,
     amount: reservation.items[0]?.amount,
     used: await readUsedAmounts(run, { teamId, botSigner }, mandateId, after.id),
   });
-  if (holdReason !== undefined) return { ...REFUSED, holdReason };
-  return fits ? undefined : { ...REFUSED, holdReason: 'budget_empty' };
+  if (holdReason !== undefined) return { ...REFUSAL, holdReason };
+  return isCovered ? undefined : { ...REFUSAL, holdReason: 'budget_empty' };
 }
 
-/** The order that conflicts with a new one: it has the same delivery, or it is open for one of the names. */
-async function findConflict(database: Database, order: Order): Promise<string | undefined> {
+/** The order that conflicts with a new one: it has the same delivery id, or is open for one of the names. */
+async function findConflictingOrderId(database: Database, order: Order): Promise<string | undefined> {
   const [duplicateId] = idRowsSchema.parse(
     await database.run(Prisma.sql`SELECT id FROM orders WHERE delivery_id = ${order.deliveryId}`),
   );
   return duplicateId ?? findNameHolder(database, order);
 }
 
-/** The open order that holds one of the order's names for the same task. */
+/** The id of another open order for the same task and one of the order's names. */
 export async function findNameHolder({ run }: Database, order: Order): Promise<string | undefined> {
   const keys = order.items.map((item) => formatOpenKey(order.task, item.name));
   const rows = await run(Prisma.sql`

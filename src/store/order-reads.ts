@@ -41,26 +41,25 @@ export function createOrderReader({ run, prisma }: Database) {
   const queryOrders = async (clauses: Prisma.Sql): Promise<Order[]> =>
     readOrders(await run(selectOrders(clauses)));
 
-  const loadBatched = batch(async (ids: readonly string[]) => {
-    const found = new Map(readOrders(await run(selectOrdersById(ids))).map((order) => [order.id, order]));
-    return ids.map((id) => found.get(id));
-  });
-
   return wrapStore('orders', {
-    load: (id) => loadBatched(id),
+    load: batch(async (ids: readonly string[]) => {
+      const orders = readOrders(await run(selectOrdersById(ids)));
+      const ordersById = new Map(orders.map((order) => [order.id, order]));
+      return ids.map((id) => ordersById.get(id));
+    }),
 
     loadSealedInput: async (id) => {
-      const found = await prisma.order.findUnique({ where: { id }, select: SEALED_INPUT_COLUMNS });
-      return found === null ? undefined : toSealedInput(found);
+      const row = await prisma.order.findUnique({ where: { id }, select: SEALED_INPUT_COLUMNS });
+      return row === null ? undefined : toSealedInput(row);
     },
 
     loadSealedItemInputs: async (id) => {
-      const found = await prisma.orderItem.findMany({
+      const rows = await prisma.orderItem.findMany({
         where: { orderId: id },
         select: { n: true, ...SEALED_INPUT_COLUMNS },
       });
       return new Map(
-        found.flatMap(({ n, ...item }) => {
+        rows.flatMap(({ n, ...item }) => {
           const sealed = toSealedInput(item);
           return sealed === undefined ? [] : [[n, sealed] as const];
         }),
@@ -68,9 +67,9 @@ export function createOrderReader({ run, prisma }: Database) {
     },
 
     findOpenOrders: async (task, names) => {
-      const keys = names.map((name) => formatOpenKey(task, name));
+      const openKeys = names.map((name) => formatOpenKey(task, name));
       const rows = await run(
-        Prisma.sql`SELECT name, order_id AS id FROM order_items WHERE open_key = ANY(${keys})`,
+        Prisma.sql`SELECT name, order_id AS id FROM order_items WHERE open_key = ANY(${openKeys})`,
       );
       return new Map(openOrderRowsSchema.parse(rows));
     },
@@ -79,9 +78,9 @@ export function createOrderReader({ run, prisma }: Database) {
 
     loadWithHistory: async (id) => orderWithHistorySchema.parse(await run(selectWithHistory(id)))[0],
 
-    recordShownExcess: async (id, excess) => {
+    recordShownExcess: async (id, overruns) => {
       await run(
-        Prisma.sql`UPDATE orders SET shown_excess = ${JSON.stringify(excess)}::jsonb WHERE id = ${id}`,
+        Prisma.sql`UPDATE orders SET shown_excess = ${JSON.stringify(overruns)}::jsonb WHERE id = ${id}`,
       );
     },
 
@@ -98,23 +97,23 @@ export function createOrderReader({ run, prisma }: Database) {
       }),
 
     findLatest: async (task, requesterId, context) => {
-      const found = await queryOrders(Prisma.sql`
+      const [order] = await queryOrders(Prisma.sql`
         WHERE o.requester_id = ${requesterId} AND o.task = ${task} AND o.state <> 'DRAFT' AND o.bulk IS NULL
           AND ${context === undefined ? Prisma.sql`o.context IS NULL` : Prisma.sql`o.context = ${context}`}
         ORDER BY o.created_at DESC, o.id DESC LIMIT 1`);
-      return found[0];
+      return order;
     },
 
     listInProgressIds: async () =>
       toIds(await prisma.order.findMany({ ...ORDERS_IN_PROGRESS, orderBy: { updatedAt: 'asc' } })),
 
     listUnfinishedIds: async (accountIds, requesterId) => {
-      const byRequester = requesterId === undefined ? [] : [{ requesterId }];
+      const requesterFilter = requesterId === undefined ? [] : [{ requesterId }];
       return toIds(
         await prisma.order.findMany({
           where: {
             state: { in: UNFINISHED_STATES },
-            OR: [{ accountId: { in: [...accountIds] } }, ...byRequester],
+            OR: [{ accountId: { in: [...accountIds] } }, ...requesterFilter],
           },
           orderBy: { createdAt: 'asc' },
           select: { id: true },

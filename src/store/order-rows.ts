@@ -24,8 +24,8 @@ import { Prisma, type Statement } from './database.ts';
  */
 
 /** A timestamp as a column (`Date`) or in an aggregate (ISO 8601). */
-const timestamp = z.coerce.date();
-const optionalTimestamp = optional(timestamp);
+const timestampSchema = z.coerce.date();
+const optionalTimestamp = optional(timestampSchema);
 
 /** The columns of an item that change after the order was requested. */
 export const itemProgress = row(
@@ -58,7 +58,7 @@ export const itemRow = row(
 export const approvalRow = row(
   z.object({
     userId: z.string(),
-    at: timestamp,
+    at: timestampSchema,
     agreedExcess: z.array(budgetOverrunSchema),
     // An unreadable signature doesn't count.
     signed: optional(approvalSignatureSchema).catch(undefined),
@@ -67,7 +67,7 @@ export const approvalRow = row(
   { signed: Prisma.sql`a.signature` },
 );
 
-/** Columns of orders `o`, with their items and approvals. */
+/** Columns of orders (alias `o`), with their items and approvals. */
 export const orderRow = row(
   z.compile(
     z.object({
@@ -107,7 +107,7 @@ export const orderRow = row(
       emergencyApprovedBy: optionalText,
       signedOffBy: optionalText,
       workerId: optionalText,
-      createdAt: timestamp,
+      createdAt: timestampSchema,
       closedAt: optionalTimestamp,
       items: z.array(itemRow.schema),
       approvals: z.array(approvalRow.schema),
@@ -166,7 +166,7 @@ export function selectOrdersById(ids: readonly string[]): Statement {
   return Prisma.sql`SELECT ${orderRow.columns} FROM orders o WHERE o.id = ANY(${[...ids]})`;
 }
 
-const earlierItem = row(
+const earlierItemRow = row(
   itemRow.schema.pick({ name: true, state: true }).extend({
     orderId: z.string(),
     lateOutcome: optional(z.enum(['SUCCEEDED', 'FAILED', 'UNKNOWN'])),
@@ -175,15 +175,15 @@ const earlierItem = row(
   { lateOutcome: Prisma.sql`result->>'lateOutcome'` },
 );
 
-export const readEarlierItems: (rows: unknown) => EarlierItem[] = earlierItem.read;
+export const readEarlierItems: (rows: unknown) => EarlierItem[] = earlierItemRow.read;
 
 export function selectEarlierItems(orderIds: readonly string[], names: readonly string[]): Prisma.Sql {
   return Prisma.sql`
-    SELECT ${earlierItem.columns} FROM order_items
+    SELECT ${earlierItemRow.columns} FROM order_items
     WHERE order_id = ANY(${orderIds}) AND name = ANY(${names}) ORDER BY order_id, n`;
 }
 
-/** The SQL after `FROM orders o` for a filter, newest first. Includes drafts only if the filter asks for them. */
+/** Builds the SQL after `FROM orders o`, newest first. Includes drafts only if the filter asks for them. */
 export function buildOrderFilter({
   states,
   tasks,

@@ -29,11 +29,11 @@ export function formatOpenKey(task: string, name: string): string {
 
 /**
  * Inserts a new order, or one that the database has lost. Violates a unique key if another order has the same delivery
- * or holds one of the names.
+ * id, or is open for one of the names.
  */
 export async function insertOrder(run: RunStatement, creation: OrderCreation): Promise<void> {
   const { order, log, reservation, sealedInput } = creation;
-  const at = log.at(-1)?.at ?? order.createdAt;
+  const changedAt = log.at(-1)?.at ?? order.createdAt;
   const events = toOrderEvents(order.id, log);
   const isDraft = order.state === 'DRAFT';
   const fields = {
@@ -42,7 +42,7 @@ export async function insertOrder(run: RunStatement, creation: OrderCreation): P
     names: order.items.map(({ name }) => name),
     draftEvents: isDraft ? toDraftEvents(events) : undefined,
     updatedAt: order.createdAt,
-    dueAt: computeDueTime(order, at),
+    dueAt: computeDueTime(order, changedAt),
   };
   await insertRows(run, 'orders', [fields]);
   await insertItems(run, creation);
@@ -50,12 +50,13 @@ export async function insertOrder(run: RunStatement, creation: OrderCreation): P
   if (!isDraft) await insertEvents(run, events);
   await run(
     insertPlans(Prisma.sql`
-      SELECT team_id, 'order' AS subject_kind, id AS subject_id, ${computeNotificationTime(order, at) ?? null}::timestamptz AS due_at
+      SELECT team_id, 'order' AS subject_kind, id AS subject_id, ${computeNotificationTime(order, changedAt) ?? null}::timestamptz AS due_at
       FROM orders WHERE id = ${order.id}`),
   );
   await saveApprovals(run, toApprovalRows(order.id, order.approvals));
   await saveReservations(run, toReservationRows(order.id, reservation));
-  if (order.state === 'UNKNOWN') await queueWebhooks(run, [buildUnknownWebhook({ after: order, at })]);
+  if (order.state === 'UNKNOWN')
+    await queueWebhooks(run, [buildUnknownWebhook({ after: order, at: changedAt })]);
 }
 
 /**
@@ -68,27 +69,28 @@ export async function updateOrders(run: RunStatement, commits: readonly OrderCom
   const changes = commits.map(toChange).toSorted((a, b) => (a.after.id < b.after.id ? -1 : 1));
   // Statements without an `await` between them share a round trip. The server runs them in order.
   const results = await Promise.all(changes.map((change) => run(compareAndSwapOrder(change))));
-  const saved = changes.flatMap((change, index): readonly SavedChange[] =>
-    swappedRowsSchema.parse(results[index]).map((swapped) => ({ ...change, ...swapped })),
+  const savedChanges = changes.flatMap((change, index): readonly SavedChange[] =>
+    savedRowsSchema.parse(results[index]).map((row) => ({ ...change, ...row })),
   );
-  if (saved.length === 0) return { ids: new Set(), walPosition: undefined };
+  if (savedChanges.length === 0) return { ids: new Set(), walPosition: undefined };
 
-  for (const { before } of saved) if (before.state === 'DRAFT') await publishDraftEvents(run, before.id);
+  for (const { before } of savedChanges)
+    if (before.state === 'DRAFT') await publishDraftEvents(run, before.id);
   await Promise.all([
     insertEvents(
       run,
-      saved.flatMap(({ after, log }) => toOrderEvents(after.id, log)),
+      savedChanges.flatMap(({ after, log }) => toOrderEvents(after.id, log)),
     ),
-    markOrderPlans(run, saved),
-    updateItems(run, saved),
-    dropApprovals(run, saved),
-    saveApprovals(run, saved.flatMap(listNewApprovals)),
-    saveReservations(run, saved.flatMap(listNewReservations)),
-    insertRows(run, 'order_answers', saved.flatMap(listNewAnswers)),
-    saveSecrets(run, saved.flatMap(listNewSecrets)),
-    queueWebhooks(run, saved.filter(isNewlyUnknown).map(buildUnknownWebhook)),
+    markOrderPlans(run, savedChanges),
+    updateItems(run, savedChanges),
+    dropApprovals(run, savedChanges),
+    saveApprovals(run, savedChanges.flatMap(listNewApprovals)),
+    saveReservations(run, savedChanges.flatMap(listNewReservations)),
+    insertRows(run, 'order_answers', savedChanges.flatMap(listNewAnswers)),
+    upsertRows(run, 'revealable_secrets', ['orderId', 'n'], savedChanges.flatMap(listNewSecrets)),
+    queueWebhooks(run, savedChanges.filter(isNewlyUnknown).map(buildUnknownWebhook)),
   ]);
-  return { ids: new Set(saved.map(({ after }) => after.id)), walPosition: saved[0]?.position };
+  return { ids: new Set(savedChanges.map(({ after }) => after.id)), walPosition: savedChanges[0]?.position };
 }
 
 export interface SavedOrders {
@@ -97,7 +99,7 @@ export interface SavedOrders {
 }
 
 type Change = OrderCommit & { readonly at: Date };
-type SavedChange = Change & z.output<typeof swappedSchema>;
+type SavedChange = Change & z.output<typeof savedRowSchema>;
 
 function toChange(commit: OrderCommit): Change {
   const at = commit.log.at(-1)?.at;
@@ -105,18 +107,17 @@ function toChange(commit: OrderCommit): Change {
   return { ...commit, at };
 }
 
-const swappedSchema = z.object({ teamId: z.string(), position: z.number() });
-const swappedRowsSchema = z.array(swappedSchema);
+const savedRowSchema = z.object({ teamId: z.string(), position: z.number() });
+const savedRowsSchema = z.array(savedRowSchema);
 
-/**
- * Writes the columns that changed. A change ends the order's lease, unless its worker made it: then the lease is
- * extended.
- */
+/** Writes the columns that changed. A change by the order's worker extends its lease; other changes end the lease. */
 function compareAndSwapOrder({ before, after, leaseMs, at }: Change): Statement {
   const previousRow = toOrderRow(before);
-  const changed = Object.entries(toOrderRow(after)).filter(([field, value]) => value !== previousRow[field]);
+  const changedEntries = Object.entries(toOrderRow(after)).filter(
+    ([field, value]) => value !== previousRow[field],
+  );
   const fields = {
-    ...Object.fromEntries(changed),
+    ...Object.fromEntries(changedEntries),
     ...{ updatedAt: at, dueAt: computeDueTime(after, at), failedAttempts: 0 },
     ...(!STATES_WITH_INPUT.has(after.state) && toSealedColumns(undefined)),
     ...(after.claim === undefined
@@ -134,8 +135,8 @@ function compareAndSwapOrder({ before, after, leaseMs, at }: Change): Statement 
  * Notifications are due from the first change that they don't show yet. During a Slack outage, changes don't make the
  * next retry earlier.
  */
-async function markOrderPlans(run: RunStatement, saved: readonly SavedChange[]): Promise<void> {
-  const plans = saved.map(({ teamId, after, at }) => ({
+async function markOrderPlans(run: RunStatement, savedChanges: readonly SavedChange[]): Promise<void> {
+  const plans = savedChanges.map(({ teamId, after, at }) => ({
     teamId,
     subjectId: after.id,
     dueAt: computeNotificationTime(after, at),
@@ -153,7 +154,7 @@ function toSealedColumns(sealed: SealedSecret | undefined) {
 
 /** Inserts open keys in sorted order, so that two orders for the same names can’t deadlock. */
 async function insertItems(run: RunStatement, { order, sealedItems }: OrderCreation): Promise<void> {
-  const keys = await findFreeKeys(run, order, order.items);
+  const keys = await findOpenKeys(run, order, order.items);
   const rows = order.items.map((item) => ({
     ...itemRow.toFields(item),
     ...toSealedColumns(sealedItems?.get(item.n)),
@@ -167,16 +168,18 @@ async function insertItems(run: RunStatement, { order, sealedItems }: OrderCreat
 }
 
 /** Deletes the encrypted input when the item or its order ends. */
-async function updateItems(run: RunStatement, saved: readonly SavedChange[]): Promise<void> {
+async function updateItems(run: RunStatement, savedChanges: readonly SavedChange[]): Promise<void> {
   const rows: Readonly<Record<string, unknown>>[] = [];
-  for (const { before, after } of saved) {
+  for (const { before, after } of savedChanges) {
     const items = listChangedItems(before, after);
-    const keys = await findFreeKeys(run, after, items);
+    const keys = await findOpenKeys(run, after, items);
     for (const item of items)
       rows.push({ ...itemProgress.toFields(item), orderId: after.id, n: item.n, openKey: keys.get(item.n) });
   }
   if (rows.length === 0) return;
-  const idsWithInput = saved.flatMap(({ after }) => (STATES_WITH_INPUT.has(after.state) ? after.id : []));
+  const idsWithInput = savedChanges.flatMap(({ after }) =>
+    STATES_WITH_INPUT.has(after.state) ? after.id : [],
+  );
   const keepsInput = Prisma.sql`i.order_id = ANY(${idsWithInput}) AND i.state IN ('WAITING', 'SENT')`;
   await run(Prisma.sql`
     UPDATE order_items AS kept SET ${copyColumns('i', ['openKey', ...itemProgress.storedFields])},
@@ -188,10 +191,10 @@ async function updateItems(run: RunStatement, saved: readonly SavedChange[]): Pr
 const keyRowsSchema = z.array(z.object({ key: z.string() }));
 
 /**
- * The open keys of items, by item number. Items of a closed order and stopped items have none. A draft or lost order
- * may turn out to have been sent. If another order has taken its name in the meantime, that order keeps it.
+ * Returns the open keys of items, by item number. Items of a closed order and stopped items have none. If a draft or
+ * lost order turns out to have been sent, an order that was opened for the same name in the meantime keeps its key.
  */
-async function findFreeKeys(
+async function findOpenKeys(
   run: RunStatement,
   order: Order,
   items: readonly OrderItem[],
@@ -205,12 +208,10 @@ async function findFreeKeys(
       SELECT open_key AS key FROM order_items
       WHERE open_key = ANY(${[...keys.values()]}) AND order_id <> ${order.id}`),
   );
-  return new Map([...keys].filter(([, key]) => !takenKeys.some((each) => each.key === key)));
+  return new Map([...keys].filter(([, key]) => !takenKeys.some((taken) => taken.key === key)));
 }
 
-/**
- * The items that a change must write. If the order opens or closes, these are all items, because of their open keys.
- */
+/** Lists the items that a change must write: all if the order opens or closes, because of their open keys. */
 function listChangedItems(before: Order, after: Order): readonly OrderItem[] {
   const hasOpenedOrClosed = isOpen(before.state) !== isOpen(after.state);
   // When a draft ends, its secrets are deleted although nothing else about its items changes.
@@ -222,8 +223,8 @@ function listChangedItems(before: Order, after: Order): readonly OrderItem[] {
 }
 
 /** A reopened order has no approvals and reserves nothing. */
-async function dropApprovals(run: RunStatement, saved: readonly SavedChange[]): Promise<void> {
-  const ids = saved.flatMap(({ before, after }) =>
+async function dropApprovals(run: RunStatement, savedChanges: readonly SavedChange[]): Promise<void> {
+  const ids = savedChanges.flatMap(({ before, after }) =>
     after.approvalRound === before.approvalRound ? [] : after.id,
   );
   if (ids.length === 0) return;
@@ -276,9 +277,6 @@ function listNewSecrets({ after, revealable }: Change) {
   const fields = { sealed: formatBytea(sealed.bytes), keyId: sealed.keyId, expiresAt, revealedAt: undefined };
   return { orderId: after.id, n, ...fields };
 }
-
-const saveSecrets = (run: RunStatement, rows: ReturnType<typeof listNewSecrets>[]) =>
-  upsertRows(run, 'revealable_secrets', ['orderId', 'n'], rows.flat());
 
 const isNewlyUnknown = ({ before, after }: Change) => after.state === 'UNKNOWN' && before.state !== 'UNKNOWN';
 

@@ -6,12 +6,12 @@ import { idRowsSchema } from './order-rows.ts';
 
 const sealedRow = row(z.object({ sealed: sealedBytes, keyId: z.string() }), 'kept.');
 
-/** Secret results, condition are shown once, and drafts. Both are deleted eventually. */
+/** Stores secret results, which are shown once, and deletes drafts. */
 export function createOrderSecretStore({ run, prisma }: Database) {
   return wrapStore('orders', {
     takeRevealable: async (orderId, n, now) => {
-      const [taken] = sealedRow.read(await run(takeSecret(orderId, n, now)));
-      if (taken !== undefined) return { bytes: taken.sealed, keyId: taken.keyId };
+      const [row] = sealedRow.read(await run(takeSecret(orderId, n, now)));
+      if (row !== undefined) return { bytes: row.sealed, keyId: row.keyId };
       const count = await prisma.revealableSecret.count({ where: { orderId, n } });
       return count > 0 ? 'gone' : undefined;
     },
@@ -43,18 +43,18 @@ export function createOrderSecretStore({ run, prisma }: Database) {
   } satisfies Partial<OrderStore>);
 }
 
-/** Deletes drafts with everything that belongs to them. Returns a row for each. */
+/** Deletes drafts with everything that belongs to them. Returns their ids. */
 function deleteDrafts(condition: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
-    WITH gone AS (
+    WITH drafts AS (
       SELECT id, team_id FROM orders WHERE state = 'DRAFT' AND ${condition}
-    ), gone_items AS (
-      DELETE FROM order_items USING gone WHERE order_id = gone.id
-    ), gone_notifications AS (
-      DELETE FROM notifications n USING gone
-      WHERE n.team_id = gone.team_id AND n.subject_kind = 'order' AND n.subject_id = gone.id
+    ), deleted_items AS (
+      DELETE FROM order_items USING drafts WHERE order_id = drafts.id
+    ), deleted_notifications AS (
+      DELETE FROM notifications n USING drafts
+      WHERE n.team_id = drafts.team_id AND n.subject_kind = 'order' AND n.subject_id = drafts.id
     )
-    DELETE FROM orders USING gone WHERE orders.id = gone.id RETURNING orders.id`;
+    DELETE FROM orders USING drafts WHERE orders.id = drafts.id RETURNING orders.id`;
 }
 
 /** Deletes a secret and returns it. If several people ask for it at once, exactly one gets it. */
@@ -70,7 +70,7 @@ function takeSecret(orderId: string, n: number, now: Date): Prisma.Sql {
     RETURNING ${sealedRow.columns}`;
 }
 
-/** Deletes secrets that were never shown. Returns a row for each. */
+/** Deletes secrets that were never shown. Returns a row for each secret. */
 function wipeSecrets(condition: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`
     UPDATE revealable_secrets SET sealed = NULL, key_id = NULL WHERE sealed IS NOT NULL AND ${condition}

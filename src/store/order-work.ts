@@ -8,18 +8,17 @@ import { isLeaseExpired, leaseEnd } from './leases.ts';
 import { idRowsSchema } from './order-rows.ts';
 
 /** After releasing an order, a process doesn't claim it again for this long. */
-const RELEASED_MS = 5_000;
+const RECLAIM_DELAY_MS = 5_000;
 
-/** Claims and leases of orders, and when orders are due. */
 export function createOrderQueue({ run }: Database) {
-  /** Orders that this process released to others, with the time when it may claim them again (monotonic clock). */
-  const released = new Map<string, number>();
+  /** For orders that this process released to others, when it may claim them again (monotonic clock). */
+  const reclaimTimes = new Map<string, number>();
 
   return wrapStore('orders', {
     claimDue: async (lane, until, leaseMs, limit) => {
-      for (const [id, end] of released) if (end <= performance.now()) released.delete(id);
+      for (const [id, time] of reclaimTimes) if (time <= performance.now()) reclaimTimes.delete(id);
       return idRowsSchema.parse(
-        await run(claimDueOrders(lane, until, leaseMs, limit, [...released.keys()]), 'verified'),
+        await run(claimDueOrders(lane, until, leaseMs, limit, [...reclaimTimes.keys()]), 'verified'),
       );
     },
 
@@ -35,12 +34,12 @@ export function createOrderQueue({ run }: Database) {
     },
 
     releaseToOthers: async (id) => {
-      released.set(id, performance.now() + RELEASED_MS);
+      reclaimTimes.set(id, performance.now() + RECLAIM_DELAY_MS);
       await run(endLease(id));
     },
 
-    reschedule: async ({ id, version }, due) => {
-      await run(rescheduleOrder(id, version, due));
+    reschedule: async ({ id, version }, dueAt) => {
+      await run(rescheduleOrder(id, version, dueAt));
     },
 
     requestNotification: async (id, now) => {
@@ -71,9 +70,7 @@ const MAX_DUE_AHEAD_MS: Readonly<Record<DueLane, number>> = {
   observation: 2 * HOUR_MS,
 };
 
-/**
- * Claims orders of a lane that are due by `until` and have no lease or an expired one.
- */
+/** Claims orders of a lane that are due by `until` and have no lease. */
 function claimDueOrders(
   lane: DueLane,
   until: Date,
@@ -81,12 +78,12 @@ function claimDueOrders(
   limit: number,
   excludedIds: string[],
 ): Statement {
-  const farthest = new Date(until.getTime() + MAX_DUE_AHEAD_MS[lane]);
+  const maxDueAt = new Date(until.getTime() + MAX_DUE_AHEAD_MS[lane]);
   return Prisma.sql`
       WITH due AS (
         SELECT id AS due_id, due_at AS since FROM orders
         WHERE due_at IS NOT NULL AND state IN (${Prisma.raw(DUE_LANES[lane].map((state) => `'${state}'`).join(', '))})
-          AND (due_at <= ${until} OR (due_at > ${farthest} AND expires_at IS NULL AND due_at IS DISTINCT FROM send_after))
+          AND (due_at <= ${until} OR (due_at > ${maxDueAt} AND expires_at IS NULL AND due_at IS DISTINCT FROM send_after))
           AND ${isLeaseExpired(Prisma.sql`lease_until`)} AND id <> ALL(${excludedIds})
         ORDER BY due_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
       ), claimed AS (
@@ -96,14 +93,14 @@ function claimDueOrders(
       SELECT id FROM claimed ORDER BY since`;
 }
 
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 30_000;
+const MIN_RETRY_DELAY_MS = 1_000;
+const MAX_RETRY_DELAY_MS = 30_000;
 
 /** Reschedules an order that has no worker, with exponential backoff. */
 function postponeOrder(id: string): Prisma.Sql {
   return Prisma.sql`
     UPDATE orders SET failed_attempts = failed_attempts + 1,
-      lease_until = now() + LEAST(${LONGEST_RETRY_MS}, ${FIRST_RETRY_MS} * 2 ^ LEAST(failed_attempts, 10)) * interval '1 ms'
+      lease_until = now() + LEAST(${MAX_RETRY_DELAY_MS}, ${MIN_RETRY_DELAY_MS} * 2 ^ LEAST(failed_attempts, 10)) * interval '1 ms'
     WHERE id = ${id} AND worker_id IS NULL`;
 }
 
@@ -112,8 +109,8 @@ const endLease = (id: string): Prisma.Sql => Prisma.sql`
     UPDATE orders SET lease_until = NULL WHERE id = ${id} AND worker_id IS NULL`;
 
 /** Sets when an order is due next, unless it has changed. Ends this process's lease. */
-function rescheduleOrder(id: string, version: number, due: Date | undefined): Statement {
+function rescheduleOrder(id: string, version: number, dueAt: Date | undefined): Statement {
   return Prisma.sql`
-      UPDATE orders SET due_at = ${due ?? null}, lease_until = NULL, failed_attempts = 0
+      UPDATE orders SET due_at = ${dueAt ?? null}, lease_until = NULL, failed_attempts = 0
       WHERE id = ${id} AND version = ${version} AND worker_id IS NULL`;
 }

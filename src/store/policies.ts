@@ -12,12 +12,12 @@ import { type Database, type Transaction, wrapStore } from './database.ts';
 import { policyRow, storedRulesSchema, toStorableRules } from './policy-rows.ts';
 import { propose, readProposal, withdrawOpenProposals } from './proposal-rows.ts';
 
-const publishedRow = policyRow.extend({
+const publishedRowSchema = policyRow.extend({
   publishedBy: z.string(),
   confirmedBy: z.string(),
   confirmedAt: z.date(),
 });
-const draftRow = z.object({
+const draftRowSchema = z.object({
   revision: z.string(),
   rules: storedRulesSchema,
   changedBy: z.string(),
@@ -30,7 +30,7 @@ type Reader = Pick<Transaction, 'policyVersion' | 'policyDraft' | 'proposal'>;
 
 async function readPublished(tx: Reader, teamId: string): Promise<PublishedPolicy | undefined> {
   const row = await tx.policyVersion.findFirst({ where: { teamId }, orderBy: { version: 'desc' } });
-  return row === null ? undefined : publishedRow.parse(row);
+  return row === null ? undefined : publishedRowSchema.parse(row);
 }
 
 async function readCurrent(tx: Reader, teamId: string): Promise<Policy> {
@@ -40,7 +40,7 @@ async function readCurrent(tx: Reader, teamId: string): Promise<Policy> {
 async function readDraft(tx: Reader, teamId: string): Promise<PolicyDraft | undefined> {
   const row = await tx.policyDraft.findUnique({ where: { teamId } });
   if (row === null) return undefined;
-  const draft = draftRow.parse(row);
+  const draft = draftRowSchema.parse(row);
   const where = { teamId, id: draft.revision, kind: 'policy', state: 'proposed' };
   const proposalRow = await tx.proposal.findFirst({ where });
   const proposal = proposalRow === null ? undefined : await readProposal(proposalRow, new Date(0));
@@ -50,9 +50,9 @@ async function readDraft(tx: Reader, teamId: string): Promise<PolicyDraft | unde
 }
 
 /** Changes run one at a time, so that a comparison is still true when its result is written. */
-const lockName = (teamId: string) => `policy ${teamId}`;
+const formatLockName = (teamId: string) => `policy ${teamId}`;
 
-function log(tx: Transaction, teamId: string, event: Omit<TeamEventOf<'policy_confirmed'>, 'subject'>) {
+function logEvent(tx: Transaction, teamId: string, event: Omit<TeamEventOf<'policy_confirmed'>, 'subject'>) {
   return writeEvents(tx, [{ ...event, subject: { kind: 'policy', id: 'policy' } }], teamId);
 }
 
@@ -69,62 +69,58 @@ export async function applyPolicy(
   { id, payload, proposer, proposedAt }: ProposalOf<'policy'>,
   { confirmedBy, at }: { readonly confirmedBy: string; readonly at: Date },
 ): Promise<'applied' | 'changed' | 'cannot_sign'> {
-  await lockChanges(tx, lockName(teamId));
+  await lockChanges(tx, formatLockName(teamId));
   const { version, before, rules } = payload;
   const [draft, current] = [await readDraft(tx, teamId), await readCurrent(tx, teamId)];
   if (draft?.revision !== id || current.version + 1 !== version) return 'changed';
   if (needsUnavailableSigning(rules, canSign)) return 'cannot_sign';
-  const people = { publishedBy: proposer, publishedAt: proposedAt, confirmedBy, confirmedAt: at };
-  await tx.policyVersion.create({ data: { teamId, version, rules: toStorableRules(rules), ...people } });
+  const publication = { publishedBy: proposer, publishedAt: proposedAt, confirmedBy, confirmedAt: at };
+  await tx.policyVersion.create({ data: { teamId, version, rules: toStorableRules(rules), ...publication } });
   await tx.policyDraft.delete({ where: { teamId } });
   const changes = toLoggedChanges(before, rules);
-  await log(tx, teamId, { kind: 'policy_confirmed', version, changes, actor: confirmedBy, at });
+  await logEvent(tx, teamId, { kind: 'policy_confirmed', version, changes, actor: confirmedBy, at });
   return 'applied';
 }
 
-/**
- * The versions of the policy, and its draft.
- * @param canSign passkeys are set up, so rules may require signatures
- */
+/** @param canSign whether passkeys are set up, so that rules may require signatures */
 export function createPolicyStore({ prisma }: Database, teamId: string, canSign: boolean): PolicyStore {
-  const readShared = shareRead(async () => {
-    const { version, rules } = await readCurrent(prisma, teamId);
-    return { version, rules };
-  });
-  const exclusively = exclusiveChanges(prisma, lockName(teamId));
+  const runExclusively = exclusiveChanges(prisma, formatLockName(teamId));
 
   return wrapStore('policies', {
-    current: () => readShared(),
+    current: shareRead(async () => {
+      const { version, rules } = await readCurrent(prisma, teamId);
+      return { version, rules };
+    }),
     findPublished: () => readPublished(prisma, teamId),
     findDraft: () => readDraft(prisma, teamId),
 
-    saveDraft: (rules, expected, by, at) =>
-      exclusively(async (tx) => {
+    saveDraft: (rules, expectedRevision, by, at) =>
+      runExclusively(async (tx) => {
         const base = getDraftBase(await readCurrent(tx, teamId), await readDraft(tx, teamId));
-        if (base.revision !== expected) return undefined;
+        if (base.revision !== expectedRevision) return undefined;
         const changes = toLoggedChanges(base.rules, rules);
-        const changed = { revision: randomUUID(), changedBy: by, changedAt: at };
-        const saved = { ...changed, rules: toStorableRules(rules) };
-        await tx.policyDraft.upsert({ where: { teamId }, create: { teamId, ...saved }, update: saved });
-        await log(tx, teamId, { kind: 'policy_draft_changed', changes, actor: by, at });
+        const draftFields = { revision: randomUUID(), changedBy: by, changedAt: at };
+        const columns = { ...draftFields, rules: toStorableRules(rules) };
+        await tx.policyDraft.upsert({ where: { teamId }, create: { teamId, ...columns }, update: columns });
+        await logEvent(tx, teamId, { kind: 'policy_draft_changed', changes, actor: by, at });
         await withdrawOpenProposals(tx, teamId, { kind: 'policy' }, by, at);
-        return { ...changed, rules, proposal: undefined };
+        return { ...draftFields, rules, proposal: undefined };
       }),
 
     discardDraft: (revision, by, at) =>
-      exclusively(async (tx) => {
+      runExclusively(async (tx) => {
         const draft = await readDraft(tx, teamId);
         if (draft?.revision !== revision) return false;
         const { rules } = await readCurrent(tx, teamId);
         await tx.policyDraft.delete({ where: { teamId } });
         await withdrawOpenProposals(tx, teamId, { kind: 'policy' }, by, at);
         const changes = toLoggedChanges(rules, draft.rules);
-        await log(tx, teamId, { kind: 'policy_draft_discarded', changes, actor: by, at });
+        await logEvent(tx, teamId, { kind: 'policy_draft_discarded', changes, actor: by, at });
         return true;
       }),
 
     publish: (revision, by, at) =>
-      exclusively(async (tx) => {
+      runExclusively(async (tx) => {
         const draft = await readDraft(tx, teamId);
         if (draft?.revision !== revision) return { kind: 'stale' };
         const { rules } = draft;
@@ -133,10 +129,10 @@ export function createPolicyStore({ prisma }: Database, teamId: string, canSign:
         const current = await readCurrent(tx, teamId);
         const changes = toLoggedChanges(current.rules, rules);
         if (changes.length === 0) return { kind: 'no_difference' };
-        await log(tx, teamId, { kind: 'policy_published', changes, actor: by, at });
+        await logEvent(tx, teamId, { kind: 'policy_published', changes, actor: by, at });
         const payload = { version: current.version + 1, before: current.rules, rules };
-        const proposed = { id: revision, kind: 'policy', payload, proposer: by, proposedAt: at } as const;
-        const proposal = await propose(tx, teamId, proposed);
+        const newProposal = { id: revision, kind: 'policy', payload, proposer: by, proposedAt: at } as const;
+        const proposal = await propose(tx, teamId, newProposal);
         if (proposal.kind !== 'policy') throw new Error('a proposal of another kind');
         return { kind: 'published', proposal };
       }),

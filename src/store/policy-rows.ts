@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { type PolicyRule, RULE_DECISIONS } from '../policy/policy.ts';
 
-const texts = z.array(z.string());
-/** A field that is left out in a charter but null in a row. */
-function optional<Schema extends z.ZodType>(schema: Schema) {
+const textsSchema = z.array(z.string());
+/** Accepts a field that is left out, as in a charter, or null, as in a row. */
+function nullish<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
 
-const milliseconds = optional(z.number());
+const millisecondsSchema = nullish(z.number());
 
 /**
  * A stored rule. It isn't parsed like user input: a version must stay readable if a later release removes a task, and
@@ -15,18 +15,18 @@ const milliseconds = optional(z.number());
  */
 const storedRuleSchema = z.object({
   name: z.string(),
-  tasks: texts,
-  names: texts,
-  by: texts,
-  over: optional(z.object({ currency: z.string(), minor: z.int() })),
+  tasks: textsSchema,
+  names: textsSchema,
+  by: textsSchema,
+  over: nullish(z.object({ currency: z.string(), minor: z.int() })),
   decision: z.enum(RULE_DECISIONS),
-  approvers: texts,
-  silent: texts,
+  approvers: textsSchema,
+  silent: textsSchema,
   needed: z.int().min(1),
-  ttlMs: milliseconds,
-  remindAfterMs: milliseconds,
-  escalateAfterMs: milliseconds,
-  escalateTo: texts,
+  ttlMs: millisecondsSchema,
+  remindAfterMs: millisecondsSchema,
+  escalateAfterMs: millisecondsSchema,
+  escalateTo: textsSchema,
   breakGlass: z.boolean(),
   signed: z.boolean(),
 });

@@ -15,7 +15,7 @@ import { Prisma } from './database.ts';
 
 const optionalTimestamp = optional(z.date());
 
-/** Columns of names `d`. */
+/** Columns of names (alias `d`). */
 export const detailsRow = row(
   z.object({
     name: z.string(),
@@ -49,19 +49,18 @@ export const zoneRowsSchema = z.array(
   z.object({ zone: z.string(), count: z.number(), deletedCount: z.number() }),
 );
 
-type Conditions = Pick<NameQuery, 'filter' | 'owners' | 'needsOwner' | 'names' | 'now'>;
+type FilterQuery = Pick<NameQuery, 'filter' | 'owners' | 'needsOwner' | 'names' | 'now'>;
 
 function joinOr(conditions: readonly Maybe<Prisma.Sql>[]): Prisma.Sql[] {
-  const present = dropMissing(conditions);
-  return present.length === 0 ? [] : [Prisma.sql`(${Prisma.join(present, ' OR ')})`];
+  const presentConditions = dropMissing(conditions);
+  return presentConditions.length === 0 ? [] : [Prisma.sql`(${Prisma.join(presentConditions, ' OR ')})`];
 }
 
-/** Escapes a text for `LIKE`. */
 function escapeLike(value: string): string {
-  return value.replace(/[\\%_]/g, (sign) => `\\${sign}`);
+  return value.replace(/[\\%_]/g, (character) => `\\${character}`);
 }
 
-function buildConditions(query: Conditions): Prisma.Sql[] {
+function buildConditions(query: FilterQuery): Prisma.Sql[] {
   const { filter, names, now } = query;
   const daysFromNow = (days: number) => new Date(now.getTime() + days * DAY_MS);
   const tags = filter.tags.filter((tag) => !isNone(tag));
@@ -104,30 +103,30 @@ function joinWhere(conditions: readonly Prisma.Sql[]): Prisma.Sql {
 }
 
 /**
- * A page of a filter's results, in display order. The names are found first: if an index covers the filter, only the
- * page's rows are read from the table.
+ * Selects a page of a filter's results, in display order. The names are found first: if an index covers the filter,
+ * only the page's rows are read from the table.
  */
 export function selectPage(query: NameQuery): Prisma.Sql {
   const conditions = buildConditions(query);
   const isDescending = query.filter.sort.startsWith('-') !== query.isBackward;
-  const found = isByName(query.filter.sort)
+  const foundClause = isByName(query.filter.sort)
     ? selectByName(conditions, query, isDescending)
     : selectByExpiry(conditions, query, isDescending);
   return Prisma.sql`
-    WITH ${found}
+    WITH ${foundClause}
     SELECT ${pageRow.columns} FROM found JOIN domains d USING (name)
-    ORDER BY found.part, found.rank, d.name ${direction(isDescending)} LIMIT ${query.limit}`;
+    ORDER BY found.part, found.rank, d.name ${formatDirection(isDescending)} LIMIT ${query.limit}`;
 }
 
 const isByName = (sort: NameSort) => sort === 'name' || sort === '-name';
-const direction = (isDescending: boolean) => Prisma.raw(isDescending ? 'DESC' : 'ASC');
-const comparison = (isDescending: boolean) => Prisma.raw(isDescending ? '<' : '>');
+const formatDirection = (isDescending: boolean) => Prisma.raw(isDescending ? 'DESC' : 'ASC');
+const formatComparison = (isDescending: boolean) => Prisma.raw(isDescending ? '<' : '>');
 
 /**
- * The matching names. If no index covers the filter, they are found first and sorted afterwards, which takes one scan
- * of the table. Otherwise, PostgreSQL might scan the sort index and fetch names one by one until enough of them match.
+ * If no index covers the filter, the matching names are found first and sorted afterwards, which takes one scan of the
+ * table. Otherwise, PostgreSQL might scan the sort index and fetch names one by one until enough of them match.
  */
-function matchingNames({ filter }: NameQuery, conditions: readonly Prisma.Sql[]): Prisma.Sql {
+function selectMatchingNames({ filter }: NameQuery, conditions: readonly Prisma.Sql[]): Prisma.Sql {
   return filter.texts.length + filter.registrars.length > 0
     ? Prisma.sql`(SELECT d.name, d.expires_at FROM domains d ${joinWhere(conditions)} OFFSET 0) d`
     : Prisma.sql`domains d ${joinWhere(conditions)}`;
@@ -139,15 +138,16 @@ function selectByName(
   isDescending: boolean,
 ): Prisma.Sql {
   const { cursor, limit } = query;
-  const after = cursor === undefined ? [] : [Prisma.sql`d.name ${comparison(isDescending)} ${cursor.name}`];
+  const cursorConditions =
+    cursor === undefined ? [] : [Prisma.sql`d.name ${formatComparison(isDescending)} ${cursor.name}`];
   return Prisma.sql`found AS (
-    SELECT 1 AS part, 0::float8 AS rank, d.name FROM ${matchingNames(query, [...conditions, ...after])}
-    ORDER BY d.name ${direction(isDescending)} LIMIT ${limit})`;
+    SELECT 1 AS part, 0::float8 AS rank, d.name FROM ${selectMatchingNames(query, [...conditions, ...cursorConditions])}
+    ORDER BY d.name ${formatDirection(isDescending)} LIMIT ${limit})`;
 }
 
 /**
- * Names with a date first, then those without one, which is the order of the index. The first page needs one index
- * scan. Other pages may need two, but the second rarely runs.
+ * Selects names with a date first, then those without one, which is the order of the index. The first page needs one
+ * index scan. Other pages may need two, but the second rarely runs.
  */
 function selectByExpiry(
   conditions: readonly Prisma.Sql[],
@@ -158,12 +158,12 @@ function selectByExpiry(
   const rank = Prisma.raw(`${isDescending ? '-' : ''}extract(epoch FROM d.expires_at)::float8`);
   const selectDated = (part: number, extraConditions: readonly Prisma.Sql[]) => Prisma.sql`
     SELECT ${part}::int AS part, ${rank} AS rank, d.name
-    FROM ${matchingNames(query, [...conditions, Prisma.sql`d.expires_at IS NOT NULL`, ...extraConditions])}
-    ORDER BY d.expires_at ${direction(isDescending)}, d.name ${direction(isDescending)} LIMIT ${limit}`;
+    FROM ${selectMatchingNames(query, [...conditions, Prisma.sql`d.expires_at IS NOT NULL`, ...extraConditions])}
+    ORDER BY d.expires_at ${formatDirection(isDescending)}, d.name ${formatDirection(isDescending)} LIMIT ${limit}`;
   const selectUndated = (part: number, extraConditions: readonly Prisma.Sql[]) => Prisma.sql`
     SELECT ${part}::int AS part, 0::float8 AS rank, d.name
-    FROM ${matchingNames(query, [...conditions, Prisma.sql`d.expires_at IS NULL`, ...extraConditions])}
-    ORDER BY d.name ${direction(isDescending)} LIMIT ${limit}`;
+    FROM ${selectMatchingNames(query, [...conditions, Prisma.sql`d.expires_at IS NULL`, ...extraConditions])}
+    ORDER BY d.name ${formatDirection(isDescending)} LIMIT ${limit}`;
   // PostgreSQL evaluates this condition once, and skips the second scan if the first has filled the page.
   const hasRoom = Prisma.sql`(SELECT count(*) FROM first_part) < ${limit}::int`;
   const joinParts = (first: Prisma.Sql, second: Prisma.Sql) => Prisma.sql`
@@ -173,38 +173,38 @@ function selectByExpiry(
   if (cursor === undefined && !isBackward && !isDescending)
     return Prisma.sql`found AS (
       SELECT CASE WHEN d.expires_at IS NULL THEN 2 ELSE 1 END AS part, COALESCE(${rank}, 0) AS rank, d.name
-      FROM ${matchingNames(query, conditions)} ORDER BY d.expires_at, d.name LIMIT ${limit})`;
+      FROM ${selectMatchingNames(query, conditions)} ORDER BY d.expires_at, d.name LIMIT ${limit})`;
   if (cursor === undefined)
     return isBackward
       ? joinParts(selectUndated(1, []), selectDated(2, [hasRoom]))
       : joinParts(selectDated(1, []), selectUndated(2, [hasRoom]));
   if (cursor.expiresAt === undefined) {
-    const remaining = selectUndated(1, [Prisma.sql`d.name ${comparison(isDescending)} ${cursor.name}`]);
+    const remaining = selectUndated(1, [Prisma.sql`d.name ${formatComparison(isDescending)} ${cursor.name}`]);
     return isBackward ? joinParts(remaining, selectDated(2, [hasRoom])) : Prisma.sql`found AS (${remaining})`;
   }
   const remaining = selectDated(1, [
-    Prisma.sql`(d.expires_at, d.name) ${comparison(isDescending)} (${cursor.expiresAt}::timestamptz, ${cursor.name})`,
+    Prisma.sql`(d.expires_at, d.name) ${formatComparison(isDescending)} (${cursor.expiresAt}::timestamptz, ${cursor.name})`,
   ]);
   return isBackward ? Prisma.sql`found AS (${remaining})` : joinParts(remaining, selectUndated(2, [hasRoom]));
 }
 
 /**
- * Number of names in each zone that a filter finds, and how many of them are deleted. The few deleted names are counted
- * separately using their index, so that the others can be counted by an index-only scan.
+ * Counts the names that a filter finds in each zone, and how many of them are deleted. The few deleted names are
+ * counted separately using their index, so that the others can be counted by an index-only scan.
  */
 export function countZones(query: NameQuery): Prisma.Sql {
   const conditions = buildConditions(query);
   // Without `OFFSET 0`, the filter's own index would be used, which leads to every name that the filter finds.
   const deleted = Prisma.sql`(SELECT * FROM domains WHERE deleted_at IS NOT NULL OFFSET 0)`;
   return Prisma.sql`
-    SELECT zone, found.count, COALESCE(gone.count, 0) AS "deletedCount"
+    SELECT zone, found.count, COALESCE(deleted.count, 0) AS "deletedCount"
     FROM (${countByZone(Prisma.sql`domains`, conditions)}) found
-    LEFT JOIN (${countByZone(deleted, conditions)}) gone USING (zone)
+    LEFT JOIN (${countByZone(deleted, conditions)}) deleted USING (zone)
     ORDER BY zone`;
 }
 
 /**
- * A separate query, for which PostgreSQL assumes few zones and counts rows as it reads them. Otherwise, it would sort
+ * PostgreSQL expects this subquery to return few zones, so it counts rows as it reads them. Otherwise, it would sort
  * all names by zone first.
  */
 function countByZone(from: Prisma.Sql, conditions: readonly Prisma.Sql[]): Prisma.Sql {
@@ -234,7 +234,7 @@ export const healthRow = row(
   },
 );
 
-export function selectHealth(query: Conditions, teamId: string): Prisma.Sql {
+export function selectHealth(query: FilterQuery, teamId: string): Prisma.Sql {
   return Prisma.sql`
     SELECT ${healthRow.columns}
     FROM domains d LEFT JOIN (
@@ -275,7 +275,7 @@ export const SELECT_OWNERS = Prisma.sql`
   WHERE owner_id IS NOT NULL GROUP BY owner_id`;
 export const ownerRowsSchema = z.array(z.object({ id: z.string(), hasLeft: z.boolean() }));
 
-/** Marks the names of a person who has left. Locks names in the usual order. Returns the names. */
+/** Marks the names of a person who has left. Locks them in alphabetical order, as elsewhere. Returns the names. */
 export function markOwnerLeft(userId: string, at: Date): Prisma.Sql {
   return Prisma.sql`
     UPDATE domains d SET owner_left_at = ${at}::timestamptz

@@ -43,10 +43,7 @@ import {
   zoneRowsSchema,
 } from './portfolio-statements.ts';
 
-/**
- * Details of watched names, which people set.
- * @throws {StoreError} from every method if the database fails
- */
+/** @throws {StoreError} from every method if the database fails */
 export function createPortfolioStore(database: Database, teamId: string): PortfolioStore {
   const { run, prisma } = database;
 
@@ -57,18 +54,18 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
     find: async (name) => (await findMany([name])).get(name),
 
     async findTags(names) {
-      const found = await findMany(names);
-      return new Map(names.map((name) => [name, found.get(name)?.tags ?? []]));
+      const details = await findMany(names);
+      return new Map(names.map((name) => [name, details.get(name)?.tags ?? []]));
     },
 
-    write: async (allowed, by, at, plan, progress) => {
+    write: async ({ changes }, by, at, planHash, reportProgress) => {
       try {
         return await database.transaction(async (tx) => {
-          if (plan !== undefined && !(await consumePlan(tx, teamId, plan))) return 'gone';
-          const written = await writeChanges(tx, teamId, allowed.changes, { actor: by, at }, progress);
+          if (planHash !== undefined && !(await consumePlan(tx, teamId, planHash))) return 'gone';
+          const outcome = await writeChanges(tx, teamId, changes, { actor: by, at }, reportProgress);
           // The rollback keeps the import plan.
-          if (written !== 'written') throw new RollbackError(written);
-          return written;
+          if (outcome !== 'written') throw new RollbackError(outcome);
+          return outcome;
         });
       } catch (error) {
         if (error instanceof RollbackError) return error.reason;
@@ -76,17 +73,17 @@ export function createPortfolioStore(database: Database, teamId: string): Portfo
       }
     },
 
-    planImport: (rows, by, at, progress) =>
-      database.transaction(async (tx) => savePlan(tx, teamId, rows, by, at, progress)),
+    planImport: (rows, by, at, reportProgress) =>
+      database.transaction((tx) => savePlan(tx, teamId, rows, by, at, reportProgress)),
 
-    findImportPlan: (hash, by, at, progress) =>
+    findImportPlan: (hash, by, at, reportProgress) =>
       database.transaction(async (tx) => {
         const rows = await readImportRows(tx, teamId, hash);
         if (rows === undefined) return 'gone';
         const plan = await buildPlan(tx, rows, () => undefined);
         if (plan.hash === hash) return plan;
         await consumePlan(tx, teamId, hash);
-        return { stale: await savePlan(tx, teamId, rows, by, at, progress) };
+        return { stale: await savePlan(tx, teamId, rows, by, at, reportProgress) };
       }),
 
     listPage: async (query) => pageRow.read(await run(selectPage(query))),
@@ -134,7 +131,7 @@ class RollbackError extends Error {
 }
 type WriteFailure = 'changed' | NameLimit;
 
-const SLACK_IDS = /[UW][A-Z0-9]{2,}/g;
+const SLACK_USER_IDS = /[UW][A-Z0-9]{2,}/g;
 const compress = promisify(gzip);
 const decompress = promisify(gunzip);
 
@@ -178,8 +175,8 @@ const changedNamesSchema = z.array(
  * loop.
  */
 export const proposedNameChangesSchema: z.ZodType<ProposedNameChanges> = z.object({
-  names: z.base64().transform(async (zipped) => {
-    const text = (await decompress(Buffer.from(zipped, 'base64'))).toString();
+  names: z.base64().transform(async (compressedNames) => {
+    const text = (await decompress(Buffer.from(compressedNames, 'base64'))).toString();
     const names: ChangedName[] = [];
     for await (const slice of iterateSlices(text.split('\n')))
       names.push(...changedNamesSchema.parse(slice.map((line): unknown => JSON.parse(line))));
@@ -187,16 +184,15 @@ export const proposedNameChangesSchema: z.ZodType<ProposedNameChanges> = z.objec
   }),
 });
 
-/** A change of names, as stored in a proposal. */
 export async function toStorableNameChanges({ names }: ProposedNameChanges) {
   const lines: string[] = [];
   for await (const slice of iterateSlices(names))
     lines.push(...slice.map(({ after = null, ...change }) => JSON.stringify({ ...change, after })));
-  const people = new Set<string>();
+  const personIds = new Set<string>();
   for await (const slice of iterateSlices(lines))
-    for (const line of slice) for (const id of line.match(SLACK_IDS) ?? []) people.add(id);
-  // The ids of people are also stored uncompressed, so that they can be found when a person is forgotten.
-  return { names: (await compress(lines.join('\n'))).toString('base64'), people: [...people] };
+    for (const line of slice) for (const id of line.match(SLACK_USER_IDS) ?? []) personIds.add(id);
+  // People's ids are also stored uncompressed, so that they can be found when a person is forgotten.
+  return { names: (await compress(lines.join('\n'))).toString('base64'), people: [...personIds] };
 }
 
 /** Applies a proposal if the names haven't changed since it was made. */
@@ -204,30 +200,30 @@ export async function applyNameChanges(
   tx: RunStatement,
   teamId: string,
   { names }: ProposedNameChanges,
-  changer: NameChangeAuthor,
+  author: NameChangeAuthor,
 ): Promise<'applied' | WriteFailure> {
-  const written = await writeChanges(tx, teamId, names, changer);
-  return written === 'written' ? 'applied' : written;
+  const outcome = await writeChanges(tx, teamId, names, author);
+  return outcome === 'written' ? 'applied' : outcome;
 }
 
-/** @returns the remaining changes of a proposal; undefined if none remain */
+/** @returns the changes that still have an effect, based on the current details; undefined if none do */
 export async function rebaseNameChanges(
   tx: RunStatement,
   { names }: ProposedNameChanges,
 ): Promise<ProposedNameChanges | undefined> {
-  const found = await readDetails(
+  const details = await readDetails(
     tx,
     names.map(({ name }) => name),
   );
-  const remaining: ChangedName[] = [];
-  for (const each of names) {
-    const rebased = rebaseChange(each, found.get(each.name));
+  const remainingChanges: ChangedName[] = [];
+  for (const change of names) {
+    const rebasedChange = rebaseChange(change, details.get(change.name));
     const isObsolete =
-      rebased?.decision !== undefined &&
-      (await countNames(tx, decisionCondition(rebased.name, rebased.decision))) === 0;
-    if (rebased !== undefined && !isObsolete) remaining.push(rebased);
+      rebasedChange?.decision !== undefined &&
+      (await countNames(tx, buildDecisionCondition(rebasedChange.name, rebasedChange.decision))) === 0;
+    if (rebasedChange !== undefined && !isObsolete) remainingChanges.push(rebasedChange);
   }
-  return remaining.length === 0 ? undefined : { names: remaining };
+  return remainingChanges.length === 0 ? undefined : { names: remainingChanges };
 }
 
 /** Plans that aren't applied are deleted after this time. */
@@ -241,15 +237,15 @@ async function readImportRows(
   teamId: string,
   hash: string,
 ): Promise<readonly ImportRow[] | undefined> {
-  const fromPlan = Prisma.sql`FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash}`;
-  const [found] = z
+  const planClause = Prisma.sql`FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash}`;
+  const [plan] = z
     .array(z.object({ count: z.number() }))
-    .parse(await tx(Prisma.sql`SELECT jsonb_array_length(rows) AS count ${fromPlan} FOR UPDATE`));
-  if (found === undefined) return undefined;
+    .parse(await tx(Prisma.sql`SELECT jsonb_array_length(rows) AS count ${planClause} FOR UPDATE`));
+  if (plan === undefined) return undefined;
   const rows: ImportRow[] = [];
-  for (let start = 0; start < found.count; start += ROWS_PER_READ) {
+  for (let start = 0; start < plan.count; start += ROWS_PER_READ) {
     const page = await tx(Prisma.sql`
-      SELECT value AS row FROM (SELECT rows ${fromPlan}) kept, jsonb_array_elements(kept.rows) WITH ORDINALITY AS each (value, n)
+      SELECT value AS row FROM (SELECT rows ${planClause}) kept, jsonb_array_elements(kept.rows) WITH ORDINALITY AS elements (value, n)
       WHERE n > ${start}::int AND n <= ${start + ROWS_PER_READ}::int ORDER BY n`);
     rows.push(...importRowsSchema.parse(page).map(({ row }) => row));
   }
@@ -258,37 +254,37 @@ async function readImportRows(
 
 /** Deletes a plan, so that it is applied only once. */
 async function consumePlan(tx: RunStatement, teamId: string, hash: string): Promise<boolean> {
-  const deleted = await tx(
+  const rows = await tx(
     Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND hash = ${hash} RETURNING hash`,
   );
-  return z.array(z.unknown()).parse(deleted).length > 0;
+  return z.array(z.unknown()).parse(rows).length > 0;
 }
 
 /** Locks the names and plans their changes. */
 async function buildPlan(
   tx: RunStatement,
   rows: readonly ImportRow[],
-  progress: ReportProgress,
+  reportProgress: ReportProgress,
 ): Promise<ImportPlan> {
   const changes = new Map(rows.map(({ name, change }) => [name, change]));
-  const names = await lockNames(tx, [...changes.keys()]);
+  const watchedNames = await lockNames(tx, [...changes.keys()]);
   const hash = createHash('sha256');
   const changed: EditedName[] = [];
-  let done = 0;
-  for await (const slice of iterateSlices(names)) {
-    const edited = listEditedNames(await readDetails(tx, slice), changes);
-    for (const { name, before, after } of edited)
+  let doneCount = 0;
+  for await (const slice of iterateSlices(watchedNames)) {
+    const editedNames = listEditedNames(await readDetails(tx, slice), changes);
+    for (const { name, before, after } of editedNames)
       hash.update(JSON.stringify([name, toLoggedDetails(before), toLoggedDetails(after)]));
-    changed.push(...edited);
-    done += slice.length;
-    progress(done, names.length);
+    changed.push(...editedNames);
+    doneCount += slice.length;
+    reportProgress(doneCount, watchedNames.length);
   }
-  const found = new Set(names);
+  const watchedNameSet = new Set(watchedNames);
   return {
     hash: hash.digest('hex'),
     changed,
-    unchangedCount: names.length - changed.length,
-    unwatched: [...changes.keys()].filter((name) => !found.has(name)),
+    unchangedCount: watchedNames.length - changed.length,
+    unwatched: [...changes.keys()].filter((name) => !watchedNameSet.has(name)),
   };
 }
 
@@ -298,9 +294,9 @@ async function savePlan(
   rows: readonly ImportRow[],
   by: string,
   at: Date,
-  progress: ReportProgress,
+  reportProgress: ReportProgress,
 ): Promise<ImportPlan> {
-  const plan = await buildPlan(tx, rows, progress);
+  const plan = await buildPlan(tx, rows, reportProgress);
   await tx(
     Prisma.sql`DELETE FROM names_imports WHERE team_id = ${teamId} AND created_at < ${new Date(at.getTime() - PLAN_LIFETIME_MS)}`,
   );
@@ -316,23 +312,23 @@ async function savePlan(
 const nameRowsSchema = z.array(z.object({ name: z.string() }));
 
 /**
- * Locks those of the names that are watched, always in alphabetical order, so that two transactions can't deadlock.
+ * Locks the names that are watched, in alphabetical order, so that transactions can't deadlock.
  * @returns the locked names, in this order
  */
 async function lockNames(tx: RunStatement, names: readonly string[]): Promise<readonly string[]> {
-  const found = await tx(
+  const rows = await tx(
     Prisma.sql`SELECT name FROM domains WHERE name = ANY (${[...names]}::text[]) ORDER BY name FOR UPDATE`,
   );
-  return nameRowsSchema.parse(found).map(({ name }) => name);
+  return nameRowsSchema.parse(rows).map(({ name }) => name);
 }
 
 async function readDetails(
   run: RunStatement,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, NameDetails>> {
-  const found = await run(Prisma.sql`
+  const rows = await run(Prisma.sql`
     SELECT ${detailsRow.columns} FROM domains d WHERE d.name = ANY (${[...names]}::text[]) ORDER BY d.name`);
-  return new Map(detailsRow.read(found).map(({ name, ...details }) => [name, details]));
+  return new Map(detailsRow.read(rows).map(({ name, ...details }) => [name, details]));
 }
 
 /** Writes changes of protected fields, all or none. All changes of these fields by people use this function. */
@@ -340,8 +336,8 @@ async function writeChanges(
   tx: RunStatement,
   teamId: string,
   changes: readonly ChangedName[],
-  changer: NameChangeAuthor,
-  progress: ReportProgress = () => undefined,
+  author: NameChangeAuthor,
+  reportProgress: ReportProgress = () => undefined,
 ): Promise<'written' | WriteFailure> {
   const guardedCount = changes.filter(({ before, after }) => isGuarded(after) && !isGuarded(before)).length;
   const addedCount = changes.filter(({ isNew }) => isNew).length;
@@ -361,27 +357,27 @@ async function writeChanges(
     return 'too_many_guarded';
   if (addedCount > 0 && (await countNames(tx, Prisma.sql`TRUE`)) + addedCount > MAX_WATCHED_NAMES)
     return 'list_full';
-  let done = 0;
+  let doneCount = 0;
   for await (const slice of iterateSlices(changes)) {
-    const edited = slice.flatMap(({ after, ...change }) =>
+    const editedNames = slice.flatMap(({ after, ...change }) =>
       after === undefined || isSameDetails(change.before, after) ? [] : { ...change, after },
     );
-    await writeDetails(tx, teamId, edited, changer);
+    await writeDetails(tx, teamId, editedNames, author);
     for (const { name } of slice.filter(({ after }) => after === undefined)) {
       await tx(removeDomain(name));
       const subject = { kind: 'name', id: name } as const;
-      await announceEvents(tx, [{ kind: 'name_unwatched', subject, ...changer }]);
+      await announceEvents(tx, [{ kind: 'name_unwatched', subject, ...author }]);
     }
-    const dated = slice.flatMap(({ name, isNew, date }) =>
+    const datedNames = slice.flatMap(({ name, isNew, date }) =>
       date === undefined ? (isNew ? { name } : []) : { name, expiresAt: date.after },
     );
-    if (dated.length > 0) await tx(importNames(dated, changer));
+    if (datedNames.length > 0) await tx(importNames(datedNames, author));
     for (const { name, decision } of slice)
-      if (decision !== undefined) await writeDecision(tx, teamId, { name, decision }, changer);
-    done += slice.length;
-    progress(done, changes.length);
+      if (decision !== undefined) await writeDecision(tx, teamId, { name, decision }, author);
+    doneCount += slice.length;
+    reportProgress(doneCount, changes.length);
   }
-  const notice = buildNotice(changes, changer);
+  const notice = buildNotice(changes, author);
   if (notice !== undefined) await announceEvents(tx, [notice]);
   return 'written';
 }
@@ -395,8 +391,8 @@ const countRowsSchema = z.array(z.object({ count: z.number() }));
 const IS_GUARDED = Prisma.sql`tags @> ARRAY[${GUARDED_TAG}]`;
 
 async function countNames(tx: RunStatement, where: Prisma.Sql): Promise<number> {
-  const found = await tx(Prisma.sql`SELECT count(*)::int AS count FROM domains WHERE ${where}`);
-  return countRowsSchema.parse(found)[0]?.count ?? 0;
+  const rows = await tx(Prisma.sql`SELECT count(*)::int AS count FROM domains WHERE ${where}`);
+  return countRowsSchema.parse(rows)[0]?.count ?? 0;
 }
 
 const dateRowsSchema = z.array(z.object({ name: z.string(), at: optional(z.date()), by: optionalText }));
@@ -404,32 +400,32 @@ const dateRowsSchema = z.array(z.object({ name: z.string(), at: optional(z.date(
 /** Whether the names haven't changed since the changes were decided. */
 async function isUnchanged(tx: RunStatement, changes: readonly ChangedName[]): Promise<boolean> {
   const names = changes.map(({ name }) => name);
-  const found = await readDetails(tx, names);
+  const details = await readDetails(tx, names);
   const isSame = ({ name, before, isNew }: ChangedName) => {
-    const current = found.get(name);
+    const current = details.get(name);
     return isNew ? current === undefined : current !== undefined && isSameDetails(current, before);
   };
   if (!changes.every(isSame)) return false;
   for (const { name, decision } of changes)
-    if (decision !== undefined && (await countNames(tx, decisionCondition(name, decision))) === 0)
+    if (decision !== undefined && (await countNames(tx, buildDecisionCondition(name, decision))) === 0)
       return false;
-  const dated = changes.filter(({ isNew, date }) => !isNew && date !== undefined);
-  if (dated.length === 0) return true;
+  const datedChanges = changes.filter(({ isNew, date }) => !isNew && date !== undefined);
+  if (datedChanges.length === 0) return true;
   const rows = dateRowsSchema.parse(
     await tx(Prisma.sql`
       SELECT name, expires_at AS at, expiry_given_by AS by FROM domains
       WHERE name = ANY (${names}::text[]) AND (expiry_source IS NULL OR expiry_source IN ('person', 'whois'))`),
   );
-  const byName = new Map(rows.map((row) => [row.name, row]));
-  return dated.every(({ name, date }) => {
-    const current = byName.get(name);
+  const datesByName = new Map(rows.map((row) => [row.name, row]));
+  return datedChanges.every(({ name, date }) => {
+    const current = datesByName.get(name);
     const isSameDate = current?.at?.getTime() === date?.before?.at.getTime();
     return current !== undefined && isSameDate && current.by === date?.before?.by;
   });
 }
 
 /** The condition for writing a decision: a lapse is confirmed once, and only as it was requested. */
-function decisionCondition(name: string, decision: ReminderDecision): Prisma.Sql {
+function buildDecisionCondition(name: string, decision: ReminderDecision): Prisma.Sql {
   const hasName = Prisma.sql`name = ${name}`;
   if (decision.kind === 'lapse_requested') return Prisma.sql`${hasName} AND lapse_confirmed_at IS NULL`;
   if (decision.kind !== 'lapse_confirmed') return hasName;
@@ -452,7 +448,7 @@ async function writeDecision(
   { actor: askedBy, confirmedBy, at }: NameChangeAuthor,
 ): Promise<void> {
   const by = confirmedBy ?? askedBy;
-  const { staleUntil, subject, ...logged } = { staleUntil: undefined, subject: undefined, ...decision };
+  const { staleUntil, subject, ...loggedFields } = { staleUntil: undefined, subject: undefined, ...decision };
   const until = 'until' in decision ? decision.until : null;
   const reason = 'reason' in decision ? (decision.reason ?? null) : null;
   const answer =
@@ -482,7 +478,7 @@ async function writeDecision(
   if (kind === 'name_handed_over') await tx(refreshQuestion(teamId, name, at));
   const proposer = kind === 'name_renewed' && confirmedBy !== undefined ? { askedBy } : {};
   await announceEvents(tx, [
-    { ...logged, ...proposer, kind, actor: by, at, subject: { kind: 'name', id: name } },
+    { ...loggedFields, ...proposer, kind, actor: by, at, subject: { kind: 'name', id: name } },
   ]);
 }
 
@@ -494,12 +490,12 @@ export async function setDetails(
   tx: RunStatement,
   name: string,
   change: DetailsChange,
-  changer: NameChangeAuthor,
+  author: NameChangeAuthor,
   isNew: boolean,
 ): Promise<void> {
-  const edited = listEditedNames(await readDetails(tx, [name]), new Map([[name, change]]));
-  await writeDetails(tx, undefined, edited, changer);
-  const notice = isNew ? undefined : buildNotice(edited, changer);
+  const editedNames = listEditedNames(await readDetails(tx, [name]), new Map([[name, change]]));
+  await writeDetails(tx, undefined, editedNames, author);
+  const notice = isNew ? undefined : buildNotice(editedNames, author);
   if (notice !== undefined) await announceEvents(tx, [notice]);
 }
 
@@ -507,26 +503,26 @@ export async function setDetails(
 async function writeDetails(
   tx: RunStatement,
   teamId: string | undefined,
-  changed: readonly EditedName[],
-  changer: NameChangeAuthor,
+  editedNames: readonly EditedName[],
+  author: NameChangeAuthor,
 ): Promise<void> {
-  if (changed.length === 0) return;
+  if (editedNames.length === 0) return;
   // PostgreSQL requires inner arrays of equal length, so tags are joined by spaces, which tags can't contain.
   await tx(Prisma.sql`
     UPDATE domains d SET owner_id = NULLIF(given.owner, ''),
       owner_left_at = CASE WHEN d.owner_id = given.owner THEN d.owner_left_at END, channel_id = NULLIF(given.channel, ''),
       note = NULLIF(given.note, ''), tags = string_to_array(given.tags, ' ')
     FROM unnest(
-      ${changed.map(({ name }) => name)}::text[], ${changed.map(({ after }) => after.owner ?? '')}::text[],
-      ${changed.map(({ after }) => after.channel ?? '')}::text[], ${changed.map(({ after }) => after.note ?? '')}::text[],
-      ${changed.map(({ after }) => after.tags.join(' '))}::text[]) AS given (name, owner, channel, note, tags)
+      ${editedNames.map(({ name }) => name)}::text[], ${editedNames.map(({ after }) => after.owner ?? '')}::text[],
+      ${editedNames.map(({ after }) => after.channel ?? '')}::text[], ${editedNames.map(({ after }) => after.note ?? '')}::text[],
+      ${editedNames.map(({ after }) => after.tags.join(' '))}::text[]) AS given (name, owner, channel, note, tags)
     WHERE d.name = given.name`);
-  const events = changed.map(({ name, before, after }) => ({
+  const events = editedNames.map(({ name, before, after }) => ({
     kind: 'name_changed' as const,
     subject: { kind: 'name' as const, id: name },
     before: toLoggedDetails(before),
     after: toLoggedDetails(after),
-    ...changer,
+    ...author,
   }));
   await insertEvents(tx, events, teamId);
 }
@@ -540,21 +536,21 @@ function toLoggedDetails({ owner, tags, channel, note }: NameDetails): Readonly<
   };
 }
 
-/** The event that announces new owners and channels. */
-function buildNotice(changes: readonly ChangedName[], changer: NameChangeAuthor): TeamEvent | undefined {
-  const rerouted = changes.flatMap(({ name, before, after }) => {
+/** Builds the event that announces new owners and channels. */
+function buildNotice(changes: readonly ChangedName[], author: NameChangeAuthor): TeamEvent | undefined {
+  const reroutedNames = changes.flatMap(({ name, before, after }) => {
     const isRerouted =
       after !== undefined && (before.owner !== after.owner || before.channel !== after.channel);
     return isRerouted ? [{ name, before: toRouting(before), after: toRouting(after) }] : [];
   });
-  const [first] = rerouted;
+  const [first] = reroutedNames;
   if (first === undefined) return undefined;
   return {
     kind: 'notices_rerouted',
     subject: { kind: 'name', id: first.name },
-    count: rerouted.length,
-    names: rerouted.slice(0, MAX_ANNOUNCED),
-    ...changer,
+    count: reroutedNames.length,
+    names: reroutedNames.slice(0, MAX_ANNOUNCED),
+    ...author,
   };
 }
 

@@ -24,9 +24,9 @@ export function createPresetStore({ prisma }: Database, teamId: string): PresetS
   };
 
   /** Changes run one at a time, so that the log has the value before each change. */
-  const exclusively = exclusiveChanges(prisma, `presets ${teamId}`);
+  const runExclusively = exclusiveChanges(prisma, `presets ${teamId}`);
 
-  const log = (
+  const logChange = (
     tx: Transaction,
     before: PresetContent | undefined,
     after: PresetContent | undefined,
@@ -36,8 +36,8 @@ export function createPresetStore({ prisma }: Database, teamId: string): PresetS
     const toLoggedValues = (preset: PresetContent | undefined) =>
       preset && { name: preset.name, kind: preset.kind, ...preset.fields };
     const subject = { kind: 'preset', id: after?.name ?? before?.name ?? '' } as const;
-    const changed = { before: toLoggedValues(before), after: toLoggedValues(after) };
-    return writeEvents(tx, [{ kind: 'preset_changed', subject, ...changed, actor, at }], teamId);
+    const loggedValues = { before: toLoggedValues(before), after: toLoggedValues(after) };
+    return writeEvents(tx, [{ kind: 'preset_changed', subject, ...loggedValues, actor, at }], teamId);
   };
 
   const toColumns = ({ name, kind, fields }: PresetContent, by: string, at: Date) => ({
@@ -46,37 +46,37 @@ export function createPresetStore({ prisma }: Database, teamId: string): PresetS
     updatedAt: at,
   });
 
-  const isTaken = (presets: readonly Preset[], name: string, id?: string) =>
+  const isNameTaken = (presets: readonly Preset[], name: string, id?: string) =>
     presets.some((preset) => preset.id !== id && preset.name.toLowerCase() === name.toLowerCase());
 
   return wrapStore('presets', {
     list: () => readPresets(prisma),
 
-    add: (preset, by, at) =>
-      exclusively(async (tx) => {
-        if (isTaken(await readPresets(tx), preset.name)) return 'taken';
-        await tx.preset.create({ data: { id: randomUUID(), teamId, ...toColumns(preset, by, at) } });
-        await log(tx, undefined, preset, by, at);
+    add: (content, by, at) =>
+      runExclusively(async (tx) => {
+        if (isNameTaken(await readPresets(tx), content.name)) return 'taken';
+        await tx.preset.create({ data: { id: randomUUID(), teamId, ...toColumns(content, by, at) } });
+        await logChange(tx, undefined, content, by, at);
         return 'saved';
       }),
 
-    replace: (id, preset, by, at) =>
-      exclusively(async (tx) => {
+    replace: (id, content, by, at) =>
+      runExclusively(async (tx) => {
         const presets = await readPresets(tx);
-        const before = presets.find((each) => each.id === id);
+        const before = presets.find((preset) => preset.id === id);
         if (before === undefined) return 'gone';
-        if (isTaken(presets, preset.name, id)) return 'taken';
-        await tx.preset.update({ where: { id }, data: toColumns(preset, by, at) });
-        await log(tx, before, preset, by, at);
+        if (isNameTaken(presets, content.name, id)) return 'taken';
+        await tx.preset.update({ where: { id }, data: toColumns(content, by, at) });
+        await logChange(tx, before, content, by, at);
         return 'saved';
       }),
 
     remove: (id, by, at) =>
-      exclusively(async (tx) => {
-        const before = (await readPresets(tx)).find((each) => each.id === id);
+      runExclusively(async (tx) => {
+        const before = (await readPresets(tx)).find((preset) => preset.id === id);
         if (before === undefined) return undefined;
         await tx.preset.delete({ where: { id } });
-        await log(tx, before, undefined, by, at);
+        await logChange(tx, before, undefined, by, at);
         return before;
       }),
   });

@@ -24,10 +24,7 @@ const listedPriceSchema = z
   );
 const listedPricesSchema = z.array(listedPriceSchema);
 
-/**
- * Sorted by zone, task and period, newest first.
- * @param zones default: all
- */
+/** Returns prices sorted by zone, task and period, newest first. */
 async function readPrices(
   { price }: Transaction,
   teamId: string,
@@ -40,13 +37,17 @@ async function readPrices(
   return listedPricesSchema.parse(rows);
 }
 
+async function readPricesByKey(tx: Transaction, teamId: string): Promise<ReadonlyMap<string, ListedPrice>> {
+  return new Map((await readPrices(tx, teamId)).map((price) => [formatPriceKey(price), price]));
+}
+
 function toLoggedPrice({ zone, task, period, amount, validFrom, source }: Price) {
   const { currency, minor } = amount;
   return { zone, task, period, amount: { currency, minor }, validFrom, source };
 }
 
-/** Concurrent edits of a list run one at a time, each on the result of the previous one. */
-const lockName = (teamId: string) => `prices ${teamId}`;
+/** Edits run one at a time, so that each is compared with the result of the previous one. */
+const formatLockName = (teamId: string) => `prices ${teamId}`;
 
 /** @returns false, without changes, if the list has changed since the edits were made */
 async function writeEdits(
@@ -55,24 +56,24 @@ async function writeEdits(
   edits: readonly PriceEdit[],
   { by, confirmedBy, at }: ChangeAuthor,
 ): Promise<boolean> {
-  const listed = new Map((await readPrices(tx, teamId)).map((each) => [formatPriceKey(each), each]));
+  const prices = await readPricesByKey(tx, teamId);
   const isApplicable = ({ before, after }: PriceEdit) => {
-    const current = listed.get(formatPriceKey(before ?? after));
+    const current = prices.get(formatPriceKey(before ?? after));
     if (before === undefined) return current === undefined;
-    const isFree = formatPriceKey(before) === formatPriceKey(after) || !listed.has(formatPriceKey(after));
-    return current !== undefined && isSamePrice(current, before) && isFree;
+    const isKeyFree = formatPriceKey(before) === formatPriceKey(after) || !prices.has(formatPriceKey(after));
+    return current !== undefined && isSamePrice(current, before) && isKeyFree;
   };
   if (!edits.every(isApplicable)) return false;
-  const changedBy = { updatedBy: by, updatedAt: at };
+  const authorColumns = { updatedBy: by, updatedAt: at };
   await tx.price.createMany({
     data: edits
       .filter(({ before }) => before === undefined)
-      .map(({ after }) => ({ id: randomUUID(), teamId, ...toColumns(after), ...changedBy })),
+      .map(({ after }) => ({ id: randomUUID(), teamId, ...toColumns(after), ...authorColumns })),
   });
   for (const { before, after } of edits) {
-    const id = before && listed.get(formatPriceKey(before))?.id;
+    const id = before && prices.get(formatPriceKey(before))?.id;
     if (id !== undefined)
-      await tx.price.update({ where: { id }, data: { ...toColumns(after), ...changedBy } });
+      await tx.price.update({ where: { id }, data: { ...toColumns(after), ...authorColumns } });
   }
   await writeEvents(
     tx,
@@ -115,37 +116,35 @@ export async function applyPrices(
   edits: readonly PriceEdit[],
   author: ChangeAuthor,
 ): Promise<'applied' | 'changed'> {
-  await lockChanges(tx, lockName(teamId));
+  await lockChanges(tx, formatLockName(teamId));
   return (await writeEdits(tx, teamId, edits, author)) ? 'applied' : 'changed';
 }
 
-/** @returns the remaining changes of a proposal; undefined if none remain */
+/** @returns the edits that still have an effect, based on the current prices; undefined if none do */
 export async function rebasePrices(
   tx: Transaction,
   teamId: string,
   edits: readonly PriceEdit[],
 ): Promise<readonly PriceEdit[] | undefined> {
-  const listed = new Map((await readPrices(tx, teamId)).map((each) => [formatPriceKey(each), each]));
-  const remaining = edits.flatMap(({ before, after }): PriceEdit[] => {
-    const current = listed.get(formatPriceKey(after)) ?? (before && listed.get(formatPriceKey(before)));
+  const prices = await readPricesByKey(tx, teamId);
+  const remainingEdits = edits.flatMap(({ before, after }): PriceEdit[] => {
+    const current = prices.get(formatPriceKey(after)) ?? (before && prices.get(formatPriceKey(before)));
     return current !== undefined && isSamePrice(current, after) ? [] : [{ before: current, after }];
   });
-  return remaining.length === 0 ? undefined : remaining;
+  return remainingEdits.length === 0 ? undefined : remainingEdits;
 }
 
 export function createPriceStore({ prisma }: Database, teamId: string): PriceStore {
-  const readList = shareRead(() => readPrices(prisma, teamId));
-  const readZones = batch(async (zoneLists: readonly (readonly string[])[]) => {
-    const found = await readPrices(prisma, teamId, zoneLists.flat());
-    return zoneLists.map((zones) => found.filter(({ zone }) => zones.includes(zone)));
-  });
-  const exclusively = exclusiveChanges(prisma, lockName(teamId));
+  const runExclusively = exclusiveChanges(prisma, formatLockName(teamId));
 
   return wrapStore('prices', {
-    list: () => readList(),
+    list: shareRead(() => readPrices(prisma, teamId)),
 
-    listForZones: (zones) => readZones(zones),
+    listForZones: batch(async (zoneLists: readonly (readonly string[])[]) => {
+      const prices = await readPrices(prisma, teamId, zoneLists.flat());
+      return zoneLists.map((zones) => prices.filter(({ zone }) => zones.includes(zone)));
+    }),
 
-    save: (edits, by, at) => exclusively((tx) => writeEdits(tx, teamId, edits, { by, at })),
+    save: (edits, by, at) => runExclusively((tx) => writeEdits(tx, teamId, edits, { by, at })),
   });
 }

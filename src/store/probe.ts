@@ -34,7 +34,7 @@ export interface DatabaseProbe {
 /** The longest wait for a connection or a result. Load balancers and Prometheus wait longer. */
 const TIMEOUT_MS = 1_500;
 /** One for counting orders, and one for pings during that time. */
-const CONNECTIONS = 2;
+const MAX_CONNECTIONS = 2;
 
 const stateRowsSchema = z.array(z.object({ state: z.string(), count: z.number(), oldest: z.date() }));
 
@@ -73,7 +73,7 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
   const pool = new pg.Pool({
     connectionString: url,
     application_name: 'domain-steward-probe',
-    max: CONNECTIONS,
+    max: MAX_CONNECTIONS,
     keepAlive: true,
     connectionTimeoutMillis: TIMEOUT_MS,
     query_timeout: TIMEOUT_MS,
@@ -120,10 +120,10 @@ export function openProbe({ url, log }: { readonly url: string; readonly log?: L
           'SELECT state, count(*)::int AS count, min(updated_at) AS oldest FROM orders GROUP BY state',
         );
         const states = stateRowsSchema.parse(rows);
-        const approved = states.find(({ state }) => state === 'APPROVED')?.oldest ?? now;
+        const oldestApproved = states.find(({ state }) => state === 'APPROVED')?.oldest ?? now;
         return {
           byState: Object.fromEntries(states.map(({ state, count }) => [state, count])),
-          queueAgeSeconds: Math.max(0, (now.getTime() - approved.getTime()) / 1_000),
+          queueAgeSeconds: Math.max(0, (now.getTime() - oldestApproved.getTime()) / 1_000),
           unsealedSeconds: await readUnsealedSeconds(),
         };
       }),

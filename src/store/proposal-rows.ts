@@ -30,9 +30,9 @@ async function toStorablePayload(
 ): Promise<Prisma.InputJsonValue> {
   const { payload } = proposal;
   if ('names' in payload) return toStorableNameChanges(payload);
-  const stored = 'rules' in payload ? { ...payload, ...toStorablePolicy(payload) } : payload;
+  const storable = 'rules' in payload ? { ...payload, ...toStorablePolicy(payload) } : payload;
   // Drops undefined members.
-  return z.json().parse(JSON.parse(JSON.stringify(stored))) ?? {};
+  return z.json().parse(JSON.parse(JSON.stringify(storable))) ?? {};
 }
 
 const toStorablePolicy = ({ before, rules }: Extract<NewProposal['payload'], { rules: unknown }>) => ({
@@ -40,7 +40,7 @@ const toStorablePolicy = ({ before, rules }: Extract<NewProposal['payload'], { r
   rules: toStorableRules(rules),
 });
 
-const commonColumns = z
+const commonColumnsSchema = z
   .object({
     id: z.string(),
     subject: optionalText,
@@ -59,7 +59,7 @@ type ProposalRow = Prisma.ProposalGetPayload<Record<string, never>>;
 
 /** @param now to determine whether an open proposal has expired */
 export async function readProposal(row: ProposalRow, now: Date): Promise<Proposal> {
-  const { state, ...columns } = commonColumns.parse(row);
+  const { state, ...columns } = commonColumnsSchema.parse(row);
   const isExpired = state === 'proposed' && columns.expiresAt !== undefined && columns.expiresAt <= now;
   const { kind, payload } = row;
   const hash = hashJson({ kind, proposer: columns.proposer, payload });
@@ -72,8 +72,8 @@ export async function readProposal(row: ProposalRow, now: Date): Promise<Proposa
 }
 
 export function buildOpenFilter(teamId: string, kinds: readonly ProposalKind[], now: Date) {
-  const isUnexpired = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
-  return { teamId, kind: { in: [...kinds] }, state: 'proposed', ...isUnexpired };
+  const expiryFilter = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
+  return { teamId, kind: { in: [...kinds] }, state: 'proposed', ...expiryFilter };
 }
 
 /**
@@ -83,8 +83,8 @@ export function buildOpenFilter(teamId: string, kinds: readonly ProposalKind[], 
 export async function propose(tx: Transaction, teamId: string, proposal: NewProposal): Promise<Proposal> {
   const { id = randomUUID(), kind, subject, proposer, proposedAt, expiresAt, origin } = proposal;
   const payload = await toStorablePayload(proposal);
-  const open = buildOpenFilter(teamId, [kind], proposedAt);
-  const where = { ...open, proposedBy: proposer, payload: { equals: payload } };
+  const openFilter = buildOpenFilter(teamId, [kind], proposedAt);
+  const where = { ...openFilter, proposedBy: proposer, payload: { equals: payload } };
   const existing = await tx.proposal.findFirst({ where });
   if (existing !== null) return readProposal(existing, proposedAt);
   if (subject !== undefined) await withdrawOpenProposals(tx, teamId, { kind, subject }, proposer, proposedAt);
@@ -94,8 +94,8 @@ export async function propose(tx: Transaction, teamId: string, proposal: NewProp
       ...{ subject: subject ?? null, proposedBy: proposer, expiresAt: expiresAt ?? null },
     },
   });
-  const plan = buildPlanKey(teamId, 'proposal', id);
-  await tx.notification.create({ data: { ...plan, version: 1, dueAt: proposedAt } });
+  const planKey = buildPlanKey(teamId, 'proposal', id);
+  await tx.notification.create({ data: { ...planKey, version: 1, dueAt: proposedAt } });
   return readProposal(row, proposedAt);
 }
 
@@ -104,12 +104,12 @@ export async function withdrawOpenProposals(
   tx: Transaction,
   teamId: string,
   selection: { readonly kind: ProposalKind; readonly subject?: string; readonly id?: string },
-  by: string,
-  at: Date,
+  endedBy: string,
+  endedAt: Date,
 ): Promise<void> {
-  const where = { ...buildOpenFilter(teamId, [selection.kind], at), ...selection };
+  const where = { ...buildOpenFilter(teamId, [selection.kind], endedAt), ...selection };
   for (const { id, version } of await tx.proposal.findMany({ where, select: { id: true, version: true } }))
-    await changeProposal(tx, teamId, { id, version }, { state: 'withdrawn', endedBy: by, endedAt: at }, at);
+    await changeProposal(tx, teamId, { id, version }, { state: 'withdrawn', endedBy, endedAt }, endedAt);
 }
 
 /** Changes an open proposal by compare-and-swap, and requests an update of its messages. */
@@ -118,7 +118,7 @@ export async function changeProposal(
   teamId: string,
   { id, version }: Pick<Proposal, 'id' | 'version'>,
   data: Prisma.ProposalUpdateManyMutationInput,
-  at: Date,
+  changedAt: Date,
 ): Promise<boolean> {
   const { count } = await tx.proposal.updateMany({
     where: { id, teamId, version, state: 'proposed' },
@@ -127,7 +127,7 @@ export async function changeProposal(
   if (count === 0) return false;
   await tx.notification.updateMany({
     where: buildPlanKey(teamId, 'proposal', id),
-    data: { version: { increment: 1 }, dueAt: at },
+    data: { version: { increment: 1 }, dueAt: changedAt },
   });
   return true;
 }

@@ -16,7 +16,7 @@ import { isNextCharter, writeCharter } from './signing.ts';
 export interface ProposalStoreOptions {
   readonly teamId: string;
   readonly formatSavedSettings: FormatSavedSettings;
-  /** Passkeys are set up, so a policy may require signatures. */
+  /** Whether passkeys are set up, so that a policy may require signatures. */
   readonly canSign: boolean;
 }
 
@@ -39,13 +39,13 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
         where: buildOpenFilter(teamId, kinds, now),
         orderBy: [{ proposedAt: 'asc' }, { id: 'asc' }],
       });
-      const found = await Promise.all(rows.map((row) => readProposal(row, now)));
-      return found.filter((proposal) => hasKind(proposal, kinds));
+      const proposals = await Promise.all(rows.map((row) => readProposal(row, now)));
+      return proposals.filter((proposal) => hasKind(proposal, kinds));
     },
 
     find: async (kinds, key, now) => {
-      const { OR: isOpen, ...open } = buildOpenFilter(teamId, kinds, now);
-      const where = { ...open, AND: [{ OR: isOpen }, { OR: [{ id: key }, { subject: key }] }] };
+      const openFilter = buildOpenFilter(teamId, kinds, now);
+      const where = { AND: [openFilter, { OR: [{ id: key }, { subject: key }] }] };
       const row = await prisma.proposal.findFirst({ where });
       const proposal = row === null ? undefined : await readProposal(row, now);
       return hasKind(proposal, kinds) ? proposal : undefined;
@@ -61,9 +61,9 @@ export function createProposalStore({ prisma }: Database, options: ProposalStore
         changeProposal(tx, teamId, proposal, { confirmations: toStorableConfirmations(proposal) }, at),
       ),
 
-    apply: async (confirmed, at, charter) => {
+    apply: async (confirmation, at, charter) => {
       try {
-        return await prisma.$transaction((tx) => applyConfirmed(tx, options, confirmed, at, charter));
+        return await prisma.$transaction((tx) => applyConfirmed(tx, options, confirmation, at, charter));
       } catch (error) {
         if (!(error instanceof RollbackError)) throw error;
         return error.reason === 'conflict' ? undefined : { kind: 'blocked', obstacle: error.reason };
@@ -87,17 +87,13 @@ async function applyConfirmed(
   const { teamId } = options;
   if (charter !== undefined && !(await isNextCharter(tx, teamId, charter)))
     return { kind: 'changed', current: proposal };
-  const applied = await apply(tx, options, proposal, { by: proposal.proposer, confirmedBy: by, at });
-  if (applied !== 'applied' && applied !== 'changed') throw new RollbackError(applied);
-  const state = applied === 'applied' ? 'confirmed' : 'superseded';
-  const ended = {
-    state,
-    endedBy: by,
-    endedAt: at,
-    confirmations: toStorableConfirmations(proposal),
-  } as const;
-  if (!(await changeProposal(tx, teamId, proposal, ended, at))) throw new RollbackError('conflict');
-  if (applied === 'changed')
+  const outcome = await applyChange(tx, options, proposal, { by: proposal.proposer, confirmedBy: by, at });
+  if (outcome !== 'applied' && outcome !== 'changed') throw new RollbackError(outcome);
+  const state = outcome === 'applied' ? 'confirmed' : 'superseded';
+  const confirmations = toStorableConfirmations(proposal);
+  const columns = { state, endedBy: by, endedAt: at, confirmations } as const;
+  if (!(await changeProposal(tx, teamId, proposal, columns, at))) throw new RollbackError('conflict');
+  if (outcome === 'changed')
     return { kind: 'changed', current: await proposeAgain(tx, options, proposal, at) };
   if (charter !== undefined) await writeCharter(tx, teamId, charter, at);
   return { kind: 'applied', proposal: { ...proposal, state, endedBy: by } };
@@ -110,12 +106,12 @@ async function proposeAgain(
   proposal: Proposal,
   proposedAt: Date,
 ): Promise<Proposal | undefined> {
-  const changed = await rebaseChange(tx, options, proposal);
-  if (changed === undefined) return undefined;
+  const change = await rebaseChange(tx, options, proposal);
+  if (change === undefined) return undefined;
   const { expiresAt, subject, origin, proposer } = proposal;
   const lifetimeMs = expiresAt && expiresAt.getTime() - proposal.proposedAt.getTime();
   return propose(tx, options.teamId, {
-    ...{ ...changed, proposer, origin, proposedAt },
+    ...{ ...change, proposer, origin, proposedAt },
     ...(subject !== undefined && { subject }),
     ...(lifetimeMs !== undefined && { expiresAt: new Date(proposedAt.getTime() + lifetimeMs) }),
   });
@@ -126,7 +122,7 @@ function toStorableConfirmations({ confirmations }: Proposal) {
 }
 
 /** Applies the payload that was decided on, as loaded, even if the row has changed since. */
-function apply(
+function applyChange(
   tx: Transaction,
   { teamId, formatSavedSettings, canSign }: ProposalStoreOptions,
   proposal: Proposal,
@@ -148,7 +144,7 @@ function apply(
   }
 }
 
-/** The remaining changes of a superseded proposal. A policy isn't proposed again: it must be published again. */
+/** Returns the remaining changes of a superseded proposal. A policy must be published again instead. */
 async function rebaseChange(
   tx: Transaction,
   { teamId, formatSavedSettings }: ProposalStoreOptions,

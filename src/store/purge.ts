@@ -4,15 +4,15 @@ import { inTransaction, sumByTable, type TableChange } from './session.ts';
 
 /*
  * Deletes old rows. `delete_old_events` deletes the events of deleted orders that, according to their log, ended over
- * 30 days ago, and all other events from before the given time. The log's hashes stay.
+ * 30 days ago, and all other events from before the cutoff. The log's hashes stay.
  */
 
-const IN_FORCE = "task = 'mandate' AND state = 'SUCCEEDED' AND mandate_end IS NULL";
+const IS_IN_FORCE = "task = 'mandate' AND state = 'SUCCEEDED' AND mandate_end IS NULL";
 /** A mandate in force is kept, however old it is. So are its orders, which count against its limits. */
-const OLD_ORDERS = `SELECT id FROM orders WHERE closed_at < $1 AND NOT (${IN_FORCE})
-  AND (mandate_id IS NULL OR mandate_id NOT IN (SELECT id FROM orders WHERE ${IN_FORCE}))`;
+const OLD_ORDERS = `SELECT id FROM orders WHERE closed_at < $1 AND NOT (${IS_IN_FORCE})
+  AND (mandate_id IS NULL OR mandate_id NOT IN (SELECT id FROM orders WHERE ${IS_IN_FORCE}))`;
 
-/** `$1` is the time. Rows that reference orders are deleted before them. */
+/** `$1` is the cutoff. Rows that reference orders are deleted before the orders. */
 const STATEMENTS: readonly (readonly [table: string, sql: string])[] = [
   [
     'notifications',

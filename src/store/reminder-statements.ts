@@ -81,9 +81,8 @@ export interface CandidateCursor extends CandidateRange {
 }
 
 /**
- * The query for `candidates`, with the same text for all ranges. A separate function, so that tests can check its query
- * plan. The outer query sorts only by range, so that rows are returned as they are found, in the order of the inner
- * query.
+ * Selects names that may be due. The SQL is the same for any number of ranges. The outer query sorts only by range, so
+ * that rows are returned as they are found, in the order of the inner query.
  */
 export function selectCandidates(cursors: readonly CandidateCursor[]): Statement {
   return Prisma.sql`
@@ -101,11 +100,11 @@ export function selectCandidates(cursors: readonly CandidateCursor[]): Statement
       ORDER BY step.n LIMIT ${PAGE_SIZE}`;
 }
 
-/** Deleted names that may be due. The page starts after the name `after`. */
-export function selectDeletedCandidates(since: Date, after: string): Statement {
+/** Selects a page of deleted names that may be due. */
+export function selectDeletedCandidates(since: Date, afterName: string): Statement {
   return Prisma.sql`
       SELECT ${candidateRow.columns} FROM domains d
-      WHERE d.deleted_at >= ${since}::timestamptz AND d.name > ${after} AND d.lapse_confirmed_at IS NULL
+      WHERE d.deleted_at >= ${since}::timestamptz AND d.name > ${afterName} AND d.lapse_confirmed_at IS NULL
       ORDER BY d.name LIMIT ${PAGE_SIZE}`;
 }
 
@@ -152,7 +151,7 @@ export function insertDigest(teamId: string, digestId: string, now: Date): Prism
     WITH known AS (
       SELECT subject_id FROM notifications
       WHERE team_id = ${teamId} AND subject_kind = 'digest' AND purpose = 'plan' AND subject_id <= ${now.toISOString()}
-    ), forgotten AS (
+    ), deleted AS (
       DELETE FROM notifications p
       WHERE p.team_id = ${teamId} AND p.subject_kind = 'digest' AND p.purpose = 'plan' AND p.due_at IS NULL
         AND p.subject_id < ${digestId} AND NOT EXISTS (
@@ -170,8 +169,8 @@ const idRowsSchema = z.array(z.object({ id: z.string() }));
 const claimedRowsSchema = z.array(z.object({ name: z.string() }));
 
 /**
- * Claims reminders for an open digest. Each belongs to one digest. Increases the version of the digest's plan, so that
- * another process that is working on it checks it again.
+ * Claims reminders for an open digest, unless another digest has claimed them. Increases the version of the digest's
+ * plan, so that another process that is working on it checks it again.
  * @returns the number claimed
  */
 export async function claimReminders(
@@ -181,33 +180,35 @@ export async function claimReminders(
   claims: readonly ReminderClaim[],
   now: Date,
 ): Promise<number> {
-  const open = await run(Prisma.sql`
+  const openDigestRows = await run(Prisma.sql`
     UPDATE notifications SET version = version + 1
     WHERE team_id = ${teamId} AND subject_kind = 'digest' AND subject_id = ${digestId} AND purpose = 'plan'
       AND due_at IS NOT NULL
     RETURNING subject_id AS id`);
-  if (idRowsSchema.parse(open).length === 0) return 0;
+  if (idRowsSchema.parse(openDigestRows).length === 0) return 0;
   const rows = claims.map(({ name, expiry, threshold, destination, purpose, isCopied }) => ({
     ...{ name, expiresAt: new Date(expiry), threshold, digestId, destination, claimedAt: now, purpose },
     copyPurpose: isCopied ? '' : null,
   }));
   const onConflict = Prisma.sql`ON CONFLICT DO NOTHING RETURNING name`;
-  const claimed = await insertRows(run, 'reminders', rows, onConflict);
-  const names = new Set(claimedRowsSchema.parse(claimed).map(({ name }) => name));
+  const claimedRows = claimedRowsSchema.parse(await insertRows(run, 'reminders', rows, onConflict));
+  const names = new Set(claimedRows.map(({ name }) => name));
   await run(Prisma.sql`
     UPDATE domains d SET reminded_threshold = LEAST(d.reminded_threshold, (
       SELECT min(r.threshold) FROM reminders r
       WHERE r.digest_id = ${digestId} AND r.name = d.name AND r.expires_at = ${EXPIRY_DAY}))
     WHERE d.name = ANY(${[...names]}::text[])`);
-  const owned = claims.filter(({ name, purpose }) => purpose !== '' && names.has(name));
-  await run(upsertAllPlans(teamId, 'owner_question', new Set(owned.map(({ purpose }) => purpose)), now));
+  const ownerClaims = claims.filter(({ name, purpose }) => purpose !== '' && names.has(name));
+  await run(
+    upsertAllPlans(teamId, 'owner_question', new Set(ownerClaims.map(({ purpose }) => purpose)), now),
+  );
   const lastReminders = claims.flatMap(({ name, expiry, lastReminderPhase }): readonly WebhookEvent[] =>
     lastReminderPhase === undefined || !names.has(name)
       ? []
       : [{ type: 'reminder.last', at: now, data: { name, code: lastReminderPhase, expires: expiry } }],
   );
   await queueWebhooks(run, lastReminders, teamId);
-  return claimedRowsSchema.parse(claimed).length;
+  return claimedRows.length;
 }
 
 function upsertAllPlans(teamId: string, kind: SubjectKind, ids: ReadonlySet<string>, now: Date): Prisma.Sql {
@@ -273,11 +274,11 @@ export async function redirectOwnerReminders(
   subject: string,
   now: Date,
 ): Promise<void> {
-  const moved = await run(Prisma.sql`
+  const rows = await run(Prisma.sql`
     UPDATE reminders SET destination = '', purpose = COALESCE(copy_purpose, ''), copy_purpose = NULL,
       undelivered = destination
     WHERE purpose = ${subject} RETURNING digest_id AS id`);
-  await run(upsertAllPlans(teamId, 'digest', new Set(idRowsSchema.parse(moved).map(({ id }) => id)), now));
+  await run(upsertAllPlans(teamId, 'digest', new Set(idRowsSchema.parse(rows).map(({ id }) => id)), now));
 }
 
 /**
@@ -331,10 +332,10 @@ export function releaseReminders(
 ): Prisma.Sql {
   const wasPosted = isHandled(teamId, Prisma.sql`r.purpose`);
   return Prisma.sql`
-    WITH freed AS (
+    WITH released AS (
       DELETE FROM reminders r WHERE digest_id = ${digestId} AND ${isOneOf(keys)} AND NOT ${wasPosted}
       RETURNING name, expires_at, threshold
-    ), uncopied AS (
+    ), canceled_copies AS (
       UPDATE reminders r SET copy_purpose = NULL
       WHERE digest_id = ${digestId} AND ${isOneOf(keys)} AND ${wasPosted}
         AND NOT ${isHandled(teamId, Prisma.sql`r.copy_purpose`)}
@@ -342,15 +343,12 @@ export function releaseReminders(
     UPDATE domains d SET reminded_threshold = COALESCE(
       (SELECT min(r.threshold) FROM reminders r
        WHERE r.name = d.name AND r.expires_at = ${EXPIRY_DAY}
-         AND (r.name, r.expires_at, r.threshold) NOT IN (SELECT name, expires_at, threshold FROM freed)),
+         AND (r.name, r.expires_at, r.threshold) NOT IN (SELECT name, expires_at, threshold FROM released)),
       ${NO_REMINDER})
-    FROM freed WHERE d.name = freed.name`;
+    FROM released WHERE d.name = released.name`;
 }
 
-/**
- * Names that have an owner and expire within the range, if the owner wasn't asked about this expiry and nobody
- * answered.
- */
+/** Selects names that expire within the range and whose owner wasn't asked about this expiry, if nobody answered. */
 export function selectUnaskedNames(teamId: string, day: string, from: Date, until: Date): Statement {
   return Prisma.sql`
     SELECT ${domainRow.columns} FROM domains d
@@ -367,29 +365,29 @@ export function selectUnaskedNames(teamId: string, day: string, from: Date, unti
     ORDER BY d.expires_at, d.name`;
 }
 
-/** Queues one day's message. Locks names in the usual order, to avoid deadlocks. */
+/** Queues one day's message. Locks names in alphabetical order, as elsewhere, to avoid deadlocks. */
 export async function queueOwnerQuestion(
   run: RunStatement,
   teamId: string,
   { owner, subject, names, at }: NewQuestions,
 ): Promise<void> {
-  const plan = { teamId, subjectKind: 'owner_question', subjectId: subject, purpose: 'plan' };
-  const inserted = await insertRows(
+  const planKey = { teamId, subjectKind: 'owner_question', subjectId: subject, purpose: 'plan' };
+  const rows = await insertRows(
     run,
     'notifications',
-    [{ ...plan, version: 1, dueAt: at }],
+    [{ ...planKey, version: 1, dueAt: at }],
     Prisma.sql`ON CONFLICT DO NOTHING RETURNING subject_id AS id`,
   );
-  if (idRowsSchema.parse(inserted).length === 0) return;
+  if (idRowsSchema.parse(rows).length === 0) return;
   const questions = [...names.values()].map((expiry) => JSON.stringify({ owner, expiry, at, subject }));
   await run(Prisma.sql`
-    WITH theirs AS (
+    WITH owned AS (
       SELECT name FROM domains WHERE name = ANY(${[...names.keys()]}::text[]) AND owner_id = ${owner}
         AND owner_left_at IS NULL AND lapse_confirmed_at IS NULL
       ORDER BY name FOR UPDATE)
     UPDATE domains d SET question = asked.question::jsonb
-    FROM theirs JOIN unnest(${[...names.keys()]}::text[], ${questions}::text[]) AS asked (name, question) USING (name)
-    WHERE d.name = theirs.name`);
+    FROM owned JOIN unnest(${[...names.keys()]}::text[], ${questions}::text[]) AS asked (name, question) USING (name)
+    WHERE d.name = owned.name`);
 }
 
 export function selectAskedNames(subject: string): Statement {

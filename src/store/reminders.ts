@@ -30,16 +30,15 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
   const runQuery = (query: Statement): Promise<unknown> =>
     withStoreError('looking for names that are due', () => run(query));
 
-  const digestPlan = { teamId, subjectKind: 'digest', purpose: 'plan' };
   const findLatestDigest = async (where: Prisma.NotificationWhereInput): Promise<string | undefined> => {
-    const found = await prisma.notification.findFirst({
+    const row = await prisma.notification.findFirst({
       where: { teamId, subjectKind: 'digest', ...where },
       orderBy: { subjectId: 'desc' },
     });
-    return found?.subjectId;
+    return row?.subjectId;
   };
 
-  const execute = async (statement: Statement): Promise<void> => {
+  const runWithoutResult = async (statement: Statement): Promise<void> => {
     await run(statement);
   };
 
@@ -47,23 +46,23 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
     async *streamCandidates(ranges) {
       let cursors: readonly CandidateCursor[] = ranges.map((range) => ({ ...range, afterName: '' }));
       for (;;) {
-        const found = candidateRowsSchema.parse(await runQuery(selectCandidates(cursors)));
-        yield found.map(toReminder);
-        const last = found.at(-1);
-        if (last === undefined || found.length < PAGE_SIZE) return;
-        const [unfinished, ...remaining] = cursors.slice(last.range - 1);
-        if (unfinished === undefined) return;
-        cursors = [{ ...unfinished, from: last.expiresAt, afterName: last.name }, ...remaining];
+        const rows = candidateRowsSchema.parse(await runQuery(selectCandidates(cursors)));
+        yield rows.map(toReminder);
+        const lastRow = rows.at(-1);
+        if (lastRow === undefined || rows.length < PAGE_SIZE) return;
+        const [cursor, ...remaining] = cursors.slice(lastRow.range - 1);
+        if (cursor === undefined) return;
+        cursors = [{ ...cursor, from: lastRow.expiresAt, afterName: lastRow.name }, ...remaining];
       }
     },
 
     async *streamDeletedCandidates(since) {
-      for (let after = ''; ; ) {
-        const found = candidateRow.read(await runQuery(selectDeletedCandidates(since, after)));
-        yield found.map(toReminder);
-        const last = found.at(-1);
-        if (last === undefined || found.length < PAGE_SIZE) return;
-        after = last.name;
+      for (let afterName = ''; ; ) {
+        const rows = candidateRow.read(await runQuery(selectDeletedCandidates(since, afterName)));
+        yield rows.map(toReminder);
+        const lastRow = rows.at(-1);
+        if (lastRow === undefined || rows.length < PAGE_SIZE) return;
+        afterName = lastRow.name;
       }
     },
 
@@ -71,7 +70,7 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
       listUnconfirmedRenewals: async (before, now, limit) =>
         readDomains(await run(selectUnconfirmedRenewals(before, now, limit))),
 
-      openDigest: (digestId, now) => execute(insertDigest(teamId, digestId, now)),
+      openDigest: (digestId, now) => runWithoutResult(insertDigest(teamId, digestId, now)),
 
       claim: async (digestId, claims, now) =>
         claims.length === 0 ? 0 : transaction((tx) => claimReminders(tx, teamId, digestId, claims, now)),
@@ -87,15 +86,17 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
       listPlanned: async (digestId, purpose) =>
         readPlannedReminders(await run(selectPlannedReminders(teamId, digestId, purpose))),
 
-      assign: (digestId, purpose, reminders) => execute(assignReminders(digestId, purpose, reminders)),
+      assign: (digestId, purpose, reminders) =>
+        runWithoutResult(assignReminders(digestId, purpose, reminders)),
 
-      redirect: (digestId, destination) => execute(redirectReminders(teamId, digestId, destination)),
+      redirect: (digestId, destination) => runWithoutResult(redirectReminders(teamId, digestId, destination)),
 
-      releaseClaims: (digestId, keys) => execute(releaseReminders(teamId, digestId, keys)),
+      releaseClaims: (digestId, keys) => runWithoutResult(releaseReminders(teamId, digestId, keys)),
 
       isComplete: async (digestId) => {
-        const complete = { subjectId: { gte: digestId }, dueAt: null };
-        return (await prisma.notification.count({ where: { ...digestPlan, ...complete } })) > 0;
+        const planFilter = { teamId, subjectKind: 'digest', purpose: 'plan' };
+        const where = { ...planFilter, subjectId: { gte: digestId }, dueAt: null };
+        return (await prisma.notification.count({ where })) > 0;
       },
 
       listOwnerReminders: async (subject) => readPlannedReminders(await run(selectOwnerReminders(subject))),
@@ -103,15 +104,15 @@ export function createReminderStore({ run, prisma, transaction }: Database, team
       redirectOwnerReminders: (subject, now) =>
         transaction((tx) => redirectOwnerReminders(tx, teamId, subject, now)),
 
-      findPrevious: (digestId) => findLatestDigest({ ...digestPlan, subjectId: { lt: digestId } }),
+      findPrevious: (digestId) => findLatestDigest({ purpose: 'plan', subjectId: { lt: digestId } }),
 
       findLatestWithChart: () => findLatestDigest({ purpose: MONTHS_CHART_PURPOSE, ts: { not: null } }),
 
       listReminderKeys: async (digestId, destination) => {
-        const copied = destination === DEFAULT_DESTINATION ? [{ copyPurpose: { not: null } }] : [];
-        const where = { digestId, OR: [{ destination }, ...copied] };
-        const found = await prisma.reminder.findMany({ where });
-        return found.map(({ name, expiresAt, threshold }) => ({
+        const copyFilter = destination === DEFAULT_DESTINATION ? [{ copyPurpose: { not: null } }] : [];
+        const where = { digestId, OR: [{ destination }, ...copyFilter] };
+        const rows = await prisma.reminder.findMany({ where });
+        return rows.map(({ name, expiresAt, threshold }) => ({
           name,
           expiry: getUtcDay(expiresAt),
           threshold,

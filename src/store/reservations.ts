@@ -13,11 +13,11 @@ import { row } from './columns.ts';
 import { Prisma, type RunStatement } from './database.ts';
 
 /*
- * Reservations in budgets. A reservation records the amount for a name from the last approval on. Its outcome is read
- * from the order's item, so booking and releasing need no writes and can't be forgotten.
+ * Reservations in budgets. The last approval of an order reserves an amount for each name. Whether it was spent is read
+ * from the order's item, so booking and releasing an amount need no writes.
  */
 
-/** Columns of budgets `b`, with the sums of reservations `t`. */
+/** Columns of budgets (alias `b`), with the sums of their reservations (alias `t`). */
 const statusRow = row(
   z.object({
     id: z.string(),
@@ -36,7 +36,7 @@ const statusRow = row(
   },
 );
 
-const statusesRow = z.tuple([
+const statusRowsSchema = z.tuple([
   z.object({
     statuses: z.array(statusRow.schema),
     tags: z.record(z.string(), z.array(z.string()).nullable()),
@@ -61,11 +61,11 @@ export const IS_RELEASED = Prisma.sql`(${LATE_OUTCOME} NOT IN ('SUCCEEDED', 'UNK
   OR EXISTS (SELECT FROM orders o WHERE o.id = r.order_id AND o.state IN ('DENIED', 'EXPIRED', 'CANCELLED'))))`;
 
 /**
- * All budgets of a team with their status in the month and year of a day. Leaves out one order's reservations for
- * unsent items. Reservations are read once for all budgets, as far back as any budget reaches. They are added up by
- * currency, tags and month before they are compared with budgets.
+ * Selects all budgets of a team with their status in the month and year of a day. Reservations are read once for all
+ * budgets, as far back as any budget reaches. They are added up by currency, tags and month before they are compared
+ * with budgets.
  */
-function selectStatuses(teamId: string, { day, exceptOrderId }: StatusesQuery): Prisma.Sql {
+function selectStatuses(teamId: string, { day, excludedOrderId }: StatusesQuery): Prisma.Sql {
   const date = Prisma.sql`${day}::date`;
   return Prisma.sql`
     WITH taken AS MATERIALIZED (
@@ -75,7 +75,7 @@ function selectStatuses(teamId: string, { day, exceptOrderId }: StatusesQuery): 
       FROM budget_reservations r JOIN order_items i ON i.order_id = r.order_id AND i.n = r.n
       WHERE r.team_id = ${teamId} AND r.day < date_trunc('year', ${date}) + interval '1 year'
         AND r.day >= (SELECT min(date_trunc(span, ${date})) FROM budgets WHERE team_id = ${teamId})
-        AND NOT (r.order_id = ${exceptOrderId ?? ''} AND i.state IN ('WAITING', 'SENT'))
+        AND NOT (r.order_id = ${excludedOrderId ?? ''} AND i.state IN ('WAITING', 'SENT'))
       GROUP BY 1, 2, 3
     )
     SELECT ${statusRow.columns}
@@ -88,11 +88,11 @@ function selectStatuses(teamId: string, { day, exceptOrderId }: StatusesQuery): 
 interface StatusesQuery {
   readonly day: string;
   /** Reservations for this order's unsent items are left out. */
-  readonly exceptOrderId?: string | undefined;
+  readonly excludedOrderId?: string | undefined;
   readonly hosts?: readonly string[];
 }
 
-/** A team's budget statuses in the month and year of a day, and the tags of hosts. */
+/** Reads a team's budget statuses in the month and year of a day, and the tags of `hosts`. */
 export async function readBudgetStatuses(
   run: RunStatement,
   teamId: string,
@@ -102,7 +102,7 @@ export async function readBudgetStatuses(
   readonly tags: ReadonlyMap<string, readonly string[]>;
 }> {
   const { hosts = [], day } = query;
-  const [{ statuses, tags }] = statusesRow.parse(
+  const [{ statuses, tags }] = statusRowsSchema.parse(
     await run(Prisma.sql`
       SELECT (SELECT coalesce(json_agg(s), '[]') FROM (${selectStatuses(teamId, query)}) s) AS statuses,
         (SELECT coalesce(json_object_agg(name, tags), '{}') FROM domains WHERE name = ANY(${[...hosts]})) AS tags`),
@@ -117,18 +117,18 @@ export async function readBudgetStatuses(
 
 /**
  * Locks the budgets until the transaction ends, so concurrent approvals wait and then see what was reserved here.
+ * @param excludedOrderId the order itself if it continues, because its unsent items are reserved again
  * @returns whether the budgets cover the order
- * @param exceptOrderId the order itself if it continues, because its unsent items are reserved again
  */
 export async function lockAndCheckBudgets(
   run: RunStatement,
   reservation: Reservation,
-  exceptOrderId?: string,
+  excludedOrderId?: string,
 ): Promise<boolean> {
   const { teamId, day } = reservation;
   await run(Prisma.sql`SELECT id FROM budgets WHERE team_id = ${teamId} ORDER BY id FOR NO KEY UPDATE`);
   // A separate statement, so that its snapshot is taken after the locks are held.
-  const { statuses } = await readBudgetStatuses(run, teamId, { day, exceptOrderId });
+  const { statuses } = await readBudgetStatuses(run, teamId, { day, excludedOrderId });
   const shares = computeShares(statuses, reservation);
   return isExcessApproved(findBudgetOverruns(shares), reservation.agreedExcess);
 }

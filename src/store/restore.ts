@@ -26,16 +26,16 @@ export async function restoreBackup(
   const manifest = await withSession(url, async (client) => {
     await requireEmptyDatabase(client);
     const reader = new BackupReader(decompress(file));
-    const loaded = await reader.readManifest();
-    await migrate({ url, log, migrations: loaded.migrations });
+    const backupManifest = await reader.readManifest();
+    await migrate({ url, log, migrations: backupManifest.migrations });
     await inTransaction(client, { dryRun: false }, async () => {
-      await loadRows(client, reader, loaded);
+      await loadRows(client, reader, backupManifest);
       // The next start compares this with the transaction that wrote the row, and so detects the restore.
       await client.query("UPDATE heartbeats SET xact_id = '0'");
     });
     await migrate({ url, log });
     await client.query('ANALYZE');
-    return loaded;
+    return backupManifest;
   });
   return { manifest, ledgers: await recordInLedgers(url, manifest.takenAt) };
 }
@@ -52,8 +52,8 @@ async function recordInLedgers(url: string, takenAt: Date): Promise<RestoreResul
   try {
     const ledgers = [];
     for (const teamId of await listTeamsWithLedgers(database)) {
-      const newest = await createLedgerStore(database, teamId).recordRestore(takenAt, new Date());
-      ledgers.push({ teamId, seal: newest?.n ?? 0 });
+      const newestSeal = await createLedgerStore(database, teamId).recordRestore(takenAt, new Date());
+      ledgers.push({ teamId, seal: newestSeal?.n ?? 0 });
     }
     return ledgers;
   } finally {
@@ -77,10 +77,10 @@ async function requireEmptyDatabase(client: pg.Client): Promise<void> {
   if ((rowCount ?? 0) > 0)
     throw new DatabaseAccessError('A bot is using this database. Stop all bots, then restore.');
   for (const { name } of await readTables(client)) {
-    const found = nameRowsSchema.parse(
+    const rows = nameRowsSchema.parse(
       (await client.query(`SELECT '${name}' AS name FROM ${quoteName(name)} LIMIT 1`)).rows,
     );
-    if (found.length > 0)
+    if (rows.length > 0)
       throw new DatabaseAccessError(
         `This database is not empty: its table ${name} has rows. Restore the backup into an empty database, so that no data is lost.`,
       );
@@ -95,7 +95,7 @@ async function loadRows(client: pg.Client, reader: BackupReader, manifest: Manif
     const columns = columnsByTable.get(table.name);
     if (columns === undefined || table.columns.some((column) => !columns.includes(column)))
       throw new BackupFileError(
-        `This backup does not fit its schema: the schema has no such table or column: ${table.name}.`,
+        `This backup does not match its schema: the schema has no such table or column: ${table.name}.`,
       );
     await pipeline(
       Readable.from(reader.readRows(table)),

@@ -21,16 +21,16 @@ export interface SealedKey {
   readonly count: number;
 }
 
-const rowsSchema = z.array(
+const sealedKeyRowsSchema = z.array(
   z
     .object({ nouns: z.tuple([z.string(), z.string()]), keyId: z.string(), count: z.number() })
     .transform(({ nouns, keyId, count }): SealedKey => ({ nouns, keyId, count })),
 );
 
 export async function findSealedKeys(client: pg.ClientBase): Promise<readonly SealedKey[]> {
-  const parts = SEALED_COLUMNS.map(
+  const queries = SEALED_COLUMNS.map(
     ([one, many, table, column]) =>
       `SELECT ARRAY['${one}', '${many}'] AS nouns, ${column} AS "keyId", count(*)::int AS count FROM ${table} WHERE ${column} IS NOT NULL GROUP BY ${column}`,
   );
-  return rowsSchema.parse((await client.query(`${parts.join(' UNION ALL ')} ORDER BY 1, 2`)).rows);
+  return sealedKeyRowsSchema.parse((await client.query(`${queries.join(' UNION ALL ')} ORDER BY 1, 2`)).rows);
 }

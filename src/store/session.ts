@@ -41,7 +41,7 @@ export async function hasTables(client: pg.Client): Promise<boolean> {
   return rows[0]?.found === true;
 }
 
-/** An error about several addresses has no text of its own. */
+/** An `AggregateError`, such as one about several addresses, has no text of its own. */
 export function getErrorText(cause: unknown): string {
   if (cause instanceof AggregateError) return cause.errors.map(getErrorText).join('; ');
   return cause instanceof Error ? cause.message : String(cause);
@@ -72,7 +72,7 @@ export async function inTransaction<T>(
   }
 }
 
-/** The number of changed rows per table, summed over all statements. Leaves out tables that weren't changed. */
+/** Leaves out tables without changes. */
 export function sumByTable(changes: readonly TableChange[]): readonly TableChange[] {
   const sums = new Map<string, number>();
   for (const { table, rows } of changes) sums.set(table, (sums.get(table) ?? 0) + rows);

@@ -4,7 +4,7 @@ import { shareRead } from './batch.ts';
 import { type ChangeAuthor, exclusiveChanges, lockChanges, writeEvents } from './changes.ts';
 import { type Database, type Transaction, wrapStore } from './database.ts';
 
-const LOCK = 'settings';
+const LOCK_NAME = 'settings';
 
 async function writeChanges(
   tx: Transaction,
@@ -12,8 +12,8 @@ async function writeChanges(
   { by, confirmedBy, at }: ChangeAuthor,
 ): Promise<void> {
   for (const { name, after } of changes) {
-    const saved = { value: after, updatedBy: by, updatedAt: at };
-    await tx.setting.upsert({ where: { key: name }, create: { key: name, ...saved }, update: saved });
+    const columns = { value: after, updatedBy: by, updatedAt: at };
+    await tx.setting.upsert({ where: { key: name }, create: { key: name, ...columns }, update: columns });
   }
   await writeEvents(
     tx,
@@ -45,7 +45,7 @@ async function readCurrentValues(
 ) {
   const rows = await tx.setting.findMany({ where: { key: { in: changes.map(({ name }) => name) } } });
   const current = formatSavedSettings(Object.fromEntries(rows.map(({ key, value }) => [key, value])));
-  return changes.map((each) => ({ ...each, before: current[each.name] ?? '' }));
+  return changes.map((change) => ({ ...change, before: current[change.name] ?? '' }));
 }
 
 /** Applies a proposal if the settings haven't changed since it was made. */
@@ -55,37 +55,34 @@ export async function applySettings(
   changes: readonly SettingChange[],
   author: Required<ChangeAuthor>,
 ): Promise<'applied' | 'changed'> {
-  await lockChanges(tx, LOCK);
+  await lockChanges(tx, LOCK_NAME);
   const current = await readCurrentValues(tx, formatSavedSettings, changes);
   if (changes.some(({ before }, index) => current[index]?.before !== before)) return 'changed';
   await writeChanges(tx, changes, author);
   return 'applied';
 }
 
-/** @returns the remaining changes of a proposal; undefined if none remain */
+/** @returns the changes that still have an effect, with their current `before`; undefined if none do */
 export async function rebaseSettings(
   tx: Transaction,
   formatSavedSettings: FormatSavedSettings,
   changes: readonly SettingChange[],
 ): Promise<readonly SettingChange[] | undefined> {
-  const remaining = (await readCurrentValues(tx, formatSavedSettings, changes)).filter(
+  const remainingChanges = (await readCurrentValues(tx, formatSavedSettings, changes)).filter(
     ({ before, after }) => before !== after,
   );
-  return remaining.length === 0 ? undefined : remaining;
+  return remainingChanges.length === 0 ? undefined : remainingChanges;
 }
 
-/** Settings that admins saved, and who changed them. */
 export function createSettingsStore({ prisma }: Database): SettingsStore {
-  const readAll = shareRead(async () => {
-    const rows = await prisma.setting.findMany();
-    return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
-  });
-
-  const exclusively = exclusiveChanges(prisma, LOCK);
+  const runExclusively = exclusiveChanges(prisma, LOCK_NAME);
 
   return wrapStore('settings', {
-    loadAll: () => readAll(),
+    loadAll: shareRead(async () => {
+      const rows = await prisma.setting.findMany();
+      return Object.fromEntries(rows.map(({ key, value }) => [key, value]));
+    }),
 
-    save: (changes, by, at) => exclusively((tx) => writeChanges(tx, changes, { by, at })),
+    save: (changes, by, at) => runExclusively((tx) => writeChanges(tx, changes, { by, at })),
   });
 }

@@ -49,14 +49,14 @@ const charterContentSchema = z.object({
 });
 
 /**
- * Events about keys and charters. Those that the bot writes name the previous event. An index has the same condition.
+ * Events about keys and charters. The bot's own events name the previous event. An index has the same condition.
  */
 export const SIGNING_EVENTS = Prisma.sql`e.subject_kind IN ('key', 'policy') AND e.data ? 'previous'`;
 /** Changes if a row is rewritten, because nobody can choose the transaction id that wrote it. */
 const ROW_STAMP = Prisma.sql`hashint8extended(e.xmin::text::bigint, e.seq)`;
 
-/** Columns of events `e`. */
-const loggedEvent = row(
+/** Columns of events (alias `e`). */
+const loggedEventRow = row(
   z.object({
     seq: z.number(),
     at: z.coerce.date(),
@@ -69,11 +69,11 @@ const loggedEvent = row(
   'e.',
   { key: Prisma.sql`e.subject_id`, stamp: Prisma.sql`${ROW_STAMP}::text` },
 );
-type LoggedEvent = z.output<typeof loggedEvent.schema>;
+type LoggedEvent = z.output<typeof loggedEventRow.schema>;
 
-const rowsSchema = z.tuple([
+const signingRowsSchema = z.tuple([
   z.object({
-    events: z.array(loggedEvent.schema),
+    events: z.array(loggedEventRow.schema),
     prefix: z.object({ count: z.number(), stamps: z.string().transform(BigInt) }),
     policy: policyRow.nullable(),
     saved: z.record(z.string(), z.unknown()),
@@ -99,9 +99,9 @@ function hashLink({ kind, key, data }: LoggedEvent): string {
 
 /** The hash that the next key or charter event names as its predecessor. */
 export async function readNewestLink(run: RunStatement): Promise<string> {
-  const [newest] = z.array(z.object({ event: loggedEvent.schema })).parse(
+  const [newest] = z.array(z.object({ event: loggedEventRow.schema })).parse(
     await run(Prisma.sql`
-      SELECT ${loggedEvent.json} AS event FROM events e WHERE e.team_id = installation_team() AND ${SIGNING_EVENTS}
+      SELECT ${loggedEventRow.json} AS event FROM events e WHERE e.team_id = installation_team() AND ${SIGNING_EVENTS}
       ORDER BY e.seq DESC LIMIT 1`),
   );
   return newest === undefined ? EMPTY_LINK : hashLink(newest.event);
@@ -122,27 +122,27 @@ export async function readSigningRows(
   run: RunStatement,
   matchesSeals = async () => false,
 ): Promise<SigningRows> {
-  const remembered = keyLog.log ?? EMPTY_LOG;
-  let [result] = rowsSchema.parse(await run(selectRows(remembered)));
+  const rememberedLog = keyLog.log ?? EMPTY_LOG;
+  let [result] = signingRowsSchema.parse(await run(selectRows(rememberedLog)));
   const { count, stamps } = result.prefix;
-  const isUnchanged = count === remembered.count && stamps === remembered.stamps;
+  const isUnchanged = count === rememberedLog.count && stamps === rememberedLog.stamps;
   // A restore changes the stamps too.
-  if (!isUnchanged) [result] = rowsSchema.parse(await run(selectRows(EMPTY_LOG)));
+  if (!isUnchanged) [result] = signingRowsSchema.parse(await run(selectRows(EMPTY_LOG)));
   const { events, policy, saved: savedSettings } = result;
   const standIns = new Map(result.standIns.map(({ away, ...standIn }) => [away, standIn]));
-  const current = extendLog(isUnchanged ? remembered : EMPTY_LOG, events);
+  const currentLog = extendLog(isUnchanged ? rememberedLog : EMPTY_LOG, events);
   const isComplete =
-    current.keys.isComplete &&
+    currentLog.keys.isComplete &&
     ((isUnchanged && keyLog.log !== undefined) ||
-      (startsWithRemembered(events, remembered) && (await matchesSeals())));
-  if (isComplete && current.seq >= (keyLog.log?.seq ?? 0)) keyLog.log = current;
-  const log = isComplete ? current : { ...current, keys: { ...current.keys, isComplete } };
+      (startsWithRemembered(events, rememberedLog) && (await matchesSeals())));
+  if (isComplete && currentLog.seq >= (keyLog.log?.seq ?? 0)) keyLog.log = currentLog;
+  const log = isComplete ? currentLog : { ...currentLog, keys: { ...currentLog.keys, isComplete } };
   return { log, policy: policy ?? { version: 0, rules: [] }, savedSettings, standIns };
 }
 
 const selectRows = ({ seq }: SigningLogState) => Prisma.sql`
   SELECT
-    (SELECT coalesce(json_agg(${loggedEvent.json} ORDER BY e.seq), '[]') FROM events e
+    (SELECT coalesce(json_agg(${loggedEventRow.json} ORDER BY e.seq), '[]') FROM events e
       WHERE e.team_id = installation_team() AND e.seq > ${seq} AND ${SIGNING_EVENTS}) AS events,
     (SELECT json_build_object('count', count(*), 'stamps', coalesce(sum(${ROW_STAMP}), 0)::text) FROM events e
       WHERE e.team_id = installation_team() AND e.seq <= ${seq} AND ${SIGNING_EVENTS}) AS prefix,
@@ -177,9 +177,12 @@ function extendLog(before: SigningLogState, events: readonly LoggedEvent[]): Sig
     } else if (kind === 'key_vouched') {
       const parsed = vouchSchema.safeParse({ ...data, key });
       if (parsed.success) keys.vouched.push(parsed.data);
-    } else if (kind === 'key_revoked')
+    } else if (kind === 'key_revoked') {
       keys.revoked.push({ key, by: actor, at, n: count, ...revocationSchema.safeParse(data).data });
-    else if (kind === 'charter_signed') charters.push(...parseCharter(count, data));
+    } else if (kind === 'charter_signed') {
+      const charter = parseCharter(count, data);
+      if (charter !== undefined) charters.push(charter);
+    }
     link = hashLink(event);
     seq = event.seq;
     stamps += event.stamp;
@@ -188,29 +191,21 @@ function extendLog(before: SigningLogState, events: readonly LoggedEvent[]): Sig
   return { keys, charters, seq, count, stamps, link };
 }
 
-function parseCharter(n: number, data: LoggedEvent['data']): readonly LoggedCharter[] {
+function parseCharter(n: number, data: LoggedEvent['data']): LoggedCharter | undefined {
   const parsed = charterSchema.safeParse(data);
-  if (!parsed.success) return [];
+  if (!parsed.success) return undefined;
   const { charter: content, signature, botSignature } = parsed.data;
   const { data: rules } = charterContentSchema.safeParse(content);
-  return [
-    {
-      n,
-      signature,
-      botSignature,
-      rules,
-      hash: hashJson(content),
-      publisher: rules?.published_by ?? undefined,
-    },
-  ];
+  const publisher = rules?.published_by ?? undefined;
+  return { n, signature, botSignature, rules, hash: hashJson(content), publisher };
 }
 
 /** The publisher of the latest confirmed version of the policy. */
 export async function readLastPublisher(run: RunStatement, teamId: string): Promise<string | undefined> {
   const isPolicy = Prisma.sql`subject_kind = 'policy' AND subject_id = 'policy' AND team_id = ${teamId}`;
-  const found = await run(Prisma.sql`
+  const rows = await run(Prisma.sql`
     SELECT actor FROM events WHERE ${isPolicy} AND kind = 'policy_published'
       AND seq < (SELECT max(seq) FROM events WHERE ${isPolicy} AND kind = 'policy_confirmed')
     ORDER BY seq DESC LIMIT 1`);
-  return z.array(z.object({ actor: z.string() })).parse(found)[0]?.actor;
+  return z.array(z.object({ actor: z.string() })).parse(rows)[0]?.actor;
 }

@@ -16,7 +16,7 @@ import { type Database, type Transaction, wrapStore } from './database.ts';
 import { VerifiedSigningLog } from './known-key-log.ts';
 import { readLastPublisher, readNewestLink, readSigningRows } from './signing-rows.ts';
 
-const linkRow = z
+const linkRowSchema = z
   .object({
     tokenHash: z.string(),
     userId: z.string(),
@@ -40,7 +40,7 @@ export function createLinkStore({ prisma }: Database): LinkStore {
 
     find: async (tokenHash) => {
       const row = await prisma.signingLink.findUnique({ where: { tokenHash } });
-      return row === null ? undefined : linkRow.parse(row);
+      return row === null ? undefined : linkRowSchema.parse(row);
     },
 
     spend: async (tokenHash, now) => {
@@ -52,8 +52,8 @@ export function createLinkStore({ prisma }: Database): LinkStore {
     },
 
     purge: async (now) => {
-      const expired = { expiresAt: { lte: new Date(now.getTime() - RETENTION_MS) } };
-      return (await prisma.signingLink.deleteMany({ where: expired })).count;
+      const where = { expiresAt: { lte: new Date(now.getTime() - RETENTION_MS) } };
+      return (await prisma.signingLink.deleteMany({ where })).count;
     },
   });
 }
@@ -84,12 +84,12 @@ export async function isNextCharter(
 export function writeCharter(
   tx: Transaction,
   teamId: string,
-  { signature, ...signed }: SignedCharter,
+  { signature, ...charterFields }: SignedCharter,
   at: Date,
 ): Promise<void> {
   const subject = { kind: 'policy', id: 'policy' } as const;
   const common = { actor: signature.challenge.by, at, subject };
-  return writeChained(tx, teamId, [{ kind: 'charter_signed', ...common, signature, ...signed }]);
+  return writeChained(tx, teamId, [{ kind: 'charter_signed', ...common, signature, ...charterFields }]);
 }
 
 export interface SigningRowsStore {
@@ -100,12 +100,13 @@ export interface SigningRowsStore {
   readRows(matchesSeals?: () => Promise<boolean>): Promise<SigningRows>;
 }
 
-/** Keys: their events in the log, and the signature counters of passkeys that have one. */
+/** Stores keys as events in the log, and the signature counters of passkeys that have one. */
 export function createKeyStore(database: Database, teamId: string): KeyStore & SigningRowsStore {
   const { prisma, run } = database;
-  const exclusively = exclusiveChanges(prisma, `keys ${teamId}`);
-  const write = (...events: readonly ChainedEvent[]) => exclusively((tx) => writeChained(tx, teamId, events));
-  const keySubject = (key: string) => ({ kind: 'key', id: key }) as const;
+  const runExclusively = exclusiveChanges(prisma, `keys ${teamId}`);
+  const append = (...events: readonly ChainedEvent[]) =>
+    runExclusively((tx) => writeChained(tx, teamId, events));
+  const toSubject = (key: string) => ({ kind: 'key', id: key }) as const;
   const readRows: SigningRowsStore['readRows'] = batch(async (checks) => {
     const rows = await readSigningRows(
       database.signingLog,
@@ -119,31 +120,31 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
     readRows,
 
     add: ({ fingerprint, owner, addedAt, ...key }) =>
-      exclusively(async (tx) => {
+      runExclusively(async (tx) => {
         const { log } = await readSigningRows(database.signingLog, createRunStatement(tx));
         if (isAtKeyLimit(log.keys, owner)) return false;
-        const common = { subject: keySubject(fingerprint), actor: owner, at: addedAt };
+        const common = { subject: toSubject(fingerprint), actor: owner, at: addedAt };
         await writeChained(tx, teamId, [{ kind: 'key_added', ...common, ...key }]);
         return true;
       }),
 
     vouch: (owner, signature, at) => {
       const { by, key } = signature.challenge;
-      return write({ kind: 'key_vouched', subject: keySubject(key), actor: by, at, owner, signature });
+      return append({ kind: 'key_vouched', subject: toSubject(key), actor: by, at, owner, signature });
     },
 
     revoke: (owner, signature, at) => {
       const { by, key } = signature.challenge;
-      return write({ kind: 'key_revoked', subject: keySubject(key), actor: by, at, owner, signature });
+      return append({ kind: 'key_revoked', subject: toSubject(key), actor: by, at, owner, signature });
     },
 
     revokeForDeparture: async (owner, at) => {
       const keys = listActiveKeys((await readRows()).log.keys).filter((key) => key.owner === owner);
-      await write(
+      await append(
         ...keys.map(
           ({ fingerprint }): ChainedEvent => ({
             kind: 'key_revoked',
-            subject: keySubject(fingerprint),
+            subject: toSubject(fingerprint),
             actor: 'system',
             ...{ at, owner },
             left: true,
@@ -153,20 +154,20 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
       return keys.length;
     },
 
-    signCharter: (signed, at) =>
+    signCharter: (charter, at) =>
       prisma.$transaction(async (tx) => {
-        if (!(await isNextCharter(tx, teamId, signed))) return false;
-        await writeCharter(tx, teamId, signed, at);
+        if (!(await isNextCharter(tx, teamId, charter))) return false;
+        await writeCharter(tx, teamId, charter, at);
         return true;
       }),
 
     findLastPublisher: () => readLastPublisher(run, teamId),
 
     recordStatus: (status, at) =>
-      exclusively(async (tx) => {
+      runExclusively(async (tx) => {
         const where = { teamId, subjectKind: 'policy', kind: 'charter_status' };
-        const last = await tx.event.findFirst({ where, orderBy: { seq: 'desc' } });
-        const lastStatus = z.object({ status: z.string() }).safeParse(last?.data).data?.status ?? 'valid';
+        const event = await tx.event.findFirst({ where, orderBy: { seq: 'desc' } });
+        const lastStatus = z.object({ status: z.string() }).safeParse(event?.data).data?.status ?? 'valid';
         // Other statuses are always recorded, because the last event may be forged by someone with database access.
         if (status === 'valid' && lastStatus === status) return false;
         const subject = { kind: 'policy', id: 'policy' } as const;
@@ -175,11 +176,11 @@ export function createKeyStore(database: Database, teamId: string): KeyStore & S
       }),
 
     raiseCounter: (fingerprint, counter) =>
-      exclusively(async (tx) => {
-        const stored = await tx.passkeyCounter.findUnique({ where: { fingerprint } });
+      runExclusively(async (tx) => {
+        const row = await tx.passkeyCounter.findUnique({ where: { fingerprint } });
         // Synced passkeys always report 0 (WebAuthn, section 6.1.1).
-        if (counter === 0 && (stored === null || stored.counter === 0n)) return true;
-        if (stored !== null && BigInt(counter) <= stored.counter) return false;
+        if (counter === 0 && (row === null || row.counter === 0n)) return true;
+        if (row !== null && BigInt(counter) <= row.counter) return false;
         const fields = { counter: BigInt(counter) };
         await tx.passkeyCounter.upsert({
           where: { fingerprint },

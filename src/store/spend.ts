@@ -51,8 +51,8 @@ function toPurchase({
 }
 
 /**
- * Tasks carried out from `from` until before `to`, as {@link purchaseRow}. If a person settled an item that got no
- * response, it counts on the day the order ended.
+ * Selects tasks that were carried out from `from` until before `to`. An item without a response that a person has
+ * settled counts on the day its order ended.
  */
 function selectPurchases(from: Date, to: Date): Statement {
   return Prisma.sql`
@@ -63,7 +63,6 @@ function selectPurchases(from: Date, to: Date): Statement {
     ORDER BY i.order_id, i.n`;
 }
 
-/** Purchases by orders, and upcoming renewals on the watch list. */
 export function createSpendStore({ run, prisma }: Database): SpendStore {
   return wrapStore('spend', {
     listPurchases: async (from, to) => {

@@ -12,7 +12,7 @@ export function createStandInStore({ prisma }: Database, teamId: string): StandI
   const readAll = shareRead(() => prisma.standIn.findMany({ where: { teamId } }));
 
   /** Changes run one at a time, so that the log has them in order. */
-  const exclusively = exclusiveChanges(prisma, `stand-ins ${teamId}`);
+  const runExclusively = exclusiveChanges(prisma, `stand-ins ${teamId}`);
 
   /** @returns the stand-in at that time */
   const readStandIn = async (tx: Transaction, userId: string, at: Date): Promise<StandIn | undefined> => {
@@ -20,9 +20,9 @@ export function createStandInStore({ prisma }: Database, teamId: string): StandI
     return row === null || row.until <= at ? undefined : { userId: row.standInId, until: row.until };
   };
 
-  const log = (tx: Transaction, userId: string, changed: StandInChange) => {
+  const logChange = (tx: Transaction, userId: string, change: StandInChange) => {
     const subject = { kind: 'person', id: userId } as const;
-    return writeEvents(tx, [{ kind: 'stand_in_changed', subject, actor: userId, ...changed }], teamId);
+    return writeEvents(tx, [{ kind: 'stand_in_changed', subject, actor: userId, ...change }], teamId);
   };
 
   return wrapStore('standIns', {
@@ -32,7 +32,7 @@ export function createStandInStore({ prisma }: Database, teamId: string): StandI
     },
 
     begin: (userId, standIn, at) =>
-      exclusively(async (tx) => {
+      runExclusively(async (tx) => {
         const before = await readStandIn(tx, userId, at);
         const fields = { standInId: standIn.userId, until: standIn.until, since: at };
         await tx.standIn.upsert({
@@ -40,15 +40,15 @@ export function createStandInStore({ prisma }: Database, teamId: string): StandI
           create: { teamId, userId, ...fields },
           update: fields,
         });
-        await log(tx, userId, { at, standIn, replaced: before?.userId });
+        await logChange(tx, userId, { at, standIn, replaced: before?.userId });
       }),
 
     end: (userId, at) =>
-      exclusively(async (tx) => {
+      runExclusively(async (tx) => {
         const before = await readStandIn(tx, userId, at);
         if (before === undefined) return undefined;
         await tx.standIn.delete({ where: { teamId_userId: { teamId, userId } } });
-        await log(tx, userId, { at, replaced: before.userId });
+        await logChange(tx, userId, { at, replaced: before.userId });
         return before;
       }),
   });

@@ -3,7 +3,7 @@
  */
 const MAX_NAMES = 400;
 /** Maximum number of remembered texts that were used once. */
-const MAX_SEEN = 400;
+const MAX_SEEN_TEXTS = 400;
 
 /**
  * Names the texts of statements. A connection parses and plans a named statement once, but an unnamed one every time,
@@ -12,17 +12,17 @@ const MAX_SEEN = 400;
  */
 export function createStatementNames(): (text: string) => string {
   const names = new Map<string, string>();
-  const seen = new Set<string>();
+  const seenTexts = new Set<string>();
   return (text) => {
-    const existing = names.get(text);
-    if (existing !== undefined || names.size === MAX_NAMES) return existing ?? '';
-    if (seen.delete(text)) {
+    const existingName = names.get(text);
+    if (existingName !== undefined || names.size === MAX_NAMES) return existingName ?? '';
+    if (seenTexts.delete(text)) {
       const name = `s${names.size}`;
       names.set(text, name);
       return name;
     }
-    if (seen.size === MAX_SEEN) seen.clear();
-    seen.add(text);
+    if (seenTexts.size === MAX_SEEN_TEXTS) seenTexts.clear();
+    seenTexts.add(text);
     return '';
   };
 }

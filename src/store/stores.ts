@@ -103,7 +103,7 @@ export function createInstallationStores(database: Database): InstallationStores
 export interface TeamStoreOptions {
   readonly teamId: string;
   readonly formatSavedSettings: FormatSavedSettings;
-  /** Passkeys are set up, so a policy may require signatures. */
+  /** Whether passkeys are set up, so that a policy may require signatures. */
   readonly canSign: boolean;
   /** Signs the events that authorize a retry; undefined while the ledger's key can't be decrypted. */
   readonly botSigner: BotSigner | undefined;

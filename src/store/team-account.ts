@@ -6,14 +6,15 @@ import { type Database, type Transaction, wrapStore } from './database.ts';
 
 export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
   /** Changes run one at a time, so that the audit log has the account that was replaced. */
-  const lockAccount = (teamId: string) => exclusiveChanges(prisma, JSON.stringify(['team account', teamId]));
+  const changeAccount = <T>(teamId: string, change: (tx: Transaction) => Promise<T>) =>
+    exclusiveChanges(prisma, JSON.stringify(['team account', teamId]))(change);
 
   const readAccount = async (tx: Transaction, teamId: string) => {
     const row = await tx.account.findUnique({ where: { teamKey: teamId } });
     return row === null ? undefined : toAccount(row);
   };
 
-  const log = (
+  const logChange = (
     tx: Transaction,
     kind: TeamEventOf<'team_account_linked'>['kind'],
     { teamId, login, application = '' }: Account,
@@ -25,7 +26,7 @@ export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
     find: (teamId) => readAccount(prisma, teamId),
 
     save: (account, sealed, at) =>
-      lockAccount(account.teamId)(async (tx) => {
+      changeAccount(account.teamId, async (tx) => {
         const { id, teamId, slot, method, login, application, linkedBy } = account;
         const data = {
           method,
@@ -41,23 +42,23 @@ export function createTeamAccountStore({ prisma }: Database): TeamAccountStore {
         const before = await readAccount(tx, teamId);
         if (before?.login === login) {
           await tx.account.update({ where: { teamKey: teamId }, data });
-          await log(tx, 'team_account_linked', account, linkedBy, at);
+          await logChange(tx, 'team_account_linked', account, linkedBy, at);
           return;
         }
         if (before !== undefined) {
           await tx.account.delete({ where: { teamKey: teamId } });
-          await log(tx, 'team_account_unlinked', before, linkedBy, at);
+          await logChange(tx, 'team_account_unlinked', before, linkedBy, at);
         }
         await tx.account.create({ data: { id, teamId, teamKey: teamId, slot, createdAt: at, ...data } });
-        await log(tx, 'team_account_linked', account, linkedBy, at);
+        await logChange(tx, 'team_account_linked', account, linkedBy, at);
       }),
 
     remove: (teamId, by, at) =>
-      lockAccount(teamId)(async (tx) => {
+      changeAccount(teamId, async (tx) => {
         const before = await readAccount(tx, teamId);
         if (before === undefined) return undefined;
         await tx.account.delete({ where: { teamKey: teamId } });
-        await log(tx, 'team_account_unlinked', before, by, at);
+        await logChange(tx, 'team_account_unlinked', before, by, at);
         return before;
       }),
   });

@@ -3,7 +3,7 @@ import type { ListCounts, ListRange, WatchedDomain, WatchListStore } from '../ex
 import { type Database, type Prisma, withStoreError, wrapStore } from './database.ts';
 import { expirySourceSchema, readDomains } from './domain-rows.ts';
 
-/** Names per read for a calendar. Limits its memory. */
+/** Limits the memory that a calendar needs. */
 const PAGE_SIZE = 2_000;
 
 export function createWatchListPages(prisma: Database['prisma']) {
@@ -13,8 +13,7 @@ export function createWatchListPages(prisma: Database['prisma']) {
       let skip = offset;
       for (const part of Object.values(buildParts(range))) {
         const take = limit - names.length;
-        const found = await prisma.domain.findMany({ ...part, skip, take });
-        names.push(...readDomains(found));
+        names.push(...readDomains(await prisma.domain.findMany({ ...part, skip, take })));
         if (names.length === limit) break;
         if (skip > 0) skip = Math.max(0, skip - (await prisma.domain.count({ where: part.where })));
       }
@@ -48,12 +47,12 @@ export function createWatchListPages(prisma: Database['prisma']) {
     ...wrapStore('domains', pages),
 
     async *streamCalendarNames(from): AsyncGenerator<CalendarName> {
-      for (let after = { at: from, name: '' }; ; ) {
+      for (let cursor = { at: from, name: '' }; ; ) {
         const rows = await withStoreError('reading names for a calendar', () =>
           prisma.domain.findMany({
             where: {
-              expiresAt: { gte: after.at },
-              OR: [{ expiresAt: { gt: after.at } }, { expiresAt: after.at, name: { gt: after.name } }],
+              expiresAt: { gte: cursor.at },
+              OR: [{ expiresAt: { gt: cursor.at } }, { expiresAt: cursor.at, name: { gt: cursor.name } }],
             },
             orderBy: [{ expiresAt: 'asc' }, { name: 'asc' }],
             take: PAGE_SIZE,
@@ -68,7 +67,7 @@ export function createWatchListPages(prisma: Database['prisma']) {
             source: expirySourceSchema.parse(source),
             isLapsing: lapseConfirmedAt !== null,
           };
-          after = { at: expiresAt, name };
+          cursor = { at: expiresAt, name };
         }
         if (rows.length < PAGE_SIZE) return;
       }
@@ -78,7 +77,7 @@ export function createWatchListPages(prisma: Database['prisma']) {
 
 type ListPart = Required<Pick<Prisma.DomainFindManyArgs, 'where' | 'orderBy'>>;
 
-/** How the names of a range are read, in the order of the pages. */
+/** The queries for the names of a range, in display order. */
 function buildParts({ from, until, deletedFrom }: ListRange): Readonly<Record<keyof ListCounts, ListPart>> {
   return {
     dated: {

@@ -64,10 +64,10 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
           where: { teamId, id: { in: [...endpoints] } },
           data: { servedAt: now },
         });
-        const isUnserved = { teamId, servedAt: { lt: since } };
-        for (const { id } of await tx.webhookEndpoint.findMany({ where: isUnserved, select: { id: true } }))
+        const where = { teamId, servedAt: { lt: since } };
+        for (const { id } of await tx.webhookEndpoint.findMany({ where, select: { id: true } }))
           await tx.notification.deleteMany({ where: planFilter(id) });
-        await tx.webhookEndpoint.deleteMany({ where: isUnserved });
+        await tx.webhookEndpoint.deleteMany({ where });
       }),
 
     claimDue: async (endpoint, now, leaseMs, limit) =>
@@ -84,8 +84,8 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
 
     async finish(endpoint, { id, subject }, now, leaseMs) {
       await prisma.webhookDelivery.deleteMany({ where: { seq: BigInt(id) } });
-      const hasSubject = Prisma.sql`AND d.subject = ${subject}`;
-      return readDeliveries(await run(claimFirstDue(teamId, endpoint, now, leaseMs, 1, hasSubject)))[0];
+      const subjectCondition = Prisma.sql`AND d.subject = ${subject}`;
+      return readDeliveries(await run(claimFirstDue(teamId, endpoint, now, leaseMs, 1, subjectCondition)))[0];
     },
 
     recordAccepted: (endpoint, now) =>
@@ -115,19 +115,19 @@ export function createWebhookStore({ run, prisma, transaction }: Database, teamI
 
     testMonthly: (now) =>
       transaction(async (tx) => {
-        const tested = await tx(Prisma.sql`
+        const rows = await tx(Prisma.sql`
           UPDATE webhook_endpoints SET tested_month = ${formatMonth(now)}
           WHERE team_id = ${teamId} AND tested_month < ${formatMonth(now)} RETURNING id`);
-        if (z.array(z.unknown()).parse(tested).length > 0)
+        if (z.array(z.unknown()).parse(rows).length > 0)
           await queueWebhooks(tx, [{ type: 'test', at: now, data: { code: 'monthly' } }], teamId);
       }),
 
-    async recordSlackOutage(outage, before, now) {
+    async recordSlackOutage(outage, alertBefore, now) {
       if (outage === undefined) {
         await prisma.slackOutage.deleteMany({ where: { teamId } });
         return;
       }
-      await transaction((tx) => recordOutage(tx, teamId, outage, before, now));
+      await transaction((tx) => recordOutage(tx, teamId, outage, alertBefore, now));
     },
   });
 }
@@ -144,12 +144,12 @@ function claimFirstDue(
   limit: number,
   condition: Prisma.Sql,
 ): Prisma.Sql {
-  const farthest = new Date(now.getTime() + MAX_AHEAD_MS);
+  const maxDueAt = new Date(now.getTime() + MAX_AHEAD_MS);
   return Prisma.sql`
     WITH due AS (
       SELECT d.seq FROM webhook_deliveries d
       WHERE d.team_id = ${teamId} AND d.endpoint_id = ${endpoint} ${condition}
-        AND (d.due_at <= ${now} OR d.due_at > ${farthest}) AND ${isLeaseExpired(Prisma.sql`d.lease_until`)}
+        AND (d.due_at <= ${now} OR d.due_at > ${maxDueAt}) AND ${isLeaseExpired(Prisma.sql`d.lease_until`)}
         AND NOT EXISTS (
           SELECT FROM webhook_deliveries o
           WHERE o.team_id = d.team_id AND o.endpoint_id = d.endpoint_id AND o.subject = d.subject
@@ -164,27 +164,27 @@ function claimFirstDue(
 
 const outageRowsSchema = z.array(z.object({ since: z.date(), isQueued: z.boolean() }));
 
-/** Records a Slack outage. Queues its webhook once, if it has lasted since `before`. */
+/** Records a Slack outage. Queues its webhook once, if it started before `alertBefore`. */
 async function recordOutage(
   run: RunStatement,
   teamId: string,
   { code, since }: { readonly code: string; readonly since: Date },
-  before: Date,
+  alertBefore: Date,
   now: Date,
 ): Promise<void> {
-  const [recorded] = outageRowsSchema.parse(
+  const [outage] = outageRowsSchema.parse(
     await run(Prisma.sql`
       INSERT INTO slack_outages AS o (team_id, since) VALUES (${teamId}, ${since})
       ON CONFLICT (team_id) DO UPDATE SET since = LEAST(o.since, excluded.since)
       RETURNING since, queued_at IS NOT NULL AS "isQueued"`),
   );
-  if (recorded === undefined || recorded.isQueued || recorded.since > before) return;
+  if (outage === undefined || outage.isQueued || outage.since > alertBefore) return;
   await run(Prisma.sql`UPDATE slack_outages SET queued_at = ${now} WHERE team_id = ${teamId}`);
-  const data = { code, since: recorded.since.toISOString() };
+  const data = { code, since: outage.since.toISOString() };
   await queueWebhooks(run, [{ type: 'slack.unreachable', at: now, data }], teamId);
 }
 
-/** As `YYYY-MM`, in UTC. */
-function formatMonth(moment: Date): string {
-  return moment.toISOString().slice(0, 7);
+/** Formats `YYYY-MM` in UTC. */
+function formatMonth(date: Date): string {
+  return date.toISOString().slice(0, 7);
 }

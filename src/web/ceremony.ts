@@ -56,8 +56,8 @@ import type { PolicyStore } from '../policy/ports.ts';
 import { hashToken } from './links.ts';
 
 /**
- * One person's use of one signing link. The content to sign is computed from the rows when the page is opened, and
- * again when the signature arrives. Opening the page changes nothing. The first valid signature uses up the link.
+ * A ceremony is one person's use of a signing link. The content to sign is built when the page is opened, and again
+ * when the signature arrives. Opening the page doesn't use up the link; a valid signature does.
  */
 
 export interface CeremonyDeps {
@@ -69,12 +69,12 @@ export interface CeremonyDeps {
   readonly proposals: Proposals;
   readonly readSettings: () => Promise<Readonly<Record<string, unknown>>>;
   readonly applySaved: (saved: Readonly<Record<string, unknown>>) => Rules['settings'];
-  /** Called when the policy or the settings have changed. */
+  /** Called after the policy or the settings may have changed. */
   readonly onRulesChanged: () => void;
   readonly now: () => Date;
 }
 
-/** Why signing isn't possible. Each code has a sentence that says what to do. */
+/** Why signing isn't possible. */
 export type Problem =
   | {
       readonly code:
@@ -100,7 +100,6 @@ export type SigningContent = { readonly userId: string } & (
   | { readonly kind: 'vouch' | 'revoke' | 'revoke_compromised'; readonly key: AddedKey }
 );
 
-/** Shown when a link is opened. */
 export type SigningPage =
   | {
       readonly kind: 'sign';
@@ -110,7 +109,7 @@ export type SigningPage =
   | {
       readonly kind: 'add';
       readonly userId: string;
-      /** No key is trusted yet, so this one may become a root. */
+      /** Whether no key is valid yet, so that this one may become a root. */
       readonly isFirst: boolean;
       readonly options: PublicKeyCredentialCreationOptionsJSON;
     };
@@ -127,26 +126,29 @@ export interface Ceremonies {
 /** How long a browser waits for the authenticator. */
 const TIMEOUT_MS = 5 * MINUTE_MS;
 
-const text = z.string().max(16_384);
+const textSchema = z.string().max(16_384);
 const assertionBodySchema = z.object({
-  id: text,
-  response: z.object({ authenticatorData: text, clientDataJSON: text, signature: text }),
+  id: textSchema,
+  response: z.object({
+    authenticatorData: textSchema,
+    clientDataJSON: textSchema,
+    signature: textSchema,
+  }),
 });
 const registrationBodySchema = z.object({
   label: z.string().trim().max(60),
   registration: z.object({
-    id: text,
-    rawId: text,
+    id: textSchema,
+    rawId: textSchema,
     type: z.literal('public-key'),
-    response: z.object({ clientDataJSON: text, attestationObject: text }),
+    response: z.object({ clientDataJSON: textSchema, attestationObject: textSchema }),
   }),
 });
 
-/** The content to sign, and the effect of the signature. */
 interface SigningTask {
   readonly content: SigningContent;
   readonly challenge: Challenge;
-  readonly act: (assertion: Assertion, key: ValidKey) => Promise<CeremonyResult | Problem>;
+  readonly complete: (assertion: Assertion, key: ValidKey) => Promise<CeremonyResult | Problem>;
 }
 
 export function isProblem(result: SigningPage | CeremonyResult | Problem | SigningTask): result is Problem {
@@ -169,8 +171,8 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
       const link = await findUsableLink(token);
       if ('code' in link) return link;
       const { log, ring, charters } = await deps.orders.signing.loadKeys();
-      if (link.purpose === 'add') return showAddPage(deps, link, log, ring);
-      const ownKeys = findKeys(ring, link.userId);
+      if (link.purpose === 'add') return buildAddPage(deps, link, log, ring);
+      const ownKeys = findOwnKeys(ring, link.userId);
       if (ownKeys.length === 0) return { code: 'no_key' };
       const task = await loadTask(deps, link, { log, ring, charters });
       if (isProblem(task)) return task;
@@ -183,24 +185,24 @@ export function createCeremonies(deps: CeremonyDeps): Ceremonies {
       if ('code' in link) return link;
       const { log, ring, charters } = await deps.orders.signing.loadKeys();
       if (link.purpose === 'add') return addKey(deps, link, log, body);
-      const read = assertionBodySchema.safeParse(body);
-      if (!read.success) return { code: 'unreadable' };
-      const key = findKeys(ring, link.userId).find(({ credential }) => credential === read.data.id);
+      const parsed = assertionBodySchema.safeParse(body);
+      if (!parsed.success) return { code: 'unreadable' };
+      const key = findOwnKeys(ring, link.userId).find(({ credential }) => credential === parsed.data.id);
       if (key === undefined) return { code: 'key_unknown' };
       const task = await loadTask(deps, link, { log, ring, charters });
       if (isProblem(task)) return task;
-      const assertion = buildAssertion(key, task.challenge, read.data);
+      const assertion = buildAssertion(key, task.challenge, parsed.data);
       const counter = await verifier.verify(assertion);
       // A person who has the link but not the passkey must not use it up.
-      if (counter === undefined) return findProblem(read.data, task.challenge);
+      if (counter === undefined) return explainInvalidSignature(parsed.data, task.challenge);
       if (!(await deps.links.spend(link.tokenHash, now()))) return { code: 'link_spent' };
       if (!(await deps.keys.raiseCounter(key.fingerprint, counter))) return { code: 'counter' };
-      return task.act(assertion, key);
+      return task.complete(assertion, key);
     },
   };
 }
 
-function findKeys({ validKeys }: KeyRing, userId: string): readonly ValidKey[] {
+function findOwnKeys({ validKeys }: KeyRing, userId: string): readonly ValidKey[] {
   return [...validKeys.values()].filter(({ owner }) => owner === userId);
 }
 
@@ -218,23 +220,26 @@ function buildRequestOptions(
   };
 }
 
-function buildAssertion<Signed extends Challenge>(
+function buildAssertion<SignedChallenge extends Challenge>(
   { fingerprint: key, publicKey, credential }: ValidKey,
-  challenge: Signed,
+  challenge: SignedChallenge,
   { response }: Pick<AuthenticationResponseJSON, 'response'>,
-): Assertion<Signed> {
+): Assertion<SignedChallenge> {
   const { authenticatorData, clientDataJSON, signature } = response;
   return { challenge, key, publicKey, credential, authenticatorData, clientDataJSON, signature };
 }
 
 const clientDataSchema = z.object({ challenge: z.string() });
 
-/** Why a signature wasn't accepted: it is invalid, or it signs something else. */
-function findProblem({ response }: z.output<typeof assertionBodySchema>, challenge: Challenge): Problem {
+/** Finds out whether a signature is invalid or signs other content. */
+function explainInvalidSignature(
+  { response }: z.output<typeof assertionBodySchema>,
+  challenge: Challenge,
+): Problem {
   try {
     const decoded: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString());
-    const isOther = clientDataSchema.parse(decoded).challenge !== encodeChallenge(challenge);
-    return { code: isOther ? 'changed' : 'not_signed' };
+    const isOtherContent = clientDataSchema.parse(decoded).challenge !== encodeChallenge(challenge);
+    return { code: isOtherContent ? 'changed' : 'not_signed' };
   } catch {
     return { code: 'unreadable' };
   }
@@ -264,7 +269,6 @@ async function loadTask(
   }
 }
 
-/** The approval of an order, or the resumption of a paused one. */
 async function buildOrderTask(
   deps: CeremonyDeps,
   { userId, subject, salt }: SigningLink,
@@ -284,7 +288,7 @@ async function buildOrderTask(
   return {
     content: { kind: 'order', order, statement, userId },
     challenge,
-    async act(assertion, { chain }) {
+    async complete(assertion, { chain }) {
       const signed = {
         signature: { ...assertion, challenge },
         binding: binding satisfies SignatureBinding,
@@ -307,14 +311,14 @@ async function buildNameChangeTask(
   const proposal = await proposals.find(['facts', 'lapse'], subject);
   if (proposal === undefined) return { code: 'gone' };
   if (proposal.proposer === userId) return { code: 'own_change' };
-  const signed = await proposals.buildSignedSubject(proposal);
-  const { challenge, binding } = buildChallenge(userId, signed, salt);
+  const signedSubject = await proposals.buildSignedSubject(proposal);
+  const { challenge, binding } = buildChallenge(userId, signedSubject, salt);
   return {
-    content: { kind: 'facts', userId, proposal, hash: signed.statement },
+    content: { kind: 'facts', userId, proposal, hash: signedSubject.statement },
     challenge,
-    async act(assertion) {
-      const signature = { signature: { ...assertion, challenge }, binding };
-      const confirmation = { userId, signed: signature, shownHash: signed.statement };
+    async complete(assertion) {
+      const signed = { signature: { ...assertion, challenge }, binding };
+      const confirmation = { userId, signed, shownHash: signedSubject.statement };
       return toResult(await proposals.confirm([proposal.kind], proposal.id, confirmation));
     },
   };
@@ -358,32 +362,32 @@ async function buildKeyTask(
   const key = ring.keys.find(({ fingerprint }) => fingerprint === subject);
   if (key === undefined || key.validity === 'revoked' || key.validity === 'left') return { code: 'gone' };
   const content = { kind, userId: by, key };
-  const signed = { by, key: key.fingerprint, nonce, of: key.owner };
+  const signedFields = { by, key: key.fingerprint, nonce, of: key.owner };
   if (kind === 'vouch') {
-    const challenge = { ...signed, decision: 'vouch' } as const;
-    const act: SigningTask['act'] = async (assertion) => {
+    const challenge = { ...signedFields, decision: 'vouch' } as const;
+    const complete: SigningTask['complete'] = async (assertion) => {
       await keys.vouch(key.owner, { ...assertion, challenge }, now());
       return { kind: 'vouched' };
     };
-    return { content, challenge, act };
+    return { content, challenge, complete };
   }
-  const mayRevoke = createRevocationCheck(log, orders.signing.trust?.roots ?? new Set());
-  if (!mayRevoke(findKeys(ring, by), key)) return { code: 'may_not_revoke' };
+  const canRevoke = createRevocationCheck(log, orders.signing.trust?.roots ?? new Set());
+  if (!canRevoke(findOwnKeys(ring, by), key)) return { code: 'may_not_revoke' };
   const reason = kind === 'revoke' ? 'retired' : 'compromised';
-  const challenge = { ...signed, decision: 'revoke', reason } as const;
-  const act: SigningTask['act'] = async (assertion, own) => {
-    if (!mayRevoke([own], key)) return { code: 'may_not_revoke' };
+  const challenge = { ...signedFields, decision: 'revoke', reason } as const;
+  const complete: SigningTask['complete'] = async (assertion, signingKey) => {
+    if (!canRevoke([signingKey], key)) return { code: 'may_not_revoke' };
     await keys.revoke(key.owner, { ...assertion, challenge }, now());
     return { kind: 'revoked' };
   };
-  return { content, challenge, act };
+  return { content, challenge, complete };
 }
 
-/** The charter with the pending changes. @param last the newest charter in the log */
+/** Builds the charter with the pending changes. @param lastCharter the newest one in the log */
 async function buildCharterTask(
   deps: CeremonyDeps,
   link: SigningLink,
-  last: LoggedCharter | undefined,
+  lastCharter: LoggedCharter | undefined,
 ): Promise<SigningTask | Problem> {
   const { orders } = deps;
   const { userId, salt: nonce } = link;
@@ -394,21 +398,20 @@ async function buildCharterTask(
   const proposed = await loadProposedCharter(deps, link);
   if (proposed === undefined) return { code: 'gone' };
   if (proposed.publisher === userId) return { code: 'own_change' };
-  const shown = buildCharter(proposed.rules, proposed.publisher);
-  // Drops undefined members, which aren't stored.
-  const charter = z.json().parse(JSON.parse(JSON.stringify(shown)));
-  const hash = hashJson(charter);
+  const shownCharter = buildCharter(proposed.rules, proposed.publisher);
+  // Drops undefined properties, which aren't stored.
+  const charter = z.json().parse(JSON.parse(JSON.stringify(shownCharter)));
   const challenge = {
     by: userId,
-    charter: hash,
+    charter: hashJson(charter),
     decision: 'publish',
     nonce,
-    ...hashCharter(last),
+    ...hashCharter(lastCharter),
   } as const;
   return {
-    content: { kind: 'charter', userId, ...shown },
+    content: { kind: 'charter', userId, ...shownCharter },
     challenge,
-    async act(assertion) {
+    async complete(assertion) {
       const signature = { ...assertion, challenge };
       const signed = { charter, signature, botSignature: botSigner.sign(formatCharterText(challenge)) };
       const outcome = await proposed.confirm(signed);
@@ -456,8 +459,7 @@ function toSavedValues(changes: ProposalOf<'settings'>['payload']): Readonly<Rec
   return Object.fromEntries(changes.map(({ name, after }) => [name, after]));
 }
 
-/** The browser's options for creating a passkey, with the link's own challenge. */
-async function showAddPage(
+async function buildAddPage(
   { relyingParty }: CeremonyDeps,
   { userId, salt }: SigningLink,
   log: KeyLog,
@@ -487,10 +489,10 @@ async function addKey(
   log: KeyLog,
   body: unknown,
 ): Promise<CeremonyResult | Problem> {
-  const read = registrationBodySchema.safeParse(body);
-  if (!read.success) return { code: 'unreadable' };
-  const { label, registration } = read.data;
-  const credential = await readCredential(registration, salt, relyingParty);
+  const parsed = registrationBodySchema.safeParse(body);
+  if (!parsed.success) return { code: 'unreadable' };
+  const { label, registration } = parsed.data;
+  const credential = await verifyRegistration(registration, salt, relyingParty);
   if (credential === undefined) return { code: 'registration' };
   const publicKey = coseToSpki(credential.publicKey);
   const fingerprint = computeFingerprint(publicKey);
@@ -508,8 +510,8 @@ async function addKey(
   return { kind: 'added', fingerprint };
 }
 
-/** The credential that the browser created; undefined if it was created for another link. */
-async function readCredential(
+/** @returns undefined if the registration isn't valid for this link */
+async function verifyRegistration(
   registration: z.output<typeof registrationBodySchema>['registration'],
   salt: string,
   { id, origin }: RelyingParty,

@@ -1,5 +1,3 @@
-/** Escapes everything inserted into templates, except the output of `html` itself. */
-
 export interface Html {
   readonly markup: string;
 }
@@ -25,11 +23,12 @@ function toMarkup(part: Part): string {
   return escapeHtml(String(part));
 }
 
+/** Escapes everything inserted into the template, except other `Html`. */
 export function html(markup: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { markup: markup.map((text, index) => text + toMarkup(parts[index])).join('') };
 }
 
-/** Data for the page's script, in an element that browsers don't execute. */
+/** Embeds data for the page's script, in an element that browsers don't execute. */
 export function jsonScript(id: string, value: unknown): Html {
   const json = JSON.stringify(value).replaceAll('<', '\\u003c');
   return { markup: `<script type="application/json" id="${id}">${json}</script>` };

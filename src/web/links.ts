@@ -3,8 +3,6 @@ import type { RelyingParty } from '../approvals/signing/assertion.ts';
 import type { LinkPurpose, LinkStore } from '../approvals/signing/ports.ts';
 import { MINUTE_MS } from '../lib/duration.ts';
 
-/** One-time links for signing. */
-
 const LINK_TTL_MS = 10 * MINUTE_MS;
 const TOKEN_BYTES = 32;
 export const TOKEN_PATTERN = /^[A-Za-z0-9_-]{43}$/;
@@ -18,7 +16,7 @@ export function hashToken(token: string): string {
 export interface Links {
   /**
    * Creates a link for one person and one subject. It works once, for ten minutes.
-   * @param subject the order, key, draft or change; empty for a new key and for the current charter
+   * @param subject id of an order, key, draft or proposal; empty for a new key and for the current charter
    * @returns undefined if WebAuthn doesn't work at `PUBLIC_URL`
    */
   open(purpose: LinkPurpose, userId: string, subject: string): Promise<string | undefined>;

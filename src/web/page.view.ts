@@ -5,22 +5,19 @@ import type { Statement, StatementItem } from '../orders/statement-shape.ts';
 import type { CeremonyResult, Problem, SigningContent, SigningPage } from './ceremony.ts';
 import { type Html, html, jsonScript } from './html.ts';
 
-/** The signing pages with all their text. Pure. */
-
-/** Text shared with the cards. */
+/** Formats parts of orders as on their cards. */
 export interface CardWords {
   readonly title: (order: Order) => string;
   readonly fields: (
     item: StatementItem,
   ) => readonly { readonly label: string; readonly values: readonly string[] }[];
   readonly itemName: (order: Order, name: string) => string;
-  /** Findings about many names, one per line. */
+  /** One line for each finding about a bulk order's names. */
   readonly findings: (order: Order) => readonly string[];
-  /** A change of protected fields, one name per line. */
+  /** One line for each name whose protected fields change. */
   readonly changes: (change: ProposedNameChanges) => readonly string[];
 }
 
-/** Facts about the order to sign, as plain text. */
 export interface OrderFacts {
   readonly account: string;
   /** Price, budget and dates. */
@@ -28,7 +25,7 @@ export interface OrderFacts {
   readonly unusual: readonly string[];
   /** Changes since the order was requested. */
   readonly changes: readonly string[];
-  /** The names that a mandate covers, one line each. */
+  /** One line for each name that a mandate covers. */
   readonly coverage: readonly string[];
 }
 
@@ -50,7 +47,7 @@ interface ScriptData {
   readonly texts: typeof SCRIPT_TEXTS;
 }
 
-/** Messages of the script while it waits for a response. */
+/** Messages that the page's script shows. */
 const SCRIPT_TEXTS = {
   waiting: 'Waiting for your passkey…',
   failed:
@@ -62,12 +59,10 @@ const SCRIPT_TEXTS = {
   duplicate: 'This device already has a passkey of yours for the bot. Nothing was added.',
 };
 
-/**
- * Kept out of the template below: the tests' compiler would replace the tag there with a helper that isn't installed.
- */
+/** Not part of the template below, where the tests' compiler would replace it with a helper that isn't installed. */
 const SCRIPT: Html = { markup: '<script src="page.js" defer></script>' };
 
-const layout = (title: string, body: Html): string =>
+const formatDocument = (title: string, body: Html): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -85,17 +80,17 @@ ${body}
 </html>
 `.markup;
 
-export function formatSigningPage(shown: SigningPage, words: CardWords, facts: PageFacts): Page {
+export function formatSigningPage(page: SigningPage, formatters: CardWords, facts: PageFacts): Page {
   const { title, body, button } =
-    shown.kind === 'add' ? addParts(shown, facts) : signParts(shown.content, words, facts);
+    page.kind === 'add' ? buildAddParts(page, facts) : buildSignParts(page.content, formatters, facts);
   const data: ScriptData = {
-    action: shown.kind === 'add' ? 'create' : 'get',
-    options: shown.options,
+    action: page.kind === 'add' ? 'create' : 'get',
+    options: page.options,
     texts: SCRIPT_TEXTS,
   };
   return {
     status: 200,
-    html: layout(
+    html: formatDocument(
       title,
       html`<h1>${title}</h1>
 ${body}
@@ -107,14 +102,16 @@ ${jsonScript('data', data)}`,
   };
 }
 
-/** Shown when signing isn't possible. */
 export function formatProblemPage(code: Problem['code'], sentence: string): Page {
-  const isGone = code === 'link_expired' || code === 'link_spent' || code === 'gone';
-  const status = code === 'unknown_link' ? 404 : isGone ? 410 : 403;
-  return { status, html: layout('Nothing to sign', html`<h1>Nothing to sign</h1>\n<p>${sentence}</p>`) };
+  const isLinkUsedUp = code === 'link_expired' || code === 'link_spent' || code === 'gone';
+  const status = code === 'unknown_link' ? 404 : isLinkUsedUp ? 410 : 403;
+  return {
+    status,
+    html: formatDocument('Nothing to sign', html`<h1>Nothing to sign</h1>\n<p>${sentence}</p>`),
+  };
 }
 
-interface Parts {
+interface PageParts {
   readonly title: string;
   readonly body: Html;
   readonly button: string;
@@ -122,60 +119,62 @@ interface Parts {
 
 const getName = ({ names }: PageFacts, id: string) => names.get(id) ?? id;
 
-function signParts(what: SigningContent, words: CardWords, facts: PageFacts): Parts {
-  switch (what.kind) {
+function buildSignParts(content: SigningContent, formatters: CardWords, facts: PageFacts): PageParts {
+  switch (content.kind) {
     case 'order':
-      return orderParts(what.order, what.statement, what.userId, words, facts);
+      return buildOrderParts(content.order, content.statement, content.userId, formatters, facts);
     case 'facts':
-      return nameChangeParts(what, words, facts);
+      return buildNameChangeParts(content, formatters, facts);
     case 'charter':
-      return charterParts(what, facts);
+      return buildCharterParts(content, facts);
     case 'vouch':
     case 'revoke':
     case 'revoke_compromised':
-      return keyParts(what.kind, what.key, what.userId, facts);
+      return buildKeyParts(content.kind, content.key, content.userId, facts);
   }
 }
 
-/** The script converts the time to the reader's time zone. */
-function moment(at: Date): Html {
+/** The page's script converts the time to the reader's time zone. */
+function formatTime(at: Date): Html {
   return html`<time datetime="${at.toISOString()}">${at.toISOString().slice(0, 16).replace('T', ' ')} UTC</time>`;
 }
 
-function timeFact(order: Order, at: Date): Html {
+function formatSendTime(order: Order, at: Date): Html {
   const label = isReopened(order) || findUpcomingTime(order) !== undefined ? 'Will be sent' : 'Scheduled for';
-  const time = isReopened(order) ? html`right after approval (was scheduled for ${moment(at)})` : moment(at);
+  const time = isReopened(order)
+    ? html`right after approval (was scheduled for ${formatTime(at)})`
+    : formatTime(at);
   return html`<dt>${label}</dt><dd>${time}</dd>\n`;
 }
 
-function orderParts(
+function buildOrderParts(
   order: Order,
   statement: Statement,
   userId: string,
-  words: CardWords,
+  formatters: CardWords,
   facts: PageFacts,
-): Parts {
+): PageParts {
   const waitingCount = order.items.filter(({ state }) => state === 'WAITING').length;
   const isPartial = waitingCount < order.items.length;
   const orderFacts = facts.order;
   const { notBefore } = statement;
   return {
-    title: words.title(order),
+    title: formatters.title(order),
     button: 'Sign',
-    body: html`${approverNote('unusual', 'Unusual', orderFacts?.unusual)}
+    body: html`${formatNote('unusual', 'Unusual', orderFacts?.unusual)}
 <dl>
-<dt>Requested by</dt><dd>${getName(facts, order.requesterId)}, ${moment(order.createdAt)}</dd>
-${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}${notBefore === undefined ? undefined : timeFact(order, new Date(notBefore))}<dt>Account</dt><dd>${orderFacts?.account}</dd>
+<dt>Requested by</dt><dd>${getName(facts, order.requesterId)}, ${formatTime(order.createdAt)}</dd>
+${order.reason === undefined ? undefined : html`<dt>Reason</dt><dd>“${order.reason}”</dd>\n`}${notBefore === undefined ? undefined : formatSendTime(order, new Date(notBefore))}<dt>Account</dt><dd>${orderFacts?.account}</dd>
 ${orderFacts?.facts.map(({ label, lines }) => html`<dt>${label}</dt><dd>${joinLines(lines)}</dd>\n`)}<dt>Sent to</dt><dd><code>${statement.service}</code></dd>
 <dt>Order</dt><dd><code>${order.id}</code></dd>
 <dt>You sign as</dt><dd>${getName(facts, userId)}</dd>
 </dl>
-${approverNote('changes', 'Since it was requested', orderFacts?.changes)}
-${approverNote('coverage', 'What it covers today', orderFacts?.coverage)}
-${approverNote('findings', 'Check these first', words.findings(order))}
+${formatNote('changes', 'Since it was requested', orderFacts?.changes)}
+${formatNote('coverage', 'What it covers today', orderFacts?.coverage)}
+${formatNote('findings', 'Check these first', formatters.findings(order))}
 ${isPartial ? html`<p class="note">${waitingCount} of ${order.items.length} names are waiting to be sent.</p>` : undefined}
 <h2>What will be sent</h2>
-${rows(order, statement, words)}
+${formatRows(order, statement, formatters)}
 <p class="hash">Your passkey signs this hash of it: <code>${order.statementHash}</code></p>`,
   };
 }
@@ -184,7 +183,7 @@ function joinLines(lines: readonly string[]): readonly Html[] {
   return lines.map((line, index) => html`${index > 0 && html`<br>`}${line}`);
 }
 
-function approverNote(id: string, title: string, texts: readonly string[] = []): Html | undefined {
+function formatNote(id: string, title: string, texts: readonly string[] = []): Html | undefined {
   if (texts.length === 0) return undefined;
   return html`<section class="note" aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
 <ul>${texts.map((text) => html`<li>${text}</li>`)}</ul></section>`;
@@ -193,28 +192,26 @@ function approverNote(id: string, title: string, texts: readonly string[] = []):
 /** Tables with at least this many rows have a filter. */
 const MIN_FILTERED_ROWS = 8;
 
-/** Every request, outliers first. */
-function rows(order: Order, { items }: Statement, words: CardWords): Html {
+/** Lists every request, outliers first. */
+function formatRows(order: Order, { items }: Statement, formatters: CardWords): Html {
   // A finding that applies to most names doesn't make them outliers.
   const findings = order.bulk?.findings.filter(({ count }) => count * 2 <= items.length);
   const outliers = new Set(findings?.flatMap(({ names }) => names));
-  const first = items.filter(({ name }) => outliers.has(name));
-  const sorted = [...first, ...items.filter(({ name }) => !outliers.has(name))];
+  const outlierItems = items.filter(({ name }) => outliers.has(name));
+  const sortedItems = [...outlierItems, ...items.filter(({ name }) => !outliers.has(name))];
   const filter =
     items.length < MIN_FILTERED_ROWS
       ? undefined
       : html`<p><label for="filter">Filter the ${items.length} names</label> <input id="filter" type="search" autocomplete="off" spellcheck="false"> <span id="count" role="status"></span></p>\n`;
   return html`${filter}<ol class="rows" id="rows">
-${sorted.map((item) => row(order, item, outliers.has(item.name), words))}
+${sortedItems.map((item) => formatRow(order, item, outliers.has(item.name), formatters))}
 </ol>`;
 }
 
-function row(order: Order, item: StatementItem, isOutlier: boolean, words: CardWords): Html {
-  const { request } = item;
-  const sent = formatRequest(request);
-  return html`<li value="${item.n}"${isOutlier ? html` class="outlier"` : undefined}><strong>${words.itemName(order, item.name)}</strong>${isOutlier ? html` <em>Check this one</em>` : undefined}
-<span class="request"><code>${sent}</code></span>
-${words.fields(item).map(({ label, values }) => html`<span class="field">${label}: ${values.join(', ')}</span> `)}</li>
+function formatRow(order: Order, item: StatementItem, isOutlier: boolean, formatters: CardWords): Html {
+  return html`<li value="${item.n}"${isOutlier ? html` class="outlier"` : undefined}><strong>${formatters.itemName(order, item.name)}</strong>${isOutlier ? html` <em>Check this one</em>` : undefined}
+<span class="request"><code>${formatRequest(item.request)}</code></span>
+${formatters.fields(item).map(({ label, values }) => html`<span class="field">${label}: ${values.join(', ')}</span> `)}</li>
 `;
 }
 
@@ -223,26 +220,29 @@ function formatRequest(request: StatementItem['request']): string {
   return request.interface === 'json' ? `${request.method} ${request.path}` : `XML task ${request.code}`;
 }
 
-function nameChangeParts(
+function buildNameChangeParts(
   { proposal, userId, hash }: Extract<SigningContent, { kind: 'facts' }>,
-  words: CardWords,
+  formatters: CardWords,
   facts: PageFacts,
-): Parts {
+): PageParts {
   return {
     title: 'Confirm a change that weakens protection',
     button: 'Sign',
     body: html`<dl>
-<dt>Requested by</dt><dd>${getName(facts, proposal.proposer)}, ${moment(proposal.proposedAt)}</dd>
+<dt>Requested by</dt><dd>${getName(facts, proposal.proposer)}, ${formatTime(proposal.proposedAt)}</dd>
 <dt>You sign as</dt><dd>${getName(facts, userId)}</dd>
 </dl>
 <h2>What changes</h2>
-<ul>${words.changes(proposal.payload).map((text) => html`<li>${text}</li>`)}</ul>
+<ul>${formatters.changes(proposal.payload).map((text) => html`<li>${text}</li>`)}</ul>
 <p class="hash">Your passkey signs this hash of it: <code>${hash}</code></p>`,
   };
 }
 
-function charterParts(what: Extract<SigningContent, { kind: 'charter' }>, facts: PageFacts): Parts {
-  const { settings, policy } = what;
+function buildCharterParts(
+  content: Extract<SigningContent, { kind: 'charter' }>,
+  facts: PageFacts,
+): PageParts {
+  const { settings, policy } = content;
   return {
     title: `Sign the policy and settings`,
     button: 'Sign',
@@ -253,7 +253,7 @@ function charterParts(what: Extract<SigningContent, { kind: 'charter' }>, facts:
 <dt>Approvals needed</dt><dd>${settings.approvals_required}</dd>
 <dt>Tasks that need approval</dt><dd>${settings.approval_tasks.join(', ')}</dd>
 <dt>Self-approval</dt><dd>${settings.allow_self_approval ? 'yes' : 'no'}</dd>
-${what.published_by === null ? undefined : html`<dt>Published by</dt><dd>${getName(facts, what.published_by)}</dd>\n`}<dt>You sign as</dt><dd>${getName(facts, what.userId)}</dd>
+${content.published_by === null ? undefined : html`<dt>Published by</dt><dd>${getName(facts, content.published_by)}</dd>\n`}<dt>You sign as</dt><dd>${getName(facts, content.userId)}</dd>
 </dl>
 <h2>Rules</h2>
 <pre tabindex="0" aria-label="The rules as a file">${facts.policyFile}</pre>`,
@@ -262,7 +262,12 @@ ${what.published_by === null ? undefined : html`<dt>Published by</dt><dd>${getNa
 
 type RevocationKind = 'revoke' | 'revoke_compromised';
 
-function keyParts(kind: 'vouch' | RevocationKind, key: AddedKey, userId: string, facts: PageFacts): Parts {
+function buildKeyParts(
+  kind: 'vouch' | RevocationKind,
+  key: AddedKey,
+  userId: string,
+  facts: PageFacts,
+): PageParts {
   const owner = getName(facts, key.owner);
   const explanations = {
     vouch: `Ask ${owner} to read you the fingerprint by phone or in person, not in Slack. From then on, signatures with this key count as ${owner}’s.`,
@@ -283,14 +288,17 @@ function keyParts(kind: 'vouch' | RevocationKind, key: AddedKey, userId: string,
 <dt>Owner</dt><dd>${owner}</dd>
 <dt>Name</dt><dd>${key.label === '' ? 'without a name' : key.label}</dd>
 <dt>Fingerprint</dt><dd><code>${key.fingerprint}</code></dd>
-<dt>Added</dt><dd>${moment(key.addedAt)}</dd>
+<dt>Added</dt><dd>${formatTime(key.addedAt)}</dd>
 <dt>You sign as</dt><dd>${getName(facts, userId)}</dd>
 </dl>
 <p>${explanations[kind]}</p>`,
   };
 }
 
-function addParts({ userId, isFirst }: Extract<SigningPage, { kind: 'add' }>, facts: PageFacts): Parts {
+function buildAddParts(
+  { userId, isFirst }: Extract<SigningPage, { kind: 'add' }>,
+  facts: PageFacts,
+): PageParts {
   return {
     title: `Add a passkey for ${getName(facts, userId)}`,
     button: 'Add this passkey',
@@ -300,9 +308,8 @@ ${isFirst ? html`<p>No passkey is valid yet. Put the first one’s fingerprint i
   };
 }
 
-/** Shown after a signature was accepted. */
-export function formatResult(finished: CeremonyResult): { readonly title: string; readonly text: string } {
-  switch (finished.kind) {
+export function formatResult(result: CeremonyResult): { readonly title: string; readonly text: string } {
+  switch (result.kind) {
     case 'signed':
       return { title: 'Signed', text: 'See the card in Slack for what’s next. You can close this window.' };
     case 'vouched':
@@ -312,12 +319,11 @@ export function formatResult(finished: CeremonyResult): { readonly title: string
     case 'added':
       return {
         title: 'Added',
-        text: `Its fingerprint is ${finished.fingerprint}. Read it to the person who vouches for it. For the first passkey, the operator puts it in SIGNING_ROOTS.`,
+        text: `Its fingerprint is ${result.fingerprint}. Read it to the person who vouches for it. For the first passkey, the operator puts it in SIGNING_ROOTS.`,
       };
   }
 }
 
-/** Why nothing was signed, and what to do. */
 export function getProblemText(code: keyof typeof PROBLEMS): string {
   return PROBLEMS[code];
 }

@@ -16,8 +16,6 @@ import {
   type PageFacts,
 } from './page.view.ts';
 
-/** Serves the signing pages at `PUBLIC_URL`. */
-
 export interface PageDeps {
   readonly ceremonies: Ceremonies;
   readonly words: CardWords;
@@ -34,7 +32,7 @@ export interface Pages {
   handle(path: string, request: IncomingMessage, response: ServerResponse): Promise<boolean>;
 }
 
-const PATH = /^\/(?:sign|keys)\/([^/]+)$/;
+const PAGE_PATH = /^\/(?:sign|keys)\/([^/]+)$/;
 /** Larger than any authenticator's response. */
 const MAX_BODY_BYTES = 64_000;
 
@@ -60,31 +58,31 @@ export function createPages(deps: PageDeps): Pages {
     problem.code === 'refused' ? deps.refusalText(problem.refusal) : getProblemText(problem.code);
 
   async function show(token: string, response: ServerResponse): Promise<void> {
-    const shown: SigningPage | Problem = TOKEN_PATTERN.test(token)
+    const opened: SigningPage | Problem = TOKEN_PATTERN.test(token)
       ? await ceremonies.open(token)
       : { code: 'unknown_link' };
-    const page = isProblem(shown)
-      ? formatProblemPage(shown.code, await formatProblem(shown))
-      : formatSigningPage(shown, words, await loadFacts(deps, shown));
+    const page = isProblem(opened)
+      ? formatProblemPage(opened.code, await formatProblem(opened))
+      : formatSigningPage(opened, words, await loadFacts(deps, opened));
     response.writeHead(page.status, { 'content-type': 'text/html; charset=utf-8' });
     response.end(page.html);
   }
 
   async function finish(token: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readJson(request);
-    const finished = await (TOKEN_PATTERN.test(token)
+    const result = await (TOKEN_PATTERN.test(token)
       ? ceremonies.finish(token, body)
       : ({ code: 'unknown_link' } satisfies Problem));
-    const isDone = !isProblem(finished);
+    const isDone = !isProblem(result);
     const details = isDone
-      ? formatResult(finished)
-      : { title: 'Not signed', text: await formatProblem(finished), code: finished.code };
+      ? formatResult(result)
+      : { title: 'Not signed', text: await formatProblem(result), code: result.code };
     sendJson(response, isDone ? 200 : 409, { done: isDone, ...details });
   }
 
   return {
     async handle(path, request, response) {
-      const segment = PATH.exec(path)?.[1];
+      const segment = PAGE_PATH.exec(path)?.[1];
       if (segment === undefined) return false;
       for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
       const isGetOrHead = request.method === 'GET' || request.method === 'HEAD';
@@ -93,22 +91,22 @@ export function createPages(deps: PageDeps): Pages {
         response.writeHead(200, { 'content-type': contentType });
         response.end(await readFile(resolve(`#web/${segment}`)));
       } else if (isGetOrHead) await show(segment, response);
-      else if (request.method !== 'POST') sendJson(response, 405, { error: 'GET or POST only' });
-      else if (request.headers.origin !== origin) sendJson(response, 403, { error: 'not from this page' });
+      else if (request.method !== 'POST') sendJson(response, 405, { error: 'only GET and POST are allowed' });
+      else if (request.headers.origin !== origin)
+        sendJson(response, 403, { error: 'the request must come from this page' });
       else await finish(segment, request, response);
       return true;
     },
   };
 }
 
-/** Loads a page's facts besides the content to sign. */
-async function loadFacts({ nameOf, fileOf, orderFacts }: PageDeps, shown: SigningPage): Promise<PageFacts> {
-  const content = shown.kind === 'sign' ? shown.content : undefined;
+async function loadFacts({ nameOf, fileOf, orderFacts }: PageDeps, page: SigningPage): Promise<PageFacts> {
+  const content = page.kind === 'sign' ? page.content : undefined;
   const order = content?.kind === 'order' ? content.order : undefined;
   const charter = content?.kind === 'charter' ? content : undefined;
   const key = content !== undefined && 'key' in content ? content.key : undefined;
-  const people = new Set([
-    content?.userId ?? (shown.kind === 'add' ? shown.userId : ''),
+  const userIds = new Set([
+    content?.userId ?? (page.kind === 'add' ? page.userId : ''),
     ...(order === undefined ? [] : [order.requesterId]),
     ...(key === undefined ? [] : [key.owner]),
     ...(charter?.settings.approvers ?? []),
@@ -116,7 +114,7 @@ async function loadFacts({ nameOf, fileOf, orderFacts }: PageDeps, shown: Signin
     ...(charter?.published_by == null ? [] : [charter.published_by]),
   ]);
   const [names, facts] = await Promise.all([
-    Promise.all([...people].map(async (id) => [id, await nameOf(id)] as const)),
+    Promise.all([...userIds].map(async (id) => [id, await nameOf(id)] as const)),
     order && orderFacts(order),
   ]);
   return {
@@ -133,16 +131,16 @@ function sendJson(response: ServerResponse, status: number, body: object): void 
 
 /** @returns undefined if the body isn't JSON or is too large */
 async function readJson(request: IncomingMessage): Promise<unknown> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const part of request.iterator({ destroyOnReturn: false })) {
-    if (!(part instanceof Buffer)) continue;
-    bytes += part.length;
-    if (bytes <= MAX_BODY_BYTES) parts.push(part);
+  const chunks: Buffer[] = [];
+  let byteCount = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    if (!(chunk instanceof Buffer)) continue;
+    byteCount += chunk.length;
+    if (byteCount <= MAX_BODY_BYTES) chunks.push(chunk);
   }
-  if (bytes > MAX_BODY_BYTES) return undefined;
+  if (byteCount > MAX_BODY_BYTES) return undefined;
   try {
-    return JSON.parse(Buffer.concat(parts).toString('utf8'));
+    return JSON.parse(Buffer.concat(chunks).toString('utf8'));
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import type { ZoneProfile } from './zone.ts';
 
-/** Only the rules of DNS, for zones without a profile. The service checks everything else. */
+/** Contains only the rules of DNS, for zones without a profile. The service checks everything else. */
 export const generalZone: ZoneProfile = {
   zone: '*',
   isDocumented: false,

@@ -32,7 +32,7 @@ export interface LifecycleStage {
 export interface Lifecycle {
   readonly current: LifecycleStage;
   readonly stages: readonly LifecycleStage[];
-  /** False if the deletion is only assumed, at the end of the auto-renew grace period. */
+  /** False if the name is only assumed to be deleted at the end of the auto-renew grace period. */
   readonly isDeletionKnown: boolean;
 }
 
@@ -47,9 +47,9 @@ export interface LifecycleDates {
 }
 
 /**
- * The lifecycle of a name (service API, Domain lifecycle). Days are 24 hours, counted from the expiry or deletion. If
- * the deletion isn't known, it is assumed at the end of the auto-renew grace period, which is the latest possible time;
- * later dates depend on it.
+ * The rules are in the service API, section Domain lifecycle. Days are 24 hours, counted from the expiry or
+ * deletion. An unknown deletion is assumed to happen at the latest possible time, the end of the auto-renew
+ * grace period.
  * @param zone if it has no documented periods, the phases are only `registered`, `expired` and `deleted`
  * @param timeZone IANA name, for the last safe days
  */
@@ -59,11 +59,13 @@ export function computeLifecycle(
   now: Date,
   timeZone = 'UTC',
 ): Lifecycle {
-  const boundaries =
-    zone.lifecycle === undefined ? listUndocumentedStarts(dates) : listStarts(zone.lifecycle, dates);
+  const starts =
+    zone.lifecycle === undefined
+      ? listUndocumentedStarts(dates)
+      : listDocumentedStarts(zone.lifecycle, dates);
   const phases: readonly (readonly [LifecyclePhase, Date | undefined])[] = [
     ['registered', undefined],
-    ...boundaries,
+    ...starts,
   ];
   const stages = phases.map(([phase, from], index): LifecycleStage => {
     const until = phases[index + 1]?.[1];
@@ -75,27 +77,26 @@ export function computeLifecycle(
   const isDeletionKnown = dates.deletedAt !== undefined;
   const current = findRegistryStage(zone, dates, stageByDates);
   if (current === undefined) return { current: stageByDates, stages, isDeletionKnown };
-  // The end of a phase that the registry shows is unknown.
+  // The registry doesn't publish when its phase ends.
   return { current, stages: [...stages.slice(0, stages.indexOf(stageByDates)), current], isDeletionKnown };
 }
 
-/** @returns undefined if the dates lead to the same stage */
+/** @returns undefined if the dates lead to the same phase */
 function findRegistryStage(
   zone: ZoneProfile,
   { deletedAt, deletionPhase }: LifecycleDates,
   stageByDates: LifecycleStage,
 ): LifecycleStage | undefined {
   if (deletedAt === undefined || deletionPhase === undefined) return undefined;
-  const isUndocumented = zone.lifecycle === undefined && deletionPhase === 'redemption';
-  const phase = isUndocumented ? 'deleted' : deletionPhase;
+  const phase = zone.lifecycle === undefined && deletionPhase === 'redemption' ? 'deleted' : deletionPhase;
   return phase === stageByDates.phase
     ? undefined
     : { phase, from: deletedAt, until: undefined, lastSafeDay: undefined };
 }
 
 /**
- * To be safe, a name without a known deletion date counts as deleted after the grace period, although the service API
- * says that it was renewed.
+ * To be safe, a name without a known deletion counts as deleted after the grace period, although the service
+ * API says that it was renewed.
  */
 export function isDeletionAssumed({ current: { phase }, isDeletionKnown }: Lifecycle): boolean {
   return !isDeletionKnown && (phase === 'redemption' || phase === 'pending_delete' || phase === 'released');
@@ -114,7 +115,7 @@ function listUndocumentedStarts({ expiresAt, deletedAt }: LifecycleDates): reado
       ];
 }
 
-function listStarts(
+function listDocumentedStarts(
   periods: LifecycleProfile,
   { expiresAt, deletedAt }: LifecycleDates,
 ): readonly PhaseStart[] {

@@ -3,9 +3,9 @@ import { cleanText } from '../lib/entered-text.ts';
 import { findZoneProfile } from './profiles.ts';
 import type { NameIssue } from './zone-issue.ts';
 
-/** A valid host name (RFC 1123, UTS 46). It may not be registrable, because nameservers have such names too. */
+/** A valid host name (RFC 1123, UTS 46), which may not be registrable, such as a nameserver's. */
 export interface DomainName {
-  /** Lower case, with `xn--…` labels, without a trailing dot. */
+  /** In lowercase, with `xn--…` labels and without a trailing dot. */
   readonly ascii: string;
   readonly unicode: string;
   /** The last label in ASCII, such as `rest`. */
@@ -32,10 +32,10 @@ const IDN_CHARACTERS = /^[\p{L}\p{M}\p{Nd}\p{Join_Control}\u00b7\u0375\u05f3\u05
 const NUMBER_LABEL = /\.(?:\d+|0x[0-9a-f]*)$/;
 
 /**
- * Accepts names as people type or paste them: with surrounding spaces, capitals or a trailing dot, as a URL, or as a
- * Slack link such as `<http://cafe.rest|cafe.rest>`.
- * @returns the name, or the issue. A name has at least two labels of 1–63 ASCII characters and at most 253 characters.
- * `checkName` checks the zone's rules.
+ * Accepts names as people type or paste them: with surrounding spaces, capitals or a trailing dot, as a URL,
+ * or as a Slack link such as `<http://cafe.rest|cafe.rest>`.
+ * @returns a name with at least two labels of 1–63 ASCII characters and at most 253 characters, or the issue;
+ * `checkName` checks the zone's rules
  */
 export function parseDomainName(text: string): ParsedName {
   const trimmed = cleanText(text).trim();
@@ -57,8 +57,8 @@ export function parseDomainName(text: string): ParsedName {
 }
 
 /**
- * The zone of an invalid name, such as `rest` for `under_score.rest`. The zone's rules are used to check the other
- * fields, so that all issues are reported together.
+ * Guesses the zone of an invalid name, such as `rest` for `under_score.rest`, so that the form's other fields
+ * can still be checked.
  */
 export function guessZone(text: string): string | undefined {
   return /\.([a-z0-9-]+)\.?>?$/i.exec(text.trim())?.[1]?.toLowerCase();
@@ -82,10 +82,10 @@ export function formatDomainName(ascii: string): string {
   return unicode === '' || unicode === ascii ? ascii : `${unicode} (${ascii})`;
 }
 
-/** The host of a pasted URL. Other text stays unchanged. */
+/** Text that isn't a URL stays unchanged, except for a port. */
 function extractHost(text: string): string {
-  const address = /^https?:\/\/([^/?#]*)/i.exec(text.trim());
-  return (address?.[1] ?? text.trim()).replace(/:\d+$/, '');
+  const url = /^https?:\/\/([^/?#]*)/i.exec(text.trim());
+  return (url?.[1] ?? text.trim()).replace(/:\d+$/, '');
 }
 
 function decodePercent(text: string): string {
@@ -140,11 +140,10 @@ function checkEnteredName({ text, displayText, name }: EnteredName): NameIssue |
 
 interface EncodedName {
   readonly displayText: string;
-  /** Empty if IDNA rejects the name. */
+  /** Like `unicode`, empty if IDNA rejects the name. */
   readonly ascii: string;
-  /** Empty if IDNA rejects the name. */
   readonly unicode: string;
-  /** The zone has no profile. */
+  /** True if the zone has no profile. */
   readonly isLenient: boolean;
 }
 
@@ -174,12 +173,10 @@ function checkEncodedName({ displayText, ascii, unicode, isLenient }: EncodedNam
   return undefined;
 }
 
-/** A full name to suggest for a single label. */
 function suggestName(label: string): string {
   return LDH_LABEL.test(label) && label.length <= 30 ? `${label}.rest` : 'cafe.rest';
 }
 
-/** Truncates to {@link MAX_DISPLAY_LENGTH} characters and removes invisible ones. */
 function toDisplayText(text: string): string {
   const clean = text.replace(ALL_INVISIBLE, '');
   return clean.length > MAX_DISPLAY_LENGTH ? `${[...clean].slice(0, MAX_DISPLAY_LENGTH).join('')}…` : clean;

@@ -1,9 +1,9 @@
 import type { TaskProfile, ZoneProfile } from './zone.ts';
 
-const free: TaskProfile = { isAvailable: true, isChargeable: false, processing: 'automated' };
-const charged: TaskProfile = { isAvailable: true, isChargeable: true, processing: 'automated' };
+const freeTask: TaskProfile = { isAvailable: true, isChargeable: false, processing: 'automated' };
+const paidTask: TaskProfile = { isAvailable: true, isChargeable: true, processing: 'automated' };
 
-/** Service API, Profile of the .rest zone and Domain lifecycle in the .rest zone. */
+/** From the service API, sections "Profile of the .rest zone" and "Domain lifecycle in the .rest zone". */
 export const restZone: ZoneProfile = {
   zone: 'rest',
   isDocumented: true,
@@ -24,17 +24,17 @@ export const restZone: ZoneProfile = {
   },
   lifecycle: { autoRenews: true, autoRenewGraceDays: 45, redemptionDays: 30, pendingDeleteDays: 5 },
   tasks: {
-    create: { ...charged, note: 'auth code not required' },
-    transfer: { ...charged, note: 'auth code required' },
-    renew: charged,
-    restore: { ...charged, processing: 'manual' },
-    delete: free,
-    update: free,
-    updateStatus: free,
-    preack: free,
-    restoreNE: free,
-    restoreARGP: free,
-    restoreRenew: free,
+    create: { ...paidTask, note: 'auth code not required' },
+    transfer: { ...paidTask, note: 'auth code required' },
+    renew: paidTask,
+    restore: { ...paidTask, processing: 'manual' },
+    delete: freeTask,
+    update: freeTask,
+    updateStatus: freeTask,
+    preack: freeTask,
+    restoreNE: freeTask,
+    restoreARGP: freeTask,
+    restoreRenew: freeTask,
   },
   requiredContactFields: ['ownerc/email', 'adminc/email', 'techc/email'],
   premiumNames: 'Short or generic names cost more at registration and possibly at renewal.',

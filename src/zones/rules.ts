@@ -7,7 +7,7 @@ import type { ZoneIssue } from './zone-issue.ts';
 
 export { findZoneProfile, listDocumentedZones } from './profiles.ts';
 
-/** Letters of ISO 8859-1 that IDNA allows. The middle dot is allowed only between two l, as in Catalan (RFC 5892). */
+/** The letters of ISO 8859-1 that IDNA allows. A middle dot is allowed only between two l (RFC 5892). */
 const LATIN_1_LABEL = /^(?:[a-z0-9-]|[\u00df-\u00f6\u00f8-\u00ff]|(?<=l)\u00b7(?=l))+$/;
 
 export function checkName(name: DomainName): ZoneIssue[] {
@@ -37,9 +37,9 @@ export function checkName(name: DomainName): ZoneIssue[] {
 }
 
 /**
- * Checks whether a name can be registered, watched or renewed. It must follow the zone's rules. It can't be a host
- * below a registrable domain or a public suffix such as `co.uk`. A direct child of a private suffix such as `uk.com` is
- * allowed.
+ * Checks whether a name can be registered, watched or renewed. Besides following the zone's rules, it can't
+ * be a public suffix such as `co.uk` or a host below a registrable domain. A direct child of a private suffix
+ * such as `uk.com` is allowed.
  */
 export function checkRegistrable(name: DomainName): ZoneIssue[] {
   const { publicSuffix, isIcann } = parse(name.ascii);
@@ -53,20 +53,20 @@ export function checkRegistrable(name: DomainName): ZoneIssue[] {
   return [{ code: 'subdomain', name: name.unicode, registered }, ...issues];
 }
 
-/** Zones that ICANN's rules for registrants don't cover. */
-const OTHER_ZONES: ReadonlySet<string> = new Set(['arpa', 'edu', 'gov', 'int', 'mil']);
+/** Generic zones that ICANN's rules for registrants don't cover. */
+const NON_ICANN_ZONES: ReadonlySet<string> = new Set(['arpa', 'edu', 'gov', 'int', 'mil']);
 
-/** Country codes have two letters. A zone in another script counts as a country's. */
+/** Country-code zones have two letters. A zone in another script counts as a country-code zone. */
 export function isGenericZone(name: string): boolean {
   const { publicSuffix, isIcann } = parse(name, { allowPrivateDomains: true });
   const zone = publicSuffix?.split('.').at(-1) ?? '';
-  return isIcann === true && zone.length > 2 && !zone.startsWith('xn--') && !OTHER_ZONES.has(zone);
+  return isIcann === true && zone.length > 2 && !zone.startsWith('xn--') && !NON_ICANN_ZONES.has(zone);
 }
 
 /** @param hosts host names, as entered or in ASCII */
 export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): ZoneIssue[] {
   const issues: ZoneIssue[] = [];
-  const seen = new Set<string>();
+  const seenHosts = new Set<string>();
   const duplicates = new Set<string>();
   for (const host of hosts) {
     const parsed = parseDomainName(host);
@@ -75,15 +75,15 @@ export function checkNameServers(zone: ZoneProfile, hosts: readonly string[]): Z
       continue;
     }
     const { ascii } = parsed.value;
-    if (seen.has(ascii)) duplicates.add(ascii);
-    seen.add(ascii);
+    if (seenHosts.has(ascii)) duplicates.add(ascii);
+    seenHosts.add(ascii);
   }
   for (const host of duplicates) issues.push({ code: 'nameserver_repeated', host });
   const { min, max } = zone.nameServers;
-  const given = hosts.length;
-  if (given < min || given > (max ?? given)) {
+  const count = hosts.length;
+  if (count < min || count > (max ?? count)) {
     const documentedZone = zone.isDocumented ? zone.zone : undefined;
-    issues.push({ code: 'nameserver_count', zone: documentedZone, given, min, max });
+    issues.push({ code: 'nameserver_count', zone: documentedZone, given: count, min, max });
   }
   return issues;
 }

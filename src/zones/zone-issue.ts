@@ -1,9 +1,6 @@
 import { z } from 'zod';
 
-/**
- * Codes with data. They are stored with orders, so existing codes must stay. The data contains the input, truncated and
- * without invisible characters.
- */
+/** Issues are stored with orders, so existing codes must stay. Entered text is truncated and cleaned. */
 
 const issueWithTextSchema = z.object({ text: z.string() });
 
@@ -23,7 +20,7 @@ const nameIssueSchemas = [
     ]),
   }),
   issueWithTextSchema.extend({ code: z.literal('character_not_allowed'), character: z.string() }),
-  /** A single label. `example` is a full name to suggest. */
+  /** The name is a single label. `example` is a full name to suggest. */
   issueWithTextSchema.extend({ code: z.literal('no_ending'), example: z.string() }),
   z.object({ code: z.literal('hyphen_at_edge'), label: z.string() }),
   z.object({
@@ -31,7 +28,7 @@ const nameIssueSchemas = [
     label: z.string(),
     length: z.number(),
     max: z.number(),
-    /** Whether the length is for the `xn--` form. */
+    /** Whether `length` is the length of the `xn--` form. */
     encoded: z.boolean(),
   }),
   z.object({ code: z.literal('name_too_long'), length: z.number(), max: z.number() }),
@@ -60,7 +57,7 @@ export const zoneIssueSchema = z.discriminatedUnion('code', [
   z.object({ code: z.literal('nameserver_repeated'), host: z.string() }),
   z.object({
     code: z.literal('nameserver_count'),
-    /** Left out for a rule of DNS itself. */
+    /** Undefined if the limit is a rule of DNS. */
     zone: z.string().optional(),
     given: z.number(),
     min: z.number(),

@@ -1,18 +1,15 @@
 import type { TaskProfile, ZoneProfile } from './zone.ts';
 import type { ZoneIssue } from './zone-issue.ts';
 
-/** How zones treat a domain task. Each task declares this as data. */
+/** How zones treat a task. */
 export interface ZoneTask {
-  /** Its name in zone profiles; undefined if no profile lists it. */
+  /** The task's name in zone profiles; undefined if no profile lists it. */
   readonly profileKey: string | undefined;
   /** The subject of "… is not possible" in `slack/names/zone-issue.view.ts`. */
   readonly words: string;
-  /**
-   * The task is chargeable whatever the profiles say, so that an error in a profile can't send a paid task without
-   * approval.
-   */
+  /** Overrides the profiles, so that an error in a profile can't send a paid task without approval. */
   readonly isAlwaysChargeable?: true;
-  /** If the task starts a transfer lock, the task's name in texts about the lock. */
+  /** The task's name in texts about the transfer lock that it starts; undefined if it starts none. */
   readonly transferLockLabel?: string;
   /** Premium names cost more. */
   readonly premium?: true;
@@ -52,7 +49,6 @@ export type TaskNote =
       readonly pendingDeleteDays: number;
     };
 
-/** For zones that require more than contact ids. */
 export function buildContactsNote({ requiredContactFields }: ZoneProfile): TaskNote | undefined {
   return requiredContactFields.length === 0 ? undefined : { code: 'contacts_need_email' };
 }
@@ -68,7 +64,10 @@ function findTaskProfile(zone: ZoneProfile, { profileKey }: ZoneTask): TaskProfi
   return profileKey === undefined ? undefined : zone.tasks?.[profileKey];
 }
 
-/** A charge that isn't documented is never called free. `assumed`: documented only for other zones. */
+/**
+ * - `assumed`: the charge is documented only for other zones.
+ * - `not_stated`: no charge is documented, which doesn't mean that the task is free.
+ */
 export type Charge = 'yes' | 'no' | 'assumed' | 'not_stated';
 
 export function findCharge(zone: ZoneProfile, task: ZoneTask): Charge {
@@ -78,14 +77,14 @@ export function findCharge(zone: ZoneProfile, task: ZoneTask): Charge {
   return chargeable === undefined ? 'not_stated' : chargeable ? 'yes' : 'no';
 }
 
-/** The transfer lock that a task starts, with the task's name; undefined for other tasks. */
+/** @returns undefined if the task starts no transfer lock */
 export function findTransferLock(
   zone: ZoneProfile,
   task: ZoneTask,
 ): { readonly days: number; readonly since: string } | undefined {
-  const since = task.transferLockLabel;
+  const label = task.transferLockLabel;
   const days = zone.transfer.lockDays;
-  return since === undefined || days === undefined ? undefined : { days, since };
+  return label === undefined || days === undefined ? undefined : { days, since: label };
 }
 
 export function checkTask(zone: ZoneProfile, task: ZoneTask): ZoneIssue[] {

@@ -3,9 +3,9 @@ export interface Range {
   readonly max: number;
 }
 
-/** `max` is undefined if no maximum is documented. */
 export interface OpenRange {
   readonly min: number;
+  /** Undefined if no maximum is documented. */
   readonly max: number | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface TaskProfile {
   readonly note?: string;
 }
 
-/** In days (service API, Domain lifecycle). */
+/** From the service API, section Domain lifecycle. */
 export interface LifecycleProfile {
   /** Names renew automatically at their expiry. The grace period follows. */
   readonly autoRenews: boolean;
@@ -33,7 +33,7 @@ export interface TransferProfile {
   readonly autoApproveDays: number | undefined;
   /** Whether the transfer also renews the name. */
   readonly renews: boolean | undefined;
-  /** Days without transfers after a registration or a change of owner. */
+  /** Days after a registration or a change of owner in which transfers are locked. */
   readonly lockDays: number | undefined;
 }
 
@@ -61,9 +61,8 @@ export interface RegistryProfile {
   readonly extensions: string;
 }
 
-/** Only data; the code is in `rules.ts` and `lifecycle.ts`. */
 export interface ZoneProfile {
-  /** In ASCII without a leading dot; `*` for undocumented zones. */
+  /** In ASCII, without a leading dot; `*` for undocumented zones. */
   readonly zone: string;
   readonly isDocumented: boolean;
   readonly names: NameProfile;
@@ -77,6 +76,6 @@ export interface ZoneProfile {
   readonly requiredContactFields: readonly string[];
   readonly premiumNames: string | undefined;
   readonly registry: RegistryProfile | undefined;
-  /** Listed in the profile without an explanation. */
+  /** The service API lists these codes without an explanation. */
   readonly errorCodes: readonly string[];
 }

@@ -3,8 +3,6 @@ import type { Requirement } from '../../policy/evaluate.ts';
 import type { RequirementProgress } from '../progress.ts';
 import type { Confirmation, Obstacle, Proposal } from './proposal.ts';
 
-/* Decides whether a confirmation of a proposal is accepted, and whether it is the last one needed. Pure. */
-
 /** Another admin, any other person, or the approvers of some requirements. */
 export type Confirmers = 'another_admin' | 'another_person' | readonly Requirement[];
 
@@ -16,7 +14,7 @@ export type ProposalRefusal =
   | { readonly code: 'changed'; readonly current: Proposal | undefined }
   /** The proposal takes effect only with a signature. */
   | { readonly code: 'needs_signature' | 'needs_charter'; readonly proposal: Proposal }
-  /** The proposal can't be applied now and stays open. */
+  /** The proposal can't be applied now, so it stays open. */
   | { readonly code: Obstacle }
   | Refusal;
 
@@ -46,12 +44,12 @@ export interface ConfirmationContext {
   readonly shownHash: string;
   readonly confirmers: Confirmers;
   readonly isAdmin: boolean;
-  /** Why the person isn't an approver; undefined if they are, or if there are no requirements. */
+  /** Why the person isn't an approver; undefined if they are one, or if there are no requirements. */
   readonly refusal: Refusal | undefined;
   readonly progress: readonly RequirementProgress[];
-  /** Only a signed confirmation by this person is accepted. */
+  /** Whether this person can confirm only with a signature. */
   readonly needsSignature: boolean;
-  /** Whether the proposal needs a charter that an admin signs. */
+  /** Whether the proposal needs a charter signed by an admin. */
   readonly charter: 'not_needed' | 'signed' | 'missing';
 }
 
@@ -59,6 +57,7 @@ export type ConfirmationDecision =
   | { readonly ok: true; readonly confirmed: ValidConfirmation; readonly isComplete: boolean }
   | { readonly ok: false; readonly refusal: ProposalRefusal };
 
+/** Decides whether a confirmation is accepted, and whether it was the last one needed. */
 export function decideConfirmation(context: ConfirmationContext): ConfirmationDecision {
   const { proposal, confirmation, progress } = context;
   if (proposal === undefined) return { ok: false, refusal: { code: 'gone' } };
@@ -69,14 +68,14 @@ export function decideConfirmation(context: ConfirmationContext): ConfirmationDe
   return {
     ok: true,
     confirmed: new ValidConfirmation({ ...proposal, confirmations }, confirmation.userId),
-    // Requirements without people can't be met.
+    // An empty list of requirements can never be met.
     isComplete: isMet && (typeof context.confirmers === 'string' || progress.length > 0),
   };
 }
 
 function checkConfirmation(proposal: Proposal, context: ConfirmationContext): ProposalRefusal | undefined {
   const { confirmation, confirmers, isAdmin, refusal } = context;
-  // The charter's page shows who may sign it.
+  // Checked first, because the page for signing the charter shows who may sign it.
   if (context.charter === 'missing') return { code: 'needs_charter', proposal };
   if (proposal.proposer === confirmation.userId) return { code: 'own' };
   if (confirmers === 'another_admin' && !isAdmin) return { code: 'not_an_admin' };
@@ -85,10 +84,9 @@ function checkConfirmation(proposal: Proposal, context: ConfirmationContext): Pr
   return context.needsSignature ? { code: 'needs_signature', proposal } : undefined;
 }
 
-/** The confirmations so far, with the person's new one in place of their previous one. */
 export function addConfirmation(
   { confirmations }: Pick<Proposal, 'confirmations'>,
-  added: Confirmation,
+  confirmation: Confirmation,
 ): readonly Confirmation[] {
-  return [...confirmations.filter(({ userId }) => userId !== added.userId), added];
+  return [...confirmations.filter(({ userId }) => userId !== confirmation.userId), confirmation];
 }

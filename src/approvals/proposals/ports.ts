@@ -4,34 +4,34 @@ import type { NewProposal, Obstacle, Proposal, ProposalKind, ProposalOf } from '
 
 export type ApplyOutcome =
   | { readonly kind: 'applied'; readonly proposal: Proposal }
-  /** The current values differ from the proposal's. `current`: the remaining changes, proposed again. */
+  /** The values have changed since the proposal. `current`: a new proposal with the remaining changes. */
   | { readonly kind: 'changed'; readonly current: Proposal | undefined }
   | { readonly kind: 'blocked'; readonly obstacle: Obstacle };
 
-/** Implemented by the store, which applies confirmed changes in the same transaction. */
+/** Implemented by the store, which applies a change in the transaction that confirms it. */
 export interface ProposalStore {
   /**
-   * Saves a proposal, and withdraws another open one for the same subject.
+   * Saves a proposal, and withdraws any other open one for the same subject.
    * @returns the existing proposal if the same person has already proposed exactly this
    */
   propose(proposal: NewProposal): Promise<Proposal>;
   /** Open proposals, oldest first. */
   list<Kind extends ProposalKind>(kinds: readonly Kind[], now: Date): Promise<readonly ProposalOf<Kind>[]>;
-  /** An open proposal. @param key its id or its subject */
+  /** Finds an open proposal. @param key its id or its subject */
   find<Kind extends ProposalKind>(
     kinds: readonly Kind[],
     key: string,
     now: Date,
   ): Promise<ProposalOf<Kind> | undefined>;
   load(id: string, now: Date): Promise<Proposal | undefined>;
-  /** Adds a confirmation that isn't the last one needed. @returns false on a conflict: read again */
+  /** Adds a confirmation that isn't the last one needed. @returns false on a conflict: load the proposal again */
   addConfirmation(confirmed: ValidConfirmation, at: Date): Promise<boolean>;
   /**
    * Applies a proposal with its last confirmation.
    * @param charter the charter under which it takes effect, if it needs one
-   * @returns undefined on a conflict: read again
+   * @returns undefined on a conflict: load the proposal again
    */
   apply(confirmed: ValidConfirmation, at: Date, charter?: SignedCharter): Promise<ApplyOutcome | undefined>;
-  /** @returns false on a conflict: read again */
+  /** @returns false on a conflict: load the proposal again */
   withdraw(proposal: Proposal, by: string, at: Date): Promise<boolean>;
 }

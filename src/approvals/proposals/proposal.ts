@@ -5,8 +5,6 @@ import type { MessagePlace } from '../../outbox/notifications.ts';
 import type { PolicyRule } from '../../policy/policy.ts';
 import type { ApprovalSignature } from '../signing/approval.ts';
 
-/* A change that one person proposes and another confirms. */
-
 export interface NextPolicy {
   readonly version: number;
   readonly before: readonly PolicyRule[];
@@ -19,14 +17,14 @@ export interface ProposalPayloads {
   /** The proposal's id is the draft's revision. */
   readonly policy: NextPolicy;
   readonly facts: ProposedNameChanges;
-  /** One name that lapses. The subject is the name. */
+  /** Letting one name lapse. The proposal's subject is the name. */
   readonly lapse: ProposedNameChanges;
 }
 export type ProposalKind = keyof ProposalPayloads;
 
 /**
- * - `superseded`: the current values differed from the proposal's, so nothing was applied
- * - `expired` is never stored: it follows from `expiresAt`
+ * - `superseded`: the values had changed since the proposal, so nothing was applied
+ * - `expired`: never stored, but computed from `expiresAt`
  */
 export const PROPOSAL_STATES = ['proposed', 'confirmed', 'withdrawn', 'superseded'] as const;
 export type ProposalState = (typeof PROPOSAL_STATES)[number] | 'expired';
@@ -40,12 +38,12 @@ interface ProposalBase {
   readonly id: string;
   /** A subject has at most one open proposal of each kind. */
   readonly subject: string | undefined;
-  /** Hash of the row's kind, proposer and payload, which people are shown. Confirmations include it. */
+  /** Hash of the kind, proposer and payload, which people are shown. Confirmations must match it. */
   readonly hash: string;
   readonly proposer: string;
   readonly proposedAt: Date;
   readonly expiresAt: Date | undefined;
-  /** Where the change was proposed, if the confirmation message belongs there. */
+  /** Where to post the confirmation message, if it belongs where the change was proposed. */
   readonly origin: MessagePlace | undefined;
   readonly confirmations: readonly Confirmation[];
   readonly state: ProposalState;

@@ -17,8 +17,6 @@ import {
 import type { ProposalStore } from './ports.ts';
 import type { Confirmation, Proposal, ProposalKind, ProposalOf } from './proposal.ts';
 
-/* Confirms and withdraws proposals of any kind. */
-
 export interface ProposalsContext {
   readonly orders: OrdersContext;
   readonly store: ProposalStore;
@@ -38,7 +36,7 @@ async function findConfirmers(context: ProposalsContext, proposal: Proposal): Pr
   }
 }
 
-/** Kinds that change the charter. If keys are used, an admin signs it. */
+/** Kinds that change the charter. If signing is on, an admin must sign it. */
 const CHARTER_KINDS: ReadonlySet<ProposalKind> = new Set(['settings', 'policy']);
 
 export interface ProposalConfirmation extends Confirmation {
@@ -62,9 +60,8 @@ export function createProposals(context: ProposalsContext) {
     find: <Kind extends ProposalKind>(kinds: readonly Kind[], key: string) =>
       store.find(kinds, key, orders.now()),
     load: (id: string) => load(id, orders.now()),
-    /** Requirements with their confirmations; empty if there are none. */
     loadProgress: (proposal: Proposal) => loadProgress(context, proposal),
-    /** The statement for a signed confirmation. */
+    /** Builds what a signed confirmation covers. */
     buildSignedSubject: (proposal: Proposal) => buildProposalSubject(context, proposal),
     /** Confirms a proposal. The last confirmation applies it. @param key its id or its subject */
     confirm: (kinds: readonly ProposalKind[], key: string, confirmation: ProposalConfirmation) =>
@@ -123,8 +120,8 @@ function withdraw(
       const refusal = proposal.proposer === by ? undefined : await checkWithdrawal(context, proposal, by);
       if (refusal !== undefined) return refuse(refusal);
       if (!(await store.withdraw(proposal, by, orders.now()))) return undefined;
-      const ended = { ...proposal, state: 'withdrawn', endedBy: by } as const;
-      return { ok: true, proposal: ended, isComplete: true };
+      const withdrawn = { ...proposal, state: 'withdrawn', endedBy: by } as const;
+      return { ok: true, proposal: withdrawn, isComplete: true };
     },
   );
 }
@@ -136,7 +133,7 @@ async function checkWithdrawal(
 ): Promise<ProposalRefusal | undefined> {
   const confirmers = await findConfirmers(context, proposal);
   if (confirmers === 'another_person') return undefined;
-  if (confirmers !== 'another_admin') return checkPerson(context, proposal, confirmers, by);
+  if (confirmers !== 'another_admin') return checkConfirmer(context, proposal, confirmers, by);
   return (await context.orders.isAdmin(by)) ? undefined : { code: 'not_an_admin' };
 }
 
@@ -152,7 +149,7 @@ async function loadConfirmation(
   const updated = { ...proposal, confirmations: addConfirmation(proposal, confirmation) };
   const [isAdmin, refusal, progress] = await Promise.all([
     confirmers === 'another_admin' ? orders.isAdmin(userId) : false,
-    typeof confirmers === 'string' ? undefined : checkPerson(context, proposal, confirmers, userId),
+    typeof confirmers === 'string' ? undefined : checkConfirmer(context, proposal, confirmers, userId),
     countConfirmations(context, requirements, updated),
   ]);
   const newOnly = { ...proposal, confirmations: [confirmation] };
@@ -175,18 +172,17 @@ function refuse(refusal: ProposalRefusal): ProposalOutcome {
   return { ok: false, refusal };
 }
 
-/** Why a person can't confirm under the requirements. */
-async function checkPerson(
+async function checkConfirmer(
   { orders }: ProposalsContext,
   { proposer }: Proposal,
   requirements: readonly Requirement[],
   userId: string,
 ): Promise<Refusal | undefined> {
-  const at = orders.now();
-  const [settings, standIns] = await Promise.all([orders.loadSettings(), orders.standIns.current(at)]);
+  const now = orders.now();
+  const [settings, standIns] = await Promise.all([orders.loadSettings(), orders.standIns.current(now)]);
   const people = await loadPeople({ directory: orders.directory, standIns }, requirements, [userId]);
   const query = { requirements, requesters: new Set([proposer]), userIds: [userId] };
-  return checkApprover(buildApproverRights(query, people, settings, at), userId, 'confirm_facts');
+  return checkApprover(buildApproverRights(query, people, settings, now), userId, 'confirm_facts');
 }
 
 async function loadProgress(
@@ -197,31 +193,31 @@ async function loadProgress(
   return typeof confirmers === 'string' ? [] : countConfirmations(context, confirmers, proposal);
 }
 
-/** How far confirmations meet requirements. @param unsigned also counts confirmations without a signature */
+/** @param countUnsigned also counts unsigned confirmations toward signed requirements */
 async function countConfirmations(
   { orders }: ProposalsContext,
   requirements: readonly Requirement[],
   proposal: Proposal,
-  unsigned = false,
+  countUnsigned = false,
 ): Promise<readonly RequirementProgress[]> {
   if (requirements.length === 0) return [];
-  const at = orders.now();
+  const now = orders.now();
   const { proposer, confirmations } = proposal;
-  const approvals = confirmations.map(({ userId }) => userId);
+  const confirmerIds = confirmations.map(({ userId }) => userId);
   const [standIns, subject] = await Promise.all([
-    orders.standIns.current(at),
+    orders.standIns.current(now),
     buildProposalSubject({ orders }, proposal),
   ]);
   const [{ people }, signers] = await Promise.all([
-    loadPeople({ directory: orders.directory, standIns }, requirements, approvals),
+    loadPeople({ directory: orders.directory, standIns }, requirements, confirmerIds),
     orders.signing.findSigners(confirmations, subject),
   ]);
   const requesters = new Set([proposer]);
   return requirements.map((requirement) => ({
     requirement,
     slots: findValidSlots(requirement, {
-      ...{ requesters, allowSelfApproval: false, now: at, people },
-      approvals: approvals.filter((userId) => !requirement.signed || unsigned || signers.has(userId)),
+      ...{ requesters, allowSelfApproval: false, now, people },
+      approvals: confirmerIds.filter((userId) => !requirement.signed || countUnsigned || signers.has(userId)),
     }),
   }));
 }

@@ -12,8 +12,8 @@ import type { SignatureDifference } from './difference.ts';
 import { findSigningKey, type KeyRing } from './key-ring.ts';
 
 /**
- * A signed approval. The challenge contains the statement's hash, the decision, the approver and the policy's version.
- * Its nonce is a hash of everything else that the approval covers, so nothing can be changed afterwards. Pure.
+ * A signed approval's challenge contains the statement's hash, the decision, the approver and the policy version. Its
+ * nonce is a hash of everything else that the approval covers, so none of it can be changed afterwards.
  */
 
 export const signatureBindingSchema = z.record(z.string(), z.json());
@@ -21,13 +21,13 @@ export type SignatureBinding = z.output<typeof signatureBindingSchema>;
 
 export const approvalSignatureSchema = z.object({
   signature: approvalAssertionSchema,
-  /** The challenge's nonce is the hash of this object. Its `salt` is random. */
+  /** The challenge's nonce is the hash of this object, which includes a random `salt`. */
   binding: signatureBindingSchema,
 });
 export type ApprovalSignature = Readonly<z.output<typeof approvalSignatureSchema>>;
 
 export interface LoggedSignature extends ApprovalSignature {
-  /** From the vouching key up to a root. */
+  /** The vouching signatures, from the signing key's voucher up to a root. */
   readonly chain: readonly Assertion<VouchChallenge>[];
 }
 
@@ -43,18 +43,18 @@ export function buildChallenge(
   { statement, policy, binding }: SignedSubject,
   salt: string,
 ) {
-  const salted = { ...binding, salt };
+  const saltedBinding = { ...binding, salt };
   const challenge: ApprovalChallenge = {
     approver,
     decision: 'approve',
-    nonce: hashJson(salted),
+    nonce: hashJson(saltedBinding),
     policy,
     statement,
   };
-  return { challenge, binding: salted };
+  return { challenge, binding: saltedBinding };
 }
 
-/** Why an approval's signature isn't valid for a use; undefined if an approver signed exactly this with a valid key. */
+/** Why an approval isn't validly signed; undefined if the person signed this subject with a valid key. */
 export async function findSignatureDifference(
   { userId, signed }: { readonly userId: string; readonly signed?: ApprovalSignature | undefined },
   subject: SignedSubject,
@@ -64,11 +64,11 @@ export async function findSignatureDifference(
   if (signed === undefined) return 'unsigned';
   const { signature, binding } = signed;
   const { challenge } = signature;
-  const { salt, ...unsalted } = binding;
+  const { salt, ...unsaltedBinding } = binding;
   if (challenge.statement !== subject.statement) return 'statement';
   if (challenge.approver !== userId) return 'approver';
   if (challenge.policy !== subject.policy) return 'policy';
-  const isSameBinding = isDeepStrictEqual(unsalted, subject.binding);
+  const isSameBinding = isDeepStrictEqual(unsaltedBinding, subject.binding);
   if (salt === undefined || challenge.nonce !== hashJson(binding) || !isSameBinding) return 'order';
   if (findSigningKey(ring.validKeys, signature, userId) === undefined) return 'key';
   return (await verifier.verify(signature)) === undefined ? 'signature' : undefined;

@@ -7,14 +7,11 @@ import { computeFingerprint, FINGERPRINT, spkiToCose } from './public-key.ts';
 
 export { hashJson };
 
-/**
- * Stored passkey signatures and their verification. Each is stored with its content, so the log alone is enough to
- * verify it.
- */
+/** Passkey signatures are stored together with what they sign, so the log alone is enough to verify them. */
 
 /** The WebAuthn relying party, derived from `PUBLIC_URL`. Keys are bound to the host. */
 export interface RelyingParty {
-  /** The host, without a port. */
+  /** The host name, without a port. */
   readonly id: string;
   readonly origin: string;
 }
@@ -22,13 +19,15 @@ export interface RelyingParty {
 /** @returns undefined if WebAuthn doesn't work at this URL */
 export function parseRelyingParty(publicUrl: string): RelyingParty | undefined {
   const { protocol, hostname, origin } = new URL(publicUrl);
-  // WebAuthn doesn't accept IP addresses as hosts.
-  const isHost = isIP(hostname.replace(/^\[|\]$/g, '')) === 0;
-  return (protocol === 'https:' && isHost) || hostname === 'localhost' ? { id: hostname, origin } : undefined;
+  // WebAuthn doesn't accept IP addresses.
+  const isHostName = isIP(hostname.replace(/^\[|\]$/g, '')) === 0;
+  return (protocol === 'https:' && isHostName) || hostname === 'localhost'
+    ? { id: hostname, origin }
+    : undefined;
 }
 
-/** Unpadded base64url in canonical form. Any other encoding of the same bytes is refused. */
-const base64url = z
+/** Unpadded base64url. Rejects any other encoding of the same bytes. */
+const base64urlSchema = z
   .string()
   .max(8_192)
   .refine((text) => text !== '' && Buffer.from(text, 'base64url').toString('base64url') === text);
@@ -37,25 +36,25 @@ export const fingerprintSchema = z
   .templateLiteral(['SHA256:', z.string()])
   .refine((text) => FINGERPRINT.test(text));
 
-const userId = z.string().min(1);
-const nonce = z.string().regex(/^[0-9a-f]{64}$/);
-const hash = z.string().regex(/^[0-9a-f]{64}$/);
+const userIdSchema = z.string().min(1);
+/** 32 bytes in hex: a SHA-256 hash or a nonce. */
+const hexSchema = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** The signed content. The SHA-256 of its canonical JSON is the WebAuthn challenge. */
+/** What an approver signs. The SHA-256 of its canonical JSON is the WebAuthn challenge. */
 export const approvalChallengeSchema = z.strictObject({
-  approver: userId,
+  approver: userIdSchema,
   decision: z.literal('approve'),
-  nonce,
+  nonce: hexSchema,
   /** The version of the policy in force. */
   policy: z.int(),
-  statement: hash,
+  statement: hexSchema,
 });
 export const vouchChallengeSchema = z.strictObject({
-  by: userId,
+  by: userIdSchema,
   decision: z.literal('vouch'),
   key: fingerprintSchema,
-  nonce,
-  of: userId,
+  nonce: hexSchema,
+  of: userIdSchema,
 });
 export const revokeChallengeSchema = vouchChallengeSchema.extend({
   decision: z.literal('revoke'),
@@ -63,12 +62,12 @@ export const revokeChallengeSchema = vouchChallengeSchema.extend({
   reason: z.enum(['retired', 'compromised']),
 });
 export const charterChallengeSchema = z.strictObject({
-  by: userId,
-  charter: hash,
+  by: userIdSchema,
+  charter: hexSchema,
   decision: z.literal('publish'),
-  nonce,
+  nonce: hexSchema,
   /** The hash of the previous charter; omitted in the first. */
-  previous: hash.exactOptional(),
+  previous: hexSchema.exactOptional(),
 });
 export type ApprovalChallenge = Readonly<z.output<typeof approvalChallengeSchema>>;
 export type VouchChallenge = Readonly<z.output<typeof vouchChallengeSchema>>;
@@ -76,17 +75,16 @@ export type RevokeChallenge = Readonly<z.output<typeof revokeChallengeSchema>>;
 export type CharterChallenge = Readonly<z.output<typeof charterChallengeSchema>>;
 export type Challenge = ApprovalChallenge | VouchChallenge | RevokeChallenge | CharterChallenge;
 
-/** A stored signature: the content, the key, and the authenticator's response. */
-function buildAssertionSchema<Signed extends z.ZodType<Challenge>>(challenge: Signed) {
+function buildAssertionSchema<ChallengeSchema extends z.ZodType<Challenge>>(challenge: ChallengeSchema) {
   return z.strictObject({
     challenge,
     key: fingerprintSchema,
-    /** SPKI. */
-    publicKey: base64url,
-    credential: base64url,
-    authenticatorData: base64url,
-    clientDataJSON: base64url,
-    signature: base64url,
+    /** The DER encoding of its SPKI. */
+    publicKey: base64urlSchema,
+    credential: base64urlSchema,
+    authenticatorData: base64urlSchema,
+    clientDataJSON: base64urlSchema,
+    signature: base64urlSchema,
   });
 }
 
@@ -95,11 +93,10 @@ export const vouchAssertionSchema = buildAssertionSchema(vouchChallengeSchema);
 export const revokeAssertionSchema = buildAssertionSchema(revokeChallengeSchema);
 export const charterAssertionSchema = buildAssertionSchema(charterChallengeSchema);
 
-export type Assertion<Signed extends Challenge = Challenge> = Readonly<
-  Omit<z.output<typeof approvalAssertionSchema>, 'challenge'> & { readonly challenge: Signed }
+export type Assertion<SignedChallenge extends Challenge = Challenge> = Readonly<
+  Omit<z.output<typeof approvalAssertionSchema>, 'challenge'> & { readonly challenge: SignedChallenge }
 >;
 
-/** The challenge for the authenticator, in unpadded base64url. */
 export function encodeChallenge(challenge: Challenge): string {
   return Buffer.from(hashJson(challenge), 'hex').toString('base64url');
 }
@@ -110,13 +107,13 @@ export interface Verifier {
   verify(assertion: Assertion): Promise<number | undefined>;
 }
 
-const MAX_CACHED = 10_000;
+const MAX_CACHED_RESULTS = 10_000;
 
 const NO_VERIFIER: Verifier = { relyingParty: { id: '', origin: '' }, verify: async () => undefined };
 
 /**
- * Verifies signatures for one relying party. Without one, no signature is valid. Results never change, so each
- * signature is verified once per process. Whether its key is valid is checked elsewhere.
+ * Without a relying party, no signature is valid. Results never change, so each signature is verified only once.
+ * Callers check whether the key is valid.
  */
 export function createVerifier(relyingParty: RelyingParty | undefined): Verifier {
   if (relyingParty === undefined) return NO_VERIFIER;
@@ -125,9 +122,9 @@ export function createVerifier(relyingParty: RelyingParty | undefined): Verifier
     relyingParty,
     verify(assertion) {
       const key = hashJson(assertion);
-      const known = cache.get(key);
-      if (known !== undefined) return known;
-      if (cache.size >= MAX_CACHED) cache.clear();
+      const cached = cache.get(key);
+      if (cached !== undefined) return cached;
+      if (cache.size >= MAX_CACHED_RESULTS) cache.clear();
       const result = verifyAssertion(assertion, relyingParty);
       cache.set(key, result);
       return result;
@@ -141,7 +138,8 @@ async function verifyAssertion(
 ): Promise<number | undefined> {
   if (computeFingerprint(publicKey) !== key) return undefined;
   try {
-    if (isEllipticCurve(publicKey) && !isWholeSequence(Buffer.from(signature, 'base64url'))) return undefined;
+    if (isEllipticCurve(publicKey) && !isSingleDerSequence(Buffer.from(signature, 'base64url')))
+      return undefined;
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: {
         id,
@@ -153,7 +151,7 @@ async function verifyAssertion(
       expectedChallenge: encodeChallenge(challenge),
       expectedOrigin,
       expectedRPID,
-      // The counter was checked when the signature was made. The stored counter has increased since.
+      // The counter was checked when the signature was made, and has increased since.
       credential: { id, publicKey: spkiToCose(publicKey), counter: 0 },
       requireUserVerification: true,
     });
@@ -169,10 +167,10 @@ function isEllipticCurve(publicKey: string): boolean {
 }
 
 /**
- * Whether bytes are exactly one DER sequence, like an ECDSA signature (WebAuthn, 6.5.5). The library ignores trailing
- * bytes, so one signature could be encoded in many ways.
+ * An ECDSA signature must be a single DER sequence (WebAuthn, section 6.5.5). The library ignores trailing bytes, so
+ * it would accept many encodings of one signature.
  */
-function isWholeSequence(bytes: Buffer): boolean {
+function isSingleDerSequence(bytes: Buffer): boolean {
   const isLong = bytes[1] === 0x81;
   return bytes[0] === 0x30 && bytes.length === (isLong ? 3 : 2) + (bytes[isLong ? 2 : 1] ?? 0);
 }

@@ -1,4 +1,4 @@
-/** Why a signed approval isn't valid for an order. */
+/** Why a signed approval isn't valid: there is no signature, or the named part differs. */
 export const SIGNATURE_DIFFERENCES = [
   'unsigned',
   'statement',
@@ -12,9 +12,9 @@ export type SignatureDifference = (typeof SIGNATURE_DIFFERENCES)[number];
 
 /**
  * Why no charter is valid although one was signed.
- * - `not_signed`: the newest charter in the log lacks a valid signature.
- * - `rows_differ`: the policy or the settings in the database differ from the last signed ones.
- * - `events_missing`: events about keys or charters were removed from the log.
+ * - `not_signed`: the newest charter in the log has no valid signature
+ * - `rows_differ`: the policy or the settings in the database differ from the last signed ones
+ * - `events_missing`: events about keys or charters were removed from the log
  */
 export const CHARTER_PROBLEMS = ['not_signed', 'rows_differ', 'events_missing'] as const;
 export type CharterProblem = (typeof CHARTER_PROBLEMS)[number];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { groupBy } from '../../lib/collections.ts';
 import {
   type Assertion,
   charterAssertionSchema,
@@ -14,29 +15,29 @@ import { computeFingerprint, type Fingerprint } from './public-key.ts';
  * Decides which keys are valid, from `SIGNING_ROOTS` and the signatures in the log.
  *
  * A key is valid if it is a root, or if a valid key has vouched for it with a signature that names its owner. A
- * revocation is valid if it is signed by the key's owner, by the person who vouched or by a root, or if the bot
- * recorded that the owner has left.
+ * revocation is valid if it is signed by the key's owner, by a person who vouched for the key or by a root, or if the
+ * bot recorded that the owner has left.
  */
 
-/** Chains the events about keys and charters: each contains the hash of the previous one. */
-const chained = { previous: z.string().exactOptional() };
+/** The hash of the previous event about keys or charters. */
+const previousHash = { previous: z.string().exactOptional() };
 
-/** The event's subject is the key, and its actor is the key's owner. */
+/** The event's subject is the key's fingerprint, and its actor is the key's owner. */
 export const keyAdded = {
-  ...chained,
+  ...previousHash,
   label: z.string(),
   /** SPKI in unpadded base64url. */
   publicKey: z.string(),
   credential: z.string(),
   host: z.string(),
 };
-export const keyVouched = { ...chained, owner: z.string(), signature: vouchAssertionSchema };
+export const keyVouched = { ...previousHash, owner: z.string(), signature: vouchAssertionSchema };
 export const keyRevoked = {
-  ...chained,
+  ...previousHash,
   owner: z.string(),
   /** Omitted if the bot revoked the key. */
   signature: revokeAssertionSchema.exactOptional(),
-  /** The owner has left the workspace. */
+  /** Whether the owner has left the workspace. */
   left: z.literal(true).exactOptional(),
 };
 
@@ -64,11 +65,11 @@ export interface KeyLog {
   readonly added: readonly AddedKey[];
   readonly vouched: readonly { readonly key: string; readonly signature: Assertion<VouchChallenge> }[];
   readonly revoked: readonly Revocation[];
-  /** False if an event is missing. Then no key is valid. */
+  /** If false, an event is missing and no key is valid. */
   readonly isComplete: boolean;
 }
 
-/** Keys without any revocation, whether proven or not. */
+/** Lists keys that no one has tried to revoke, even without proof. */
 export function listActiveKeys({ added, revoked }: KeyLog): readonly AddedKey[] {
   const revokedKeys = new Set(revoked.map(({ key }) => key));
   return added.filter(({ fingerprint: key }) => !revokedKeys.has(key));
@@ -83,7 +84,7 @@ export function isAtKeyLimit(log: KeyLog, userId: string): boolean {
 }
 
 export interface ValidKey extends AddedKey {
-  /** From the vouching key up to a root; empty for a root. */
+  /** The vouching signatures, from this key's voucher up to a root; empty for a root. */
   readonly chain: readonly Assertion<VouchChallenge>[];
 }
 
@@ -111,16 +112,16 @@ type FindInvalidReason = (key: AddedKey) => InvalidReason | undefined;
 
 export async function buildKeyRing(log: KeyLog, trust: Trust): Promise<KeyRing> {
   const keysByFingerprint = new Map(log.added.map((key) => [key.fingerprint, key]));
-  const ambiguous = findAmbiguousKeys(log.added);
-  // Includes revoked keys, because later revocations must not affect whether an earlier one is proven.
-  const everValid = await findReachableKeys(log, keysByFingerprint, trust, (key) =>
-    ambiguous.has(key.fingerprint) ? 'ambiguous' : undefined,
+  const ambiguousKeys = findAmbiguousKeys(log.added);
+  // Includes revoked keys: revoking a key doesn't undo the revocations that were signed with it.
+  const everValidKeys = await findReachableKeys(log, keysByFingerprint, trust, (key) =>
+    ambiguousKeys.has(key.fingerprint) ? 'ambiguous' : undefined,
   );
-  const revoked = await findProvenRevocations(log, keysByFingerprint, everValid, trust);
+  const revokedKeys = await findRevokedKeys(log, keysByFingerprint, everValidKeys, trust);
   const findInvalidReason: FindInvalidReason = (key) => {
     if (!log.isComplete) return 'events_missing';
-    if (ambiguous.has(key.fingerprint)) return 'ambiguous';
-    if (revoked.has(key.fingerprint)) return 'revoked';
+    if (ambiguousKeys.has(key.fingerprint)) return 'ambiguous';
+    if (revokedKeys.has(key.fingerprint)) return 'revoked';
     if (trust.left.has(key.owner)) return 'left';
     return key.host === trust.verifier.relyingParty.id ? undefined : 'other_host';
   };
@@ -144,19 +145,14 @@ function findAmbiguousKeys(added: readonly AddedKey[]): ReadonlySet<string> {
   return ambiguous;
 }
 
-/** The keys that a chain of vouching signatures connects to a root. Visits each event once. */
+/** Finds the keys that a chain of vouching signatures connects to a root. Visits each event once. */
 async function findReachableKeys(
   { vouched }: KeyLog,
   keysByFingerprint: ReadonlyMap<string, AddedKey>,
   { roots, verifier }: Trust,
   findInvalidReason: FindInvalidReason,
 ): Promise<ReadonlyMap<string, ValidKey>> {
-  const byVoucher = new Map<string, (typeof vouched)[number][]>();
-  for (const vouch of vouched) {
-    const vouches = byVoucher.get(vouch.signature.key);
-    if (vouches === undefined) byVoucher.set(vouch.signature.key, [vouch]);
-    else vouches.push(vouch);
-  }
+  const vouchesByVoucher = groupBy(vouched, ({ signature }) => signature.key);
   const reached = new Map<string, ValidKey>();
   const queue: ValidKey[] = [...keysByFingerprint.values()]
     .filter((key) => roots.has(key.fingerprint) && findInvalidReason(key) === undefined)
@@ -164,7 +160,7 @@ async function findReachableKeys(
   for (const voucher of queue) {
     if (reached.has(voucher.fingerprint)) continue;
     reached.set(voucher.fingerprint, voucher);
-    for (const { key, signature } of byVoucher.get(voucher.fingerprint) ?? []) {
+    for (const { key, signature } of vouchesByVoucher.get(voucher.fingerprint) ?? []) {
       const target = keysByFingerprint.get(key);
       if (target === undefined || reached.has(key) || findInvalidReason(target) !== undefined) continue;
       if (!isVouchSignature(signature, voucher, target)) continue;
@@ -175,14 +171,11 @@ async function findReachableKeys(
   return reached;
 }
 
-/**
- * Keys with a revocation that is signed by a person who may revoke them, or that the bot recorded because the owner has
- * left.
- */
-async function findProvenRevocations(
+/** Finds keys with a valid revocation: signed by a person who may revoke them, or recorded when the owner left. */
+async function findRevokedKeys(
   log: KeyLog,
   keysByFingerprint: ReadonlyMap<string, AddedKey>,
-  everValid: ReadonlyMap<string, ValidKey>,
+  everValidKeys: ReadonlyMap<string, ValidKey>,
   { roots, verifier }: Trust,
 ): Promise<ReadonlySet<string>> {
   const vouchers = collectVouchers(log);
@@ -192,37 +185,38 @@ async function findProvenRevocations(
     if (target === undefined || revoked.has(key)) continue;
     if (left === true && signature === undefined) revoked.add(key);
     if (signature === undefined || signature.challenge.key !== key) continue;
-    const signer = findSigningKey(everValid, signature, signature.challenge.by);
+    const signer = findSigningKey(everValidKeys, signature, signature.challenge.by);
     if (signer === undefined || !canRevoke(vouchers, roots, signer, target)) continue;
     if ((await verifier.verify(signature)) !== undefined) revoked.add(key);
   }
   return revoked;
 }
 
-/** Whether a signature by a key claims that it vouches for another. Doesn't verify the signature. */
+/** Whether a signature names these keys as voucher and vouched key. Doesn't verify the signature. */
 function isVouchSignature(
   { challenge, publicKey, credential }: Assertion<VouchChallenge>,
   voucher: AddedKey,
-  vouched: AddedKey,
+  target: AddedKey,
 ): boolean {
   return (
     publicKey === voucher.publicKey &&
     credential === voucher.credential &&
     challenge.by === voucher.owner &&
-    challenge.key === vouched.fingerprint &&
-    challenge.of === vouched.owner
+    challenge.key === target.fingerprint &&
+    challenge.of === target.owner
   );
 }
 
-/** The key that made a signature, if the key is valid and belongs to the person. Doesn't verify the signature. */
+/** Finds the key that a signature names, if it is valid and has this owner. Doesn't verify the signature. */
 export function findSigningKey(
   validKeys: KeyRing['validKeys'],
   { key, publicKey, credential }: Assertion,
   owner: string,
 ): ValidKey | undefined {
-  const found = validKeys.get(key);
-  const isMatch = found?.owner === owner && found.publicKey === publicKey && found.credential === credential;
-  return isMatch ? found : undefined;
+  const namedKey = validKeys.get(key);
+  const isMatch =
+    namedKey?.owner === owner && namedKey.publicKey === publicKey && namedKey.credential === credential;
+  return isMatch ? namedKey : undefined;
 }
 
 type Vouchers = ReadonlyMap<string, ReadonlySet<string>>;
@@ -247,25 +241,24 @@ function canRevoke(
   );
 }
 
-/** @returns a function that checks whether one of a person's valid keys may revoke a key */
+/** Returns a function that checks whether any of a person's valid keys may revoke a key. */
 export function createRevocationCheck(log: KeyLog, roots: ReadonlySet<string>) {
   const vouchers = collectVouchers(log);
-  return (own: readonly ValidKey[], key: AddedKey) =>
-    own.some((signer) => canRevoke(vouchers, roots, signer, key));
+  return (ownKeys: readonly ValidKey[], key: AddedKey) =>
+    ownKeys.some((signer) => canRevoke(vouchers, roots, signer, key));
 }
 
-/** The log when a charter was signed, plus later revocations of compromised keys. */
+/** Returns the log as it was when charter `n` was signed, plus later revocations of compromised keys. */
 export function getLogAtCharter(log: KeyLog, n: number): KeyLog {
   const applies = (revocation: Revocation) =>
     revocation.n < n || revocation.signature?.challenge.reason === 'compromised';
   return { ...log, revoked: log.revoked.filter(applies) };
 }
 
-/** The policy and the protected settings, signed together. */
 export const charterSigned = {
-  ...chained,
+  ...previousHash,
   charter: z.json(),
   signature: charterAssertionSchema,
-  /** The bot's signature: when the charter was signed, the signer was an admin and not its publisher. */
+  /** The bot's confirmation that the signer was an admin, and not the publisher, when they signed. */
   botSignature: z.string().exactOptional(),
 };

@@ -3,7 +3,6 @@ import type { Assertion, CharterChallenge, RevokeChallenge, VouchChallenge } fro
 import type { CharterProblem } from './difference.ts';
 import type { AddedKey } from './key-ring.ts';
 
-/** The purposes of links: approving or resuming an order, a key, or a charter. */
 export const LINK_PURPOSES = [
   'order',
   'resume',
@@ -24,9 +23,9 @@ export interface SigningLink {
   readonly tokenHash: string;
   readonly userId: string;
   readonly purpose: LinkPurpose;
-  /** The order, key, draft or change. Empty for a new key and for the current charter. */
+  /** Id of an order, key, draft or proposal. Empty for a new key and for the current charter. */
   readonly subject: string;
-  /** 64 random hex digits that make each challenge unique. */
+  /** 32 random bytes in hex that make each challenge unique. */
   readonly salt: string;
   readonly expiresAt: Date;
 }
@@ -36,7 +35,7 @@ export interface LinkStore {
   find(tokenHash: string): Promise<(SigningLink & { readonly isSpent: boolean }) | undefined>;
   /**
    * Marks a link as used. Of concurrent calls, exactly one succeeds.
-   * @returns false if it was already used or has expired
+   * @returns false if the link was already used or has expired
    */
   spend(tokenHash: string, now: Date): Promise<boolean>;
   /** Deletes links that expired long ago. */
@@ -49,22 +48,22 @@ export interface SignedCharter {
   readonly botSignature: string;
 }
 
-/** Keys are stored in the log. Implemented by the store. */
+/** Stores keys in the log. Implemented by the store. */
 export interface KeyStore {
-  /** @returns false at `MAX_KEYS` */
+  /** @returns false if the owner already has `MAX_KEYS` */
   add(key: AddedKey): Promise<boolean>;
   vouch(owner: string, signature: Assertion<VouchChallenge>, at: Date): Promise<void>;
   revoke(owner: string, signature: Assertion<RevokeChallenge>, at: Date): Promise<void>;
-  /** Revokes the keys of a person who has left. @returns how many */
+  /** Revokes all keys of a person who has left. @returns how many */
   revokeForDeparture(owner: string, at: Date): Promise<number>;
   /** @returns false if another charter was signed meanwhile */
   signCharter(signed: SignedCharter, at: Date): Promise<boolean>;
   findLastPublisher(): Promise<string | undefined>;
-  /** Queues the notification that charters have become invalid or valid. @returns whether people are notified */
+  /** Logs that the charter's validity changed, and queues a notification. @returns whether people are notified */
   recordStatus(status: 'valid' | CharterProblem, at: Date): Promise<boolean>;
   /**
-   * Saves a key's counter. A counter that stays at 0 is unused.
-   * @returns false if the counter hasn't increased: the key may have been copied
+   * Saves a key's signature counter. Keys without a counter always report 0.
+   * @returns false if the counter hasn't increased, so the key may have been cloned
    */
   raiseCounter(fingerprint: string, counter: number): Promise<boolean>;
 }

@@ -3,7 +3,7 @@ import { isoCBOR } from '@simplewebauthn/server/helpers';
 
 /** Converts passkeys' public keys between SPKI (DER), which is stored, and WebAuthn's COSE format (RFC 9052). */
 
-/** A key's readable id, also used in signatures: `SHA256:` and the hash of the SPKI. */
+/** `SHA256:` and the base64url hash of the SPKI. */
 export type Fingerprint = `SHA256:${string}`;
 
 export const FINGERPRINT = /^SHA256:[A-Za-z0-9_-]{43}$/;
@@ -13,7 +13,7 @@ export function computeFingerprint(spki: string): Fingerprint {
   return `SHA256:${createHash('sha256').update(Buffer.from(spki, 'base64url')).digest('base64url')}`;
 }
 
-/** COSE labels and values of the accepted keys: ES256, EdDSA with Ed25519, RS256 (RFC 9053, RFC 8230). */
+/** COSE labels and values for ES256, EdDSA with Ed25519, and RS256 keys (RFC 9053, RFC 8230). */
 const COSE = {
   kty: 1,
   alg: 3,
@@ -22,25 +22,24 @@ const COSE = {
   rsa: { kty: 3, alg: -257 },
 } as const;
 
-/** COSE identifiers of the accepted algorithms. */
 export const ALGORITHMS: readonly number[] = [COSE.ec.alg, COSE.okp.alg, COSE.rsa.alg];
 
 /** Converts to SPKI in unpadded base64url. @throws if the algorithm isn't in {@link ALGORITHMS} */
 export function coseToSpki(cose: Uint8Array): string {
   const key = isoCBOR.decodeFirst<ReadonlyMap<number, unknown>>(Uint8Array.from(cose));
-  const bytes = (label: number) => {
+  const readBytes = (label: number) => {
     const value = key.get(label);
-    if (!(value instanceof Uint8Array)) throw new TypeError('a COSE key parameter is missing');
+    if (!(value instanceof Uint8Array)) throw new TypeError('COSE key parameter is missing');
     return Buffer.from(value).toString('base64url');
   };
   const toJwk = (): JsonWebKey => {
     switch (key.get(COSE.kty)) {
       case COSE.ec.kty:
-        return { kty: 'EC', crv: 'P-256', x: bytes(-2), y: bytes(-3) };
+        return { kty: 'EC', crv: 'P-256', x: readBytes(-2), y: readBytes(-3) };
       case COSE.okp.kty:
-        return { kty: 'OKP', crv: 'Ed25519', x: bytes(-2) };
+        return { kty: 'OKP', crv: 'Ed25519', x: readBytes(-2) };
       default:
-        return { kty: 'RSA', n: bytes(-1), e: bytes(-2) };
+        return { kty: 'RSA', n: readBytes(-1), e: readBytes(-2) };
     }
   };
   if (!ALGORITHMS.includes(Number(key.get(COSE.alg)))) throw new TypeError('unsupported COSE algorithm');
@@ -57,28 +56,28 @@ export function spkiToCose(spki: string): Uint8Array<ArrayBuffer> {
 
 function toCoseMap(key: KeyObject): Map<number, number | Uint8Array> {
   const { kty, crv, x, y, n, e } = key.export({ format: 'jwk' });
-  const bytes = (text: string | undefined) => new Uint8Array(Buffer.from(text ?? '', 'base64url'));
+  const decode = (text: string | undefined) => new Uint8Array(Buffer.from(text ?? '', 'base64url'));
   if (crv === 'P-256')
     return new Map<number, number | Uint8Array>([
       [COSE.kty, COSE.ec.kty],
       [COSE.alg, COSE.ec.alg],
       [-1, COSE.ec.crv],
-      [-2, bytes(x)],
-      [-3, bytes(y)],
+      [-2, decode(x)],
+      [-3, decode(y)],
     ]);
   if (crv === 'Ed25519')
     return new Map<number, number | Uint8Array>([
       [COSE.kty, COSE.okp.kty],
       [COSE.alg, COSE.okp.alg],
       [-1, COSE.okp.crv],
-      [-2, bytes(x)],
+      [-2, decode(x)],
     ]);
   if (kty === 'RSA')
     return new Map<number, number | Uint8Array>([
       [COSE.kty, COSE.rsa.kty],
       [COSE.alg, COSE.rsa.alg],
-      [-1, bytes(n)],
-      [-2, bytes(e)],
+      [-1, decode(n)],
+      [-2, decode(e)],
     ]);
-  throw new TypeError('unsupported type of public key');
+  throw new TypeError('unsupported public key type');
 }

@@ -11,26 +11,30 @@ export const backupCommand: Command = {
   options: {},
   async run({ args, env, print }) {
     const target = requireOneArgument(args, 'FILE');
-    const toStdout = target === '-';
+    const isStdout = target === '-';
     // Standard output must contain only the backup.
-    const say = toStdout ? (line: string) => void process.stderr.write(`${line}\n`) : print;
-    const path = toStdout ? target : await findFreePath(target);
-    const { takenAt, orders, keys } = await withBotDatabase({ env, print: say }, (url) =>
-      toStdout ? backupTo(url, process.stdout) : takeBackup(url, path),
+    const printStatus = isStdout ? (line: string) => void process.stderr.write(`${line}\n`) : print;
+    const path = isStdout ? target : await resolveBackupPath(target);
+    const { takenAt, orders, keys } = await withBotDatabase({ env, print: printStatus }, (url) =>
+      isStdout ? backupTo(url, process.stdout) : takeBackup(url, path),
     );
-    say(`The backup${toStdout ? '' : ` ${path}`} is complete: the database of ${takenAt.toISOString()}.`);
-    say(
+    printStatus(
+      `The backup${isStdout ? '' : ` ${path}`} is complete: the database of ${takenAt.toISOString()}.`,
+    );
+    printStatus(
       `To restore it you need ${keys.length === 0 ? 'no key' : `the keys ${keys.join(', ')} of CREDENTIALS_KEYS`}.`,
     );
     if (orders.underWay > 0)
-      say(`Approved orders in progress: ${orders.underWay}. After a restore, a person has to settle them.`);
+      printStatus(
+        `Approved orders in progress: ${orders.underWay}. After a restore, a person has to settle them.`,
+      );
     return undefined;
   },
 };
 
-async function findFreePath(target: string): Promise<string> {
-  const found = await stat(target).catch(() => undefined);
-  if (found === undefined) return target;
-  if (!found.isDirectory()) throw new CommandError(`${target} already exists. Nothing changed.`);
+async function resolveBackupPath(target: string): Promise<string> {
+  const stats = await stat(target).catch(() => undefined);
+  if (stats === undefined) return target;
+  if (!stats.isDirectory()) throw new CommandError(`${target} already exists. Nothing changed.`);
   return join(target, `domain-steward-${new Date().toISOString().replaceAll(':', '')}.sql.gz`);
 }

@@ -6,7 +6,7 @@ import { type DatabaseSettings, type Environment, readDatabaseSettings } from '.
 import { hasTables, withSession } from '../../store/session.ts';
 
 export interface Command {
-  /** The arguments, shown after the command's name. */
+  /** The arguments, as shown after the command's name. */
   readonly usage: string;
   readonly summary: string;
   readonly details: string;
@@ -36,18 +36,15 @@ export class CommandError extends Error {
 
 /** @param argument its name in the usage text */
 export function requireOneArgument(args: readonly string[], argument: string): string {
-  const [only, ...more] = args;
-  if (only === undefined || only === '') throw new UsageError(`${argument} is missing.`);
-  if (more.length > 0) throw new UsageError(`Expected one ${argument}, got ${args.length}.`);
-  return only;
+  const [value, ...others] = args;
+  if (value === undefined || value === '') throw new UsageError(`${argument} is missing.`);
+  if (others.length > 0) throw new UsageError(`Expected one ${argument}, got ${args.length}.`);
+  return value;
 }
 
 export const DRY_RUN: Command['options'] = { 'dry-run': { type: 'boolean', default: false } };
 
-/**
- * Runs work on the configured database. If the database is embedded, starts it for the duration of the work, or shares
- * it with a bot on this machine.
- */
+/** Starts an embedded database while `work` runs, unless a bot on this machine already runs it. */
 export async function withDatabase<T>(
   settings: DatabaseSettings,
   print: (line: string) => void,
@@ -62,10 +59,7 @@ export async function withDatabase<T>(
   }
 }
 
-/**
- * Runs work on the existing database of a bot.
- * @throws {CommandError} if there is none: creating one would hide a wrong setting
- */
+/** @throws {CommandError} if the database doesn't exist: creating it would hide a wrong setting */
 export async function withBotDatabase<T>(
   { env, print }: Pick<CommandContext, 'env' | 'print'>,
   work: (url: string) => Promise<T>,
@@ -83,7 +77,7 @@ export async function withBotDatabase<T>(
   });
 }
 
-/** Prints one line per table: `orders: 12 rows`. */
+/** Prints one line for each table, such as `orders: 12 rows`. */
 export function printChanges(
   changes: readonly { readonly table: string; readonly rows: number }[],
   print: (line: string) => void,

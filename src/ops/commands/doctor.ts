@@ -21,35 +21,40 @@ export const doctorCommand: Command = {
   async run({ args, env, print }) {
     if (args.length > 0) throw new UsageError('doctor takes no arguments.');
     const config = readConfig(env);
-    const found: Finding[] = [];
+    const findings: Finding[] = [];
     const report = (finding: Finding) => {
-      found.push(finding);
+      findings.push(finding);
       print(formatFinding(finding));
     };
     const web = createSlackWeb(config.slack.botToken, config.slack.apiUrl);
-    const common = { config, vault: createVault(loadCredentialsKeys(config)), web, now: () => new Date() };
-    const examineAll = async (settings: TeamSettings, database: DoctorContext['database']) => {
-      for await (const finding of examine({ ...common, settings, database })) report(finding);
+    const sharedContext = {
+      config,
+      vault: createVault(loadCredentialsKeys(config)),
+      web,
+      now: () => new Date(),
     };
-    const examineWith = async (url: string) => {
+    const runAllChecks = async (settings: TeamSettings, database: DoctorContext['database']) => {
+      for await (const finding of examine({ ...sharedContext, settings, database })) report(finding);
+    };
+    const checkWithDatabase = async (url: string) => {
       await migrate({ url });
       const database = openDatabase({ url });
       try {
         const settings = applySavedSettings(config.team, await createSettingsStore(database).loadAll());
-        await examineAll(settings, { url, accounts: createAccountStore(database) });
+        await runAllChecks(settings, { url, accounts: createAccountStore(database) });
       } finally {
         await database.close();
       }
     };
     try {
-      await withDatabase(config, () => undefined, examineWith);
+      await withDatabase(config, () => undefined, checkWithDatabase);
     } catch (error) {
       if (!(error instanceof MigrationError || error instanceof EmbeddedPostgresError)) throw error;
       report(wrong('Database', `${error.message}.`, 'Fix that first.'));
-      await examineAll(applySavedSettings(config.team, {}), undefined);
+      await runAllChecks(applySavedSettings(config.team, {}), undefined);
     }
-    print(formatSummary(found));
-    print(formatNextStep(found));
-    return found.some(({ outcome }) => outcome === 'wrong') ? 1 : 0;
+    print(formatSummary(findings));
+    print(formatNextStep(findings));
+    return findings.some(({ outcome }) => outcome === 'wrong') ? 1 : 0;
   },
 };

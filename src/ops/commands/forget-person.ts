@@ -25,7 +25,7 @@ export const forgetPersonCommand: Command = {
     );
     if (!result.done) {
       print(`${person} is still in use, so nothing changed:`);
-      for (const needed of result.obstacles) print(`  ${toSentence(needed)}`);
+      for (const obstacle of result.obstacles) print(`  ${formatObstacle(obstacle)}`);
       return 1;
     }
     if (result.changes.length === 0) print(`No data about ${person}.`);
@@ -37,12 +37,12 @@ export const forgetPersonCommand: Command = {
   },
 };
 
-function toSentence(needed: ForgetObstacle): string {
-  switch (needed.kind) {
+function formatObstacle(obstacle: ForgetObstacle): string {
+  switch (obstacle.kind) {
     case 'open_order':
-      return `The order ${needed.orderId} names them and hasn't ended: wait for it, or stop it.`;
+      return `The order ${obstacle.orderId} names them and hasn’t ended: wait for it, or stop it.`;
     case 'setting':
-      return `${needed.name.toUpperCase()} names them: remove them in /domain settings.`;
+      return `${obstacle.name.toUpperCase()} names them: remove them in /domain settings.`;
     case 'policy':
       return 'A policy rule names them: remove them in /domain policy.';
     case 'policy_draft':

@@ -9,14 +9,14 @@ export const keyFingerprintCommand: Command = {
     'Before a fingerprint goes into SIGNING_ROOTS, compare it with the one on its owner’s screen, in person.',
   options: {},
   async run({ args, env, print }) {
-    if (args.length > 0) throw new UsageError('It takes no arguments.');
+    if (args.length > 0) throw new UsageError('key:fingerprint takes no arguments.');
     const keys = await withBotDatabase({ env, print }, (url) =>
       withSession(url, (client) => listPasskeys(client)),
     );
     if (keys.length === 0) print('No passkeys yet. Add one with /domain key.');
     for (const { fingerprint, owner, label, at, isRevoked } of keys) {
-      const named = label === '' ? '' : ` “${label}”`;
-      print(`${fingerprint}  ${owner}${named}, added ${at.toISOString()}${isRevoked ? ', revoked' : ''}`);
+      const name = label === '' ? '' : ` “${label}”`;
+      print(`${fingerprint}  ${owner}${name}, added ${at.toISOString()}${isRevoked ? ', revoked' : ''}`);
     }
     return undefined;
   },

@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { type Document, parseDocument } from 'yaml';
 import { type Command, CommandError, UsageError } from './command.ts';
 
-const FILE = fileURLToPath(new URL('../../../manifest.yml', import.meta.url));
-/** URLs that Slack needs only in HTTP mode. */
-const URLS = [
+const MANIFEST_FILE = fileURLToPath(new URL('../../../manifest.yml', import.meta.url));
+/** Manifest fields that only HTTP mode needs. */
+const HTTP_URL_PATHS = [
   ['features', 'slash_commands', 0, 'url'],
   ['settings', 'event_subscriptions', 'request_url'],
   ['settings', 'interactivity', 'request_url'],
@@ -20,33 +20,30 @@ export const manifestCommand: Command = {
   async run({ args, values, print }) {
     if (args.length > 0) throw new UsageError('manifest takes no arguments.');
     const { socket, url } = values;
-    if ((socket === true) === (url !== undefined)) throw new UsageError('Give one of --socket and --url.');
-    const text = await readFile(FILE, 'utf8').catch(() => {
-      throw new CommandError(`${FILE} can’t be read.`);
+    if ((socket === true) === (url !== undefined)) throw new UsageError('Give either --socket or --url.');
+    const text = await readFile(MANIFEST_FILE, 'utf8').catch(() => {
+      throw new CommandError(`${MANIFEST_FILE} can’t be read.`);
     });
     print(formatManifest(text, typeof url === 'string' ? parsePublicUrl(url) : undefined).trimEnd());
     return undefined;
   },
 };
 
-/**
- * @param text content of `manifest.yml`
- * @param base the bot's public URL; undefined in Socket Mode
- */
-function formatManifest(text: string, base: string | undefined): string {
-  // The first comment explains how to edit the file by hand, so it is removed.
-  const manifest = parseDocument(text.replace(/^(?:#.*\n)+/, ''));
-  for (const path of URLS) {
-    if (base === undefined) manifest.deleteIn(path);
-    else manifest.setIn(path, `${base}/slack/events`);
+/** @param publicUrl undefined in Socket Mode */
+function formatManifest(template: string, publicUrl: string | undefined): string {
+  // The first comment explains how to edit the file by hand, which isn't necessary here.
+  const manifest = parseDocument(template.replace(/^(?:#.*\n)+/, ''));
+  for (const path of HTTP_URL_PATHS) {
+    if (publicUrl === undefined) manifest.deleteIn(path);
+    else manifest.setIn(path, `${publicUrl}/slack/events`);
   }
-  manifest.setIn(['settings', 'socket_mode_enabled'], base === undefined);
+  manifest.setIn(['settings', 'socket_mode_enabled'], publicUrl === undefined);
   const link = createAppLink(manifest);
   manifest.comment = ` Paste the text above at https://api.slack.com/apps → Create New App → From a manifest → YAML.\n Or open this link, which creates the app with everything filled in:\n ${link}`;
   return manifest.toString({ lineWidth: 0 });
 }
 
-/** Source: https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests, "Sharing manifests". */
+/** See “Sharing manifests” at https://docs.slack.dev/app-manifests/configuring-apps-with-app-manifests. */
 function createAppLink(manifest: Document): string {
   return `https://api.slack.com/apps?new_app=1&manifest_json=${encodeURIComponent(JSON.stringify(manifest.toJS()))}`;
 }

@@ -25,17 +25,17 @@ export const migrateCommand: Command = {
 };
 
 async function serve(dataDir: string, print: (line: string) => void): Promise<void> {
-  const interrupted = new Promise((done) => {
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, done);
+  const interruption = new Promise((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, resolve);
   });
   const embedded = await startEmbeddedPostgres({ dataDir, log: print });
   try {
     const { hostname, port } = new URL(embedded.url);
-    const password = join(dataDir, 'postgres', 'password');
+    const passwordFile = join(dataDir, 'postgres', 'password');
     print(
-      `Until Ctrl-C, connect with:\nPGPASSWORD="$(cat '${password}')" psql -h ${hostname} -p ${port} -U postgres postgres`,
+      `Until Ctrl-C, connect with:\nPGPASSWORD="$(cat '${passwordFile}')" psql -h ${hostname} -p ${port} -U postgres postgres`,
     );
-    await interrupted;
+    await interruption;
   } finally {
     await embedded.stop();
   }

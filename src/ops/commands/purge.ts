@@ -3,7 +3,7 @@ import { purge } from '../../store/purge.ts';
 import { withSession } from '../../store/session.ts';
 import { type Command, DRY_RUN, printChanges, UsageError, withBotDatabase } from './command.ts';
 
-/** Newer orders may still be retried, undone or reviewed. */
+/** More recent orders can still be retried, undone or reviewed. */
 const MIN_AGE_DAYS = 30;
 
 export const purgeCommand: Command = {

@@ -18,9 +18,9 @@ export const restoreCommand: Command = {
     const source = requireOneArgument(args, 'FILE');
     const settings = readDatabaseSettings(env);
     const file = source === '-' ? process.stdin : (await openFile(source)).createReadStream();
-    const restored = await withEmptyDatabase(settings, print, (url) => restoreBackup(url, file, print));
-    for (const sentence of listNextSteps(restored.manifest)) print(sentence);
-    for (const ledger of restored.ledgers)
+    const result = await withEmptyDatabase(settings, print, (url) => restoreBackup(url, file, print));
+    for (const sentence of listNextSteps(result.manifest)) print(sentence);
+    for (const ledger of result.ledgers)
       print(formatLedger(ledger, await readAnchorFile(settings.dataDir, ledger.teamId)));
     return undefined;
   },
@@ -42,22 +42,19 @@ async function withEmptyDatabase<T>(
 ): Promise<T> {
   const { databaseUrl, dataDir } = settings;
   if (databaseUrl !== undefined)
-    return explainErrors(
-      work(databaseUrl.reveal()),
-      'Create an empty one (createdb), and set DATABASE_URL to it.',
-    );
+    return addHint(work(databaseUrl.reveal()), 'Create an empty one (createdb), and set DATABASE_URL to it.');
   const embedded = await startEmbeddedPostgres({ dataDir, log: print });
   const folder = join(dataDir, 'postgres');
   const hint = `To restore the backup there, move it away first: mv '${folder}' '${folder}.before-restore'`;
   try {
-    return await explainErrors(work(embedded.url), hint);
+    return await addHint(work(embedded.url), hint);
   } finally {
     await embedded.stop();
   }
 }
 
-/** Adds a hint to the error about a database that isn't empty. */
-async function explainErrors<T>(work: Promise<T>, hint: string): Promise<T> {
+/** Adds a hint to the error that the database isn't empty. */
+async function addHint<T>(work: Promise<T>, hint: string): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -66,7 +63,6 @@ async function explainErrors<T>(work: Promise<T>, hint: string): Promise<T> {
   }
 }
 
-/** Steps after a restore that preserve the bot's guarantees. */
 function listNextSteps({ takenAt, orders, keys }: Manifest): readonly string[] {
   return [
     `The database of ${takenAt.toISOString()} is restored. Later changes are not in it.`,
@@ -87,9 +83,9 @@ function listNextSteps({ takenAt, orders, keys }: Manifest): readonly string[] {
 
 /** @param anchor the newest anchor in `DATA_DIR` */
 function formatLedger({ seal }: RestoreResult['ledgers'][number], anchor: SavedAnchor | undefined): string {
-  const newest =
+  const anchorWarning =
     anchor === undefined || anchor.n <= seal
       ? ''
       : ` Seal ${anchor.n} was published at ${anchor.at}, according to DATA_DIR: the database will reuse that number.`;
-  return `The ledger continues after seal ${seal} and may reuse numbers: later anchors and receipts won’t match it. The log records this, and ADMINS are notified at the start. Tell the people who keep them.${newest}`;
+  return `The ledger continues after seal ${seal} and may reuse numbers: later anchors and receipts won’t match it. The log records this, and ADMINS are notified at the start. Tell the people who keep them.${anchorWarning}`;
 }

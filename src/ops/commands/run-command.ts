@@ -30,10 +30,10 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['key:fingerprint', keyFingerprintCommand],
 ]);
 
-const FAILED = 1;
-const INVALID_ARGUMENTS = 2;
+const EXIT_CODE_FAILED = 1;
+const EXIT_CODE_INVALID_ARGUMENTS = 2;
 
-/** Errors whose message tells the operator what to do. */
+/** Errors whose messages tell the operator what to do. */
 const OPERATOR_ERRORS = [
   BackupFileError,
   CommandError,
@@ -52,7 +52,7 @@ export async function runCommand(
   if (name === undefined || command === undefined) {
     const isHelp = name === '--help' || name === '-h' || name === 'help';
     (isHelp ? print : printError)(formatOverview(isHelp ? undefined : name));
-    return isHelp ? 0 : INVALID_ARGUMENTS;
+    return isHelp ? 0 : EXIT_CODE_INVALID_ARGUMENTS;
   }
   try {
     const { values, positionals: args } = parseArgs({
@@ -66,38 +66,38 @@ export async function runCommand(
     }
     return (await command.run({ args, values, env: loadEnvironment(), print })) ?? 0;
   } catch (error) {
-    if (error instanceof UsageError || isArgumentError(error)) {
-      // Node adds how to pass an argument that starts with a hyphen, but no command accepts one.
+    if (error instanceof UsageError || isParseArgsError(error)) {
+      // Node explains how to pass an argument that starts with a hyphen, but no command accepts one.
       const [problem] = error.message.split('. To specify');
       printError(`${problem}\n\n${formatUsage(name, command)}`);
-      return INVALID_ARGUMENTS;
+      return EXIT_CODE_INVALID_ARGUMENTS;
     }
-    printError(toSentence(error));
-    return FAILED;
+    printError(formatError(error));
+    return EXIT_CODE_FAILED;
   }
 }
 
-/** The message for the operator. Only unexpected errors have a stack trace. */
-function toSentence(error: unknown): string {
+/** Includes the stack trace only for unexpected errors. */
+function formatError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const isExpected = OPERATOR_ERRORS.some((type) => error instanceof type) || 'syscall' in error;
   return (isExpected ? error.message : error.stack) ?? error.message;
 }
 
-/** Whether `parseArgs` rejected the options. */
-function isArgumentError(error: unknown): error is Error {
+function isParseArgsError(error: unknown): error is Error {
   return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
 }
 
 function formatUsage(name: string, { usage, summary, details }: Command): string {
-  const [byNpm, byNode] = usage === '' ? [name, name] : [`${name} -- ${usage}`, `${name} ${usage}`];
-  return `Usage: npm run ${byNpm}\n       node dist/cli.js ${byNode}\n\nTo ${summary}.\n${details}`;
+  const [npmArguments, nodeArguments] =
+    usage === '' ? [name, name] : [`${name} -- ${usage}`, `${name} ${usage}`];
+  return `Usage: npm run ${npmArguments}\n       node dist/cli.js ${nodeArguments}\n\nTo ${summary}.\n${details}`;
 }
 
-function formatOverview(unknown: string | undefined): string {
+function formatOverview(unknownCommand: string | undefined): string {
   const lines = [...COMMANDS].map(
     ([name, { usage, summary }]) => `  ${`${name} ${usage}`.trim()}\n      ${summary}`,
   );
-  const problem = unknown === undefined ? '' : `Unknown command ${unknown}.\n\n`;
+  const problem = unknownCommand === undefined ? '' : `Unknown command ${unknownCommand}.\n\n`;
   return `${problem}Usage: node dist/cli.js COMMAND …\n\n${lines.join('\n')}`;
 }

@@ -4,11 +4,10 @@ import { readFreeBytes } from '../disk.ts';
 import { type Finding, formatCount, ok, warning, wrong } from './finding.ts';
 
 const MIN_SERVER_VERSION = 140_000;
-/** Number of connections that a replica opens. */
-const CONNECTIONS = 12;
+const CONNECTIONS_PER_REPLICA = 12;
 const MAX_CLOCK_DIFFERENCE_MS = 5_000;
 const MIB = 1024 ** 2;
-/** Enough for an embedded database with its log and a backup. */
+/** Enough for an embedded database with its write-ahead log and a backup. */
 const MIN_FREE_BYTES = 512 * MIB;
 
 export function checkServer(facts: ServerFacts, now: Date): readonly Finding[] {
@@ -21,13 +20,13 @@ export function checkServer(facts: ServerFacts, now: Date): readonly Finding[] {
     ...(fsync
       ? []
       : [wrong('Database', 'fsync is off, so a crash loses orders.', 'Turn it on in postgresql.conf.')]),
-    ...(freeConnections >= CONNECTIONS
+    ...(freeConnections >= CONNECTIONS_PER_REPLICA
       ? []
       : [
           warning(
             'Database',
             `It has only ${formatCount(freeConnections, 'more connection')} left.`,
-            `A replica opens ${CONNECTIONS}: raise max_connections, or run fewer replicas.`,
+            `A replica opens ${CONNECTIONS_PER_REPLICA}: raise max_connections, or run fewer replicas.`,
           ),
         ]),
     checkClock('Database clock', facts.now, now),
@@ -45,41 +44,41 @@ export function checkClock(subject: string, serverTime: Date, localTime: Date): 
   );
 }
 
-/** @param canDecrypt whether a value encrypted with the key can be decrypted; undefined if there is no value to try */
+/** @param canDecrypt whether the key decrypts a stored value; undefined if there is no value to try */
 export function checkKeys(
-  inUse: readonly SealedKey[],
+  usedKeys: readonly SealedKey[],
   knownIds: readonly string[],
   canDecrypt: (keyId: string) => boolean | undefined,
 ): readonly Finding[] {
-  if (inUse.length === 0) return [ok('Keys', 'nothing is encrypted yet.')];
-  const ids = [...new Set(inUse.map(({ keyId }) => keyId))];
+  if (usedKeys.length === 0) return [ok('Keys', 'nothing is encrypted yet.')];
+  const ids = [...new Set(usedKeys.map(({ keyId }) => keyId))];
   return ids.map((id) => {
-    const uses = inUse
+    const uses = usedKeys
       .filter(({ keyId }) => keyId === id)
       .map(({ nouns, count }) => formatCount(count, ...nouns));
-    const found = `“${id}” encrypts ${uses.join(', ')}`;
+    const usage = `“${id}” encrypts ${uses.join(', ')}`;
     if (!knownIds.includes(id))
       return wrong(
         'Keys',
-        `${found}, and isn’t in CREDENTIALS_KEYS.`,
+        `${usage}, and isn’t in CREDENTIALS_KEYS.`,
         'Add it: data encrypted with it waits until then.',
       );
     if (canDecrypt(id) === false)
       return wrong(
         'Keys',
-        `${found}, but can’t decrypt it.`,
+        `${usage}, but can’t decrypt it.`,
         'CREDENTIALS_KEYS has another key under this id: set the original one.',
       );
-    return ok('Keys', `${found}.`);
+    return ok('Keys', `${usage}.`);
   });
 }
 
 /** @param folder may not exist yet */
 export async function checkDisk(subject: string, folder: string): Promise<Finding> {
-  const free = await readFreeBytes(folder);
-  if (free === undefined) return ok(subject, `${folder} is created at the start.`);
-  const found = `${Math.floor(free / MIB)} MiB free at ${folder}.`;
-  return free >= MIN_FREE_BYTES
-    ? ok(subject, found)
-    : warning(subject, found, 'Free some space, or choose another disk.');
+  const freeBytes = await readFreeBytes(folder);
+  if (freeBytes === undefined) return ok(subject, `${folder} is created at the start.`);
+  const description = `${Math.floor(freeBytes / MIB)} MiB free at ${folder}.`;
+  return freeBytes >= MIN_FREE_BYTES
+    ? ok(subject, description)
+    : warning(subject, description, 'Free some space, or choose another disk.');
 }

@@ -15,7 +15,7 @@ import { checkSlack, type SlackNames } from './slack-checks.ts';
 
 export interface DoctorContext {
   readonly config: Config;
-  /** Undefined if the database can't be used, which has already been reported. */
+  /** Undefined if the database can't be used. The caller reports this. */
   readonly database: { readonly url: string; readonly accounts: AccountStore } | undefined;
   readonly vault: Vault;
   readonly web: SlackWeb;
@@ -23,19 +23,19 @@ export interface DoctorContext {
   readonly now: () => Date;
 }
 
-/** Checks every setting. Each group of checks yields its findings when it is done and never throws. */
+/** Yields the findings of each group of checks as soon as they are known. An error becomes a finding. */
 export async function* examine(deps: DoctorContext): AsyncGenerator<Finding> {
   const groups: readonly (readonly [subject: string, check: () => Promise<readonly Finding[]>])[] = [
-    ['Settings', async () => examineVariables(deps.config)],
-    ['Database', () => examineDatabase(deps)],
-    ['Key file', async () => examineKeyFile(deps.config)],
-    ['Disk', () => examineDisks(deps.config)],
-    ['Slack', () => checkSlack(deps.web, getSlackNames(deps))],
-    ['Slack', () => examineAppToken(deps.config)],
+    ['Settings', async () => findTypos(deps.config)],
+    ['Database', () => checkDatabase(deps)],
+    ['Key file', async () => checkKeyFile(deps.config)],
+    ['Disk', () => checkDisks(deps.config)],
+    ['Slack', () => checkSlack(deps.web, getSlackIdSettings(deps))],
+    ['Slack', () => checkAppToken(deps.config)],
     ['Slack’s clock', async () => [await checkSlackClock(deps.config.slack.apiUrl ?? SLACK_API, deps.now)]],
-    ['Domain service', () => examineService(deps)],
+    ['Domain service', () => checkService(deps)],
     ['Registries', async () => [await checkRegistryList(deps.config.rdapBootstrapUrl)]],
-    ['PUBLIC_URL', () => examinePublicUrl(deps.config)],
+    ['PUBLIC_URL', () => checkPublicUrlSetting(deps.config)],
   ];
   for (const [subject, check] of groups) {
     yield* await check().catch((error: unknown) => [
@@ -48,18 +48,18 @@ export async function* examine(deps: DoctorContext): AsyncGenerator<Finding> {
   }
 }
 
-function examineVariables({ typos }: Config): readonly Finding[] {
+function findTypos({ typos }: Config): readonly Finding[] {
   return typos.map(([name, hint]) => warning('Settings', `${name} is unknown.`, `Did you mean ${hint}?`));
 }
 
 const SLACK_API = 'https://slack.com/api/';
 
-function getSlackNames({ config, settings }: DoctorContext): SlackNames {
+function getSlackIdSettings({ config, settings }: DoctorContext): SlackNames {
   return { settings, admins: config.admins, allowOrgMembers: config.allowOrgMembers };
 }
 
-/** In Socket Mode, requests a connection URL without opening the connection. */
-async function examineAppToken({ slack: { appToken, apiUrl } }: Config): Promise<readonly Finding[]> {
+/** Requests a Socket Mode connection URL without connecting to it. */
+async function checkAppToken({ slack: { appToken, apiUrl } }: Config): Promise<readonly Finding[]> {
   if (appToken === undefined) return [];
   try {
     await createSlackWeb(appToken, apiUrl).call('apps.connections.open', {}, okResponseSchema);
@@ -71,18 +71,18 @@ async function examineAppToken({ slack: { appToken, apiUrl } }: Config): Promise
   }
 }
 
-async function examineService({ config: { service }, now }: DoctorContext): Promise<readonly Finding[]> {
+async function checkService({ config: { service }, now }: DoctorContext): Promise<readonly Finding[]> {
   if (service.jsonUrl === undefined)
     return [ok('Domain service', 'none connected, so the bot only watches: SERVICE_JSON_URL connects one.')];
-  const addresses = { SERVICE_JSON_URL: service.jsonUrl, SERVICE_XML_URL: service.xmlUrl };
+  const urls = { SERVICE_JSON_URL: service.jsonUrl, SERVICE_XML_URL: service.xmlUrl };
   return Promise.all(
-    Object.entries(addresses).flatMap(([name, url]) =>
+    Object.entries(urls).flatMap(([name, url]) =>
       url === undefined ? [] : [checkReachable(name, url, now())],
     ),
   );
 }
 
-async function examinePublicUrl({ publicUrl }: Config): Promise<readonly Finding[]> {
+async function checkPublicUrlSetting({ publicUrl }: Config): Promise<readonly Finding[]> {
   if (publicUrl !== undefined) return [await checkPublicUrl(publicUrl)];
   return [
     warning(
@@ -93,37 +93,37 @@ async function examinePublicUrl({ publicUrl }: Config): Promise<readonly Finding
   ];
 }
 
-async function examineDatabase({ config, database, vault, now }: DoctorContext): Promise<readonly Finding[]> {
+async function checkDatabase({ config, database, vault, now }: DoctorContext): Promise<readonly Finding[]> {
   if (database === undefined) return [];
   return withSession(database.url, async (client): Promise<readonly Finding[]> => {
     const facts = await readServerFacts(client);
-    const readable = new Map<string, boolean>();
-    // No key has this id, so the accounts of all keys are returned.
+    const decryptableByKey = new Map<string, boolean>();
+    // No key has an empty id, so this lists accounts of all keys.
     for (const { account, sealed } of await database.accounts.listSealedWithOtherKey('', MAX_ACCOUNTS)) {
-      if (!readable.has(sealed.keyId)) readable.set(sealed.keyId, canDecryptAccount(vault, account, sealed));
+      if (!decryptableByKey.has(sealed.keyId))
+        decryptableByKey.set(sealed.keyId, canDecryptAccount(vault, account, sealed));
     }
-    const known = loadCredentialsKeys(config).map(({ id }) => id);
+    const knownIds = loadCredentialsKeys(config).map(({ id }) => id);
     return [
       ...checkServer(facts, now()),
-      ...checkKeys(await findSealedKeys(client), known, (keyId) => readable.get(keyId)),
+      ...checkKeys(await findSealedKeys(client), knownIds, (keyId) => decryptableByKey.get(keyId)),
     ];
   });
 }
 
-/** Enough to find an account for each key. */
+/** Enough to include an account for each key. */
 const MAX_ACCOUNTS = 1_000;
 
-/** Reminds the operator to copy the key that the bot created. */
-async function examineKeyFile(config: Config): Promise<readonly Finding[]> {
+async function checkKeyFile(config: Config): Promise<readonly Finding[]> {
   if (config.credentialsKeys !== undefined) return [];
   const file = getCredentialsKeyFile(config);
-  const isOpen = ((await stat(file)).mode & 0o077) !== 0;
-  return isOpen
+  const isReadableByOthers = ((await stat(file)).mode & 0o077) !== 0;
+  return isReadableByOthers
     ? [wrong('Key file', `others can read ${file}.`, `Run chmod 600 ${file}.`)]
     : [ok('Key file', `${file} encrypts credentials. No backup contains it: keep a copy in a safe place.`)];
 }
 
-async function examineDisks({ databaseUrl, dataDir, backupDir }: Config): Promise<readonly Finding[]> {
+async function checkDisks({ databaseUrl, dataDir, backupDir }: Config): Promise<readonly Finding[]> {
   return Promise.all([
     ...(databaseUrl === undefined ? [checkDisk('Database disk', dataDir)] : []),
     ...(backupDir === undefined ? [] : [checkDisk('Backup disk', backupDir)]),

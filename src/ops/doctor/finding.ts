@@ -1,7 +1,7 @@
-/** The result of a check. The texts are for the operator. */
+/** The result of a check, as text for the operator. */
 export interface Finding {
   readonly subject: string;
-  /** `warning`: the bot works, but has a problem. `wrong`: something doesn't work. */
+  /** `warning`: there is a problem, but the bot works. `wrong`: something doesn't work. */
   readonly outcome: 'ok' | 'warning' | 'wrong';
   readonly found: string;
   readonly action?: string;
@@ -22,18 +22,18 @@ export function formatFinding({ subject, outcome, found, action }: Finding): str
   return `${outcome.padEnd(7)}  ${subject}: ${found}${action === undefined ? '' : ` ${action}`}`;
 }
 
-export function formatSummary(found: readonly Finding[]): string {
+export function formatSummary(findings: readonly Finding[]): string {
   const count = (outcome: Finding['outcome']) =>
-    found.filter((finding) => finding.outcome === outcome).length;
+    findings.filter((finding) => finding.outcome === outcome).length;
   return `${count('wrong')} wrong, ${count('warning')} warning, ${count('ok')} ok.`;
 }
 
-/** The last line: `Ready.`, or the first thing to fix. */
-export function formatNextStep(found: readonly Finding[]): string {
-  const first = found.find(({ outcome }) => outcome === 'wrong');
+/** Returns `Ready.` or the first thing to fix. */
+export function formatNextStep(findings: readonly Finding[]): string {
+  const first = findings.find(({ outcome }) => outcome === 'wrong');
   return first === undefined ? 'Ready.' : `Next: ${first.subject}: ${first.action ?? first.found}`;
 }
 
-export function formatCount(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
+export function formatCount(count: number, singular: string, plural = `${singular}s`): string {
+  return `${count} ${count === 1 ? singular : plural}`;
 }

@@ -6,10 +6,10 @@ import { checkClock } from './database-checks.ts';
 import { type Finding, formatCount, ok, warning, wrong } from './finding.ts';
 
 const TIMEOUT_MS = 10_000;
-const MAX_BYTES = 2_000_000;
+const MAX_RESPONSE_BYTES = 2_000_000;
 const MIN_CERTIFICATE_DAYS = 14;
 
-/** Connects and checks the certificate. Sends no request, because the service API documents none without effects. */
+/** Only connects and checks the certificate: the service API documents no request without side effects. */
 export async function checkReachable(name: string, address: string, now: Date): Promise<Finding> {
   const { protocol, hostname, port, host } = new URL(address);
   const isPlain = protocol === 'http:';
@@ -17,7 +17,7 @@ export async function checkReachable(name: string, address: string, now: Date): 
   try {
     const expiresAt = await new Promise<Date | undefined>((resolve, reject) => {
       const socket = isPlain ? connectPlain(target) : connectTls({ ...target, servername: target.host });
-      socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('no connection in time')));
+      socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('connecting timed out')));
       socket.once('error', reject);
       socket.once(isPlain ? 'connect' : 'secureConnect', () => {
         const certificate = 'getPeerCertificate' in socket ? socket.getPeerCertificate() : undefined;
@@ -28,8 +28,10 @@ export async function checkReachable(name: string, address: string, now: Date): 
     if (expiresAt === undefined)
       return warning(name, `${host} is reachable, without TLS.`, 'Use https, unless it is on this machine.');
     const days = Math.floor((expiresAt.getTime() - now.getTime()) / DAY_MS);
-    const found = `${host} is reachable; its certificate is valid for ${formatCount(days, 'more day')}.`;
-    return days < MIN_CERTIFICATE_DAYS ? warning(name, found, 'Tell its operator.') : ok(name, found);
+    const description = `${host} is reachable; its certificate is valid for ${formatCount(days, 'more day')}.`;
+    return days < MIN_CERTIFICATE_DAYS
+      ? warning(name, description, 'Tell its operator.')
+      : ok(name, description);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return wrong(
@@ -40,7 +42,7 @@ export async function checkReachable(name: string, address: string, now: Date): 
   }
 }
 
-/** Compares this machine's clock with Slack's, because request signatures depend on it. */
+/** Signatures of Slack's requests can only be verified if this machine's clock is right. */
 export async function checkSlackClock(apiUrl: string, now: () => Date): Promise<Finding> {
   const { headers } = await get(new URL('api.test', apiUrl));
   const serverTime = new Date(String(headers['date']));
@@ -49,7 +51,7 @@ export async function checkSlackClock(apiUrl: string, now: () => Date): Promise<
     : checkClock('Slack’s clock', serverTime, now());
 }
 
-/** Whether the list of RDAP servers (RFC 9224) can be fetched. Expiry dates can't be looked up without it. */
+/** Expiry dates can't be looked up without the list of RDAP servers (RFC 9224). */
 export async function checkRegistryList(address: string): Promise<Finding> {
   const action = 'Names can be watched only with RDAP: let the bot connect to it and to the registries.';
   try {
@@ -61,15 +63,15 @@ export async function checkRegistryList(address: string): Promise<Finding> {
   }
 }
 
-/** No calendar has this token. Only the bot gives the expected answer. */
-const NO_CALENDAR = `/calendar/${'0'.repeat(40)}.ics`;
+/** No calendar has this token, and only the bot gives the expected answer. */
+const UNKNOWN_CALENDAR_PATH = `/calendar/${'0'.repeat(40)}.ics`;
 
-/** Whether `PUBLIC_URL` leads to a bot, as seen from this machine. */
+/** Checks whether `PUBLIC_URL` leads to a bot, as seen from this machine. */
 export async function checkPublicUrl(publicUrl: string): Promise<Finding> {
   const name = 'PUBLIC_URL';
   const action = 'Start the bot, then check the proxy: it has to forward /slack/events and /calendar/.';
   try {
-    const { status, headers, body } = await get(new URL(`${publicUrl}${NO_CALENDAR}`));
+    const { status, headers, body } = await get(new URL(`${publicUrl}${UNKNOWN_CALENDAR_PATH}`));
     const isBot =
       headers['referrer-policy'] === 'no-referrer' && body?.toString() === '{"error":"not found"}';
     if (status === 404 && isBot) return ok(name, 'reaches a bot.');
@@ -87,5 +89,5 @@ function formatNetworkError(error: unknown): string {
 
 function get({ origin, pathname, search }: URL) {
   const request = { origin, path: `${pathname}${search}`, method: 'GET', headers: [] } as const;
-  return exchangeOnFreshConnection(request, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES });
+  return exchangeOnFreshConnection(request, { timeoutMs: TIMEOUT_MS, maxBytes: MAX_RESPONSE_BYTES });
 }

@@ -8,7 +8,7 @@ import { okResponseSchema, SlackApiError, type SlackWeb } from '../../slack/outb
 import { type Finding, formatCount, ok, warning, wrong } from './finding.ts';
 
 export interface SlackNames {
-  /** The current settings. Saved settings override the environment. */
+  /** The settings in force: saved ones override the environment. */
   readonly settings: TeamSettings;
   readonly admins: readonly string[];
   readonly allowOrgMembers: boolean;
@@ -22,8 +22,8 @@ const identitySchema = z.object({
   response_metadata: z.object({ scopes: z.array(z.string()).optional() }).optional(),
 });
 
-/** Checks the token and its scopes, then all people, groups and channels in the settings. */
-export async function checkSlack(web: SlackWeb, names: SlackNames): Promise<readonly Finding[]> {
+/** Checks the bot token and its scopes, then the people, groups and channels in the settings. */
+export async function checkSlack(web: SlackWeb, idSettings: SlackNames): Promise<readonly Finding[]> {
   let bot: z.output<typeof identitySchema>;
   try {
     bot = await web.call('auth.test', {}, identitySchema);
@@ -32,11 +32,14 @@ export async function checkSlack(web: SlackWeb, names: SlackNames): Promise<read
       wrong('Slack', `SLACK_BOT_TOKEN: ${formatError(error)}.`, 'Reinstall the app, and set its bot token.'),
     ];
   }
-  const home = { teamId: bot.team_id, orgId: names.allowOrgMembers ? bot.enterprise_id : undefined };
+  const workspace = {
+    teamId: bot.team_id,
+    orgId: idSettings.allowOrgMembers ? bot.enterprise_id : undefined,
+  };
   return [
     ok('Slack', `SLACK_BOT_TOKEN belongs to the workspace ${bot.team ?? bot.team_id}.`),
     ...checkScopes(bot.response_metadata?.scopes),
-    ...(await checkNames(web, names, home)),
+    ...(await checkNames(web, idSettings, workspace)),
   ];
 }
 
@@ -44,7 +47,7 @@ export async function checkSlack(web: SlackWeb, names: SlackNames): Promise<read
 export async function checkNames(
   web: SlackWeb,
   { settings, admins }: SlackNames,
-  home: Parameters<typeof isFullMember>[1],
+  workspace: Parameters<typeof isFullMember>[1],
 ): Promise<readonly Finding[]> {
   const lists = {
     APPROVERS: settings.approvers,
@@ -62,7 +65,7 @@ export async function checkNames(
   for (const [name, ids] of Object.entries(lists)) {
     for (const id of ids)
       findings.push(
-        await (id.startsWith('S') ? checkGroup(web, name, id) : checkPerson(web, name, id, home)),
+        await (id.startsWith('S') ? checkGroup(web, name, id) : checkPerson(web, name, id, workspace)),
       );
   }
   for (const [name, id] of Object.entries(channels)) {
@@ -74,9 +77,9 @@ export async function checkNames(
 function checkScopes(granted: readonly string[] | undefined): readonly Finding[] {
   // Slack sends the scopes in a header, which a proxy may remove.
   if (granted === undefined) return [];
-  const missing = BOT_SCOPES.filter(({ scope }) => !granted.includes(scope));
-  if (missing.length === 0) return [ok('Scopes', 'all scopes of manifest.yml are granted.')];
-  return missing.map(({ scope, isOptional, consequence }) =>
+  const missingScopes = BOT_SCOPES.filter(({ scope }) => !granted.includes(scope));
+  if (missingScopes.length === 0) return [ok('Scopes', 'all scopes of manifest.yml are granted.')];
+  return missingScopes.map(({ scope, isOptional, consequence }) =>
     (isOptional ? warning : wrong)('Scopes', `${scope} is missing: ${consequence}.`, REINSTALL),
   );
 }
@@ -85,14 +88,14 @@ async function checkPerson(
   web: SlackWeb,
   name: string,
   id: string,
-  home: Parameters<typeof isFullMember>[1],
+  workspace: Parameters<typeof isFullMember>[1],
 ): Promise<Finding> {
   const action = `Remove ${id} from ${name}, or correct it.`;
   try {
-    const { user } = await retry(() =>
+    const { user } = await retryIfRateLimited(() =>
       web.call('users.info', { user: id }, z.object({ user: slackUserSchema })),
     );
-    return isFullMember(user, home)
+    return isFullMember(user, workspace)
       ? ok(name, `${id} is a member.`)
       : warning(name, `${id} is deactivated, a guest, a bot or from elsewhere, and can’t approve.`, action);
   } catch (error) {
@@ -100,11 +103,13 @@ async function checkPerson(
   }
 }
 
-const groupsSchema = okResponseSchema.extend({ users: z.array(z.string()) });
+const groupMembersSchema = okResponseSchema.extend({ users: z.array(z.string()) });
 
 async function checkGroup(web: SlackWeb, name: string, id: string): Promise<Finding> {
   try {
-    const { users } = await retry(() => web.call('usergroups.users.list', { usergroup: id }, groupsSchema));
+    const { users } = await retryIfRateLimited(() =>
+      web.call('usergroups.users.list', { usergroup: id }, groupMembersSchema),
+    );
     return users.length > 0
       ? ok(name, `the group ${id} has ${formatCount(users.length, 'member')}.`)
       : warning(name, `the group ${id} is empty.`, 'Add people to it in Slack.');
@@ -115,7 +120,7 @@ async function checkGroup(web: SlackWeb, name: string, id: string): Promise<Find
 
 async function checkChannel(web: SlackWeb, name: string, id: string): Promise<Finding> {
   try {
-    await retry(() => tryPosting(web, id));
+    await retryIfRateLimited(() => tryPosting(web, id));
     return ok(name, `the bot can post in ${id}.`);
   } catch (error) {
     const action = 'Invite the bot there (/invite @Domain Steward), or choose another channel.';
@@ -123,8 +128,8 @@ async function checkChannel(web: SlackWeb, name: string, id: string): Promise<Fi
   }
 }
 
-/** Retries once if Slack is rate limiting. */
-async function retry<T>(call: () => Promise<T>): Promise<T> {
+/** Retries once. */
+async function retryIfRateLimited<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {

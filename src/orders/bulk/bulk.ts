@@ -6,9 +6,9 @@ import type { BulkTask } from './columns.ts';
 import type { BadRow, BulkRow, RowIssue } from './read-csv.ts';
 import type { PlanFinding } from './stored-bulk.ts';
 
-/** Plans a bulk order from a file: rows that can be requested, skipped rows with their issues, and findings. Pure. */
+/** Plans a bulk order from a file: the rows to request, the skipped rows with their issues, and findings. Pure. */
 
-/** Facts about a row's name that aren't in the file. */
+/** Facts about the name in a row that aren't in the file. */
 export interface RowFacts {
   readonly openOrderId?: string | undefined;
   /** The name has an open order that the requester can't see. */
@@ -54,11 +54,11 @@ const SOON_MS = 30 * DAY_MS;
 /** A value that occurs in a smaller share of the rows may be a mistake. */
 const RARE_SHARE = 0.1;
 const UNUSUAL_PERIOD_FACTOR = 2;
-const UNUSUAL_YEARS = 2;
+const MIN_UNUSUAL_YEARS = 2;
 const UNUSUAL_PRICE_FACTOR = 3;
 const MAX_LISTED_NAMES = 10;
 
-/** Checks the parsed rows against the known facts. */
+/** Checks parsed rows against the facts about their names. */
 export function planBulk(
   task: BulkTask,
   parsed: { readonly rows: readonly BulkRow[]; readonly badRows: readonly BadRow[] },
@@ -99,7 +99,7 @@ function collectFindings(
   getFacts: (name: string) => RowFacts,
   now: Date,
 ): PlanFinding[] {
-  const buildFinding = (
+  const listFinding = (
     code: PlanFinding['code'],
     applies: (row: BulkRow, facts: RowFacts) => boolean,
   ): PlanFinding[] => {
@@ -109,16 +109,16 @@ function collectFindings(
   const isUnusualPeriod = createPeriodCheck(rows);
   const isUnusualPrice = createPriceCheck(rows.flatMap(({ name }) => getFacts(name).price ?? []));
   return [
-    ...buildFinding('in_use', (_, { isInUse }) => isInUse === 'yes'),
-    ...buildFinding('use_unknown', (_, { isInUse }) => isInUse === 'unknown'),
-    ...(task === 'renew' ? buildFinding('unusual_period', ({ input }) => isUnusualPeriod(input)) : []),
-    ...buildFinding('unusual_price', (_, { price }) => price !== undefined && isUnusualPrice(price)),
-    ...(PRICED_TASKS.has(task) ? buildFinding('price_unknown', (_, { price }) => price === undefined) : []),
-    ...(OWN_NAME_TASKS.has(task) ? buildFinding('not_watched', (_, { isWatched }) => !isWatched) : []),
-    ...(task === 'renew' ? buildFinding('set_to_lapse', (_, { isLapsing }) => isLapsing) : []),
+    ...listFinding('in_use', (_, { isInUse }) => isInUse === 'yes'),
+    ...listFinding('use_unknown', (_, { isInUse }) => isInUse === 'unknown'),
+    ...(task === 'renew' ? listFinding('unusual_period', ({ input }) => isUnusualPeriod(input)) : []),
+    ...listFinding('unusual_price', (_, { price }) => price !== undefined && isUnusualPrice(price)),
+    ...(PRICED_TASKS.has(task) ? listFinding('price_unknown', (_, { price }) => price === undefined) : []),
+    ...(OWN_NAME_TASKS.has(task) ? listFinding('not_watched', (_, { isWatched }) => !isWatched) : []),
+    ...(task === 'renew' ? listFinding('set_to_lapse', (_, { isLapsing }) => isLapsing) : []),
     ...(task === 'renew' || task === 'create'
       ? []
-      : buildFinding(
+      : listFinding(
           'expires_soon',
           (_, { expiresAt }) => expiresAt !== undefined && expiresAt.getTime() - now.getTime() < SOON_MS,
         )),
@@ -134,7 +134,7 @@ function createPeriodCheck(rows: readonly BulkRow[]): (input: unknown) => boolea
     const period = readPeriod(input);
     if (period === undefined || usualPeriod === undefined) return false;
     const isUnusual =
-      Math.abs(period - usualPeriod) >= UNUSUAL_YEARS &&
+      Math.abs(period - usualPeriod) >= MIN_UNUSUAL_YEARS &&
       Math.max(period, usualPeriod) >= UNUSUAL_PERIOD_FACTOR * Math.min(period, usualPeriod);
     return isUnusual && (byPeriod.get(period)?.length ?? 0) <= Math.max(1, rows.length * RARE_SHARE);
   };
@@ -156,7 +156,7 @@ function median(values: readonly number[]): number | undefined {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)];
 }
 
-/** The input of the whole order: each name's period, which determines the price. */
+/** The order's input: the period of each name, which determines the price. */
 export function buildBulkInput(
   rows: readonly { readonly name: string; readonly input?: unknown }[],
 ): unknown {

@@ -34,12 +34,12 @@ export type RowIssue =
   | InputIssue
   | { readonly code: 'too_many_cells' }
   | { readonly code: 'no_auth_code' | 'auth_code_too_long' | 'auth_code_invisible_character' }
-  /** Same as an earlier line. Only the earlier line is used. */
+  /** The line repeats an earlier one, which is used instead. */
   | { readonly code: 'repeated'; readonly line: number }
   /** Another line has the same name with other values. Neither line is used. */
   | { readonly code: 'conflict'; readonly line: number };
 
-/** A valid row, before it is checked against stored data such as open orders. */
+/** A valid row, not yet checked against stored data such as open orders. */
 export interface BulkRow {
   readonly line: number;
   readonly name: string;
@@ -103,7 +103,7 @@ function findHeaderIssues(
 type Cells = Readonly<Partial<{ [Column in BulkColumn]: string }>>;
 interface ParsedRow {
   readonly row: BulkRow | BadRow;
-  /** The row's values, to detect identical rows. */
+  /** The row's values, for detecting identical rows. */
   readonly content: string;
 }
 
@@ -113,12 +113,12 @@ function readRow(task: BulkTask, columns: readonly string[], { line, cells, raw 
     columns.map((column, index) => [column, (column === 'auth' ? raw : cells)[index] ?? '']),
   );
   const name = cellTexts.name ?? '';
-  const badRow = (issues: readonly RowIssue[]): ParsedRow => ({ row: { line, name, issues }, content: '' });
-  if (hasExtraCells(cells, columns)) return badRow([{ code: 'too_many_cells' }]);
+  const reject = (issues: readonly RowIssue[]): ParsedRow => ({ row: { line, name, issues }, content: '' });
+  if (hasExtraCells(cells, columns)) return reject([{ code: 'too_many_cells' }]);
   const auth = task === 'transfer' ? readAuth(cellTexts.auth ?? '') : { secret: undefined };
   const checked = findTask(task).check(readInput(task, cellTexts));
   if (!checked.ok || 'issue' in auth)
-    return badRow([...(checked.ok ? [] : checked.issues), ...('issue' in auth ? [auth.issue] : [])]);
+    return reject([...(checked.ok ? [] : checked.issues), ...('issue' in auth ? [auth.issue] : [])]);
   const { input } = checked;
   const [ascii = name] = checked.names;
   return {
@@ -142,7 +142,7 @@ function readInput(task: BulkTask, { name, period, ownerc, adminc, techc, namese
   }
 }
 
-/** Same limit as in the transfer form. */
+/** The transfer form has the same limit. */
 const MAX_AUTH_LENGTH = 255;
 
 function readAuth(text: string): { readonly secret: Secret } | { readonly issue: RowIssue } {
@@ -156,7 +156,7 @@ function readAuth(text: string): { readonly secret: Secret } | { readonly issue:
 /** For each name, keeps the first of identical rows, and rejects conflicting rows. */
 function dropDuplicates(parsedRows: readonly ParsedRow[]): BulkFileResult {
   const validRows = parsedRows.filter(({ row }) => !('issues' in row));
-  const byName = groupBy(validRows, ({ row }) => row.name);
+  const rowsByName = groupBy(validRows, ({ row }) => row.name);
   const rows: BulkRow[] = [];
   const badRows: BadRow[] = [];
   for (const { row, content } of parsedRows) {
@@ -164,9 +164,9 @@ function dropDuplicates(parsedRows: readonly ParsedRow[]): BulkFileResult {
       badRows.push(row);
       continue;
     }
-    const sameName = byName.get(row.name) ?? [];
-    const conflicting = sameName.find((other) => other.content !== content)?.row;
-    const first = sameName[0]?.row ?? row;
+    const rowsOfName = rowsByName.get(row.name) ?? [];
+    const conflicting = rowsOfName.find((other) => other.content !== content)?.row;
+    const first = rowsOfName[0]?.row ?? row;
     if (conflicting !== undefined) badRows.push(toBadRow(row, { code: 'conflict', line: conflicting.line }));
     else if (first !== row) badRows.push(toBadRow(row, { code: 'repeated', line: first.line }));
     else rows.push(row);

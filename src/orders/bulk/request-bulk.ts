@@ -32,7 +32,7 @@ export function checkRows(task: OrderTask, rows: BulkRequest['rows']): CheckResu
     : { ok: true, input: buildBulkInput(rows), names };
 }
 
-/** The part of the plan that is stored with a new bulk order. */
+/** The parts of a plan that are stored with a new bulk order. */
 export function buildBulk({ findings, skipped }: BulkRequest): Bulk {
   return { waveSize: WAVE_SIZE, unreviewedFrom: 1, findings: [...findings], skipped };
 }

@@ -26,10 +26,10 @@ export const planFindingSchema = z.object({
 
 export type PlanFinding = z.output<typeof planFindingSchema>;
 
-/** Bulk data of an order made from a file. The file's rows are the order's items. */
+/** Data of an order made from a file. The file's rows are the order's items. */
 export const storedBulkSchema = z.object({
   waveSize: z.number(),
-  /** The first item that the pause rules consider. A person has reviewed the earlier ones. */
+  /** The number of the first item that the pause rules consider. A person has reviewed the earlier items. */
   unreviewedFrom: z.number(),
   pause: storedPauseReasonSchema.exactOptional(),
   findings: z.array(planFindingSchema),

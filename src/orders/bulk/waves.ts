@@ -2,14 +2,14 @@ import type { Order, OrderItem } from '../order.ts';
 import type { Bulk, PauseReason } from './stored-bulk.ts';
 
 /**
- * Bulk orders are sent in waves, one after another, and pause after too many failures. Pure: the result depends only on
- * the order, so it is the same in every process.
+ * Bulk orders are sent in waves, one after another, and pause after too many failures. Pure: results depend only on the
+ * order, so they are the same in every process.
  */
 
 export const WAVE_SIZE = 20;
 /** Consecutive refusals that pause an order. */
 const MAX_REFUSALS = 3;
-/** If more than this share of a wave has an unknown outcome, the order pauses. */
+/** An order pauses if more than this share of a wave has an unknown outcome. */
 const MAX_UNKNOWN_SHARE = 0.1;
 
 /** The number of a row's wave, from 1. */
@@ -21,10 +21,10 @@ export function computeWave(n: number, { waveSize }: { readonly waveSize: number
 export function findNextItems({ items, bulk }: Order): readonly OrderItem[] {
   const waiting = items.filter(({ state }) => state === 'WAITING');
   if (bulk === undefined) return waiting;
-  const first = items.find(({ state }) => state === 'WAITING' || state === 'SENT');
-  if (first === undefined) return [];
-  const current = computeWave(first.n, bulk);
-  return waiting.filter(({ n }) => computeWave(n, bulk) === current);
+  const firstUnfinished = items.find(({ state }) => state === 'WAITING' || state === 'SENT');
+  if (firstUnfinished === undefined) return [];
+  const currentWave = computeWave(firstUnfinished.n, bulk);
+  return waiting.filter(({ n }) => computeWave(n, bulk) === currentWave);
 }
 
 /** A paused order sends nothing until a person resumes it. */
@@ -46,7 +46,7 @@ export function canBeSentNext(order: Order, item: OrderItem): boolean {
   );
 }
 
-/** Counted in the order of the answers. An item without an answer doesn't end a streak. */
+/** Finds refusals in a row, in the order of the answers. An item without an answer doesn't end a streak. */
 function findConsecutiveRefusals(unreviewed: readonly OrderItem[]): PauseReason | undefined {
   if (unreviewed.filter(({ state }) => state === 'FAILED').length < MAX_REFUSALS) return undefined;
   const answered = unreviewed
@@ -69,20 +69,20 @@ function findUnknownWave(
   rows: number,
   bulk: Bulk,
 ): PauseReason | undefined {
-  const unknown = new Map<number, string[]>();
+  const unknownNames = new Map<number, string[]>();
   for (const { n, name, state } of unreviewed) {
     if (state !== 'UNKNOWN') continue;
     const wave = computeWave(n, bulk);
-    const names = [...(unknown.get(wave) ?? []), name];
-    unknown.set(wave, names);
+    const names = [...(unknownNames.get(wave) ?? []), name];
+    unknownNames.set(wave, names);
     const size = Math.min(bulk.waveSize, rows - (wave - 1) * bulk.waveSize);
     if (names.length > size * MAX_UNKNOWN_SHARE) return { code: 'unknown', names, wave, rows: size };
   }
   return undefined;
 }
 
-/** Bulk data of a resumed order: the pause rules start again after the last item that isn't waiting. */
+/** For a resumed order. The pause rules start again after the last item that isn't waiting. */
 export function resumeBulk(items: readonly OrderItem[], { pause: _pause, ...bulk }: Bulk): Bulk {
-  const last = items.findLast(({ state }) => state !== 'WAITING')?.n ?? 0;
-  return { ...bulk, unreviewedFrom: last + 1 };
+  const lastReviewed = items.findLast(({ state }) => state !== 'WAITING')?.n ?? 0;
+  return { ...bulk, unreviewedFrom: lastReviewed + 1 };
 }

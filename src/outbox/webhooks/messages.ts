@@ -12,8 +12,8 @@ import type { LifecyclePhase } from '../../zones/lifecycle.ts';
  * sentence built from them. It never contains entered text or a secret.
  */
 
-const name = z.string();
-const values = z.array(z.string()).readonly().exactOptional();
+const nameSchema = z.string();
+const valuesSchema = z.array(z.string()).readonly().exactOptional();
 
 /** Phases of a name's lifecycle that have final reminders. */
 const REMINDER_CODES = [
@@ -28,35 +28,39 @@ const REMINDER_CODES = [
 
 const DATA_SCHEMAS = {
   'incident.opened': z.strictObject({
-    name,
+    name: nameSchema,
     incident_id: z.string(),
     code: z.enum(INCIDENT_KINDS),
-    before: values,
-    after: values,
+    before: valuesSchema,
+    after: valuesSchema,
   }),
   /** Another change was detected or reported. */
   'incident.changed': z.strictObject({
-    name,
+    name: nameSchema,
     incident_id: z.string(),
     code: z.enum([...INCIDENT_KINDS, 'raised']),
-    before: values,
-    after: values,
+    before: valuesSchema,
+    after: valuesSchema,
   }),
   /** The team made the change, or it was reverted. */
-  'incident.closed': z.strictObject({ name, incident_id: z.string(), code: z.enum(['ours', 'over']) }),
-  'finding.opened': z.strictObject({ name, code: z.enum(DANGERS) }),
-  'finding.closed': z.strictObject({ name, code: z.enum(DANGERS) }),
-  'reminder.last': z.strictObject({ name, code: z.enum(REMINDER_CODES), expires: z.iso.date() }),
+  'incident.closed': z.strictObject({
+    name: nameSchema,
+    incident_id: z.string(),
+    code: z.enum(['ours', 'over']),
+  }),
+  'finding.opened': z.strictObject({ name: nameSchema, code: z.enum(DANGERS) }),
+  'finding.closed': z.strictObject({ name: nameSchema, code: z.enum(DANGERS) }),
+  'reminder.last': z.strictObject({ name: nameSchema, code: z.enum(REMINDER_CODES), expires: z.iso.date() }),
   /** Private orders omit `names`. */
   'order.unknown': z.strictObject({
     order_id: z.string(),
     code: z.literal('unknown'),
     task: z.enum(ORDER_TASK_NAMES),
-    names: values,
+    names: valuesSchema,
   }),
   /** `order_id` is the regular order that replaces the renewal, if any. */
   'mandate.held': z.strictObject({
-    name,
+    name: nameSchema,
     order_id: z.string().exactOptional(),
     mandate: z.string(),
     code: holdReasonSchema,
@@ -81,13 +85,11 @@ export type WebhookEvent = {
   };
 }[WebhookType];
 
-const text = z.string();
-
 function buildBodySchema<Type extends WebhookType>(type: Type) {
   return z.strictObject({
     type: z.literal(type),
     timestamp: z.iso.datetime(),
-    data: DATA_SCHEMAS[type].extend({ text }),
+    data: DATA_SCHEMAS[type].extend({ text: z.string() }),
   });
 }
 
@@ -173,9 +175,9 @@ const MANDATE_TEXTS: Readonly<Record<HoldReason, string>> = {
 };
 
 /** For example `16 Dec 2026`. In UTC, because a name's expiry date is the same for everyone. */
-const DAY = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'medium' });
+const DAY_FORMAT = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', dateStyle: 'medium' });
 /** For example `Wed, 25 Nov 2026, 10:00 UTC`. In UTC, because the reader's time zone is unknown. */
-const MOMENT = new Intl.DateTimeFormat('en-GB', {
+const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
   weekday: 'short',
   day: 'numeric',
@@ -203,7 +205,7 @@ function formatText(event: WebhookEvent): string {
     case 'finding.closed':
       return `${event.data.name}: ${RESOLVED_TEXTS[event.data.code]}.`;
     case 'reminder.last':
-      return `${event.data.name} ${REMINDER_TEXTS[event.data.code](DAY.format(new Date(event.data.expires)))}.`;
+      return `${event.data.name} ${REMINDER_TEXTS[event.data.code](DAY_FORMAT.format(new Date(event.data.expires)))}.`;
     case 'order.unknown':
       return formatUnknownText(event.data);
     case 'mandate.held':
@@ -211,7 +213,7 @@ function formatText(event: WebhookEvent): string {
     case 'seal.created':
       return `The ledger is sealed up to event ${event.data.seal.to}, and its anchor is ${event.data.anchor}.`;
     case 'slack.unreachable':
-      return `Slack hasn’t answered since ${MOMENT.format(new Date(event.data.since))}, so no one is notified there.`;
+      return `Slack hasn’t answered since ${TIME_FORMAT.format(new Date(event.data.since))}, so no one is notified there.`;
     case 'test':
       return event.data.code === 'asked'
         ? 'This is a test requested by an admin.'
@@ -232,7 +234,7 @@ function formatUnknownText({
 }
 
 /** Webhooks with the same subject are sent in order. */
-function getSubject(event: WebhookEvent): string {
+function formatSubjectKey(event: WebhookEvent): string {
   if ('name' in event.data) return `name:${event.data.name}`;
   if ('order_id' in event.data) return `order:${event.data.order_id}`;
   return event.type;
@@ -256,7 +258,7 @@ export function buildWebhook(event: WebhookEvent): Webhook {
   });
   return {
     id: `msg_${randomUUID().replaceAll('-', '')}`,
-    subject: getSubject(event),
+    subject: formatSubjectKey(event),
     at,
     body: JSON.stringify(body),
   };

@@ -19,7 +19,6 @@ export interface WebhookFailure {
   readonly alertAt: Date;
 }
 
-/** A Slack outage: its start, and the last error code. */
 export interface SlackOutage {
   readonly since: Date;
   readonly code: string;
@@ -28,8 +27,8 @@ export interface SlackOutage {
 /** Implemented by the store. Leases use the database's clock. */
 export interface WebhookStore {
   /**
-   * Queues webhooks for these endpoints from now on. During a restart, replicas may have different endpoints. Other
-   * endpoints and their deliveries are deleted only if no process has served them since `since`.
+   * Queues webhooks for these endpoints from now on. Other endpoints and their deliveries are deleted, unless a process
+   * has served them since `since`: during a restart, replicas may have different endpoints.
    */
   serve(endpoints: readonly string[], now: Date, since: Date): Promise<void>;
   /** Claims due deliveries that no process has claimed. @returns longest overdue first */
@@ -45,13 +44,12 @@ export interface WebhookStore {
     now: Date,
     leaseMs: number,
   ): Promise<WebhookDelivery | undefined>;
-  /** Records that the endpoint accepted a webhook. */
   recordAccepted(endpoint: string, now: Date): Promise<void>;
   postpone(endpoint: string, id: string, failure: WebhookFailure): Promise<void>;
   release(id: string): Promise<void>;
   /** Queues a webhook that doesn't belong to another change. */
   queue(event: WebhookEvent): Promise<void>;
   testMonthly(now: Date): Promise<void>;
-  /** Records the start or end of a Slack outage. If it started before `before`, queues a webhook, once per outage. */
-  recordSlackOutage(outage: SlackOutage | undefined, before: Date, now: Date): Promise<void>;
+  /** Records the start or end of an outage. Queues one webhook per outage that started before `alertBefore`. */
+  recordSlackOutage(outage: SlackOutage | undefined, alertBefore: Date, now: Date): Promise<void>;
 }

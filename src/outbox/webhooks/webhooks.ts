@@ -54,7 +54,7 @@ export function createWebhooks(deps: WebhooksContext) {
       : urls.map((url) => createEndpoint(deps, new URL(url), new Signer(secret.reveal())));
   return {
     endpoints,
-    /** Starts queuing events. Runs before any work, then at least hourly. */
+    /** Starts queuing events. Called before any work, then at least hourly. */
     serve: (): Promise<void> =>
       store.serve(
         endpoints.map(({ id }) => id),
@@ -65,7 +65,6 @@ export function createWebhooks(deps: WebhooksContext) {
     async testMonthly(): Promise<void> {
       if (endpoints.length > 0) await store.testMonthly(now());
     },
-    /** Queues a webhook that reports that Slack is unreachable, once per outage. */
     async recordSlackOutage(outage: SlackOutage | undefined): Promise<void> {
       if (endpoints.length === 0) return;
       await store.recordSlackOutage(outage, new Date(now().getTime() - ALERT_AFTER_MS), now());
@@ -86,13 +85,13 @@ function createEndpoint(deps: WebhooksContext, url: URL, signer: Signer): Webhoo
     id,
     host: url.host,
     claimDue: (limit) => deps.store.claimDue(id, deps.now(), LEASE_MS, limit),
-    deliver: (first) => deliver(context, first),
+    deliver: (deliveryId) => deliver(context, deliveryId),
   };
 }
 
-async function deliver(context: EndpointContext, first: string): Promise<void> {
+async function deliver(context: EndpointContext, deliveryId: string): Promise<void> {
   const { id, url, store, now, log, signal } = context;
-  let delivery = await store.read(first);
+  let delivery = await store.read(deliveryId);
   while (delivery !== undefined) {
     const failure = await attemptDelivery(context, delivery);
     if (failure === undefined) {
@@ -102,18 +101,18 @@ async function deliver(context: EndpointContext, first: string): Promise<void> {
     }
     if (signal.aborted) return store.release(delivery.id);
     const { webhookId, type, attempts } = delivery;
-    const at = now().getTime();
+    const nowMs = now().getTime();
     const details = { webhookId, type, host: url.host, code: failure.code };
-    if (at - delivery.at.getTime() >= RETRY_PERIOD_MS) {
+    if (nowMs - delivery.at.getTime() >= RETRY_PERIOD_MS) {
       log.error(details, 'an endpoint failed for three days; the webhook is dropped');
       delivery = await store.finish(id, delivery, now(), LEASE_MS);
       continue;
     }
     const delayMs = Math.max(MIN_RETRY_DELAY_MS * 2 ** attempts, failure.waitMs ?? 0);
-    const retryAt = new Date(at + Math.min(delayMs, MAX_RETRY_DELAY_MS));
+    const retryAt = new Date(nowMs + Math.min(delayMs, MAX_RETRY_DELAY_MS));
     log.warn({ ...details, until: retryAt }, 'delivering a webhook failed, will retry');
     // A failed test is reported immediately.
-    const alertAt = new Date(type === 'test' ? at : at + ALERT_AFTER_MS);
+    const alertAt = new Date(type === 'test' ? nowMs : nowMs + ALERT_AFTER_MS);
     return store.postpone(id, delivery.id, { code: failure.code, retryAt, alertAt });
   }
 }
@@ -123,7 +122,7 @@ async function attemptDelivery(
   { url, signer, signal, timeoutMs }: EndpointContext,
   webhook: WebhookDelivery,
 ): Promise<{ code: string; waitMs?: number } | undefined> {
-  // Receivers compare the timestamp with their own clock.
+  // Not `now()`, because receivers compare the timestamp with their own clock.
   const timestamp = new Date();
   const headers = [
     'content-type',
@@ -147,10 +146,10 @@ async function attemptDelivery(
   try {
     // The status is enough, because a receiver may answer with any page.
     const limits = { timeoutMs, maxBytes: 'discard_body', signal } as const;
-    const answer = await exchangeOnFreshConnection(request, limits);
-    if (answer.status >= 200 && answer.status < 300) return undefined;
-    const waitMs = parseRetryAfter(answer.headers['retry-after'], timestamp.getTime());
-    return { code: `http_${answer.status}`, ...(waitMs === undefined ? {} : { waitMs }) };
+    const response = await exchangeOnFreshConnection(request, limits);
+    if (response.status >= 200 && response.status < 300) return undefined;
+    const waitMs = parseRetryAfter(response.headers['retry-after'], timestamp.getTime());
+    return { code: `http_${response.status}`, ...(waitMs === undefined ? {} : { waitMs }) };
   } catch (error) {
     if (error instanceof HttpExchangeError) return { code: error.failure };
     throw error;

@@ -17,7 +17,7 @@ export const DNS_FAILURES = [
   ...EXCHANGE_FAILURES,
   'server_failure',
   'refused',
-  /** The server referred to other servers. */
+  /** The server referred the client to other servers. */
   'referral',
   'alias_loop',
   'private_address',
@@ -40,10 +40,9 @@ export type DnsAnswer<Data> =
     }
   /** `no_data`: the name exists but has no record of this type. */
   | { readonly kind: 'no_data' | 'no_such_name'; readonly authoritative: boolean }
-  /** It is unknown whether there is a record. */
+  /** Whether there is a record is unknown. */
   | { readonly kind: 'unanswered'; readonly failure: DnsFailure };
 
-/** A referral to other servers. */
 interface Referral {
   readonly kind: 'referral';
   readonly nameServers: readonly string[];
@@ -60,18 +59,18 @@ export type DelegationAnswer =
   | {
       readonly kind: 'delegated';
       readonly nameServers: readonly string[];
-      /** Undefined if the response doesn't include it. */
+      /** Undefined if the response doesn't include the DS. */
       readonly ds: readonly RecordData['DS'][] | undefined;
     }
   | { readonly kind: 'not_delegated' }
   | { readonly kind: 'unanswered'; readonly failure: DnsFailure };
 
 export interface DnsClientOptions {
-  /** In the order in which they are asked. */
+  /** Resolvers, in the order in which they are asked. */
   readonly servers: readonly DnsServer[];
   /** Whether a nameserver found in a public record may be contacted. */
   readonly mayConnect: (address: string) => boolean;
-  /** Per server, in milliseconds. */
+  /** Per server. */
   readonly timeoutMs?: number;
   /** Number of tries per server. */
   readonly rounds?: number;
@@ -98,7 +97,7 @@ export interface DnsClient {
     type: Type,
     signal?: AbortSignal,
   ): Promise<NameserverAnswer<RecordData[Type]>>;
-  /** Asks a server of the parent zone for a delegation. Sends a second query if the answer lacks a requested DS. */
+  /** Asks a server of the parent zone. Sends a second query if the response lacks a requested DS. */
   queryDelegation(
     address: string,
     name: string,
@@ -122,24 +121,24 @@ interface DnsContext extends Required<DnsClientOptions> {
 
 type Reply = { readonly response: Response } | { readonly failure: DnsFailure };
 
-/** Doesn't cache anything. */
+/** Creates a client without a cache. */
 export function createDnsClient(options: DnsClientOptions): DnsClient {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, rounds = DEFAULT_ROUNDS } = options;
   const context: DnsContext = { ...options, timeoutMs, rounds, sockets: createUdpSockets() };
   return {
     async query(name, type, signal) {
-      let current = normalizeDnsName(name);
-      const seen = new Set<string>();
-      while (seen.size <= MAX_ALIASES && !seen.has(current)) {
-        if (!isValidName(current)) return { kind: 'unanswered', failure: 'invalid_name' };
-        seen.add(current);
-        const question = { name: current, type, recursive: true, dnssec: false };
+      let currentName = normalizeDnsName(name);
+      const seenNames = new Set<string>();
+      while (seenNames.size <= MAX_ALIASES && !seenNames.has(currentName)) {
+        if (!isValidName(currentName)) return { kind: 'unanswered', failure: 'invalid_name' };
+        seenNames.add(currentName);
+        const question = { name: currentName, type, recursive: true, dnssec: false };
         const reply = await queryInTurn(context, context.servers, question, signal);
         if ('failure' in reply) return { kind: 'unanswered', failure: reply.failure };
-        const answer = readAnswer(reply.response, current, type, seen);
+        const answer = readAnswer(reply.response, currentName, type, seenNames);
         if (answer.kind === 'referral') return { kind: 'unanswered', failure: 'referral' };
         if (answer.kind !== 'alias') return answer;
-        current = answer.target;
+        currentName = answer.target;
       }
       return { kind: 'unanswered', failure: 'alias_loop' };
     },
@@ -148,8 +147,8 @@ export function createDnsClient(options: DnsClientOptions): DnsClient {
       if (!isValidName(question.name)) return 'invalid_name';
       const reply = await queryInTurn(context, context.servers, question, signal);
       if ('failure' in reply) return reply.failure;
-      const own = reply.response.answers.filter((record) => isRecordFor(record, question.name));
-      const signatures = own.flatMap((record) => readSignature(type, record) ?? []);
+      const ownRecords = reply.response.answers.filter((record) => isRecordFor(record, question.name));
+      const signatures = ownRecords.flatMap((record) => readSignature(type, record) ?? []);
       return signatures.length > MAX_RECORDS ? 'too_large' : signatures;
     },
     async queryNameserver(address, name, type, signal) {
@@ -213,7 +212,7 @@ async function ask(
     result = await exchange(server, question, { timeoutMs, edns: false, signal, sockets });
   }
   if (!result.ok) return { failure: result.failure };
-  const failure = findFailure(result.response.code);
+  const failure = toFailure(result.response.code);
   return failure === undefined ? { response: result.response } : { failure };
 }
 
@@ -235,7 +234,7 @@ function isValidName(name: string): boolean {
   return name.length <= MAX_NAME_LENGTH && labels.every((label) => LABEL.test(label));
 }
 
-/** Port 53. In a sandbox, nameservers run on the same machine as the resolver and use its configured port. */
+/** Returns 53, except in a sandbox, where nameservers have the address and port of a configured resolver. */
 function findNameserverPort(address: string, servers: readonly DnsServer[]): number {
   const configured = servers.find(
     (server) => server.address === address || (isLoopback(server.address) && isLoopback(address)),
@@ -243,7 +242,7 @@ function findNameserverPort(address: string, servers: readonly DnsServer[]): num
   return configured?.port ?? DNS_PORT;
 }
 
-function findFailure(code: number): DnsFailure | undefined {
+function toFailure(code: number): DnsFailure | undefined {
   switch (code) {
     case RESPONSE_CODES.ok:
     case RESPONSE_CODES.noSuchName:
@@ -257,32 +256,34 @@ function findFailure(code: number): DnsFailure | undefined {
   }
 }
 
-/** The records of a name and its aliases. Ignores other records in the response. */
+/** Follows aliases within the response. Ignores records of other names. */
 function readAnswer<Type extends RecordType>(
   response: Response,
   name: string,
   type: Type,
-  seen: Set<string>,
+  seenNames: Set<string>,
 ): NameserverAnswer<RecordData[Type]> {
   const { authoritative, answers } = response;
-  let current = name;
+  let currentName = name;
   for (let aliases = 0; aliases <= MAX_ALIASES; aliases += 1) {
-    const own = answers.filter((record) => isRecordFor(record, current));
-    const records = own.flatMap((record) => readRecord(type, record) ?? []);
+    const ownRecords = answers.filter((record) => isRecordFor(record, currentName));
+    const records = ownRecords.flatMap((record) => readRecord(type, record) ?? []);
     if (records.length > MAX_RECORDS) return { kind: 'unanswered', failure: 'too_large' };
-    if (records.length > 0) return { kind: 'records', records, authoritative, ttl: getLowestTtl(own) };
-    const target = own.flatMap((record) => (record.type === 'CNAME' ? normalizeDnsName(record.data) : []))[0];
+    if (records.length > 0) return { kind: 'records', records, authoritative, ttl: getLowestTtl(ownRecords) };
+    const [target] = ownRecords.flatMap((record) =>
+      record.type === 'CNAME' ? normalizeDnsName(record.data) : [],
+    );
     if (target === undefined) break;
-    if (current !== name) seen.add(current);
-    if (seen.has(target)) return { kind: 'unanswered', failure: 'alias_loop' };
-    current = target;
+    if (currentName !== name) seenNames.add(currentName);
+    if (seenNames.has(target)) return { kind: 'unanswered', failure: 'alias_loop' };
+    currentName = target;
   }
   if (response.code === RESPONSE_CODES.noSuchName) return { kind: 'no_such_name', authoritative };
-  if (current !== name) return { kind: 'alias', target: current, authoritative };
+  if (currentName !== name) return { kind: 'alias', target: currentName, authoritative };
   return readReferral(response) ?? { kind: 'no_data', authoritative };
 }
 
-/** A response that has no answer, names other servers and isn't from the zone itself (RFC 2308, section 2.2). */
+/** A referral lists nameservers and isn't from the zone itself (RFC 2308, section 2.2). */
 function readReferral({ authoritative, authorities }: Response): Referral | undefined {
   const hasSoa = authorities.some((record) => record.type === 'SOA');
   const nameServers = authorities.flatMap((record) => readRecord('NS', record) ?? []);
@@ -290,12 +291,12 @@ function readReferral({ authoritative, authorities }: Response): Referral | unde
   return { kind: 'referral', nameServers };
 }
 
-/** Only records of the name itself count, not those of other names or of zones above. */
+/** Ignores records of other names and of zones above. */
 function readDelegation(response: Response, name: string): DelegationAnswer {
   const { authoritative, answers, authorities } = response;
-  const own = [...answers, ...authorities].filter((record) => isRecordFor(record, name));
-  const nameServers = own.flatMap((record) => readRecord('NS', record) ?? []);
-  const ds = own.flatMap((record) => readRecord('DS', record) ?? []);
+  const ownRecords = [...answers, ...authorities].filter((record) => isRecordFor(record, name));
+  const nameServers = ownRecords.flatMap((record) => readRecord('NS', record) ?? []);
+  const ds = ownRecords.flatMap((record) => readRecord('DS', record) ?? []);
   if (nameServers.length > MAX_RECORDS || ds.length > MAX_RECORDS)
     return { kind: 'unanswered', failure: 'too_large' };
   if (nameServers.length > 0) {
@@ -306,7 +307,7 @@ function readDelegation(response: Response, name: string): DelegationAnswer {
   return authoritative ? { kind: 'not_delegated' } : { kind: 'unanswered', failure: 'referral' };
 }
 
-/** @returns undefined if the response isn't authoritative */
+/** @returns undefined if the response doesn't say whether there is a DS */
 function readDs(response: Response, name: string): readonly RecordData['DS'][] | undefined {
   const answer = readAnswer(response, name, 'DS', new Set());
   if (answer.kind === 'records') return answer.records;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type DnskeyRecord, type DsRecord, normalizeDnsName } from './records.ts';
 
 /** The digest types of RFC 4034, 4509 and 6605 that are still in use. */
-const DIGESTS: Readonly<Record<number, 'sha1' | 'sha256' | 'sha384'>> = {
+const DIGEST_ALGORITHMS: Readonly<Record<number, 'sha1' | 'sha256' | 'sha384'>> = {
   1: 'sha1',
   2: 'sha256',
   4: 'sha384',
@@ -16,7 +16,7 @@ export type DsMatch = 'match' | 'mismatch' | 'unknown';
 
 /** RFC 4035, section 5.2. */
 export function matchDs(name: string, ds: DsRecord, keys: readonly DnskeyRecord[]): DsMatch {
-  if (DIGESTS[ds.digestType] === undefined) return 'unknown';
+  if (DIGEST_ALGORITHMS[ds.digestType] === undefined) return 'unknown';
   const matches = keys.some(
     (key) =>
       (key.flags & ZONE_KEY_FLAG) !== 0 &&
@@ -27,10 +27,10 @@ export function matchDs(name: string, ds: DsRecord, keys: readonly DnskeyRecord[
   return matches ? 'match' : 'mismatch';
 }
 
-/** The key's DS records, one for each digest type in use. */
+/** Computes one DS record for each digest type in use. */
 export function computeDsRecords(name: string, key: DnskeyRecord): DsRecord[] {
-  return Object.keys(DIGESTS).flatMap((text) => {
-    const digestType = Number(text);
+  return Object.keys(DIGEST_ALGORITHMS).flatMap((typeText) => {
+    const digestType = Number(typeText);
     const digest = computeDsDigest(name, key, digestType);
     return digest === undefined
       ? []
@@ -53,17 +53,17 @@ export function computeKeyTag(key: DnskeyRecord): number {
  * @returns lower-case hex; undefined for an unsupported digest type
  */
 export function computeDsDigest(name: string, key: DnskeyRecord, digestType: number): string | undefined {
-  const algorithm = DIGESTS[digestType];
+  const algorithm = DIGEST_ALGORITHMS[digestType];
   if (algorithm === undefined) return undefined;
   return createHash(algorithm).update(encodeName(name)).update(encodeKey(key)).digest('hex');
 }
 
 function encodeKey({ flags, algorithm, key }: DnskeyRecord): Buffer {
-  const head = Buffer.alloc(4);
-  head.writeUInt16BE(flags, 0);
-  head.writeUInt8(PROTOCOL, 2);
-  head.writeUInt8(algorithm, 3);
-  return Buffer.concat([head, key]);
+  const header = Buffer.alloc(4);
+  header.writeUInt16BE(flags, 0);
+  header.writeUInt8(PROTOCOL, 2);
+  header.writeUInt8(algorithm, 3);
+  return Buffer.concat([header, key]);
 }
 
 /** Canonical form (RFC 4034, section 6.2). */

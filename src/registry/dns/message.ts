@@ -23,7 +23,7 @@ export interface Response {
   readonly code: number;
   readonly authoritative: boolean;
   readonly truncated: boolean;
-  /** The response is an error that doesn't repeat the question. */
+  /** Whether the response is an error that doesn't repeat the question. */
   readonly isBareError: boolean;
   readonly answers: readonly Answer[];
   readonly authorities: readonly Answer[];
@@ -114,7 +114,7 @@ export function readResponse(packet: Buffer, id: number, question: Question): Pa
   };
 }
 
-/** Clears the counts of a response that is only a header: they may have been copied from the query. */
+/** A server that responds with only a header may have copied the counts from the query. */
 function clearCounts(header: Buffer): Buffer {
   return Buffer.concat([header.subarray(0, COUNTS_OFFSET), Buffer.alloc(HEADER_BYTES - COUNTS_OFFSET)]);
 }

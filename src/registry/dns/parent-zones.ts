@@ -3,38 +3,37 @@ import type { DnsClient } from './client.ts';
 
 export interface ParentZones {
   /**
-   * The result is cached for its TTL.
+   * Finds the addresses of the servers of a name's parent zone. Results are cached for their TTL.
    * @returns an empty list if the servers were never found
    * @throws only the signal's reason
    */
   findServers(name: string, signal?: AbortSignal): Promise<readonly string[]>;
 }
 
-/** Entries are small, because a zone has only a few addresses. */
 const MAX_ZONES = 2_000;
 const MAX_SERVERS = 16;
 const MIN_CACHE_SECONDS = 60;
 const MAX_CACHE_SECONDS = 86_400;
 
-interface Servers {
+interface CachedServers {
   readonly addresses: readonly string[];
   readonly expiresAt: number;
 }
 
 /** Uses expired entries while the resolvers don't respond. */
 export function createParentZones(dns: DnsClient, now: () => Date): ParentZones {
-  const zones = new Map<string, Servers>();
-  /** Concurrent lookups of the same zone share a query, which one of them can't abort. */
-  const pendingLookups = new Map<string, Promise<Servers | 'none' | 'unanswered'>>();
+  const zones = new Map<string, CachedServers>();
+  /** Concurrent lookups of the same zone share a query, so none of them can abort it. */
+  const pendingLookups = new Map<string, Promise<CachedServers | 'none' | 'unanswered'>>();
 
-  async function find(zone: string): Promise<Servers | 'none' | 'unanswered'> {
-    const hosts = await dns.query(zone, 'NS');
-    if (hosts.kind === 'unanswered') return 'unanswered';
-    if (hosts.kind !== 'records') return 'none';
-    const found = await Promise.all(hosts.records.slice(0, MAX_SERVERS).map(findAddress));
-    const addresses = [...new Set(found.flatMap((each) => each?.addresses.slice(0, 1) ?? []))];
+  async function lookUp(zone: string): Promise<CachedServers | 'none' | 'unanswered'> {
+    const nameservers = await dns.query(zone, 'NS');
+    if (nameservers.kind === 'unanswered') return 'unanswered';
+    if (nameservers.kind !== 'records') return 'none';
+    const hosts = await Promise.all(nameservers.records.slice(0, MAX_SERVERS).map(lookUpAddresses));
+    const addresses = [...new Set(hosts.flatMap((host) => host?.addresses.slice(0, 1) ?? []))];
     if (addresses.length === 0) return 'unanswered';
-    const ttl = Math.min(hosts.ttl, ...found.flatMap((each) => each?.ttl ?? []));
+    const ttl = Math.min(nameservers.ttl, ...hosts.flatMap((host) => host?.ttl ?? []));
     const cacheSeconds = Math.min(MAX_CACHE_SECONDS, Math.max(MIN_CACHE_SECONDS, ttl));
     const servers = { addresses, expiresAt: now().getTime() + cacheSeconds * 1_000 };
     if (zones.size >= MAX_ZONES) zones.clear();
@@ -42,7 +41,7 @@ export function createParentZones(dns: DnsClient, now: () => Date): ParentZones 
     return servers;
   }
 
-  async function findAddress(host: string) {
+  async function lookUpAddresses(host: string) {
     for (const type of ['A', 'AAAA'] as const) {
       const answer = await dns.query(host, type);
       if (answer.kind === 'records') return { addresses: answer.records, ttl: answer.ttl };
@@ -50,8 +49,8 @@ export function createParentZones(dns: DnsClient, now: () => Date): ParentZones 
     return undefined;
   }
 
-  function findOnce(zone: string) {
-    const pending = pendingLookups.get(zone) ?? find(zone).finally(() => pendingLookups.delete(zone));
+  function lookUpOnce(zone: string) {
+    const pending = pendingLookups.get(zone) ?? lookUp(zone).finally(() => pendingLookups.delete(zone));
     pendingLookups.set(zone, pending);
     return pending;
   }
@@ -59,13 +58,13 @@ export function createParentZones(dns: DnsClient, now: () => Date): ParentZones 
   return {
     async findServers(name, signal) {
       const labels = name.split('.');
-      for (let cut = 1; cut < labels.length; cut += 1) {
-        const zone = labels.slice(cut).join('.');
+      for (let firstLabel = 1; firstLabel < labels.length; firstLabel += 1) {
+        const zone = labels.slice(firstLabel).join('.');
         const cached = zones.get(zone);
         if (cached !== undefined && cached.expiresAt > now().getTime()) return cached.addresses;
-        const found = await abortable(findOnce(zone), signal);
-        if (found === 'unanswered') return cached?.addresses ?? [];
-        if (found !== 'none') return found.addresses;
+        const servers = await abortable(lookUpOnce(zone), signal);
+        if (servers === 'unanswered') return cached?.addresses ?? [];
+        if (servers !== 'none') return servers.addresses;
       }
       return [];
     },

@@ -74,18 +74,18 @@ const READERS: Readers = {
 };
 
 /** The size of a CDS or CDNSKEY record without its digest or key. */
-const HEAD_BYTES = 4;
+const HEADER_BYTES = 4;
 
 /** `dns-packet` doesn't decode CDS and CDNSKEY records. */
 function readCds(data: Buffer): DsRecord | undefined {
-  if (data.length <= HEAD_BYTES) return undefined;
+  if (data.length <= HEADER_BYTES) return undefined;
   const [keyTag, algorithm, digestType] = [data.readUInt16BE(0), data.readUInt8(2), data.readUInt8(3)];
-  return { keyTag, algorithm, digestType, digest: data.toString('hex', HEAD_BYTES) };
+  return { keyTag, algorithm, digestType, digest: data.toString('hex', HEADER_BYTES) };
 }
 
 function readCdnskey(data: Buffer): DnskeyRecord | undefined {
-  if (data.length <= HEAD_BYTES) return undefined;
-  return { flags: data.readUInt16BE(0), algorithm: data.readUInt8(3), key: data.subarray(HEAD_BYTES) };
+  if (data.length <= HEADER_BYTES) return undefined;
+  return { flags: data.readUInt16BE(0), algorithm: data.readUInt8(3), key: data.subarray(HEADER_BYTES) };
 }
 
 /** @returns undefined for a record of another type */
@@ -96,7 +96,7 @@ export function readRecord<Type extends RecordType>(
   return READERS[type](record);
 }
 
-/** The signature of the type's records; undefined for other records. */
+/** @returns undefined unless the record is a signature of records of `type` */
 export function readSignature(type: RecordType, record: Answer): SignatureRecord | undefined {
   return record.type === 'RRSIG' && record.data.typeCovered === type ? record.data : undefined;
 }

@@ -22,8 +22,8 @@ const MAX_RESPONSE_BYTES = 32_768;
 const ID_COUNT = 65_536;
 
 /**
- * Uses UDP, then TCP if the response doesn't fit. Accepts only a response with the right sender, port, id and question,
- * and ignores other packets.
+ * Uses UDP, then TCP if the response doesn't fit. Accepts only a response with the right sender, port, id and
+ * question, and ignores other packets.
  * @throws the signal's reason when aborted
  */
 export async function exchange(
@@ -31,8 +31,8 @@ export async function exchange(
   question: Question,
   options: ExchangeOptions,
 ): Promise<ExchangeResult> {
-  const overUdp = await exchangeUdp(server, question, options);
-  return overUdp.ok && overUdp.response.truncated ? exchangeTcp(server, question, options) : overUdp;
+  const udpResult = await exchangeUdp(server, question, options);
+  return udpResult.ok && udpResult.response.truncated ? exchangeTcp(server, question, options) : udpResult;
 }
 
 function exchangeUdp(
@@ -44,9 +44,9 @@ function exchangeUdp(
     options.sockets.ask(server, {
       encode: (id) => encodeQuestion(id, question, options.edns),
       onPacket: (packet, id) => {
-        const read = readResponse(packet, id, question);
-        if (read.kind === 'response') settle({ ok: true, response: read.response });
-        if (read.kind === 'malformed') settle({ ok: false, failure: 'malformed' });
+        const reading = readResponse(packet, id, question);
+        if (reading.kind === 'response') settle({ ok: true, response: reading.response });
+        if (reading.kind === 'malformed') settle({ ok: false, failure: 'malformed' });
       },
       onFailure: () => settle({ ok: false, failure: 'unreachable' }),
     }),
@@ -75,10 +75,10 @@ function exchangeTcp(
       if (length > MAX_RESPONSE_BYTES) return settle({ ok: false, failure: 'too_large' });
       if (received.length < length + 2) return;
       // Nobody else can write to this connection, so a wrong response is the server's fault.
-      const read = readResponse(received.subarray(2, length + 2), id, question);
+      const reading = readResponse(received.subarray(2, length + 2), id, question);
       settle(
-        read.kind === 'response'
-          ? { ok: true, response: read.response }
+        reading.kind === 'response'
+          ? { ok: true, response: reading.response }
           : { ok: false, failure: 'malformed' },
       );
     });
@@ -89,8 +89,8 @@ function exchangeTcp(
 }
 
 /**
- * Runs until it is settled, times out or is aborted.
- * @param start begins the work and returns its cleanup function
+ * Runs an exchange until it is settled, times out or is aborted.
+ * @param start begins the exchange and returns its cleanup function
  */
 function runExchange(
   { timeoutMs, signal }: ExchangeOptions,

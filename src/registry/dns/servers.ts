@@ -9,8 +9,8 @@ export interface DnsServer {
 export const DNS_PORT = 53;
 
 /**
- * @param text `address` or `address:port`, comma-separated; an IPv6 address with a port is in brackets
- * @returns each server once; undefined if an entry is invalid
+ * @param text `address` or `address:port`, comma-separated; an IPv6 address with a port must be in brackets
+ * @returns the servers without duplicates; undefined if an entry is invalid
  */
 export function parseDnsServers(text: string): readonly DnsServer[] | undefined {
   const servers = new Map<string, DnsServer>();

@@ -3,11 +3,11 @@ import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import type { DnsServer } from './servers.ts';
 
-/** Handles the response to one question. */
+/** Encodes one question and handles its response. */
 export interface Listener {
   /** @param id the id that the response must have */
   readonly encode: (id: number) => Buffer;
-  /** Called for each packet from the server with this id. It may not be the response. */
+  /** Called for each packet from the server with this id. The packet may not be the response. */
   readonly onPacket: (packet: Buffer, id: number) => void;
   /** Called if the question couldn't be sent or the server is unreachable. */
   readonly onFailure: () => void;
@@ -29,11 +29,12 @@ interface SharedSocket {
 }
 
 /**
- * Concurrent questions to a server share a socket, because opening one is slow. Port and id are random (RFC 5452,
- * section 9.2). A socket is connected, so it receives only from its server. It is closed when no question is pending.
+ * Concurrent questions to a server share a socket, because opening one is slow. Port and id are random (RFC
+ * 5452, section 9.2). Sockets are connected, so they receive only from their server. A socket is closed when
+ * no question is pending.
  */
 export function createUdpSockets(): UdpSockets {
-  const current = new Map<string, SharedSocket>();
+  const openSockets = new Map<string, SharedSocket>();
 
   function open(server: DnsServer, key: string): SharedSocket {
     const socket = createSocket(isIPv6(server.address) ? 'udp6' : 'udp4');
@@ -52,7 +53,7 @@ export function createUdpSockets(): UdpSockets {
       for (const [id, listener] of shared.pending) send(shared, id, listener);
     });
     socket.connect(server.port, server.address);
-    current.set(key, shared);
+    openSockets.set(key, shared);
     return shared;
   }
 
@@ -62,15 +63,15 @@ export function createUdpSockets(): UdpSockets {
     });
   }
 
-  /** Accepts no more questions; pending ones continue. */
+  /** Pending questions continue, but the socket gets no new ones. */
   function retire(key: string, shared: SharedSocket): void {
-    if (current.get(key) === shared) current.delete(key);
+    if (openSockets.get(key) === shared) openSockets.delete(key);
   }
 
   return {
     ask(server, listener) {
       const key = `${server.address} ${server.port}`;
-      const shared = current.get(key) ?? open(server, key);
+      const shared = openSockets.get(key) ?? open(server, key);
       let id = randomInt(ID_COUNT);
       while (shared.pending.has(id)) id = randomInt(ID_COUNT);
       shared.pending.set(id, listener);

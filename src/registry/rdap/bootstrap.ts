@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 export interface RdapBootstrap {
-  /** Server URLs, best first. Keyed by zone, in ASCII and lower case, without dots at either end. */
+  /** Server URLs, best first. Keyed by zone in lowercase ASCII, without dots at either end. */
   readonly servers: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -10,7 +10,7 @@ const serviceSchema = z.tuple([z.array(z.string()), z.array(z.string())]);
 
 /**
  * Skips unreadable entries, so that other zones stay usable.
- * @returns undefined if it isn't a bootstrap file or has no readable entry
+ * @returns undefined if the body isn't a bootstrap file or has no readable entry
  */
 export function readRdapBootstrap(body: unknown): RdapBootstrap | undefined {
   const file = bootstrapFileSchema.safeParse(body);
@@ -20,34 +20,34 @@ export function readRdapBootstrap(body: unknown): RdapBootstrap | undefined {
     const parsed = serviceSchema.safeParse(entry);
     if (!parsed.success) continue;
     const [zones, urls] = parsed.data;
-    const usable = urls.filter(isWebAddress);
-    if (usable.length === 0) continue;
-    const bestFirst = usable.toSorted((a, b) => Number(isSecure(b)) - Number(isSecure(a)));
+    const webUrls = urls.filter(isWebUrl);
+    if (webUrls.length === 0) continue;
+    const bestFirst = webUrls.toSorted((a, b) => Number(isHttps(b)) - Number(isHttps(a)));
     for (const zone of zones) servers.set(zone.toLowerCase().replace(/^\.|\.$/g, ''), bestFirst);
   }
   return servers.size === 0 ? undefined : { servers };
 }
 
 /**
- * The server whose zone shares the most labels with the name; `https` is preferred to `http` (RFC 9224, sections 4 and
- * 8).
+ * Uses the server whose zone shares the most labels with the name, and prefers `https` (RFC 9224, sections 4
+ * and 8).
  * @param name in ASCII
  * @returns undefined if no server is listed
  */
 export function findRecordUrl(bootstrap: RdapBootstrap, name: string): URL | undefined {
   const labels = name.split('.');
-  for (let first = 0; first <= labels.length; first += 1) {
-    const base = bootstrap.servers.get(labels.slice(first).join('.'))?.[0];
+  for (let firstLabel = 0; firstLabel <= labels.length; firstLabel += 1) {
+    const base = bootstrap.servers.get(labels.slice(firstLabel).join('.'))?.[0];
     if (base === undefined) continue;
     return new URL(`domain/${encodeURIComponent(name)}`, base.endsWith('/') ? base : `${base}/`);
   }
   return undefined;
 }
 
-function isWebAddress(text: string): boolean {
+function isWebUrl(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-function isSecure(url: string): boolean {
+function isHttps(url: string): boolean {
   return new URL(url).protocol === 'https:';
 }

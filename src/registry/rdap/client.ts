@@ -21,7 +21,7 @@ export type RdapAnswer =
 export const RDAP_PROBLEMS = [
   /** The bootstrap file (RFC 9224) can't be read. */
   'no_bootstrap',
-  /** The registry publishes no records. */
+  /** The zone has no RDAP server. */
   'no_public_record',
   /** The detail is the HTTP status. */
   'busy',
@@ -56,7 +56,7 @@ export interface RdapOrigin {
 export interface RdapUnavailable {
   readonly kind: 'unavailable';
   readonly problem: RdapProblem;
-  /** Retrying earlier is useless. */
+  /** Don't retry earlier. */
   readonly retryAfterMs?: number;
 }
 
@@ -67,9 +67,9 @@ export interface RdapClientOptions {
   readonly now: () => Date;
   /** Minimum time between two requests to a host. */
   readonly spacingMs?: number;
-  /** For the whole exchange, including redirects. */
+  /** Applies to the whole exchange, including redirects. */
   readonly deadlineMs?: number;
-  /** Default: the operating system's. */
+  /** Default: the operating system's resolver. */
   readonly resolve?: Resolve;
 }
 
@@ -87,14 +87,14 @@ export interface RdapClient {
 
 const BOOTSTRAP_CACHE_MS = DAY_MS;
 const BOOTSTRAP_RETRY_MS = 10 * MINUTE_MS;
-const MAX_BYTES = 1_048_576;
+const MAX_RESPONSE_BYTES = 1_048_576;
 const MAX_REDIRECTS = 3;
 const MAX_CONCURRENT_REQUESTS = 2;
 const DEFAULT_SPACING_MS = 250;
 const DEFAULT_DEADLINE_MS = 20_000;
 /** Used if a busy server doesn't say how long to wait. */
 const DEFAULT_WAIT_MS = MINUTE_MS;
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+const REDIRECT_STATUSES: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 interface RdapResponse extends RdapOrigin {
   readonly status: number;
@@ -103,13 +103,11 @@ interface RdapResponse extends RdapOrigin {
   readonly mediaType: string;
 }
 
-/** The bootstrap file, and whether every exchange was encrypted. */
 interface Bootstrap {
   readonly servers: RdapBootstrap;
   readonly secure: boolean;
 }
 
-/** The lookup got no usable response. */
 class LookupError extends Error {
   override readonly name = 'LookupError';
   readonly result: RdapUnavailable;
@@ -121,22 +119,22 @@ class LookupError extends Error {
 }
 
 /**
- * Caches the bootstrap file. Sends at most two concurrent requests per host, spaced apart, and none while the host has
- * asked the bot to wait (`Retry-After`). Follows at most three redirects, never from `https` to `http`. No request
- * carries credentials. No request goes to a private address, unless `bootstrapUrl` has one.
+ * Caches the bootstrap file. Sends at most two concurrent requests per host, spaced apart, and none while the
+ * host has asked the bot to wait (`Retry-After`). Follows at most three redirects, never from `https` to
+ * `http`. Sends no requests to private addresses, unless `bootstrapUrl` has one.
  */
 export function createRdapClient(options: RdapClientOptions): RdapClient {
   const { userAgent, now, spacingMs = DEFAULT_SPACING_MS, deadlineMs = DEFAULT_DEADLINE_MS } = options;
   const bootstrapUrl = new URL(options.bootstrapUrl);
   const guard = createAddressGuard(bootstrapUrl, options.resolve);
-  // Ends a connection that is still being opened when the exchange ends.
+  // The timeout closes a connection that was still being opened when the exchange ended.
   const agent = new Agent({ connect: { lookup: guard.lookup, timeout: deadlineMs + 1_000 } });
   const context = { userAgent, now, spacingMs, deadlineMs, guard, agent, limiters: new Map() };
-  const currentBootstrap = cacheBootstrap(now, () => fetchBootstrap(context, bootstrapUrl));
+  const getBootstrap = cacheBootstrap(now, () => fetchBootstrap(context, bootstrapUrl));
   return {
     async fetchRecord(name, signal) {
       signal?.throwIfAborted();
-      const bootstrap = await abortable(currentBootstrap(), signal);
+      const bootstrap = await abortable(getBootstrap(), signal);
       return fetchRecord(context, bootstrap, name, signal);
     },
     close: () => agent.destroy(),
@@ -173,7 +171,7 @@ async function fetchRecord(
 function cacheBootstrap(now: () => Date, fetch: () => Promise<Bootstrap | undefined>) {
   let cached: Bootstrap | undefined;
   let freshUntil = Number.NEGATIVE_INFINITY;
-  let refresh: Promise<Bootstrap | undefined> | undefined;
+  let pendingRefresh: Promise<Bootstrap | undefined> | undefined;
   const fetchAndCache = async () => {
     const fetched = await fetch();
     cached = fetched ?? cached;
@@ -182,10 +180,10 @@ function cacheBootstrap(now: () => Date, fetch: () => Promise<Bootstrap | undefi
   };
   return async () => {
     if (now().getTime() < freshUntil) return cached;
-    refresh ??= fetchAndCache().finally(() => {
-      refresh = undefined;
+    pendingRefresh ??= fetchAndCache().finally(() => {
+      pendingRefresh = undefined;
     });
-    return refresh;
+    return pendingRefresh;
   };
 }
 
@@ -203,22 +201,24 @@ async function fetchBootstrap(context: RdapContext, url: URL): Promise<Bootstrap
 /** @throws {LookupError} */
 async function followRedirects(
   context: RdapContext,
-  start: URL,
+  startUrl: URL,
   signal: AbortSignal | undefined,
 ): Promise<RdapResponse> {
-  let url = start;
-  let leftMs = context.deadlineMs;
+  let url = startUrl;
+  let remainingMs = context.deadlineMs;
   let secure = true;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     secure &&= url.protocol === 'https:';
-    const { response, durationMs } = await request(context, url, leftMs, signal).catch((error: unknown) => {
-      throw toLookupError(error, context.deadlineMs);
-    });
-    leftMs -= durationMs;
+    const { response, durationMs } = await request(context, url, remainingMs, signal).catch(
+      (error: unknown) => {
+        throw toLookupError(error, context.deadlineMs);
+      },
+    );
+    remainingMs -= durationMs;
     const { status, location, retryAfterMs } = response;
     if (isBusy(status))
       throw new LookupError(unavailable({ code: 'busy', detail: String(status) }, retryAfterMs));
-    if (!REDIRECTS.has(status)) return { ...response, server: url.host, secure };
+    if (!REDIRECT_STATUSES.has(status)) return { ...response, server: url.host, secure };
     const target = resolveRedirect(url, location);
     if (!(target instanceof URL)) throw new LookupError(target);
     url = target;
@@ -263,7 +263,7 @@ async function send(
       method: 'GET',
       headers: ['accept', 'application/rdap+json, application/json;q=0.9', 'user-agent', userAgent],
     },
-    { timeoutMs, maxBytes: MAX_BYTES, signal },
+    { timeoutMs, maxBytes: MAX_RESPONSE_BYTES, signal },
   );
   const retryAfterMs = parseRetryAfter(headers['retry-after'], now().getTime());
   const contentType = [headers['content-type']].flat()[0];
@@ -284,8 +284,8 @@ function readAnswer({ status, text, mediaType, server, secure }: RdapResponse): 
   if (status !== 200 && status !== 404) return unavailable({ code: 'http_status', detail: String(status) });
   const body = JSON_TYPE.test(mediaType) ? readJson(text) : undefined;
   // A 404 may have no body (RFC 7480, section 5.3).
-  const isBare = status === 404 && text?.trim() === '';
-  if (body === undefined && !isBare)
+  const isEmptyNotFound = status === 404 && text?.trim() === '';
+  if (body === undefined && !isEmptyNotFound)
     return unavailable({ code: 'not_rdap', ...(mediaType !== '' && { detail: mediaType }) });
   return status === 404 ? { kind: 'not_found', server, secure } : { kind: 'answered', body, server, secure };
 }
@@ -300,8 +300,8 @@ function readJson(text: string | undefined): unknown {
 
 /**
  * @param location the `Location` header
- * @returns the address, or why it isn't followed: it isn't a web address, has credentials, or leads from `https` to
- * `http`
+ * @returns the address, or why it isn't followed: it isn't a web address, has credentials, or leads from
+ * `https` to `http`
  */
 export function resolveRedirect(from: URL, location: string | undefined): URL | RdapUnavailable {
   if (location === undefined || !URL.canParse(location, from.href)) {

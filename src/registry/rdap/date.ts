@@ -21,20 +21,20 @@ const DATE = new RegExp(`^${DAY.source}(?:[T ]\\s*${TIME.source})?(?:\\s*${ZONE.
 export function readRecordDate(value: unknown): RecordDate | undefined {
   const parts = typeof value === 'string' ? DATE.exec(value.trim())?.groups : undefined;
   if (parts === undefined) return undefined;
-  const number = (name: string, fallback = 0) => Number(parts[name] ?? fallback);
-  const [year, month, day] = [number('year'), number('month'), number('day', 1)];
-  const [hour, minute, second] = [number('hour'), number('minute'), number('second')];
+  const readPart = (name: string, fallback = 0) => Number(parts[name] ?? fallback);
+  const [year, month, day] = [readPart('year'), readPart('month'), readPart('day', 1)];
+  const [hour, minute, second] = [readPart('hour'), readPart('minute'), readPart('second')];
   const midnight = new Date(Date.UTC(year, month - 1, day));
-  const isDay = midnight.getUTCMonth() + 1 === month && midnight.getUTCDate() === day;
-  if (!isDay || year < FIRST_YEAR || year > LAST_YEAR) return undefined;
+  const isRealDay = midnight.getUTCMonth() + 1 === month && midnight.getUTCDate() === day;
+  if (!isRealDay || year < FIRST_YEAR || year > LAST_YEAR) return undefined;
   // ISO 8601 also allows 24:00 for the end of a day.
   if (hour > 24 || (hour === 24 && minute + second > 0) || minute > 59 || second > 60) return undefined;
-  const zone = readOffsetMinutes(parts);
-  if (zone === 'invalid') return undefined;
-  const minutes = hour * 60 + minute - (zone ?? EARLIEST_ZONE_MINUTES);
+  const offsetMinutes = readOffsetMinutes(parts);
+  if (offsetMinutes === 'invalid') return undefined;
+  const minutes = hour * 60 + minute - (offsetMinutes ?? EARLIEST_ZONE_MINUTES);
   return {
     at: new Date(midnight.getTime() + minutes * MINUTE_MS + Math.min(second, 59) * 1_000),
-    isExact: zone !== undefined && parts['minute'] !== undefined,
+    isExact: offsetMinutes !== undefined && parts['minute'] !== undefined,
   };
 }
 

@@ -1,14 +1,12 @@
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 
-/**
- * Parts of a registry's record (RFC 9083). Each part is read separately, because registries leave out members or use
- * the wrong types.
- */
+// Parts of a registry's record (RFC 9083). Each part is read separately, because registries leave out members
+// or use the wrong types.
 
-const MAX_TEXT = 200;
+const MAX_TEXT_LENGTH = 200;
 
-const optionalText = z.string().optional().catch(undefined);
+const optionalTextSchema = z.string().optional().catch(undefined);
 
 /** Some registries write a single member without a list. */
 export const listSchema = z
@@ -18,8 +16,8 @@ export const listSchema = z
 
 export const domainObjectSchema = z.object({
   objectClassName: z.string().regex(/^domain$/i),
-  ldhName: optionalText,
-  unicodeName: optionalText,
+  ldhName: optionalTextSchema,
+  unicodeName: optionalTextSchema,
   status: listSchema,
   events: listSchema,
   entities: listSchema,
@@ -30,23 +28,23 @@ export const domainObjectSchema = z.object({
 
 export const entitySchema = z.object({
   roles: listSchema,
-  handle: optionalText,
+  handle: optionalTextSchema,
   publicIds: listSchema,
   vcardArray: z.unknown().optional(),
 });
 
 export const eventSchema = z.object({ eventAction: z.string(), eventDate: z.unknown().optional() });
 
-/** Properties of a jCard (RFC 7095): name, parameters, type, values. */
+/** RFC 7095. Each property is a list of name, parameters, type and values. */
 export const jCardSchema = z.tuple([z.literal('vcard'), z.array(z.unknown())]);
 
-/** Converts host names to ASCII and keeps other texts. A missing name becomes empty. */
+/** Converts host names to ASCII and keeps other text. A missing name becomes an empty string. */
 export const nameserverSchema = z
-  .union([z.string(), z.object({ ldhName: optionalText, unicodeName: optionalText })])
+  .union([z.string(), z.object({ ldhName: optionalTextSchema, unicodeName: optionalTextSchema })])
   .transform((server) => (typeof server === 'string' ? server : (server.ldhName ?? server.unicodeName ?? '')))
   .transform((host) => toAsciiName(host) || cleanText(host).toLowerCase());
 
-/** @returns lower-case ASCII without a trailing dot; empty if it isn't a name */
+/** @returns lowercase ASCII without a trailing dot; an empty string if the text isn't a name */
 export function toAsciiName(name: string): string {
   return domainToASCII(name.trim().replace(/\.$/, '')).toLowerCase();
 }
@@ -56,7 +54,7 @@ export function cleanText(value: string): string {
   return value
     .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
     .trim()
-    .slice(0, MAX_TEXT);
+    .slice(0, MAX_TEXT_LENGTH);
 }
 
 export function parseMatching<T>(schema: z.ZodType<T>, values: readonly unknown[] = []): T[] {

@@ -3,7 +3,7 @@ export function isSameRegistrarName(one: string, other: string): boolean {
   return normalizeName(one) === normalizeName(other);
 }
 
-/** Also true if one of them is unknown. */
+/** Also true if one of the registrars is unknown. */
 export function mayBeSameRegistrar(one: string | undefined, other: string | undefined): boolean {
   return one === undefined || other === undefined || isSameRegistrarName(one, other);
 }

@@ -1,8 +1,8 @@
 import { cleanText } from './record-parts.ts';
 
-/** Registries write statuses as in RDAP, as in EPP, as an ICANN URL or in their own words. */
+// Registries write statuses as in RDAP, as in EPP, as an ICANN URL or in their own words.
 
-/** RFC 9083, section 10.2.2, and RFC 8056. */
+/** Status values of RFC 9083, section 10.2.2, and RFC 8056. */
 const KNOWN_STATUSES = [
   ...['validated', 'proxy', 'private', 'removed', 'obscured', 'associated', 'active', 'inactive', 'locked'],
   ...['administrative', 'reserved', 'hold', 'add period', 'auto renew period', 'renew period'],
@@ -19,7 +19,7 @@ const STATUS_BY_WORD = new Map([
   ['linked', 'associated'],
 ]);
 
-/** Converts a status to the value of RFC 8056. Unknown statuses stay unchanged. */
+/** Converts a status to its value in RFC 8056. Returns unknown statuses unchanged. */
 export function normalizeStatus(text: string): string {
   const clean = cleanText(text).replace(/\s+/g, ' ');
   // `https://icann.org/epp#clientHold`, alone or after the status itself.
@@ -32,7 +32,7 @@ export function normalizeWord(text: string): string {
   return text.toLowerCase().replace(/[\s_-]/g, '');
 }
 
-/** The operation that a lock forbids; `all` if unspecified. Undefined if the status isn't a lock. */
+/** @returns the operation that a lock forbids, or `all`; undefined if the status isn't a lock */
 function findLockedOperation(status: string): string | undefined {
   const [, operation] =
     /\b(transfer|update|delete)\s?(?:is )?(?:prohibited|forbidden|lock(?:ed)?)$/i.exec(status) ?? [];

@@ -22,7 +22,7 @@ export interface WhoisClient {
 }
 
 export interface WhoisClientOptions {
-  /** By zone, as configured by the operator. */
+  /** Configured by the operator, keyed by zone. */
   readonly servers: ReadonlyMap<string, WhoisServer>;
   /** Refers to the servers of other zones. */
   readonly iana?: WhoisServer;
@@ -30,18 +30,18 @@ export interface WhoisClientOptions {
   /** Minimum time between two queries to a server. */
   readonly spacingMs?: number;
   readonly deadlineMs?: number;
-  /** Default: the operating system's. */
+  /** Default: the operating system's resolver. */
   readonly resolve?: Resolve;
 }
 
 const IANA: WhoisServer = { host: 'whois.iana.org', port: WHOIS_PORT };
 /** Later text is ignored, because the record comes before the terms of use. */
 const MAX_READ_BYTES = 65_536;
-const MAX_BYTES = 1_048_576;
+const MAX_RESPONSE_BYTES = 1_048_576;
 const DEFAULT_DEADLINE_MS = 10 * SECOND_MS;
 const REFERRAL_CACHE_MS = DAY_MS;
 const PAUSE_MS = HOUR_MS;
-/** Simultaneous lookups of a name share a query. */
+/** Lookups of a name within this time share a query. */
 const SHARED_RESULT_MS = MINUTE_MS;
 
 type ExchangeResult = { readonly text: string } | { readonly kind: 'unreachable' | 'timeout' | 'too_large' };
@@ -56,8 +56,8 @@ interface WhoisContext
 }
 
 /**
- * Sends one query at a time to each server, at most one per second. Never connects to private addresses for servers
- * that IANA named.
+ * Sends one query at a time to each server, at most one per second. Never connects to private addresses for
+ * servers that IANA refers to.
  */
 export function createWhoisClient(options: WhoisClientOptions): WhoisClient {
   const { servers, now, iana = IANA, resolve } = options;
@@ -72,15 +72,15 @@ export function createWhoisClient(options: WhoisClientOptions): WhoisClient {
     limiters: new Map(),
     referrals: new Map(),
   };
-  const recent = new Map<string, { readonly answer: Promise<WhoisAnswer>; readonly expiresAt: number }>();
+  const recentLookups = new Map<string, { answer: Promise<WhoisAnswer>; expiresAt: number }>();
   return {
     async fetchRecord(name, signal) {
       const nowMs = now().getTime();
-      for (const [cachedName, { expiresAt }] of recent) if (expiresAt <= nowMs) recent.delete(cachedName);
-      const shared = await recent.get(name)?.answer.catch(() => undefined);
+      for (const [key, { expiresAt }] of recentLookups) if (expiresAt <= nowMs) recentLookups.delete(key);
+      const shared = await recentLookups.get(name)?.answer.catch(() => undefined);
       if (shared !== undefined) return shared;
       const answer = fetchRecord(context, name, signal);
-      recent.set(name, { answer, expiresAt: nowMs + SHARED_RESULT_MS });
+      recentLookups.set(name, { answer, expiresAt: nowMs + SHARED_RESULT_MS });
       return answer;
     },
   };
@@ -97,13 +97,13 @@ async function fetchRecord(context: WhoisContext, name: string, signal: AbortSig
 
 /** @throws {HostBusyError} */
 async function queryServer(context: WhoisContext, name: string, signal: AbortSignal): Promise<WhoisAnswer> {
-  const own = findLongestSuffix(name, (zone) => context.servers.get(zone));
-  const server = own ?? (await findReferredServer(context, name, signal));
+  const configuredServer = findLongestSuffix(name, (zone) => context.servers.get(zone));
+  const server = configuredServer ?? (await findReferredServer(context, name, signal));
   if (typeof server === 'string') return { kind: server };
   const query = findWhoisZone(name).query?.(name) ?? name;
   const limiter = getHostLimiter(context, server);
   const answer = await limiter.run(
-    () => exchange(context, server, own ?? context.iana, query, signal),
+    () => exchange(context, server, configuredServer ?? context.iana, query, signal),
     signal,
   );
   if (!('text' in answer)) return answer;
@@ -189,7 +189,7 @@ function send(
     socket.on('data', (chunk: Buffer) => {
       if (size < MAX_READ_BYTES) chunks.push(chunk);
       size += chunk.length;
-      if (size > MAX_BYTES) end(() => resolve({ kind: 'too_large' }));
+      if (size > MAX_RESPONSE_BYTES) end(() => resolve({ kind: 'too_large' }));
     });
     socket.on('error', () => end(() => resolve({ kind: 'unreachable' })));
     socket.on('end', () =>
@@ -199,9 +199,9 @@ function send(
   });
 }
 
-/** UTF-8, or else Latin-1. */
+/** Falls back to Latin-1 if the bytes aren't UTF-8. */
 function decode(bytes: Buffer): string {
-  // The last character may be incomplete.
+  // The last character of a truncated text may be incomplete.
   for (const cut of [0, 1, 2, 3]) {
     try {
       return new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(0, bytes.length - cut));

@@ -1,6 +1,6 @@
 import type { WhoisZone } from './zones.ts';
 
-/** The order that a label states: `(dd/mm/yyyy)`. */
+/** The order of day and month that a label such as `expires (dd/mm/yyyy)` states. */
 export type DateOrder = 'day_first' | 'month_first';
 
 interface Day {
@@ -22,51 +22,50 @@ const TIME = `(?:(?: ?-?t|[ :-]|, )${CLOCK}(?: ?${ZONE})?| (?:utc|gmt))?`;
 const DAY = '(?<day>\\d{1,2})';
 const ORDINAL = '(?:st|nd|rd|th)?';
 
-const matchWhole = (source: string) => new RegExp(`^${source}$`, 'i');
+const compileWhole = (source: string) => new RegExp(`^${source}$`, 'i');
 
-/** Forms that have the same meaning in every zone. */
-const FORMS: readonly RegExp[] = [
-  matchWhole(`(?<year>\\d{4})(?<separator>[-./]) ?(?<month>\\d{1,2})\\k<separator> ?${DAY}\\.?${TIME}`),
-  matchWhole(
+/** Formats that have the same meaning in every zone. */
+const FORMATS: readonly RegExp[] = [
+  compileWhole(`(?<year>\\d{4})(?<separator>[-./]) ?(?<month>\\d{1,2})\\k<separator> ?${DAY}\\.?${TIME}`),
+  compileWhole(
     '(?<year>\\d{4})(?<month>\\d{2})(?<day>\\d{2})(?:[ t]?(?<hour>\\d{2}):?(?<minute>\\d{2}):?(?<second>\\d{2})z?)?',
   ),
-  matchWhole(`(?<year>\\d{4})[-. /]${MONTH}[-. /]${DAY}\\.?${TIME}`),
-  matchWhole(
+  compileWhole(`(?<year>\\d{4})[-. /]${MONTH}[-. /]${DAY}\\.?${TIME}`),
+  compileWhole(
     `${WEEKDAY}${DAY}${ORDINAL}(?:[-. /]|, ?)(?:of )?${MONTH}(?:[-. /]|\\.? |, ?)(?<year>\\d{4})\\.?${TIME}`,
   ),
-  matchWhole(`${WEEKDAY}${MONTH}(?:[-/]|\\.? )${DAY}${ORDINAL}(?:[-/]|,? |,)(?<year>\\d{4})\\.?${TIME}`),
-  matchWhole(`${WEEKDAY}${MONTH} ${DAY} ${CLOCK}(?: ${ZONE})? (?<year>\\d{4})`),
+  compileWhole(`${WEEKDAY}${MONTH}(?:[-/]|\\.? )${DAY}${ORDINAL}(?:[-/]|,? |,)(?<year>\\d{4})\\.?${TIME}`),
+  compileWhole(`${WEEKDAY}${MONTH} ${DAY} ${CLOCK}(?: ${ZONE})? (?<year>\\d{4})`),
 ];
 
-/** Day and month as numbers, in the order of the zone. */
-const NUMBERS = matchWhole(
+/** Day and month as numbers, in an order that depends on the zone. */
+const NUMERIC_FORMAT = compileWhole(
   `(?<first>\\d{1,2})(?<separator>[-./])(?<other>\\d{1,2})\\k<separator>(?<year>\\d{4}|\\d{2})\\.?${TIME}`,
 );
 
 /**
- * Reads dates strictly: a text in an unknown form isn't a date. Times and offsets are checked but dropped, because
- * registries mean the local day.
- * @returns midnight UTC of the day as written
+ * Times and offsets are checked but dropped, because registries mean the local day.
+ * @returns midnight UTC of the day as written; undefined if the format is unknown
  */
 export function readWhoisDate(text: string, zone: WhoisZone, labelOrder?: DateOrder): Date | undefined {
-  // `(UTC+8)`, `(YYYY-MM-DD)`.
+  // The end may be a remark such as `(UTC+8)` or `(YYYY-MM-DD)`.
   const trimmed = text
     .replace(/\s+/g, ' ')
     .replace(/ ?\([a-z][^()]*\)$/i, '')
     .trim();
-  for (const form of FORMS) {
-    const parts = form.exec(trimmed)?.groups;
-    if (parts !== undefined) return isTime(parts) ? toDate(readNamedDay(parts)) : undefined;
+  for (const format of FORMATS) {
+    const parts = format.exec(trimmed)?.groups;
+    if (parts !== undefined) return isValidTime(parts) ? toDate(readUnambiguousDay(parts)) : undefined;
   }
-  const parts = NUMBERS.exec(trimmed)?.groups;
-  if (parts === undefined || !isTime(parts)) return undefined;
+  const parts = NUMERIC_FORMAT.exec(trimmed)?.groups;
+  if (parts === undefined || !isValidTime(parts)) return undefined;
   const day = readNumericDay(parts, zone, labelOrder);
   return day && toDate(day);
 }
 
-function readNamedDay({ year, month, word, day }: Record<string, string | undefined>): Day {
-  const named = word === undefined ? Number(month) : MONTHS.indexOf(word.slice(0, 3).toLowerCase()) + 1;
-  return { year: Number(year), month: named, day: Number(day) };
+function readUnambiguousDay({ year, month, word, day }: Record<string, string | undefined>): Day {
+  const monthNumber = word === undefined ? Number(month) : MONTHS.indexOf(word.slice(0, 3).toLowerCase()) + 1;
+  return { year: Number(year), month: monthNumber, day: Number(day) };
 }
 
 function readNumericDay(
@@ -75,21 +74,25 @@ function readNumericDay(
   labelOrder: DateOrder | undefined,
 ): Day | undefined {
   const [first, second] = [Number(parts['first']), Number(parts['other'])];
-  const isShort = parts['year']?.length === 2;
+  const isShortYear = parts['year']?.length === 2;
   // 25.04.27 may start with the day or the year.
-  if (isShort && zone.shortYear !== true) return undefined;
-  const year = Number(parts['year']) + (isShort ? 2_000 : 0);
+  if (isShortYear && zone.shortYear !== true) return undefined;
+  const year = Number(parts['year']) + (isShortYear ? 2_000 : 0);
   const order = first > 12 ? 'day_first' : second > 12 ? 'month_first' : (labelOrder ?? zone.order);
   if (order === undefined && first !== second) return undefined;
   return order === 'month_first' ? { year, month: first, day: second } : { year, month: second, day: first };
 }
 
-function isTime({ hour = '0', minute = '0', second = '0' }: Record<string, string | undefined>): boolean {
+function isValidTime({
+  hour = '0',
+  minute = '0',
+  second = '0',
+}: Record<string, string | undefined>): boolean {
   return Number(hour) <= 24 && Number(minute) <= 59 && Number(second) <= 60;
 }
 
 function toDate({ year, month, day }: Day): Date | undefined {
   const date = new Date(Date.UTC(year, month - 1, day));
-  const exists = date.getUTCMonth() + 1 === month && date.getUTCDate() === day;
-  return exists && year >= FIRST_YEAR && year <= LAST_YEAR ? date : undefined;
+  const isRealDay = date.getUTCMonth() + 1 === month && date.getUTCDate() === day;
+  return isRealDay && year >= FIRST_YEAR && year <= LAST_YEAR ? date : undefined;
 }

@@ -16,7 +16,7 @@ export type WhoisDate =
   | { readonly kind: 'unreadable'; readonly text: string };
 
 export interface WhoisRecord {
-  /** Undefined: the registry publishes no date. */
+  /** Undefined if the registry publishes no date. */
   readonly expiry: WhoisDate | undefined;
   readonly created: Date | undefined;
   readonly registrar: string | undefined;
@@ -35,15 +35,16 @@ interface Line {
   readonly isUnseparated: boolean;
 }
 
-const COMMENT = /^(?:[%#;>]|\*(?!\*)|--|<<<)/;
+const COMMENT_LINE = /^(?:[%#;>]|\*(?!\*)|--|<<<)/;
 /** No match spans lines, so the time is linear in the length of the response. */
 const RATE_LIMITED_LINE =
   /^(?:[^\w\n\r\u2028\u2029]|error|whois|query|queries|request|lookup|rate|daily|hourly|connection|your|the|has|is|been|you|have|ip|address|\d)*(?:limit|quota)s?(?: (?:is|was|has been))? (?:exceeded|reached)\b|^[^\w\n\r\u2028\u2029]*(?:you have )?exceeded (?:your|the|maximum)\b|^[^\w\n\r\u2028\u2029]*too many (?:requests|queries|connections)\b/im;
-const RATE_LIMITED =
+const RATE_LIMITED_TEXT =
   /limit exceeded|quota exceeded|exceeded .{0,60}(?:limit|quota|rate|queries|requests)|too many (?:requests|queries)|rate.?limit|blacklisted|access denied|try again later/i;
-const NOT_FOUND =
+const NOT_FOUND_TEXT =
   /no match\b|not found|no entries found|no data found|no object found|nothing found|not registered|is available|is free\b|no such domain|status:\s*(?:available|free)\b|does not exist|no information available/i;
-const HIDDEN = /^(?:-+|n\/?a|none|null|not (?:shown|published|available|applicable).*|redacted.*|hidden.*)$/i;
+const HIDDEN_VALUE =
+  /^(?:-+|n\/?a|none|null|not (?:shown|published|available|applicable).*|redacted.*|hidden.*)$/i;
 const MAX_SHOWN_LENGTH = 80;
 
 /** @param name in ASCII. */
@@ -52,22 +53,24 @@ export function readWhois(text: string, name: string, now: Date): WhoisReading {
   if (RATE_LIMITED_LINE.test(text) || lines.some(({ value }) => RATE_LIMITED_LINE.test(value)))
     return { kind: 'limited' };
   const zone = findWhoisZone(name);
-  const own = filterOwnLines(lines, name);
-  const record = buildRecord(own ?? [], zone, now);
+  const ownLines = filterOwnLines(lines, name);
+  const record = buildRecord(ownLines ?? [], zone, now);
   const isEmpty = (record.expiry ?? record.created ?? record.registrar) === undefined;
-  if (isEmpty && RATE_LIMITED.test(text)) return { kind: 'limited' };
-  if (isEmpty && NOT_FOUND.test(text)) return { kind: 'not_found' };
-  if (own !== undefined && mentionsName(text, name)) return { kind: 'record', ...record };
-  return { kind: isEmpty && own !== undefined ? 'not_whois' : 'other_name' };
+  if (isEmpty && RATE_LIMITED_TEXT.test(text)) return { kind: 'limited' };
+  if (isEmpty && NOT_FOUND_TEXT.test(text)) return { kind: 'not_found' };
+  if (ownLines !== undefined && mentionsName(text, name)) return { kind: 'record', ...record };
+  return { kind: isEmpty && ownLines !== undefined ? 'not_whois' : 'other_name' };
 }
 
 function buildRecord(lines: readonly Line[], zone: WhoisZone, now: Date): WhoisRecord {
   const created = lines
     .filter(({ label }) => CREATION_LABELS.has(label))
-    // Brazil appends a ticket number.
+    // Brazil's registry appends a ticket number.
     .map(({ value, dateOrder }) => readWhoisDate(value.replace(/ #\d+$/, ''), zone, dateOrder))
     .find((date) => date !== undefined);
-  const registrar = lines.find(({ label, value }) => REGISTRAR_LABELS.has(label) && !HIDDEN.test(value));
+  const registrar = lines.find(
+    ({ label, value }) => REGISTRAR_LABELS.has(label) && !HIDDEN_VALUE.test(value),
+  );
   return {
     expiry: readExpiry(lines, zone, now, created),
     created,
@@ -81,9 +84,9 @@ function readExpiry(
   now: Date,
   created: Date | undefined,
 ): WhoisDate | undefined {
-  const found = lines.flatMap((line) => {
+  const dates = lines.flatMap((line) => {
     const text = findExpiryText(line, zone);
-    if (text === undefined || HIDDEN.test(text)) return [];
+    if (text === undefined || HIDDEN_VALUE.test(text)) return [];
     const at = readWhoisDate(text, zone, line.dateOrder);
     // `Expired:` is the expiry only if the date is in the future.
     if (line.label === EXPIRED_LABEL && (at === undefined || at <= now)) return [];
@@ -91,8 +94,8 @@ function readExpiry(
     const isPossible = at !== undefined && (created === undefined || at >= created);
     return [{ label: line.label, text, at: isPossible ? at : undefined }];
   });
-  const registry = found.filter(({ label }) => REGISTRY_EXPIRY_LABELS.has(label));
-  const candidates = registry.length > 0 ? registry : found;
+  const registryDates = dates.filter(({ label }) => REGISTRY_EXPIRY_LABELS.has(label));
+  const candidates = registryDates.length > 0 ? registryDates : dates;
   const [earliest] = candidates.flatMap(({ at }) => at ?? []).sort((a, b) => a.getTime() - b.getTime());
   if (earliest !== undefined) return { kind: 'read', at: earliest };
   const [unreadable] = candidates;
@@ -117,7 +120,7 @@ function filterOwnLines(lines: readonly Line[], name: string): readonly Line[] |
   let isOwn = true;
   let hasOther = false;
   let hasOwn = false;
-  const own: Line[] = [];
+  const ownLines: Line[] = [];
   for (const line of lines) {
     const statedName = NAME_LABELS.has(line.label) ? readName(line.value) : undefined;
     if (statedName !== undefined) {
@@ -125,9 +128,9 @@ function filterOwnLines(lines: readonly Line[], name: string): readonly Line[] |
       hasOwn ||= isOwn;
       hasOther ||= !isOwn;
     }
-    if (isOwn) own.push(line);
+    if (isOwn) ownLines.push(line);
   }
-  return hasOther && !hasOwn ? undefined : own;
+  return hasOther && !hasOwn ? undefined : ownLines;
 }
 
 function readName(value: string): string | undefined {
@@ -138,37 +141,38 @@ function readName(value: string): string | undefined {
 
 function mentionsName(text: string, name: string): boolean {
   const words = new Set(text.toLowerCase().split(/[\s"'<>()[\]:,;]+/));
-  return [name, domainToUnicode(name)].some((each) => words.has(each) || words.has(`${each}.`));
+  return [name, domainToUnicode(name)].some((form) => words.has(form) || words.has(`${form}.`));
 }
 
 function readLines(text: string): readonly Line[] {
-  const found: Line[] = [];
+  const lines: Line[] = [];
   let pendingLabel: Omit<Line, 'value' | 'isUnseparated'> | undefined;
-  for (const raw of text.split(/\r\n?|\n/)) {
-    const line = raw.trim();
-    if (COMMENT.test(line)) continue;
-    const read = readLine(line);
+  for (const rawLine of text.split(/\r\n?|\n/)) {
+    const lineText = rawLine.trim();
+    if (COMMENT_LINE.test(lineText)) continue;
+    const line = readLine(lineText);
     // The value may be on the next line.
-    if (read === undefined && pendingLabel !== undefined && line !== '')
-      found.push({ ...pendingLabel, value: line, isUnseparated: false });
+    if (line === undefined && pendingLabel !== undefined && lineText !== '')
+      lines.push({ ...pendingLabel, value: lineText, isUnseparated: false });
     pendingLabel = undefined;
-    if (read === undefined) continue;
-    if (read.value === '') pendingLabel = read;
-    else found.push(read);
+    if (line === undefined) continue;
+    if (line.value === '') pendingLabel = line;
+    else lines.push(line);
   }
-  return found;
+  return lines;
 }
 
-/** `a. [Domain Name]   value`; `label......: value`. */
+/** For example `a. [Domain Name]   value`. */
 const BRACKETED = /^(?:[a-z]\.? +)?\[(?<label>[^[\]]{1,60})\]\s*(?<value>.*)$/i;
+/** For example `label......: value`. */
 const SEPARATED = /^(?:\*\* *)?(?<label>[^:\t]{1,80}?)[\s.]*[:\t][\s.]*(?<value>.*)$/;
 const UNSEPARATED =
   /^(?<label>record (?:expires|created)(?: on)?|expires +on|valid-date|domain (?:expires|registered))[ .]+(?<value>(?!on\b)[^\s.:].*)$/i;
 
-function readLine(line: string): Line | undefined {
-  const unseparated = UNSEPARATED.exec(line)?.groups;
+function readLine(text: string): Line | undefined {
+  const unseparated = UNSEPARATED.exec(text)?.groups;
   if (unseparated !== undefined) return toLine(unseparated, true);
-  const parts = (BRACKETED.exec(line) ?? SEPARATED.exec(line))?.groups;
+  const parts = (BRACKETED.exec(text) ?? SEPARATED.exec(text))?.groups;
   return parts && toLine(parts, false);
 }
 

@@ -12,11 +12,11 @@ const ENTRY = /^\.?(?<zone>[^=\s]+)=(?:\[(?<v6>[0-9a-f:]+)\]|(?<host>[a-z0-9.-]+
 
 /**
  * @param text `zone=host` or `zone=host:port`, comma-separated; IPv6 addresses are in brackets
- * @returns by zone in ASCII; undefined if an entry is invalid
+ * @returns the servers, keyed by zone in ASCII; undefined if an entry is invalid
  */
 export function parseWhoisServers(text: string): ReadonlyMap<string, WhoisServer> | undefined {
   const servers = new Map<string, WhoisServer>();
-  for (const entry of text.split(',').map((each) => each.trim())) {
+  for (const entry of text.split(',').map((part) => part.trim())) {
     if (entry === '') continue;
     const { zone = '', v6, host = v6, port = String(WHOIS_PORT) } = ENTRY.exec(entry)?.groups ?? {};
     const ascii = domainToASCII(zone);

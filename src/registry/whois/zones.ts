@@ -1,10 +1,12 @@
-/** The format of a zone's WHOIS responses. Zones without an entry use the common labels and unambiguous dates. */
+/**
+ * The format of a zone's WHOIS responses. Zones without an entry use the common labels and unambiguous dates.
+ */
 export interface WhoisZone {
   /** The order of numeric dates that don't start with the year. */
   readonly order?: 'day_first';
   /** Whether `05/09/27` is a date. */
   readonly shortYear?: boolean;
-  /** Labels of the expiry that only this zone uses, normalized. */
+  /** Normalized labels of the expiry that only this zone uses. */
   readonly expiryLabels?: readonly string[];
   /** Reads the date from the value of another label. The first group is the date. */
   readonly embeddedExpiry?: { readonly label: string; readonly pattern: RegExp };
@@ -14,7 +16,7 @@ export interface WhoisZone {
 
 /** Zones that write the day first. Unclear zones are left out, because a wrong day is worse than none. */
 const DAY_FIRST = [
-  // Registries that use FRED: 03.01.2027.
+  // Registries that use the software FRED, which writes 03.01.2027.
   ...['cz', 'fo', 'tz', 'cr', 'mk', 'ao', 'ls', 'mw'],
   ...['fr', 're', 'pm', 'tf', 'wf', 'yt'],
   ...['pt', 'tn', 'hk', 'xn--j6w193g', 'rs', 'xn--90a3ac', 'fi', 'ax', 'im', 'bg', 'xn--90ae'],
@@ -51,8 +53,8 @@ export function findLongestSuffix<Value>(
   find: (zone: string) => Value | undefined,
 ): Value | undefined {
   const labels = name.split('.');
-  for (let first = 1; first < labels.length; first += 1) {
-    const value = find(labels.slice(first).join('.'));
+  for (let firstLabel = 1; firstLabel < labels.length; firstLabel += 1) {
+    const value = find(labels.slice(firstLabel).join('.'));
     if (value !== undefined) return value;
   }
   return undefined;
@@ -89,10 +91,10 @@ export const EXPIRY_LABELS: ReadonlySet<string> = new Set([
   ...['有効期限', '사용 종료일', '过期时间', '到期日期'],
 ]);
 
-/** Labels the expiry if the date is in the future. */
+/** A label of the expiry only if the date is in the future. */
 export const EXPIRED_LABEL = 'expired';
 
-/** Take precedence if a response also includes the registrar's record. */
+/** Labels that take precedence, because a response may also include the registrar's record. */
 export const REGISTRY_EXPIRY_LABELS: ReadonlySet<string> = new Set([
   'registry expiry date',
   'registry expiration date',

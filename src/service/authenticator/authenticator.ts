@@ -15,12 +15,12 @@ import { createTokenSteps } from './token-steps.ts';
 export interface Authenticator {
   /** Opens a session first if needed. */
   sign<O>(prepared: PreparedRequest<O>, deadline: Deadline): Promise<SignedRequest>;
-  /** Call when the service has refused a session. The next request opens another one. */
+  /** To be called when the service has refused a session. The next request then opens another one. */
   invalidateSession(session: Session): void;
   verify(deadline: Deadline, extras?: LoginExtras): Promise<Verification>;
   /**
-   * Ends the client's own sessions and, with `all`, those shared with the caller. Ignores failures, because sessions
-   * expire anyway.
+   * Ends the client's own sessions and, with `all`, those shared with the caller. Ignores failures, because
+   * sessions expire anyway.
    */
   logout(sessions: 'own' | 'all'): Promise<void>;
 }
@@ -30,14 +30,14 @@ export type Verification =
       readonly verified: true;
       /** From the login response. */
       readonly user?: Readonly<Record<string, unknown>> | undefined;
-      /** The XML session of a two-factor check. It belongs to the caller, so closing the client doesn't end it. */
+      /** Set by a two-factor check. The caller owns the session, so closing the client doesn't end it. */
       readonly sessionHash?: Secret | undefined;
       readonly sessionEndsAt?: number | undefined;
     }
-  /** The service documents no check of a trusted application. A given session was checked when it was opened. */
+  /** For a trusted application, which has no documented check, and for a session passed in by the caller. */
   | { readonly verified: false };
 
-/** The share of a call's timeout that may be spent waiting for the next token. The rest is for the requests. */
+/** The share of a call's timeout that may be spent waiting for the next token. */
 const TOKEN_WAIT_SHARE = 1 / 2;
 
 export function createAuthenticator(
@@ -45,17 +45,17 @@ export function createAuthenticator(
   options: AuthenticatorOptions,
 ): Authenticator {
   const { credential } = options;
-  const closing = new AbortController();
+  const waitAbort = new AbortController();
   const { sleep: wait = (milliseconds, signal) => sleep(milliseconds, undefined, { signal }) } = options;
-  const nextToken = createTokenSource(credential, clientContext.now, {
+  const claimToken = createTokenSource(credential, clientContext.now, {
     steps: options.tokenSteps ?? createTokenSteps(),
-    sleep: (milliseconds) => wait(milliseconds, closing.signal),
+    sleep: (milliseconds) => wait(milliseconds, waitAbort.signal),
     maxWaitMs: options.timeoutMs * TOKEN_WAIT_SHARE,
   });
   const calls = createSessionCalls(clientContext, options);
-  const sessions = createSessions(calls, nextToken, clientContext.now, options);
+  const sessions = createSessions(calls, claimToken, clientContext.now, options);
   const givenHash = credential.method === 'two_factor' ? credential.sessionHash : undefined;
-  /** A session that belongs to the caller: passed in by the caller, or returned by {@link Authenticator.verify}. */
+  /** The session that belongs to the caller: passed in, or returned by {@link Authenticator.verify}. */
   let callerHash = givenHash;
 
   return {
@@ -85,7 +85,7 @@ export function createAuthenticator(
       }
     },
     async logout(scope) {
-      closing.abort();
+      waitAbort.abort();
       const [json, xml] = await Promise.all([sessions.json.current(), sessions.xml.current()]);
       const isCallerSession = xml?.key.reveal() === callerHash?.reveal();
       const hashes = [isCallerSession ? undefined : xml?.key, scope === 'all' ? callerHash : undefined];

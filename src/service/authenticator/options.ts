@@ -20,16 +20,16 @@ export interface AuthenticatorOptions {
   /** Sent with every JSON request; not documented for XML. */
   readonly replyTo?: string | undefined;
   /**
-   * How a password credential signs XML requests. Two-factor accounts always use a session, because each token works
-   * only once. A trusted application never uses one.
+   * How a password credential signs XML requests. Two-factor accounts always use a session, because each
+   * token works only once. A trusted application never uses one.
    */
   readonly xmlAuth?: 'auth' | 'session' | undefined;
-  /** Default: the header (service API, JSON interface). */
+  /** Default: the header. See “JSON interface” in the service's API documentation. */
   readonly sessionPlace?: SessionPlace | undefined;
-  /** Requested at JSON logins. The service's default is 10. */
+  /** The lifetime requested at JSON logins. The service's default is 10. */
   readonly sessionMinutes?: number | undefined;
-  /** Waits for the next token. Default: real time. */
+  /** Used to wait for the next token. Default: a timer. */
   readonly sleep?: Sleep | undefined;
-  /** Tracks used tokens. Default: only those of this client. */
+  /** Default: tracks only the tokens of this client. */
   readonly tokenSteps?: TokenSteps | undefined;
 }

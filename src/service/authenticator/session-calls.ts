@@ -47,13 +47,13 @@ export function createSessionCalls(
     const via = task.json === undefined ? 'xml' : 'json';
     const prepared = prepareTask(clientContext, task, input, { via, general });
     const signed = signWithTaskSignature(prepared, credential);
-    if (signed === undefined) throw new Error(`${task.name} does not define its signature`);
+    if (signed === undefined) throw new Error(`the task ${task.name} has no signature of its own`);
     return (await send(clientContext, prepared, signed, { deadline })).output;
   }
 
   return {
     login({ user, context, password }, extras, deadline) {
-      // A login returns a result, so it has the general parameters. None are documented for a logout.
+      // General parameters are documented for requests that return a result, so a logout has none.
       const general = { replyTo, ctid: randomUUID() };
       return sendTask(sessionLogin, { user, context, password, ...extras }, deadline, general);
     },

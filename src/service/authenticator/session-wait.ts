@@ -2,8 +2,8 @@ import { ServiceError } from '../errors.ts';
 import { type Activity, createServiceError, type Deadline } from '../request.ts';
 
 /**
- * Waits for a session that calls may share, within this call's deadline. If no session is opened, the task wasn't sent.
- * If the service refuses the session, it refuses the account.
+ * Waits within this call's deadline for a session that other calls may share.
+ * @throws {ServiceError} usually `not_sent`; `auth` if the service refused to open a session
  */
 export async function waitForSession<T>(
   opening: Promise<T>,
@@ -17,7 +17,7 @@ export async function waitForSession<T>(
       throw createServiceError(
         'not_sent',
         activity,
-        error instanceof Error ? error.message : 'no session could be opened',
+        error instanceof Error ? error.message : 'opening a session failed',
         { cause: error },
       );
     }

@@ -11,35 +11,35 @@ export interface Sessions {
   readonly xml: SharedSession;
 }
 
-/** The default lifetime (service API, Limits). */
-const SESSION_MINUTES = 10;
+/** See “Limits” in the service's API documentation. */
+const DEFAULT_SESSION_MINUTES = 10;
 
 export function createSessions(
   calls: SessionCalls,
-  nextToken: () => Promise<ClaimedToken>,
+  claimToken: () => Promise<ClaimedToken>,
   now: () => number,
   { credential, timeoutMs, sessionMinutes: timeout }: AuthenticatorOptions,
 ): Sessions {
   async function openJson(): Promise<Session> {
     if (credential.method !== 'password') throw new InvalidInputError('only a password opens a JSON session');
     const opened = await calls.login(credential, { timeout }, createDeadline(timeoutMs));
-    const seconds = opened.maxAgeSeconds ?? (timeout ?? SESSION_MINUTES) * 60;
+    const seconds = opened.maxAgeSeconds ?? (timeout ?? DEFAULT_SESSION_MINUTES) * 60;
     return { key: opened.sessionId, expiresAt: now() + seconds * 1000 };
   }
 
   async function openXml(): Promise<Session> {
-    const { token, release } = await nextToken();
+    const { token, release } = await claimToken();
     try {
       const hash = await calls.openXmlSession(token, createDeadline(timeoutMs));
-      // Without the shared secret, no further token can be generated. So the session is used until the service refuses
-      // it.
+      // Without the shared secret, no other session can be opened. So this one is used until the service
+      // refuses it.
       const isRenewable = credential.method !== 'two_factor' || credential.totpSecret !== undefined;
       return {
         key: hash,
-        expiresAt: isRenewable ? now() + SESSION_MINUTES * 60_000 : Number.POSITIVE_INFINITY,
+        expiresAt: isRenewable ? now() + DEFAULT_SESSION_MINUTES * 60_000 : Number.POSITIVE_INFINITY,
       };
     } catch (error) {
-      // If this fails, the time step counts as used, and the next login waits for the next token.
+      // If the release fails, the time step counts as used, and the next login waits for another token.
       if (error instanceof ServiceError && error.kind === 'not_sent') await release().catch(() => undefined);
       throw error;
     }

@@ -3,7 +3,7 @@ import type { Secret } from '../secret.ts';
 export interface Session {
   /** JSON: the id in the cookie. XML: the hash. */
   readonly key: Secret;
-  /** Milliseconds since 1970; infinite if only the service knows. */
+  /** Milliseconds since 1970, or infinity if only the service knows when the session ends. */
   readonly expiresAt: number;
 }
 
@@ -11,9 +11,9 @@ export interface Session {
 export interface SharedSession {
   /** Concurrent callers share the pending login and its failure. */
   get(): Promise<Session>;
-  /** Does nothing if another call has already renewed it. */
+  /** Does nothing if another call has already replaced the session. */
   invalidate(session: Session): void;
-  /** Waits for a session that is being opened. @returns undefined if there is no valid session */
+  /** Waits if a session is being opened. @returns undefined if there is no valid session */
   current(): Promise<Session | undefined>;
 }
 

@@ -3,7 +3,7 @@ import { InvalidInputError, InvalidResponseError } from '../codec/codec-errors.t
 import type { WireObject } from '../codec/wire.ts';
 import { Secret } from '../secret.ts';
 
-/** Service API, Authentication. */
+/** See “Authentication” in the service's API documentation. */
 export type Credential = PasswordCredential | TrustedApplicationCredential | TwoFactorCredential;
 
 export interface PasswordCredential {
@@ -68,16 +68,17 @@ const STEP_SECONDS = 30;
 const SESSION_COOKIE = 'service_session';
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: RFC 7617, section 2 forbids exactly these
-const CONTROL = /[\u0000-\u001f\u007f]/;
+const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
-/** The documented prefix. */
+/** The prefix in the service's API documentation. */
 export const DEFAULT_HEADER_PREFIX = 'X-Service-';
 
 /**
- * Returns headers as name, value, name, value.
+ * Returns header names and values, alternating.
  * @param prefix prefix of the service's own header names
- * @throws {InvalidInputError} for a user or password that Basic authentication (RFC 7617) can't transmit unchanged
+ * @throws {InvalidInputError} for a user or password that Basic authentication (RFC 7617) can't transmit
+ * unchanged
  */
 export function formatSignatureHeaders(signature: JsonSignature, prefix: string): string[] {
   switch (signature.kind) {
@@ -107,21 +108,19 @@ export function encodeBasicToken(user: string, password: Secret): string {
       code: 'user_name_with_colon',
     });
   }
-  const pair = `${user}:${password.reveal()}`;
-  if (CONTROL.test(pair)) {
+  const userAndPassword = `${user}:${password.reveal()}`;
+  if (CONTROL_CHARACTER.test(userAndPassword)) {
     throw new InvalidInputError(
       'a user name or password with control characters cannot sign a JSON request',
-      {
-        code: 'credential_with_control_characters',
-      },
+      { code: 'credential_with_control_characters' },
     );
   }
-  if (LONE_SURROGATE.test(pair)) {
+  if (LONE_SURROGATE.test(userAndPassword)) {
     throw new InvalidInputError('the user name or password is not valid Unicode', {
       code: 'credential_not_unicode',
     });
   }
-  return Buffer.from(pair, 'utf8').toString('base64');
+  return Buffer.from(userAndPassword, 'utf8').toString('base64');
 }
 
 export interface CredentialAccount {
@@ -140,19 +139,19 @@ export function describeAccount(credential: Credential): CredentialAccount {
 
 /** Secrets to mask in responses. */
 export function listSecrets(credential: Credential): string[] {
-  const plain = Object.values(credential).flatMap((value) =>
+  const secrets = Object.values(credential).flatMap((value) =>
     value instanceof Secret ? [value.reveal()] : [],
   );
   try {
     const user = credential.method === 'trusted_application' ? credential.uuid : credential.user;
-    return [...plain, encodeBasicToken(user, credential.password)];
+    return [...secrets, encodeBasicToken(user, credential.password)];
   } catch {
-    // Basic authentication can't transmit this pair, so it is never sent in that form.
-    return plain;
+    // Basic authentication can't transmit this user and password, so their encoding is never sent.
+    return secrets;
   }
 }
 
-/** The element must precede `task`. */
+/** Builds the element that must precede `task`. */
 export function buildSignatureElement(signature: XmlSignature): WireObject {
   switch (signature.kind) {
     case 'auth': {
@@ -206,30 +205,30 @@ export function computeStepStart(step: number): number {
   return step * STEP_SECONDS * 1000;
 }
 
-/** RFC 6265, section 4.1.1, quoted or not. */
+/** A cookie value, quoted or not (RFC 6265, section 4.1.1). */
 const COOKIE_VALUE = /^\s*("?)([\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]{1,4096})\1\s*$/;
 
 /**
- * Reads the session id from a login response. It becomes a header value, so only valid cookie values (RFC 6265) are
- * accepted.
+ * Reads the session id from a login response. Accepts only valid cookie values, because the id is sent as a
+ * header value later.
  * @returns the id and, if `Max-Age` is set, its lifetime in seconds
  * @throws {InvalidResponseError} unless there is exactly one valid `service_session` cookie
  */
 export function parseSessionCookie(setCookie: readonly string[]): { id: Secret; maxAgeSeconds?: number } {
-  const found = setCookie.flatMap((header) => {
+  const sessions = setCookie.flatMap((header) => {
     const [pair = '', ...attributes] = header.split(';');
     const [name = '', ...rest] = pair.split('=');
     const value = name.trim() === SESSION_COOKIE ? COOKIE_VALUE.exec(rest.join('='))?.[2] : undefined;
     if (value === undefined) return [];
-    const age = attributes
+    const maxAge = attributes
       .map((attribute) => /^\s*max-age\s*=\s*(\d{1,9})\s*$/i.exec(attribute)?.[1])
       .find((seconds) => seconds !== undefined);
-    return [{ id: new Secret(value), ...(age === undefined ? {} : { maxAgeSeconds: Number(age) }) }];
+    return [{ id: new Secret(value), ...(maxAge === undefined ? {} : { maxAgeSeconds: Number(maxAge) }) }];
   });
-  const [session, second] = found;
+  const [session, second] = sessions;
   if (session === undefined)
-    throw new InvalidResponseError('the login answer sets no usable service_session cookie');
+    throw new InvalidResponseError('the login response sets no usable service_session cookie');
   if (second !== undefined)
-    throw new InvalidResponseError('the login answer sets more than one service_session cookie');
+    throw new InvalidResponseError('the login response sets more than one service_session cookie');
   return session;
 }

@@ -11,7 +11,7 @@ interface SignatureWithSession<S> {
   readonly session?: Session;
 }
 
-/** Opens a session first if needed. */
+/** Returns a function that signs a request. It first opens a session if needed. */
 export function createSigner(options: AuthenticatorOptions, sessions: Sessions) {
   const { credential, sessionPlace: place = 'header' } = options;
 

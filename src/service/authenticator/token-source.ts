@@ -7,7 +7,7 @@ import type { TokenSteps } from './token-steps.ts';
 export interface ClaimedToken {
   /** Undefined for an account without a second factor. */
   readonly token?: Secret;
-  /** Call if the token was never sent. */
+  /** To be called if the token was never sent. */
   release(): Promise<void>;
 }
 
@@ -17,7 +17,7 @@ interface TokenSourceOptions {
   readonly maxWaitMs: number;
 }
 
-/** Provides tokens to open sessions. A server accepts each token only once (RFC 6238, section 5.2). */
+/** Returns a function that claims a token to open a session. */
 export function createTokenSource(
   credential: Credential,
   now: () => number,
@@ -26,7 +26,7 @@ export function createTokenSource(
   const activity = { task: authSessionCreate.name, name: 'opening an XML session' };
   if (credential.method !== 'two_factor') return async () => ({ release: async () => undefined });
   const { user, totpSecret, token } = credential;
-  let isUsed = false;
+  let isEnteredTokenUsed = false;
 
   async function claimGeneratedToken(secret: Secret): Promise<ClaimedToken> {
     const deadline = now() + maxWaitMs;
@@ -36,9 +36,9 @@ export function createTokenSource(
       if (lastStep === undefined) {
         return { token: generated.token, release: () => steps.releaseStep(user, generated.step) };
       }
-      const next = computeStepStart(lastStep + 1);
-      const retryAfterMs = next - now();
-      if (next > deadline) {
+      const nextStepStart = computeStepStart(lastStep + 1);
+      const retryAfterMs = nextStepStart - now();
+      if (nextStepStart > deadline) {
         throw createServiceError('token_used', activity, 'the current one-time token was already used', {
           retryAfterMs,
         });
@@ -53,20 +53,20 @@ export function createTokenSource(
         issue: { code: 'token_malformed' },
       });
     }
-    isUsed = true;
+    isEnteredTokenUsed = true;
     // If the shared secret is linked later, it must not produce the same token again.
     await steps.claimStep(user, computeStep(now()));
     return {
       token,
       release: async () => {
-        isUsed = false;
+        isEnteredTokenUsed = false;
       },
     };
   }
 
   return async () => {
     if (totpSecret !== undefined) return claimGeneratedToken(totpSecret);
-    if (token === undefined || isUsed) {
+    if (token === undefined || isEnteredTokenUsed) {
       throw createServiceError(
         'auth',
         activity,

@@ -1,6 +1,6 @@
 import { NOT_SENDABLE, type RequestIssue } from '../request-issue.ts';
 
-/** Input that an interface can't transmit. The client converts it to `invalid_input` with the activity's name. */
+/** Thrown for input that an interface can't transmit. The client converts this error to `invalid_input`. */
 export class InvalidInputError extends Error {
   override readonly name = 'InvalidInputError';
   readonly issue: RequestIssue;
@@ -16,8 +16,8 @@ export class InvalidInputError extends Error {
 }
 
 /**
- * Never quotes the response, which may echo a secret. The client converts it to `unknown_outcome` or
- * `invalid_response`, depending on the task's effect.
+ * The message never quotes the response, which may echo a secret. The client converts this error to
+ * `unknown_outcome` or `invalid_response`, depending on the task's effect.
  */
 export class InvalidResponseError extends Error {
   override readonly name = 'InvalidResponseError';

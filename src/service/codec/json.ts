@@ -11,11 +11,11 @@ export interface DecodedResponse {
   readonly envelope: Envelope;
   /** The response text, which is searched for echoed secrets. */
   readonly text: string;
-  /** The text has escaped characters or a `__proto__` key, so a search can miss values. */
+  /** Whether `text` has escapes or other markup, so that a search can miss secrets. */
   readonly isOpaque: boolean;
 }
 
-/** Service API, General query parameters. */
+/** See “General query parameters” in the service's API documentation. */
 export interface GeneralQuery {
   readonly replyTo?: string | undefined;
   readonly ctid?: string | undefined;
@@ -29,7 +29,7 @@ export interface ServiceAddress {
   readonly query: string;
 }
 
-/** @throws {InvalidInputError} unless it is a plain http or https URL */
+/** @throws {InvalidInputError} unless `url` is an http or https URL without user and password */
 export function parseAddress(name: string, url: string): ServiceAddress {
   let parsed: URL;
   try {
@@ -39,30 +39,30 @@ export function parseAddress(name: string, url: string): ServiceAddress {
   }
   if (!/^https?:$/.test(parsed.protocol)) throw new InvalidInputError(`${name} is not an http or https URL`);
   if (parsed.username !== '' || parsed.password !== '')
-    throw new InvalidInputError(`${name} must not hold a password`);
+    throw new InvalidInputError(`${name} must not contain a user or password`);
   return { origin: parsed.origin, path: parsed.pathname, query: parsed.search };
 }
 
-/** Encodes a request without a signature. @throws {InvalidInputError} if it can't be sent */
+/** Leaves out the signature. @throws {InvalidInputError} if the request can't be encoded */
 export function encodeJson(
-  { method, path: route, query: own = [], body: content }: Extract<RequestDescription, { interface: 'json' }>,
+  description: Extract<RequestDescription, { interface: 'json' }>,
   address: ServiceAddress,
   general: GeneralQuery,
 ): HttpRequest {
-  const path = `${address.path.replace(/\/+$/, '')}${route}`;
-  const query = [...own, ...listGeneralParameters(general)];
-  const body = content === undefined ? undefined : JSON.stringify(reveal(content, 'the body'));
+  const path = `${address.path.replace(/\/+$/, '')}${description.path}`;
+  const query = [...(description.query ?? []), ...listGeneralParameters(general)];
+  const body =
+    description.body === undefined ? undefined : JSON.stringify(revealSecrets(description.body, 'the body'));
   return {
     origin: address.origin,
     path: query.length === 0 ? path : `${path}?${encodeQuery(query)}`,
-    method,
-    headers: body === undefined ? ACCEPT : ACCEPT_AND_TYPE,
+    method: description.method,
+    headers: body === undefined ? ACCEPT_HEADER : [...ACCEPT_HEADER, 'content-type', 'application/json'],
     body,
   };
 }
 
-const ACCEPT = ['accept', 'application/json'];
-const ACCEPT_AND_TYPE = [...ACCEPT, 'content-type', 'application/json'];
+const ACCEPT_HEADER = ['accept', 'application/json'];
 
 type Parameter = readonly [name: string, value: string];
 
@@ -81,7 +81,7 @@ function encodeQuery(parameters: readonly Parameter[]): string {
 }
 
 /**
- * Percent-encodes a segment, except for characters that RFC 3986 allows in it.
+ * Percent-encodes a path segment, except for characters that RFC 3986 allows in segments.
  * @throws {InvalidInputError} for an empty segment, `.` or `..`
  */
 export function encodeSegment(segment: string): string {
@@ -108,21 +108,21 @@ function requireUnicode(name: string, text: string): string {
 
 type PlainJson = string | number | boolean | readonly PlainJson[] | { readonly [name: string]: PlainJson };
 
-/** Reveals secrets and drops undefined values. */
-function reveal(value: WireValue, name: string): PlainJson {
+/** Drops undefined values, too. */
+function revealSecrets(value: WireValue, name: string): PlainJson {
   if (value instanceof Secret) return requireUnicode(name, value.reveal());
   if (typeof value === 'string') return requireUnicode(name, value);
   if (typeof value !== 'object') return value;
-  if (isWireList(value)) return value.map((item) => reveal(item, name));
+  if (isWireList(value)) return value.map((item) => revealSecrets(item, name));
   const plain: { [name: string]: PlainJson } = {};
   for (const key of Object.keys(value)) {
     const item = value[key];
-    if (item !== undefined) plain[key] = reveal(item, key);
+    if (item !== undefined) plain[key] = revealSecrets(item, key);
   }
   return plain;
 }
 
-/** @throws {InvalidResponseError} unless it is an envelope */
+/** @throws {InvalidResponseError} unless the body is an envelope */
 export function decodeJson(body: Buffer, contentType?: string | undefined): DecodedResponse {
   assertSize(body);
   const text = decodeJsonBody(body, contentType);

@@ -3,17 +3,13 @@ import type { Interface } from '../task.ts';
 import { InvalidInputError } from './codec-errors.ts';
 import type { WireObject } from './wire.ts';
 
-/**
- * Field names of the service's objects in each interface. Inputs use the JSON names. Lists are in the documented order.
- * A field that is missing from an interface's list isn't documented for it. See “Resources and their fields” in the
- * service's API documentation.
- */
 interface WireField {
+  /** Name in JSON, and in inputs. */
   readonly name: string;
   /** Name in the interface, if different. */
   readonly wireName?: string;
   /** Maps each accepted input value to the value that the interface documents. */
-  readonly values?: Readonly<Record<string, string>>;
+  readonly valueMap?: Readonly<Record<string, string>>;
   /** Joins a list into one string. */
   readonly separator?: string;
   readonly subfields?: readonly WireField[];
@@ -21,6 +17,10 @@ interface WireField {
   readonly constant?: string;
 }
 
+/**
+ * The fields that each interface documents for an object, in the documented order. See “Resources and their
+ * fields” in the service's API documentation.
+ */
 export type ObjectFields = Readonly<Record<Interface, readonly WireField[]>>;
 
 const toFields = (...fields: readonly string[]): readonly WireField[] => fields.map((name) => ({ name }));
@@ -50,12 +50,12 @@ export const USER_FIELDS: ObjectFields = {
 export const REDIRECT_FIELDS: ObjectFields = {
   json: [
     ...toFields('source', 'target'),
-    { name: 'type', values: { DOMAIN: 'DOMAIN', domain: 'DOMAIN' } },
-    { name: 'mode', values: { HTTP: 'HTTP' } },
+    { name: 'type', valueMap: { DOMAIN: 'DOMAIN', domain: 'DOMAIN' } },
+    { name: 'mode', valueMap: { HTTP: 'HTTP' } },
   ],
   xml: [
-    { name: 'type', values: { DOMAIN: 'domain', domain: 'domain', email: 'email' } },
-    { name: 'mode', values: { frame: 'frame', single: 'single' } },
+    { name: 'type', valueMap: { DOMAIN: 'domain', domain: 'domain', email: 'email' } },
+    { name: 'mode', valueMap: { frame: 'frame', single: 'single' } },
     ...toFields('title', 'source', 'target', 'backup'),
   ],
 };
@@ -75,7 +75,7 @@ export const SSL_CONTACT_FIELDS: ObjectFields = {
   ],
 };
 
-/** XML field names of a preregistration that differ from JSON. */
+/** Pairs of the XML and JSON names of preregistration fields, where they differ. */
 export const PREREG_FIELD_NAMES = [
   ['order_reference', 'orderReference'],
   ['prereg_config', 'preregConfig'],
@@ -88,15 +88,15 @@ export interface FieldValues {
 }
 
 /** @throws {InvalidInputError} for a field or value that the interface doesn't document */
-export function toWireFields(via: Interface, fields: ObjectFields, values: FieldValues): WireObject {
-  const toObject = (list: readonly WireField[], from: FieldValues, path: string): WireObject =>
+export function toWireFields(target: Interface, objectFields: ObjectFields, input: FieldValues): WireObject {
+  const toObject = (fields: readonly WireField[], values: FieldValues, path: string): WireObject =>
     Object.fromEntries(
-      listFieldsToSend(list, via, from, path).map(({ name, value, subfields, subfieldPath }) => [
+      listFieldsToSend(fields, target, values, path).map(({ name, value, subfields, subfieldPath }) => [
         name,
         isFieldValues(value) && subfields.length > 0 ? toObject(subfields, value, subfieldPath) : value,
       ]),
     );
-  return toObject(fields[via], values, '');
+  return toObject(objectFields[target], input, '');
 }
 
 interface FieldToSend {
@@ -109,17 +109,17 @@ interface FieldToSend {
 
 function listFieldsToSend(
   fields: readonly WireField[],
-  via: Interface,
+  target: Interface,
   values: FieldValues,
   path: string,
 ): FieldToSend[] {
-  const interfaceName = via.toUpperCase();
+  const interfaceName = target.toUpperCase();
   const documentedNames = new Set(fields.map(({ name }) => name));
   for (const [name, value] of Object.entries(values)) {
     if (value !== undefined && !documentedNames.has(name)) {
       throw new InvalidInputError(
         `"${path}${name}" cannot be sent: the ${interfaceName} interface has no such field`,
-        { code: 'field_not_documented', field: `${path}${name}`, interface: via },
+        { code: 'field_not_documented', field: `${path}${name}`, interface: target },
       );
     }
   }
@@ -128,14 +128,15 @@ function listFieldsToSend(
     if (value === undefined) return [];
     const name = field.wireName ?? field.name;
     const subfieldPath = `${path}${field.name}.`;
-    if (field.values !== undefined) {
-      const wireValue = new Map(Object.entries(field.values)).get(String(value));
+    if (field.valueMap !== undefined) {
+      const wireValue = new Map(Object.entries(field.valueMap)).get(String(value));
       if (wireValue === undefined) {
-        const documented = [...new Set(Object.values(field.values))];
+        const documented = [...new Set(Object.values(field.valueMap))];
+        const fieldPath = `${path}${field.name}`;
         throw new InvalidInputError(
-          `"${path}${field.name}" has a value that the ${interfaceName} interface does not document; ` +
-            `it documents ${documented.join(', ')}`,
-          { code: 'value_not_documented', field: `${path}${field.name}`, interface: via, documented },
+          `"${fieldPath}" has a value that the ${interfaceName} interface does not accept; ` +
+            `expected one of: ${documented.join(', ')}`,
+          { code: 'value_not_documented', field: fieldPath, interface: target, documented },
         );
       }
       return [{ name, value: wireValue, subfields: [], subfieldPath }];

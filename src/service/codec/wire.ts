@@ -1,8 +1,8 @@
 import type { Secret } from '../secret.ts';
 
 /**
- * A value in a JSON body or XML element. In XML, a list repeats its element. Undefined values aren't sent. Only codecs
- * reveal secrets.
+ * A value in a JSON body or XML element. A list is sent in XML as one element per item. Undefined values
+ * aren't sent. Only codecs reveal secrets.
  */
 export type WireValue = string | number | boolean | Secret | readonly WireValue[] | WireObject;
 

@@ -8,7 +8,7 @@ import { InvalidInputError, InvalidResponseError } from './codec-errors.ts';
 import type { DecodedResponse } from './json.ts';
 import { isWireList, type WireObject, type WireValue } from './wire.ts';
 
-// Service API, XML interface.
+// See “XML interface” in the service's API documentation.
 
 export function writeXml(elements: WireObject): string {
   return Object.entries(elements)
@@ -17,7 +17,7 @@ export function writeXml(elements: WireObject): string {
 }
 
 function writeElement(name: string, content: WireValue): string {
-  if (isWireList(content)) return content.map((each) => writeElement(name, each)).join('');
+  if (isWireList(content)) return content.map((item) => writeElement(name, item)).join('');
   const isText = typeof content !== 'object' || content instanceof Secret;
   return `<${name}>${isText ? escapeText(name, content) : writeXml(content)}</${name}>`;
 }
@@ -27,8 +27,8 @@ export function writeRequest(signature: string, code: string, elements: string):
   return `${declaration}<request>${signature}<task><code>${code}</code>${elements}</task></request>`;
 }
 
-/** Characters that XML 1.0, section 2.2 doesn't allow, including lone surrogates. */
-const NOT_XML_CHARACTER = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
+/** XML 1.0, section 2.2. Includes lone surrogates. */
+const INVALID_XML_CHARACTER = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
 
 const ESCAPES = new Map([
   ['&', '&amp;'],
@@ -42,7 +42,7 @@ const ESCAPES = new Map([
 
 function escapeText(name: string, content: string | number | boolean | Secret): string {
   const text = content instanceof Secret ? content.reveal() : String(content);
-  if (NOT_XML_CHARACTER.test(text)) {
+  if (INVALID_XML_CHARACTER.test(text)) {
     throw new InvalidInputError(`"${name}" contains a character that XML can’t contain`, {
       code: 'not_xml_character',
       field: name,
@@ -74,7 +74,7 @@ const OPTIONS: X2jOptions = {
   },
 };
 
-const ENTITIES = new Map([
+const NAMED_ENTITIES = new Map([
   ['amp', '&'],
   ['lt', '<'],
   ['gt', '>'],
@@ -82,21 +82,21 @@ const ENTITIES = new Map([
   ['apos', "'"],
 ]);
 
-/** Decodes references that the library leaves as they are, such as `&#38;`. Unknown entities stay. */
+/** Decodes references that the library leaves as they are, such as `&#38;`. Keeps unknown entities. */
 function decodeReferences(text: string): string {
   if (!text.includes('&')) return text;
-  return text.replace(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]+));/gi, (whole, hex, decimal, name) => {
-    if (typeof name === 'string') return ENTITIES.get(name) ?? whole;
+  return text.replace(/&(?:#x([0-9a-f]{1,6})|#([0-9]{1,7})|([a-z]+));/gi, (reference, hex, decimal, name) => {
+    if (typeof name === 'string') return NAMED_ENTITIES.get(name) ?? reference;
     const code = typeof hex === 'string' ? Number.parseInt(hex, 16) : Number(decimal);
-    if (code > 0x10ffff) return whole;
+    if (code > 0x10ffff) return reference;
     const character = String.fromCodePoint(code);
-    return NOT_XML_CHARACTER.test(character) ? whole : character;
+    return INVALID_XML_CHARACTER.test(character) ? reference : character;
   });
 }
 
 /**
- * @throws {InvalidResponseError} if the text is too large, malformed or nested too deeply, or has a document type or no
- * envelope
+ * @throws {InvalidResponseError} if the body is too large, malformed or nested too deeply, has a DOCTYPE, or
+ * isn't an envelope
  */
 export function decodeXml(body: Buffer, contentType?: string | undefined): DecodedResponse {
   assertSize(body);
@@ -109,32 +109,32 @@ export function decodeXml(body: Buffer, contentType?: string | undefined): Decod
     throw new InvalidResponseError('the response is not well-formed XML');
   let parsed: unknown;
   try {
-    parsed = removeLayout(new XMLParser(OPTIONS).parse(text));
+    parsed = removeLayoutWhitespace(new XMLParser(OPTIONS).parse(text));
   } catch {
     // The parser's own message may quote the response.
-    throw new InvalidResponseError('the response is not XML that can be read');
+    throw new InvalidResponseError('the response is not readable XML');
   }
   const response = isRecord(parsed) ? parsed['response'] : undefined;
   const result = isRecord(response) ? response['result'] : undefined;
   if (!isRecord(response) || !isRecord(result))
-    throw new InvalidResponseError('the response has no response with a result');
+    throw new InvalidResponseError('the response has no "response" element with a "result"');
   return {
     envelope: { ...parseEnvelope(toJsonShape(response, result)), received: response },
     text,
-    // References, CDATA sections, comments and processing instructions can split text.
+    // References, CDATA sections, comments and processing instructions can split or encode a secret.
     isOpaque: /&|<!|.<\?/s.test(text),
   };
 }
 
-type Node = Readonly<Record<string, unknown>>;
+type XmlNode = Readonly<Record<string, unknown>>;
 
 /** Elements of `response` and `result` that become parts of the envelope. All others are data. */
 const ENVELOPE_ELEMENTS = new Set(['result', 'stid', 'data', 'status', 'object', 'msg']);
 
 /** Renames and moves elements into the shape of the JSON envelope. */
-function toJsonShape(response: Node, result: Node): unknown {
+function toJsonShape(response: XmlNode, result: XmlNode): unknown {
   const status = isRecord(result['status']) ? result['status'] : {};
-  const { leaves, records, summary } = readData([result['data'], toData(result), toData(response)]);
+  const { singleValues, records, summary } = readData([result['data'], pickData(result), pickData(response)]);
   return {
     stid: response['stid'] ?? result['stid'],
     status: { code: trim(status['code']), text: trim(status['text']), type: toUpper(status['type']) },
@@ -142,7 +142,7 @@ function toJsonShape(response: Node, result: Node): unknown {
       ...toList(status['object']).filter(isRecord).map(toReference),
       ...toList(result['object']).filter(isRecord).map(toReference),
       ...(summary === undefined ? [] : [{ summary }]),
-      ...(leaves === undefined ? [] : [{ data: leaves }]),
+      ...(singleValues === undefined ? [] : [{ data: singleValues }]),
     ],
     messages: toList(result['msg'])
       .filter(isRecord)
@@ -156,45 +156,45 @@ function toJsonShape(response: Node, result: Node): unknown {
   };
 }
 
-const toReference = (object: Node): Node => ({ type: trim(object['type']), value: object['value'] });
+const toReference = (object: XmlNode): XmlNode => ({ type: trim(object['type']), value: object['value'] });
 
-function toData(element: Node): Node {
+function pickData(element: XmlNode): XmlNode {
   return Object.fromEntries(Object.entries(element).filter(([name]) => !ENVELOPE_ELEMENTS.has(name)));
 }
 
-/** Elements with children are records. Single values describe the response's object. */
+/** Elements with children are records. Elements with text describe the response's object. */
 function readData(sources: readonly unknown[]): {
-  leaves?: Node;
+  singleValues?: XmlNode;
   records: readonly unknown[];
   summary?: string;
 } {
-  const leaves: [string, unknown][] = [];
+  const singleValues: [string, unknown][] = [];
   const records: unknown[] = [];
   let summary: string | undefined;
   for (const [name, value] of sources.filter(isRecord).flatMap((source) => Object.entries(source))) {
     if (name === '#text') continue;
     if (name === 'summary' && typeof value === 'string') summary = value;
-    else if (typeof value === 'string') leaves.push([name, value]);
+    else if (typeof value === 'string') singleValues.push([name, value]);
     else records.push(...toList(value));
   }
   return {
     records,
-    ...(leaves.length === 0 ? {} : { leaves: Object.fromEntries(leaves) }),
+    ...(singleValues.length === 0 ? {} : { singleValues: Object.fromEntries(singleValues) }),
     ...(summary === undefined || summary.trim() === '' ? {} : { summary }),
   };
 }
 
-/** Removes layout whitespace, including around values on their own line. */
-function removeLayout(value: unknown): unknown {
+/** Removes whitespace between elements, and around values on their own line. */
+function removeLayoutWhitespace(value: unknown): unknown {
   if (typeof value === 'string') return /^\s*\n|\n\s*$/.test(value) ? value.trim() : value;
-  if (Array.isArray(value)) return value.map(removeLayout);
+  if (Array.isArray(value)) return value.map(removeLayoutWhitespace);
   if (!isRecord(value)) return value;
-  // The parser refuses names such as `__proto__`.
+  // Names such as `__proto__` can't occur, because the parser rejects them.
   const copy: { [name: string]: unknown } = {};
   for (const name in value) {
     const child = value[name];
     const isBlank = name === '#text' && typeof child === 'string' && child.trim() === '';
-    if (!isBlank) copy[name] = removeLayout(child);
+    if (!isBlank) copy[name] = removeLayoutWhitespace(child);
   }
   return copy;
 }
@@ -206,23 +206,22 @@ const toUpper = (value: unknown): unknown =>
   typeof value === 'string' ? value.trim().toUpperCase() : undefined;
 
 /**
- * A cheap check before parsing: no document type, no unclosed markup, at most {@link MAX_DEPTH} levels, and one root
- * element.
+ * A cheap check before parsing: no DOCTYPE, no unclosed markup, at most {@link MAX_DEPTH} levels, and one
+ * root element.
  */
 function checkMarkup(text: string): void {
   let depth = 0;
   let hasRootEnded = false;
   let end = 0;
-  for (let at = text.indexOf('<'); at !== -1; at = text.indexOf('<', end)) {
-    if (depth === 0 && text.slice(end, at).trim() !== '') break;
-    if (text.startsWith('<!--', at)) end = findEnd(text, '-->', at + 4);
-    else if (text.startsWith('<![CDATA[', at)) end = findEnd(text, ']]>', at + 9);
-    else if (text.startsWith('<?', at)) end = findEnd(text, '?>', at + 2);
-    else if (text.startsWith('<!', at))
-      throw new InvalidResponseError('the response declares a document type');
+  for (let start = text.indexOf('<'); start !== -1; start = text.indexOf('<', end)) {
+    if (depth === 0 && text.slice(end, start).trim() !== '') break;
+    if (text.startsWith('<!--', start)) end = findEnd(text, '-->', start + 4);
+    else if (text.startsWith('<![CDATA[', start)) end = findEnd(text, ']]>', start + 9);
+    else if (text.startsWith('<?', start)) end = findEnd(text, '?>', start + 2);
+    else if (text.startsWith('<!', start)) throw new InvalidResponseError('the response has a DOCTYPE');
     else {
-      end = findTagEnd(text, at + 1);
-      if (text.startsWith('</', at)) depth -= 1;
+      end = findTagEnd(text, start + 1);
+      if (text.startsWith('</', start)) depth -= 1;
       else {
         if (hasRootEnded) throw new InvalidResponseError('the response has more than one root element');
         if (!text.startsWith('/>', end - 2)) depth += 1;
@@ -239,10 +238,10 @@ function checkMarkup(text: string): void {
   }
 }
 
-function findEnd(text: string, mark: string, from: number): number {
-  const found = text.indexOf(mark, from);
-  if (found === -1) throw new InvalidResponseError('the response is not well-formed XML');
-  return found + mark.length;
+function findEnd(text: string, terminator: string, from: number): number {
+  const index = text.indexOf(terminator, from);
+  if (index === -1) throw new InvalidResponseError('the response is not well-formed XML');
+  return index + terminator.length;
 }
 
 /** The index after a tag's closing `>`. Ignores any `>` in quoted attribute values. */
@@ -257,10 +256,9 @@ function findTagEnd(text: string, from: number): number {
   return end;
 }
 
-function findOpenQuote(text: string, from: number, to: number, open: string): string {
-  let quote = open;
-  for (let at = from; at < to; at += 1) {
-    const character = text[at] ?? '';
+function findOpenQuote(text: string, from: number, to: number, quoteBefore: string): string {
+  let quote = quoteBefore;
+  for (const character of text.slice(from, to)) {
     if (quote === '' && (character === '"' || character === "'")) quote = character;
     else if (character === quote) quote = '';
   }

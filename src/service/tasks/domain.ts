@@ -5,15 +5,14 @@ import { findText } from '../redact.ts';
 import { MASK, Secret, secretFieldSchema } from '../secret.ts';
 import { defineTask, returnNothing, type TaskResult } from '../task.ts';
 
-/**
- * Domain operations (service API, Domain), only over JSON. Their responses aren't documented, so only the envelope is
- * read. Contacts are ids, `period` is in years, and `name` is the domain's ASCII form.
- */
+// See “Domain” in the service's API documentation, which documents these tasks only for JSON. It doesn't
+// document their responses, so only the envelope is read.
 
+/** In ASCII. */
 const name = z.string().min(1).max(255);
 const contactSchema = z.strictObject({ id: z.int().positive() });
 const nameServers = z.array(z.strictObject({ name: z.string().min(1).max(255) })).min(1);
-const contacts = { ownerc: contactSchema, adminc: contactSchema, techc: contactSchema };
+const contactFields = { ownerc: contactSchema, adminc: contactSchema, techc: contactSchema };
 const domainSchema = z.strictObject({ name });
 
 /** `confirmOrder` states that an authorized person has agreed to the charge. */
@@ -21,12 +20,8 @@ export const domainCreate = defineTask({
   name: 'domain.create',
   effect: 'charge',
   activity: (input) => `registering ${input.name}`,
-  input: z.strictObject({ name, ...contacts, nameServers, confirmOrder: z.boolean() }),
-  json: {
-    method: 'POST',
-    path: () => ['domain'],
-    body: (input): WireValue => input,
-  },
+  input: z.strictObject({ name, ...contactFields, nameServers, confirmOrder: z.boolean() }),
+  json: { method: 'POST', path: () => ['domain'], body: (input): WireValue => input },
   output: returnNothing,
 });
 
@@ -35,11 +30,11 @@ export const domainTransfer = defineTask({
   name: 'domain.transfer',
   effect: 'charge',
   activity: (input) => `transferring ${input.name}`,
-  input: z.strictObject({ name, auth: secretFieldSchema, ...contacts, nameServers }),
+  input: z.strictObject({ name, auth: secretFieldSchema, ...contactFields, nameServers }),
   json: {
     method: 'POST',
     path: () => ['domain', '_transfer'],
-    // Order cards show the fields in this order.
+    // Order cards show the fields in the body's order.
     body: ({ name, auth, ...delegation }): WireValue => ({ name, auth, ...delegation }),
   },
   output: returnNothing,
@@ -68,7 +63,7 @@ export const domainDelete = defineTask({
   output: returnNothing,
 });
 
-/** Possible only within the redemption period. No body is documented, so none is sent. */
+/** Possible only during the redemption period. No body is documented, so none is sent. */
 export const domainRestore = defineTask({
   name: 'domain.restore',
   effect: 'charge',
@@ -78,7 +73,7 @@ export const domainRestore = defineTask({
   output: returnNothing,
 });
 
-/** Starts the change-of-registrant process: both registrants are notified, and transfers are locked for 60 days. */
+/** Notifies both registrants, and locks transfers for 60 days. */
 export const domainOwnerChange = defineTask({
   name: 'domain.ownerChange',
   effect: 'write',
@@ -88,7 +83,7 @@ export const domainOwnerChange = defineTask({
   output: returnNothing,
 });
 
-/** The body isn't documented, so it has the `nameServers` field of the create payload. */
+/** The body isn't documented, so the `nameServers` field of domain creation is used. */
 export const domainUpdateNameservers = defineTask({
   name: 'domain.updateNameservers',
   effect: 'write',
@@ -103,10 +98,10 @@ export const domainUpdateNameservers = defineTask({
   output: returnNothing,
 });
 
-/** Exactly one of these is set. */
+/** Has exactly one of the fields. */
 export interface AuthInfo {
   readonly auth?: Secret;
-  /** The full response as JSON text, which may contain the code. Set if no code was found in it. */
+  /** The full response as JSON text. Set if no code was found in it. */
   readonly answer?: Secret;
 }
 
@@ -115,10 +110,9 @@ const AUTH_NAMES = new Set(['authinfo', 'auth', 'authcode']);
 const CODE_NAMES = new Set(['code', 'value', 'pw', 'password']);
 
 /**
- * Fetches the auth code. The effect is `write`, because the request is an order and isn't documented as read-only. It
- * isn't idempotent, because a second request may create a new code and invalidate the first. The code's place in the
- * response isn't documented, so common field names are searched. The returned envelope never contains the response's
- * data, even if no code was found.
+ * The effect is `write`, because the request isn't documented as read-only. It isn't idempotent, because a
+ * second request may create a new code and invalidate the first. The code's place in the response isn't
+ * documented, so common field names are searched. The returned envelope never contains the response's data.
  */
 export const domainAuthInfo = defineTask({
   name: 'domain.authInfo',
@@ -128,47 +122,48 @@ export const domainAuthInfo = defineTask({
   json: { method: 'POST', path: (input) => ['domain', input.name, '_authinfo1'] },
   readsSecrets: true,
   output: ({ envelope }): TaskResult<AuthInfo> => {
-    const code = findText([listEnvelopeValues(envelope), envelope.received], AUTH_NAMES, CODE_NAMES);
+    const code = findText([listSearchableValues(envelope), envelope.received], AUTH_NAMES, CODE_NAMES);
     if (code !== undefined) {
-      return { output: { auth: new Secret(code) }, secrets: [code], envelope: dropData(envelope, false) };
+      return { output: { auth: new Secret(code) }, secrets: [code], envelope: maskData(envelope, false) };
     }
     const { received, ...documented } = envelope;
     const answer = JSON.stringify(received ?? documented);
-    return { output: { answer: new Secret(answer) }, envelope: dropData(envelope, true) };
+    return { output: { answer: new Secret(answer) }, envelope: maskData(envelope, true) };
   },
 });
 
 /** Converts `{type, value}` objects to fields named by their type. */
-function listEnvelopeValues({ object, data, messages }: Envelope): unknown {
+function listSearchableValues({ object, data, messages }: Envelope): unknown[] {
   const references = messages.flatMap((message) => message.objects);
   return [
     object?.data,
     data,
-    ...[object, ...references].map((each) =>
-      each?.type === undefined ? undefined : { [each.type]: each.value },
+    ...[object, ...references].map((reference) =>
+      reference?.type === undefined ? undefined : { [reference.type]: reference.value },
     ),
   ];
 }
 
 /**
- * If no code was found, any text may contain it, so texts are masked. People need the status text, so it is kept unless
- * it is the only text.
+ * Drops undocumented parts, too.
+ * @param shouldMaskTexts set if no code was found, because any text may then contain it. People need the
+ * status text, so it is kept unless it is the only text.
  */
-function dropData(envelope: Envelope, maskTexts: boolean): Envelope {
+function maskData(envelope: Envelope, shouldMaskTexts: boolean): Envelope {
   const { object, data, messages, status } = envelope;
-  const onlyStatus = object === undefined && data.length === 0 && messages.length === 0;
+  const isStatusOnly = object === undefined && data.length === 0 && messages.length === 0;
   const mask = (value: string | undefined): string | undefined => (value === undefined ? value : MASK);
   const { received: _received, ...documented } = envelope;
   return {
     ...documented,
-    status: maskTexts && onlyStatus ? { ...status, text: MASK } : status,
+    status: shouldMaskTexts && isStatusOnly ? { ...status, text: MASK } : status,
     object: object && {
       ...object,
-      value: maskTexts ? mask(object.value) : object.value,
+      value: shouldMaskTexts ? mask(object.value) : object.value,
       data: object.data === undefined ? undefined : MASK,
     },
     data: data.map(() => MASK),
-    messages: !maskTexts
+    messages: !shouldMaskTexts
       ? messages
       : messages.map((message) => ({
           ...message,

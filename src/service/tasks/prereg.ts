@@ -13,7 +13,7 @@ export interface Preregistrations {
   readonly records: readonly Preregistration[];
 }
 
-/** A search's filters, in the documented order. */
+/** In the documented order. */
 export const PREREG_FILTERS = [
   'sld',
   'tld',
@@ -25,12 +25,12 @@ export const PREREG_FILTERS = [
   'prereg_config.period_end',
 ] as const;
 
-const OPERATOR: Readonly<Record<Interface, string>> = { json: 'EQUAL', xml: 'like' };
+const OPERATORS: Readonly<Record<Interface, string>> = { json: 'EQUAL', xml: 'like' };
 
 /**
- * Service API, Preregistration search. All filters must match, with the interface's documented operator. `view` selects
- * a page: `offset` starts at 0, `limit` is the number of records. `order` is documented only for XML. The call's `keys`
- * (`tmch_mark`, `extension`, `nsentry`) add data to the records.
+ * See “Preregistration search” in the service's API documentation. All filters must match, with the operator
+ * that the interface documents. `view` selects a page: `offset` starts at 0, `limit` is the number of
+ * records. The call's `keys` (`tmch_mark`, `extension`, `nsentry`) add data to the records.
  */
 export const preregSearch = defineTask({
   name: 'prereg.search',
@@ -62,7 +62,7 @@ export const preregSearch = defineTask({
       }
       return {
         view: view && { children: view.children, offset: view.offset, limit: view.limit },
-        filters: filters?.map(({ key, value }) => ({ key, operator: OPERATOR.json, value })),
+        filters: filters?.map(({ key, value }) => ({ key, operator: OPERATORS.json, value })),
       };
     },
   },
@@ -74,7 +74,7 @@ export const preregSearch = defineTask({
       where:
         filters === undefined || filters.length === 0
           ? undefined
-          : { and: filters.map(({ key, value }) => ({ key, operator: OPERATOR.xml, value })) },
+          : { and: filters.map(({ key, value }) => ({ key, operator: OPERATORS.xml, value })) },
       key: keys,
       order: order && { key: order.key, mode: order.mode },
     }),

@@ -3,9 +3,9 @@ import { REDIRECT_FIELDS, toWireFields } from '../codec/object-fields.ts';
 import { defineTask, returnNothing } from '../task.ts';
 
 /**
- * Service API, Redirect update. `source` identifies the redirect, and `source` and `type` must be its current ones.
- * Documented types and modes are `DOMAIN` and `HTTP` over JSON, and `domain`, `email` and `frame`, `single` over XML.
- * `title` and `backup` are documented only for XML.
+ * See “Redirect update” in the service's API documentation. `source` identifies the redirect. An update can't
+ * change `source` or `type`. JSON documents the type `DOMAIN` and the mode `HTTP`. XML documents the types
+ * `domain` and `email`, the modes `frame` and `single`, `title` and `backup`.
  */
 export const redirectUpdate = defineTask({
   name: 'redirect.update',

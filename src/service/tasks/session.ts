@@ -7,19 +7,18 @@ import { createMask, findText, maskEnvelope } from '../redact.ts';
 import { Secret } from '../secret.ts';
 import { defineTask, returnNothing, type TaskResult } from '../task.ts';
 
-/** Service API, Session and Authentication. The client opens and ends its sessions with these tasks. */
+// See “Session” and “Authentication” in the service's API documentation.
 
 export interface OpenedSession {
   readonly sessionId: Secret;
-  /** The cookie's lifetime. */
   readonly maxAgeSeconds?: number;
-  /** The user's record: user, context, defaultEmail, status, substatus, owner, language, and the requested extras. */
+  /** The user's record, with the requested extras. */
   readonly user?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Opens a JSON session. `acl`, `profile` and `customer` add that data to the user's record. `timeout` is in minutes,
- * with a default of 10.
+ * Opens a JSON session. `acl`, `profile` and `customer` add that data to the user's record. `timeout` is in
+ * minutes, 10 by default.
  */
 export const sessionLogin = defineTask({
   name: 'session.login',
@@ -60,7 +59,7 @@ export const sessionLogin = defineTask({
   },
 });
 
-/** Ends a JSON session. `place` says where the request has the session's id. The default is the header. */
+/** Ends a JSON session. The request carries the session id in `place`, by default in the header. */
 export const sessionLogout = defineTask({
   name: 'session.logout',
   effect: 'write',
@@ -84,9 +83,9 @@ const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 const HASH_NAMES = new Set(['hash', 'authsession', 'sessionid', 'session']);
 
 /**
- * Opens an XML session with the account's user, context and password, and with a token for a two-factor account. The
- * API doesn't document where the response has the session's hash. It is read from a `hash` element anywhere, or else
- * from the object's value if that is a UUID.
+ * Opens an XML session. Two-factor accounts need a token. The API doesn't document where the response has the
+ * session's hash, so it is read from a `hash` element anywhere, or else from the object's value if that
+ * contains a UUID.
  */
 export const authSessionCreate = defineTask({
   name: 'authSession.create',
@@ -113,9 +112,8 @@ export const authSessionCreate = defineTask({
       ...[object, ...messages.flatMap(({ objects }) => objects)].map(toField),
       received,
     ];
-    const found = findText(sources, HASH_NAMES) ?? [object?.value].find((value) => UUID.test(value ?? ''));
-    const hash = UUID.exec(found ?? '')?.[0];
-    if (hash === undefined) throw new InvalidResponseError('the response holds no session hash');
+    const hash = UUID.exec(findText(sources, HASH_NAMES) ?? object?.value ?? '')?.[0];
+    if (hash === undefined) throw new InvalidResponseError('the response contains no session hash');
     return { output: { hash: new Secret(hash) }, secrets: [hash] };
   },
 });

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { SSL_CONTACT_FIELDS, toWireFields } from '../codec/object-fields.ts';
 import { defineTask, returnNothing } from '../task.ts';
 
-const text = z.string().optional();
+const optionalText = z.string().optional();
 
 /**
- * Service API, SSL contact update. `country` has two letters. `phone` and `fax` are in international format. `address`
- * is a list of lines, joined by commas over XML. `fname` and `lname` are documented only for JSON. The id's place isn't
- * documented for XML, so it is the first element of `contact`.
+ * See “SSL contact update” in the service's API documentation. `phone` and `fax` are in international format.
+ * `address` is a list of lines, joined by commas over XML. The id's place isn't documented for XML, so it is
+ * the first element of `contact`.
  */
 export const sslContactUpdate = defineTask({
   name: 'sslContact.update',
@@ -17,21 +17,21 @@ export const sslContactUpdate = defineTask({
   input: z
     .strictObject({
       id: z.union([z.int().positive(), z.string().min(1)]),
-      fname: text,
-      lname: text,
-      title: text,
-      organization: text,
+      fname: optionalText,
+      lname: optionalText,
+      title: optionalText,
+      organization: optionalText,
       address: z.array(z.string()).optional(),
-      pcode: text,
-      city: text,
+      pcode: optionalText,
+      city: optionalText,
       country: z
         .string()
         .regex(/^[A-Za-z]{2}$/)
         .optional(),
-      state: text,
-      phone: text,
-      fax: text,
-      email: text,
+      state: optionalText,
+      phone: optionalText,
+      fax: optionalText,
+      email: optionalText,
     })
     .refine(({ id, ...fields }) => Object.values(fields).some((field) => field !== undefined), {
       error: 'has nothing to update',

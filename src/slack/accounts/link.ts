@@ -59,7 +59,7 @@ export function createLinkLimiter(): Limiter {
 }
 
 const methodSchema = z.enum(['password', 'trusted_application', 'two_factor']);
-const METHOD: FieldDisplay = {
+const METHOD_DISPLAY: FieldDisplay = {
   label: 'Sign-in method',
   kind: 'choice',
   options: toOptions({
@@ -72,14 +72,14 @@ const METHOD: FieldDisplay = {
 
 const VISIBLE = /^[^\p{Cc}\p{Cs}]*$/u;
 
-function nameField(missing: string, tooLong: string) {
+function createNameSchema(missing: string, tooLong: string) {
   return z.string(missing).trim().min(1, missing).max(255, tooLong).regex(VISIBLE, LINK.invisibleCharacter);
 }
 
-const userFields = {
+const userSchemas = {
   user: field(
     { label: 'User name', kind: 'text' },
-    nameField('Enter your user name.', 'That’s too long for a user name.'),
+    createNameSchema('Enter your user name.', 'That’s too long for a user name.'),
   ),
   context: field(
     {
@@ -105,10 +105,10 @@ const password = field(
 
 const toSecret = (text: string) => (text === '' ? undefined : new Secret(text));
 
-const SCHEMAS = {
-  password: z.object({ method: field(METHOD, z.literal('password')), ...userFields, password }),
+const METHOD_SCHEMAS = {
+  password: z.object({ method: field(METHOD_DISPLAY, z.literal('password')), ...userSchemas, password }),
   trusted_application: z.object({
-    method: field(METHOD, z.literal('trusted_application')),
+    method: field(METHOD_DISPLAY, z.literal('trusted_application')),
     uuid: field(
       { label: 'Application UUID', kind: 'text' },
       z
@@ -117,14 +117,14 @@ const SCHEMAS = {
     ),
     application: field(
       { label: 'Application name', kind: 'text' },
-      nameField('Enter the application’s name.', 'That’s too long for a name.'),
+      createNameSchema('Enter the application’s name.', 'That’s too long for a name.'),
     ),
     password,
   }),
   two_factor: z
     .object({
-      method: field(METHOD, z.literal('two_factor')),
-      ...userFields,
+      method: field(METHOD_DISPLAY, z.literal('two_factor')),
+      ...userSchemas,
       password,
       token: field(
         {
@@ -177,18 +177,18 @@ const ownerSchema = z.object({
 function buildFields(method: Method, call: Interaction): readonly Field[] {
   const { context, person } = call;
   const canBelongToTeam = method === 'trusted_application' && isAdmin(context, person);
-  return [...toFields(SCHEMAS[method]), ...(canBelongToTeam ? toFields(ownerSchema) : [])];
+  return [...toFields(METHOD_SCHEMAS[method]), ...(canBelongToTeam ? toFields(ownerSchema) : [])];
 }
 
-function selectedMethod(values: FormValues): Method {
+function getSelectedMethod(values: FormValues): Method {
   return methodSchema.safeParse(values['method']).data ?? 'password';
 }
 
 const linkForm: FormFeature<'link'> = {
-  form: { name: 'link', title: 'Link an account', submit: 'Link', fields: toFields(SCHEMAS.password) },
+  form: { name: 'link', title: 'Link an account', submit: 'Link', fields: toFields(METHOD_SCHEMAS.password) },
 
   render(call, _origin, values) {
-    const method = selectedMethod(values);
+    const method = getSelectedMethod(values);
     return {
       form: { ...linkForm.form, fields: buildFields(method, call) },
       values: { ...values, method },
@@ -197,16 +197,16 @@ const linkForm: FormFeature<'link'> = {
   },
 
   async submit(call): Promise<SubmissionResult> {
-    const method = selectedMethod(call.values);
-    const read = readForm(SCHEMAS[method], { ...call.values, method });
-    if ('errors' in read) return read;
+    const method = getSelectedMethod(call.values);
+    const parsed = readForm(METHOD_SCHEMAS[method], { ...call.values, method });
+    if ('errors' in parsed) return parsed;
     const { linkAttempts, log } = call.context;
-    const owner = readOwner(call, read.value);
+    const owner = readOwner(call, parsed.value);
     if ('errors' in owner) return owner;
-    const seconds = linkAttempts.take(call.person.id);
-    if (seconds !== undefined) {
+    const waitSeconds = linkAttempts.take(call.person.id);
+    if (waitSeconds !== undefined) {
       log.warn({ userId: call.person.id }, 'repeated attempts to link credentials');
-      return { errors: { password: tooManyTriesText(seconds) } };
+      return { errors: { password: tooManyTriesText(waitSeconds) } };
     }
     const outcome = await owner.link();
     if (outcome.kind !== 'refused') linkAttempts.undo(call.person.id);
@@ -222,9 +222,9 @@ function readOwner(
   | { readonly isTeam: boolean; readonly link: () => Promise<LinkOutcome> }
   | { readonly errors: FieldErrors } {
   const { accounts } = context;
-  const read = readForm(ownerSchema, values);
-  if ('errors' in read) return read;
-  if (read.value.team.length === 0)
+  const parsed = readForm(ownerSchema, values);
+  if ('errors' in parsed) return parsed;
+  if (parsed.value.team.length === 0)
     return { isTeam: false, link: () => accounts.link(person.id, credential) };
   if (!isAdmin(context, person)) return { errors: { team: LINK.teamByAdmins } };
   if (credential.method !== 'trusted_application') return { errors: { team: LINK.teamIsApplication } };
@@ -242,7 +242,7 @@ function parseSlot(word: string): string {
   return word.toLowerCase() === APPLICATION_SLOT ? APPLICATION_SLOT : word;
 }
 
-/** Typed instead of a context number. */
+/** Entered instead of a context number. */
 const TEAM_WORD = 'team';
 
 async function unlinkTeam({ context, person, respond }: CommandCall): Promise<void> {
@@ -251,11 +251,11 @@ async function unlinkTeam({ context, person, respond }: CommandCall): Promise<vo
   await respond(
     removed === undefined
       ? UNLINK.noTeam
-      : unlinkedText([removed], await findUnsentOrders(context, [removed]), true),
+      : unlinkedText([removed], await listUnsentIds(context, [removed]), true),
   );
 }
 
-function findUnsentOrders({ orders }: SlackContext, removed: readonly Account[]): Promise<readonly string[]> {
+function listUnsentIds({ orders }: SlackContext, removed: readonly Account[]): Promise<readonly string[]> {
   return orders.store.listUnfinishedIds(removed.map(({ id }) => id));
 }
 
@@ -264,12 +264,12 @@ async function runUnlink(call: CommandCall): Promise<void> {
   if (word?.toLowerCase() === TEAM_WORD) return unlinkTeam(call);
   const accounts = await call.context.accounts.list(call.person.id);
   if (accounts.length === 0) return call.respond(UNLINK.none);
-  const chosen =
+  const chosenAccounts =
     word === undefined ? accounts : accounts.filter((account) => account.slot === parseSlot(word));
-  if (chosen.length === 0 && word !== undefined) return call.respond(noSuchSlot(accounts));
+  if (chosenAccounts.length === 0 && word !== undefined) return call.respond(noSuchSlot(accounts));
   if (word === undefined && accounts.length > 1) return call.respond(unlinkQuestion(accounts));
-  const removed = await call.context.accounts.unlink(call.person.id, chosen[0]?.slot);
-  await call.respond(unlinkedText(removed, await findUnsentOrders(call.context, removed)));
+  const removed = await call.context.accounts.unlink(call.person.id, chosenAccounts[0]?.slot);
+  await call.respond(unlinkedText(removed, await listUnsentIds(call.context, removed)));
 }
 
 async function runUse(call: CommandCall): Promise<void> {

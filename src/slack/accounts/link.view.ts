@@ -21,13 +21,11 @@ import { formatFieldName, listAnswerFields } from '../orders/answer.view.ts';
 import { formatContext } from '../orders/order.view.ts';
 import { requestIssueText } from '../orders/request-issue.view.ts';
 
-/* Texts about linked accounts. */
-
 export const NOT_LINKED = textMessage(
   'You have no linked account yet. Use `/domain link` first, then try again.',
 );
 
-/** For admins, if everyone needs an account of their own. */
+/** For admins of a team that has no team account. */
 export const NOT_LINKED_ADMIN = textMessage(
   `${NOT_LINKED.text} As an admin, you can also let people without an account make requests: use \`/domain link\`, choose *Trusted application*, and select *The team’s account*.`,
 );
@@ -41,23 +39,23 @@ export const NOT_LINKED_BUT_CAN_ORDER = textMessage(
 export function formatLinkRefusal(refusal: LinkRefusal): string {
   switch (refusal.code) {
     case 'not_accepted':
-      return `The service didn’t accept these credentials. Check them and try again.${formatStatement(refusal.explanation)}`;
+      return `The service didn’t accept these credentials. Check them and try again.${formatExplanation(refusal.explanation)}`;
     case 'not_sendable':
       return requestIssueText(refusal.issue);
     case 'busy':
-      return `The service is busy, so nothing was saved. Try again in a minute.${formatStatement(refusal.explanation)}`;
+      return `The service is busy, so nothing was saved. Try again in a minute.${formatExplanation(refusal.explanation)}`;
     case 'token_used':
       return `The current one-time token is already used, so nothing was saved. Try again in ${Math.ceil(refusal.retryAfterMs / 1_000)} seconds.`;
     case 'no_clear_answer':
       return refusal.explanation === undefined
         ? 'The service didn’t respond, so nothing was saved. Try again in a few minutes.'
-        : `The service gave no clear answer, so nothing was saved. Try again in a few minutes.${formatStatement(refusal.explanation)}`;
+        : `The service gave no clear answer, so nothing was saved. Try again in a few minutes.${formatExplanation(refusal.explanation)}`;
   }
 }
 
-function formatStatement(statement: ServiceExplanation | undefined): string {
-  if (statement === undefined) return '';
-  return ` It says: ${statement.text}${statement.stid === undefined ? '' : ` (server transaction ${statement.stid})`}`;
+function formatExplanation(explanation: ServiceExplanation | undefined): string {
+  if (explanation === undefined) return '';
+  return ` It says: ${explanation.text}${explanation.stid === undefined ? '' : ` (server transaction ${explanation.stid})`}`;
 }
 
 export const LINK = {
@@ -87,17 +85,17 @@ export function linkedText({
   replaced,
 }: LinkOutcome & { readonly kind: 'linked' }): string {
   const name = code(formatAccountName(account));
-  const system = isDemoContext(account.context) ? '*DEMO*' : '*LIVE*';
-  const limits =
+  const systemLabel = isDemoContext(account.context) ? '*DEMO*' : '*LIVE*';
+  const limitsNote =
     account.method === 'two_factor'
       ? ' A two-factor account works only for users, redirects, SSL contacts and preregistrations. Domain tasks need an account with a password.'
       : '';
   const removed =
     replaced === undefined
       ? ''
-      : ` It replaces ${code(formatAccountName(replaced))} (${METHOD_WORDS[replaced.method]}). Pending orders with that account won’t be sent.`;
+      : ` It replaces ${code(formatAccountName(replaced))} (${METHOD_LABELS[replaced.method]}). Pending orders with that account won’t be sent.`;
   return isVerified
-    ? `:white_check_mark: Linked: ${name}, ${system}. It’s your active account now.${removed}${limits} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
+    ? `:white_check_mark: Linked: ${name}, ${systemLabel}. It’s your active account now.${removed}${limitsNote} Try \`/domain renew cafe.rest\`, or \`/domain help\`.`
     : `:white_check_mark: Saved: ${name}. The service can’t check it in advance, so its first use will show whether it works. It’s your active account now.${removed}`;
 }
 
@@ -107,7 +105,7 @@ export const UNLINK = {
   none: 'You have no linked account, so there’s nothing to delete.',
 } as const;
 
-const SHOWN_ORDERS = 10;
+const MAX_SHOWN_ORDERS = 10;
 
 /** @param unsent ids of orders that would have used these accounts */
 export function unlinkedText(
@@ -119,7 +117,7 @@ export function unlinkedText(
   const orders =
     unsent.length === 0
       ? 'No pending orders use it.'
-      : `${count(unsent.length, 'order')} won’t be sent: ${joinFirst(unsent.map(code), SHOWN_ORDERS)}.`;
+      : `${count(unsent.length, 'order')} won’t be sent: ${joinFirst(unsent.map(code), MAX_SHOWN_ORDERS)}.`;
   return `Deleted: ${isTeamAccount ? 'the team’s account, ' : ''}${names}. ${orders}`;
 }
 
@@ -148,7 +146,7 @@ function accountList(accounts: readonly Account[]): string {
   return accounts.map(accountLine).join('\n');
 }
 
-const METHOD_WORDS: Readonly<Record<Account['method'], string>> = {
+const METHOD_LABELS: Readonly<Record<Account['method'], string>> = {
   password: 'password',
   trusted_application: 'trusted application',
   two_factor: 'two-factor',
@@ -158,7 +156,7 @@ function accountLine(account: Account): string {
   const checked =
     account.verifiedAt === undefined ? 'not used yet' : `last checked ${moment(account.verifiedAt)}`;
   const name = account.application === undefined ? '' : ` “${escapeText(account.application)}”`;
-  return `${account.isActive ? ':large_green_circle: *active*' : ':white_circle:'} ${code(formatAccountName(account))}${name}, ${formatContext(account.context)}, ${METHOD_WORDS[account.method]}, ${checked}${formatProfile(account)}`;
+  return `${account.isActive ? ':large_green_circle: *active*' : ':white_circle:'} ${code(formatAccountName(account))}${name}, ${formatContext(account.context)}, ${METHOD_LABELS[account.method]}, ${checked}${formatProfile(account)}`;
 }
 
 function formatProfile({ profile, method }: Account): string {
@@ -180,13 +178,13 @@ function teamAccountLine(team: Account | undefined, hasOwn: boolean): string {
   if (team === undefined) return '';
   const linkedBy = team.linkedBy === undefined ? '' : `, linked by ${mention(team.linkedBy)}`;
   const checked = team.verifiedAt === undefined ? 'not used yet' : `last used ${moment(team.verifiedAt)}`;
-  const use = hasOwn ? 'You use your own account.' : 'You use it, because you have no account of your own.';
-  return `\n:busts_in_silhouette: *The team’s account*: ${code(formatAccountName(team))} “${escapeText(team.application ?? '')}”, ${checked}${linkedBy}. Only approved orders use it. ${use}`;
+  const usage = hasOwn ? 'You use your own account.' : 'You use it, because you have no account of your own.';
+  return `\n:busts_in_silhouette: *The team’s account*: ${code(formatAccountName(team))} “${escapeText(team.application ?? '')}”, ${checked}${linkedBy}. Only approved orders use it. ${usage}`;
 }
 
 export function whoamiText(accounts: readonly Account[], team: Account | undefined): string {
-  const use = accounts.length > 1 ? '\nChange the active one with `/domain use CONTEXT`.' : '';
-  return `${accountList(accounts)}${use}${teamAccountLine(team, accounts.length > 0)}`;
+  const usageNote = accounts.length > 1 ? '\nChange the active one with `/domain use CONTEXT`.' : '';
+  return `${accountList(accounts)}${usageNote}${teamAccountLine(team, accounts.length > 0)}`;
 }
 
 export function detailsButton(account: Account): Button {

@@ -19,22 +19,22 @@ import {
   unreadableGroupAlert,
 } from './unreachable.view.ts';
 
-/** Returns the people in `ADMINS` if it is set, or else the workspace's admins and owners. */
+/** The returned function loads the people in `ADMINS`, or the workspace's admins and owners if it isn't set. */
 export function createAdminsToNotify(
-  configured: readonly string[],
+  configuredAdmins: readonly string[],
   { loadWorkspaceAdmins }: SlackDirectory,
   log: Log,
 ): AdminsToNotify {
-  // Used if Slack doesn't answer.
-  let lastKnown: readonly string[] = [];
+  // Returned if Slack doesn't answer.
+  let lastKnownAdmins: readonly string[] = [];
   return async () => {
-    if (configured.length > 0) return configured;
+    if (configuredAdmins.length > 0) return configuredAdmins;
     try {
-      lastKnown = await loadWorkspaceAdmins();
+      lastKnownAdmins = await loadWorkspaceAdmins();
     } catch (err) {
       log.warn({ err }, 'listing the workspace’s admins failed');
     }
-    return lastKnown;
+    return lastKnownAdmins;
   };
 }
 
@@ -60,13 +60,13 @@ async function notifyAdmins(
 export function recordUnreadableGroup(
   { notifications, now, log }: { notifications: NotificationStore; now: () => Date; log: Log },
   groupId: string,
-  problem: SlackApiError,
+  error: SlackApiError,
 ): void {
-  log.warn({ err: problem, groupId }, 'the members of an approver group can’t be read');
-  if (problem.kind !== 'refused') return;
+  log.warn({ err: error, groupId }, 'the members of an approver group can’t be read');
+  if (error.kind !== 'refused') return;
   const subject = { kind: 'group', id: `${groupId} ${getUtcDay(now())}` } as const;
   notifications
-    .markSubjectRefused(subject, problem.code ?? problem.kind, now())
+    .markSubjectRefused(subject, error.code ?? error.kind, now())
     .catch((err: unknown) => log.warn({ err, groupId }, 'recording an unreadable approver group failed'));
 }
 
@@ -96,7 +96,7 @@ export function createDeparturePlanner(context: SlackContext): NotificationPlann
   };
 }
 
-/** Alerts admins once about a channel that refuses messages, until a post succeeds. */
+/** Alerts admins once about a channel that refuses messages. A successful post resets this. */
 export function createChannelPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refused: code = '' }, send) => {
     const { approvalChannel, reminderChannel } = await context.savedSettings();
@@ -109,7 +109,7 @@ export function createChannelPlanner(context: SlackContext): NotificationPlanner
 /** Alerts admins once about a webhook endpoint that fails. */
 export function createEndpointPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id, refused: code }, send) => {
-    const endpoint = context.webhooks.endpoints.find((each) => each.id === id);
+    const endpoint = context.webhooks.endpoints.find((candidate) => candidate.id === id);
     if (endpoint !== undefined && code !== undefined)
       await notifyAdmins(context, send, failingEndpointAlert(endpoint.host, code));
     return undefined;

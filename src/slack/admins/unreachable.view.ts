@@ -40,7 +40,7 @@ export function departedLinkerAlert(account: Account, userId: string): Message {
   );
 }
 
-const FAILURES: Readonly<Record<string, string>> = {
+const FAILURE_TEXTS: Readonly<Record<string, string>> = {
   connection: 'it can’t be reached',
   timeout: 'it times out',
   too_large: 'its response is too large',
@@ -48,8 +48,8 @@ const FAILURES: Readonly<Record<string, string>> = {
 
 export function failingEndpointAlert(host: string, failure: string): Message {
   const [, status] = /^http_(\d+)$/.exec(failure) ?? [];
-  const problem = status === undefined ? (FAILURES[failure] ?? failure) : `it returns status ${status}`;
+  const cause = status === undefined ? (FAILURE_TEXTS[failure] ?? failure) : `it returns status ${status}`;
   return textMessage(
-    `:warning: Webhooks to ${code(host)} (${code('WEBHOOK_URLS')}) are failing, because ${problem}. I’ll retry for three days, then I’ll drop them. Ask your operator to check the receiver. To send a test, use \`/domain settings\`.`,
+    `:warning: Webhooks to ${code(host)} (${code('WEBHOOK_URLS')}) are failing, because ${cause}. I’ll retry for three days, then I’ll drop them. Ask your operator to check the receiver. To send a test, use \`/domain settings\`.`,
   );
 }

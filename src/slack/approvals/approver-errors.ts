@@ -6,8 +6,6 @@ import { approverErrorText } from '../outbound/slack-error.view.ts';
 import { SlackApiError } from '../outbound/web.ts';
 import { NO_APPROVERS, noMemberText, tooFewApproversText } from '../settings/settings.view.ts';
 
-/* Checks that the approvers exist, can be reached and are enough. */
-
 /** Changing these settings can leave too few approvers. */
 export const APPROVER_SETTINGS: ReadonlySet<string> = new Set([
   'approvers',
@@ -46,19 +44,16 @@ export async function lookUpPeople(
   return people;
 }
 
-/**
- * Refuses settings that would leave no possible approver.
- * @returns errors by field
- */
+/** @returns errors by field, if the settings would leave too few people who can approve */
 export async function findApproverErrors(
   context: SlackContext,
   settings: TeamSettings,
 ): Promise<Readonly<Record<string, string>>> {
-  const notified = await lookUpPeople(context, settings.approvers);
-  if (typeof notified === 'string') return { approvers: notified };
-  const silent = await lookUpPeople(context, settings.silentApprovers);
-  if (typeof silent === 'string') return { silent_approvers: silent };
-  const people = new Set([...notified, ...silent]);
+  const approvers = await lookUpPeople(context, settings.approvers);
+  if (typeof approvers === 'string') return { approvers };
+  const silentApprovers = await lookUpPeople(context, settings.silentApprovers);
+  if (typeof silentApprovers === 'string') return { silent_approvers: silentApprovers };
+  const people = new Set([...approvers, ...silentApprovers]);
   if (people.size === 0) return { approvers: NO_APPROVERS };
   return people.size < settings.approvalsRequired
     ? { approvals_required: tooFewApproversText(people.size, settings.approvalsRequired) }

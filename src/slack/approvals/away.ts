@@ -52,7 +52,7 @@ async function runAway(call: CommandCall): Promise<void> {
   const standIns = await context.standIns.current(now);
   call.acknowledge();
   context.notifyDue();
-  // Cards show the possible approvers.
+  // Cards show who can approve.
   await context.refreshPendingCards();
   await call.respond(awayText(standIn, standIns.get(standIn.userId)));
 }
@@ -63,7 +63,6 @@ async function runBack(call: CommandCall): Promise<void> {
   if (ended === undefined) return call.respond(NOT_AWAY);
   call.acknowledge();
   context.notifyDue();
-  // Cards show the possible approvers.
   await context.refreshPendingCards();
   await call.respond(backText(ended.userId));
 }

@@ -46,7 +46,7 @@ export function hasPolicyRule(requirements: readonly Pick<Requirement, 'rule'>[]
   return requirements.length > 1 || requirements.some(({ rule }) => rule.kind === 'rule');
 }
 
-/** Leaves out approvals from before the order was reopened. */
+/** Omits approvals from before the order was reopened. */
 function sliceCurrentRound(history: readonly HistoryEvent[]): readonly HistoryEvent[] {
   return history.slice(history.findLastIndex(({ kind }) => kind === 'reopened') + 1);
 }
@@ -56,7 +56,7 @@ export function findLastProgress(history: readonly HistoryEvent[]): ApprovalProg
   return sliceCurrentRound(history).findLast((event) => event.kind === 'approved')?.progress;
 }
 
-/** Read from the log, because rows can be changed. Leaves out admins who only agreed to exceed a budget. */
+/** Reads the log, because rows can be tampered with. Omits admins who only agreed to exceed a budget. */
 export function findValidApprovers(history: readonly HistoryEvent[]): readonly string[] {
   const slots = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.slots) ?? [];
   return dropLapsed(
@@ -65,7 +65,7 @@ export function findValidApprovers(history: readonly HistoryEvent[]): readonly s
   );
 }
 
-/** Read from the log. Includes admins who only agreed to exceed a budget. */
+/** Reads the log, as above. Includes admins who only agreed to exceed a budget. */
 export function findLoggedApprovers(history: readonly HistoryEvent[]): readonly string[] {
   return dropLapsed(
     sliceCurrentRound(history).flatMap((event) => (event.kind === 'approved' ? event.actor : [])),
@@ -82,7 +82,7 @@ function slotName({ userId, standsInFor }: Slot): string {
   return standsInFor === undefined ? mention(userId) : `${mention(userId)} for ${mention(standsInFor)}`;
 }
 
-/** Also names the person that they approved for, if the log has one. */
+/** Includes the person that the user approved for, if the log has one. */
 export function approverName(userId: string, history: readonly HistoryEvent[]): string {
   return slotName(findSlot(userId, history));
 }
@@ -95,8 +95,8 @@ export function approverNameInSentence(userId: string, history: readonly History
 
 function findSlot(userId: string, history: readonly HistoryEvent[]): Slot {
   const slots = findLastProgress(history)?.requirements.flatMap((requirement) => requirement.slots) ?? [];
-  const ownSlot = slots.find((each) => each.userId === userId && each.standsInFor === undefined);
-  return ownSlot ?? slots.find((each) => each.userId === userId) ?? { userId };
+  const ownSlot = slots.find((slot) => slot.userId === userId && slot.standsInFor === undefined);
+  return ownSlot ?? slots.find((slot) => slot.userId === userId) ?? { userId };
 }
 
 /** The approvers who are notified; if there are none, all approvers. */
@@ -112,15 +112,15 @@ export function requirementLines(requirements: Requirements, history: readonly H
   return requirements.list.map((requirement) => {
     const { needed, approvers } = requirement;
     const matching = progress?.requirements.find(
-      (each) => each.needed === needed && each.approvers.join() === approvers.join(),
+      (candidate) => candidate.needed === needed && candidate.approvers.join() === approvers.join(),
     );
     const slots = matching?.slots ?? [];
     const missing = Math.max(0, needed - slots.length);
-    const givenBy = slots.length === 0 ? '' : ` (${slots.map(slotName).join(', ')})`;
+    const approversText = slots.length === 0 ? '' : ` (${slots.map(slotName).join(', ')})`;
     const mentions = joinWithOr(selectNotifiedApprovers(requirement).map(mentionApprover));
     return missing === 0
-      ? `${count(needed, 'approval')} from ${mentions}: done${givenBy}`
-      : `${missing === needed ? '' : `${missing} more of `}${count(needed, 'approval')} from ${mentions}${givenBy}`;
+      ? `${count(needed, 'approval')} from ${mentions}: done${approversText}`
+      : `${missing === needed ? '' : `${missing} more of `}${count(needed, 'approval')} from ${mentions}${approversText}`;
   });
 }
 
@@ -129,15 +129,15 @@ export function collectRules(
   decision: PendingDecision | undefined,
   history: readonly HistoryEvent[],
 ): RuleReference[] {
-  const logged = findLoggedRules(history);
-  const requestedRules = logged.some(({ kind }) => kind === 'rule') ? logged : [];
+  const loggedRules = findLoggedRules(history);
+  const requestedRules = loggedRules.some(({ kind }) => kind === 'rule') ? loggedRules : [];
   const { requirements, decidedBy = [] } = decision ?? {};
   const rules = [...(requirements?.list.map(({ rule }) => rule) ?? []), ...(requirements?.refusedBy ?? [])];
-  // The requirements include those in the order's row, and rows can be changed.
-  const currentRules = dropUnknownRules(rules, [...logged, ...decidedBy]);
+  // The requirements include those in the order's row, which could have been tampered with.
+  const currentRules = dropUnknownRules(rules, [...loggedRules, ...decidedBy]);
   const approvedRules = findLastProgress(history)?.requirements.map(({ rule }) => rule) ?? [];
-  const all = [...requestedRules, ...approvedRules, ...currentRules];
-  const namedRules = all.some(({ kind }) => kind === 'rule') ? all : [];
+  const allRules = [...requestedRules, ...approvedRules, ...currentRules];
+  const namedRules = allRules.some(({ kind }) => kind === 'rule') ? allRules : [];
   return [...new Map(namedRules.map((rule) => [ruleName(rule), rule])).values()];
 }
 

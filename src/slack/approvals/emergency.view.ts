@@ -43,7 +43,7 @@ function reviewState({ signedOffBy }: Order): string {
 
 /** For *Details*, with the full reason. Undefined after a regular approval. */
 export function emergencyField(order: Order, history: readonly HistoryEvent[]): string | undefined {
-  const event = history.findLast((each) => each.kind === 'emergency_approved');
+  const event = history.findLast((entry) => entry.kind === 'emergency_approved');
   if (order.emergencyApprovedBy === undefined) return undefined;
   const reasonText = event === undefined ? '' : reasonSuffix(event);
   return `By ${mention(order.emergencyApprovedBy)} with break glass${reasonText}, ${reviewState(order)}`;
@@ -56,13 +56,13 @@ export function emergencyField(order: Order, history: readonly HistoryEvent[]): 
 export function emergencyReply(order: Order, event: EmergencyEvent, notified: NotifiedPeople): Message {
   const mentionedIds = [...event.approvers.slice(MAX_RECIPIENTS), ...event.unreadableGroups];
   const notifiedNote = ` ${notifiedText(notified)}`;
-  const alsoMentioned =
+  const mentionsText =
     mentionedIds.length === 0
       ? ''
       : ` ${mentionedIds.map(mentionApprover).join(', ')}: you could have approved it too.`;
   const impactNote = event.isImpactUnknown === true ? ' The impact wasn’t known yet.' : '';
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone (break glass)${reasonSuffix(event)}.${notifiedNote}${alsoMentioned}${impactNote} Another admin has to sign it off.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*, requested by ${mention(order.requesterId)}: ${mention(event.actor)} approved this alone (break glass)${reasonSuffix(event)}.${notifiedNote}${mentionsText}${impactNote} Another admin has to sign it off.`,
   );
 }
 

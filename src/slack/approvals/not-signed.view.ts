@@ -3,7 +3,7 @@ import type { SendingDifference } from '../../orders/summary.ts';
 import { code, escapeText, type Message, textMessage } from '../kit/blocks.ts';
 import { orderTitle, wasSent } from '../orders/order.view.ts';
 
-const DIFFERENCES: Readonly<Record<SendingDifference, string>> = {
+const DIFFERENCE_TEXTS: Readonly<Record<SendingDifference, string>> = {
   unsigned: 'an approval has no signature',
   statement: 'the signed statement differs from the current one',
   approver: 'someone else signed an approval',
@@ -16,7 +16,7 @@ const DIFFERENCES: Readonly<Record<SendingDifference, string>> = {
   no_keys: 'it needs signatures, which SIGNING_ROOTS or PUBLIC_URL doesn’t allow',
 };
 
-/** Differences between the order and its approvals that were found when it was to be sent. */
+/** The differences between the order and its approvals that prevented it from being sent. */
 export function findSigningDifferences({ items }: Order): readonly SendingDifference[] | undefined {
   for (const { result } of items) {
     const summary = result?.summary;
@@ -26,7 +26,7 @@ export function findSigningDifferences({ items }: Order): readonly SendingDiffer
 }
 
 function differencesText(differences: readonly SendingDifference[]): string {
-  return differences.map((each) => DIFFERENCES[each]).join('; ');
+  return differences.map((difference) => DIFFERENCE_TEXTS[difference]).join('; ');
 }
 
 export function notSignedNotice(order: Order, differences: readonly SendingDifference[]): Message {

@@ -37,10 +37,10 @@ interface CardCopy extends Omit<WantedNotification, 'purpose' | 'places'> {
   readonly isOverBudget: boolean;
 }
 
-/** Updates existing copies together with the card. */
+/** Posts no copy where one exists. Existing copies are updated together with the card. */
 export async function copyCard(context: SlackContext, post: PendingOrderPost, copy: CardCopy): Promise<void> {
   const { order, card, posted, send } = post;
-  const { approvalChannel, isOverBudget, ...wanted } = copy;
+  const { approvalChannel, isOverBudget, ...notification } = copy;
   if (order.state !== 'PENDING') return;
   if (order.isPrivate || approvalChannel === undefined) {
     if (isDirectMessage(card.channelId)) await copyToApprovers(context, post, copy);
@@ -49,7 +49,7 @@ export async function copyCard(context: SlackContext, post: PendingOrderPost, co
   const purpose = `${CHANNEL_COPY_PREFIX}${approvalChannel}`;
   if (approvalChannel === card.channelId || posted.has(purpose)) return;
   const places = [async () => ({ channelId: approvalChannel })];
-  const { state } = await send({ ...wanted, purpose, places, alertsAdmins: true });
+  const { state } = await send({ ...notification, purpose, places, alertsAdmins: true });
   if (state === 'refused') await copyToApprovers(context, post, copy);
 }
 
@@ -60,9 +60,9 @@ export function buildCopyPurpose(channelId: string, userId: string): string {
 async function copyToApprovers(
   context: SlackContext,
   { order, posted, send }: PendingOrderPost,
-  { approvalChannel: _, isOverBudget, ...wanted }: CardCopy,
+  { approvalChannel: _, isOverBudget, ...notification }: CardCopy,
 ): Promise<void> {
-  // Admins first, because an admin's approval is required.
+  // Admins come first, because an admin's approval is required.
   const notified = [
     ...(isOverBudget ? await context.adminsToNotify() : []),
     ...(await findPeopleToNotify(context.orders, order)),
@@ -72,7 +72,7 @@ async function copyToApprovers(
     const purpose = `${PERSON_COPY_PREFIX}${userId}`;
     if (posted.has(purpose)) continue;
     await send({
-      ...wanted,
+      ...notification,
       purpose,
       places: [directMessagePlace(context.directory, userId)],
     });
@@ -82,7 +82,7 @@ async function copyToApprovers(
 /** The approvers that a pending order still needs. */
 interface MissingApprovers {
   readonly approvers: readonly string[];
-  /** Only an admin's approval is missing, because the order exceeds a budget. */
+  /** Whether only an admin's approval is missing, because the order exceeds a budget. */
   readonly isForAdmins: boolean;
 }
 

@@ -12,7 +12,7 @@ type DatedName = Pick<
   'name' | 'expiresAt' | 'source' | 'renewedUntil' | 'deletedAt' | 'deletionPhase'
 >;
 
-/** @returns a function that lists what waiting costs for a watched name: empty without a price list */
+/** @returns a function that lists the costs of waiting for a name; without a price list, there are none */
 export async function loadWaitingCostCalculator(
   context: SlackContext,
 ): Promise<(watched: DatedName) => readonly WaitingStep[]> {
@@ -28,14 +28,14 @@ export async function loadWaitingCostCalculator(
   };
 }
 
-/** The function returns an empty list for a name without a known date. */
+/** @returns a function that lists the costs of waiting; a name without a known date has none */
 export async function loadDomainWaitingCostCalculator(
   context: SlackContext,
 ): Promise<(listed: { readonly domain: WatchedDomain }) => readonly WaitingStep[]> {
-  const findSteps = await loadWaitingCostCalculator(context);
+  const calculateSteps = await loadWaitingCostCalculator(context);
   return ({ domain }) => {
     const watched = toReminder(domain, []);
-    return watched === undefined ? [] : findSteps(watched);
+    return watched === undefined ? [] : calculateSteps(watched);
   };
 }
 

@@ -41,23 +41,23 @@ export async function sendFiles(context: SlackContext, planned: PlannedThread): 
   if (order.bulk === undefined) return;
   const statement = context.buildStatement(order);
   if (statement !== undefined)
-    await sendFile(context, planned, PLAN_FILE_PURPOSE, {
+    await shareFile(context, planned, PLAN_FILE_PURPOSE, {
       text: async () => csvFile(planCells(statement)),
       filename: `domain-steward-plan-${order.id}.csv`,
       comment: planComment(order),
     });
-  // An order that was settled later finishes again, with a new file.
-  const last = history.findLast(({ kind }) => kind === 'finished');
-  if (last === undefined) return;
-  await sendFile(context, planned, `file:${last.version}`, {
-    text: () => resultCsv(context, order),
+  // An order that is settled later finishes again and gets a new file.
+  const finishedEvent = history.findLast(({ kind }) => kind === 'finished');
+  if (finishedEvent === undefined) return;
+  await shareFile(context, planned, `file:${finishedEvent.version}`, {
+    text: () => buildResultCsv(context, order),
     filename: `domain-steward-result-${order.id}.csv`,
     comment: resultComment(order),
   });
 }
 
 /** Shares a file once. If Slack refuses it permanently, posts the error instead. */
-async function sendFile(
+async function shareFile(
   { web, log }: SlackContext,
   { order, send, thread, occurredAt }: PlannedThread,
   purpose: string,
@@ -85,7 +85,7 @@ async function sendFile(
   });
 }
 
-/** Events with evidence about a row, not its outcome. */
+/** Events that contain evidence about a row instead of its outcome. */
 const EVIDENCE_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'hinted',
   'confirmed_by_registry',
@@ -93,14 +93,14 @@ const EVIDENCE_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set([
 ]);
 
 /** Contains the latest audit log entry of each row. */
-async function resultCsv({ orders, directory }: SlackContext, order: Order): Promise<string> {
-  const nameOf = createNameLookup(directory);
+async function buildResultCsv({ orders, directory }: SlackContext, order: Order): Promise<string> {
+  const lookUpName = createNameLookup(directory);
   const lastLines = new Map<number, readonly string[]>();
   const history = await orders.store.loadHistory(order.id, 'system');
   const decisions = history.filter(({ kind }) => DECISION_KINDS.has(kind));
   for (const entry of history) {
     if (EVIDENCE_EVENTS.has(entry.kind)) continue;
-    for (const { n, cells } of await orderLines({ order, entry, decisions }, nameOf))
+    for (const { n, cells } of await orderLines({ order, entry, decisions }, lookUpName))
       if (n !== undefined) lastLines.set(n, cells);
   }
   return csvFile([AUDIT_COLUMNS, ...order.items.map(({ n }) => lastLines.get(n) ?? [])]);

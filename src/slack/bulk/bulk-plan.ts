@@ -18,8 +18,7 @@ import { sendFile } from '../send-file.ts';
 import { alreadyPlannedText, planMessage, skippedCells } from './bulk.view.ts';
 
 /*
- * Checks many rows, from a file or from the failed rows of an earlier order. Saves them as a draft until they are
- * confirmed.
+ * Checks the rows of a file, or the failed rows of an earlier order, and saves the valid ones as a draft.
  */
 
 interface RequestedRows {
@@ -45,22 +44,22 @@ async function loadRowFacts(
   const account = await interaction.loadOrderAccount();
   const usesTeamAccount = account !== undefined && isTeamAccount(account);
   const order = { task, names, requesterId: person.id, input: buildBulkInput(rows), usesTeamAccount };
-  const [openIds, watched, inUse, cost, refusingRules] = await Promise.all([
+  const [openIds, watchedNames, useByName, cost, refusingRules] = await Promise.all([
     context.orders.store.findOpenOrders(task, names),
     context.expiry.findMany(names),
     toImpactTask(task) === undefined ? undefined : context.names.impacts.assessUse(names),
     context.orders.priceOrder(order),
     findRefusedNames(context.orders, order),
   ]);
-  const visible = await filterVisibleIds(context.orders, toViewer(interaction), openIds.values());
-  const watchedByName = new Map(watched.map((domain) => [domain.name, domain]));
+  const visibleIds = await filterVisibleIds(context.orders, toViewer(interaction), openIds.values());
+  const watchedByName = new Map(watchedNames.map((domain) => [domain.name, domain]));
   const quotes = new Map(cost?.names.map(({ name, quote }) => [name, quote?.amount]));
   return new Map(
     names.map((name) => {
       const domain = watchedByName.get(name);
       const rules = refusingRules.get(name);
       const openId = openIds.get(name);
-      const isVisible = openId !== undefined && visible.has(openId);
+      const isVisible = openId !== undefined && visibleIds.has(openId);
       return [
         name,
         {
@@ -72,7 +71,7 @@ async function loadRowFacts(
           deletedAt: domain?.deletedAt,
           isLapsing: domain?.lapse?.confirmed !== undefined,
           price: quotes.get(name),
-          isInUse: inUse && (inUse.get(name) ?? 'unknown'),
+          isInUse: useByName && (useByName.get(name) ?? 'unknown'),
         },
       ];
     }),

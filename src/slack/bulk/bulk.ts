@@ -49,27 +49,22 @@ function needsOwner(task: BulkTask): boolean {
   return task === 'create' || task === 'transfer';
 }
 
-/** If a row has no owner, the requester is the owner. */
+/** The requester is the owner unless the form says otherwise. */
 function addDefaultOwner({ person }: Interaction, values: FormValues): FormValues {
   return { owner: person.id, ...values };
 }
 
 const bulkForm: FormFeature<'bulk'> = {
-  form: {
-    name: 'bulk',
-    title: 'Bulk task',
-    submit: 'Show plan',
-    fields: toFields(bulkSchema),
-  },
+  form: { name: 'bulk', title: 'Bulk task', submit: 'Show plan', fields: toFields(bulkSchema) },
   render: (interaction, _origin, values) => ({
     intro: [AUTH_CODES_NOTE],
     values: addDefaultOwner(interaction, values),
   }),
 
   async submit(call): Promise<SubmissionResult> {
-    const form = readForm(bulkSchema, call.values);
-    if ('errors' in form) return form;
-    const { task, reason, send_at: sendAt } = form.value;
+    const parsed = readForm(bulkSchema, call.values);
+    if ('errors' in parsed) return parsed;
+    const { task, reason, send_at: sendAt } = parsed.value;
     const csv = await readCsvInput(call);
     if ('errors' in csv) return csv;
     const { text, field } = csv;
@@ -84,8 +79,8 @@ const bulkForm: FormFeature<'bulk'> = {
 };
 
 async function runBulk(call: CommandCall): Promise<void> {
-  const [word, ...more] = call.words.map((each) => each.toLowerCase());
-  const task = BULK_TASKS.find((each) => each === word);
+  const [word, ...more] = call.words.map((text) => text.toLowerCase());
+  const task = BULK_TASKS.find((name) => name === word);
   if (more.length > 0 || (word !== undefined && task === undefined)) {
     return call.respond(bulkTasksText(findNearest(word ?? '', BULK_TASKS)));
   }

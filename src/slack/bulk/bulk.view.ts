@@ -94,7 +94,7 @@ function rowIssueText(issue: PlanIssue | RowIssue): string {
   }
 }
 
-const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
+const FINDING_TEXTS: Readonly<Record<PlanFinding['code'], string>> = {
   expires_soon: 'expiring within 30 days',
   in_use: 'with mail or a website',
   not_watched: 'not on the watch list',
@@ -107,7 +107,7 @@ const FINDINGS: Readonly<Record<PlanFinding['code'], string>> = {
 
 function findingText(finding: PlanFinding, maxNames: number): string {
   const names = maxNames === 0 ? '' : `: ${dependentNames(finding, maxNames)}`;
-  return `*${count(finding.count, 'name')}* ${FINDINGS[finding.code]}${names}`;
+  return `*${count(finding.count, 'name')}* ${FINDING_TEXTS[finding.code]}${names}`;
 }
 
 const MAX_FINDINGS_WITH_NAMES = 3;
@@ -133,9 +133,9 @@ export function findingBlocks({ findings }: { readonly findings: readonly PlanFi
 export function planMessage(plan: BulkPlan, order: Order | undefined, sums: readonly Amount[]): Message {
   const { words } = findTask(plan.task);
   const validCount = plan.rows.length;
-  const rows = count(validCount + plan.skipped.length, 'row');
+  const rowsText = count(validCount + plan.skipped.length, 'row');
   if (order === undefined) {
-    const lead = `${words.verb}: ${plan.skipped.length === 1 ? 'the only row isn’t' : `none of the ${rows} is`} valid.`;
+    const lead = `${words.verb}: ${plan.skipped.length === 1 ? 'the only row isn’t' : `none of the ${rowsText} is`} valid.`;
     return message(lead, [
       section(
         `*${escapeText(lead)}* Correct the file and try \`/domain bulk ${plan.task}\` again.`,
@@ -144,7 +144,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
     ]);
   }
   const price = sums.length === 0 ? '' : `, about ${amountsText(sums)}`;
-  const lead = `${words.verb} ${count(validCount, 'name')}: ${validCount} of ${rows} ${validCount === 1 ? 'is' : 'are'} valid${price}`;
+  const lead = `${words.verb} ${count(validCount, 'name')}: ${validCount} of ${rowsText} ${validCount === 1 ? 'is' : 'are'} valid${price}`;
   const planLines = dropMissing([
     `*${escapeText(lead)}*`,
     approversText(order),
@@ -162,7 +162,7 @@ export function planMessage(plan: BulkPlan, order: Order | undefined, sums: read
   ]);
 }
 
-/** Maximum number of lines above the buttons of a plan. One more line is below them. */
+/** For the lines above the buttons. One more line is below them. */
 const MAX_PLAN_LINES = MAX_LINES.plan - BUTTON_ROW_LINES - 1;
 
 function approversText({ requirements }: Order): string {
@@ -173,10 +173,10 @@ function approversText({ requirements }: Order): string {
         .join('\n');
 }
 
-/** Skipped rows that a message shows. The file has all of them. */
+/** The file has all skipped rows. */
 const MAX_SHOWN_ROWS = 5;
 const MAX_ROWS_WITH_PLAN = 3;
-/** Two lines on a phone. */
+/** About two lines on a phone. */
 const MAX_ROW_LENGTH = 78;
 
 function skippedLines(rows: readonly SkippedRow[], maxRows: number): string[] {
@@ -188,11 +188,11 @@ function skippedLines(rows: readonly SkippedRow[], maxRows: number): string[] {
 }
 
 function skippedLine({ line, name, issues }: SkippedRow): string {
-  const problems = issues.map(rowIssueText).join(' ');
-  const [firstSentence = problems] = problems.split(/(?<=\.) /, 1);
+  const issuesText = issues.map(rowIssueText).join(' ');
+  const [firstSentence = issuesText] = issuesText.split(/(?<=\.) /, 1);
   const place = `Line ${line}${name === '' ? '' : ` (${name.slice(0, 40)})`}: `;
-  const shown = place.length + problems.length > MAX_ROW_LENGTH ? firstSentence : problems;
-  return `• ${escapeText(truncate(place + shown, MAX_ROW_LENGTH))}`;
+  const shownText = place.length + issuesText.length > MAX_ROW_LENGTH ? firstSentence : issuesText;
+  return `• ${escapeText(truncate(place + shownText, MAX_ROW_LENGTH))}`;
 }
 
 export function skippedCells(rows: readonly SkippedRow[]): string[][] {
@@ -204,7 +204,7 @@ export function skippedCells(rows: readonly SkippedRow[]): string[][] {
   return [['line', 'name', 'problem'], ...cells];
 }
 
-/** Column names of uploaded files, by field. */
+/** The column names of uploaded files, by the path of the field in the statement. */
 const PLAN_COLUMNS: ReadonlyMap<string, string> = new Map([
   ['period', 'period'],
   ['ownerc.id', 'ownerc'],
@@ -217,7 +217,7 @@ const PLAN_COLUMNS: ReadonlyMap<string, string> = new Map([
 /** CSV cells of all rows, for approvers. Auth codes are masked. */
 export function planCells({ items }: Statement): string[][] {
   const rows = items.map((item) => ({
-    start: [String(item.n), item.name],
+    cells: [String(item.n), item.name],
     values: new Map(
       listStatementFields(item, '[secret]').map(({ path, values }) => [path, values.join(' ')]),
     ),
@@ -225,7 +225,7 @@ export function planCells({ items }: Statement): string[][] {
   const fields = [...new Set([...PLAN_COLUMNS.keys(), ...rows.flatMap(({ values }) => [...values.keys()])])];
   return [
     ['row', 'name', ...fields.map((field) => PLAN_COLUMNS.get(field) ?? field)],
-    ...rows.map(({ start, values }) => [...start, ...fields.map((field) => values.get(field) ?? '')]),
+    ...rows.map(({ cells, values }) => [...cells, ...fields.map((field) => values.get(field) ?? '')]),
   ];
 }
 
@@ -239,7 +239,7 @@ function countStates({ items }: Order): Readonly<Record<ItemState, number>> {
   return counts;
 }
 
-/** Some tasks are only accepted at first, and completed later. */
+/** The service only accepts some tasks at first, and completes them later. */
 function itemStateTexts(order: Order): Readonly<Record<ItemState, string>> {
   return {
     SUCCEEDED: findTask(order.task).nextStep === undefined ? 'done' : 'accepted',
@@ -252,12 +252,12 @@ function itemStateTexts(order: Order): Readonly<Record<ItemState, string>> {
 
 const STATE_ORDER = ['SUCCEEDED', 'FAILED', 'UNKNOWN', 'SENT', 'WAITING'] as const;
 
-/** `1,850 done · 3 failed · 2 unknown · 145 waiting`, without zeros. */
+/** For example, `1,850 done · 3 failed · 2 unknown · 145 waiting`, without zeros. */
 export function tallyText(order: Order): string {
   const counts = countStates(order);
-  const words = itemStateTexts(order);
+  const texts = itemStateTexts(order);
   return STATE_ORDER.filter((state) => counts[state] !== 0)
-    .map((state) => `${counts[state]} ${words[state]}`)
+    .map((state) => `${counts[state]} ${texts[state]}`)
     .join(' · ');
 }
 
@@ -279,7 +279,7 @@ export function pauseButtons(order: Order) {
     : [];
 }
 
-/** @param approvers their mentions */
+/** @param approvers the approvers as mrkdwn */
 export function pausedReply(order: Order, reason: PauseReason, title: string, approvers: string): Message {
   const lead = `*${escapeText(title)}* is paused, because ${pauseReasonText(reason)}.`;
   return message(lead, [
@@ -303,24 +303,24 @@ const BAR_LENGTH = 20;
 export function progressMessage(order: Order, startedAt: Date | undefined, now: Date): Message {
   const counts = countStates(order);
   const total = order.items.length;
-  const ended = total - counts.WAITING - counts.SENT;
-  const filled = Math.floor((ended / total) * BAR_LENGTH);
-  const bar = `${'▓'.repeat(filled)}${'░'.repeat(BAR_LENGTH - filled)}`;
-  const head = `${bar} ${Math.floor((ended / total) * 100)} %`;
-  const left = timeLeft(order, ended, startedAt, now);
-  return message(`${head}: ${tallyText(order)}`, [
-    section(`${code(head)}\n${tallyText(order)}${left === '' ? '' : `\n${left}`}`),
+  const endedCount = total - counts.WAITING - counts.SENT;
+  const filledLength = Math.floor((endedCount / total) * BAR_LENGTH);
+  const bar = `${'▓'.repeat(filledLength)}${'░'.repeat(BAR_LENGTH - filledLength)}`;
+  const barText = `${bar} ${Math.floor((endedCount / total) * 100)} %`;
+  const leftText = timeLeftText(order, endedCount, startedAt, now);
+  return message(`${barText}: ${tallyText(order)}`, [
+    section(`${code(barText)}\n${tallyText(order)}${leftText === '' ? '' : `\n${leftText}`}`),
   ]);
 }
 
-function timeLeft(order: Order, ended: number, startedAt: Date | undefined, now: Date): string {
-  const left = findWaitingItems(order).length;
+function timeLeftText(order: Order, endedCount: number, startedAt: Date | undefined, now: Date): string {
+  const waitingCount = findWaitingItems(order).length;
   if (order.state !== 'EXECUTING') {
-    if (left > 0) return isPaused(order) ? 'Paused.' : 'Continuing in a moment…';
+    if (waitingCount > 0) return isPaused(order) ? 'Paused.' : 'Continuing in a moment…';
     return 'Finished.';
   }
-  if (startedAt === undefined || ended === 0) return '';
-  const seconds = Math.round((((now.getTime() - startedAt.getTime()) / ended) * left) / 1_000);
+  if (startedAt === undefined || endedCount === 0) return '';
+  const seconds = Math.round((((now.getTime() - startedAt.getTime()) / endedCount) * waitingCount) / 1_000);
   if (seconds < 60) return 'Less than a minute left.';
   return seconds < 5_400
     ? `About ${count(Math.round(seconds / 60), 'minute')} left.`

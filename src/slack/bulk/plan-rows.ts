@@ -5,7 +5,7 @@ import { CARD_PURPOSE } from '../orders/order-posts.ts';
 /* A bulk order can be approved only by people who could see all of its rows. The card shows only a few. */
 
 export const PLAN_FILE_PURPOSE = 'file:plan';
-/** Stands for the file's `ts`, which Slack assigns later. If Slack refused the file, there is a message instead. */
+/** Recorded as the file's `ts`, which Slack assigns later. A message about a refused file has its own `ts`. */
 export const SHARED_FILE_TS = 'file';
 
 export function buildOpenedPagesRecord(userId: string, channelId: string | undefined) {

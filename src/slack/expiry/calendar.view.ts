@@ -3,7 +3,7 @@ import type { ExpirySource } from '../../names/dates.ts';
 import { formatDomainName } from '../../zones/names.ts';
 import { code, context, type Message, message, section } from '../kit/blocks.ts';
 
-const SOURCES: Readonly<Record<ExpirySource, string>> = {
+const SOURCE_TEXTS: Readonly<Record<ExpirySource, string>> = {
   rdap: 'Date from the registry’s public record.',
   whois: 'Date from WHOIS.',
   order: 'Date estimated from the last order.',
@@ -11,7 +11,7 @@ const SOURCES: Readonly<Record<ExpirySource, string>> = {
 };
 
 /**
- * Plain text.
+ * Returns plain text.
  * @param hasService whether orders can be placed
  */
 export function formatCalendarEvent(
@@ -22,15 +22,15 @@ export function formatCalendarEvent(
   if (hasMandate && !isLapsing)
     return {
       summary: `${title} expires (a mandate renews it)`,
-      description: `${SOURCES[source]}\nA mandate renews it. See /domain mandates in Slack.`,
+      description: `${SOURCE_TEXTS[source]}\nA mandate renews it. See /domain mandates in Slack.`,
     };
   return isLapsing
-    ? { summary: `${title} expires (set to lapse)`, description: SOURCES[source] }
+    ? { summary: `${title} expires (set to lapse)`, description: SOURCE_TEXTS[source] }
     : {
         summary: `${title} expires`,
         description: hasService
-          ? `${SOURCES[source]}\nRenew it in Slack with /domain renew ${name}`
-          : `${SOURCES[source]}\nRenew it at the registrar.`,
+          ? `${SOURCE_TEXTS[source]}\nRenew it in Slack with /domain renew ${name}`
+          : `${SOURCE_TEXTS[source]}\nRenew it at the registrar.`,
       };
 }
 

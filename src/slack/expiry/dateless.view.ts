@@ -1,8 +1,6 @@
 import type { KnownName } from '../../names/names.ts';
 import { formatList } from '../names/facts.view.ts';
 
-/* Names whose registry doesn't publish an expiry date. */
-
 export const DATELESS_STATE = 'the registry publishes no dates';
 
 const DATE_SOURCES =

@@ -36,8 +36,8 @@ import {
 import { digestHead, digestReply, monthsMessage } from './digest.view.ts';
 
 /*
- * Each name is posted in the first place that it has: its channel, its owner’s messages of the day, or the reminder
- * channel. In each place, the first message starts a thread for the others.
+ * Each name is posted in its channel, or else in its owner's messages of the day, or else in the reminder channel. In
+ * each place, the first message starts a thread for the others.
  */
 
 export interface DigestViews {
@@ -80,7 +80,7 @@ export function createDigestPlanner(
     const channelId = settings.reminderChannel;
     const run = { claim, send, views, schedule, channelId, hasMore: batch.hasMoreNames };
     const states: SentNotification['state'][] = [];
-    for (const destination of new Set(batch.planned.map((each) => each.destination))) {
+    for (const destination of new Set(batch.planned.map((reminder) => reminder.destination))) {
       if (destination === DEFAULT_DESTINATION) continue;
       const state = await postReminders(context, run, destination, batch.planned);
       if (state === 'refused') await context.reminders.redirect(claim.id, destination);
@@ -125,15 +125,14 @@ async function postNewFindings(
     records.listRenewedElsewhere(since, until),
   ]);
   const certificates = findDueCertificates(expiring, certificateDays, { from: since, to: until });
-  const news = { faulty, unrecorded, certificates, renewed, now: until };
-  const count = faulty.length + unrecorded.length + certificates.length + renewed.length;
-  if (count === 0) return;
+  const newsCount = faulty.length + unrecorded.length + certificates.length + renewed.length;
+  if (newsCount === 0) return;
   await send({
     purpose: 'delegations',
     version: ONCE,
     occurredAt: until,
     places: [toDigestThread(claim, reminderChannel)],
-    message: () => newsMessage(news),
+    message: () => newsMessage({ faulty, unrecorded, certificates, renewed, now: until }),
   });
 }
 
@@ -153,17 +152,17 @@ async function postScheduled(
   if (reminderChannel === undefined) return;
   const occurredAt = new Date(claim.id);
   const today = formatCalendarDay(occurredAt, timeZone);
-  const last = formatCalendarDay(nextScheduled(reminderCron, timeZone, occurredAt), timeZone);
-  const open = await orders.store.list({ viewer: 'system', states: ['PENDING', 'APPROVED'], limit: 1_000 });
-  const upcoming = sortScheduledFirst(open).filter((order) => {
+  const lastDay = formatCalendarDay(nextScheduled(reminderCron, timeZone, occurredAt), timeZone);
+  const queue = await orders.store.list({ viewer: 'system', states: ['PENDING', 'APPROVED'], limit: 1_000 });
+  const upcomingOrders = sortScheduledFirst(queue).filter((order) => {
     const time = getChosenTime(order);
     const day = time && formatCalendarDay(time, timeZone);
-    return day !== undefined && day > today && day <= last && !order.isPrivate;
+    return day !== undefined && day > today && day <= lastDay && !order.isPrivate;
   });
-  if (upcoming.length === 0) return;
+  if (upcomingOrders.length === 0) return;
   const places = [toDigestThread(claim, reminderChannel)];
-  const until = parseDayNumber(last) === parseDayNumber(today) + 1 ? 'tomorrow' : 'next_digest';
-  const message = () => scheduledMessage(upcoming, until);
+  const until = parseDayNumber(lastDay) === parseDayNumber(today) + 1 ? 'tomorrow' : 'next_digest';
+  const message = () => scheduledMessage(upcomingOrders, until);
   await send({ purpose: 'scheduled', version: ONCE, occurredAt, places, message });
 }
 
@@ -176,12 +175,12 @@ async function postReminders(
 ): Promise<SentNotification['state']> {
   const { claim, send, views, schedule, hasMore } = run;
   const { reminders } = context;
-  const planned = allPlanned.filter((each) => each.destination === destination);
+  const planned = allPlanned.filter((reminder) => reminder.destination === destination);
   const { due, disputed } = await dropOutdated(reminders, claim.id, planned, schedule);
   const messages = assignMessages({ due, disputed }, parsePartNumber);
-  const posted = claim.notifications.filter(({ purpose }) => purpose.startsWith(`${destination}:`));
-  let thread = posted.find(({ message }) => message !== undefined)?.message;
-  let lastPart = Math.max(0, ...[...posted, ...planned].map(({ purpose }) => parsePartNumber(purpose)));
+  const posts = claim.notifications.filter(({ purpose }) => purpose.startsWith(`${destination}:`));
+  let thread = posts.find(({ message }) => message !== undefined)?.message;
+  let lastPart = Math.max(0, ...[...posts, ...planned].map(({ purpose }) => parsePartNumber(purpose)));
   let remainingCount = due.length;
   for (const message of messages) {
     if (thread !== undefined)
@@ -191,7 +190,7 @@ async function postReminders(
     if (context.digestAbortSignal.aborted) return 'pending';
     const purpose = `${destination}:${message.part ?? ++lastPart}`;
     if (message.part === undefined) await reminders.assign(claim.id, purpose, message.reminders);
-    const current = await dropOutdated(
+    const currentReminders = await dropOutdated(
       reminders,
       claim.id,
       await reminders.listPlanned(claim.id, purpose),
@@ -199,15 +198,15 @@ async function postReminders(
     );
     const laterDue = due.filter(({ watched }) => !message.reminders.includes(watched));
     remainingCount -= due.length - laterDue.length;
-    if (current.due.length + current.disputed.length === 0) continue;
+    if (currentReminders.due.length + currentReminders.disputed.length === 0) continue;
     const part = {
       digestId: claim.id,
       destination,
-      reminders: current.due,
-      disputed: await context.watchList.findMany(current.disputed.map(({ name }) => name)),
+      reminders: currentReminders.due,
+      disputed: await context.watchList.findMany(currentReminders.disputed.map(({ name }) => name)),
     };
     const reply = thread && { ...part, remainingCount, hasMore };
-    const sent = await send({
+    const result = await send({
       purpose,
       version: ONCE,
       occurredAt: new Date(claim.id),
@@ -219,12 +218,12 @@ async function postReminders(
       ]),
       message: async () =>
         reply === undefined
-          ? views.head(await loadHead(context, run, part, [...current.due, ...laterDue]))
-          : views.reply({ ...reply, ...(await loadDueForecast(context, schedule, current.due)) }),
+          ? views.head(await loadHead(context, run, part, [...currentReminders.due, ...laterDue]))
+          : views.reply({ ...reply, ...(await loadDueForecast(context, schedule, currentReminders.due)) }),
       ...(destination === DEFAULT_DESTINATION && { mustArrive: true, alertsAdmins: true }),
     });
-    if (sent.state !== 'current') return sent.state;
-    thread ??= sent.message;
+    if (result.state !== 'current') return result.state;
+    thread ??= result.message;
   }
   if (destination === DEFAULT_DESTINATION && thread !== undefined) await postChart(context, run, thread);
   return 'current';

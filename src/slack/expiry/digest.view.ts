@@ -58,7 +58,7 @@ import { POSSIBLY_DELETED } from './phase.view.ts';
 
 type Reminder = DueReminder<WatchedReminder>;
 
-/** Calculates what waiting costs for a name. Empty if unknown. */
+/** Returns an empty list if the cost of waiting is unknown. */
 export type CalculateWaitingCost = (watched: WatchedReminder) => readonly WaitingStep[];
 
 const calculateNoCost: CalculateWaitingCost = () => [];
@@ -167,7 +167,7 @@ function isRenewedByMandate({ name, phase, isLastThreshold }: Reminder, renewals
   return phase === 'registered' && !isLastThreshold && renewals.has(name);
 }
 
-/** Decided names come last. The others are sorted by deadline, then by cost at risk, highest first. */
+/** Sorts by deadline, then by cost at risk, highest first. Names that a mandate renews come last. */
 function sortByUrgency(
   reminders: readonly Reminder[],
   renewals: RenewalDays,
@@ -204,14 +204,14 @@ function digestTitle(
   if (urgent === undefined) return `${atLeast}${disputedTitle(disputed)}`;
   const name = formatDomainName(urgent.name);
   if (total === 1) return `${name} ${headline(urgent)}`;
-  const undecided = all.filter((reminder) => !isRenewedByMandate(reminder, renewals)).length;
-  const what =
-    undecided === 0
+  const undecidedCount = all.filter((reminder) => !isRenewedByMandate(reminder, renewals)).length;
+  const summary =
+    undecidedCount === 0
       ? `Mandates renew ${count(total, 'name')}`
-      : `${count(undecided, 'name')} ${undecided === 1 ? 'needs' : 'need'} a decision`;
-  const when = urgent.phase === 'registered' ? expiresText(urgent) : whenText(urgent);
-  const lead = undecided === 0 ? '. First' : undecided === 1 && !hasMore ? '' : '. Most urgent';
-  return `${atLeast}${what}${lead}: ${name} (${when})`;
+      : `${count(undecidedCount, 'name')} ${undecidedCount === 1 ? 'needs' : 'need'} a decision`;
+  const dueText = urgent.phase === 'registered' ? expiresText(urgent) : whenText(urgent);
+  const label = undecidedCount === 0 ? '. First' : undecidedCount === 1 && !hasMore ? '' : '. Most urgent';
+  return `${atLeast}${summary}${label}: ${name} (${dueText})`;
 }
 
 function headline(reminder: Reminder): string {

@@ -12,8 +12,6 @@ import { formatQuote, formatRestoreStep } from '../money/price.view.ts';
 import { formatDay, formatDaysLeft } from './expiry.view.ts';
 import { POSSIBLY_DELETED } from './phase.view.ts';
 
-/* A name's deadline, action and price on one line, with a menu. */
-
 export type DueStatus = Pick<
   DueReminder,
   'phase' | 'daysLeft' | 'isDeletionAssumed' | 'expiryDay' | 'lastSafeDay' | 'restoreUntil'
@@ -64,22 +62,22 @@ export function deadlineText(
   renewal: Day | undefined,
 ): string {
   const { phase, daysLeft, lastSafeDay, restoreUntil, isDeletionAssumed } = due;
-  const byDay = (day: string | undefined) =>
+  const formatDeadline = (day: string | undefined) =>
     day === undefined ? 'now' : `by ${formatDay(day, getToday(due))}`;
   const price = priceText(due, waiting);
   if (isDeletionAssumed) return POSSIBLY_DELETED;
   switch (phase) {
     case 'registered':
       if (renewal !== undefined) return renewalText(formatDay(renewal, getToday(due)), price);
-      return `renew ${daysLeft === 0 ? 'now' : byDay(lastSafeDay)}${price}`;
+      return `renew ${daysLeft === 0 ? 'now' : formatDeadline(lastSafeDay)}${price}`;
     case 'auto_renew_grace':
-      return `late renewal (not guaranteed) ${byDay(lastSafeDay)}${price}`;
+      return `late renewal (not guaranteed) ${formatDeadline(lastSafeDay)}${price}`;
     case 'expired':
       return `renew now, because its zone doesn’t document a grace period${price}`;
     case 'redemption':
       return (restoreUntil ?? lastSafeDay) === undefined
         ? `restore now, because the deadline is unknown${price}`
-        : `restore ${byDay(restoreUntil ?? lastSafeDay)}${price}`;
+        : `restore ${formatDeadline(restoreUntil ?? lastSafeDay)}${price}`;
     case 'deleted':
       return `restore now, because the deadline isn’t documented${price}`;
     case 'pending_delete':
@@ -128,17 +126,19 @@ export function keepButtons(
   deadline: Deadline | undefined,
   { hasService, isAtOtherRegistrar }: RenewalCapability,
 ): Button[] {
-  const make = (actionId: string, text: string) =>
+  const createButton = (actionId: string, text: string) =>
     button(actionId, text, name, { label: `${text}: ${formatDomainName(name)}` });
   const { renews, restores } =
     deadline === undefined ? { renews: false, restores: false } : renewalOptions(deadline);
   if (!renews && !restores) return [];
   return dropMissing([
-    renews && hasService && make('reminder_renew', 'Renew'),
-    renews && (!hasService || isAtOtherRegistrar(registrar)) && make('reminder_renewed', 'Renewed elsewhere'),
-    restores && hasService && make('reminder_restore', 'Restore'),
-    make('reminder_snooze', 'Snooze'),
-    make('reminder_lapse', renews ? 'Let it lapse' : 'Don’t restore'),
+    renews && hasService && createButton('reminder_renew', 'Renew'),
+    renews &&
+      (!hasService || isAtOtherRegistrar(registrar)) &&
+      createButton('reminder_renewed', 'Renewed elsewhere'),
+    restores && hasService && createButton('reminder_restore', 'Restore'),
+    createButton('reminder_snooze', 'Snooze'),
+    createButton('reminder_lapse', renews ? 'Let it lapse' : 'Don’t restore'),
   ]);
 }
 

@@ -17,13 +17,13 @@ async function runExpiring(call: CommandCall): Promise<void> {
   if (days === undefined || rest.length > 0) {
     return call.respond(expiringUsage(MAX_DAYS));
   }
-  await call.respond(await buildPage(call, days, 0));
+  await call.respond(await buildExpiringPage(call, days, 0));
 }
 
 /** The button's value is `<days>:<offset>`. */
 async function turnPage(call: ActionCall): Promise<void> {
   const [days, offset] = call.value.split(':');
-  const page = await buildPage(
+  const page = await buildExpiringPage(
     call,
     parseNumber(days ?? '', MAX_DAYS) ?? DEFAULT_DAYS,
     parseNumber(offset ?? '') ?? 0,
@@ -31,7 +31,7 @@ async function turnPage(call: ActionCall): Promise<void> {
   await call.respond(page, { replace: true });
 }
 
-async function buildPage({ context }: Interaction, days: number, offset: number): Promise<Message> {
+async function buildExpiringPage({ context }: Interaction, days: number, offset: number): Promise<Message> {
   const [page, calculateCost] = await Promise.all([
     context.expiry.list(days, offset, NAMES_PER_PAGE),
     loadDomainWaitingCostCalculator(context),

@@ -34,9 +34,7 @@ import {
 } from './due.view.ts';
 import { formatDay, formatName } from './expiry.view.ts';
 
-/* Lists of expiring names: one line per name, with a menu of actions. */
-
-/** Calculates what waiting costs for a listed name. Empty if unknown. */
+/** Returns an empty list if the cost of waiting is unknown. */
 export type CalculateCost = (listed: ListedName) => readonly WaitingStep[];
 
 export const NAMES_PER_PAGE = 20;
@@ -55,12 +53,12 @@ export function expiringPage(
       `No watched names expire ${within}. To add names, use \`/domain watch NAME\` or \`/domain import\`.`,
     );
   }
-  const last = Math.min(offset + NAMES_PER_PAGE, total);
-  const deleted = page.deleted === 0 ? '' : `, ${count(page.deleted, 'name')} deleted early`;
-  const undated = page.undated === 0 ? '' : `, ${count(page.undated, 'name')} without an expiry date`;
-  const title = `${count(page.dated, 'name')} expiring ${within}${deleted}${undated}`;
+  const lastPosition = Math.min(offset + NAMES_PER_PAGE, total);
+  const deletedSuffix = page.deleted === 0 ? '' : `, ${count(page.deleted, 'name')} deleted early`;
+  const undatedSuffix = page.undated === 0 ? '' : `, ${count(page.undated, 'name')} without an expiry date`;
+  const title = `${count(page.dated, 'name')} expiring ${within}${deletedSuffix}${undatedSuffix}`;
   const [first] = page.names;
-  const range = total > page.names.length ? `\nShowing ${offset + 1}–${last} of ${total}` : '';
+  const range = total > page.names.length ? `\nShowing ${offset + 1}–${lastPosition} of ${total}` : '';
   const pageButton = (actionId: string, label: string, toOffset: number) =>
     button(actionId, label, `${days}:${toOffset}`);
   return message(
@@ -82,7 +80,7 @@ export function expiringPage(
       ),
       ...actions('expiring', [
         offset > 0 && pageButton('expiring_previous', 'Previous', Math.max(0, offset - NAMES_PER_PAGE)),
-        last < total && pageButton('expiring_next', 'Next', last),
+        lastPosition < total && pageButton('expiring_next', 'Next', lastPosition),
       ]),
       page.names.some(({ domain }) => domain.expiry === undefined && isDateless(domain)) &&
         context(

@@ -23,8 +23,6 @@ import {
 } from '../kit/blocks.ts';
 import { formatLineIssue, formatWatchRefusal, headingsText } from './watch-list.view.ts';
 
-/* Text for the watch list: dates, a name's expiry after an order, and import reports. */
-
 /**
  * `3 Mar 2027`.
  * @param today if given, the year is left out for days close to it

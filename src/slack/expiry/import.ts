@@ -9,8 +9,7 @@ import { openForm } from '../open-form.ts';
 import { importProgress, importReport } from './expiry.view.ts';
 import { listIssueText } from './watch-list.view.ts';
 
-/** Imports with more lines show their progress. */
-const SLOW_LINES = 1_000;
+const MAX_LINES_WITHOUT_PROGRESS = 1_000;
 
 const NAMES_FIELD = 'names';
 
@@ -39,12 +38,12 @@ const importForm: FormFeature<'import'> = {
       errorIfEmpty: 'Attach a file, or enter at least one name.',
     });
     if ('errors' in input) return input;
-    const list = await parseImport(input.text);
-    if ('issue' in list) return { errors: { [input.field]: listIssueText(list.issue) } };
-    const importList = (progress: (done: number, total: number) => Promise<void>) =>
-      call.context.expiry.importNames(list, createChangeSaver(call), progress);
-    const total = list.accepted.length;
-    if (total + list.rejected.length <= SLOW_LINES) {
+    const parsed = await parseImport(input.text);
+    if ('issue' in parsed) return { errors: { [input.field]: listIssueText(parsed.issue) } };
+    const importList = (onProgress: (done: number, total: number) => Promise<void>) =>
+      call.context.expiry.importNames(parsed, createChangeSaver(call), onProgress);
+    const total = parsed.accepted.length;
+    if (total + parsed.rejected.length <= MAX_LINES_WITHOUT_PROGRESS) {
       const { text, blocks } = importReport(await importList(async () => undefined));
       return { reply: message(text, blocks) };
     }

@@ -6,8 +6,6 @@ import { requirementLines } from '../names/name-changes.view.ts';
 import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { formatName, personWithReason } from './expiry.view.ts';
 
-/* Asks another person to confirm that a name may lapse. */
-
 export interface LapseDetails {
   readonly impact: readonly string[];
   /** Deadlines with their costs. Empty if unknown. */

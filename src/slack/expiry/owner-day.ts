@@ -50,33 +50,33 @@ type View = (part: OwnerPart, isFirst: boolean) => Promise<Message>;
 
 export function createOwnerDayPlanner(
   context: SlackContext,
-  { question = questionView(context), digest = createDigestViews(context) }: Partial<OwnerViews> = {},
+  { question = createQuestionView(context), digest = createDigestViews(context) }: Partial<OwnerViews> = {},
 ): NotificationPlanner {
   return async ({ id, notifications }, send) => {
     const parts = await loadParts(context, id);
-    const first = notifications.find(({ message }) => message !== undefined);
-    const firstPurpose = first?.purpose ?? parts[0]?.purpose;
-    let thread = first?.message;
+    const firstNotification = notifications.find(({ message }) => message !== undefined);
+    const firstPurpose = firstNotification?.purpose ?? parts[0]?.purpose;
+    let thread = firstNotification?.message;
     for (const part of parts) {
       const isFirst = part.purpose === firstPurpose;
-      const view = part.questions.length > 0 ? question : reminderView(context, digest);
-      const sent = await send({
+      const view = part.questions.length > 0 ? question : createReminderView(context, digest);
+      const result = await send({
         purpose: part.purpose,
         version: buildVersion(part, isFirst),
         occurredAt: part.at,
         places: [thread === undefined ? () => findOwnerPlace(context, part.owner) : toThreadPlace(thread)],
         message: () => view(part, isFirst),
       });
-      if (sent.state === 'refused') await context.reminders.redirectOwnerReminders(id, context.now());
-      if (sent.message === undefined) return undefined;
-      thread ??= sent.message;
+      if (result.state === 'refused') await context.reminders.redirectOwnerReminders(id, context.now());
+      if (result.message === undefined) return undefined;
+      thread ??= result.message;
     }
     // Clears messages about names that now have other owners.
     const purposes = new Set(parts.map(({ purpose }) => purpose));
     for (const { purpose, message, shows } of notifications) {
       if (purposes.has(purpose) || message === undefined || shows === ONCE) continue;
-      const cleared = { version: 'empty', places: [], message: () => textMessage(NOTHING_LEFT) };
-      await send({ purpose, occurredAt: context.now(), ...cleared });
+      const emptyMessage = () => textMessage(NOTHING_LEFT);
+      await send({ purpose, version: 'empty', occurredAt: context.now(), places: [], message: emptyMessage });
     }
     return undefined;
   };
@@ -89,15 +89,15 @@ export interface OwnerViews {
 
 async function loadParts(context: SlackContext, id: string): Promise<readonly OwnerPart[]> {
   const { expiry, reminders, savedSettings, now } = context;
-  const [loaded, claimed, settings] = await Promise.all([
+  const [allQuestions, claimedReminders, settings] = await Promise.all([
     expiry.loadQuestions(id),
     reminders.listOwnerReminders(id),
     savedSettings(),
   ]);
-  const questions = loaded.filter(({ domain }) => domain.ownerLeftAt === undefined);
+  const questions = allQuestions.filter(({ domain }) => domain.ownerLeftAt === undefined);
   const askedNames = new Set(questions.map(({ domain }) => domain.name));
   const owner = parseOwner(id);
-  const due = filterStillDue(claimed, toSchedule(settings, now())).filter(
+  const due = filterStillDue(claimedReminders, toSchedule(settings, now())).filter(
     ({ name, watched }) => watched.owner === owner && !askedNames.has(name),
   );
   const entries = [
@@ -113,16 +113,16 @@ async function loadParts(context: SlackContext, id: string): Promise<readonly Ow
         purpose: `part:${new Date(time).toISOString()}:${index + 1}`,
         at: new Date(time),
         openCount,
-        questions: dropMissing(chunk.map((each) => 'question' in each && each.question)),
-        reminders: dropMissing(chunk.map((each) => 'reminder' in each && each.reminder)),
+        questions: dropMissing(chunk.map((entry) => 'question' in entry && entry.question)),
+        reminders: dropMissing(chunk.map((entry) => 'reminder' in entry && entry.reminder)),
         remainingReminders: dropMissing(
-          group.slice(index * NAMES_PER_MESSAGE).map((each) => 'reminder' in each && each.reminder),
+          group.slice(index * NAMES_PER_MESSAGE).map((entry) => 'reminder' in entry && entry.reminder),
         ),
       })),
     );
 }
 
-/** Answers change the questions. Reminders never change. */
+/** Answers change the version of a message with questions. Other messages never change. */
 function buildVersion({ openCount, questions }: OwnerPart, isFirst: boolean): string {
   if (questions.length === 0) return ONCE;
   // The first message shows the number of all unanswered questions.
@@ -150,7 +150,7 @@ async function loadDigestPart(
 }
 
 /** Without questions, the message looks like a digest. */
-function reminderView(context: SlackContext, digest: OwnerViews['digest']): View {
+function createReminderView(context: SlackContext, digest: OwnerViews['digest']): View {
   return async (part, isFirst) => {
     const { remainingReminders, reminders } = part;
     const content = await loadDigestPart(context, part);
@@ -166,7 +166,7 @@ function reminderView(context: SlackContext, digest: OwnerViews['digest']): View
   };
 }
 
-function questionView(context: SlackContext): View {
+function createQuestionView(context: SlackContext): View {
   return async (part, isFirst) => {
     const { questions: names, openCount } = part;
     const [calculateCost, renewals, details, calculateWaitingCost, capability, digestPart] =

@@ -11,8 +11,6 @@ import { formatName } from './expiry.view.ts';
 import { ALREADY_OWNER, handedOverText, keptText } from './owner-question.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/* Answers to the questions to owners. */
-
 async function keepName(call: ActionCall): Promise<void> {
   const { context, person, value: name } = call;
   const answer = { kind: 'name_kept' } as const;

@@ -18,15 +18,13 @@ import { buildDueStatus, expiresText, lineWithMenu, ownerDeadlineText, whenText 
 import type { CalculateCost } from './expiring.view.ts';
 import { formatName } from './expiry.view.ts';
 
-/* The question to an owner: one line per name, with a menu of answers. */
-
 export interface QuestionPart {
   readonly names: readonly ListedName[];
   /** Number of unanswered questions in all messages. */
   readonly openCount: number;
   readonly calculateCost: CalculateCost;
   readonly renewals: RenewalDays;
-  /** By name. */
+  /** Keyed by name. */
   readonly notes: ReadonlyMap<string, string>;
   /** Reminders of other names. */
   readonly reminders: readonly AnyBlock[];
@@ -35,13 +33,13 @@ export interface QuestionPart {
 /** @param isFirst the first message asks; the others are in its thread */
 export function questionMessage(part: QuestionPart, isFirst: boolean): Message {
   const { names, reminders } = part;
-  const lines = names.flatMap((listed, index) => questionBlocks(listed, index, part));
+  const nameBlocks = names.flatMap((listed, index) => questionBlocks(listed, index, part));
   const reminderBlocks = reminders.length === 0 ? [] : [section('*Also due*'), ...reminders];
   const [first] = names;
   const previousOwner = first?.domain.question?.from;
   if (first !== undefined && previousOwner !== undefined) {
     const text = handoverText(previousOwner, first);
-    return message(text, [section(`${text}\nDo you still need it?`), ...lines, ...reminderBlocks]);
+    return message(text, [section(`${text}\nDo you still need it?`), ...nameBlocks, ...reminderBlocks]);
   }
   const text = questionText(part);
   const title = isFirst
@@ -49,7 +47,7 @@ export function questionMessage(part: QuestionPart, isFirst: boolean): Message {
     : `Also: ${names.map(({ domain }) => formatDomainName(domain.name)).join(', ')}`;
   return message(escapeText(title), [
     ...(isFirst ? [section(`*${escapeText(text)}*`)] : []),
-    ...lines,
+    ...nameBlocks,
     ...reminderBlocks,
   ]);
 }
@@ -67,10 +65,10 @@ function questionText({ names, openCount }: QuestionPart): string {
       : `Thanks. Still open in this thread: ${count(openCount, 'name')}.`;
   const due = buildDueStatus(first);
   const name = formatDomainName(first.domain.name);
-  const when = due === undefined ? '' : ` ${expiresText(due)}`;
+  const dueSuffix = due === undefined ? '' : ` ${expiresText(due)}`;
   return openCount === 1
-    ? `Do you still need ${name}?${when === '' ? '' : ` It${when}.`}`
-    : `Do you still need these ${count(openCount, 'name')}?${when === '' ? '' : ` The most urgent, ${name},${when}.`}`;
+    ? `Do you still need ${name}?${dueSuffix === '' ? '' : ` It${dueSuffix}.`}`
+    : `Do you still need these ${count(openCount, 'name')}?${dueSuffix === '' ? '' : ` The most urgent, ${name},${dueSuffix}.`}`;
 }
 
 export function isQuestionOpen({ domain }: ListedName): boolean {
@@ -79,7 +77,7 @@ export function isQuestionOpen({ domain }: ListedName): boolean {
 
 export const NOTHING_LEFT = 'There’s nothing left to answer here.';
 
-const ANSWERS = { keep: 'you’re keeping it', lapse: 'you’re letting it lapse' } as const;
+const ANSWER_TEXTS = { keep: 'you’re keeping it', lapse: 'you’re letting it lapse' } as const;
 
 function questionBlocks(
   listed: ListedName,
@@ -89,7 +87,7 @@ function questionBlocks(
   const { domain } = listed;
   const answer = getOwnerAnswer(domain, getExpiry(domain));
   if (answer?.code === 'keep' || answer?.code === 'lapse')
-    return [section(`:white_check_mark: ${formatName(domain.name)} · ${ANSWERS[answer.code]}`)];
+    return [section(`:white_check_mark: ${formatName(domain.name)} · ${ANSWER_TEXTS[answer.code]}`)];
   const due = buildDueStatus(listed);
   const renewal = renewals.get(domain.name);
   const note = notes.get(domain.name);
@@ -105,12 +103,12 @@ function questionBlocks(
 }
 
 function answerButtons(name: string) {
-  const make = (actionId: string, text: string) =>
+  const createButton = (actionId: string, text: string) =>
     button(actionId, text, name, { label: `${text}: ${formatDomainName(name)}` });
   return [
-    make('owner_keep', 'Keep it'),
-    make('owner_handover', 'Hand it over…'),
-    make('reminder_lapse', 'Let it lapse'),
+    createButton('owner_keep', 'Keep it'),
+    createButton('owner_handover', 'Hand it over…'),
+    createButton('reminder_lapse', 'Let it lapse'),
   ];
 }
 

@@ -1,6 +1,6 @@
 import type { LifecyclePhase } from '../../zones/lifecycle.ts';
 
-const PHASES: Readonly<Record<LifecyclePhase, string>> = {
+const PHASE_TEXTS: Readonly<Record<LifecyclePhase, string>> = {
   registered: 'It’s registered.',
   auto_renew_grace: '*It expired* and is in its auto-renew grace period.',
   redemption: '*It was deleted.* Only a paid restore can recover it.',
@@ -10,12 +10,12 @@ const PHASES: Readonly<Record<LifecyclePhase, string>> = {
   deleted: '*It was deleted.* Only a paid restore can recover it. Its zone doesn’t document the deadline.',
 };
 
-/** For lists. The dates suggest that the name was deleted, but nothing confirms it. */
+/** Used in lists if the dates suggest that the name was deleted, but nothing confirms it. */
 export const POSSIBLY_DELETED = 'past its grace period, possibly deleted';
 
-/** @param isAssumed whether the deletion is only assumed */
+/** @param isAssumed whether only the dates suggest that the name was deleted */
 export function phaseText(phase: LifecyclePhase, isAssumed: boolean): string {
   return isAssumed
     ? '*Its grace period is over, and it may have been deleted.* It should have renewed automatically. Check the domain service.'
-    : PHASES[phase];
+    : PHASE_TEXTS[phase];
 }

@@ -67,7 +67,7 @@ async function findCardOrigin(call: Interaction, ownChannel: string | undefined)
   return { channelId: ownChannel ?? reminderChannel ?? call.channelId ?? '' };
 }
 
-async function findChannel({ context, value }: ActionCall): Promise<string | undefined> {
+async function findNameChannel({ context, value }: ActionCall): Promise<string | undefined> {
   return (await context.portfolio.find(value))?.channel;
 }
 
@@ -89,13 +89,13 @@ function findDigestChannel(subject: string): string | undefined {
  */
 async function findThreadOrigin(call: ActionCall): Promise<FormOrigin> {
   if (call.channelId !== undefined && isDirectMessage(call.channelId)) {
-    return { ...(await findCardOrigin(call, await findChannel(call))), subject: call.value };
+    return { ...(await findCardOrigin(call, await findNameChannel(call))), subject: call.value };
   }
   return { ...toFormOrigin(call, call.value), threadTs: call.threadTs ?? call.messageTs };
 }
 
 /** Digests aren't updated, so an old button could renew a name a second time. */
-async function findRepeatedRenewalRefusal(call: ActionCall): Promise<Message | undefined> {
+async function checkRepeatedRenewal(call: ActionCall): Promise<Message | undefined> {
   const [domain, { reminderDays, reminderTimezone }] = await Promise.all([
     call.context.expiry.find(call.value),
     call.context.savedSettings(),
@@ -107,24 +107,24 @@ async function findRepeatedRenewalRefusal(call: ActionCall): Promise<Message | u
   return textMessage(alreadyRenewedText(domain.name, expiryDay(at, source, reminderTimezone)));
 }
 
-async function openRenew(call: ActionCall): Promise<void> {
-  const refusal = await findRepeatedRenewalRefusal(call);
+async function openRenewForm(call: ActionCall): Promise<void> {
+  const refusal = await checkRepeatedRenewal(call);
   if (refusal !== undefined) return call.respond(refusal);
   const incidents = await call.context.names.incidents.listOpen([call.value]);
   if (incidents.some(rulesOutRenewal)) return call.respond(doNotRenewText(call.value));
-  await openForm(call, renewForm, await findCardOrigin(call, await findChannel(call)), {
+  await openForm(call, renewForm, await findCardOrigin(call, await findNameChannel(call)), {
     names: call.value,
     period: '1',
   });
 }
 
-async function openRestore(call: ActionCall): Promise<void> {
-  await openForm(call, restoreForm, await findCardOrigin(call, await findChannel(call)), {
+async function openRestoreForm(call: ActionCall): Promise<void> {
+  await openForm(call, restoreForm, await findCardOrigin(call, await findNameChannel(call)), {
     name: call.value,
   });
 }
 
-async function openRenewMany(call: ActionCall): Promise<void> {
+async function openRenewManyForm(call: ActionCall): Promise<void> {
   const origin = { ...(await findCardOrigin(call, findDigestChannel(call.value))), subject: call.value };
   const { digestId, destination } = parseDigestSubject(call.value);
   const names = await call.context.expiry.listRenewable(digestId, destination);
@@ -205,7 +205,7 @@ export const renewManyForm: FormFeature<'renew_many'> = {
       return { errors: errorsByField(toFieldErrors(outcome.issues)) };
     }
     if (outcome.kind === 'open_already') {
-      // The other names stay selected.
+      // With a field error, the other names stay selected.
       return {
         errors: {
           names: openAlreadyFieldText(
@@ -226,7 +226,7 @@ const DEFAULT_SNOOZE_DAYS = 7;
 const snoozeSchema = z.object({
   days: field(
     { label: 'Days', kind: 'number', range: { min: 1, max: MAX_SNOOZE_DAYS } },
-    // `snooze` reports invalid numbers.
+    // Not validated here, because `snooze` reports invalid numbers.
     requiredTextSchema.transform(Number),
   ),
   reason: reasonField('Shown in the thread.'),
@@ -267,7 +267,7 @@ const snoozeForm: FormFeature<'snooze'> = {
     if ('errors' in parsed) return parsed;
     const { days, reason } = parsed.value;
     const { context, origin } = call;
-    const request = { name: origin.subject ?? '', reason, origin: toPlace(origin) };
+    const request = { name: origin.subject ?? '', reason, origin: toMessagePlace(origin) };
     const outcome = await context.expiry.snooze(request, days, createChangeSaver(call));
     if (!outcome.ok) return { errors: { days: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
@@ -302,7 +302,7 @@ const lapseForm: FormFeature<'lapse'> = {
     const parsed = readForm(lapseSchema, call.values);
     if ('errors' in parsed) return parsed;
     const { context, origin } = call;
-    const request = { name: origin.subject ?? '', origin: toPlace(origin), ...parsed.value };
+    const request = { name: origin.subject ?? '', origin: toMessagePlace(origin), ...parsed.value };
     const outcome = await context.expiry.requestLapse(request, createChangeSaver(call));
     if (!outcome.ok) return { errors: { reason: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
@@ -332,7 +332,7 @@ const renewedForm: FormFeature<'renewed'> = {
     if ('errors' in parsed) return parsed;
     const { context, origin } = call;
     const { expires, note: reason } = parsed.value;
-    const request = { name: origin.subject ?? '', reason, origin: toPlace(origin) };
+    const request = { name: origin.subject ?? '', reason, origin: toMessagePlace(origin) };
     const outcome = await context.expiry.recordRenewal(request, expires, createChangeSaver(call));
     if (!outcome.ok) return { errors: { expires: formatWatchRefusal(outcome.refusal) } };
     context.notifyDue();
@@ -341,17 +341,17 @@ const renewedForm: FormFeature<'renewed'> = {
   },
 };
 
-function toPlace({ channelId, threadTs }: FormOrigin) {
+function toMessagePlace({ channelId, threadTs }: FormOrigin) {
   return { channelId, threadTs };
 }
 
 export const reminders = {
   forms: [renewManyForm, snoozeForm, lapseForm, renewedForm],
   actions: [
-    { id: 'reminder_renew', run: openRenew },
+    { id: 'reminder_renew', run: openRenewForm },
     { id: 'reminder_renewed', run: createFormOpener(renewedForm) },
-    { id: 'reminder_restore', run: openRestore },
-    { id: 'reminder_renew_many', run: openRenewMany },
+    { id: 'reminder_restore', run: openRestoreForm },
+    { id: 'reminder_renew_many', run: openRenewManyForm },
     { id: 'reminder_all', run: showAll },
     { id: 'reminder_snooze', run: createFormOpener(snoozeForm) },
     { id: 'reminder_lapse', run: createFormOpener(lapseForm) },

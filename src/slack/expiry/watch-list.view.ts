@@ -58,11 +58,11 @@ export function formatLineIssue(issue: LineIssue): string {
   }
 }
 
-const SHOWN_HEADINGS = 10;
+const MAX_SHOWN_HEADINGS = 10;
 
 export function headingsText(headings: readonly string[]): string {
-  const shown = headings.slice(0, SHOWN_HEADINGS).map((heading) => `“${truncate(heading, 40)}”`);
-  return [...shown, ...(headings.length > shown.length ? ['…'] : [])].join(', ');
+  const shownHeadings = headings.slice(0, MAX_SHOWN_HEADINGS).map((heading) => `“${truncate(heading, 40)}”`);
+  return [...shownHeadings, ...(headings.length > shownHeadings.length ? ['…'] : [])].join(', ');
 }
 
 export function listIssueText(issue: ListIssue): string {

@@ -17,7 +17,7 @@ import {
 } from './watch.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/** If the lookup takes longer, a first answer says that it is running. */
+/** If the lookup takes longer, a first reply says that it is running. */
 const QUICK_LOOKUP_MS = 1_500;
 const LOOKUP_MS = 6_000;
 /** Leaves time to respond within 30 seconds of the command. */
@@ -31,18 +31,18 @@ async function runWatch(call: Interaction, words: readonly string[], isCommand: 
   const added: (readonly [text: string, added: Awaited<ReturnType<Expiry['add']>>])[] = [];
   for (const text of names)
     added.push([text, await call.context.expiry.add({ text, date }, createChangeSaver(call))] as const);
-  const ms = isList ? Math.max(LOOKUP_MS, call.arrivedAt + LIST_MS - performance.now()) : LOOKUP_MS;
+  const maxMs = isList ? Math.max(LOOKUP_MS, call.arrivedAt + LIST_MS - performance.now()) : LOOKUP_MS;
   const lookups = Promise.all(
-    added.map(async ([text, each]) => ({
+    added.map(async ([text, outcome]) => ({
       text,
-      ...(each.ok ? await lookUp(call, each, ms) : { outcome: each }),
+      ...(outcome.ok ? await lookUp(call, outcome, maxMs) : { outcome }),
     })),
   );
-  // After a click, a first answer would replace the clicked message.
+  // After a click, a first reply would replace the clicked message.
   const quickMs = Math.max(0, call.arrivedAt + QUICK_LOOKUP_MS - performance.now());
   const quickResults = await Promise.race([lookups, sleep(quickMs, undefined, { ref: false })]);
   if (quickResults === undefined && isCommand) await call.respond(lookingUpText(names.length));
-  await call.respond(await buildWatchAnswer(call, await lookups, date), { replace: isCommand });
+  await call.respond(await buildWatchReply(call, await lookups, date), { replace: isCommand });
 }
 
 async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<Omit<WatchResult, 'text'>> {
@@ -51,14 +51,14 @@ async function lookUp(call: Interaction, added: AddedName, ms: number): Promise<
   if (!outcome.ok) return { outcome };
   const knownName = await loadKnownName(call, added.name);
   const { expiry: end, deletedAt } = outcome.domain;
-  const at = now();
+  const time = now();
   const dates = { expiresAt: end?.at, deletedAt, isLapsing: false, hasOwner: true, incidentSince: undefined };
-  const lookedUp = knownName && { name: added.name, history: knownName.history, at, certificateDays: [] };
-  const posture = lookedUp && assessPosture(lookedUp, undefined);
-  return { outcome, knownName, findings: assessName({ ...dates, posture }, at).findings };
+  const input = knownName && { name: added.name, history: knownName.history, at: time, certificateDays: [] };
+  const posture = input && assessPosture(input, undefined);
+  return { outcome, knownName, findings: assessName({ ...dates, posture }, time).findings };
 }
 
-async function buildWatchAnswer(
+async function buildWatchReply(
   call: Interaction,
   results: readonly WatchResult[],
   date: string | undefined,

@@ -27,8 +27,6 @@ import { DATELESS_STATE, datelessSentences, MANUAL_DATE_NOTE } from './dateless.
 import { formatDay, formatDaysLeft, formatName, SOURCES, watchDomainButtons } from './expiry.view.ts';
 import { formatWatchRefusal } from './watch-list.view.ts';
 
-/* Texts for adding names to the watch list and removing them. */
-
 const WATCH_USAGE =
   'Enter up to 50 names, such as `/domain watch cafe.rest bar.rest`, or one name with its expiry date: `/domain watch cafe.rest 2027-03-01`.';
 export const UNWATCH_USAGE = 'Enter one name, such as `/domain unwatch cafe.rest`.';
@@ -57,9 +55,9 @@ export interface WatchResult {
 }
 
 interface WatchAnswer {
-  /** As entered. */
+  /** The date as entered. */
   readonly date: string | undefined;
-  /** The people who confirm changed dates. */
+  /** Sentences that say who must confirm changed dates. */
   readonly confirmations: readonly string[];
   readonly hasReminders: boolean;
   readonly isAdmin: boolean;
@@ -67,17 +65,17 @@ interface WatchAnswer {
   readonly now: Date;
 }
 
-/** One line per name. More details if there is only one name. */
+/** Shows one line per name, or more details if there is only one. */
 export function watchedMessage(results: readonly WatchResult[], answer: WatchAnswer): Message {
   const { date, confirmations, hasReminders, isAdmin } = answer;
   const isList = results.length > 1;
-  const shown = results.map((each) => resultLines(each, answer, isList));
-  const watched = results.filter(({ outcome }) => outcome.ok).length;
+  const lineGroups = results.map((result) => resultLines(result, answer, isList));
+  const watchedCount = results.filter(({ outcome }) => outcome.ok).length;
   const refusals = results.flatMap(({ outcome }) => (outcome.ok ? [] : [{ issue: outcome.refusal }]));
-  const offersReminders = watched > 0 && !hasReminders;
-  return message(isList ? `${count(watched, 'name')} watched` : (shown[0]?.join(' ') ?? ''), [
-    isList && section(`*${count(watched, 'name')} watched*`),
-    ...lines([...shown.flat(), ...confirmations]),
+  const offersReminders = watchedCount > 0 && !hasReminders;
+  return message(isList ? `${count(watchedCount, 'name')} watched` : (lineGroups[0]?.join(' ') ?? ''), [
+    isList && section(`*${count(watchedCount, 'name')} watched*`),
+    ...lines([...lineGroups.flat(), ...confirmations]),
     ...watchDomainButtons(refusals, date),
     offersReminders &&
       section(
@@ -99,11 +97,13 @@ function resultLines(
   isList: boolean,
 ): string[] {
   if (!outcome.ok) {
-    const why = escapeText(formatWatchRefusal(outcome.refusal));
-    return [isList ? `:x: ${code(text)}: ${why}` : `I added nothing to the watch list. ${why}`];
+    const refusalText = escapeText(formatWatchRefusal(outcome.refusal));
+    return [
+      isList ? `:x: ${code(text)}: ${refusalText}` : `I added nothing to the watch list. ${refusalText}`,
+    ];
   }
   const { domain, wasWatched, ignoredDate, proposal } = outcome;
-  // The text about the confirmation is enough.
+  // The sentence about the confirmation says everything.
   if (!isList && proposal !== undefined) return [];
   const { timeZone, now } = answer;
   const lastDay = domain.expiry && expiryDay(domain.expiry.at, domain.expiry.source, timeZone);
@@ -169,18 +169,18 @@ function formatDate({ domain: { name, expiry }, lastDay, daysLeft, now }: Watche
   if (expiry === undefined || lastDay === undefined || daysLeft === undefined) {
     return `I don’t know its expiry date yet. If you know it, enter it: \`/domain watch ${name} 2027-03-01\`.`;
   }
-  const when = `${formatDay(lastDay)} (${formatDaysLeft(daysLeft)})`;
+  const dateText = `${formatDay(lastDay)} (${formatDaysLeft(daysLeft)})`;
   const isOver = expiry.at < now;
   switch (expiry.source) {
     case 'rdap':
-      return `It ${isOver ? 'expired' : 'expires'} ${when}, according to the registry.`;
+      return `It ${isOver ? 'expired' : 'expires'} ${dateText}, according to the registry.`;
     case 'whois':
-      return `It ${isOver ? 'expired' : 'expires'} ${when}, according to WHOIS.`;
+      return `It ${isOver ? 'expired' : 'expires'} ${dateText}, according to WHOIS.`;
     case 'order':
-      return `It expires about ${when}, estimated from the last order.`;
+      return `It expires about ${dateText}, estimated from the last order.`;
     case 'person':
       return isOver
-        ? `It expired ${when}, date entered manually. To correct it, use \`/domain watch ${name} 2027-03-01\`.`
-        : `It expires ${when}, date entered manually.`;
+        ? `It expired ${dateText}, date entered manually. To correct it, use \`/domain watch ${name} 2027-03-01\`.`
+        : `It expires ${dateText}, date entered manually.`;
   }
 }

@@ -18,9 +18,9 @@ import {
   unknownCommand,
 } from './help.view.ts';
 
-/** Short, because help matters most during an outage. */
-const READER_MS = 800;
-/** Used on timeout. Most people are linked and aren't admins. */
+/** Short, because people need help most during an outage. */
+const READER_TIMEOUT_MS = 800;
+/** Used if loading fails or times out. Most people have linked an account and aren't admins. */
 const DEFAULT_READER = { isLinked: true, isAdmin: false };
 
 async function loadReader(call: Interaction): Promise<HelpReader> {
@@ -37,7 +37,7 @@ async function loadReader(call: Interaction): Promise<HelpReader> {
     }),
     () => DEFAULT_READER,
   );
-  const reader = await Promise.race([loading, sleep(READER_MS, DEFAULT_READER, { ref: false })]);
+  const reader = await Promise.race([loading, sleep(READER_TIMEOUT_MS, DEFAULT_READER, { ref: false })]);
   return { ...reader, hasService };
 }
 
@@ -47,15 +47,15 @@ export function createHelp(listCommands: () => readonly RegisteredCommand[]) {
     summary: 'Show what I can do',
     example: '/domain help renew',
     async run(call: CommandCall) {
-      const all = listCommands();
-      const commands = all.filter((each) => isOffered(each, call.context));
+      const allCommands = listCommands();
+      const commands = allCommands.filter((command) => isOffered(command, call.context));
       const [word] = call.words;
       // Help changes nothing, so it can be acknowledged immediately.
       call.acknowledge();
       if (word === undefined) return call.respond(helpOverview(commands, await loadReader(call)));
       if (word.toLowerCase() === 'all')
         return call.respond(allCommandsHelp(commands, await loadReader(call)));
-      const command = all.find(({ name }) => name === word.toLowerCase());
+      const command = allCommands.find(({ name }) => name === word.toLowerCase());
       if (command !== undefined && !commands.includes(command)) return call.respond(NO_SERVICE);
       const names = commands.map(({ name }) => name);
       await call.respond(
@@ -68,7 +68,7 @@ export function createHelp(listCommands: () => readonly RegisteredCommand[]) {
 
   async function showAll(call: ActionCall): Promise<void> {
     call.acknowledge();
-    const commands = listCommands().filter((each) => isOffered(each, call.context));
+    const commands = listCommands().filter((command) => isOffered(command, call.context));
     await call.respond(allCommandsHelp(commands, await loadReader(call)), { replace: true });
   }
   return { commands: [help], actions: [{ id: 'help_all', run: showAll }] } as const satisfies Feature;

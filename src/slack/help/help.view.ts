@@ -51,12 +51,12 @@ export function findGroup({ name }: { readonly name: string }): string {
   return HELP_GROUPS.find(({ names }) => names.includes(name))?.title ?? EVERYDAY;
 }
 
-function usableGroups(commands: readonly HelpEntry[], isUsable: (command: HelpEntry) => boolean): Group[] {
+function listUsableGroups(commands: readonly HelpEntry[], reader: HelpReader): Group[] {
   const getRank = ({ name }: HelpEntry) => HELP_GROUPS.flatMap(({ names }) => names).indexOf(name);
   return HELP_GROUPS.map(({ title }) => ({
     title,
     commands: commands
-      .filter((command) => findGroup(command) === title && isUsable(command))
+      .filter((command) => findGroup(command) === title && canUse(command, reader))
       .sort((a, b) => getRank(a) - getRank(b)),
   })).filter((group) => group.commands.length > 0);
 }
@@ -89,21 +89,21 @@ function usageLine({ usage, summary }: HelpEntry): string {
   return `\`/domain ${usage}\`  ${summary}`;
 }
 
-/** The overview shows the first few of these that the reader can use. */
+/** The overview shows the first of these that the reader can use. */
 const MOST_USED = ['link', 'renew', 'create', 'name', 'orders', 'expiring', 'watch', 'import'];
 const MOST_USED_WATCH_ONLY = ['watch', 'import', 'expiring', 'name', 'names'];
-const OVERVIEW_COMMANDS = 5;
+const MAX_OVERVIEW_COMMANDS = 5;
 const WATCH_ONLY_EXAMPLE = context('For an example of a command, use `/domain help watch`.');
 
 export function helpOverview(commands: readonly HelpEntry[], reader: HelpReader): Message {
-  const names = reader.hasService ? MOST_USED : MOST_USED_WATCH_ONLY;
-  const shown = names
+  const mostUsed = reader.hasService ? MOST_USED : MOST_USED_WATCH_ONLY;
+  const shownCommands = mostUsed
     .flatMap((name) => commands.filter((command) => command.name === name))
     .filter((command) => canUse(command, reader) && !(command.name === 'link' && reader.isLinked))
-    .slice(0, OVERVIEW_COMMANDS);
+    .slice(0, MAX_OVERVIEW_COMMANDS);
   return message('What /domain can do', [
     section(introText(reader)),
-    ...lines(shown.map(usageLine)),
+    ...lines(shownCommands.map(usageLine)),
     ...actions('help', [button('help_all', 'All commands', 'all')]),
     reader.hasService
       ? context(
@@ -117,18 +117,19 @@ export function helpOverview(commands: readonly HelpEntry[], reader: HelpReader)
 
 /** Commands that the reader can't use come last. */
 export function allCommandsHelp(commands: readonly HelpEntry[], reader: HelpReader): Message {
-  const usable = usableGroups(commands, (command) => canUse(command, reader));
-  const linkedOnly = commands.filter((command) => lacksAccount(command.needs, reader));
-  const adminOnly = reader.isAdmin ? [] : commands.filter(({ needs }) => needs === 'admin');
+  const adminCommands = reader.isAdmin ? [] : commands.filter(({ needs }) => needs === 'admin');
   const groups: readonly Group[] = [
-    ...usable,
-    { title: 'After you link an account', commands: linkedOnly },
-    { title: 'For admins', commands: adminOnly },
+    ...listUsableGroups(commands, reader),
+    {
+      title: 'After you link an account',
+      commands: commands.filter(({ needs }) => lacksAccount(needs, reader)),
+    },
+    { title: 'For admins', commands: adminCommands },
   ];
   return message('All commands', [
     section(reader.hasService ? INTRO : WATCH_ONLY_INTRO),
-    ...groups.flatMap(({ title, commands: listed }) =>
-      listed.length === 0 ? [] : lines([`*${title}*`, ...listed.map(usageLine)]),
+    ...groups.flatMap(({ title, commands: entries }) =>
+      entries.length === 0 ? [] : lines([`*${title}*`, ...entries.map(usageLine)]),
     ),
     reader.hasService
       ? context('For an example of a command, use `/domain help renew`.', UNDOCUMENTED_TASKS)
@@ -136,7 +137,7 @@ export function allCommandsHelp(commands: readonly HelpEntry[], reader: HelpRead
   ]);
 }
 
-const NEEDS: Readonly<Record<RegisteredCommand['needs'], string>> = {
+const NEEDS_TEXTS: Readonly<Record<RegisteredCommand['needs'], string>> = {
   nothing: '',
   member: '',
   linked: 'You need a linked account. To link it, use `/domain link`.',
@@ -147,14 +148,14 @@ const NEEDS: Readonly<Record<RegisteredCommand['needs'], string>> = {
   linked_or_owner: '',
 };
 
-const TIMED = 'To send it later, end the command with a time, such as `at 2026-12-06 02:00`.';
+const TIME_HINT = 'To send it later, end the command with a time, such as `at 2026-12-06 02:00`.';
 
 export function commandHelp({ usage, summary, example, needs, time }: HelpEntry): Message {
   return textMessage(
     [
       ...[`*\`/domain ${usage}\`*`, `${summary}.`, `For example: \`${example}\``],
-      time === 'taken' ? TIMED : '',
-      NEEDS[needs],
+      time === 'taken' ? TIME_HINT : '',
+      NEEDS_TEXTS[needs],
     ]
       .filter((line) => line !== '')
       .join('\n'),
@@ -165,8 +166,8 @@ export const NO_SERVICE = textMessage(
   'No domain service is connected, so I can only watch names; the operator can set `SERVICE_JSON_URL` to connect one.',
 );
 
-export function unknownCommand(word: string, near: string | undefined): Message {
+export function unknownCommand(word: string, nearest: string | undefined): Message {
   return textMessage(
-    `${near === undefined ? 'I don’t know this command.' : `${code(`/domain ${word}`)} isn’t a command. Did you mean ${code(`/domain ${near}`)}?`} To list all commands, use \`/domain help\`.`,
+    `${nearest === undefined ? 'I don’t know this command.' : `${code(`/domain ${word}`)} isn’t a command. Did you mean ${code(`/domain ${nearest}`)}?`} To list all commands, use \`/domain help\`.`,
   );
 }

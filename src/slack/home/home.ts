@@ -17,7 +17,7 @@ import { sendViewWithFallback } from '../outbound/fallback.ts';
 import { okResponseSchema } from '../outbound/web.ts';
 import { HOME_LENGTH, type HomeData, homeBlocks, nonMemberBlocks, unavailableBlocks } from './home.view.ts';
 
-/** Maximum orders or names loaded per section. The tab shows fewer, and counts the others. */
+/** Per section. The tab shows fewer orders or names, and counts the others. */
 const MAX_LOADED = 100;
 
 export function publishHome(context: SlackContext, userId: string): Promise<void> {
@@ -49,15 +49,14 @@ async function buildBlocks(context: SlackContext, userId: string): Promise<reado
 async function loadHomeData(context: SlackContext, userId: string, isAdminView: boolean): Promise<HomeData> {
   const { store } = context.orders;
   const now = context.now();
-  const [account, incidents, teamAccount, standIns, open, next, months, money, mandates, decisions, names] =
+  const [account, incidents, teamAccount, standIns, orders, expiring, money, mandates, decisions, names] =
     await Promise.all([
       context.accounts.findActive(userId),
       context.names.incidents.listAllOpen(MAX_LISTED_INCIDENTS),
       context.accounts.team.current(),
       context.standIns.current(context.now()),
       store.list({ viewer: { id: userId }, requesterId: userId, states: OPEN_STATES, limit: MAX_LOADED }),
-      loadNextExpiring(context, userId),
-      context.expiry.countRenewalsByMonth(),
+      loadExpiringNames(context, userId),
       isAdminView ? loadMoney(context, userId) : undefined,
       findMandatesByPerson(context.orders, userId),
       loadDecisions(context, userId, isAdminView),
@@ -69,12 +68,14 @@ async function loadHomeData(context: SlackContext, userId: string, isAdminView: 
     teamAccount,
     isAdmin: isAdminView,
     incidents,
-    open: sortScheduledFirst(open),
-    months,
+    open: sortScheduledFirst(orders),
+    months: expiring.months,
     money,
     mandates,
     ...decisions,
-    ...next,
+    next: expiring.names,
+    owned: expiring.owned,
+    renewals: expiring.renewals,
     posture: summarizePosture(names, now).counts,
     standIn: standIns.get(userId),
     standsInFor: [...standIns]
@@ -87,39 +88,42 @@ const OPEN_STATES = ['PENDING', 'APPROVED', 'EXECUTING', 'UNKNOWN'] as const;
 
 async function loadDecisions(context: SlackContext, userId: string, isAdminView: boolean) {
   const { store } = context.orders;
-  const [pending, unknown, toReview] = await Promise.all([
+  const [pendingOrders, unknownOrders, ordersToReview] = await Promise.all([
     store.list({ viewer: 'system', states: ['PENDING'], limit: MAX_LOADED }),
     store.list({ viewer: 'system', states: ['UNKNOWN'], limit: MAX_LOADED }),
     isAdminView ? store.list({ viewer: 'system', isReviewOpen: true, limit: MAX_LOADED }) : [],
   ]);
-  // Admins see every group that can't be read. Other people see only those that they may belong to.
-  const queue = await loadDecisionQueue(context.orders, userId, [...pending, ...unknown], {
+  // Admins see all groups that can't be read. Other people see only the groups that they may belong to.
+  const queue = await loadDecisionQueue(context.orders, userId, [...pendingOrders, ...unknownOrders], {
     allGroups: isAdminView,
   });
   // The order that has waited longest comes first.
   const toDecide = queue.isApprover ? queue.toDecide.toReversed() : undefined;
-  const shown = toDecide?.slice(0, HOME_LENGTH) ?? [];
+  const shownOrders = toDecide?.slice(0, HOME_LENGTH) ?? [];
   return {
     unreadableGroups: queue.unreadableGroups,
     toDecide,
     briefings: new Map(
-      await Promise.all(shown.map(async (order) => [order.id, await loadBriefing(context, order)] as const)),
+      await Promise.all(
+        shownOrders.map(async (order) => [order.id, await loadBriefing(context, order)] as const),
+      ),
     ),
     toResolve: queue.toResolve,
-    toReview: toReview.map((order) => ({
+    toReview: ordersToReview.map((order) => ({
       order,
       canSignOff: order.emergencyApprovedBy !== userId && !isRequester(order, userId),
     })),
   };
 }
 
-async function loadNextExpiring(context: SlackContext, userId: string) {
-  const [next, owned] = await Promise.all([
+async function loadExpiringNames(context: SlackContext, userId: string) {
+  const [names, owned, months] = await Promise.all([
     context.expiry.loadNextExpiring(HOME_LENGTH),
     loadOwnedNames(context, userId),
+    context.expiry.countRenewalsByMonth(),
   ]);
-  const shown = owned?.next === undefined ? next : [...next, owned.next];
-  return { next, owned, renewals: await loadRenewalDays(context, shown) };
+  const shownNames = owned?.next === undefined ? names : [...names, owned.next];
+  return { names, owned, months, renewals: await loadRenewalDays(context, shownNames) };
 }
 
 async function loadOwnedNames({ portfolio, expiry, now }: SlackContext, userId: string) {
@@ -129,23 +133,23 @@ async function loadOwnedNames({ portfolio, expiry, now }: SlackContext, userId: 
     portfolio.listPage({ ...query, limit: MAX_LOADED }),
   ]);
   if (rows.length === 0) return undefined;
-  const undecided = await expiry.filterRenewable(rows.map(({ name }) => name));
-  const next = undecided.find(({ domain }) => {
-    const code = getOwnerAnswer(domain, getExpiry(domain))?.code;
-    return code === 'open' || code === 'unasked';
+  const renewableNames = await expiry.filterRenewable(rows.map(({ name }) => name));
+  const next = renewableNames.find(({ domain }) => {
+    const answer = getOwnerAnswer(domain, getExpiry(domain))?.code;
+    return answer === 'open' || answer === 'unasked';
   });
   return { count: countNames(zones), next };
 }
 
 async function loadMoney({ prices, spending, budgets, directory, now }: SlackContext, userId: string) {
   const today = getUtcDay(now());
-  const span = parseSpendPeriod(today.slice(0, 7));
-  if (span === undefined) return undefined;
-  const [list, purchases, statuses, locale] = await Promise.all([
+  const period = parseSpendPeriod(today.slice(0, 7));
+  if (period === undefined) return undefined;
+  const [priceList, purchases, statuses, locale] = await Promise.all([
     prices.list(),
-    spending.listPurchases(span.from, span.to),
+    spending.listPurchases(period.from, period.to),
     budgets.listStatuses(today),
     directory.findLocale(userId),
   ]);
-  return { month: span.text, spent: calculateSpend(list, purchases).total, budgets: statuses, locale };
+  return { month: period.text, spent: calculateSpend(priceList, purchases).total, budgets: statuses, locale };
 }

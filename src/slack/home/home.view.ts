@@ -72,9 +72,9 @@ export interface HomeData extends Capability {
   /** Used by people who have no account of their own. */
   readonly teamAccount?: Account | undefined;
   readonly isAdmin: boolean;
-  /** Unexpected changes, latest first. */
+  /** Latest first. */
   readonly incidents: readonly ListedIncident[];
-  /** Approver groups that Slack can't look up, if they matter to the person. */
+  /** Approver groups whose members Slack didn't return. */
   readonly unreadableGroups: readonly string[];
   readonly toDecide: readonly Order[] | undefined;
   readonly briefings: ReadonlyMap<string, Briefing>;
@@ -100,13 +100,13 @@ export interface HomeData extends Capability {
   readonly money?: HomeMoney | undefined;
 }
 
-export interface OwnedNames {
+interface OwnedNames {
   readonly count: number;
-  /** The next name without an answer. */
+  /** The next expiring name that the owner hasn't decided on. */
   readonly next: ListedName | undefined;
 }
 
-export interface HomeMoney {
+interface HomeMoney {
   readonly month: string;
   readonly spent: SpendSum;
   readonly budgets: readonly BudgetStatus[];
@@ -114,20 +114,19 @@ export interface HomeMoney {
   readonly locale: string;
 }
 
-/** Orders or names per section. */
+/** The maximum number of orders or names per section. */
 export const HOME_LENGTH = 10;
-/** Used if the full view exceeds Slack's limit on blocks. */
+/** Used if the full tab exceeds Slack's limit on blocks. */
 const SHORT_LENGTH = 5;
 
-/** For members of the workspace. */
 export function homeBlocks(data: HomeData): KnownBlock[] {
   const isLinked = data.account !== undefined || data.teamAccount !== undefined;
   const buildBlocks = !data.hasService ? watchOnlyBlocks : isLinked ? memberBlocks : firstStepsBlocks;
-  const full = buildBlocks(data, HOME_LENGTH);
-  return full.length > LIMITS.viewBlocks ? buildBlocks(data, SHORT_LENGTH) : full;
+  const blocks = buildBlocks(data, HOME_LENGTH);
+  return blocks.length > LIMITS.viewBlocks ? buildBlocks(data, SHORT_LENGTH) : blocks;
 }
 
-/** @param length orders per section */
+/** @param length the maximum number of orders per section */
 function memberBlocks(data: HomeData, length: number): KnownBlock[] {
   return [
     header('Domain Steward'),
@@ -237,22 +236,20 @@ export function unavailableBlocks(reference: string): KnownBlock[] {
   ];
 }
 
-const INCIDENTS_SHOWN = 3;
+const MAX_SHOWN_INCIDENTS = 3;
 function incidentBlocks({ incidents }: HomeData): KnownBlock[] {
-  return firstIncidentBlocks(incidents, INCIDENTS_SHOWN);
+  return firstIncidentBlocks(incidents, MAX_SHOWN_INCIDENTS);
 }
 
-function standInPart({ standIn, standsInFor }: HomeData): KnownBlock[] {
+function standInPart({ standIn, standsInFor: absences }: HomeData): KnownBlock[] {
   return lines([
     standIn !== undefined &&
       `${mention(standIn.userId)} is your stand-in until ${moment(standIn.until)}. To end this earlier, use \`/domain back\`.`,
-    ...standsInFor.map(
-      ({ userId, until }) => `You are ${mention(userId)}’s stand-in until ${moment(until)}.`,
-    ),
+    ...absences.map(({ userId, until }) => `You are ${mention(userId)}’s stand-in until ${moment(until)}.`),
   ]);
 }
 
-/** Explains why orders are missing, and what admins can do. */
+/** Explains why orders may be missing, and what admins can do. */
 function unreadablePart({ unreadableGroups, toDecide, isAdmin }: HomeData): KnownBlock[] {
   if (unreadableGroups.length === 0) return [];
   const groups = unreadableGroups.map(mentionApprover).join(' and ');
@@ -277,12 +274,12 @@ interface Part {
 function buildPart({ title, entries, emptyText, listCommand }: Part, length: number): KnownBlock[] {
   if (entries.length === 0)
     return emptyText === undefined ? [] : [divider, header(title), section(emptyText)];
-  const left = entries.length - length;
+  const hiddenCount = entries.length - length;
   return dropMissing([
     divider,
     header(title),
     ...entries.slice(0, length).flat(),
-    left > 0 && context(`There are ${left} more. To list all, use \`${listCommand}\`.`),
+    hiddenCount > 0 && context(`There are ${hiddenCount} more. To list all, use \`${listCommand}\`.`),
   ]);
 }
 
@@ -300,13 +297,13 @@ function waitingPart({ toDecide, briefings }: HomeData, length: number): KnownBl
   );
 }
 
-/** If an order doesn't fit, a button that shows everything replaces Approve. */
+/** If the entry can't show everything that is sent, a button that opens the details replaces Approve. */
 function waitingEntry(order: Order, briefing: Briefing | undefined): KnownBlock[] {
   const entry = section(decisionText(order, briefing));
   const statement = order.bulk === undefined ? briefing?.statement : undefined;
-  const brief =
+  const fieldsText =
     statement === undefined || isStatementShown([entry], statement) ? '' : briefText(statement, order);
-  const details = brief === '' ? [] : [section(brief)];
+  const details = fieldsText === '' ? [] : [section(fieldsText)];
   const isFullyShown = isStatementShown([entry, ...details], statement);
   return [
     entry,
@@ -333,7 +330,7 @@ function unresolvedPart(orders: readonly Order[], length: number): KnownBlock[] 
   );
 }
 
-/** For tasks without a price. */
+/** For orders whose price wasn't calculated. */
 function chargeTexts(order: Order): string[] {
   switch (findTask(order.task).findCharge(order.items.map(({ name }) => name))) {
     case 'yes':
@@ -361,7 +358,7 @@ function reviewPart(orders: HomeData['toReview'], length: number): KnownBlock[] 
   );
 }
 
-/** Facts that the entry already shows. Findings are about rows, which *Look at it* shows. */
+/** Facts that the entry already shows, and findings about rows, which *Look at it* shows. */
 const SHOWN_FACTS: ReadonlySet<UnusualFact> = new Set<UnusualFact>([
   'price',
   'account',
@@ -380,15 +377,14 @@ function impactLines(briefing: Briefing): string[] {
     : [worstImpactLine(impact.latest)];
 }
 
-/** Like a card, but shorter. */
 function decisionText(order: Order, briefing: Briefing | undefined): string {
-  const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
+  const demoPrefix = isDemoContext(order.account.context) ? 'DEMO · ' : '';
   const { cost, budgets } = briefing ?? {};
   const exceeded = budgets?.exceeded ?? [];
   const price = cost === undefined || cost.sums.length === 0 ? undefined : `about ${amountsText(cost.sums)}`;
   return dropMissing([
     [
-      `*${demo}${escapeText(orderTitle(order))}*`,
+      `*${demoPrefix}${escapeText(orderTitle(order))}*`,
       ...(cost === undefined ? chargeTexts(order) : dropMissing([price])),
     ].join(' · '),
     cost !== undefined && cost.sums.length === 0 && ':warning: This costs money (price unknown)',
@@ -410,59 +406,62 @@ function decisionText(order: Order, briefing: Briefing | undefined): string {
   ]).join('\n');
 }
 
-const SHOWN_REQUIREMENTS = 3;
+const MAX_SHOWN_REQUIREMENTS = 3;
 
-/** The approvals that each rule required at the request. Empty without rules. */
+/** The approvals that each policy rule required when the order was requested. */
 function ruleLines({ requirements }: Order): string[] {
   if (!hasPolicyRule(requirements.list)) return [];
-  const shown = requirements.list
-    .slice(0, SHOWN_REQUIREMENTS)
+  const shownLines = requirements.list
+    .slice(0, MAX_SHOWN_REQUIREMENTS)
     .map(
       ({ rule, needed, approvers }) =>
         `Needs ${count(needed, 'approval')} from ${anyApproverText(approvers, needed)}: ${ruleNames([rule])}`,
     );
-  const left = requirements.list.length - shown.length;
-  return left === 0 ? shown : [...shown, `Needs approvals for ${count(left, 'more rule')}`];
+  const hiddenCount = requirements.list.length - shownLines.length;
+  return hiddenCount === 0
+    ? shownLines
+    : [...shownLines, `Needs approvals for ${count(hiddenCount, 'more rule')}`];
 }
 
 function moneyPart(money: HomeMoney | undefined): KnownBlock[] {
   if (money === undefined || (money.spent.names === 0 && money.budgets.length === 0)) return [];
   const { month, spent, budgets, locale } = money;
-  const sum = spent.names === 0 ? 'nothing' : `${sumText(spent, locale)}, for ${count(spent.names, 'name')}`;
+  const spentText =
+    spent.names === 0 ? 'nothing' : `${sumText(spent, locale)}, for ${count(spent.names, 'name')}`;
   return [
     divider,
     header('Money'),
-    ...lines([`Spent in ${periodText(month)}: ${sum}`, ...budgetLines(budgets, locale)]),
+    ...lines([`Spent in ${periodText(month)}: ${spentText}`, ...budgetLines(budgets, locale)]),
     context('Prices are from your price list. For details and the forecast, use `/domain spend`.'),
   ];
 }
 
 function ownedPart({ owned, renewals }: HomeData): KnownBlock[] {
   if (owned === undefined) return [];
-  const { count: names, next } = owned;
-  const due = next && buildDueStatus(next);
+  const { count: nameCount, next } = owned;
+  const dueStatus = next && buildDueStatus(next);
   return [
     section(
-      `*Your names*: ${names} (\`/domain names owner:me\`)`,
+      `*Your names*: ${nameCount} (\`/domain names owner:me\`)`,
       next !== undefined &&
-        due !== undefined &&
-        `Next decision due: ${formatName(next.domain.name)} · ${whenText(due)} · ${deadlineText(due, [], renewals.get(next.domain.name))}`,
+        dueStatus !== undefined &&
+        `Next decision due: ${formatName(next.domain.name)} · ${whenText(dueStatus)} · ${deadlineText(dueStatus, [], renewals.get(next.domain.name))}`,
     ),
   ];
 }
 
-function expiringPart({ next, renewals, months }: HomeData): KnownBlock[] {
-  const title = [divider, header('Expiring next')];
-  if (next.length === 0) {
+function expiringPart({ next: names, renewals, months }: HomeData): KnownBlock[] {
+  const heading = [divider, header('Expiring next')];
+  if (names.length === 0) {
     return [
-      ...title,
+      ...heading,
       section(
         'No watched names expire within a year. To add names, use `/domain watch NAME` or `/domain import`.',
       ),
     ];
   }
   return dropMissing([
-    ...title,
+    ...heading,
     months.some(({ count }) => count > 0) &&
       table({
         caption: 'Expirations by month',
@@ -473,7 +472,7 @@ function expiringPart({ next, renewals, months }: HomeData): KnownBlock[] {
     table({
       caption: 'Next to expire',
       columns: ['Name', 'Days left', 'To do', 'Expires'],
-      rows: next
+      rows: names
         .slice(0, HOME_LENGTH)
         .map((listed) => [formatDomainName(listed.domain.name), ...deadlineCells(listed, renewals)]),
     }),
@@ -481,7 +480,7 @@ function expiringPart({ next, renewals, months }: HomeData): KnownBlock[] {
   ]);
 }
 
-const TO_DO: Readonly<Record<Deadline['action'], string>> = {
+const ACTION_TEXTS: Readonly<Record<Deadline['action'], string>> = {
   renew: 'Renew',
   restore: 'Restore',
   check: 'Check the domain service',
@@ -496,7 +495,7 @@ function deadlineCells({ domain, deadline }: ListedName, renewals: RenewalDays):
   const hasMandate = phase === 'registered' && renewals.has(domain.name);
   return [
     daysLeft === undefined ? '' : String(daysLeft),
-    hasMandate ? 'A mandate renews it' : TO_DO[action],
+    hasMandate ? 'A mandate renews it' : ACTION_TEXTS[action],
     dueText,
   ];
 }

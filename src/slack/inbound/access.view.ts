@@ -1,8 +1,6 @@
 import { count, section, textMessage } from '../kit/blocks.ts';
 import { noticeView } from '../kit/form.ts';
 
-/* Texts about a delivery itself, such as access and delays. */
-
 export const DELAY_NOTICE = textMessage('This takes longer than usual. I’ll answer here.');
 
 /** Used if the delivery was acknowledged late and its handler has no reply. */
@@ -24,9 +22,10 @@ export const ADMIN_UNKNOWN = textMessage(
 
 /** @param orderId the order that the message is about */
 export function retiredMessage(link: string | undefined, orderId: string | undefined) {
-  const current = link === undefined ? [] : [`the <${link}|current message>`];
-  const command = orderId === undefined ? [] : [`\`/domain order ${orderId}\``];
-  const alternatives = [...current, ...command];
+  const alternatives = [
+    ...(link === undefined ? [] : [`the <${link}|current message>`]),
+    ...(orderId === undefined ? [] : [`\`/domain order ${orderId}\``]),
+  ];
   const nextStep = alternatives.length === 0 ? 'A new message follows' : `Use ${alternatives.join(' or ')}`;
   return textMessage(`Slack doesn’t let me update this message anymore, so nothing changed. ${nextStep}.`);
 }

@@ -35,7 +35,7 @@ export function measureAcknowledgements(
 export interface Acknowledgement {
   /** Further calls do nothing. Never throws. */
   send(): void;
-  /** It was acknowledged on timeout, so the person has seen no outcome yet. */
+  /** Whether the delivery was acknowledged on timeout, so that the person has seen no outcome yet. */
   readonly isLate: boolean;
   /** In ms, from `performance.now`. */
   readonly arrivedAt: number;

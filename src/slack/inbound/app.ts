@@ -24,14 +24,14 @@ export interface SlackApp {
   stop(timeoutMs: number): Promise<boolean>;
 }
 
-/** Connects Bolt to the features. Routes each delivery and tracks pending work. */
+/** Connects Bolt to the features. */
 export function createSlackApp(options: {
   readonly context: SlackContext;
   readonly botToken: Secret;
   readonly botUserId: string;
   readonly apiUrl: string | undefined;
   readonly mode: SlackMode;
-  /** For metrics. Called with each delivery's kind and the seconds until it was acknowledged. */
+  /** Called with each delivery's kind and the seconds until it was acknowledged. */
   readonly onAcknowledged?: (kind: string, seconds: number) => void;
   /** Limit on commands, shortcuts and clicks per person and minute. Default: 600. */
   readonly commandsPerMinute?: number | undefined;
@@ -49,13 +49,14 @@ export function createSlackApp(options: {
   });
   const processEvent = app.processEvent.bind(app);
   app.processEvent = async (event) => {
-    // Bolt acknowledges an event before any listener runs.
+    // Handled first, because Bolt acknowledges an event before any listener runs.
     await handleEvent(context, tracker, event.body);
     await processEvent(event);
   };
   measureAcknowledgements(app, options.onAcknowledged ?? (() => undefined));
 
-  // Listeners keep only the body and the acknowledgement, so that Bolt's other objects can be garbage-collected.
+  // Listeners keep only the body and the acknowledgement, so that Bolt's other objects can be
+  // garbage-collected.
   const { onCommand, onButton, onShortcut, onGlobalShortcut, onForm } = createDeliveryHandlers(
     context,
     tracker,
@@ -81,7 +82,7 @@ export function createSlackApp(options: {
       const startedAt = performance.now();
       if (!isStopping) {
         isStopping = true;
-        // Deliveries over the socket are also acknowledged over it, so it stays open.
+        // The socket is needed to acknowledge deliveries that arrived over it.
         if (mode.kind === 'socket') await tracker.waitForCurrent(Math.min(ACKNOWLEDGE_WITHIN_MS, timeoutMs));
         await receiver.stop();
       }
@@ -101,7 +102,7 @@ async function handleEvent(context: SlackContext, { track }: WorkTracker, body: 
     context.directory.forgetPerson(user.id);
     const { offboard, portfolio } = context;
     const applyChange = isFullMember(user, context) ? portfolio.recordOwnerReturned : offboard;
-    // If this fails, the daily check finds the person.
+    // If the change can't be applied, the regular check for departures finds the person.
     const work = track('offboarding', () => applyChange(user.id));
     await Promise.race([work, sleep(ACKNOWLEDGE_WITHIN_MS, undefined, { ref: false })]);
   }

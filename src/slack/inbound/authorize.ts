@@ -30,7 +30,7 @@ export interface Delivery {
   readonly channelId: string | undefined;
   readonly threadTs: string | undefined;
   readonly triggerId: string;
-  /** The click was in a modal. Another modal can open on top. */
+  /** The click was in a modal, so another modal opens on top. */
   readonly isInModal: boolean;
   /** Stays the same if Slack redelivers. */
   readonly deliveryId: string;
@@ -40,14 +40,13 @@ export interface Delivery {
 
 const openedViewSchema = okResponseSchema.extend({ view: z.object({ id: z.string() }) });
 
-/** After this time, the person is notified of the delay. */
-const SLOW_MS = 2_500;
+const DELAY_NOTICE_MS = 2_500;
 
 function createNonMember(userId: string): Person {
   return { id: userId, isMember: false, isAdmin: false, isConfirmed: false };
 }
 
-/** Creates the interaction that is needed to reply. It grants no rights; {@link authorize} does. */
+/** The interaction can be used to reply, but grants no rights. */
 export function createInteraction(
   context: SlackContext,
   delivery: Delivery,
@@ -113,9 +112,9 @@ export function createInteraction(
   };
 }
 
-/** @returns false if Slack refuses the modal or it can't show the whole message */
-async function showInModal(message: Message, open: (view: ModalView) => Promise<unknown>): Promise<boolean> {
-  return open(noticeView('Domain Steward', toSections(message))).then(
+/** @returns false if Slack refuses the modal, or the modal can't show the whole message */
+function showInModal(message: Message, openView: (view: ModalView) => Promise<unknown>): Promise<boolean> {
+  return openView(noticeView('Domain Steward', toSections(message))).then(
     () => message.blocks.every(({ type }) => type === 'section'),
     () => false,
   );
@@ -124,11 +123,11 @@ async function showInModal(message: Message, open: (view: ModalView) => Promise<
 /** Leaves time to open a modal within the trigger's 3 seconds. */
 const NOTIFY_WITHIN_MS = 1_700;
 
-/** A trigger is valid for 3 seconds after the action. Leaves time for the network in both directions. */
+/** A trigger is valid for 3 seconds after the action. The rest is for the network in both directions. */
 const TRIGGER_MS = 2_700;
 
 /**
- * Makes a call that uses a trigger. Retries if rate limited, while the trigger is valid.
+ * Makes a call that uses a trigger. Retries after a rate limit while the trigger is valid.
  * @param arrivedAt when the delivery arrived, in ms from `performance.now`
  */
 async function retryWithinTrigger<T>(arrivedAt: number, call: () => Promise<T>): Promise<T> {
@@ -157,12 +156,12 @@ async function checkPrecondition(
   const isExemptOwner = async () =>
     needs === 'linked_or_owner' && (await context.expiry.find(name ?? ''))?.owner === person.id;
   if (needsLink && (await interaction.loadAccount()) === undefined && !(await isExemptOwner()))
-    return notLinkedMessage(interaction);
+    return loadNotLinkedMessage(interaction);
   const isAccountMissing = needs === 'account' && (await interaction.loadOrderAccount()) === undefined;
-  return isAccountMissing ? notLinkedMessage(interaction) : undefined;
+  return isAccountMissing ? loadNotLinkedMessage(interaction) : undefined;
 }
 
-async function notLinkedMessage({ context, person, loadOrderAccount }: Interaction): Promise<Message> {
+async function loadNotLinkedMessage({ context, person, loadOrderAccount }: Interaction): Promise<Message> {
   if ((await loadOrderAccount()) !== undefined) return NOT_LINKED_BUT_CAN_ORDER;
   return isAdmin(context, person) ? NOT_LINKED_ADMIN : NOT_LINKED;
 }
@@ -173,7 +172,7 @@ interface Precondition {
   readonly name?: string | undefined;
 }
 
-/** Identifies the person and checks preconditions. Returns the refusal if there is one. */
+/** Identifies the person and checks preconditions. */
 export async function authorize(
   context: SlackContext,
   delivery: Delivery,
@@ -187,7 +186,7 @@ export async function authorize(
 }
 
 /**
- * Runs an authorized action. The person always gets an answer.
+ * Runs an action if it is authorized. The person always gets an answer.
  * @param activity for the log
  */
 export async function handle(
@@ -196,7 +195,7 @@ export async function handle(
   { activity, ...precondition }: Precondition & { readonly activity: string },
   run: (interaction: Interaction) => Promise<void>,
 ): Promise<void> {
-  const unauthorized = createInteraction(context, delivery);
+  const unauthorizedInteraction = createInteraction(context, delivery);
   let hasReplied = false;
   const trackReply =
     <Args extends readonly unknown[]>(send: (...args: Args) => Promise<void>) =>
@@ -204,15 +203,13 @@ export async function handle(
       hasReplied = true;
       return send(...args);
     };
-  const slowTimer = setTimeout(() => {
-    if (!hasReplied)
-      void respond(context, { ...delivery, person: unauthorized.person }, DELAY_NOTICE).catch(
-        () => undefined,
-      );
-  }, SLOW_MS);
+  const delayTimer = setTimeout(() => {
+    const target = { ...delivery, person: unauthorizedInteraction.person };
+    if (!hasReplied) void respond(context, target, DELAY_NOTICE).catch(() => undefined);
+  }, DELAY_NOTICE_MS);
   try {
     const authorization = await authorize(context, delivery, precondition);
-    if ('refusal' in authorization) return await unauthorized.respond(authorization.refusal);
+    if ('refusal' in authorization) return await unauthorizedInteraction.respond(authorization.refusal);
     const interaction = authorization.call;
     await run({
       ...interaction,
@@ -223,8 +220,8 @@ export async function handle(
     // Deliveries that were acknowledged late always get an answer.
     if (!hasReplied) await interaction.respondIfLate(DONE_NOTICE);
   } catch (error) {
-    await unauthorized.respond(reportError(context.log, error, activity));
+    await unauthorizedInteraction.respond(reportError(context.log, error, activity));
   } finally {
-    clearTimeout(slowTimer);
+    clearTimeout(delayTimer);
   }
 }

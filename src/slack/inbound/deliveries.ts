@@ -36,7 +36,7 @@ interface BoltDelivery {
   readonly ack: () => Promise<void>;
 }
 
-/** No person types or clicks ten times a second. A program must not block the bot for others. */
+/** Ten per second are more than a person can do. A program must not block the bot for others. */
 const COMMANDS_PER_MINUTE = 600;
 
 /** @param commandsPerMinute commands, shortcuts and clicks per person */
@@ -83,8 +83,8 @@ export function createDeliveryHandlers(
 }
 
 /**
- * Records where an order's card is, if a delivery shows it. The reply to the posting may have been lost, and the card
- * must be updated later.
+ * If a delivery comes from an order's card, records where the card is, so that it can be updated. Slack's
+ * response to posting it may have been lost.
  */
 async function adoptShownCard(
   { adoptCard }: SlackContext,
@@ -102,10 +102,10 @@ async function buildRetiredReply(
 ): Promise<Message | undefined> {
   if (message == null || channel == null) return undefined;
   const { notifications, web } = interaction.context;
-  const found = await notifications.findReplacement({ channelId: channel.id, ts: message.ts });
-  if (found === undefined) return undefined;
+  const replacement = await notifications.findReplacement({ channelId: channel.id, ts: message.ts });
+  if (replacement === undefined) return undefined;
   interaction.acknowledge();
-  const { subject, current } = found;
+  const { subject, current } = replacement;
   // The link to a direct message works only for its recipient.
   const isReadable =
     current !== undefined && (current.channelId === channel.id || !isDirectMessage(current.channelId));
@@ -162,12 +162,12 @@ const runCommand: DeliveryRunner<void> = async (handleLimited, body, acknowledge
   const activity = `/domain ${command?.name ?? '(unknown)'}`;
   await handleLimited(delivery, { needs: command?.needs ?? 'nothing', activity }, async (call) => {
     if (command === undefined) {
-      const offered = [...COMMANDS.values()].filter((each) => isOffered(each, call.context));
-      const names = offered.map(({ name }) => name);
+      const offeredCommands = [...COMMANDS.values()].filter((item) => isOffered(item, call.context));
+      const names = offeredCommands.map(({ name }) => name);
       await call.respond(unknownCommand(line.subcommand, suggestLine(line, names)));
     } else {
-      const timed = command.time === undefined ? { words: line.words } : splitTime(line.words);
-      await command.run({ ...call, channelId: delivery.channelId, reason: line.reason, ...timed });
+      const wordsAndTime = command.time === undefined ? { words: line.words } : splitTime(line.words);
+      await command.run({ ...call, channelId: delivery.channelId, reason: line.reason, ...wordsAndTime });
     }
   });
 };
@@ -175,11 +175,11 @@ const runCommand: DeliveryRunner<void> = async (handleLimited, body, acknowledge
 /** @returns the owner of the clicked Home tab, or of a modal opened from it */
 const runAction: DeliveryRunner<string | undefined> = async (handleLimited, body, acknowledgement) => {
   const payload = actionPayloadSchema.parse(body);
-  const [clicked] = payload.actions;
-  const option = clicked?.selected_option?.value ?? '';
-  const menuChoice = clicked && parseMenuChoice(clicked.action_id, option);
-  const action = clicked && ACTIONS.get(menuChoice?.id ?? clicked.action_id);
-  if (clicked === undefined || action === undefined) return undefined;
+  const [click] = payload.actions;
+  const option = click?.selected_option?.value ?? '';
+  const menuChoice = click && parseMenuChoice(click.action_id, option);
+  const action = click && ACTIONS.get(menuChoice?.id ?? click.action_id);
+  if (click === undefined || action === undefined) return undefined;
   const view = payload.view ?? undefined;
   const origin = view === undefined ? undefined : parseOrigin(view);
   const delivery = {
@@ -187,19 +187,19 @@ const runAction: DeliveryRunner<string | undefined> = async (handleLimited, body
     isInModal: view?.type === 'modal',
     channelId: payload.channel?.id ?? origin?.channelId,
     threadTs: payload.message?.thread_ts ?? origin?.threadTs,
-    deliveryId: `action:${payload.user.id}:${action.id}:${clicked.action_ts}`,
+    deliveryId: `action:${payload.user.id}:${action.id}:${click.action_ts}`,
     acknowledgement,
   };
-  const value = menuChoice?.value ?? clicked.value ?? option;
+  const value = menuChoice?.value ?? click.value ?? option;
   const precondition = { needs: action.needs, activity: action.id, name: value };
   await handleLimited(delivery, precondition, async (call) => {
-    const retired = await buildRetiredReply(call, payload);
-    if (retired !== undefined) return call.respond(retired);
+    const retiredReply = await buildRetiredReply(call, payload);
+    if (retiredReply !== undefined) return call.respond(retiredReply);
     await action.run({
       ...call,
       value,
-      blockId: clicked.block_id,
-      clickedAt: clicked.action_ts,
+      blockId: click.block_id,
+      clickedAt: click.action_ts,
       messageTs: payload.message?.ts,
       view:
         view === undefined || origin === undefined
@@ -211,7 +211,7 @@ const runAction: DeliveryRunner<string | undefined> = async (handleLimited, body
   return isFromHome ? payload.user.id : undefined;
 };
 
-const SHORTCUT = { needs: TASK_MENU.needs, activity: 'shortcut' };
+const SHORTCUT_PRECONDITION = { needs: TASK_MENU.needs, activity: 'shortcut' };
 
 function toShortcutDelivery(payload: z.infer<typeof globalShortcutPayloadSchema>) {
   return { ...toSender(payload), isInModal: false, deliveryId: `shortcut:${payload.trigger_id}` };
@@ -222,7 +222,7 @@ const runShortcut: DeliveryRunner<void> = async (handleLimited, body, acknowledg
   const channelId = payload.channel.id;
   const threadTs = payload.message.thread_ts ?? payload.message.ts;
   const delivery = { ...toShortcutDelivery(payload), channelId, threadTs, acknowledgement };
-  await handleLimited(delivery, SHORTCUT, (call) =>
+  await handleLimited(delivery, SHORTCUT_PRECONDITION, (call) =>
     openForm(call, TASK_MENU, { channelId, threadTs }, { names: findNames(payload.message.text ?? '') }),
   );
 };
@@ -231,5 +231,7 @@ const runShortcut: DeliveryRunner<void> = async (handleLimited, body, acknowledg
 const runGlobalShortcut: DeliveryRunner<void> = async (handleLimited, body, acknowledgement) => {
   const shortcut = toShortcutDelivery(globalShortcutPayloadSchema.parse(body));
   const delivery = { ...shortcut, channelId: undefined, threadTs: undefined, acknowledgement };
-  await handleLimited(delivery, SHORTCUT, (call) => openForm(call, TASK_MENU, { channelId: '' }));
+  await handleLimited(delivery, SHORTCUT_PRECONDITION, (call) =>
+    openForm(call, TASK_MENU, { channelId: '' }),
+  );
 };

@@ -24,9 +24,9 @@ function formatCause(error: unknown): string {
     const { cause, remedy } = formatSlackError(error);
     return escapeText(`${cause} ${remedy}`);
   }
-  const database = databaseErrorSchema.safeParse(error).data;
-  if (database === undefined) return SOMETHING_WRONG;
-  return DATABASE_WRITE_ERRORS[database.code ?? ''] ?? NO_DATABASE;
+  const databaseError = databaseErrorSchema.safeParse(error).data;
+  if (databaseError === undefined) return SOMETHING_WRONG;
+  return DATABASE_WRITE_ERRORS[databaseError.code ?? ''] ?? NO_DATABASE;
 }
 
 export function reportError(log: Log, error: unknown, activity: string): Message {

@@ -1,8 +1,6 @@
 import { code, type Message, textMessage } from '../kit/blocks.ts';
 
-/* Texts for unexpected errors. */
-
-/** Messages by SQLSTATE (PostgreSQL, appendix A) for a database that answers but can't write. */
+/** Texts for a database that responds but can't write, by SQLSTATE (PostgreSQL documentation, appendix A). */
 export const DATABASE_WRITE_ERRORS: Readonly<Record<string, string>> = {
   53100: 'My database is full, so nothing new can be saved. Tell your operator.',
   25006: 'My database can’t save changes right now. Try again in a minute.',
@@ -15,7 +13,7 @@ export const KEY_MISSING =
 export const UNDECRYPTABLE =
   'I can no longer decrypt the data for this: its key is gone, or the data was changed. Link your account again with `/domain link`, then request it again.';
 
-/** Most actions only read, but an order may have been stored before the error. */
+/** An order may have been stored before the error. */
 export const addOrderCheckHint = (cause: string) =>
   `${cause} If you requested an order, check \`/domain orders mine\` first, so it isn’t requested twice.`;
 

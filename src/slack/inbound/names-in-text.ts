@@ -7,21 +7,21 @@ const CANDIDATE =
 const MAX_NAMES = 50;
 
 /**
- * Finds domain names in a message. Returns them in ASCII, without duplicates, in order. Email addresses and URLs count
- * as their domain. Other words count only if their TLD exists, because most are file names, or sentences without a
- * space between them.
+ * Finds the domain names in a message, including those in email addresses and URLs. Other words count only if
+ * their TLD exists, because most are file names, or sentences without a space between them.
+ * @returns names in ASCII, without duplicates, in the message's order
  */
 export function findNames(text: string): readonly string[] {
-  const found = new Set<string>();
+  const names = new Set<string>();
   for (const [word] of text.matchAll(CANDIDATE)) {
-    const bare = word.replace(/^<|[|>].*$/g, '');
-    const isUrl = /^https?:\/\//.test(bare);
-    const host = isUrl && URL.canParse(bare) ? new URL(bare).hostname : bare;
+    const address = word.replace(/^<|[|>].*$/g, '');
+    const isUrl = /^https?:\/\//.test(address);
+    const host = isUrl && URL.canParse(address) ? new URL(address).hostname : address;
     if (!host.includes('.')) continue;
     const parsed = parseDomainName(host);
     if (parsed.ok && (isUrl || parse(parsed.value.ascii).isIcann === true))
-      found.add(parsed.value.ascii.replace(/^www\./, ''));
-    if (found.size >= MAX_NAMES) break;
+      names.add(parsed.value.ascii.replace(/^www\./, ''));
+    if (names.size >= MAX_NAMES) break;
   }
-  return [...found];
+  return [...names];
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { FormOrigin, FormValues } from '../kit/form.ts';
 import { slackUserSchema } from '../outbound/directory.ts';
 
-/* Slack's deliveries, parsed on arrival. Only the fields in use are listed; others may change. */
+// Slack's deliveries. Only the fields in use are listed, because others may change.
 
 export const commandPayloadSchema = z.object({
   team_id: z.string(),
@@ -13,7 +13,7 @@ export const commandPayloadSchema = z.object({
   response_url: z.string(),
 });
 
-/** Fields that all interactions except commands have. */
+/** The fields of all interactions except commands. */
 const interactionSchema = z.object({
   user: z.object({ id: z.string(), team_id: z.string().optional() }),
   team: z.object({ id: z.string() }).nullish(),
@@ -43,14 +43,14 @@ const inputStateSchema = z.object({
   selected_conversations: z.array(z.string()).nullish(),
   files: z.array(z.object({ url_private: z.string() })).nullish(),
 });
-const view = z.object({
+const viewSchema = z.object({
   id: z.string(),
   type: z.string().default('modal'),
   callback_id: z.string().default(''),
   private_metadata: z.string().default(''),
   state: z.object({ values: z.record(z.string(), z.record(z.string(), inputStateSchema)) }).optional(),
 });
-export type ViewPayload = z.infer<typeof view>;
+export type ViewPayload = z.infer<typeof viewSchema>;
 
 const messageSchema = z.object({
   ts: z.string(),
@@ -64,7 +64,7 @@ const messageSchema = z.object({
 export const actionPayloadSchema = interactionSchema.extend({
   channel: z.object({ id: z.string() }).nullish(),
   message: messageSchema.nullish(),
-  view: view.nullish(),
+  view: viewSchema.nullish(),
   actions: z
     .array(
       z.object({
@@ -78,7 +78,10 @@ export const actionPayloadSchema = interactionSchema.extend({
     .min(1),
 });
 
-export const viewPayloadSchema = interactionSchema.extend({ trigger_id: z.string().default(''), view });
+export const viewPayloadSchema = interactionSchema.extend({
+  trigger_id: z.string().default(''),
+  view: viewSchema,
+});
 
 export const shortcutPayloadSchema = interactionSchema.extend({
   channel: z.object({ id: z.string() }),
@@ -100,10 +103,10 @@ export const directoryEventSchema = z.object({
 
 export function readFormValues(payload: ViewPayload): FormValues {
   const values: Record<string, string | readonly string[]> = {};
-  for (const [block, inputs] of Object.entries(payload.state?.values ?? {})) {
+  for (const [blockId, inputs] of Object.entries(payload.state?.values ?? {})) {
     for (const input of Object.values(inputs)) {
-      values[block] =
-        input.selected_options?.map((each) => each.value) ??
+      values[blockId] =
+        input.selected_options?.map((option) => option.value) ??
         input.selected_users ??
         input.files?.map((file) => file.url_private) ??
         input.selected_channels ??

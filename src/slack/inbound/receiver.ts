@@ -20,7 +20,7 @@ export interface SlackReceiver {
   /** Handles Slack's signed requests; undefined in Socket Mode. */
   readonly requestListener: RequestListener | undefined;
   /**
-   * Resolves when deliveries can arrive. Waits while Slack has an outage.
+   * Resolves when deliveries can arrive. Keeps trying while Slack has an outage.
    * @throws {SlackApiError} if Slack refuses the app's token
    */
   start(): Promise<void>;
@@ -43,7 +43,7 @@ function createHttpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
   let isOpen = false;
   return {
     boltReceiver,
-    // The bot's server also answers health checks and requests for metrics.
+    // The bot's own server calls it, because it also serves health checks and metrics.
     requestListener: (request, response) => boltReceiver.requestListener(request, response),
     start: async () => {
       isOpen = true;
@@ -57,12 +57,12 @@ function createHttpReceiver(signingSecret: Secret, log: Log): SlackReceiver {
 
 const FIRST_WAIT_MS = 250;
 const MAX_WAIT_MS = 30_000;
-/** From requesting a URL until Slack says hello. */
+/** Covers the time from requesting a URL until Slack's `hello` message. */
 const CONNECT_TIMEOUT_MS = 20_000;
 
 /**
- * Replaces the client's own reconnect, which waits 5 seconds even if Slack requested it, and ends the process if it
- * fails.
+ * Reconnects itself, because the client's own reconnect waits 5 seconds even if Slack requested the
+ * reconnect, and ends the process if it fails.
  */
 function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log: Log): SlackReceiver {
   const boltReceiver = new SocketModeReceiver({
@@ -76,22 +76,24 @@ function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log:
   let isConnecting = false;
   let socketError: unknown;
 
-  /** @throws {SlackApiError} only if `canFail` is set and Slack refuses */
+  /** @throws {SlackApiError} only if `canFail` is set and Slack refuses the token */
   async function connect(canFail: boolean): Promise<void> {
     isConnecting = true;
-    for (let wait = FIRST_WAIT_MS; !shutdown.signal.aborted; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
-      const problem = await attempt();
-      if (problem === undefined) break;
-      if (canFail && isTokenError(problem)) throw problem;
-      const waitMs = findRetryAfter(problem) ?? wait;
+    let backoffMs = FIRST_WAIT_MS;
+    while (!shutdown.signal.aborted) {
+      const error = await tryConnecting();
+      if (error === undefined) break;
+      if (canFail && isTokenError(error)) throw error;
+      const waitMs = findRetryAfter(error) ?? backoffMs;
       if (!shutdown.signal.aborted)
-        log.warn({ err: problem, waitMs }, 'connecting to Slack failed, will retry');
+        log.warn({ err: error, waitMs }, 'connecting to Slack failed, will retry');
       await sleep(waitMs, undefined, { signal: shutdown.signal }).catch(() => undefined);
+      backoffMs = Math.min(backoffMs * 2, MAX_WAIT_MS);
     }
     isConnecting = false;
   }
 
-  async function attempt(): Promise<SlackApiError | undefined> {
+  async function tryConnecting(): Promise<SlackApiError | undefined> {
     const timeout = new AbortController();
     socketError = undefined;
     try {
@@ -139,8 +141,8 @@ function createSocketReceiver(appToken: Secret, apiUrl: string | undefined, log:
 const REPEATED_LOG_LINES = /^(WebSocket error|Failed to retrieve a new WSS URL)/;
 
 /**
- * Writes Bolt's log lines to the bot's log. Errors are logged with their code and cause. Debug lines, which contain
- * whole payloads, and objects that aren't errors are left out.
+ * Writes Bolt's log lines to the bot's log. Leaves out debug lines, which contain whole payloads, and objects
+ * that aren't errors.
  */
 export function boltLogger(log: Log): Logger {
   const createWriter =

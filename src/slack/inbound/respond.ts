@@ -12,7 +12,7 @@ export interface ResponseTarget {
   readonly person: Person;
   readonly channelId: string | undefined;
   readonly threadTs: string | undefined;
-  /** The delivery's own URL. It accepts five answers within 30 minutes. */
+  /** Accepts five messages within 30 minutes. */
   readonly responseUrl: string | undefined;
 }
 
@@ -20,8 +20,8 @@ const fetchResponse = createFetch(5_000);
 
 /**
  * Replies to one person: through the response URL, or else by ephemeral message, or else by direct message.
- * @param options.replace replaces the clicked message; otherwise, the answer is added
- * @throws {SlackApiError} if none of these works
+ * @param options.replace whether the reply replaces the clicked message
+ * @throws {SlackApiError} if all of them fail
  */
 export async function respond(
   context: SlackContext,
@@ -31,7 +31,7 @@ export async function respond(
 ): Promise<void> {
   const { responseUrl, channelId, threadTs } = target;
   if (responseUrl !== undefined && !context.isSlackResponseUrl(responseUrl)) {
-    // Logs only the host, because anyone who has the full URL can answer.
+    // Only the host is logged, because anyone who has the full URL can send a reply.
     const host = URL.canParse(responseUrl) ? new URL(responseUrl).host : undefined;
     context.log.warn({ host }, 'ignored a response address that isn’t Slack’s');
   } else if (
@@ -52,7 +52,7 @@ export async function respond(
       );
       return;
     } catch (error) {
-      // If an answer is refused, rate limited or lost, the next way is tried. A duplicate is better than no answer.
+      // A direct message is tried next. A duplicate is better than no reply.
       if (!(error instanceof SlackApiError)) throw error;
       if (isTransient(error)) channelError = error;
     }
@@ -64,7 +64,7 @@ export async function respond(
       message,
     );
   } catch (error) {
-    // If direct messages are turned off, only the channel is left.
+    // If direct messages are turned off, only another attempt in the channel can succeed.
     if (channelError !== undefined && error instanceof SlackApiError && !isTransient(error))
       throw channelError;
     throw error;
@@ -95,7 +95,7 @@ export function respondBefore(
 /** Delays between attempts, unless Slack asks for longer ones. */
 const RETRY_DELAYS_MS: readonly number[] = [1_000, 5_000, 15_000, MINUTE_MS, 120_000];
 
-/** Retries during outages and rate limits. Logs the final failure. The order's messages show its state anyway. */
+/** Retries during outages and rate limits. Logs the final failure. */
 export async function respondWithRetries(
   context: SlackContext,
   target: ResponseTarget,

@@ -6,8 +6,8 @@ import type { Secret } from '../../service/secret.ts';
 const CLOCK_LEEWAY_SECONDS = 300;
 
 /**
- * Whether Slack signed a request recently. Reads the raw bytes without decoding them.
- * https://docs.slack.dev/authentication/verifying-requests-from-slack
+ * Whether Slack signed a request recently. See
+ * https://docs.slack.dev/authentication/verifying-requests-from-slack.
  * @param now in milliseconds
  */
 export function isSignedBySlack(
@@ -23,6 +23,6 @@ export function isSignedBySlack(
   if (Math.abs(now / 1_000 - Number(timestamp)) > CLOCK_LEEWAY_SECONDS) return false;
   const mac = createHmac('sha256', signingSecret.reveal()).update(`v0:${timestamp}:`).update(body);
   const expected = Buffer.from(`v0=${mac.digest('hex')}`);
-  const given = Buffer.from(signature);
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  const received = Buffer.from(signature);
+  return received.length === expected.length && timingSafeEqual(received, expected);
 }

@@ -24,17 +24,12 @@ import { reportError } from './error-message.ts';
 import { readFormValues, toSender, type ViewPayload, type viewPayloadSchema } from './payload.ts';
 import { respondBefore } from './respond.ts';
 
-/*
- * Handles submitted forms. Slack waits 3 seconds. If the outcome takes longer, the view first says that it is checking,
- * and is updated later.
- */
-
-/** After this time, the view says that it is checking. */
+/** Slack waits 3 seconds. If the outcome takes longer than this, the view says so, and is updated later. */
 const CHECKING_AFTER_MS = 2_000;
 
 type Ack = AckFn<ViewResponseAction>;
 
-/** The acknowledgement of a form contains its outcome. If it is late, the view shows the outcome. */
+/** A form's own acknowledgement contains its outcome, so this one is never sent. */
 const createFormAcknowledgement = (): Acknowledgement => ({
   send: () => undefined,
   isLate: false,
@@ -70,10 +65,7 @@ export async function submitForm(
     if (!('errors' in earlyOutcome || 'view' in earlyOutcome)) await refreshHome();
     return;
   }
-  await ack({
-    response_action: 'update',
-    view: noticeView(feature.form.title, [CHECKING_NOTICE]),
-  });
+  await ack({ response_action: 'update', view: noticeView(feature.form.title, [CHECKING_NOTICE]) });
   await showLateOutcome(await outcome, feature, view.id, values, origin, interaction);
   await refreshHome();
 }
@@ -107,7 +99,7 @@ async function replaceErrorMentions(
 ): Promise<SubmissionResult> {
   if (!('errors' in outcome)) return outcome;
   const errors = Object.entries(outcome.errors).map(
-    async ([field, problem]) => [field, await replaceMentions(directory, problem)] as const,
+    async ([field, error]) => [field, await replaceMentions(directory, error)] as const,
   );
   return { errors: Object.fromEntries(await Promise.all(errors)) };
 }
@@ -123,15 +115,14 @@ async function answerSubmission(
     // Slack drops errors for fields that the view doesn't have.
     const shownFields = Object.keys(view.state?.values ?? {});
     const errors = Object.entries(outcome.errors).map(
-      ([field, problem]) =>
-        [shownFields.includes(field) ? field : (shownFields[0] ?? field), problem] as const,
+      ([field, error]) => [shownFields.includes(field) ? field : (shownFields[0] ?? field), error] as const,
     );
     await ack({ response_action: 'errors', errors: joinErrors(errors) });
   } else if ('view' in outcome) {
     await ack({ response_action: 'update', view: outcome.view });
     await runBackgroundTask(outcome, view.id, interaction);
   } else if (outcome.reply === undefined || (await trySending(interaction, outcome.reply))) {
-    // Also closes the modal below, which is outdated.
+    // This also closes the modal below, which is outdated.
     await ack({ response_action: 'clear' });
   } else {
     await ack({ response_action: 'update', view: noticeView(title, toSections(outcome.reply)) });
@@ -142,13 +133,13 @@ async function answerSubmission(
 /** Slack gives up on a form after 3 seconds. */
 const NOTIFY_WITHIN_MS = 2_600;
 
-/** @returns whether Slack accepted the message in time; if not, the form must show it */
+/** @returns whether Slack accepted the message in time; if not, the form must show the message */
 function trySending({ context, person, channelId, threadTs, arrivedAt }: Interaction, message: Message) {
   const target = { person, channelId, threadTs, responseUrl: undefined };
   return respondBefore(context, target, message, arrivedAt + NOTIFY_WITHIN_MS);
 }
 
-/** Runs the background task of a form and reports its errors. Ignores closed views. */
+/** Reports errors of the task. Ignores errors of updates, because the person may have closed the view. */
 async function runBackgroundTask(next: NextView, viewId: string, interaction: Interaction): Promise<void> {
   if (next.backgroundTask === undefined) return;
   const { web, log } = interaction.context;
@@ -164,7 +155,7 @@ async function runBackgroundTask(next: NextView, viewId: string, interaction: In
   }
 }
 
-/** Replaces “checking” with the result, or with the form and its input. */
+/** Replaces the notice with the result, or with the form and its input. */
 async function showLateOutcome(
   outcome: SubmissionResult,
   feature: FormFeature,
@@ -198,7 +189,7 @@ async function showLateOutcome(
   }
 }
 
-/** Returns the form with its input, or only the problems if the form can't be rendered. */
+/** Shows the form with its input, or only the problems if the form can't be rendered. */
 async function renderProblems(
   feature: FormFeature,
   interaction: Interaction,

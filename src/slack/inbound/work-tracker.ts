@@ -7,15 +7,15 @@ export interface WorkTracker {
   /** @returns a promise that resolves when the work is done and never rejects */
   track(activity: string, run: () => Promise<void>): Promise<void>;
   /**
-   * Handles a delivery and acknowledges it once its changes are committed: before the first reply, at the end, or on
-   * timeout. The caller doesn't wait, because that would keep Bolt's objects in memory.
+   * Handles a delivery and acknowledges it once its changes are committed: before the first reply, at the
+   * end, or on timeout. The caller doesn't wait, because that would keep Bolt's objects in memory.
    */
   runInBackground(
     activity: string,
     ack: () => Promise<void>,
     run: (acknowledgement: Acknowledgement) => Promise<void>,
   ): void;
-  /** Waits until the currently pending work is done, but no longer than `timeoutMs`. */
+  /** Waits for the currently pending work, but no longer than `timeoutMs`. */
   waitForCurrent(timeoutMs: number): Promise<unknown>;
   /**
    * Waits until no work is pending.

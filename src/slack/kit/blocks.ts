@@ -25,8 +25,6 @@ import {
   utcMinute,
 } from './mrkdwn.ts';
 
-/* Blocks within Slack's limits. Their texts are escaped by `mrkdwn.ts`, whose helpers are re-exported here. */
-
 export * from './mrkdwn.ts';
 
 /** The chart block, which is missing in `@slack/types`. */
@@ -49,9 +47,9 @@ export interface DataVisualizationBlock {
 }
 
 type TruncatedElement = 'blocks' | 'buttons' | 'elements' | 'options' | 'rows';
-let onTruncated: (element: TruncatedElement, found: number, limit: number) => void = () => undefined;
+let onTruncated: (element: TruncatedElement, count: number, limit: number) => void = () => undefined;
 
-/** Called for everything that Slack's limits cut off. Tests throw here, because lists that can grow need pages. */
+/** Tests throw in `handle`, because lists that can exceed Slack's limits need pages. */
 export function watchTruncation(handle: typeof onTruncated): void {
   onTruncated = handle;
 }
@@ -65,7 +63,7 @@ function limitTo<T>(all: readonly T[], limit: number, element: TruncatedElement)
 export type AnyBlock = KnownBlock | DataVisualizationBlock;
 
 export interface Message {
-  /** For notifications and screen readers. Without markup. */
+  /** Text without markup, for notifications and screen readers. */
   readonly text: string;
   readonly blocks: readonly AnyBlock[];
   /** Hint for text-only messages, as mrkdwn. */
@@ -87,26 +85,26 @@ export function section(...texts: readonly Maybe<string>[]): SectionBlock {
 }
 
 /** Longer fields take the full width. */
-const LONG_FIELD = 400;
+const MAX_COLUMN_TEXT = 400;
 
-/** Label and value, as mrkdwn. Left out if the value is undefined. */
+/** A label and a value as mrkdwn. The field is left out if the value is undefined. */
 export type SectionField = readonly [label: string, value: string | undefined];
 
-/** Two columns, with at most ten fields per section. Long fields take the full width to stay readable. */
+/** Shows fields in two columns. Long fields take the full width to stay readable. */
 export function sectionFields(pairs: readonly SectionField[]): SectionBlock[] {
   const texts = pairs.flatMap(([label, value]) => (value === undefined ? [] : [`*${label}*\n${value}`]));
-  const short = texts.filter((field) => field.length <= LONG_FIELD);
+  const shortTexts = texts.filter((text) => text.length <= MAX_COLUMN_TEXT);
   const sections: SectionBlock[] = [];
-  for (let start = 0; start < short.length; start += LIMITS.sectionFields) {
+  for (let start = 0; start < shortTexts.length; start += LIMITS.sectionFields) {
     sections.push({
       type: 'section',
-      fields: short
+      fields: shortTexts
         .slice(start, start + LIMITS.sectionFields)
         .map((text) => ({ type: 'mrkdwn', text, verbatim: true })),
     });
   }
-  const long = texts.filter((field) => field.length > LONG_FIELD);
-  return [...sections, ...long.flatMap((field) => wholeLines(field.split('\n')))];
+  const longTexts = texts.filter((text) => text.length > MAX_COLUMN_TEXT);
+  return [...sections, ...longTexts.flatMap((text) => wholeLines(text.split('\n')))];
 }
 
 /** Joins lines into as few sections as possible. */
@@ -121,7 +119,7 @@ export function lines(all: readonly Maybe<string>[]): SectionBlock[] {
   return parts.map((part) => section(part));
 }
 
-/** Never cuts: if a line is too long for a section, it continues in the next. */
+/** Never truncates: if a line is too long for a section, it continues in the next. */
 export function wholeLines(all: readonly Maybe<string>[]): SectionBlock[] {
   return lines(dropMissing(all).flatMap((line) => splitMarkup(line, LIMITS.sectionText)));
 }
@@ -139,7 +137,7 @@ export function context(...texts: readonly Maybe<string>[]): ContextBlock {
 
 export const divider: KnownBlock = { type: 'divider' };
 
-/** @param value an id, not content, because a click reads everything again */
+/** @param value an id rather than content, because a click loads everything again */
 export function button(
   actionId: string,
   text: string,
@@ -149,7 +147,7 @@ export function button(
     label,
   }: {
     readonly style?: 'primary' | 'danger' | undefined;
-    /** For screen readers, if the text alone isn't clear. */
+    /** Read by screen readers, if the text alone isn't clear. */
     readonly label?: string | undefined;
   } = {},
 ): Button {
@@ -163,11 +161,11 @@ export function button(
   };
 }
 
-/** Menus whose options are buttons, as `<button>:<value>`. */
+/** Menus whose options stand for buttons, as `<action id>:<value>`. */
 const MENUS = ['order_more', 'reminder_more', 'names_more', 'owner_question'] as const;
 export type MenuId = (typeof MENUS)[number];
 
-/** The chosen option of a menu as a button. Undefined for any other click. */
+/** @returns the chosen action id and value; undefined if the click wasn't in one of the menus */
 export function parseMenuChoice(actionId: string, option: string): { id: string; value: string } | undefined {
   const end = option.indexOf(':');
   if (!MENUS.some((menuId) => menuId === actionId) || end < 0) return undefined;
@@ -179,10 +177,10 @@ export function fitsMenu(buttons: readonly Button[]): boolean {
   return buttons.every(({ action_id, value = '' }) => `${action_id}:${value}`.length <= LIMITS.optionValue);
 }
 
-/** Buttons behind ⋯; undefined if there are none. Exceeding Slack's limit is a bug. */
+/** Puts buttons behind ⋯. @returns undefined if there are none */
 export function moreMenu(menuId: MenuId, buttons: readonly Maybe<Button>[]): Overflow | undefined {
   const all = dropMissing(buttons);
-  if (all.length > LIMITS.overflow) throw new Error(`${all.length} buttons in the menu ${menuId}`);
+  if (all.length > LIMITS.overflow) throw new Error(`too many buttons in the menu ${menuId}`);
   if (all.length === 0) return undefined;
   const options = all.map(({ action_id, text, value }) => ({
     text: plainText(text.text, LIMITS.optionText),
@@ -209,7 +207,7 @@ export function hasAction(blocks: readonly AnyBlock[], actionId: string): boolea
   });
 }
 
-/** An actions block, or no block if there are no buttons. */
+/** @returns no block if there are no buttons */
 export function actions(blockId: string, buttons: readonly Maybe<Button | Overflow>[]): ActionsBlock[] {
   const elements = [...limitTo(dropMissing(buttons), LIMITS.actions, 'buttons')];
   return elements.length === 0 ? [] : [{ type: 'actions', block_id: blockId, elements }];
@@ -220,7 +218,7 @@ export interface MenuOption {
   readonly text: string;
 }
 
-/** Truncates the list at Slack's limit. */
+/** Drops options beyond Slack's limit. */
 export function menuOptions(options: readonly MenuOption[]): PlainTextOption[] {
   return limitTo(options, LIMITS.options, 'options').map(({ value, text }) => ({
     text: plainText(text, LIMITS.optionText),
@@ -248,7 +246,7 @@ export function menu(
   };
 }
 
-/** Raw text, a person without a notification, or a time in the reader's time zone. */
+/** Plain text, a person who isn't notified, or a time in the reader's time zone. */
 export type Cell = string | { readonly person: string } | { readonly moment: Date };
 
 export interface Table {
@@ -262,12 +260,12 @@ export interface Table {
 export const TABLE_ROWS = LIMITS.tableRows;
 
 /**
- * A table that readers can sort and page. Cell text isn't escaped. Truncates the longest cells if the table exceeds
- * Slack's limit.
+ * Builds a table that readers can sort and page. Cells don't need escaping. Truncates the longest cells if
+ * the table exceeds Slack's limit.
  */
 export function table({ caption, columns, rows, pageSize }: Table): DataTableBlock {
-  const shown = limitTo(rows, TABLE_ROWS, 'rows');
-  const texts = shown.flatMap((row) => row.filter((cell) => typeof cell === 'string'));
+  const shownRows = limitTo(rows, TABLE_ROWS, 'rows');
+  const texts = shownRows.flatMap((row) => row.filter((cell) => typeof cell === 'string'));
   const limit = findFittingLength(
     texts.map((text) => text.length),
     LIMITS.tableText - columns.join('').length,
@@ -278,7 +276,7 @@ export function table({ caption, columns, rows, pageSize }: Table): DataTableBlo
     caption: truncate(caption, LIMITS.tableCaption),
     rows: [
       columns.map((title) => tableCell(title, limit)),
-      ...shown.map((row) => row.map((cell) => tableCell(cell, limit))),
+      ...shownRows.map((row) => row.map((cell) => tableCell(cell, limit))),
     ],
     page_size: Math.min(Math.max(pageSize ?? 10, 1), LIMITS.tableRows),
     row_header_column_index: 0,
@@ -304,18 +302,15 @@ function tableCell(cell: Cell, limit: number): DataTableBlock['rows'][number][nu
   return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements: [element] }] };
 }
 
-/** Returns the largest text length, at most `max`, with which all texts fit into `totalLimit`. */
+/** Finds a length limit, at most `max`, with which all texts fit into `totalLimit`. */
 function findFittingLength(lengths: readonly number[], totalLimit: number, max: number): number {
-  const total = (limit: number) => lengths.reduce((sum, length) => sum + Math.min(length, limit), 0);
+  const computeTotal = (limit: number) => lengths.reduce((sum, length) => sum + Math.min(length, limit), 0);
   let limit = max;
-  while (limit > 10 && total(limit) > totalLimit) limit = Math.floor(limit * 0.9);
+  while (limit > 10 && computeTotal(limit) > totalLimit) limit = Math.floor(limit * 0.9);
   return limit;
 }
 
-/**
- * One bar per month. Drops bars beyond Slack's limit.
- * @param unit of the values
- */
+/** Shows one bar per month. Drops bars beyond Slack's limit. */
 export function monthChart(
   title: string,
   unit: string,
@@ -385,7 +380,7 @@ export function blocksToText(blocks: readonly AnyBlock[]): string[] {
   });
 }
 
-/** Whether {@link replaceNewBlocks} would change a message. */
+/** Whether {@link replaceNewBlocks} would change the blocks. */
 export function hasNewBlocks(blocks: readonly AnyBlock[]): boolean {
   return blocks.some((block) => block.type === 'data_table' || block.type === 'data_visualization');
 }
@@ -395,7 +390,7 @@ export function textMessage(text: string): Message {
 }
 
 /**
- * Truncates long quotes to Slack's limits.
+ * Truncates the longest texts if the message exceeds Slack's limits.
  * @param text for notifications and screen readers; mrkdwn in which text from outside is escaped
  */
 export function message(text: string, blocks: readonly Maybe<AnyBlock>[]): Message {
@@ -403,22 +398,21 @@ export function message(text: string, blocks: readonly Maybe<AnyBlock>[]): Messa
   return { text: removeMarkup(text), blocks: fitToLimit(limitTo(all, LIMITS.messageBlocks, 'blocks')) };
 }
 
-/** Truncates the longest texts if a message exceeds Slack's total limit. */
 function fitToLimit(blocks: readonly AnyBlock[]): AnyBlock[] {
-  const kept = blocks.slice(0, LIMITS.messageBlocks);
-  const lengths = kept.flatMap(listTexts).map((text) => text.length);
+  const keptBlocks = blocks.slice(0, LIMITS.messageBlocks);
+  const lengths = keptBlocks.flatMap(listTexts).map((text) => text.length);
   const limit = findFittingLength(lengths, LIMITS.messageBlocksText, LIMITS.sectionText);
-  return limit === LIMITS.sectionText ? kept : kept.map((block) => cutBlock(block, limit));
+  return limit === LIMITS.sectionText ? keptBlocks : keptBlocks.map((block) => truncateSection(block, limit));
 }
 
 function listTexts(block: AnyBlock): string[] {
   if (block.type === 'header') return [block.text.text];
   if (block.type === 'section') {
-    return [block.text, ...(block.fields ?? [])].flatMap((each) => (each === undefined ? [] : [each.text]));
+    return [block.text, ...(block.fields ?? [])].flatMap((part) => (part === undefined ? [] : [part.text]));
   }
-  if (block.type === 'context') return block.elements.flatMap((each) => ('text' in each ? [each.text] : []));
+  if (block.type === 'context') return block.elements.flatMap((part) => ('text' in part ? [part.text] : []));
   if (block.type === 'actions') {
-    return block.elements.flatMap((each) => (each.type === 'button' ? [each.text.text] : []));
+    return block.elements.flatMap((part) => (part.type === 'button' ? [part.text.text] : []));
   }
   return [];
 }
@@ -433,15 +427,15 @@ export function visibleText(blocks: readonly AnyBlock[]): string {
     .join('\n');
 }
 
-function cutBlock(block: AnyBlock, limit: number): AnyBlock {
+function truncateSection(block: AnyBlock, limit: number): AnyBlock {
   if (block.type !== 'section') return block;
-  const cut = <T extends { text: string }>(each: T): T => ({
-    ...each,
-    text: truncateMarkup(each.text, limit),
+  const truncatePart = <T extends { text: string }>(part: T): T => ({
+    ...part,
+    text: truncateMarkup(part.text, limit),
   });
   return {
     ...block,
-    ...(block.text === undefined ? {} : { text: cut(block.text) }),
-    ...(block.fields === undefined ? {} : { fields: block.fields.map(cut) }),
+    ...(block.text === undefined ? {} : { text: truncatePart(block.text) }),
+    ...(block.fields === undefined ? {} : { fields: block.fields.map(truncatePart) }),
   };
 }

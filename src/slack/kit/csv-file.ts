@@ -1,23 +1,23 @@
 import { stringify } from 'csv-stringify/sync';
 import { iterateWithPauses } from '../../lib/csv.ts';
 
-/** Excel needs it to detect UTF-8. */
+/** Needed by Excel to detect UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
 /** Characters that start a formula in spreadsheets, including full-width forms. */
 const FORMULA = /^[\s\u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/;
 
 /**
- * A line as in RFC 4180, with its line break. Cells that look like formulas get an apostrophe, so that spreadsheets
- * read them as text.
+ * Formats a line with its line break (RFC 4180). Cells that look like formulas get an apostrophe, so that
+ * spreadsheets read them as text.
  */
 export function csvLine(cells: readonly string[]): string {
-  const harmless = cells.map((text) => (FORMULA.test(text) ? `'${text}` : text));
+  const safeCells = cells.map((text) => (FORMULA.test(text) ? `'${text}` : text));
   // Some spreadsheets split columns at these characters, whatever the separator is.
-  return stringify([harmless], { record_delimiter: 'windows', quoted_match: /[;\t\r\n]/ });
+  return stringify([safeCells], { record_delimiter: 'windows', quoted_match: /[;\t\r\n]/ });
 }
 
-/** Yields to the event loop while it formats. */
+/** Yields to the event loop between lines. */
 export async function csvFile(lines: readonly (readonly string[])[]): Promise<string> {
   const parts = [BYTE_ORDER_MARK];
   for await (const line of iterateWithPauses(lines)) parts.push(csvLine(line));

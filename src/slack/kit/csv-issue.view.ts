@@ -3,7 +3,7 @@ import { count } from './mrkdwn.ts';
 
 export const MORE_CELLS = 'The row has more cells than the header.';
 
-/** Follows the line number. Plain text. */
+/** @returns plain text that follows the line number */
 export function csvIssueText(issue: CsvIssue): string {
   const limit = 'limit' in issue ? issue.limit.toLocaleString('en') : '';
   switch (issue.code) {
@@ -24,7 +24,7 @@ export function csvIssueText(issue: CsvIssue): string {
   }
 }
 
-/** Plain text. */
+/** @returns plain text */
 export function unreadableFileText(issue: UnreadableFile): string {
   return issue.code === 'not_text'
     ? `Line ${issue.line} has an unreadable character. Save the file as “CSV UTF-8” and send it again.`

@@ -4,19 +4,19 @@ import type { Field, FieldErrors, Form, FormOrigin, FormValues } from './form.ts
 import { readForm, toFields } from './form.ts';
 
 /**
- * A list with one form, which adds an entry or edits the entry that is the form's subject. `entry` is undefined for a
- * new entry, `call` is undefined until the form opens.
+ * A list with one form, which adds an entry or edits the entry that is the form's subject. `entry` is
+ * undefined for a new entry, `call` is undefined until the form opens.
  */
 interface EditableList<Name extends string, Call, Submission, Entry, Schema extends z.ZodObject, Outcome> {
   /** Default: the fields of a new entry. */
   readonly form: Omit<Form<Name>, 'fields'> & Partial<Pick<Form, 'fields'>>;
   createSchema(entry: Entry | undefined, values: FormValues, call: Call | undefined): Schema;
-  /** Overrides fields for the workspace. */
+  /** Adapts the fields to the workspace. */
   customizeFields?(fields: Field[], values: FormValues, call: Call): Promise<Field[]>;
   find(call: Call, subject: string): Promise<Entry | undefined>;
   values(entry: Entry | undefined, call: Call): FormValues | Promise<FormValues>;
   intro?(entry: Entry | undefined, call: Call): readonly KnownBlock[] | Promise<readonly KnownBlock[]>;
-  /** Errors if the entry was deleted while the form was open. */
+  /** Shown if the entry was deleted while the form was open. */
   readonly goneErrors: FieldErrors;
   /** Saves a new entry or replaces the existing one. Checks permissions again. */
   save(call: Submission, values: z.output<Schema>, entry: Entry | undefined): Promise<Outcome>;
@@ -48,8 +48,8 @@ export function createListForm<
     async submit(call: Submission): Promise<Outcome | { readonly errors: FieldErrors }> {
       const entry = await findEntry(call, call.origin);
       if (call.origin.subject !== undefined && entry === undefined) return { errors: list.goneErrors };
-      const read = readForm(list.createSchema(entry, call.values, call), call.values);
-      return 'errors' in read ? read : list.save(call, read.value, entry);
+      const result = readForm(list.createSchema(entry, call.values, call), call.values);
+      return 'errors' in result ? result : list.save(call, result.value, entry);
     },
   };
 }

@@ -15,9 +15,12 @@ import {
 } from './blocks.ts';
 import { cleanReason } from './parse.ts';
 
-/** A form field, declared once for display, parsing and errors. Its name is the input's `block_id` and `action_id`. */
+/**
+ * A form field, declared once for display, parsing and errors. Its name is the input's `block_id` and
+ * `action_id`.
+ */
 export interface Field {
-  /** The field's JSON name in the service API, if there is one. */
+  /** The field's JSON name in the service API, if it has one. */
   readonly name: string;
   readonly label: string;
   readonly kind:
@@ -37,7 +40,7 @@ export interface Field {
   readonly hint?: string;
   readonly optional?: boolean;
   readonly placeholder?: string;
-  /** For `choice`, `checkboxes` and `multi_select`. Options of `groups` are loaded when the form opens. */
+  /** For `choice`, `checkboxes` and `multi_select`. Those of `groups` are loaded when the form opens. */
   readonly options?: readonly MenuOption[];
   /** For `file`: accepted extensions. */
   readonly fileTypes?: readonly string[];
@@ -49,15 +52,15 @@ export interface Field {
 
 /** How a field is shown. Its schema determines whether it is optional. */
 export interface FieldDisplay extends Omit<Field, 'name' | 'optional'> {
-  /** Required although its schema accepts an empty value, which is checked elsewhere. */
+  /** The field is required although its schema accepts an empty value, which is checked elsewhere. */
   readonly isRequired?: boolean;
 }
 
 const DISPLAYS = new WeakMap<z.core.$ZodType, FieldDisplay>();
 
 /**
- * Attaches a field's display to its schema. The schema gets the trimmed text, a list of picks or lines, or undefined if
- * empty. Its issues are shown at the field.
+ * Attaches a field's display to its schema. The schema gets the trimmed text, a list of choices or lines, or
+ * undefined if empty. Its issues are shown next to the field.
  */
 export function field<Schema extends z.ZodType>(display: FieldDisplay, schema: Schema): Schema {
   // Fields may share a schema.
@@ -120,7 +123,7 @@ export function reasonField(hint: string, label = REASON.label) {
   return field({ ...REASON, label, hint }, reasonSchema);
 }
 
-/** Parsed in the requester's time zone when the order is requested. */
+/** The time is parsed in the requester's time zone when the order is requested. */
 export const sendAtField = textField('Send at', {
   placeholder: '2026-12-06 02:00',
   hint: 'Day and time in your time zone, up to 90 days ahead. Leave empty to send it as soon as it’s approved.',
@@ -132,9 +135,9 @@ export function requiredReasonField(hint: string, label = REASON.label) {
 
 export function toFields(formSchema: z.ZodObject): Field[] {
   return Object.entries(formSchema.shape).map(([name, schema]) => {
-    const found = DISPLAYS.get(schema);
-    if (found === undefined) throw new Error(`the field ${name} has no display`);
-    const { isRequired = false, ...display } = found;
+    const fieldDisplay = DISPLAYS.get(schema);
+    if (fieldDisplay === undefined) throw new Error(`the field ${name} has no display`);
+    const { isRequired = false, ...display } = fieldDisplay;
     const isOptional = !isRequired && z.safeParse(schema, undefined).success;
     return { name, ...display, ...(isOptional ? { optional: true } : {}) };
   });
@@ -175,7 +178,7 @@ function readInput(kind: Field['kind'] | undefined, value: string | readonly str
   return text === '' ? undefined : text;
 }
 
-/** Lines or picks, without blank ones. */
+/** Returns the lines or choices that aren't blank. */
 export function splitLines(value: string | readonly string[] | undefined): string[] {
   const lines = typeof value === 'string' ? value.split(/[\r\n]+/) : (value ?? []);
   return lines.map((line) => line.trim()).filter((line) => line !== '');
@@ -193,12 +196,12 @@ export function errorTexts<Issue>(
 }
 
 export function joinErrors(
-  issues: Iterable<readonly [field: string, issue: string]>,
+  errors: Iterable<readonly [field: string, error: string]>,
 ): Record<string, string> {
-  const errors: Record<string, string> = {};
-  for (const [name, issue] of issues)
-    errors[name] = errors[name] === undefined ? issue : `${errors[name]} ${issue}`;
-  return errors;
+  const joined: Record<string, string> = {};
+  for (const [field, error] of errors)
+    joined[field] = joined[field] === undefined ? error : `${joined[field]} ${error}`;
+  return joined;
 }
 
 export interface Form<Name extends string = string> {
@@ -209,17 +212,17 @@ export interface Form<Name extends string = string> {
   readonly fields: readonly Field[];
 }
 
-/** One text per field, or several for list fields. */
+/** Keyed by field. List fields have several texts. */
 export type FormValues = Readonly<Record<string, string | readonly string[]>>;
 
-/** Stored in an open form. Contains no secrets and no content. */
+/** Stored in an open form. Contains no secrets and nothing that was entered. */
 export interface FormOrigin {
   readonly channelId: string;
   readonly threadTs?: string | undefined;
   /** The id of the order, or the name, that the form is about. */
   readonly subject?: string | undefined;
   readonly retryOf?: string | undefined;
-  /** The account that was active when the form was opened. The form's values belong to it. */
+  /** The account that was active when the form was opened. The form's values are for this account. */
   readonly accountId?: string | undefined;
   /** Page of a paged view, starting at 1. */
   readonly page?: number | undefined;
@@ -253,14 +256,14 @@ export function formView(content: FormContent): ModalView {
         const issue = fieldIssues[field.name];
         return [
           ...(issue === undefined ? [] : [context(`:warning: *${field.label}*: ${escapeText(issue)}`)]),
-          input(field, values[field.name]),
+          buildInput(field, values[field.name]),
         ];
       }),
     ],
   };
 }
 
-/** The text sections of a message, for a modal. */
+/** Returns only the sections, which a modal can show. */
 export function toSections({ blocks }: Message) {
   return blocks.filter((block) => block.type === 'section');
 }
@@ -274,7 +277,7 @@ export function noticeView(title: string, blocks: readonly KnownBlock[]): ModalV
   };
 }
 
-/** Text to copy, without markup or escaping. Keeps every character. */
+/** Shows text to copy, without markup or escaping. */
 export function preformattedBlock(text: string): KnownBlock {
   const parts = text.match(/[\s\S]{1,3000}/gu)?.slice(0, 20) ?? [];
   return {
@@ -286,26 +289,26 @@ export function preformattedBlock(text: string): KnownBlock {
   };
 }
 
-function input(field: Field, value: string | readonly string[] | undefined): InputBlock {
+function buildInput(field: Field, value: string | readonly string[] | undefined): InputBlock {
   return {
     type: 'input',
     block_id: field.name,
     label: plainText(field.label, LIMITS.label),
-    element: element(field, value),
+    element: buildElement(field, value),
     ...(field.hint === undefined ? {} : { hint: plainText(field.hint, LIMITS.hint) }),
     ...(field.optional === true ? { optional: true } : {}),
     ...(field.dispatches === true ? { dispatch_action: true } : {}),
   };
 }
 
-function element(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
+function buildElement(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
   const text = joinLines(value);
-  const initial =
+  const initialText =
     text === undefined || text === '' ? {} : { initial_value: truncate(text, LIMITS.inputValue) };
-  const shared = commonProperties(field);
+  const shared = buildSharedProperties(field);
   switch (field.kind) {
     case 'text':
-      return { type: 'plain_text_input', ...shared, ...initial };
+      return { type: 'plain_text_input', ...shared, ...initialText };
     case 'secret':
       // Secrets are never prefilled, so that they aren't shown again.
       return { type: 'plain_text_input', ...shared };
@@ -317,7 +320,7 @@ function element(field: Field, value: string | readonly string[] | undefined): I
         ...(field.fileTypes === undefined ? {} : { filetypes: [...field.fileTypes] }),
       };
     case 'lines':
-      return { type: 'plain_text_input', multiline: true, ...shared, ...initial };
+      return { type: 'plain_text_input', multiline: true, ...shared, ...initialText };
     case 'number':
       return {
         type: 'number_input',
@@ -326,23 +329,23 @@ function element(field: Field, value: string | readonly string[] | undefined): I
           ? {}
           : { min_value: String(field.range.min), max_value: String(field.range.max) }),
         ...shared,
-        ...(text !== undefined && /^-?\d+$/.test(text) ? initial : {}),
+        ...(text !== undefined && /^-?\d+$/.test(text) ? initialText : {}),
       };
     case 'email':
-      return { type: 'email_text_input', ...shared, ...initial };
+      return { type: 'email_text_input', ...shared, ...initialText };
     case 'choice':
     case 'checkboxes':
     case 'multi_select':
     case 'groups':
-      return menu(field, value);
+      return buildMenu(field, value);
     case 'person':
     case 'people':
     case 'channel':
-      return picker(field, value);
+      return buildPicker(field, value);
   }
 }
 
-function commonProperties({ name, placeholder }: Field) {
+function buildSharedProperties({ name, placeholder }: Field) {
   return {
     action_id: name,
     ...(placeholder === undefined ? {} : { placeholder: plainText(placeholder, LIMITS.placeholder) }),
@@ -357,13 +360,12 @@ function splitList(value: string | readonly string[] | undefined): readonly stri
   return typeof value === 'string' ? value.split(/[\s,]+/) : (value ?? []);
 }
 
-function menu(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
-  const shared = commonProperties(field);
+function buildMenu(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
+  const shared = buildSharedProperties(field);
   const options = menuOptions(field.options ?? []);
   const selectedValues = splitList(value);
-  const selected = options.filter(({ value: each }) => each !== undefined && selectedValues.includes(each));
   if (field.kind === 'choice') {
-    const initialOption = options.find((each) => each.value === joinLines(value));
+    const initialOption = options.find((option) => option.value === joinLines(value));
     return {
       type: 'static_select',
       ...shared,
@@ -371,23 +373,20 @@ function menu(field: Field, value: string | readonly string[] | undefined): Inpu
       ...(initialOption === undefined ? {} : { initial_option: initialOption }),
     };
   }
-  const initial = selected.length === 0 ? {} : { initial_options: selected };
+  const selected = options.filter(({ value: optionValue = '' }) => selectedValues.includes(optionValue));
+  const initialOptions = selected.length === 0 ? {} : { initial_options: selected };
   return field.kind === 'checkboxes'
-    ? { type: 'checkboxes', action_id: field.name, options, ...initial }
-    : { type: 'multi_static_select', ...shared, options, ...initial };
+    ? { type: 'checkboxes', action_id: field.name, options, ...initialOptions }
+    : { type: 'multi_static_select', ...shared, options, ...initialOptions };
 }
 
-function picker(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
-  const shared = commonProperties(field);
+function buildPicker(field: Field, value: string | readonly string[] | undefined): InputBlock['element'] {
+  const shared = buildSharedProperties(field);
   const text = joinLines(value);
   const ids = splitList(value).filter((id) => id !== '');
   switch (field.kind) {
     case 'people':
-      return {
-        type: 'multi_users_select',
-        ...shared,
-        ...(ids.length === 0 ? {} : { initial_users: ids }),
-      };
+      return { type: 'multi_users_select', ...shared, ...(ids.length === 0 ? {} : { initial_users: ids }) };
     case 'channel':
       return {
         type: 'conversations_select',

@@ -1,4 +1,4 @@
-/** A sliding-window rate limit per person. Kept in the memory of each process. */
+/** A sliding-window rate limit per person and process. */
 export interface Limiter {
   /**
    * Records a use unless it would exceed the limit.
@@ -9,7 +9,7 @@ export interface Limiter {
   undo(personId: string): void;
 }
 
-/** Above this number, people who were idle for a whole window are dropped. */
+/** Above this number, people without uses in the window are dropped. */
 const MAX_PEOPLE = 1_000;
 
 /** Limits concurrency. Further work waits in a queue. */
@@ -22,9 +22,9 @@ export function createConcurrencyLimiter(limit: number): <T>(work: () => Promise
     try {
       return await work();
     } finally {
-      const next = queue.shift();
-      if (next === undefined) freeSlots += 1;
-      else next();
+      const startNext = queue.shift();
+      if (startNext === undefined) freeSlots += 1;
+      else startNext();
     }
   };
 }
@@ -51,8 +51,8 @@ export function createLimiter(
       recent.push(time);
       uses.set(personId, recent);
       if (uses.size > MAX_PEOPLE) {
-        for (const [id, moments] of uses) {
-          if ((moments.at(-1) ?? 0) <= time - windowMs) uses.delete(id);
+        for (const [id, times] of uses) {
+          if ((times.at(-1) ?? 0) <= time - windowMs) uses.delete(id);
         }
       }
       return undefined;

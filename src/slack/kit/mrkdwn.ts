@@ -1,11 +1,8 @@
 import { DAY_MS } from '../../lib/duration.ts';
 
-/*
- * Slack's rules and limits for text are only here. Everything that a person or the service wrote must pass `escapeText`
- * before it appears in a message.
- */
+// “Text from outside” is everything that a person or the service wrote. It must be escaped in messages.
 
-/** Limits of Block Kit, in characters and counts. https://docs.slack.dev/reference/block-kit */
+/** Limits of Block Kit, in characters and counts. See https://docs.slack.dev/reference/block-kit. */
 export const LIMITS = {
   messageBlocks: 50,
   viewBlocks: 100,
@@ -42,11 +39,11 @@ export const LIMITS = {
 /** Adds an ellipsis. Never splits a surrogate pair. */
 export function truncate(text: string, limit: number): string {
   if (text.length <= limit) return text;
-  const cut = text.slice(0, limit - 1);
-  return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
+  const start = text.slice(0, limit - 1);
+  return `${/[\uD800-\uDBFF]$/.test(start) ? start.slice(0, -1) : start}…`;
 }
 
-/** Never splits an entity, mention or date. */
+/** Like {@link truncate}. Also never splits an entity, mention or date. */
 export function truncateMarkup(mrkdwn: string, limit: number): string {
   if (mrkdwn.length <= limit) return mrkdwn;
   return `${truncate(mrkdwn, limit)
@@ -54,7 +51,7 @@ export function truncateMarkup(mrkdwn: string, limit: number): string {
     .replace(/(?:&[a-z]{0,4}|<[^>]*)$/, '')}…`;
 }
 
-/** Splits mrkdwn at a limit, but never within an entity, mention, date or surrogate pair. */
+/** Never splits an entity, mention, date or surrogate pair. */
 export function splitMarkup(mrkdwn: string, limit: number): string[] {
   if (mrkdwn.length <= limit) return [mrkdwn];
   const parts = [''];
@@ -70,8 +67,8 @@ export const CONTROL_CHARACTERS =
   /[\u0000-\u0008\u000b-\u001f\u007f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
- * Makes text from outside harmless in mrkdwn: without mentions, links, markup or hidden direction marks.
- * https://docs.slack.dev/messaging/formatting-message-text#escaping
+ * Prevents mentions, links, markup and hidden direction marks in text from outside. See
+ * https://docs.slack.dev/messaging/formatting-message-text#escaping.
  */
 export function escapeText(text: string): string {
   return (
@@ -85,7 +82,7 @@ export function escapeText(text: string): string {
   );
 }
 
-/** For the bot's own sentences that contain text from outside. Keeps code style and escapes everything else. */
+/** Escapes the bot's own sentences that contain text from outside, except code style. */
 export function escapeExceptCode(text: string): string {
   return escapeText(text).replaceAll('\u2060`\u2060', '`');
 }
@@ -114,8 +111,8 @@ export function mentionApprover(id: string): string {
 }
 
 /**
- * `@Bob or a member of @team`, to follow “1 approval from”.
- * @param needed how many approvals; a group can give several
+ * Lists approvers after “1 approval from”, for example `@Bob or a member of @team`.
+ * @param needed number of approvals; several may come from one group
  */
 export function mentionAnyApprover(ids: readonly string[], needed: number, maxShown = ids.length): string {
   const member = needed === 1 ? 'a member' : 'members';
@@ -125,40 +122,48 @@ export function mentionAnyApprover(ids: readonly string[], needed: number, maxSh
   return joinWithOr(mentions, maxShown);
 }
 
-/** `@Ada, @Bob or 3 more`. */
+/** Returns, for example, `@Ada, @Bob or 3 more`. */
 export function joinWithOr(parts: readonly string[], maxShown = parts.length): string {
-  const left = parts.length - maxShown;
-  return joinWith('or', left > 0 ? [...parts.slice(0, maxShown), `${left} more`] : parts);
+  const hiddenCount = parts.length - maxShown;
+  return joinWith('or', hiddenCount > 0 ? [...parts.slice(0, maxShown), `${hiddenCount} more`] : parts);
 }
 
-/** In the reader's time zone. https://docs.slack.dev/messaging/formatting-message-text#date-formatting */
+/**
+ * Formats a time in the reader's time zone. See
+ * https://docs.slack.dev/messaging/formatting-message-text#date-formatting.
+ */
 export function moment(date: Date): string {
   return `<!date^${Math.floor(date.getTime() / 1_000)}^{date_short_pretty} {time}|${utcMinute(date)}>`;
 }
 
-/** For clients that don't support date tokens. */
+/** Formats a time in UTC, for clients that don't support date tokens. */
 export function utcMinute(date: Date): string {
   return `${date.toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-const DAY = new Intl.DateTimeFormat('en-GB', {
+const DAY_FORMAT = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
   month: 'short',
   year: 'numeric',
   timeZone: 'UTC',
 });
 
-const DAY_OF_YEAR = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-/** Within 300 days, the year is clear from day and month. */
-const MAX_NEAR_MS = 300 * DAY_MS;
+const SHORT_DAY_FORMAT = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  timeZone: 'UTC',
+});
+/** Within this time, the year is clear from the day and month. */
+const MAX_SHORT_DAY_DISTANCE_MS = 300 * DAY_MS;
 
 /**
- * The same for every reader, because an expiry doesn't depend on the reader's time zone.
- * @param today if given, the year of near days is left out
+ * Formats a day in UTC, because an expiry doesn't depend on the reader's time zone.
+ * @param today if given, the year of days close to it is left out
  */
 export function day(date: Date, today?: Date): string {
-  const isNear = today !== undefined && Math.abs(date.getTime() - today.getTime()) < MAX_NEAR_MS;
-  return (isNear ? DAY_OF_YEAR : DAY).format(date);
+  const isNear =
+    today !== undefined && Math.abs(date.getTime() - today.getTime()) < MAX_SHORT_DAY_DISTANCE_MS;
+  return (isNear ? SHORT_DAY_FORMAT : DAY_FORMAT).format(date);
 }
 
 export function capitalize(text: string): string {
@@ -170,7 +175,7 @@ export function uncapitalize(text: string): string {
 }
 
 /**
- * `a, b and 3 more`.
+ * Returns, for example, `a, b and 3 more`.
  * @param total number of texts, if not all are given
  */
 export function joinFirst(texts: readonly string[], limit: number, total = texts.length): string {
@@ -178,7 +183,7 @@ export function joinFirst(texts: readonly string[], limit: number, total = texts
   return `${shown.join(', ')}${total > shown.length ? ` and ${total - shown.length} more` : ''}`;
 }
 
-/** `A`, `A and B`, `A, B and C`. */
+/** Returns, for example, `A`, `A and B` or `A, B and C`. */
 export function joinWords(parts: readonly string[]): string {
   return joinWith('and', parts);
 }
@@ -197,17 +202,17 @@ const LEADING_EMOJI = /^(?:(?::[a-z][a-z0-9_+-]*:|\p{Extended_Pictographic}\ufe0
 const LEADING_MENTIONS = /^(?:<[@!][^>]+>(?:, )?)+: (\p{L}?)/u;
 
 /**
- * Removes markup, leading emoji and mentions, for lock screens and screen readers. Escaped text stays escaped, because
- * Slack reads mentions here too.
+ * Removes markup, leading emoji and mentions, for notifications and screen readers. Keeps escapes, because
+ * Slack parses mentions in this text too.
  */
 export function removeMarkup(mrkdwn: string): string {
-  const bare = mrkdwn
+  const text = mrkdwn
     // Characters between word joiners are text, not markup.
     .replace(/\u2060([*~`])\u2060|[*`\u2060]/g, '$1')
     .replace(LEADING_EMOJI, '')
     .replace(LEADING_MENTIONS, (_, first: string) => first.toUpperCase())
     .replace(/@(?=here|channel|everyone)/g, '@\u2060');
-  return truncateMarkup(bare, LIMITS.messageText);
+  return truncateMarkup(text, LIMITS.messageText);
 }
 
 /** Slack's ids of direct messages start with D; those of channels start with C or G. */

@@ -1,30 +1,28 @@
 import { z } from 'zod';
 import { type AnyBlock, actions, button, context } from './blocks.ts';
 
-/* Paging for lists that can get too long for a message. */
-
 export interface Page<T> {
   readonly items: readonly T[];
-  /** Number of entries before the page. */
+  /** The number of items before the page. */
   readonly offset: number;
   readonly total: number;
 }
 
 /** Returns the page at an offset, or the last page if the list has become shorter. */
 export function slicePage<T>(all: readonly T[], offset: number, size: number): Page<T> {
-  const last = Math.max(0, Math.ceil(all.length / size) - 1) * size;
-  const start = Math.min(Math.max(0, offset), last);
+  const lastStart = Math.max(0, Math.ceil(all.length / size) - 1) * size;
+  const start = Math.min(Math.max(0, offset), lastStart);
   return { items: all.slice(start, start + size), offset: start, total: all.length };
 }
 
-/** The value of a paging button: the list's arguments and the offset of the page. */
+/** The value of a paging button. `of` has the list's arguments. */
 const pageRequestSchema = z.object({ of: z.string(), offset: z.int().min(0) });
 export type PageRequest = z.output<typeof pageRequestSchema>;
 
 /**
- * `21–40 of 73` with *Previous* and *Next*. Empty if the list fits.
+ * Builds, for example, `21–40 of 73` with *Previous* and *Next*.
  * @param list prefix of the buttons' ids
- * @param listArgs arguments of the list
+ * @returns nothing if the list fits on one page
  */
 export function pageControls<T>(
   list: string,

@@ -2,7 +2,7 @@ import { editDistance } from '../../lib/edit-distance.ts';
 import { cleanText } from '../../lib/entered-text.ts';
 import { truncate } from './blocks.ts';
 
-const MAX_REASON = 1_000;
+const MAX_REASON_LENGTH = 1_000;
 
 export interface CommandLine {
   /** In lower case; empty if nothing was entered. */
@@ -12,7 +12,7 @@ export interface CommandLine {
   readonly reason: string | undefined;
 }
 
-/** Splits off a time at the end of a command: `cafe.rest 2 at 2026-12-06 02:00`. */
+/** Splits off a time at the end of a command, as in `cafe.rest 2 at 2026-12-06 02:00`. */
 export function splitTime(words: readonly string[]): {
   readonly words: readonly string[];
   readonly sendAt: string | undefined;
@@ -26,7 +26,7 @@ export function splitTime(words: readonly string[]): {
 /** Separates a reason from the command. Phones and Macs turn two hyphens into a dash. */
 const REASON_SEPARATOR = /(?:^|\s)(?:--|—|–)(?:\s+|$)/;
 
-/** Quotation marks around a word. No name, number or option contains one. */
+/** Quotation marks around a word. No name, number or option contains any. */
 const QUOTES = /^["“”„«»‘’‚'`]+|["“”„«»‘’‚'`]+$/g;
 
 export function parseCommandLine(input: string): CommandLine {
@@ -45,13 +45,13 @@ export function parseCommandLine(input: string): CommandLine {
   };
 }
 
-/** Truncates a reason and removes control characters. Undefined if nothing is left. */
+/** @returns undefined if nothing is left */
 export function cleanReason(text: string): string | undefined {
   const clean = text.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim();
-  return clean === '' ? undefined : truncate(clean, MAX_REASON);
+  return clean === '' ? undefined : truncate(clean, MAX_REASON_LENGTH);
 }
 
-/** Slack turns names into links, with the entered text after a bar. Mentions stay, because they identify people. */
+/** Slack turns names into links, with the entered text after a bar. Keeps mentions, which identify people. */
 function unwrapLinks(text: string): string {
   return text
     .replace(
@@ -61,7 +61,7 @@ function unwrapLinks(text: string): string {
     .replace(/<([@#!][^<>|\s]*)\|[^<>]*>/g, '<$1>');
 }
 
-/** For reasons. Replaces a mention by its entered text. */
+/** Replaces links and mentions with the entered text. */
 function unwrapMentions(text: string): string {
   return unwrapLinks(
     text.replace(
@@ -77,25 +77,28 @@ function unescapeText(text: string): string {
   return text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 }
 
-/** The closest match of a mistyped word; undefined if none is close. */
+/** @returns the candidate that is most similar to a mistyped word; undefined if none is similar enough */
 export function findNearest(word: string, candidates: readonly string[]): string | undefined {
-  // The input may be a prefix.
   const prefixMatch =
     word.length >= 3 ? candidates.find((candidate) => candidate.startsWith(word)) : undefined;
-  const [best] = candidates
+  const [closest] = candidates
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
     .sort((a, b) => a.distance - b.distance);
-  const isNear = best !== undefined && best.distance <= Math.max(2, Math.floor(best.candidate.length / 3));
-  return prefixMatch ?? (isNear ? best.candidate : undefined);
+  const isSimilar =
+    closest !== undefined && closest.distance <= Math.max(2, Math.floor(closest.candidate.length / 3));
+  return prefixMatch ?? (isSimilar ? closest.candidate : undefined);
 }
 
-/** A suggestion for an unknown subcommand. It may be a typo, or there may be a name before it or instead of it. */
+/**
+ * Suggests a command line for an unknown subcommand, which may be a typo, or a name that was entered before
+ * the subcommand or without one.
+ */
 export function suggestLine(
   { subcommand, words }: CommandLine,
   commands: readonly string[],
 ): string | undefined {
   const nearest = findNearest(subcommand, commands);
   if (nearest !== undefined || !/[^.]\.[^.]/.test(subcommand)) return nearest;
-  const verb = words.map((word) => word.toLowerCase()).find((word) => commands.includes(word));
-  return `${verb ?? 'name'} ${subcommand}`;
+  const command = words.map((word) => word.toLowerCase()).find((word) => commands.includes(word));
+  return `${command ?? 'name'} ${subcommand}`;
 }

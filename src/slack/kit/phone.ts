@@ -1,10 +1,9 @@
 import { truncateMarkup } from './mrkdwn.ts';
 
-/* A message's length on a phone, in lines of 40 characters. Longer content is behind a button. */
-
+/** On a phone. */
 const LINE_LENGTH = 40;
 
-/** Maximum number of lines of messages that are used for decisions or read often. */
+/** Limits for messages that are used for decisions or read often. Longer content is behind a button. */
 export const MAX_LINES = { reply: 6, endedCard: 6, alarm: 14, plan: 16 } as const;
 export const BUTTON_ROW_LINES = 2;
 
@@ -26,23 +25,23 @@ export function countPhoneLines(mrkdwn: string): number {
 
 export function cutToLines(mrkdwn: string, maxLines: number): string {
   if (countPhoneLines(mrkdwn) <= maxLines) return mrkdwn;
-  // Uses a binary search, because a message from the service may have thousands of characters.
-  let [fits, tooLong] = [1, mrkdwn.length];
-  while (tooLong - fits > 1) {
-    const limit = Math.floor((fits + tooLong) / 2);
-    if (countPhoneLines(truncateMarkup(mrkdwn, limit)) <= maxLines) fits = limit;
-    else tooLong = limit;
+  // A binary search, because a message from the service may have thousands of characters.
+  let [fittingLength, excessiveLength] = [1, mrkdwn.length];
+  while (excessiveLength - fittingLength > 1) {
+    const length = Math.floor((fittingLength + excessiveLength) / 2);
+    if (countPhoneLines(truncateMarkup(mrkdwn, length)) <= maxLines) fittingLength = length;
+    else excessiveLength = length;
   }
-  return truncateMarkup(mrkdwn, fits);
+  return truncateMarkup(mrkdwn, fittingLength);
 }
 
 /** Returns the first texts that fit into `maxLines`. The last one is truncated if needed. */
 export function fitLines(texts: readonly string[], maxLines: number): string[] {
-  let linesLeft = maxLines;
+  let remainingLines = maxLines;
   return texts.flatMap((text) => {
-    if (linesLeft <= 0) return [];
-    const shown = cutToLines(text, linesLeft);
-    linesLeft -= countPhoneLines(shown);
-    return [shown];
+    if (remainingLines <= 0) return [];
+    const fittingText = cutToLines(text, remainingLines);
+    remainingLines -= countPhoneLines(fittingText);
+    return [fittingText];
   });
 }

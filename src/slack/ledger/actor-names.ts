@@ -8,13 +8,13 @@ export function createNameLookup(directory: SlackDirectory): NameLookup {
   return (userId) => {
     if (userId === EVIDENCE) return Promise.resolve(REGISTRY_RECORD);
     if (!/^[UW]/.test(userId)) return Promise.resolve('Domain Steward');
-    const lookup =
+    const nameLookup =
       names.get(userId) ??
       directory.findName(userId).then(
         (name) => (name === undefined ? userId : `${name} (${userId})`),
         () => userId,
       );
-    names.set(userId, lookup);
-    return lookup;
+    names.set(userId, nameLookup);
+    return nameLookup;
   };
 }

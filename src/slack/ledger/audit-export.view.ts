@@ -1,7 +1,5 @@
 import { code, count } from '../kit/blocks.ts';
 
-/* Texts of audit log exports. */
-
 /** The first and last day in UTC, both included. */
 export interface Span {
   readonly first: string;

@@ -18,8 +18,6 @@ import {
 } from './audit-export.view.ts';
 import { parseDates, readSpan } from './span.ts';
 
-/* Exports the audit log as a CSV file, for admins. */
-
 const DEFAULT_DAYS = 30;
 
 async function* writeCsv(
@@ -28,13 +26,13 @@ async function* writeCsv(
   to: Date,
   onRow: (at: Date) => void,
 ): AsyncGenerator<string> {
-  const nameOf = createNameLookup(context.directory);
+  const lookUp = createNameLookup(context.directory);
   yield BYTE_ORDER_MARK + csvLine(AUDIT_COLUMNS);
   for await (const logged of context.events.read(from, to)) {
     const { at } = 'event' in logged ? logged.event : logged.entry;
     onRow(at);
-    if ('event' in logged) yield csvLine(await teamEventRow(logged.event, nameOf));
-    else for (const { cells } of await orderLines(logged, nameOf)) yield csvLine(cells);
+    if ('event' in logged) yield csvLine(await teamEventRow(logged.event, lookUp));
+    else for (const { cells } of await orderLines(logged, lookUp)) yield csvLine(cells);
   }
 }
 

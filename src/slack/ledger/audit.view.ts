@@ -55,10 +55,9 @@ type Row = Partial<Readonly<Record<(typeof AUDIT_COLUMNS)[number], string | unde
 /** Finds a person's name for the file. The ID `system` stands for the bot. */
 export type NameLookup = (userId: string) => Promise<string>;
 
-/** Events that show the request to the service. */
+/** Events whose rows contain the request to the service. */
 const REQUEST_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set(['requested', 'sending']);
-/** Decisions made by people. */
-const DECISIONS: ReadonlySet<OrderLogEntry['kind']> = new Set([
+const DECISION_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'approved',
   'emergency_approved',
   'denied',
@@ -70,17 +69,16 @@ export interface OrderLine {
   readonly n: number | undefined;
 }
 
-export async function orderLines(event: AuditedEvent, nameOf: NameLookup): Promise<OrderLine[]> {
+export async function orderLines(event: AuditedEvent, lookUp: NameLookup): Promise<OrderLine[]> {
   const { order, entry } = event;
   const items = order.bulk === undefined ? [] : affectedItems(order, entry);
   const n = 'n' in entry ? entry.n : undefined;
   const affected = items.length === 0 ? [order.items.find((item) => item.n === n)] : items;
   return Promise.all(
-    affected.map(async (item) => ({ cells: await orderRow(event, nameOf, item), n: item?.n ?? n })),
+    affected.map(async (item) => ({ cells: await orderRow(event, lookUp, item), n: item?.n ?? n })),
   );
 }
 
-/** Events that are about several items. */
 const MULTI_ITEM_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'stopped',
   'expired',
@@ -89,7 +87,7 @@ const MULTI_ITEM_EVENTS: ReadonlySet<OrderLogEntry['kind']> = new Set([
   'invalidated',
 ]);
 
-/** The outcome of each item, for events that don't have it. */
+/** The outcome of each item, for events that don't record it. */
 const MULTI_ITEM_OUTCOMES: Readonly<Partial<Record<OrderLogEntry['kind'], string>>> = {
   stopped: 'FAILED',
   expired: 'FAILED',
@@ -102,34 +100,34 @@ function affectedItems({ items }: Order, entry: OrderLogEntry): readonly OrderIt
   if (entry.kind === 'invalidated')
     return items.filter(({ state, answeredAt }) => state === 'UNKNOWN' && answeredAt === undefined);
   const { names = [], lost = [], ctids = [] }: AnyOrderLogEntry = entry;
-  const named = new Set(names);
-  const sent = new Set([...lost, ...ctids]);
-  return items.filter(({ name, ctid }) => named.has(name) || sent.has(ctid));
+  const affectedNames = new Set(names);
+  const affectedCtids = new Set([...lost, ...ctids]);
+  return items.filter(({ name, ctid }) => affectedNames.has(name) || affectedCtids.has(ctid));
 }
 
 /** The cells contain no secrets, because orders contain none. */
-export async function orderRow(event: AuditedEvent, nameOf: NameLookup, item?: OrderItem): Promise<string[]> {
+export async function orderRow(event: AuditedEvent, lookUp: NameLookup, item?: OrderItem): Promise<string[]> {
   const { order, entry } = event;
   const logged: AnyOrderLogEntry = entry;
   const { result } = logged;
-  const requestedEntry = event.decisions.find((each) => each.kind === 'requested');
-  const approvers = validApprovers(event);
-  const deciders = DECISIONS.has(entry.kind) ? [...approvers, entry.actor] : approvers;
+  const requestedEntry = event.decisions.find((decision) => decision.kind === 'requested');
+  const approvers = findValidApprovers(event);
+  const deciders = DECISION_EVENTS.has(entry.kind) ? [...approvers, entry.actor] : approvers;
   return toCells({
     time_utc: entry.at.toISOString(),
     event: entry.kind,
-    by: await nameOf(entry.actor),
+    by: await lookUp(entry.actor),
     order: order.id,
     state: entry.state,
     task: requestedEntry?.task,
     names: logged.name ?? requestedEntry?.names?.join(' ') ?? item?.name ?? `${order.items.length} names`,
-    asked_by: requestedEntry && (await nameOf(requestedEntry.actor)),
+    asked_by: requestedEntry && (await lookUp(requestedEntry.actor)),
     account:
       requestedEntry &&
       `${requestedEntry.account}${requestedEntry.usesTeamAccount === true ? ' (the team’s account)' : ''}`,
     reason: requestedEntry?.reason ?? undefined,
-    decided_by: (await Promise.all([...new Set(deciders)].map(nameOf))).join('; '),
-    decision_reason: DECISIONS.has(entry.kind) ? findReason(logged) : logged.question,
+    decided_by: (await Promise.all([...new Set(deciders)].map(lookUp))).join('; '),
+    decision_reason: DECISION_EVENTS.has(entry.kind) ? findReason(logged) : logged.question,
     ctid: logged.ctid ?? (order.bulk && item?.ctid),
     sent: REQUEST_EVENTS.has(entry.kind) ? sentInput(order, requestedEntry, item) : undefined,
     outcome: logged.outcome ?? (order.bulk && item && MULTI_ITEM_OUTCOMES[entry.kind]),
@@ -141,12 +139,12 @@ export async function orderRow(event: AuditedEvent, nameOf: NameLookup, item?: O
     stid: result?.stid,
     result: findResult(logged),
     retry_of: requestedEntry?.retryOf,
-    ...(await decisionBasis(event, nameOf)),
+    ...(await buildDecisionColumns(event, lookUp)),
   });
 }
 
 /** The approvers whose approvals counted at the time of an event. */
-function validApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
+function findValidApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
   const approvals = decisions.filter(({ kind, version }) => APPROVALS.has(kind) && version <= entry.version);
   const last = approvals.findLast(({ kind }) => kind === 'approved');
   const lapsed = new Set(last !== undefined && 'lapsed' in last ? last.lapsed : []);
@@ -155,26 +153,26 @@ function validApprovers({ entry, decisions }: AuditedEvent): readonly string[] {
 
 const APPROVALS: ReadonlySet<OrderLogEntry['kind']> = new Set(['approved', 'emergency_approved']);
 
-/** Stand-ins, rules, policy version, statement and exceeded budgets. */
-async function decisionBasis({ entry, decisions }: AuditedEvent, nameOf: NameLookup): Promise<Row> {
+/** The columns `for`, `rule`, `policy_version`, `statement` and `exceeded`. */
+async function buildDecisionColumns({ entry, decisions }: AuditedEvent, lookUp: NameLookup): Promise<Row> {
   const logged: AnyOrderLogEntry = entry;
   const { statement, progress, mandate, overBudget = [], admins = [] } = logged;
   const requestedEntry = decisions.find(({ kind }) => kind === 'requested');
-  const isDecision = DECISIONS.has(entry.kind);
+  const isDecision = DECISION_EVENTS.has(entry.kind);
   const decisionsSoFar = isDecision ? decisions.filter(({ version }) => version <= entry.version) : [];
   const [{ rules, version } = NO_RULES] = [entry, ...decisionsSoFar.toReversed()].flatMap(findRules);
   const versions = rules.map((rule) => (rule.kind === 'rule' ? rule.version : version));
   const slots = progress?.requirements.flatMap(({ slots }) => slots) ?? [];
   const standIns = await Promise.all(
     slots.flatMap(({ userId, standsInFor }) =>
-      standsInFor === undefined ? [] : [standInText(userId, standsInFor, nameOf)],
+      standsInFor === undefined ? [] : [standInText(userId, standsInFor, lookUp)],
     ),
   );
-  const adminNames = await Promise.all(admins.map(nameOf));
+  const adminNames = await Promise.all(admins.map(lookUp));
   return {
     for: joinUnique(standIns),
     rule: mandate === undefined ? joinUnique(rules.map(ruleText)) : `mandate ${mandate}`,
-    policy_version: joinUnique(versions.flatMap((each) => (each === undefined ? [] : [String(each)]))),
+    policy_version: joinUnique(versions.flatMap((number) => (number === undefined ? [] : [String(number)]))),
     statement:
       statement ??
       (isDecision && requestedEntry?.kind === 'requested' ? requestedEntry.statement : undefined),
@@ -193,8 +191,8 @@ function findRules(entry: OrderLogEntry) {
   return rules === undefined ? [] : [{ rules, version: policyVersion ?? progress?.policyVersion }];
 }
 
-async function standInText(userId: string, away: string, nameOf: NameLookup): Promise<string> {
-  return `${await nameOf(userId)} for ${await nameOf(away)}`;
+async function standInText(userId: string, away: string, lookUp: NameLookup): Promise<string> {
+  return `${await lookUp(userId)} for ${await lookUp(away)}`;
 }
 
 function joinUnique(texts: readonly string[]): string {
@@ -217,7 +215,7 @@ function findResult({ result, summary, retryReason, hint }: AnyOrderLogEntry): s
 }
 
 /** The cells of one kind of event, except for time and people. */
-type BuildRow<Kind> = (event: TeamEventOf<Kind>, nameOf: NameLookup) => Row | Promise<Row>;
+type BuildRow<Kind> = (event: TeamEventOf<Kind>, lookUp: NameLookup) => Row | Promise<Row>;
 
 const decisionRow =
   (task: string) =>
@@ -254,11 +252,11 @@ const keyRow =
   (action: string) =>
   async (
     { subject, owner }: TeamEventOf<'key_vouched'> | TeamEventOf<'key_revoked'>,
-    nameOf: NameLookup,
+    lookUp: NameLookup,
   ): Promise<Row> => ({
     task: 'key',
     names: subject.id,
-    result: `${action} ${await nameOf(owner)}`,
+    result: `${action} ${await lookUp(owner)}`,
   });
 const teamAccountRow =
   (task: string) =>
@@ -278,9 +276,9 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: BuildRow<Kind> } = {
   lapse_requested: decisionRow('lapse'),
   lapse_confirmed: decisionRow('lapse'),
   name_kept: decisionRow('keep'),
-  name_handed_over: async (event, nameOf) => ({
+  name_handed_over: async (event, lookUp) => ({
     ...decisionRow('handover')(event),
-    result: `handed over to ${await nameOf(event.to ?? '')}`,
+    result: `handed over to ${await lookUp(event.to ?? '')}`,
   }),
   incident_opened: changedFactRow,
   incident_joined: changedFactRow,
@@ -315,13 +313,13 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: BuildRow<Kind> } = {
     names: subject.id,
     result: formatChange(before, after),
   }),
-  stand_in_changed: async ({ subject, standIn }, nameOf) => ({
+  stand_in_changed: async ({ subject, standIn }, lookUp) => ({
     task: 'away',
-    names: await nameOf(subject.id),
+    names: await lookUp(subject.id),
     result:
       standIn === undefined
         ? 'no stand-in anymore'
-        : `${await nameOf(standIn.userId)} is the stand-in until ${standIn.until.toISOString()}`,
+        : `${await lookUp(standIn.userId)} is the stand-in until ${standIn.until.toISOString()}`,
   }),
   policy_draft_changed: policyRow,
   policy_draft_discarded: policyRow,
@@ -353,19 +351,19 @@ const ROWS: { readonly [Kind in TeamEvent['kind']]: BuildRow<Kind> } = {
 };
 
 /** For events that aren't about an order. */
-export async function teamEventRow(event: TeamEvent, nameOf: NameLookup): Promise<string[]> {
+export async function teamEventRow(event: TeamEvent, lookUp: NameLookup): Promise<string[]> {
   const confirmedBy = 'confirmedBy' in event ? event.confirmedBy : undefined;
   return toCells({
     time_utc: event.at.toISOString(),
     event: event.kind,
-    by: await nameOf(event.actor),
-    decided_by: confirmedBy && (await nameOf(confirmedBy)),
-    ...(await buildRow(event.kind, event, nameOf)),
+    by: await lookUp(event.actor),
+    decided_by: confirmedBy && (await lookUp(confirmedBy)),
+    ...(await buildRow(event.kind, event, lookUp)),
   });
 }
 
-function buildRow<Kind extends TeamEvent['kind']>(kind: Kind, event: TeamEventOf<Kind>, nameOf: NameLookup) {
-  return ROWS[kind](event, nameOf);
+function buildRow<Kind extends TeamEvent['kind']>(kind: Kind, event: TeamEventOf<Kind>, lookUp: NameLookup) {
+  return ROWS[kind](event, lookUp);
 }
 
 function formatChange(before = '', after = ''): string {

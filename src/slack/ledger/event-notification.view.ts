@@ -6,17 +6,19 @@ import { count, mention, moment } from '../kit/blocks.ts';
 
 /* Notifications about decisions on names, and about stand-ins. */
 
-type Decision = TeamEventOf<'lapse_requested'>;
+/** Decisions on names all have the fields of this event. */
+type NameDecision = TeamEventOf<'lapse_requested'>;
 
-export function snoozedText({ subject, actor, until, reason }: Decision, timeZone: string): string {
-  const end = until === undefined ? 'its expiry' : formatDay(formatCalendarDay(until, timeZone));
-  return `:zzz: ${formatName(subject.id)} is snoozed until ${end}, by ${personWithReason(actor, reason)}`;
+export function snoozedText({ subject, actor, until, reason }: NameDecision, timeZone: string): string {
+  const endText = until === undefined ? 'its expiry' : formatDay(formatCalendarDay(until, timeZone));
+  return `:zzz: ${formatName(subject.id)} is snoozed until ${endText}, by ${personWithReason(actor, reason)}`;
 }
 
-export function renewedText({ subject, actor, askedBy, until, reason }: Decision): string {
-  const expires = until === undefined ? '' : ` It now expires ${formatDay(formatCalendarDay(until, 'UTC'))}.`;
-  const confirmed = askedBy === undefined ? '' : `, confirmed by ${mention(actor)}`;
-  return `:white_check_mark: ${formatName(subject.id)} was renewed elsewhere, reported by ${personWithReason(askedBy ?? actor, reason)}${confirmed}.${expires}`;
+export function renewedText({ subject, actor, askedBy, until, reason }: NameDecision): string {
+  const newExpiry =
+    until === undefined ? '' : ` It now expires ${formatDay(formatCalendarDay(until, 'UTC'))}.`;
+  const confirmedSuffix = askedBy === undefined ? '' : `, confirmed by ${mention(actor)}`;
+  return `:white_check_mark: ${formatName(subject.id)} was renewed elsewhere, reported by ${personWithReason(askedBy ?? actor, reason)}${confirmedSuffix}.${newExpiry}`;
 }
 
 interface Routing {
@@ -48,15 +50,15 @@ export function reroutedText({
     (left > 0 || names.some(({ before, after }) => before.owner !== after.owner)) && 'owner',
     (left > 0 || names.some(({ before, after }) => before.channel !== after.channel)) && 'channel',
   ]);
-  const confirmed = confirmedBy === undefined ? '' : `, confirmed by ${mention(confirmedBy)}`;
+  const confirmedSuffix = confirmedBy === undefined ? '' : `, confirmed by ${mention(confirmedBy)}`;
   return [
-    `:mailbox_with_mail: ${mention(actor)} changed the ${fields.join(total === 1 ? ' and ' : ' or ')} of ${count(total, 'name')}${confirmed}`,
+    `:mailbox_with_mail: ${mention(actor)} changed the ${fields.join(total === 1 ? ' and ' : ' or ')} of ${count(total, 'name')}${confirmedSuffix}`,
     ...changes,
     ...(left > 0 ? [`… and ${count(left, 'other name')}`] : []),
   ].join('\n');
 }
 
-export function lapseConfirmedText({ subject, actor, askedBy = '', reason }: Decision): string {
+export function lapseConfirmedText({ subject, actor, askedBy = '', reason }: NameDecision): string {
   return `:white_check_mark: ${formatName(subject.id)} will lapse. Requested by ${personWithReason(askedBy, reason)}, confirmed by ${mention(actor)}. I won’t send more reminders. To undo this, use \`/domain watch ${subject.id}\`.`;
 }
 

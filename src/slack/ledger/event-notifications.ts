@@ -22,15 +22,15 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
     const event = await context.events.find(id);
     if (event === undefined) return undefined;
     const { directory } = context;
-    const silent = await findSilentPeople(directory, [
+    const silentPeople = await findSilentPeople(directory, [
       buildDefaultRequirement(await context.savedSettings(), []),
     ]);
     const send: typeof sendWithMentions = (notification) =>
-      sendWithMentions(dropMentions(directory, notification, silent));
+      sendWithMentions(dropMentions(directory, notification, silentPeople));
     const common = { version: ONCE, occurredAt: event.at };
     if (event.kind === 'stand_in_changed') {
       for (const [userId, text] of standInTexts(event)) {
-        if (silent.has(userId)) continue;
+        if (silentPeople.has(userId)) continue;
         const places = [directMessagePlace(directory, userId)];
         await send({ ...common, purpose: `to:${userId}`, places, message: () => textMessage(text) });
       }
@@ -55,12 +55,12 @@ export function createEventPlanner(context: SlackContext): NotificationPlanner {
       async () => (origin?.channelId === '' ? undefined : origin),
       directMessagePlace(directory, event.actor),
     ];
-    await send({ ...common, purpose: 'decision', places, message: () => decisionMessage(context, event) });
+    await send({ ...common, purpose: 'decision', places, message: () => toDecisionMessage(context, event) });
     return undefined;
   };
 }
 
-async function decisionMessage(context: SlackContext, event: TeamEvent): Promise<Message> {
+async function toDecisionMessage(context: SlackContext, event: TeamEvent): Promise<Message> {
   switch (event.kind) {
     case 'name_snoozed':
       return textMessage(snoozedText(event, (await context.savedSettings()).reminderTimezone));

@@ -2,8 +2,6 @@ import type { LedgerState } from '../../ledger/ledger.ts';
 import { code, count, lines, type Message, message, moment, section } from '../kit/blocks.ts';
 import type { Span } from './audit-export.view.ts';
 
-/* Texts of ledger and receipt files. */
-
 export const NO_KEY =
   'I can’t read the ledger, because an encryption key is missing. The bot’s log says which key.';
 export const NOTHING_SEALED =

@@ -16,8 +16,6 @@ import {
   stalledMessage,
 } from './ledger.view.ts';
 
-/* Notifications about the ledger: differences, and daily anchors. */
-
 export async function findAlertPlace({ savedSettings }: SlackContext) {
   const { alertChannel, reminderChannel } = await savedSettings();
   const channelId = alertChannel ?? reminderChannel;
@@ -51,15 +49,19 @@ export function createAnchorPlanner(context: SlackContext): NotificationPlanner 
     const dayEnd = new Date(dayStart.getTime() + DAY_MS);
     const anchors = await context.seals.listAnchorsBetween(dayStart, dayEnd);
     const { message: posted } = await send({
-      ...{ purpose: 'day', version: ONCE, occurredAt: dayStart },
-      // The reminder channel is no fallback, because its readers don't need hashes.
+      purpose: 'day',
+      version: ONCE,
+      occurredAt: dayStart,
+      // The reminder channel isn't a fallback, because its readers don't need hashes.
       places: [async () => ({ channelId })],
       message: () => anchorDayMessage(day),
     });
     if (posted === undefined) return undefined;
     for (const anchor of anchors)
       await send({
-        ...{ purpose: `seal:${anchor.n}`, version: ONCE, occurredAt: anchor.at },
+        purpose: `seal:${anchor.n}`,
+        version: ONCE,
+        occurredAt: anchor.at,
         places: [async () => ({ channelId: posted.channelId, threadTs: posted.ts })],
         message: () => anchorMessage(anchor),
       });

@@ -45,8 +45,8 @@ async function runLedger(call: CommandCall): Promise<void> {
     const suffix = span === undefined ? '' : `-${span.first}-to-${span.last}`;
     const filename = `domain-steward-ledger${suffix}.jsonl`;
     const problem = await deliverFile(call, { path, filename, description: ledgerFileText(span) });
-    if (problem === undefined) context.log.info({ by: person.id, ...span }, 'ledger exported');
     if (problem !== undefined) return problem;
+    context.log.info({ by: person.id, ...span }, 'ledger exported');
     return ledgerMessage({
       ...state,
       fingerprint,

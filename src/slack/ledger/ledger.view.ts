@@ -2,7 +2,7 @@ import type { LedgerDifference } from '../../ledger/difference.ts';
 import type { TeamEventOf } from '../../ledger/events.ts';
 import { code, lines, type Message, message, moment, section, textMessage } from '../kit/blocks.ts';
 
-const DIFFERENCES: Readonly<Record<LedgerDifference['code'], (first: number | undefined) => string>> = {
+const DIFFERENCE_TEXTS: Readonly<Record<LedgerDifference['code'], (first: number | undefined) => string>> = {
   event_changed: (first) =>
     `Log rows differ from their seals, starting with event ${first}. Someone changed them in the database.`,
   event_gone: (first) =>
@@ -24,7 +24,7 @@ const DIFFERENCES: Readonly<Record<LedgerDifference['code'], (first: number | un
 };
 
 export function differenceText({ code: kind, count, first }: LedgerDifference): string {
-  const text = DIFFERENCES[kind](first);
+  const text = DIFFERENCE_TEXTS[kind](first);
   return count > 1 ? `${text} (${count})` : text;
 }
 

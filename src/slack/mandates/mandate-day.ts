@@ -7,23 +7,27 @@ import { ACTS_PER_MESSAGE, dayMessage, type NotifiedAct } from './mandate.view.t
 
 /*
  * All renewals by mandates on one day are in one message in the reminder channel. If there are many, the others are in
- * its thread. The content is recorded immediately, because it may be posted a day later.
+ * its thread. The message is built from recorded acts, because it may be posted a day later.
  */
 
 export function createMandateDayPlanner(context: SlackContext): NotificationPlanner {
   return async ({ id: day }, send) => {
     const acts = await loadNotifiedActs(context.orders, day);
     const parts = splitIntoChunks(acts, ACTS_PER_MESSAGE);
-    let first: { readonly channelId: string; readonly ts: string } | undefined;
+    let firstMessage: { readonly channelId: string; readonly ts: string } | undefined;
     for (const [part, partActs] of parts.entries()) {
       const { message, state } = await send(
-        await buildPart(context, day, partActs, { part, isLast: part === parts.length - 1, first }),
+        await buildPart(context, day, partActs, {
+          part,
+          isLast: part === parts.length - 1,
+          first: firstMessage,
+        }),
       );
       if (message === undefined) return undefined;
-      first ??= message;
+      firstMessage ??= message;
       if (state !== 'current') continue;
       const ids = partActs.filter(({ act }) => act.held === undefined).map(({ act }) => act.id);
-      await context.orders.mandates.recordAnnounced(ids, context.now(), first);
+      await context.orders.mandates.recordAnnounced(ids, context.now(), firstMessage);
     }
     return undefined;
   };
@@ -72,7 +76,7 @@ async function loadNotifiedActs(
   );
 }
 
-/** Whether the card of a mandate's order must wait for the daily message, because it is posted in its thread. */
+/** Whether an order's card must wait for the daily message, because it goes in that message's thread. */
 export function waitsForDayMessage({ mandate, threadTs }: Order): boolean {
   return mandate !== undefined && threadTs === undefined;
 }

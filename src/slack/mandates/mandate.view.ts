@@ -37,8 +37,6 @@ import { periodText } from '../money/budget.view.ts';
 import { amountsText, PRICE_ISSUES } from '../money/price.view.ts';
 import { holdReasonText } from './held.view.ts';
 
-/* Texts of mandates: terms, state, daily message and end. */
-
 const NAMES_IN_LINE = 10;
 
 function joinNames(names: readonly string[], max = NAMES_IN_LINE): string {
@@ -103,10 +101,10 @@ export function mandateIssueText(issue: MandateIssue): string {
   }
 }
 
-/** Covered names that the card shows. *Details* has all of them. */
-const COVERED_ON_CARD = 4;
+/** Maximum number of covered names on the card. *Details* has all of them. */
+const MAX_COVERED_ON_CARD = 4;
 
-/** Held names that the card shows per reason. Their warnings have two lines. */
+/** Maximum number of held names per reason on the card, so that a warning has at most two lines. */
 export const HELD_ON_CARD = 2;
 
 /**
@@ -114,7 +112,7 @@ export const HELD_ON_CARD = 2;
  * @param maxNames maximum number of names shown per warning
  */
 export function previewLines(
-  { names: all, lastYear, nextYear, held, others }: MandatePreview,
+  { names: coveredNames, lastYear, nextYear, held, others }: MandatePreview,
   maxNames: number,
 ): string[] {
   const costs = dropMissing([
@@ -123,7 +121,7 @@ export function previewLines(
   ]);
   const isUnknown = costs.length > 0 && [nextYear, lastYear].every((year) => !year?.sums.length);
   const cost = isUnknown ? 'price unknown' : costs.join(', ');
-  const heldTexts = [...groupBy(held, (each) => each.holdReason)].map(
+  const heldTexts = [...groupBy(held, (heldName) => heldName.holdReason)].map(
     ([code, group]) =>
       `${joinNames(
         group.map(({ name }) => name),
@@ -131,14 +129,14 @@ export function previewLines(
       )} (${holdReasonText(code)})`,
   );
   return [
-    `Covers ${count(all.length, 'name')}${all.length > COVERED_ON_CARD ? '' : `: ${joinNames(all)}`}${cost && ` · ${cost}`}`,
+    `Covers ${count(coveredNames.length, 'name')}${coveredNames.length > MAX_COVERED_ON_CARD ? '' : `: ${joinNames(coveredNames)}`}${cost && ` · ${cost}`}`,
     ...(heldTexts.length === 0 ? [] : [`⚠ Won’t renew ${heldTexts.join('; ')}`]),
     ...(others.length === 0 ? [] : [`⚠ An older mandate covers ${joinNames(others, maxNames)}`]),
   ];
 }
 
-export function coveredNamesText({ names: all }: MandatePreview): string {
-  return `*Covers ${count(all.length, 'name')} today*: ${joinNames(all, all.length)}`;
+export function coveredNamesText({ names: coveredNames }: MandatePreview): string {
+  return `*Covers ${count(coveredNames.length, 'name')} today*: ${joinNames(coveredNames, coveredNames.length)}`;
 }
 
 /** `about €36.00 next year (1 without a price)` */
@@ -160,7 +158,7 @@ function mandateBlocks({
 }: MandateStatus): AnyBlock[] {
   const { terms } = mandate;
   const left = BigInt(terms.max_total.minor) - booked - reserved;
-  const held = acts.filter((act) => act.held !== undefined);
+  const heldActs = acts.filter((act) => act.held !== undefined);
   const approvers = joinWords(findLoggedApprovers(history).map(mention));
   return [
     section(`*${patternsText(terms)}*\n${termsText(terms)}`),
@@ -169,8 +167,9 @@ function mandateBlocks({
       upcoming.length === 0
         ? 'No renewals in the next 30 days'
         : `Renewals in the next 30 days: ${joinNames(upcoming.map(({ name }) => name))}`,
-      ...held.slice(0, NAMES_IN_LINE).map((act) => `⚠ ${heldLine(act)}`),
-      held.length > NAMES_IN_LINE && `⚠ The audit log has ${count(held.length - NAMES_IN_LINE, 'more name')}`,
+      ...heldActs.slice(0, NAMES_IN_LINE).map((act) => `⚠ ${heldLine(act)}`),
+      heldActs.length > NAMES_IN_LINE &&
+        `⚠ The audit log has ${count(heldActs.length - NAMES_IN_LINE, 'more name')}`,
     ]),
     context(
       `Requested by ${mention(order.requesterId)}, approved by ${approvers} · in force since ${moment(mandate.since)} · ${code(order.id)}`,
@@ -187,12 +186,12 @@ function mandateBlocks({
 export const MANDATES_SHOWN = 6;
 
 /** @param hidden number of private mandates that the reader can't see */
-export function mandatesMessage(page: Page<MandateStatus>, waiting: readonly Order[], hidden = 0): Message {
-  const inForce = page.total + hidden;
+export function mandatesMessage(page: Page<MandateStatus>, pending: readonly Order[], hidden = 0): Message {
+  const totalCount = page.total + hidden;
   const text =
-    inForce === 0
+    totalCount === 0
       ? 'No mandate is in force, so every renewal needs a request.'
-      : `${count(inForce, 'mandate')} in force.`;
+      : `${count(totalCount, 'mandate')} in force.`;
   return message(text, [
     section(
       `*${text}* A mandate renews names without a request each time, within limits that you set. I announce each renewal a day before.`,
@@ -200,7 +199,7 @@ export function mandatesMessage(page: Page<MandateStatus>, waiting: readonly Ord
     ...page.items.flatMap(mandateBlocks),
     ...pageControls('mandates', page, MANDATES_SHOWN),
     ...(hidden === 0 ? [] : [context(`You can’t see ${count(hidden, 'private mandate')}.`)]),
-    ...waiting.map((order) => context(`Waiting for approval: ${code(order.id)}`)),
+    ...pending.map((order) => context(`Waiting for approval: ${code(order.id)}`)),
     ...actions('mandates', [addButton()]),
   ]);
 }
@@ -232,20 +231,20 @@ export function dayMessage(
   { part, isLast, timeZone }: { readonly part: number; readonly isLast: boolean; readonly timeZone: string },
 ): Message {
   const renewed = acts.filter(({ act }) => act.held === undefined);
-  const held = acts.filter(({ act }) => act.held !== undefined);
+  const heldActs = acts.filter(({ act }) => act.held !== undefined);
   const text = [
     ...(renewed.length === 0 ? [] : [`Mandates will renew ${count(renewed.length, 'name')} from tomorrow`]),
-    ...(held.length === 0
+    ...(heldActs.length === 0
       ? []
       : [
-          `${renewed.length === 0 ? 'Mandates can’t' : 'can’t'} renew ${count(held.length, 'name')}, so ${held.length === 1 ? 'it needs' : 'they need'} approval`,
+          `${renewed.length === 0 ? 'Mandates can’t' : 'can’t'} renew ${count(heldActs.length, 'name')}, so ${heldActs.length === 1 ? 'it needs' : 'they need'} approval`,
         ]),
   ].join(', but ');
-  const first = acts[0]?.act.name;
-  return message(first === undefined ? text : `${text}. The first is ${formatDomainName(first)}.`, [
+  const firstName = acts[0]?.act.name;
+  return message(firstName === undefined ? text : `${text}. The first is ${formatDomainName(firstName)}.`, [
     section(`*${text}*${part === 0 ? '' : ' (more)'}`),
     ...renewed.map(({ act, order }) => actRow(act, order, timeZone)),
-    ...lines(held.map(({ act }) => `⚠ ${heldLine(act)}`)),
+    ...lines(heldActs.map(({ act }) => `⚠ ${heldLine(act)}`)),
     ...(isLast && renewed.length > 1
       ? actions(`mandate_day:${day}`, [
           button('mandate_stop_all', 'Stop all renewals', day, { style: 'danger' }),
@@ -318,7 +317,7 @@ export function stoppedAllText(stopped: number, candidates: number): string {
     : `You stopped ${stopped} of ${count(candidates, 'renewal')}. The threads of the others say why they continue.`;
 }
 
-/** Without the ends by a person. */
+/** Omits the cause `person`, because its text mentions who ended the mandate. */
 const END_REASONS = {
   expired: 'the mandate expired',
   requester_left: 'the mandate ended, because its requester left',
@@ -385,14 +384,14 @@ export function coveredText({ mandate: visible, endsBeforeRenewal }: CoveringMan
   return `:repeat: A mandate (${code(order.id)}) renews it ${terms.notice} days before expiry for at most ${amountsText([terms.max_price])}.`;
 }
 
-/** Number of names in the line; all of them have their own lines above. */
-const UNCOVERED_IN_LINE = 3;
+/** Maximum number of names in the line. Each name also has its own line above. */
+const MAX_UNCOVERED_IN_LINE = 3;
 
 /** The last line of a digest: names that are lost unless someone acts. */
 export function uncoveredText(uncovered: readonly string[], { hasService }: Capability): string {
-  const named = escapeText(joinFirst(uncovered.map(formatDomainName), UNCOVERED_IN_LINE));
+  const nameList = escapeText(joinFirst(uncovered.map(formatDomainName), MAX_UNCOVERED_IN_LINE));
   const missing = hasService ? 'no owner, mandate or open order' : 'no owner';
-  return `:warning: No one is handling ${named}: ${missing}.`;
+  return `:warning: No one is handling ${nameList}: ${missing}.`;
 }
 
 export function mandateBlocksForHome(mandates: readonly ActiveMandate[]): KnownBlock[] {

@@ -45,8 +45,6 @@ import {
   stoppedAllText,
 } from './mandate.view.ts';
 
-/* Requests, shows and ends mandates, and stops their orders before they are sent. */
-
 const mandateSchema = z.object({
   mandate_names: textField(
     'Names',
@@ -100,14 +98,14 @@ const mandateForm = createListForm({
   async values(previous, { context, person }) {
     const ownAccount = await context.accounts.findActive(person.id);
     const account = ownAccount === undefined ? 'team' : 'mine';
-    return { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS), ...termsValues(previous?.input) };
+    return { span: 'year', account, notice: String(DEFAULT_NOTICE_DAYS), ...toFormValues(previous?.input) };
   },
   goneErrors: { mandate_names: MANDATE_GONE },
   save,
 });
 
 /** Omits the end date, because a new mandate needs a later one. */
-function termsValues(input: unknown): FormValues {
+function toFormValues(input: unknown): FormValues {
   const terms = mandateTermsSchema.safeParse(input).data;
   if (terms === undefined) return {};
   const { mandate_names, max_price, max_total, span, notice } = terms;
@@ -163,21 +161,21 @@ async function endOneMandate(call: ActionCall): Promise<void> {
 async function stopMandateOrders(call: ActionCall): Promise<void> {
   const { orders, notifyDue } = call.context;
   const acts = await orders.mandates.listActsOfDay(call.value);
-  let [candidates, stopped] = [0, 0];
-  let refusalMessage: string | undefined;
+  let [candidateCount, stoppedCount] = [0, 0];
+  let refusal: string | undefined;
   for (const { held, orderId } of acts) {
     if (held !== undefined || orderId === undefined) continue;
     const order = await loadVisible(orders, toViewer(call), orderId);
     if (order?.state !== 'APPROVED' && order?.state !== 'EXECUTING') continue;
-    candidates += 1;
+    candidateCount += 1;
     const outcome = await stopOrder(orders, orderId, call.person.id);
-    if (outcome.ok) stopped += 1;
-    else refusalMessage = refusalText(outcome.refusal);
+    if (outcome.ok) stoppedCount += 1;
+    else refusal = refusalText(outcome.refusal);
   }
   notifyDue();
   await call.respond(
     textMessage(
-      stopped === 0 && refusalMessage !== undefined ? refusalMessage : stoppedAllText(stopped, candidates),
+      stoppedCount === 0 && refusal !== undefined ? refusal : stoppedAllText(stoppedCount, candidateCount),
     ),
   );
 }

@@ -29,8 +29,6 @@ import { type PageRequest, pageControls, slicePage } from '../kit/pages.ts';
 import { type HistoryEvent, type HistoryEventOf, needsMoreApprovals } from '../orders/order.view.ts';
 import { amountsText } from './price.view.ts';
 
-/* Texts of budgets: the remaining amount, an order's share, and exceeded budgets. */
-
 const MONTHS = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 /** `November 2026` or `2026`. */
@@ -42,7 +40,7 @@ function tagText(tag: string | null | undefined): string {
   return tag === undefined || tag === null ? 'all names' : `names tagged ${tag}`;
 }
 
-function minorText(currency: string, minor: bigint | number, locale?: string): string {
+function minorAmountText(currency: string, minor: bigint | number, locale?: string): string {
   const amount: Amount = { currency, minor: typeof minor === 'bigint' ? toSafeInteger(minor) : minor };
   return amountsText([amount], locale);
 }
@@ -53,17 +51,17 @@ function budgetName(tag: string | null | undefined, period: string): string {
 }
 
 /** `It exceeds the November 2026 budget for all names by €16.00` */
-function excessText({ tag, period, currency, leftMinor, orderMinor }: BudgetOverrun): string {
-  const excess = minorText(currency, BigInt(orderMinor) - BigInt(leftMinor));
-  return `It exceeds ${budgetName(tag, period)} by ${excess}`;
+function overrunText({ tag, period, currency, leftMinor, orderMinor }: BudgetOverrun): string {
+  const overrunAmount = minorAmountText(currency, BigInt(orderMinor) - BigInt(leftMinor));
+  return `It exceeds ${budgetName(tag, period)} by ${overrunAmount}`;
 }
 
 export function overBudgetText(overruns: readonly BudgetOverrun[]): string {
   return overruns
     .map((overrun) => {
       const { currency, leftMinor, orderMinor } = overrun;
-      const left = leftMinor < 0 ? 'nothing' : minorText(currency, leftMinor);
-      return `${excessText(overrun)}. It costs about ${minorText(currency, orderMinor)}, and ${left} is left.`;
+      const left = leftMinor < 0 ? 'nothing' : minorAmountText(currency, leftMinor);
+      return `${overrunText(overrun)}. It costs about ${minorAmountText(currency, orderMinor)}, and ${left} is left.`;
     })
     .join(' ');
 }
@@ -84,7 +82,7 @@ export function formatBudgets(
   const lines = dropMissing([
     ...shares.filter((share) => share.orderAmount <= computeRemaining(share)).map(formatBudgetShare),
     exceeded.length > 0 && formatOverBudget(exceeded),
-    exceeded.length === 0 && isPendingForBudget && FITS_NOW,
+    exceeded.length === 0 && isPendingForBudget && FITS_BUDGET_NOW,
     shares.length > 0 &&
       unknown !== 0 &&
       `Not counted in the budget: ${count(unknown, 'name')} with an unknown price.`,
@@ -102,26 +100,26 @@ export function budgetWarning(
 ): string | undefined {
   if (exceeded.length > 0)
     return exceeded
-      .map((each) => `:warning: *${excessText(each)}.* An admin also has to approve it.`)
+      .map((overrun) => `:warning: *${overrunText(overrun)}.* An admin also has to approve it.`)
       .join('\n');
-  return isPendingForBudget ? FITS_NOW : undefined;
+  return isPendingForBudget ? FITS_BUDGET_NOW : undefined;
 }
 
-const FITS_NOW =
+const FITS_BUDGET_NOW =
   ':white_check_mark: It fits the budget now, so it doesn’t need an admin anymore. To send it, click *Approve*.';
 
 function formatBudgetShare(share: BudgetShare): string {
   const { currency } = share.budget.amount;
-  const left = minorText(currency, computeRemaining(share));
-  return `Uses about ${minorText(currency, share.orderAmount)} of the ${left} left in ${budgetName(share.budget.tag, share.period)}.`;
+  const left = minorAmountText(currency, computeRemaining(share));
+  return `Uses about ${minorAmountText(currency, share.orderAmount)} of the ${left} left in ${budgetName(share.budget.tag, share.period)}.`;
 }
 
 export function formatExceededBudget(history: readonly HistoryEvent[]): string | undefined {
-  const approved = history.findLast(
+  const approvalEvent = history.findLast(
     (event) => event.kind === 'resumed' || (event.kind === 'approved' && !needsMoreApprovals(event)),
   );
-  if (approved?.kind !== 'resumed' && approved?.kind !== 'approved') return undefined;
-  const { overBudget, admins = [] } = approved;
+  if (approvalEvent?.kind !== 'resumed' && approvalEvent?.kind !== 'approved') return undefined;
+  const { overBudget, admins = [] } = approvalEvent;
   return (
     overBudget && `:warning: ${overBudgetText(overBudget)} Approved by ${joinWords(admins.map(mention))}.`
   );
@@ -137,12 +135,12 @@ export function overBudgetReply(event: HistoryEvent, admins: readonly string[]):
   const isApproval = event.kind === 'approved';
   const { overBudget } = event;
   if (overBudget === undefined || (isApproval && (event.admins ?? []).length > 0)) return undefined;
-  const missing = isApproval ? missingApprovals(event) : 0;
-  const who = admins.length === 0 ? 'An admin' : admins.map(mention).join(' or ');
+  const missingCount = isApproval ? missingApprovals(event) : 0;
+  const adminsText = admins.length === 0 ? 'An admin' : admins.map(mention).join(' or ');
   const sentences = dropMissing([
     isApproval &&
-      `:ballot_box_with_check: ${mention(event.actor)} approved.${missing > 0 ? ` ${count(missing, 'more approval')} needed.` : ''}`,
-    `:moneybag: ${overBudgetText(overBudget)} ${who} also has to approve it.${isApproval ? ' An admin’s earlier approval doesn’t count for this.' : ''}`,
+      `:ballot_box_with_check: ${mention(event.actor)} approved.${missingCount > 0 ? ` ${count(missingCount, 'more approval')} needed.` : ''}`,
+    `:moneybag: ${overBudgetText(overBudget)} ${adminsText} also has to approve it.${isApproval ? ' An admin’s earlier approval doesn’t count for this.' : ''}`,
   ]);
   return textMessage(sentences.join(' '));
 }
@@ -165,17 +163,17 @@ export interface BudgetViewer {
   readonly locale: string;
 }
 
-const BUDGETS_SHOWN = 50;
+const BUDGETS_PER_PAGE = 50;
 
-/** No blocks if there are no budgets and the reader can't add one. */
+/** Returns no blocks if there are no budgets and the reader can't add one. */
 export function budgetBlocks(
   all: readonly BudgetStatus[],
   { of, offset }: PageRequest,
   reader: BudgetViewer,
 ): AnyBlock[] {
-  const page = slicePage(all, offset, BUDGETS_SHOWN);
+  const page = slicePage(all, offset, BUDGETS_PER_PAGE);
   const statuses = page.items;
-  const add = button('budget_add', 'Add a budget…', 'new');
+  const addButton = button('budget_add', 'Add a budget…', 'new');
   return dropMissing([
     ...(statuses.length === 0
       ? []
@@ -187,9 +185,9 @@ export function budgetBlocks(
             rows: statuses.map((status) => statusCells(status, reader.locale)),
           }),
           reader.isAdmin && editMenu(statuses.map(({ budget }) => budget)),
-          ...pageControls('budgets', page, BUDGETS_SHOWN, of),
+          ...pageControls('budgets', page, BUDGETS_PER_PAGE, of),
         ])),
-    ...(reader.isAdmin ? actions('budgets', [add]) : []),
+    ...(reader.isAdmin ? actions('budgets', [addButton]) : []),
     statuses.length > 0 &&
       context(
         'An order’s price is reserved when it gets its final approval. If the order fails, the price is released. Orders with an unknown outcome stay reserved. Names without a price aren’t counted.',
@@ -212,11 +210,11 @@ function statusCells(status: BudgetStatus, locale: string): readonly Cell[] {
   const { currency } = budget.amount;
   return [
     tagText(budget.tag),
-    `${minorText(currency, computeRemaining(status), locale)} ${budgetBar(status)}`,
+    `${minorAmountText(currency, computeRemaining(status), locale)} ${budgetBar(status)}`,
     amountsText([budget.amount], locale),
     periodText(period),
-    minorText(currency, booked, locale),
-    minorText(currency, reserved, locale),
+    minorAmountText(currency, booked, locale),
+    minorAmountText(currency, reserved, locale),
   ];
 }
 
@@ -245,7 +243,7 @@ export function budgetLines(statuses: readonly BudgetStatus[], locale?: string):
   return statuses.map((status) => {
     const { budget, period, booked, reserved } = status;
     const { currency } = budget.amount;
-    const used = minorText(currency, booked + reserved, locale);
+    const used = minorAmountText(currency, booked + reserved, locale);
     return `• ${escapeText(tagText(budget.tag))}, ${periodText(period)}: ${used} of ${amountsText([budget.amount], locale)} ${budgetBar(status)}`;
   });
 }
@@ -259,8 +257,8 @@ export const BUDGET = {
   removed: (budget: Budget) => `I removed the budget of ${budgetText(budget)}.`,
 } as const;
 
-/** @param budget the budget to edit */
+/** @param budget the budget to edit; undefined for a new one */
 export function budgetIntro(budget: Budget | undefined, currency: string): string {
-  const current = budget === undefined ? '' : `Current budget: ${budgetLine(budget)}. `;
-  return `${current}Amounts are in ${currency}. Months and years start at midnight UTC.`;
+  const currentText = budget === undefined ? '' : `Current budget: ${budgetLine(budget)}. `;
+  return `${currentText}Amounts are in ${currency}. Months and years start at midnight UTC.`;
 }

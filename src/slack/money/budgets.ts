@@ -10,7 +10,8 @@ import { BUDGET, budgetIntro } from './budget.view.ts';
 import { PRICE_ISSUES } from './price.view.ts';
 
 /* The team's budgets. Everyone can see them; admins can change them. */
-const TAG = /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,49}$/u;
+
+const TAG_PATTERN = /^[\p{L}\p{N}][\p{L}\p{N}_-]{0,49}$/u;
 
 function amountSchema(currency: string) {
   return z.string(PRICE_ISSUES.not_an_amount).transform((text, context) => {
@@ -21,14 +22,14 @@ function amountSchema(currency: string) {
   });
 }
 
-const AMOUNT: FieldDisplay = { label: 'Amount', kind: 'text', placeholder: '1000.00' };
+const AMOUNT_DISPLAY: FieldDisplay = { label: 'Amount', kind: 'text', placeholder: '1000.00' };
 
 /** For an existing budget, an empty amount removes it. */
 function amountField(budget: Budget | undefined, currency: string): z.ZodType<Amount | undefined> {
   return budget === undefined
-    ? field(AMOUNT, amountSchema(currency))
+    ? field(AMOUNT_DISPLAY, amountSchema(currency))
     : field(
-        { ...AMOUNT, hint: 'Leave empty to remove the budget.' },
+        { ...AMOUNT_DISPLAY, hint: 'Leave empty to remove the budget.' },
         amountSchema(budget.amount.currency).optional(),
       );
 }
@@ -42,7 +43,7 @@ const budgetForm = createListForm({
         z
           .string()
           .toLowerCase()
-          .regex(TAG, 'Enter one tag of letters, digits and hyphens, such as brand.')
+          .regex(TAG_PATTERN, 'Enter one tag of letters, digits and hyphens, such as brand.')
           .optional(),
       ),
       amount: amountField(budget, call?.context.currency ?? 'EUR'),
@@ -63,18 +64,18 @@ const budgetForm = createListForm({
 
   async save(call: SubmissionCall, { tag, span, amount }, budget): Promise<SubmissionResult> {
     const { budgets, now } = call.context;
-    const by = call.person.id;
+    const userId = call.person.id;
     if (budget !== undefined && tag !== budget.tag) return { errors: { tag: BUDGET.notEditable } };
     if (budget !== undefined && span !== budget.span) return { errors: { span: BUDGET.notEditable } };
     if (amount === undefined) {
       if (budget === undefined) return { errors: { amount: PRICE_ISSUES.not_an_amount } };
-      await budgets.remove(budget.id, by, now());
+      await budgets.remove(budget.id, userId, now());
       return finishSave(call, BUDGET.removed(budget));
     }
     const outcome =
       budget === undefined
-        ? await budgets.add({ tag, span, amount }, by, now())
-        : await budgets.setAmount(budget.id, amount.minor, by, now());
+        ? await budgets.add({ tag, span, amount }, userId, now())
+        : await budgets.setAmount(budget.id, amount.minor, userId, now());
     switch (outcome) {
       case 'taken':
         return { errors: { span: BUDGET.taken } };

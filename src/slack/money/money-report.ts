@@ -16,11 +16,11 @@ import { type NotificationPlanner, ONCE } from '../outbound/notify.ts';
 import { type MoneyReport, moneyReport } from './money-report.view.ts';
 
 /** If the bot was off on the 1st, the report is posted until this day. */
-const LAST_DAY = 7;
-/** Twelve months. */
+const LAST_REPORT_DAY = 7;
+/** Twelve months, including a leap day. */
 const FORECAST_MS = 366 * DAY_MS;
 
-/** Makes the previous month's report due, from the first digest of the month on. */
+/** Adds the notification for the previous month's report once the month's first digest is due. */
 export async function openMoneyReport(context: SlackContext): Promise<void> {
   const report = await findDueReport(context);
   if (report !== undefined && (await hasBudgetsOrPrices(context)))
@@ -37,7 +37,7 @@ export function createMoneyReportPlanner(context: SlackContext): NotificationPla
       version: ONCE,
       occurredAt: span.to,
       places: [async () => ({ channelId })],
-      message: async () => moneyReport(await loadFigures(context, span, timeZone)),
+      message: async () => moneyReport(await loadReport(context, span, timeZone)),
       mustArrive: true,
       alertsAdmins: true,
     });
@@ -50,8 +50,8 @@ async function findDueReport({ savedSettings, now }: SlackContext) {
   const channelId = reportChannel ?? reminderChannel;
   if (channelId === undefined) return undefined;
   const today = lastScheduledThisMonth(reminderCron, reminderTimezone, now());
-  if (today === undefined || Number(today.slice(8)) > LAST_DAY) return undefined;
-  const span = previousMonth(today);
+  if (today === undefined || Number(today.slice(8)) > LAST_REPORT_DAY) return undefined;
+  const span = getPreviousMonth(today);
   return span && { channelId, span, timeZone: reminderTimezone };
 }
 
@@ -60,12 +60,12 @@ async function hasBudgetsOrPrices({ prices, budgets, now }: SlackContext): Promi
   return list.length + statuses.length > 0;
 }
 
-function previousMonth(day: string): SpendPeriod | undefined {
-  const first = new Date(`${day.slice(0, 7)}-01T00:00:00Z`);
-  return parseSpendPeriod(getUtcDay(new Date(first.getTime() - 1)).slice(0, 7));
+function getPreviousMonth(day: string): SpendPeriod | undefined {
+  const firstOfMonth = new Date(`${day.slice(0, 7)}-01T00:00:00Z`);
+  return parseSpendPeriod(getUtcDay(new Date(firstOfMonth.getTime() - 1)).slice(0, 7));
 }
 
-async function loadFigures(context: SlackContext, span: SpendPeriod, timeZone: string): Promise<MoneyReport> {
+async function loadReport(context: SlackContext, span: SpendPeriod, timeZone: string): Promise<MoneyReport> {
   const { spending, moneyReports: reports } = context;
   const { text: month, from, to } = span;
   const now = context.now();

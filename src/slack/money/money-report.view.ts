@@ -27,8 +27,8 @@ export interface MoneyReport {
   readonly problems: ReturnType<typeof countChanges>;
 }
 
-/** Lines per section. The file of `/domain spend` has all of them. */
-const SHOWN_LINES = 3;
+/** Maximum number of lines per section. The CSV file of `/domain spend` has all of them. */
+const MAX_SHOWN_LINES = 3;
 
 export function moneyReport(report: MoneyReport): Message {
   const { month, spent, byTask, byMandate, unknownOutcomes, lapsedCost, forecast, forecastTotal } = report;
@@ -57,22 +57,22 @@ export function moneyReport(report: MoneyReport): Message {
   ]);
 }
 
-/** The worst problems, with the number of names that have each. */
-function problemsLine(kind: string, problems: MoneyReport['problems']['new']): string | false {
+/** The worst problems, with the number of names that have them. */
+function problemsLine(changeLabel: string, problems: MoneyReport['problems']['new']): string | false {
   const byLabel = new Map<string, number>();
   for (const { code: findingCode, names } of problems) {
     const label = findingLabel(findingCode);
     byLabel.set(label, (byLabel.get(label) ?? 0) + names);
   }
   const texts = [...byLabel].map(([label, names]) => `${label} (${names})`);
-  const left = texts.length - SHOWN_LINES;
-  const shown = [...texts.slice(0, SHOWN_LINES), ...(left > 0 ? [`${left} more`] : [])];
-  return texts.length > 0 && `*${kind} problems*: ${shown.join(', ')}`;
+  const left = texts.length - MAX_SHOWN_LINES;
+  const shown = [...texts.slice(0, MAX_SHOWN_LINES), ...(left > 0 ? [`${left} more`] : [])];
+  return texts.length > 0 && `*${changeLabel} problems*: ${shown.join(', ')}`;
 }
 
-function shortenList(all: readonly string[]): string[] {
-  const left = all.length - SHOWN_LINES;
-  return [...all.slice(0, SHOWN_LINES), ...(left > 0 ? [`• and ${left} more`] : [])];
+function shortenList(items: readonly string[]): string[] {
+  const left = items.length - MAX_SHOWN_LINES;
+  return [...items.slice(0, MAX_SHOWN_LINES), ...(left > 0 ? [`• and ${left} more`] : [])];
 }
 
 function decisionLine({ by, kind, count: times, seconds }: DecisionStatistics): string {
@@ -80,13 +80,13 @@ function decisionLine({ by, kind, count: times, seconds }: DecisionStatistics): 
   return `• ${mention(by)} ${kind} ${count(times, 'order')}${duration}`;
 }
 
-/** In the largest unit. */
+/** In the largest unit that fits, rounded up. */
 function durationText(seconds: number): string {
   const units = [
     ['day', 86_400],
     ['hour', 3_600],
     ['minute', 60],
   ] as const;
-  const [unit, length] = units.find(([, each]) => seconds >= each) ?? ['minute', 60];
-  return count(Math.max(1, Math.ceil(seconds / length)), unit);
+  const [unit, unitSeconds] = units.find(([, size]) => seconds >= size) ?? ['minute', 60];
+  return count(Math.max(1, Math.ceil(seconds / unitSeconds)), unit);
 }

@@ -35,8 +35,6 @@ import { csvIssueText, MORE_CELLS } from '../kit/csv-issue.view.ts';
 import { pageControls, slicePage } from '../kit/pages.ts';
 import type { HistoryEvent } from '../orders/order.view.ts';
 
-/* Texts about prices: the list, the cost of an order and the cost of waiting. */
-
 /** For messages that several people read, such as cards. */
 const SHARED_LOCALE = 'en-GB';
 
@@ -53,9 +51,9 @@ function costText(cost: OrderCost): string {
   const { names, sums, unknown } = cost;
   if (sums.length === 0) return 'unknown';
   const knownPart = unknown === 0 ? '' : ` for ${names.length - unknown} of ${count(names.length, 'name')}`;
-  const list = `price list of ${joinWords(cost.days.map((each) => dayText(each)))}`;
+  const priceListText = `price list of ${joinWords(cost.days.map((startDay) => dayText(startDay)))}`;
   const unknownPart = unknown === 0 ? '' : `; price unknown for ${count(unknown, 'name')}`;
-  return `about ${amountsText(sums)}${knownPart} (${list})${unknownPart}`;
+  return `about ${amountsText(sums)}${knownPart} (${priceListText})${unknownPart}`;
 }
 
 export function amountsText(amounts: readonly Amount[], locale = SHARED_LOCALE): string {
@@ -69,12 +67,12 @@ export function hasPremiumNote({ sums, mayCostMore }: OrderCost): boolean {
 /** Explains the sum. Empty if the price is unknown. */
 function costNotes(cost: OrderCost): string[] {
   if (cost.sums.length === 0) return [];
-  const times = new Set(cost.names.flatMap(({ quote: found }) => found?.times ?? []));
-  const [years = 1] = times;
-  const multiple = times.size > 1 ? 'I multiplied' : `This is ${years} times`;
+  const multipliers = new Set(cost.names.flatMap(({ quote: found }) => found?.times ?? []));
+  const [multiplier = 1] = multipliers;
+  const lead = multipliers.size > 1 ? 'I multiplied' : `This is ${multiplier} times`;
   return dropMissing([
-    (times.size > 1 || years > 1) &&
-      `${multiple} the 1-year price${times.size > 1 ? ' by the number of years' : ''}, because there’s no multi-year price.`,
+    (multipliers.size > 1 || multiplier > 1) &&
+      `${lead} the 1-year price${multipliers.size > 1 ? ' by the number of years' : ''}, because there’s no multi-year price.`,
     hasPremiumNote(cost) && 'A premium name may cost more.',
     cost.sources.length > 0 &&
       `Source: ${cost.sources.map((source) => `“${quote(source, 80)}”`).join(', ')}.`,
@@ -122,8 +120,8 @@ export function formatCost(cost: OrderCost, atRequest: OrderCost | undefined): s
   ]).join('\n');
 }
 
-export function quoteCell(found: Quote | undefined): string {
-  return found === undefined ? 'unknown' : amountText(found.amount);
+export function quoteCell(priceQuote: Quote | undefined): string {
+  return priceQuote === undefined ? 'unknown' : amountText(priceQuote.amount);
 }
 
 /** `Deadlines and costs: renew by 17 Dec, about €18.00, then late renewal (not guaranteed) until 31 Jan, …` */
@@ -157,8 +155,8 @@ export function laterStepsText([, ...later]: readonly WaitingStep[], today?: str
 const NO_PRICE = 'no price';
 
 /** `about €18.00` or `no price`. */
-export function formatQuote(found: Quote | undefined): string {
-  return found === undefined ? NO_PRICE : formatKnownQuote(found);
+export function formatQuote(priceQuote: Quote | undefined): string {
+  return priceQuote === undefined ? NO_PRICE : formatKnownQuote(priceQuote);
 }
 
 /** The price of a restore including its renewal: `about €98.00`. */
@@ -170,8 +168,8 @@ export function formatRestoreStep(step: Extract<WaitingStep, { kind: 'restore' }
   return `about ${amountsText(sum === undefined ? [restore.amount, renewal.amount] : [sum])}`;
 }
 
-function formatKnownQuote(found: Quote): string {
-  return `about ${amountText(found.amount)}`;
+function formatKnownQuote(priceQuote: Quote): string {
+  return `about ${amountText(priceQuote.amount)}`;
 }
 
 function formatStep(step: WaitingStep, today: string | undefined): string {
@@ -211,20 +209,20 @@ export const PRICE_ISSUES: Readonly<Record<PriceIssue, string>> = {
   long_source: 'Use at most 200 characters.',
 };
 
-function lineIssueText(found: LineIssue): string {
-  switch (found.kind) {
+function lineIssueText(issue: LineIssue): string {
+  switch (issue.kind) {
     case 'price':
-      return `“${found.field}”: ${PRICE_ISSUES[found.issue]}`;
+      return `“${issue.field}”: ${PRICE_ISSUES[issue.issue]}`;
     case 'csv':
-      return csvIssueText(found.issue);
+      return csvIssueText(issue.issue);
     case 'missing_column':
-      return `The column “${found.column}” is missing. Add it.`;
+      return `The column “${issue.column}” is missing. Add it.`;
     case 'unknown_column':
-      return `Unknown column “${found.column}”. Remove it.`;
+      return `Unknown column “${issue.column}”. Remove it.`;
     case 'too_many_cells':
       return `${MORE_CELLS} Write amounts with a point before the decimals, and put texts with commas in quotes.`;
     case 'repeated':
-      return `This line has the same zone, task, period and day as line ${found.firstLine}. Remove one of them.`;
+      return `This line has the same zone, task, period and day as line ${issue.firstLine}. Remove one of them.`;
     case 'empty':
       return 'Add a header and at least one price.';
   }
@@ -234,15 +232,15 @@ function lineIssueText(found: LineIssue): string {
 const MAX_ISSUES_LENGTH = 1_900;
 
 /** Plain text, with one line per issue. */
-export function lineIssuesText(found: readonly LineIssue[]): string {
-  const all = found.map((each) => `Line ${each.line}: ${lineIssueText(each)}`);
+export function lineIssuesText(issues: readonly LineIssue[]): string {
+  const issueLines = issues.map((issue) => `Line ${issue.line}: ${lineIssueText(issue)}`);
   let length = 0;
-  const shown = all.filter((line) => {
+  const shownLines = issueLines.filter((line) => {
     length += line.length + 1;
     return length <= MAX_ISSUES_LENGTH;
   });
-  const left = all.length - shown.length;
-  return ['Nothing was imported.', ...shown, ...(left === 0 ? [] : [`… and ${left} more.`])].join('\n');
+  const left = issueLines.length - shownLines.length;
+  return ['Nothing was imported.', ...shownLines, ...(left === 0 ? [] : [`… and ${left} more.`])].join('\n');
 }
 
 /** Plain text: `.rest renew, 1 year: €18.00 from 1 Nov 2026 (Contract 7)`. */
@@ -250,7 +248,7 @@ export function priceLine({ zone, task, period, amount, validFrom, source }: Pri
   return `.${zone} ${task}, ${count(period, 'year')}: ${amountText(amount)} from ${dayText(validFrom)} (${source})`;
 }
 
-function priceValidity(price: Price, list: readonly Price[], today: string): string {
+function getPriceStatus(price: Price, list: readonly Price[], today: string): string {
   if (price.validFrom > today) return 'future';
   return findPrice(list, price, today)?.validFrom === price.validFrom ? 'current' : 'past';
 }
@@ -281,7 +279,7 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
       ...actions('prices', editButtons),
     ]);
   }
-  const isPast = (price: Price) => priceValidity(price, list, reader.today) === 'past';
+  const isPast = (price: Price) => getPriceStatus(price, list, reader.today) === 'past';
   const sorted = [...list.filter((price) => !isPast(price)), ...list.filter(isPast)];
   const page = slicePage(sorted, offset, TABLE_ROWS);
   return message(`The price list: ${count(list.length, 'price')}`, [
@@ -296,7 +294,7 @@ export function priceList(list: readonly ListedPrice[], offset: number, reader: 
         formatAmount(price.amount, reader.locale),
         dayText(price.validFrom),
         price.source,
-        priceValidity(price, list, reader.today),
+        getPriceStatus(price, list, reader.today),
       ]),
     }),
     reader.isAdmin && editMenu(page.items),

@@ -100,17 +100,17 @@ const priceForm = createListForm({
 
 async function loadPriceConditions({ context }: Interaction): Promise<PriceConditions> {
   const { budgets, orders, now } = context;
-  const [{ rules }, listed, inForce] = await Promise.all([
+  const [{ rules }, budgetList, activeMandates] = await Promise.all([
     // Without a valid charter, the last signed rules apply instead of the published ones.
     orders.signing.policy.current(),
     budgets.list(),
     loadActiveMandates(orders, 'system'),
   ]);
-  const mandates = inForce.map(({ mandate: { terms } }) => ({
+  const mandates = activeMandates.map(({ mandate: { terms } }) => ({
     names: terms.mandate_names,
     maxPrice: terms.max_price,
   }));
-  return { rules, mandates, budgets: listed, getTaskRisk: findTask, today: getUtcDay(now()) };
+  return { rules, mandates, budgets: budgetList, getTaskRisk: findTask, today: getUtcDay(now()) };
 }
 
 /**
@@ -124,20 +124,20 @@ async function saveEdits(
   field: string,
 ): Promise<SubmissionResult> {
   const { prices, log, now } = call.context;
-  const weakening = findWeakeningEdits(list, edits, await loadPriceConditions(call));
-  if (weakening.length > MAX_PROPOSED_PRICES)
+  const weakenings = findWeakeningEdits(list, edits, await loadPriceConditions(call));
+  if (weakenings.length > MAX_PROPOSED_PRICES)
     return { errors: { [field]: PRICES.tooManyToConfirm(MAX_PROPOSED_PRICES) } };
-  const otherEdits = edits.filter((edit) => !weakening.includes(edit));
+  const otherEdits = edits.filter((edit) => !weakenings.includes(edit));
   if (!(await prices.save(otherEdits, call.person.id, now())))
     return { errors: { [field]: PRICES.changedMeanwhile } };
   if (otherEdits.length > 0) {
     log.info({ by: call.person.id, edits: otherEdits.length }, 'price list changed');
     await call.context.refreshPendingCards();
   }
-  const proposed =
-    weakening.length === 0 ? [] : await proposeToAdmins(call, { kind: 'prices', payload: weakening });
-  const saved = weakening.length > 0 && otherEdits.length === 0 ? [] : [pricesSaved(otherEdits)];
-  return { reply: textMessage([...saved, ...proposed].join('\n')) };
+  const proposalLines =
+    weakenings.length === 0 ? [] : await proposeToAdmins(call, { kind: 'prices', payload: weakenings });
+  const savedLines = weakenings.length > 0 && otherEdits.length === 0 ? [] : [pricesSaved(otherEdits)];
+  return { reply: textMessage([...savedLines, ...proposalLines].join('\n')) };
 }
 
 const importSchema = z.object(

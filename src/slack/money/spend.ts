@@ -34,29 +34,29 @@ import {
   spendRows,
 } from './spend.view.ts';
 
-/** Twelve months. */
+/** Twelve months, including a leap day. */
 const FORECAST_MS = 366 * DAY_MS;
 
 async function runSpend(call: CommandCall): Promise<void> {
   const [word = String(call.context.now().getUTCFullYear()), ...more] = call.words;
-  const span = more.length === 0 ? parseSpendPeriod(word) : undefined;
-  if (span === undefined) return call.respond(invalidSpendSpanText(call.words.join(' ')));
-  await call.respond(spendMessage(await loadFigures(call, span), 0));
+  const period = more.length === 0 ? parseSpendPeriod(word) : undefined;
+  if (period === undefined) return call.respond(invalidSpendSpanText(call.words.join(' ')));
+  await call.respond(spendMessage(await loadFigures(call, period), 0));
 }
 
-async function loadFigures(interaction: Interaction, span: SpendPeriod): Promise<SpendFigures> {
+async function loadFigures(interaction: Interaction, period: SpendPeriod): Promise<SpendFigures> {
   const { context, person } = interaction;
   const { prices, budgets, spending, orders, directory, currency } = context;
   const now = context.now();
   const { reminderTimezone: timeZone } = await context.savedSettings();
   const [list, purchases, unknownOutcomes, renewals, unused, locale, statuses] = await Promise.all([
     prices.list(),
-    spending.listPurchases(span.from, span.to),
-    spending.countUnknownOutcomes(span.from, span.to),
+    spending.listPurchases(period.from, period.to),
+    spending.countUnknownOutcomes(period.from, period.to),
     spending.countRenewals(now, new Date(now.getTime() + FORECAST_MS), timeZone),
     spending.listUnused(),
     directory.findLocale(person.id),
-    budgets.listStatuses(clampDay(span, getUtcDay(now))),
+    budgets.listStatuses(clampToPeriod(period, getUtcDay(now))),
   ]);
   const forecast = forecastRenewals(list, renewals, nextTwelveMonths(now, timeZone), getUtcDay(now));
   const isConcealed = await createConcealmentCheck(interaction, purchases);
@@ -66,7 +66,7 @@ async function loadFigures(interaction: Interaction, span: SpendPeriod): Promise
     spend = addSpend(spend, calculateSpend(list, slice, tags, isConcealed));
   }
   return {
-    span: span.text,
+    span: period.text,
     spend,
     unknownOutcomes,
     forecast,
@@ -78,7 +78,7 @@ async function loadFigures(interaction: Interaction, span: SpendPeriod): Promise
   };
 }
 
-/** Returns whether the person can't see a purchase. Looks up approver groups only if needed. */
+/** @returns whether a purchase is hidden from the person. Approver groups are looked up only if needed. */
 async function createConcealmentCheck(
   interaction: Interaction,
   purchases: readonly Purchase[],
@@ -90,24 +90,24 @@ async function createConcealmentCheck(
   return canSeeEverything ? () => false : isPrivateToOthers;
 }
 
-function clampDay({ from, to }: SpendPeriod, today: string): string {
-  const last = getUtcDay(new Date(to.getTime() - 1));
-  return [getUtcDay(from), today, last].sort()[1] ?? today;
+function clampToPeriod({ from, to }: SpendPeriod, today: string): string {
+  const lastDay = getUtcDay(new Date(to.getTime() - 1));
+  return [getUtcDay(from), today, lastDay].sort()[1] ?? today;
 }
 
-async function exportSpend(interaction: Interaction, span: SpendPeriod): Promise<void> {
-  const figures = await loadFigures(interaction, span);
-  const nameOf = createNameLookup(interaction.context.directory);
+async function exportSpend(interaction: Interaction, period: SpendPeriod): Promise<void> {
+  const figures = await loadFigures(interaction, period);
+  const lookUp = createNameLookup(interaction.context.directory);
   const people = figures.spend.byPerson
     .filter(({ key }) => key !== CONCEALED)
-    .map(async ({ key }) => [key, await nameOf(key)] as const);
+    .map(async ({ key }) => [key, await lookUp(key)] as const);
   const names = new Map(await Promise.all(people));
   const rows = spendRows(figures, (userId) => names.get(userId) ?? userId, formatDecimal);
   await interaction.respond(
     await sendFile(interaction, {
       text: await csvFile([SPEND_COLUMNS, ...rows]),
-      filename: `domain-steward-spend-${span.text}.csv`,
-      description: `Spending in ${span.text}`,
+      filename: `domain-steward-spend-${period.text}.csv`,
+      description: `Spending in ${period.text}`,
     }),
   );
 }

@@ -20,8 +20,6 @@ import {
 import { budgetBlocks, periodText } from './budget.view.ts';
 import { amountsText } from './price.view.ts';
 
-/* Past spending and upcoming costs. */
-
 export interface SpendFigures {
   /** `2026` or `2026-11`. */
   readonly span: string;
@@ -148,15 +146,15 @@ function toCell(grouping: Grouping, key: string): Cell {
 
 function forecastChart({ forecast, currency }: SpendFigures): AnyBlock[] {
   const months = forecast.map(({ key, sums }) => {
-    const own = sums.find((sum) => sum.currency === currency);
-    return { label: shortMonth(key), count: own === undefined ? 0 : toWholeUnits(own) };
+    const currencySum = sums.find((sum) => sum.currency === currency);
+    return { label: shortMonth(key), count: currencySum === undefined ? 0 : toWholeUnits(currencySum) };
   });
   return months.every(({ count }) => count === 0) ? [] : [monthChart('Upcoming renewals', currency, months)];
 }
 
-function csvKey(grouping: Grouping, key: string, nameOf: (userId: string) => string): string {
+function csvKey(grouping: Grouping, key: string, getName: (userId: string) => string): string {
   if (key === CONCEALED) return PRIVATE_ORDERS;
-  return grouping === 'person' ? nameOf(key) : key;
+  return grouping === 'person' ? getName(key) : key;
 }
 
 export const SPEND_COLUMNS = ['list', 'what', 'names', 'names_without_price', 'amount', 'currency'] as const;
@@ -164,20 +162,20 @@ export const SPEND_COLUMNS = ['list', 'what', 'names', 'names_without_price', 'a
 /** One row for each currency of a line. */
 export function spendRows(
   { spend, forecast, unused }: Pick<SpendFigures, 'spend' | 'forecast' | 'unused'>,
-  nameOf: (userId: string) => string,
+  getName: (userId: string) => string,
   formatDecimal: (sum: SpendSum['sums'][number]) => string,
 ): string[][] {
-  const toRows = (list: string, item: string, { names, unknown, sums }: SpendSum): string[][] => {
-    const start = [list, item, String(names), String(unknown)];
+  const toRows = (listName: string, item: string, { names, unknown, sums }: SpendSum): string[][] => {
+    const commonCells = [listName, item, String(names), String(unknown)];
     return sums.length === 0
-      ? [[...start, '', '']]
-      : sums.map((sum) => [...start, formatDecimal(sum), sum.currency]);
+      ? [[...commonCells, '', '']]
+      : sums.map((sum) => [...commonCells, formatDecimal(sum), sum.currency]);
   };
   return [
     ...toRows('total', '', spend.total),
     ...GROUPINGS.flatMap((grouping) =>
       spendLines(spend, grouping).flatMap((line) =>
-        toRows(grouping, csvKey(grouping, line.key, nameOf), line),
+        toRows(grouping, csvKey(grouping, line.key, getName), line),
       ),
     ),
     ...forecast.flatMap((line) => toRows('ahead', line.key, line)),

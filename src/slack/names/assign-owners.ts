@@ -19,8 +19,6 @@ import { requiredOwnerField } from './owner-fields.ts';
 import { findOwnerIssue } from './owners.ts';
 import { incompleteFormText, ownersIssueText } from './portfolio.view.ts';
 
-/* Assigns an owner to names that have none or whose owner has left. */
-
 interface OwnerlessNames {
   readonly names: readonly string[];
   readonly total: number;
@@ -88,14 +86,14 @@ const ownersForm: FormFeature<'owners'> = {
   },
 };
 
-async function openOwners(call: ActionCall): Promise<void> {
-  const ownerless = await findOwnerlessNames(call.context, call.value);
-  if (ownerless.names.length === 0) return call.respond(EVERY_NAME_OWNED);
-  const form = { ...ownersForm, render: () => renderOwners(ownerless) };
+async function openOwnersForm(call: ActionCall): Promise<void> {
+  const ownerlessNames = await findOwnerlessNames(call.context, call.value);
+  if (ownerlessNames.names.length === 0) return call.respond(EVERY_NAME_OWNED);
+  const form = { ...ownersForm, render: () => renderOwners(ownerlessNames) };
   await openForm(call, form, toFormOrigin(call, call.value));
 }
 
 export const assignOwners = {
   forms: [ownersForm],
-  actions: [{ id: 'owners_assign', run: openOwners }],
+  actions: [{ id: 'owners_assign', run: openOwnersForm }],
 } as const satisfies Feature;

@@ -2,9 +2,7 @@ import type { DateDoubt } from '../../names/dates.ts';
 import type { RecordProblem } from '../../names/registry-record.ts';
 import { getUtcDay } from '../../zones/calendar-day.ts';
 
-/* Says why the registry's date isn't used. */
-
-/** A sentence without its period. */
+/** Returns a sentence without its final period. */
 export function formatDoubt(doubt: DateDoubt): string {
   switch (doubt.code) {
     case 'not_registered':

@@ -10,8 +10,6 @@ import {
 import { formatDomainName } from '../../zones/names.ts';
 import { code, day, escapeText, joinFirst, quote, truncate } from '../kit/blocks.ts';
 
-/* Texts about facts from the registry and DNS. */
-
 export const FACT_LABELS: Readonly<Record<FactName, string>> = {
   registration: 'Registration',
   registrar: 'Registrar',
@@ -114,10 +112,10 @@ export function formatValue(fact: FactName, value: FactValue, formatHosts = form
   }
 }
 
-/** The first hosts or addresses, and the number of others. */
-export function formatList(texts: readonly string[]): string {
+/** The first hosts or addresses, and how many more there are. */
+export function formatList(hosts: readonly string[]): string {
   return joinFirst(
-    texts.map((text) => code(formatDomainName(text))),
+    hosts.map((host) => code(formatDomainName(host))),
     MAX_HOSTS,
   );
 }
@@ -125,9 +123,9 @@ export function formatList(texts: readonly string[]): string {
 const MAX_SHORT_LENGTH = 24;
 
 /** Fits on one or two lines. */
-export function formatShortList(texts: readonly string[]): string {
+export function formatShortList(hosts: readonly string[]): string {
   return joinFirst(
-    texts.map((text) => code(truncate(formatDomainName(text), MAX_SHORT_LENGTH))),
+    hosts.map((host) => code(truncate(formatDomainName(host), MAX_SHORT_LENGTH))),
     2,
   );
 }
@@ -138,16 +136,16 @@ function formatRegistrar(value: FactValue): string {
   return quote(registrar, 100);
 }
 
-/** The CAs that may issue certificates (RFC 8659), such as `letsencrypt.org`. An empty issuer allows none. */
+/** The CAs that may issue certificates (RFC 8659), such as `letsencrypt.org`. An empty issuer allows no CA. */
 function formatIssuers(value: FactValue): string {
   const records = value.map((text) => /^\S+ (\S+) ?(.*)$/.exec(text) ?? [text, text, '']);
-  const formatTag = (wantedTag: string) => {
-    const matching = records.filter(([, tag = '']) => tag.toLowerCase() === wantedTag);
+  const formatTagIssuers = (wantedTag: string) => {
+    const matches = records.filter(([, tag = '']) => tag.toLowerCase() === wantedTag);
     // Parameters follow the issuer.
-    const allowed = matching.flatMap(([, , issuer = '']) => issuer.split(';', 1).join().trim() || []);
-    return matching.length === 0 ? undefined : allowed.length === 0 ? 'no CA' : formatList(allowed);
+    const names = matches.flatMap(([, , issuer = '']) => issuer.split(';', 1).join().trim() || []);
+    return matches.length === 0 ? undefined : names.length === 0 ? 'no CA' : formatList(names);
   };
-  const [issuers, wildcards] = [formatTag('issue'), formatTag('issuewild')];
+  const [issuers, wildcards] = [formatTagIssuers('issue'), formatTagIssuers('issuewild')];
   return dropMissing([
     issuers ?? 'any CA',
     wildcards !== undefined && wildcards !== issuers && `wildcards: ${wildcards}`,

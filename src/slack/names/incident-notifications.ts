@@ -33,20 +33,20 @@ import type { RunbookName } from './runbook.view.ts';
 
 /* Messages about an incident: the alarm, its copy in the name's channel, and the replies in both threads. */
 
-interface IncidentName extends RunbookName {
+interface NameInfo extends RunbookName {
   readonly owner: string | undefined;
   readonly channel: string | undefined;
 }
 
 const COUNTDOWN_INTERVAL_MS = HOUR_MS;
 const MAX_COUNTDOWN_MS = 10 * DAY_MS;
-/** Number of latest incidents that may show that a transfer was completed. */
+/** How many of the name's latest incidents are searched for a completed transfer. */
 const MAX_INCIDENTS_CHECKED = 5;
 const COPY_PURPOSE_PREFIX = 'incident:in:';
 
 interface IncidentUpdate {
   readonly incident: Incident;
-  readonly name: IncidentName;
+  readonly name: NameInfo;
   readonly people: IncidentPeople;
   readonly privateOrders: ReadonlySet<string>;
   readonly claim: ClaimedSubject;
@@ -57,10 +57,10 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
   return async (claim, send) => {
     const incident = await context.incidents.find(claim.id);
     if (incident === undefined) return undefined;
-    const orders = incident.changes.flatMap((change) => change.orders.map(({ id }) => id));
+    const orderIds = incident.changes.flatMap((change) => change.orders.map(({ id }) => id));
     const [admins, privateOrders, transferredAt, name, settings] = await Promise.all([
       context.adminsToNotify(),
-      filterPrivateIds(context.orders, orders),
+      filterPrivateIds(context.orders, orderIds),
       findTransferTime(context, incident),
       loadName(context, incident.name),
       context.savedSettings(),
@@ -68,7 +68,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     const { channel: nameChannel } = name;
     const now = context.now();
     const repeatAt = transferredAt === undefined ? findNextUpdateTime(incident, now) : undefined;
-    const shared = {
+    const commonFields = {
       version:
         repeatAt === undefined
           ? String(claim.version)
@@ -82,7 +82,7 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
       channelId === undefined ? undefined : { channelId };
     // Only admins can change the alert channel. If no other place accepts the message, the name's own channel gets it.
     const alarm = await send({
-      ...shared,
+      ...commonFields,
       purpose: 'incident',
       places: [
         toPlace(findAlertChannel(settings)),
@@ -104,14 +104,14 @@ export function createIncidentPlanner(context: SlackContext): NotificationPlanne
     copyChannels.delete(alarm.message.channelId);
     for (const channelId of copyChannels) {
       const purpose = `${COPY_PURPOSE_PREFIX}${channelId}`;
-      const copy = await send({ ...shared, purpose, places: [toPlace(channelId)], alertsAdmins: true });
+      const copy = await send({ ...commonFields, purpose, places: [toPlace(channelId)], alertsAdmins: true });
       if (copy.message !== undefined) await sendReplies(update, replies, copy.message, `:${channelId}`);
     }
     return { repeatAt };
   };
 }
 
-async function loadName(context: SlackContext, name: string): Promise<IncidentName> {
+async function loadName(context: SlackContext, name: string): Promise<NameInfo> {
   const [watched, details, record] = await Promise.all([
     context.expiry.find(name),
     context.portfolio.find(name),
@@ -126,7 +126,7 @@ async function loadName(context: SlackContext, name: string): Promise<IncidentNa
   };
 }
 
-/** The channel for incidents. Undefined: direct messages to admins. */
+/** If there is none, admins get direct messages. */
 function findAlertChannel(settings: TeamSettings): string | undefined {
   return settings.alertChannel ?? settings.reminderChannel;
 }
@@ -138,8 +138,8 @@ async function findTransferTime(
 ): Promise<Date | undefined> {
   const transfer = changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined) return undefined;
-  const latest = await incidents.listForName(name, MAX_INCIDENTS_CHECKED);
-  return latest
+  const latestIncidents = await incidents.listForName(name, MAX_INCIDENTS_CHECKED);
+  return latestIncidents
     .flatMap((incident) => incident.changes)
     .find((change) => change.kind === 'registrar' && change.afterFirstSeenAt >= transfer.afterFirstSeenAt)
     ?.afterFirstSeenAt;
@@ -157,7 +157,7 @@ interface Reply {
   readonly purpose: string;
   /** If the version changes, the reply is updated. */
   readonly version: string;
-  /** Returns undefined if the content isn't known yet. It is retried. */
+  /** Returns undefined if the content isn't known yet. The reply is then retried. */
   readonly message: () => Promise<Message | undefined> | Message;
 }
 
@@ -174,7 +174,7 @@ function buildReplies(context: SlackContext, update: IncidentUpdate, alarm: Post
       version: `${listIncidentKinds(incident).join(' ')} ${name.isAtOtherRegistrar} ${privateOrders.size}`,
       message: () => incidentRunbook(incident, name, people, privateOrders),
     },
-    ...laterChanges.map(([ms, added]) => createReply(`joined:${ms}`, () => addedChangesReply(added, people))),
+    ...laterChanges.map(([ms, batch]) => createReply(`joined:${ms}`, () => addedChangesReply(batch, people))),
     proposed !== undefined && createReply(`proposed:${changes.length}`, () => proposedReply(incident)),
     raisedBy !== undefined &&
       createReply('raised', () => {
@@ -221,7 +221,7 @@ async function sendReplies(
   for (const reply of replies) {
     const { version } = reply;
     const purpose = `${reply.purpose}${purposeSuffix}`;
-    if (claim.notifications.some((each) => each.purpose === purpose && each.shows === version)) continue;
+    if (claim.notifications.some((sent) => sent.purpose === purpose && sent.shows === version)) continue;
     const message = await reply.message();
     if (message === undefined) return;
     const { state } = await send({
@@ -237,7 +237,7 @@ async function sendReplies(
 }
 
 /** The owner, admins and approvers, without duplicates. */
-async function findConcernedPeople(context: SlackContext, { owner }: IncidentName) {
+async function findConcernedPeople(context: SlackContext, { owner }: NameInfo) {
   const [settings, admins] = await Promise.all([context.savedSettings(), context.adminsToNotify()]);
   const requirements = [buildDefaultRequirement(settings, [])];
   const { people, unreadableGroups } = await findNotifiedPeople(context.directory, requirements, new Map());

@@ -43,10 +43,8 @@ import { BUTTON_ROW_LINES, countPhoneLines, fitLines, MAX_LINES } from '../kit/p
 import { formatBeforeAfter, formatList, formatShortList, formatValue } from './facts.view.ts';
 import { type RunbookName, runbookLines } from './runbook.view.ts';
 
-/* Texts about unexpected changes of a name. */
-
-/** Follow the name in a title. Worst first. */
-const TITLES: Readonly<Record<IncidentKind, string>> = {
+/** Text after the name in a title, worst kind first. */
+const TITLE_ENDINGS: Readonly<Record<IncidentKind, string>> = {
   registrar: 'was transferred away',
   pending_transfer: 'is being transferred away',
   unregistered: 'is no longer registered',
@@ -60,9 +58,8 @@ const TITLES: Readonly<Record<IncidentKind, string>> = {
   owner: 'has a different registrant',
   lock: 'lost its lock',
 };
-/** Dangers that exist without a change. */
-const DANGERS: ReadonlySet<IncidentKind> = new Set(['nameserver_registrable', 'all_lame']);
-const WORST_FIRST = Object.keys(TITLES);
+const DANGERS_WITHOUT_CHANGE: ReadonlySet<IncidentKind> = new Set(['nameserver_registrable', 'all_lame']);
+const KIND_ORDER = Object.keys(TITLE_ENDINGS);
 
 export const INCIDENT_SENTENCES: Readonly<Record<IncidentKind, string>> = {
   registrar: 'It was transferred to another registrar.',
@@ -89,8 +86,8 @@ export interface IncidentPeople {
 
 function formatTitle(incident: ListedIncident): string {
   const worst = findWorstKind(incident);
-  const suffix = DANGERS.has(worst) ? '' : ', and no one here ordered this';
-  return `${escapeText(formatDomainName(incident.name))} ${TITLES[worst]}${suffix}`;
+  const suffix = DANGERS_WITHOUT_CHANGE.has(worst) ? '' : ', and no one here ordered this';
+  return `${escapeText(formatDomainName(incident.name))} ${TITLE_ENDINGS[worst]}${suffix}`;
 }
 
 export function findWorstKind(incident: ListedIncident): IncidentKind {
@@ -99,7 +96,7 @@ export function findWorstKind(incident: ListedIncident): IncidentKind {
 }
 
 function listKindsWorstFirst({ changes }: Pick<ListedIncident, 'changes'>): IncidentKind[] {
-  return listIncidentKinds({ changes }).toSorted((a, b) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b));
+  return listIncidentKinds({ changes }).toSorted((a, b) => KIND_ORDER.indexOf(a) - KIND_ORDER.indexOf(b));
 }
 
 /**
@@ -125,14 +122,14 @@ export function incidentMessage(
     (sum, line) => sum + countPhoneLines(line),
     BUTTON_ROW_LINES,
   );
-  // The other changes are in the thread.
-  const shown = fitLines(
+  // Changes that don't fit are in the thread.
+  const shownFacts = fitLines(
     factLines(incident.changes, formatShortList),
     Math.max(MAX_LINES.alarm - usedLines, 1),
   );
-  const content = message(`${title}. ${removeMarkup(shown.join('. '))}`, [
+  const content = message(`${title}. ${removeMarkup(shownFacts.join('. '))}`, [
     section(head),
-    ...lines(shown),
+    ...lines(shownFacts),
     section(...headLines),
     context(checkedOrders),
     ...incidentButtons(incident),
@@ -173,9 +170,9 @@ export function incidentRunbook(
 
 /** Announces another change and mentions everyone again. */
 export function addedChangesReply(changes: readonly IncidentChange[], people: IncidentPeople): Message {
-  const happened = [...new Set(changes.map(({ kind }) => INCIDENT_SENTENCES[kind]))].join(' ');
-  const text = `:rotating_light: *${happened}* ${mentionPeople(people)}`;
-  return message(`${happened} ${mentionPeople(people)}`, [
+  const sentences = [...new Set(changes.map(({ kind }) => INCIDENT_SENTENCES[kind]))].join(' ');
+  const text = `:rotating_light: *${sentences}* ${mentionPeople(people)}`;
+  return message(`${sentences} ${mentionPeople(people)}`, [
     section(text),
     ...lines([...factLines(changes), ...expiryChangeLines(changes)]),
   ]);
@@ -187,7 +184,7 @@ export function backToNormalReply({ overAt, openedAt }: Incident): Message {
   );
 }
 
-/** The first of two people has confirmed the change of a guarded name. */
+/** Sent when the first of two people confirms the change of a guarded name. */
 export function proposedReply({ proposed }: Incident): Message {
   return textMessage(
     `:ballot_box_with_check: ${mention(proposed?.by ?? '')} says it was us: “${quote(proposed?.reason ?? '')}”. The name is guarded, so another approver or admin has to confirm.`,
@@ -237,7 +234,7 @@ export function raisedMessage(incident: Incident, channelId: string, now: Date):
 
 export function openIncidentLine(incident: ListedIncident): string {
   const firstSeen = incident.changes[0]?.afterFirstSeenAt ?? incident.openedAt;
-  const title = `${escapeText(formatDomainName(incident.name))} ${TITLES[findWorstKind(incident)]}`;
+  const title = `${escapeText(formatDomainName(incident.name))} ${TITLE_ENDINGS[findWorstKind(incident)]}`;
   return `:rotating_light: *${title}* since ${moment(firstSeen)}${channelSuffix(incident)}`;
 }
 
@@ -254,7 +251,7 @@ export const MAX_LISTED_INCIDENTS = 1_000;
 export function firstIncidentBlocks(
   incidents: readonly ListedIncident[],
   shownCount: number,
-  renderEntry: (incident: ListedIncident) => readonly KnownBlock[] = (each) => [section(listedLine(each))],
+  renderEntry: (incident: ListedIncident) => readonly KnownBlock[] = (entry) => [section(listedLine(entry))],
   name = EVERY_NAME,
 ): KnownBlock[] {
   const left = incidents.length - shownCount;
@@ -292,7 +289,7 @@ function mentionPeople({ owner, approvers }: IncidentPeople): string {
     : `${[...new Set(people)].join(', ')}: please check this.`;
 }
 
-/** The values before and after, worst first. Changes of the same kind share a line. */
+/** The values before and after each change, worst first. Changes of the same kind share a line. */
 function factLines(changes: readonly IncidentChange[], formatHosts = formatList): string[] {
   return listKindsWorstFirst({ changes }).flatMap((kind) => {
     const sameKind = changes.filter((change) => change.kind === kind);
@@ -348,7 +345,7 @@ function seenLine({ changes, openedAt }: Incident): string {
   return `Since ${moment(firstSeen)} · seen again ${moment(openedAt)}`;
 }
 
-/** The deadline for an objection. */
+/** The time until the transfer completes, which is the deadline for an objection. */
 function countdownParts(incident: Incident, now: Date, transferredAt: Date | undefined): string[] {
   const transfer = incident.changes.find(({ kind }) => kind === 'pending_transfer');
   if (transfer === undefined || !isOpen(incident)) return [];
@@ -399,33 +396,35 @@ const RULED_OUT_TEXTS: Readonly<Record<RuledOutOrder['reason'], string>> = {
 };
 
 function checkedOrdersLine({ changes }: Incident, privateOrders: ReadonlySet<string>): string {
-  const orders = uniqueOrders(changes);
+  const orders = listUniqueOrders(changes);
   const privateCount = orders.filter(({ id }) => privateOrders.has(id)).length;
-  const shown = orders.filter(({ id }) => !privateOrders.has(id) && !isIncidentOrderId(id));
-  const texts = shown.map(({ id, task }) =>
+  const shownOrders = orders.filter(({ id }) => !privateOrders.has(id) && !isIncidentOrderId(id));
+  const texts = shownOrders.map(({ id, task }) =>
     task === 'lapse' ? TASK_LABELS[task] : `${TASK_LABELS[task]} ${code(id)}`,
   );
   if (orders.length === 0) return 'No orders were sent for it';
-  const more = texts.length - MAX_ORDERS_SHOWN;
+  const hiddenCount = texts.length - MAX_ORDERS_SHOWN;
   return `Recent orders don’t explain this: ${dropMissing([
     ...texts.slice(0, MAX_ORDERS_SHOWN),
-    more > 0 && `${more} more (see the thread)`,
+    hiddenCount > 0 && `${hiddenCount} more (see the thread)`,
     privateCount > 0 && count(privateCount, 'private order'),
   ]).join(', ')}`;
 }
 
 /** Each order once, with the reason why it isn't the cause of the latest change. */
-function uniqueOrders(changes: readonly IncidentChange[]): readonly RuledOutOrder[] {
+function listUniqueOrders(changes: readonly IncidentChange[]): readonly RuledOutOrder[] {
   return [...new Map(changes.flatMap(({ orders }) => orders.map((order) => [order.id, order]))).values()];
 }
 
 function orderLines({ name, changes }: Incident, privateOrders: ReadonlySet<string>): string[] {
-  const orders = uniqueOrders(changes);
+  const orders = listUniqueOrders(changes);
   if (orders.length === 0) return ['• I sent no orders for this name.'];
   const privateCount = orders.filter(({ id }) => privateOrders.has(id)).length;
-  const shown = orders.filter(({ id }) => !privateOrders.has(id)).map(orderLine);
+  const shownLines = orders.filter(({ id }) => !privateOrders.has(id)).map(orderLine);
   const accessHint = `People with access can see ${privateCount === 1 ? 'it' : 'them'} with ${code(`/domain orders ${name}`)}.`;
-  return privateCount === 0 ? shown : [...shown, `• ${count(privateCount, 'private order')}. ${accessHint}`];
+  return privateCount === 0
+    ? shownLines
+    : [...shownLines, `• ${count(privateCount, 'private order')}. ${accessHint}`];
 }
 
 function orderLine({ id, task, reason }: RuledOutOrder): string {

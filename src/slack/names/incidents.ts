@@ -26,7 +26,7 @@ import {
 /* The buttons of incidents. They contain only the incident's id. Each click reads and checks the current state. */
 
 /** @returns the refusal; undefined for approvers and admins */
-async function findConfirmRefusal(call: Interaction): Promise<string | undefined> {
+async function checkCanConfirm(call: Interaction): Promise<string | undefined> {
   if (isAdmin(call.context, call.person)) return undefined;
   const { isApprover, unreadableGroups } = await loadDecisionQueue(call.context.orders, call.person.id, []);
   if (isApprover) return undefined;
@@ -53,16 +53,16 @@ const confirmForm: FormFeature<'alert_ours'> = {
   async submit(call): Promise<SubmissionResult> {
     const parsed = readForm(confirmSchema, call.values);
     if ('errors' in parsed) return parsed;
-    const refusal = await findConfirmRefusal(call);
+    const refusal = await checkCanConfirm(call);
     if (refusal !== undefined) return { errors: { reason: refusal } };
     const { id, shownHash } = parseSubject(call.origin);
     const confirmation = { by: call.person.id, reason: parsed.value.reason, shownHash };
     const outcome = await call.context.names.incidents.confirmAsOurs(id, confirmation);
     if (outcome.ok) return { reply: undefined };
-    const problem = incidentRefusalText(outcome.refusal);
-    if (outcome.refusal.code !== 'changed') return { errors: { reason: problem } };
+    const refusalMessage = incidentRefusalText(outcome.refusal);
+    if (outcome.refusal.code !== 'changed') return { errors: { reason: refusalMessage } };
     const view = await renderForm(confirmForm, call, call.origin, call.values);
-    return { view: formView({ ...view, problems: [problem] }) };
+    return { view: formView({ ...view, problems: [refusalMessage] }) };
   },
 };
 
@@ -75,9 +75,9 @@ function parseSubject({ subject = '' }: FormOrigin): { readonly id: string; read
 async function openConfirmForm(call: ActionCall): Promise<void> {
   const incident = await call.context.names.incidents.find(call.value);
   if (incident === undefined) return call.respond(incidentRefusalText({ code: 'no_such_incident' }));
-  const endedRefusal = findClosedRefusal(incident);
-  if (endedRefusal !== undefined) return call.respond(incidentRefusalText(endedRefusal));
-  const refusal = await findConfirmRefusal(call);
+  const closedRefusal = findClosedRefusal(incident);
+  if (closedRefusal !== undefined) return call.respond(incidentRefusalText(closedRefusal));
+  const refusal = await checkCanConfirm(call);
   if (refusal !== undefined) return call.respond(refusal);
   if (incident.proposed?.by === call.person.id && (await call.context.names.isGuarded(incident.name))) {
     return call.respond(incidentRefusalText({ code: 'needs_another_person' }));
@@ -93,11 +93,11 @@ async function raiseAlarm(call: ActionCall): Promise<void> {
 
 async function buildIncidentsPage({ context }: ActionCall, { of: name, offset }: PageRequest) {
   const { incidents } = context.names;
-  const open =
+  const openIncidents =
     name === EVERY_NAME
       ? await incidents.listAllOpen(MAX_LISTED_INCIDENTS)
       : await incidents.listOpen([name]);
-  return incidentsMessage(slicePage(open, offset, INCIDENTS_PER_PAGE), name);
+  return incidentsMessage(slicePage(openIncidents, offset, INCIDENTS_PER_PAGE), name);
 }
 
 export const incidents = {

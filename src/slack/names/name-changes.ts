@@ -95,7 +95,7 @@ export async function createChangesFile(changes: ProposedNameChanges['names']): 
     'expires_before',
     'expires_after',
   ];
-  const formatUtcDay = (at: Date | undefined) => at?.toISOString().slice(0, 10) ?? '';
+  const formatUtcDay = (date: Date | undefined) => date?.toISOString().slice(0, 10) ?? '';
   const rows = changes.map(({ name, before, after, date }) => [
     name,
     ...toCells(before),

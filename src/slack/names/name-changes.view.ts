@@ -30,12 +30,12 @@ import { detailPairs } from './portfolio.view.ts';
 
 /* Changes of protected fields, which another person must confirm. */
 
-/** Larger changes have a file that lists all of them. */
+/** If there are more, a file lists all of them. */
 export const SHOWN_CHANGES = 20;
 
 type NameChangesProposal = ProposalOf<'facts'>;
 
-/** `owner @Bob`; undefined if the name has none. */
+/** Pairs such as `owner` and `@Bob`. The second is undefined if it isn't set. */
 function detailTexts(details: ChangedName['before']): (readonly [string, string | undefined])[] {
   return detailPairs(details).map(([label, value]) => [
     label.toLowerCase(),
@@ -62,12 +62,12 @@ export function nameChangeLine({ name, before, after, date, decision }: ChangedN
   }
   if (decision?.kind === 'lapse_confirmed') return `${title} let it lapse: “${escapeText(decision.reason)}”`;
   const changes = isSameDetails(before, after) ? [] : detailChanges(before, after);
-  const source = date?.before?.by === undefined ? '' : ` (entered by ${mention(date.before.by)})`;
+  const enteredByNote = date?.before?.by === undefined ? '' : ` (entered by ${mention(date.before.by)})`;
   const dateChange =
     date === undefined
       ? []
       : [
-          `expires ${date.before === undefined ? 'unknown' : day(date.before.at)}${source} → ${day(date.after)}`,
+          `expires ${date.before === undefined ? 'unknown' : day(date.before.at)}${enteredByNote} → ${day(date.after)}`,
         ];
   return `${title} ${[...changes, ...dateChange].join('; ')}`;
 }
@@ -136,10 +136,10 @@ function expiryText({ expiresAt }: NameChangesProposal): string {
 
 /** The people who can confirm, and the confirmations so far. */
 export function requirementLines(progress: readonly RequirementProgress[]): string[] {
-  return progress.map(requirementLine);
+  return progress.map(confirmationLine);
 }
 
-function requirementLine({ requirement, slots }: RequirementProgress): string {
+function confirmationLine({ requirement, slots }: RequirementProgress): string {
   const { needed, signed } = requirement;
   const confirmed =
     slots.length === 0 ? '' : ` (confirmed by ${slots.map(({ userId }) => mention(userId)).join(', ')})`;
@@ -169,11 +169,11 @@ export function confirmationRequestedText(
   proposal: NameChangesProposal,
   audience: { readonly channelId: string } | readonly string[],
 ): string {
-  const need = `Another person must confirm this change to ${namesText(proposal)}, because it weakens protection.`;
-  if ('channelId' in audience) return `${need} I asked in <#${audience.channelId}>.`;
+  const needText = `Another person must confirm this change to ${namesText(proposal)}, because it weakens protection.`;
+  if ('channelId' in audience) return `${needText} I asked in <#${audience.channelId}>.`;
   return audience.length > 0
-    ? `${need} I asked ${joinWords(audience.map(mention))}.`
-    : `${need} I couldn’t reach anyone who may confirm it. Ask an admin to check \`/domain settings\`, then try again.`;
+    ? `${needText} I asked ${joinWords(audience.map(mention))}.`
+    : `${needText} I couldn’t reach anyone who may confirm it. Ask an admin to check \`/domain settings\`, then try again.`;
 }
 
 /** Why a limit prevents a change. */

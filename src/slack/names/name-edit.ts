@@ -34,19 +34,19 @@ import { formatZoneIssue } from './zone-issue.view.ts';
 
 /* Edits owner, tags, channel and note of one name or several selected names. */
 
-const TAGS: FieldDisplay = {
+const TAGS_DISPLAY: FieldDisplay = {
   label: 'Tags',
   kind: 'text',
   placeholder: 'brand, client-acme',
   hint: 'Used by rules, budgets and filters. Names tagged guarded are checked every minute.',
 };
-const CHANNEL: FieldDisplay = {
+const CHANNEL_DISPLAY: FieldDisplay = {
   label: 'Channel',
   kind: 'channel',
   hint: 'Reminders go here instead of the reminder channel, alarms go to both. Invite me there first.',
 };
 
-const optionalId = z.string().optional();
+const optionalIdSchema = z.string().optional();
 const tagsSchema = z.string().default('').transform(parseTagsField);
 const clearSchema = z.array(z.enum(['owner', 'channel'])).default([]);
 
@@ -59,8 +59,8 @@ function parseTagsField(text: string, context: z.RefinementCtx): readonly string
 
 const singleSchema = z.object({
   owner: ownerField(),
-  tags: field(TAGS, tagsSchema),
-  channel: field(CHANNEL, optionalId),
+  tags: field(TAGS_DISPLAY, tagsSchema),
+  channel: field(CHANNEL_DISPLAY, optionalIdSchema),
   note: noteField(),
 });
 
@@ -69,7 +69,7 @@ const bulkSchema = z.object({
   owner: ownerField({ hint: 'Leave empty to keep each name’s owner.' }),
   tags: field(
     {
-      ...TAGS,
+      ...TAGS_DISPLAY,
       hint: 'Adds these tags. To remove a tag, put a hyphen before it, such as -brand.',
     },
     z
@@ -83,11 +83,11 @@ const bulkSchema = z.object({
         return { added: parseTagsField(added, context), removed: parseTagsField(removed.join(' '), context) };
       }),
   ),
-  channel: field({ ...CHANNEL, hint: 'Leave empty to keep each name’s channel.' }, optionalId),
+  channel: field({ ...CHANNEL_DISPLAY, hint: 'Leave empty to keep each name’s channel.' }, optionalIdSchema),
   note: noteField({ hint: 'Leave empty to keep each name’s note.' }),
 });
 
-const form: Form<'name_edit'> = {
+const baseForm: Form<'name_edit'> = {
   name: 'name_edit',
   title: 'Edit owner and tags',
   submit: 'Save',
@@ -112,17 +112,17 @@ function addClearField(
   return schema.extend({ clear: field(display, clearSchema) });
 }
 
-const BOTH_SET = { owner: '', channel: '' };
+const OWNER_AND_CHANNEL = { owner: '', channel: '' };
 const CLEAR_FIELD = { clear: field({ label: 'Remove', kind: 'checkboxes' }, clearSchema) };
 
 function createBulkForm(names: readonly string[]): Form {
   const options = names.map((name) => ({ value: name, text: formatDomainName(name) }));
-  const fields = toFields(addClearField(bulkSchema, BOTH_SET));
-  return { ...form, fields: fields.map((each) => (each.name === 'names' ? { ...each, options } : each)) };
+  const fields = toFields(addClearField(bulkSchema, OWNER_AND_CHANNEL));
+  return { ...baseForm, fields: fields.map((item) => (item.name === 'names' ? { ...item, options } : item)) };
 }
 
 export const nameEditForm: FormFeature<'name_edit'> = {
-  form,
+  form: baseForm,
 
   async render(call, origin, values) {
     if (origin.subject === undefined) {
@@ -135,7 +135,7 @@ export const nameEditForm: FormFeature<'name_edit'> = {
     if (details === undefined) return {};
     const { owner, tags, channel, note } = details;
     return {
-      form: { ...form, fields: toFields(addClearField(singleSchema, details)) },
+      form: { ...baseForm, fields: toFields(addClearField(singleSchema, details)) },
       intro: [section(formatName(origin.subject))],
       values: {
         ...(owner === undefined ? {} : { owner }),
@@ -155,22 +155,22 @@ function toDetailsChange(values: {
   readonly channel?: string | undefined;
   readonly clear: readonly string[];
 }): DetailsChange {
-  const { owner, channel, clear: cleared } = values;
+  const { owner, channel, clear: clearedFields } = values;
   return {
-    ...(cleared.includes('owner') ? { owner: null } : owner === undefined ? {} : { owner }),
-    ...(cleared.includes('channel') ? { channel: null } : channel === undefined ? {} : { channel }),
+    ...(clearedFields.includes('owner') ? { owner: null } : owner === undefined ? {} : { owner }),
+    ...(clearedFields.includes('channel') ? { channel: null } : channel === undefined ? {} : { channel }),
   };
 }
 
 async function saveOne(call: SubmissionCall, name: string): Promise<SubmissionResult> {
   const parsed = readForm(singleSchema.extend(CLEAR_FIELD), call.values);
   if ('errors' in parsed) return parsed;
-  const former = await call.context.portfolio.find(name);
-  if (former === undefined) return { errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
+  const current = await call.context.portfolio.find(name);
+  if (current === undefined) return { errors: { tags: formatWatchRefusal({ code: 'not_watched', name }) } };
   const { tags: newTags, note = null, owner } = parsed.value;
   // An owner who has left can stay, so an unchanged owner isn't checked.
-  const change = toDetailsChange({ ...parsed.value, owner: owner === former.owner ? undefined : owner });
-  return save(call, new Map([[name, { ...change, tags: newTags, note }]]), former.channel);
+  const change = toDetailsChange({ ...parsed.value, owner: owner === current.owner ? undefined : owner });
+  return save(call, new Map([[name, { ...change, tags: newTags, note }]]), current.channel);
 }
 
 async function saveBulk(call: SubmissionCall): Promise<SubmissionResult> {
@@ -189,7 +189,7 @@ async function saveBulk(call: SubmissionCall): Promise<SubmissionResult> {
 async function save(
   call: SubmissionCall,
   changes: ReadonlyMap<string, DetailsChange>,
-  formerChannel?: string,
+  currentChannel?: string,
 ): Promise<SubmissionResult> {
   const ownersIssue = await findNewOwnersIssue(
     call.context,
@@ -198,7 +198,7 @@ async function save(
   if (ownersIssue !== undefined) return { errors: { owner: ownersIssueText(ownersIssue) } };
   // All names get the same channel.
   const [{ channel } = {}] = changes.values();
-  const isNewChannel = typeof channel === 'string' && channel !== formerChannel;
+  const isNewChannel = typeof channel === 'string' && channel !== currentChannel;
   const channelIssue = await findChannelIssue(call.context, isNewChannel ? [channel] : []);
   if (channelIssue !== undefined) return { errors: { channel: channelIssue.text } };
   const outcome = await call.context.protectedChanges.change(changes, call.person.id, call.origin);

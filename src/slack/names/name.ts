@@ -12,9 +12,7 @@ import { buildProposalMessage } from '../proposals/views.ts';
 import { NAME_USAGE, nameScreen } from './name.view.ts';
 import { formatZoneIssue } from './zone-issue.view.ts';
 
-/* The page about one name. */
-
-const ORDERS_SHOWN = 20;
+const MAX_ORDERS_SHOWN = 20;
 
 async function runName(call: CommandCall): Promise<void> {
   const [word, ...more] = call.words;
@@ -38,7 +36,7 @@ async function runName(call: CommandCall): Promise<void> {
     expiry.findListed(ascii),
     portfolio.listAssessedNames({ filter: NO_FILTER, owners: [], names: [ascii], now }),
     names.loadKnownName(ascii),
-    listVisible(orders, toViewer(call), { name: ascii, limit: ORDERS_SHOWN }),
+    listVisible(orders, toViewer(call), { name: ascii, limit: MAX_ORDERS_SHOWN }),
     savedSettings(),
     portfolio.find(ascii),
     names.incidents.listOpen([ascii]),
@@ -67,7 +65,7 @@ async function runName(call: CommandCall): Promise<void> {
       pendingChangeBlocks,
       assessment: assessName(
         {
-          ...NOT_WATCHED,
+          ...UNWATCHED_NAME,
           posture: assessPosture(
             { name: ascii, history: knownName.history, at: now, certificateDays: [] },
             undefined,
@@ -85,8 +83,8 @@ async function runName(call: CommandCall): Promise<void> {
   );
 }
 
-/** If a name isn't watched, only lookups are assessed. Lapsing names have no findings about dates and owners. */
-const NOT_WATCHED = {
+/** Only the lookups of an unwatched name are assessed: `isLapsing` prevents findings about dates and owners. */
+const UNWATCHED_NAME = {
   expiresAt: undefined,
   deletedAt: undefined,
   isLapsing: true,
@@ -103,12 +101,12 @@ async function loadPendingChangeBlocks(
     context.expiry.find(name),
   ]);
   // A renewal cancels the request to let a name lapse.
-  const pending = openProposals.filter(
+  const pendingProposals = openProposals.filter(
     ({ kind, payload }) =>
       (kind === 'facts' || domain?.lapse !== undefined) &&
       payload.names.some((changed) => changed.name === name),
   );
-  const messages = pending.map((each) => buildProposalMessage(context, each, person.id));
+  const messages = pendingProposals.map((proposal) => buildProposalMessage(context, proposal, person.id));
   return (await Promise.all(messages)).flatMap(({ blocks }) => blocks);
 }
 

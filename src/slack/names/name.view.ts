@@ -54,8 +54,6 @@ import { ownerAnswerText } from './owner.view.ts';
 import { detailPairs, editButton } from './portfolio.view.ts';
 import { findingLines } from './posture.view.ts';
 
-/* The page about one name, sized for a phone. */
-
 export interface NameScreen extends Capability {
   readonly name: string;
   readonly listed: ListedName | undefined;
@@ -71,10 +69,10 @@ export interface NameScreen extends Capability {
   readonly incidents: readonly ListedIncident[];
   readonly pendingChangeBlocks: readonly AnyBlock[];
   readonly assessment: Assessment;
-  /** The page offers to renew names that expire within this many days. Others need an explicit period. */
+  /** The page offers to renew names that expire within this many days. */
   readonly renewWithinDays: number;
   readonly waitingSteps: readonly WaitingStep[];
-  /** In the reader's time zone, to leave out the year of near days. */
+  /** In the team's time zone. Dates close to it are shown without their year. */
   readonly today: string;
 }
 
@@ -111,7 +109,7 @@ export function nameScreen(screen: NameScreen): Message {
             label === 'Owner' ? [label, value && `${value}${ownerAnswerSuffix(screen)}`] : [label, value],
         ),
         ...registryPairs(knownName, screen.listed?.domain.whois),
-        ...servicePairs(knownName),
+        ...webAndMailPairs(knownName),
       ].map(([label, value]) => value !== undefined && `*${label}* ${value}`),
       ...findingLines(screen.assessment),
       ...unseenLines(knownName),
@@ -128,7 +126,7 @@ export function nameScreen(screen: NameScreen): Message {
     ...firstIncidentBlocks(
       screen.incidents,
       MAX_OPEN_INCIDENTS,
-      (each) => incidentButtons(each, 'name_incident'),
+      (incident) => incidentButtons(incident, 'name_incident'),
       name,
     ),
     ...screen.pendingChangeBlocks,
@@ -154,8 +152,8 @@ function lockScreenText(screen: NameScreen): string {
 }
 
 function headline({ name, listed, knownName, incidents }: NameScreen): string {
-  const registration = currentValue(knownName, 'registration');
-  const seenExpiry = currentValue(knownName, 'expires_at')?.[0];
+  const registration = getCurrentValue(knownName, 'registration');
+  const seenExpiry = getCurrentValue(knownName, 'expires_at')?.[0];
   const sentences = incidents.slice(0, MAX_OPEN_INCIDENTS).map(incidentLine);
   if (registration?.length === 0) {
     sentences.push(':grey_question: *The registry has no record of it*, so it may not be registered.');
@@ -190,7 +188,7 @@ function headline({ name, listed, knownName, incidents }: NameScreen): string {
 }
 
 /** The source of a date if it isn't the registry. */
-const SOURCES = {
+const SOURCE_SUFFIXES = {
   whois: ', according to WHOIS',
   order: ', estimated from the last order',
   person: ', date entered manually',
@@ -204,7 +202,7 @@ function incidentLine(incident: ListedIncident): string {
 
 /** Says why the date may be one day too early. */
 function earliestText(knownName: KnownName): string {
-  return currentValue(knownName, 'expires_at')?.includes(ASSUMED_EARLIEST) === true
+  return getCurrentValue(knownName, 'expires_at')?.includes(ASSUMED_EARLIEST) === true
     ? ', or a day later: the registry gives no time zone'
     : '';
 }
@@ -221,7 +219,7 @@ function formatWatchedState(
   earliestNote: string,
 ): string {
   const { source } = domain.expiry ?? {};
-  const sourceNote = source === undefined ? '' : source === 'rdap' ? earliestNote : SOURCES[source];
+  const sourceNote = source === undefined ? '' : source === 'rdap' ? earliestNote : SOURCE_SUFFIXES[source];
   const expiry = `*${daysLeft < 0 ? 'Expired' : 'Expires'} ${formatDay(day)}* (${formatDaysLeft(daysLeft)})${sourceNote}.`;
   const phase = deadline && phaseText(deadline.phase, deadline.action === 'check');
   const pastExpiry = `Its registration ${daysLeft < 0 ? 'ended' : 'would have ended'} ${formatDay(day)}${sourceNote}.`;
@@ -240,29 +238,28 @@ function formatWatchedState(
   return `${daysLeft <= 30 || hasIncidents ? ':warning: ' : ''}${expiry}`;
 }
 
-/** Says that the zone publishes no dates, or that the registry's record is missing. */
 function missingDateReason(knownName: KnownName): string {
   const text = knownName.history.expires_at?.unseen?.text;
   if (text !== undefined) return `the registry’s record has an unreadable date, “${quote(text, 60)}”`;
-  if (currentValue(knownName, 'registration') !== undefined)
+  if (getCurrentValue(knownName, 'registration') !== undefined)
     return 'the registry’s record has no expiry date';
-  return unseenReason(knownName, 'registration') === 'stale'
+  return getUnseenReason(knownName, 'registration') === 'stale'
     ? 'the registry hasn’t answered yet'
     : 'the registry publishes no record, or didn’t answer';
 }
 
 function registryPairs(knownName: KnownName, whois: LastWhoisAnswer | undefined): SectionField[] {
   const toPair = (fact: FactName, label = FACT_LABELS[fact]): SectionField => {
-    const value = currentValue(knownName, fact);
+    const value = getCurrentValue(knownName, fact);
     return [label, value === undefined || value.length === 0 ? undefined : formatValue(fact, value)];
   };
   return [
-    addWhois(toPair('registrar'), whois?.registrar && quote(whois.registrar)),
+    addWhoisFallback(toPair('registrar'), whois?.registrar && quote(whois.registrar)),
     toPair('statuses'),
     ['Registry lock', registryLockText(knownName)],
     ['Nameservers', nameserversText(knownName)],
     ['DNSSEC', dnssecText(knownName)],
-    addWhois(toPair('registered_at'), whois?.registeredAt && day(whois.registeredAt)),
+    addWhoisFallback(toPair('registered_at'), whois?.registeredAt && day(whois.registeredAt)),
     toPair('deleted_at', 'Deleted'),
   ];
 }
@@ -271,51 +268,53 @@ function registryPairs(knownName: KnownName, whois: LastWhoisAnswer | undefined)
 function registryLockText(knownName: KnownName): string | undefined {
   const locked = listRegistryLocks(knownName.history);
   const words = { transfer: 'transfers', update: 'changes', delete: 'deletion' };
-  const shown = Object.entries(words).flatMap(([action, word]) => (locked.includes(action) ? [word] : []));
-  return shown.length === 0 ? undefined : `blocks ${joinWords(shown)}`;
+  const shownWords = Object.entries(words).flatMap(([action, word]) =>
+    locked.includes(action) ? [word] : [],
+  );
+  return shownWords.length === 0 ? undefined : `blocks ${joinWords(shownWords)}`;
 }
 
 /** Uses the WHOIS text if the registry's record has no value. */
-function addWhois([label, text]: SectionField, value: string | undefined): SectionField {
+function addWhoisFallback([label, text]: SectionField, value: string | undefined): SectionField {
   return [label, text ?? (value && `${value}, from WHOIS`)];
 }
 
-/** The nameservers of the delegation. If the zone's own nameservers differ, both sets. */
+/** The nameservers of the delegation, and those that the registry or the zone lists instead. */
 function nameserversText(knownName: KnownName): string | undefined {
-  const atRegistry = currentValue(knownName, 'registry_nameservers');
-  const own = currentValue(knownName, 'nameservers');
-  const shown = currentValue(knownName, 'parent_nameservers') ?? atRegistry ?? own;
-  if (shown === undefined) return undefined;
-  if (shown.length === 0) return 'none (not delegated)';
+  const atRegistry = getCurrentValue(knownName, 'registry_nameservers');
+  const atZone = getCurrentValue(knownName, 'nameservers');
+  const hosts = getCurrentValue(knownName, 'parent_nameservers') ?? atRegistry ?? atZone;
+  if (hosts === undefined) return undefined;
+  if (hosts.length === 0) return 'none (not delegated)';
   const differing = (who: string, other: FactValue | undefined) =>
-    other === undefined || other.length === 0 || other.join() === shown.join()
+    other === undefined || other.length === 0 || other.join() === hosts.join()
       ? []
       : [`${who} lists ${formatList(other)}`];
   return [
-    formatList(shown),
+    formatList(hosts),
     ...differing('the registry', atRegistry),
-    ...differing('its own zone', own),
+    ...differing('its own zone', atZone),
   ].join('; ');
 }
 
 function dnssecText(knownName: KnownName): string | undefined {
-  const value = currentValue(knownName, 'ds') ?? currentValue(knownName, 'secure_dns');
+  const value = getCurrentValue(knownName, 'ds') ?? getCurrentValue(knownName, 'secure_dns');
   return value && (value.length > 0 ? 'signed' : 'off');
 }
 
-function servicePairs(knownName: KnownName): SectionField[] {
-  const web = WEB_FACTS.map((fact) => currentValue(knownName, fact));
-  const addresses = [...new Set(web.flatMap((value) => value ?? []))];
-  const mx = currentValue(knownName, 'mx');
-  const caa = currentValue(knownName, 'caa');
+function webAndMailPairs(knownName: KnownName): SectionField[] {
+  const webValues = WEB_FACTS.map((fact) => getCurrentValue(knownName, fact));
+  const addresses = [...new Set(webValues.flatMap((value) => value ?? []))];
+  const mx = getCurrentValue(knownName, 'mx');
+  const caa = getCurrentValue(knownName, 'caa');
   const mail = mx?.filter((text) => text !== NO_MAIL);
-  const certificate = currentValue(knownName, 'certificate');
-  const noWebsite = web.includes(undefined) ? undefined : 'none found';
+  const certificate = getCurrentValue(knownName, 'certificate');
+  const noWebsite = webValues.includes(undefined) ? undefined : 'none found';
   return [
     ['Website', addresses.length > 0 ? formatList(addresses) : noWebsite],
     ['Mail', mail && (mail.length > 0 ? formatValue('mx', mail) : 'none (no mail servers)')],
     ['CAA', caa && (caa.length > 0 ? formatValue('caa', caa) : 'none (any CA can issue)')],
-    ['SPF and DMARC', mail === undefined || mail.length === 0 ? undefined : mailProtection(knownName)],
+    ['SPF and DMARC', mail === undefined || mail.length === 0 ? undefined : mailProtectionText(knownName)],
     [
       'Certificate',
       certificate === undefined || certificate.length === 0
@@ -326,8 +325,8 @@ function servicePairs(knownName: KnownName): SectionField[] {
 }
 
 /** SPF and DMARC; undefined if unknown. */
-function mailProtection(knownName: KnownName): string | undefined {
-  const [spf, dmarc] = [currentValue(knownName, 'spf'), currentValue(knownName, 'dmarc')];
+function mailProtectionText(knownName: KnownName): string | undefined {
+  const [spf, dmarc] = [getCurrentValue(knownName, 'spf'), getCurrentValue(knownName, 'dmarc')];
   if (spf === undefined || dmarc === undefined) return undefined;
   const parts = [...(spf.length > 0 ? ['SPF'] : []), ...(dmarc.length > 0 ? ['DMARC'] : [])];
   if (parts.length === 0) return 'none';
@@ -337,9 +336,11 @@ function mailProtection(knownName: KnownName): string | undefined {
 /** The missing facts by reason, and the age of outdated facts. */
 function unseenLines(knownName: KnownName): string[] {
   const findText = (fact: FactName) => knownName.history[fact]?.unseen?.text;
-  const shown = FACT_NAMES.filter((fact) => EXPECTED_FACTS.includes(fact) || findText(fact) !== undefined);
-  const unseen = shown.flatMap((fact) => {
-    const reason = unseenReason(knownName, fact);
+  const shownFacts = FACT_NAMES.filter(
+    (fact) => EXPECTED_FACTS.includes(fact) || findText(fact) !== undefined,
+  );
+  const unseen = shownFacts.flatMap((fact) => {
+    const reason = getUnseenReason(knownName, fact);
     if (reason === undefined) return [];
     const lastSeenAt = knownName.history[fact]?.current?.lastSeen;
     const lastSeen = lastSeenAt === undefined ? '' : ` (last seen ${moment(lastSeenAt)})`;
@@ -367,11 +368,11 @@ function suspectedLines(knownName: KnownName): string[] {
 function historyBlocks(
   knownName: KnownName,
   orders: readonly Order[],
-  visible: ReadonlySet<string>,
+  visibleIds: ReadonlySet<string>,
 ): AnyBlock[] {
   const changes = listPastChanges(knownName.history, knownName.knownChanges);
   const entries = [
-    ...changes.map((change) => ({ at: change.afterFirstSeenAt, line: pastChangeLine(change, visible) })),
+    ...changes.map((change) => ({ at: change.afterFirstSeenAt, line: pastChangeLine(change, visibleIds) })),
     ...orders
       .filter(({ state }) => !isOpen(state))
       .map((order) => ({ at: order.createdAt, line: `${moment(order.createdAt)}: ${orderLine(order)}` })),
@@ -389,19 +390,19 @@ function historyBlocks(
 
 function pastChangeLine(
   { fact, before, after, afterFirstSeenAt, cause }: PastChange,
-  visible: ReadonlySet<string>,
+  visibleIds: ReadonlySet<string>,
 ): string {
-  return `${moment(afterFirstSeenAt)}: ${formatChange(fact, before, after)}${causeText(cause, visible)}`;
+  return `${moment(afterFirstSeenAt)}: ${formatChange(fact, before, after)}${causeText(cause, visibleIds)}`;
 }
 
-function causeText(cause: PastChange['cause'], visible: ReadonlySet<string>): string {
+function causeText(cause: PastChange['cause'], visibleIds: ReadonlySet<string>): string {
   if (cause === undefined) return '';
   if (cause === 'none') return ' · :warning: not ordered here';
   const { orderId } = cause;
   if (orderId === 'lapse') return ' · set to lapse';
   if (orderId === REQUESTED_BY_ZONE) return ' · requested by the zone’s CDS or CDNSKEY records';
   if (isIncidentOrderId(orderId)) return ' · by the expected transfer';
-  return visible.has(orderId) ? ` · by order ${code(orderId)}` : ' · by a private order';
+  return visibleIds.has(orderId) ? ` · by order ${code(orderId)}` : ' · by a private order';
 }
 
 function nameButtons({ name, listed, renewWithinDays, incidents, hasService }: NameScreen) {
@@ -430,13 +431,13 @@ function nameButtons({ name, listed, renewWithinDays, incidents, hasService }: N
 
 /** The times of the lookups, and a command to use next. */
 function footer({ name, listed, knownName }: NameScreen): string {
-  const [dns, registry] = [
-    latestLookup(knownName, ['nameservers', 'soa', 'a', 'mx', 'ds']),
-    latestLookup(knownName, ['registration']),
+  const [dnsTime, registryTime] = [
+    findLatestLookupTime(knownName, ['nameservers', 'soa', 'a', 'mx', 'ds']),
+    findLatestLookupTime(knownName, ['registration']),
   ];
   const checks = [
-    dns === undefined ? 'not found in DNS' : `DNS checked ${moment(dns)}`,
-    registry === undefined ? 'registry not checked' : `registry checked ${moment(registry)}`,
+    dnsTime === undefined ? 'not found in DNS' : `DNS checked ${moment(dnsTime)}`,
+    registryTime === undefined ? 'registry not checked' : `registry checked ${moment(registryTime)}`,
   ].join(', ');
   const hint =
     listed === undefined
@@ -445,17 +446,17 @@ function footer({ name, listed, knownName }: NameScreen): string {
   return `${capitalize(checks)}. ${hint}`;
 }
 
-function latestLookup(knownName: KnownName, facts: readonly FactName[]): Date | undefined {
-  const moments = facts.flatMap((fact) => knownName.history[fact]?.current?.lastSeen.getTime() ?? []);
-  return moments.length === 0 ? undefined : new Date(Math.max(...moments));
+function findLatestLookupTime(knownName: KnownName, facts: readonly FactName[]): Date | undefined {
+  const timestamps = facts.flatMap((fact) => knownName.history[fact]?.current?.lastSeen.getTime() ?? []);
+  return timestamps.length === 0 ? undefined : new Date(Math.max(...timestamps));
 }
 
-function currentValue(knownName: KnownName, fact: FactName): FactValue | undefined {
+function getCurrentValue(knownName: KnownName, fact: FactName): FactValue | undefined {
   return knownName.history[fact]?.current?.value;
 }
 
 /** Why the latest lookup has no value for a fact; undefined if it has one. */
-function unseenReason(knownName: KnownName, fact: FactName): UnseenReason | undefined {
+function getUnseenReason(knownName: KnownName, fact: FactName): UnseenReason | undefined {
   const entry = knownName.history[fact];
   if (entry === undefined) return knownName.isFirstLookup ? 'timeout' : 'stale';
   return entry.unseen?.reason;

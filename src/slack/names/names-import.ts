@@ -54,8 +54,8 @@ export const namesImportForm: FormFeature<'names_import'> = {
     );
     if (ownersIssue !== undefined) return { errors: { [input.field]: ownersIssueText(ownersIssue) } };
     const { portfolio, now } = call.context;
-    const plan = await reportProgress(call.respond, 'Compared', (progress) =>
-      portfolio.planImport(parsed.rows, call.person.id, now(), progress),
+    const plan = await reportProgress(call.respond, 'Compared', (onProgress) =>
+      portfolio.planImport(parsed.rows, call.person.id, now(), onProgress),
     );
     const channels = plan.changed.flatMap(({ before, after }) =>
       after?.channel === undefined || after.channel === before?.channel ? [] : after.channel,
@@ -72,24 +72,24 @@ export const namesImportForm: FormFeature<'names_import'> = {
 export function reportProgress<T>(
   respond: Interaction['respond'],
   activity: 'Compared' | 'Changed',
-  run: (progress: ReportProgress) => Promise<T>,
+  run: (onProgress: ReportProgress) => Promise<T>,
 ): Promise<T> {
-  let current = { done: 0, total: 0 };
+  let progress = { done: 0, total: 0 };
   return runWithProgress(
     respond,
-    () => importProgress(activity, current),
+    () => importProgress(activity, progress),
     () =>
       run((done, total) => {
-        current = { done, total };
+        progress = { done, total };
       }),
   );
 }
 
-/** Applies exactly the plan that was shown, identified by its hash, or nothing. */
+/** Applies the plan that was shown, which its hash identifies, or nothing. */
 async function applyImport(call: ActionCall): Promise<void> {
   const { protectedChanges } = call.context;
-  const outcome = await reportProgress(call.respond, 'Changed', (progress) =>
-    protectedChanges.applyImport(call.value, call.person.id, toFormOrigin(call), progress),
+  const outcome = await reportProgress(call.respond, 'Changed', (onProgress) =>
+    protectedChanges.applyImport(call.value, call.person.id, toFormOrigin(call), onProgress),
   );
   if (outcome === 'gone') return call.respond(PLAN_GONE);
   if (typeof outcome !== 'string' && 'stale' in outcome) return call.respond(importPlan(outcome.stale, true));

@@ -17,15 +17,15 @@ import { nameChangeLine, SHOWN_CHANGES } from './name-changes.view.ts';
 import { tagIssueText } from './portfolio.view.ts';
 import { formatZoneIssue } from './zone-issue.view.ts';
 
-/* The issues and the plan of an import of owners, tags, channels and notes. */
-
-const SHOWN_ISSUES = 10;
+const MAX_SHOWN_ISSUES = 10;
 
 /** Plain text, for a form field. */
 export function importIssuesText(issues: readonly ImportIssue[]): string {
-  const shown = issues.slice(0, SHOWN_ISSUES).map((issue) => `Line ${issue.line}: ${issueText(issue)}`);
-  const left = issues.length - shown.length;
-  return [...shown, ...(left > 0 ? [`… and ${left} more.`] : []), 'Nothing was imported.'].join(' ');
+  const shownTexts = issues
+    .slice(0, MAX_SHOWN_ISSUES)
+    .map((issue) => `Line ${issue.line}: ${issueText(issue)}`);
+  const left = issues.length - shownTexts.length;
+  return [...shownTexts, ...(left > 0 ? [`… and ${left} more.`] : []), 'Nothing was imported.'].join(' ');
 }
 
 function issueText(issue: ImportIssue): string {
@@ -62,17 +62,17 @@ export function importPlan(
 ): Message {
   const title =
     changed.length === 0 ? 'Nothing would change.' : `${count(changed.length, 'name')} would change.`;
-  const first = changed.slice(0, SHOWN_CHANGES).map(nameChangeLine);
-  const left = changed.length - first.length;
+  const changeLines = changed.slice(0, SHOWN_CHANGES).map(nameChangeLine);
+  const left = changed.length - changeLines.length;
   return message(title, [
     section(
       `${isReplacement ? 'The names changed after you saw the plan, so nothing was applied. This is the new plan. ' : ''}*${title}*`,
     ),
-    ...lines([...first, ...(left > 0 ? [`… and ${count(left, 'other name')}.`] : [])]),
+    ...lines([...changeLines, ...(left > 0 ? [`… and ${count(left, 'other name')}.`] : [])]),
     ...(unwatched.length === 0
       ? []
       : lines([
-          `I skipped ${count(unwatched.length, 'name')}, because ${unwatched.length === 1 ? 'it isn’t' : 'they aren’t'} watched: ${unwatched.slice(0, SHOWN_ISSUES).map(code).join(', ')}${unwatched.length > SHOWN_ISSUES ? ' …' : ''}. To add names, use \`/domain import\`.`,
+          `I skipped ${count(unwatched.length, 'name')}, because ${unwatched.length === 1 ? 'it isn’t' : 'they aren’t'} watched: ${unwatched.slice(0, MAX_SHOWN_ISSUES).map(code).join(', ')}${unwatched.length > MAX_SHOWN_ISSUES ? ' …' : ''}. To add names, use \`/domain import\`.`,
         ])),
     ...(changed.length === 0
       ? []

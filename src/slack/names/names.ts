@@ -34,7 +34,7 @@ import { describeExport, filterIssueText, NAMES_PER_PAGE, NO_NAMES, namesPage } 
 
 /* The filtered list of names, and actions on all of them. */
 
-/** The value of a button: filter and page. */
+/** The value of a page button. Existing messages contain these fields, so their names can't change. */
 const pageStateSchema = z.object({
   filter: z.string(),
   /** Number of names before the page. */
@@ -46,7 +46,7 @@ const pageStateSchema = z.object({
 });
 type PageState = z.infer<typeof pageStateSchema>;
 
-const EXPORT_BATCH = 5_000;
+const EXPORT_BATCH_SIZE = 5_000;
 const MAX_EXPORT_ROWS = 200_000;
 
 type ParsedQuery =
@@ -54,24 +54,24 @@ type ParsedQuery =
       readonly query: NameQuery;
       readonly loadAssessedNames: () => Promise<readonly ListedAssessedName[]>;
     }
-  | { readonly problem: Message };
+  | { readonly issueMessage: Message };
 
 /** Parses a filter and resolves its owners. */
 export async function parseQuery(call: Interaction, text: string): Promise<ParsedQuery> {
   const parsed = parseFilter(text);
-  if (!parsed.ok) return { problem: formatProblems(parsed.issues) };
+  if (!parsed.ok) return { issueMessage: formatFilterIssues(parsed.issues) };
   const owners = await findOwners(call, parsed.filter);
-  if ('unknown' in owners)
-    return { problem: formatProblems([{ code: 'unknown_owner', value: owners.unknown }]) };
+  if ('unknownOwner' in owners)
+    return { issueMessage: formatFilterIssues([{ code: 'unknown_owner', value: owners.unknownOwner }]) };
   const { portfolio, now } = call.context;
-  const base = { filter: parsed.filter, owners: owners.ids, now: now() };
-  const assessedNames = hasFindingFilter(parsed.filter) ? await portfolio.listAssessedNames(base) : undefined;
-  const matching = assessedNames?.filter((each) => matchesFindings(parsed.filter, each, base.now));
+  const query = { filter: parsed.filter, owners: owners.ids, now: now() };
+  const assessed = hasFindingFilter(parsed.filter) ? await portfolio.listAssessedNames(query) : undefined;
+  const matches = assessed?.filter((name) => matchesFindings(parsed.filter, name, query.now));
   return {
-    loadAssessedNames: async () => matching ?? portfolio.listAssessedNames(base),
+    loadAssessedNames: async () => matches ?? portfolio.listAssessedNames(query),
     query: {
-      ...base,
-      ...(matching && { names: matching.map(({ name }) => name) }),
+      ...query,
+      ...(matches && { names: matches.map(({ name }) => name) }),
       cursor: undefined,
       isBackward: false,
       limit: NAMES_PER_PAGE,
@@ -79,7 +79,7 @@ export async function parseQuery(call: Interaction, text: string): Promise<Parse
   };
 }
 
-function formatProblems(issues: readonly Parameters<typeof filterIssueText>[0][]): Message {
+function formatFilterIssues(issues: readonly Parameters<typeof filterIssueText>[0][]): Message {
   return textMessage(issues.map((issue) => filterIssueText(issue, findNearest)).join('\n'));
 }
 
@@ -89,7 +89,7 @@ const PERSON_ID = /^<?@?([UW][A-Z0-9]{2,})(?:\|[^>]*)?>?$/;
 async function findOwners(
   { context, person }: Interaction,
   { owners }: NameFilter,
-): Promise<{ readonly ids: readonly string[] } | { readonly unknown: string }> {
+): Promise<{ readonly ids: readonly string[] } | { readonly unknownOwner: string }> {
   const ids: string[] = [];
   for (const value of owners) {
     const id = PERSON_ID.exec(value)?.[1];
@@ -99,19 +99,19 @@ async function findOwners(
     else if (id !== undefined) ids.push(id);
     else {
       const matchingIds = await findOwnersByName(context, word);
-      if (matchingIds.length === 0) return { unknown: value };
+      if (matchingIds.length === 0) return { unknownOwner: value };
       ids.push(...matchingIds);
     }
   }
   return { ids };
 }
 
-async function findOwnersByName(context: Interaction['context'], word: string): Promise<string[]> {
-  const owners = (await context.portfolio.listOwners()).map(({ id }) => id);
-  const names = await Promise.all(owners.map((id) => context.directory.findName(id).catch(() => undefined)));
-  return owners.filter((_, index) => {
+async function findOwnersByName(context: Interaction['context'], ownerName: string): Promise<string[]> {
+  const ids = (await context.portfolio.listOwners()).map(({ id }) => id);
+  const names = await Promise.all(ids.map((id) => context.directory.findName(id).catch(() => undefined)));
+  return ids.filter((_, index) => {
     const words = (names[index] ?? '').toLowerCase().split(/\s+/);
-    return [...words, words.join(''), words.join('.'), words.join(' ')].includes(word);
+    return [...words, words.join(''), words.join('.'), words.join(' ')].includes(ownerName);
   });
 }
 
@@ -132,14 +132,14 @@ async function turnPage(call: ActionCall): Promise<void> {
 
 async function renderPage(call: Interaction, state: PageState): Promise<Message> {
   const parsed = await parseQuery(call, state.filter);
-  if ('problem' in parsed) return parsed.problem;
+  if ('issueMessage' in parsed) return parsed.issueMessage;
   const { portfolio, prices, directory, savedSettings, now } = call.context;
   const isBackward = state.isBackward ?? false;
   const cursor =
     state.after === undefined
       ? undefined
       : { name: state.after, expiresAt: state.at === undefined ? undefined : new Date(state.at) };
-  // One more name than is shown, to find out whether there is another page.
+  // Loads one name more than fits on the page, to find out whether there is another page.
   const query = { ...parsed.query, cursor, isBackward, limit: NAMES_PER_PAGE + 1 };
   const [rows, zones, locale, { reminderTimezone }] = await Promise.all([
     portfolio.listPage(query),
@@ -148,14 +148,14 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
     savedSettings(),
   ]);
   const priceList = await prices.listForZones(zones.map(({ zone }) => zone));
-  const shown = isBackward ? rows.slice(0, NAMES_PER_PAGE).reverse() : rows.slice(0, NAMES_PER_PAGE);
+  const entries = isBackward ? rows.slice(0, NAMES_PER_PAGE).reverse() : rows.slice(0, NAMES_PER_PAGE);
   const total = countNames(zones);
   const hasMore = rows.length > NAMES_PER_PAGE;
   // If names are added or removed, the offset becomes wrong, but the cursor never skips a name.
-  const offset = isBackward && !hasMore ? 0 : Math.min(state.offset, Math.max(0, total - shown.length));
-  const [first, last] = [shown[0], shown.at(-1)];
-  const encodeCursor = (name: PortfolioEntry | undefined, to: number, toPrevious: boolean) =>
-    name === undefined ? undefined : JSON.stringify(createCursor(state.filter, name, to, toPrevious));
+  const offset = isBackward && !hasMore ? 0 : Math.min(state.offset, Math.max(0, total - entries.length));
+  const [first, last] = [entries[0], entries.at(-1)];
+  const encodeCursor = (entry: PortfolioEntry | undefined, newOffset: number, isPrevious: boolean) =>
+    entry === undefined ? undefined : JSON.stringify(toPageState(state.filter, entry, newOffset, isPrevious));
   const today = getUtcDay(now());
   const findRenewalPrice = (name: string) => findQuote(priceList, { name, task: 'renew' }, today)?.amount;
   return namesPage({
@@ -164,7 +164,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
     state: JSON.stringify({ filter: state.filter, offset: 0 } satisfies PageState),
     total,
     offset,
-    names: shown.map((name) => ({
+    names: entries.map((name) => ({
       ...name,
       expires: formatExpiry(name, now(), reminderTimezone),
       renewalPrice: name.deletedAt === undefined ? findRenewalPrice(name.name) : undefined,
@@ -173,7 +173,7 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
     renewal: sumRenewals(
       priceList,
       zones
-        .map((each) => ({ zone: each.zone, count: each.count - each.deletedCount }))
+        .map((zoneCount) => ({ zone: zoneCount.zone, count: zoneCount.count - zoneCount.deletedCount }))
         .filter(({ count: renewable }) => renewable > 0),
       today,
     ),
@@ -182,17 +182,17 @@ async function renderPage(call: Interaction, state: PageState): Promise<Message>
       cursor === undefined || (isBackward && !hasMore)
         ? undefined
         : encodeCursor(first, Math.max(0, offset - NAMES_PER_PAGE), true),
-    next: hasMore || isBackward ? encodeCursor(last, offset + shown.length, false) : undefined,
+    next: hasMore || isBackward ? encodeCursor(last, offset + entries.length, false) : undefined,
     locale,
   });
 }
 
-function createCursor(filter: string, name: PortfolioEntry, offset: number, isBackward: boolean): PageState {
+function toPageState(filter: string, entry: PortfolioEntry, offset: number, isBackward: boolean): PageState {
   return {
     filter,
     offset,
-    after: name.name,
-    ...(name.expiresAt === undefined ? {} : { at: name.expiresAt.toISOString() }),
+    after: entry.name,
+    ...(entry.expiresAt === undefined ? {} : { at: entry.expiresAt.toISOString() }),
     ...(isBackward ? { isBackward } : {}),
   };
 }
@@ -213,8 +213,8 @@ interface MenuNames {
 
 async function findMenuNames(call: ActionCall): Promise<MenuNames | undefined> {
   const parsed = await parseQuery(call, parsePageState(call).filter);
-  if ('problem' in parsed) {
-    await call.respond(parsed.problem);
+  if ('issueMessage' in parsed) {
+    await call.respond(parsed.issueMessage);
     return undefined;
   }
   const { portfolio } = call.context;
@@ -225,7 +225,7 @@ async function findMenuNames(call: ActionCall): Promise<MenuNames | undefined> {
   return { names: rows.map(({ name }) => name), total: countNames(zones) };
 }
 
-async function openRenew(call: ActionCall): Promise<void> {
+async function openRenewForm(call: ActionCall): Promise<void> {
   const menu = await findMenuNames(call);
   if (menu === undefined) return;
   const renewable = await call.context.expiry.filterRenewable(menu.names);
@@ -234,7 +234,7 @@ async function openRenew(call: ActionCall): Promise<void> {
   await openForm(call, renewManyForm, toFormOrigin(call), { names, period: '1', found: String(menu.total) });
 }
 
-async function openEdit(call: ActionCall): Promise<void> {
+async function openEditForm(call: ActionCall): Promise<void> {
   const menu = await findMenuNames(call);
   if (menu === undefined) return;
   const { names, total } = menu;
@@ -242,34 +242,34 @@ async function openEdit(call: ActionCall): Promise<void> {
   await openForm(call, nameEditForm, toFormOrigin(call), { names, found: String(total) });
 }
 
-/** An import reads those that people can set. */
-const COLUMNS = ['name', ...DETAIL_COLUMNS, 'expires', 'registrar', 'findings'];
+/** An import reads only the columns that people can set. */
+const EXPORT_COLUMNS = ['name', ...DETAIL_COLUMNS, 'expires', 'registrar', 'findings'];
 
 async function exportNames(call: Interaction, text: string): Promise<void> {
   const parsed = await parseQuery(call, text);
-  if ('problem' in parsed) return call.respond(parsed.problem);
+  if ('issueMessage' in parsed) return call.respond(parsed.issueMessage);
   const { portfolio, now } = call.context;
-  const { names: assessed } = summarizePosture(await parsed.loadAssessedNames(), now());
-  const findings = new Map(assessed.map((each) => [each.name, listFindingCodes(each).join(' ')]));
-  const lines: (readonly string[])[] = [COLUMNS];
+  const { names: assessedNames } = summarizePosture(await parsed.loadAssessedNames(), now());
+  const findings = new Map(assessedNames.map((entry) => [entry.name, listFindingCodes(entry).join(' ')]));
+  const csvRows: (readonly string[])[] = [EXPORT_COLUMNS];
   let { query } = parsed;
-  while (lines.length <= MAX_EXPORT_ROWS) {
-    const rows = await portfolio.listPage({ ...query, limit: EXPORT_BATCH });
+  while (csvRows.length <= MAX_EXPORT_ROWS) {
+    const rows = await portfolio.listPage({ ...query, limit: EXPORT_BATCH_SIZE });
     for (const row of rows) {
       const { name, expiresAt, registrar = '' } = row;
       const expires = expiresAt === undefined ? '' : getUtcDay(expiresAt);
-      lines.push([name, ...formatDetailCells(row), expires, registrar, findings.get(name) ?? '']);
+      csvRows.push([name, ...formatDetailCells(row), expires, registrar, findings.get(name) ?? '']);
     }
     const cursor = rows.at(-1);
-    if (cursor === undefined || rows.length < EXPORT_BATCH) break;
+    if (cursor === undefined || rows.length < EXPORT_BATCH_SIZE) break;
     query = { ...query, cursor };
   }
-  if (lines.length === 1) return call.respond(NO_NAMES.toExport);
+  if (csvRows.length === 1) return call.respond(NO_NAMES.toExport);
   await call.respond(
     await sendFile(call, {
-      text: await csvFile(lines),
+      text: await csvFile(csvRows),
       filename: `domain-steward-names-${getUtcDay(call.context.now())}.csv`,
-      ...describeExport(lines.length - 1),
+      ...describeExport(csvRows.length - 1),
     }),
   );
 }
@@ -287,8 +287,8 @@ export const names = {
   actions: [
     { id: 'names_next', run: turnPage },
     { id: 'names_previous', run: turnPage },
-    { id: 'names_renew', run: openRenew },
-    { id: 'names_edit', run: openEdit },
+    { id: 'names_renew', run: openRenewForm },
+    { id: 'names_edit', run: openEditForm },
     { id: 'names_export', run: (call) => exportNames(call, parsePageState(call).filter) },
   ],
 } as const satisfies Feature;

@@ -20,7 +20,7 @@ export interface News {
 
 export function newsMessage({ faulty, unrecorded, certificates, renewed, now }: News): Message {
   const parts = [
-    ...createPart(
+    ...createSection(
       `${count(faulty.length, 'name')} with a new delegation problem`,
       faulty.map(
         ({ name, faults: [worst] }) =>
@@ -28,7 +28,7 @@ export function newsMessage({ faulty, unrecorded, certificates, renewed, now }: 
       ),
       `To list them, use ${code('/domain names lame')}.`,
     ),
-    ...createPart(
+    ...createSection(
       `${count(certificates.length, 'certificate')} to renew`,
       certificates.map(
         ({ host, endsAt }) =>
@@ -36,17 +36,17 @@ export function newsMessage({ faulty, unrecorded, certificates, renewed, now }: 
       ),
       `To list them, use ${code('/domain names cert<30')}.`,
     ),
-    ...createPart(
+    ...createSection(
       `${count(renewed.length, 'name')} renewed elsewhere`,
       renewed.map(({ name, expiresAt }) => `${escapeName(name)} · now expires ${day(expiresAt)}`),
     ),
   ];
   const notes = unrecorded.map(unrecordedText);
-  const title = parts.length > 0 ? parts.map((each) => each.title).join(', ') : notes.join(' ');
-  return message(title, lines([...parts.flatMap((each) => each.lines), ...notes]));
+  const title = parts.length > 0 ? parts.map((part) => part.title).join(', ') : notes.join(' ');
+  return message(title, lines([...parts.flatMap((part) => part.lines), ...notes]));
 }
 
-function createPart(title: string, entries: readonly string[], listHint?: string) {
+function createSection(title: string, entries: readonly string[], listHint?: string) {
   if (entries.length === 0) return [];
   const left = entries.length - MAX_ENTRIES;
   const footer = dropMissing([left > 0 && `… and ${left} more`, listHint]);
@@ -62,7 +62,7 @@ function daysUntil(endsAt: Date, now: Date): number {
 }
 
 function unrecordedText({ zone, count: total, names }: UnrecordedNames): string {
-  const them = total === 1 ? 'it' : 'them';
-  const listed = joinFirst(names.map(escapeName), names.length, total);
-  return `The .${escapeText(formatDomainName(zone))} registry has no record of ${total} of your names, although DNS still delegates ${them}: ${listed}. I can’t check dates and locks until this is fixed. If it continues, ask your registrar.`;
+  const pronoun = total === 1 ? 'it' : 'them';
+  const listedNames = joinFirst(names.map(escapeName), names.length, total);
+  return `The .${escapeText(formatDomainName(zone))} registry has no record of ${total} of your names, although DNS still delegates ${pronoun}: ${listedNames}. I can’t check dates and locks until this is fixed. If it continues, ask your registrar.`;
 }

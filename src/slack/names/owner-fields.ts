@@ -3,14 +3,14 @@ import { MAX_NOTE_LENGTH } from '../../names/portfolio.ts';
 import { type FieldDisplay, field } from '../kit/form.ts';
 import { cleanReason } from '../kit/parse.ts';
 
-const OWNER: FieldDisplay = {
+const OWNER_DISPLAY: FieldDisplay = {
   label: 'Owner',
   kind: 'person',
   hint: 'Reminders mention this person, or go to them directly if no channel is set.',
 };
-const NOTE: FieldDisplay = { label: 'Note', kind: 'text' };
+const NOTE_DISPLAY: FieldDisplay = { label: 'Note', kind: 'text' };
 
-const optionalId = z.string().optional();
+const optionalIdSchema = z.string().optional();
 const noteSchema = z
   .string()
   .transform(cleanReason)
@@ -21,13 +21,13 @@ const noteSchema = z
   .optional();
 
 export function ownerField(overrides: Partial<FieldDisplay> = {}) {
-  return field({ ...OWNER, ...overrides }, optionalId);
+  return field({ ...OWNER_DISPLAY, ...overrides }, optionalIdSchema);
 }
 
 export function requiredOwnerField(hint: string) {
-  return field({ ...OWNER, hint }, z.string('Choose an owner.'));
+  return field({ ...OWNER_DISPLAY, hint }, z.string('Choose an owner.'));
 }
 
 export function noteField(overrides: Partial<FieldDisplay> = {}) {
-  return field({ ...NOTE, ...overrides }, noteSchema);
+  return field({ ...NOTE_DISPLAY, ...overrides }, noteSchema);
 }

@@ -15,9 +15,7 @@ import {
   section,
 } from '../kit/blocks.ts';
 
-/* Owners' answers, and names without an owner. */
-
-const ANSWERS = {
+const ANSWER_TEXTS = {
   lapse: 'let it lapse',
   keep: 'keep',
   open: 'no answer yet',
@@ -27,16 +25,16 @@ const ANSWERS = {
 /** `answer: keep`, after the owner's name. */
 export function ownerAnswerText({ code }: OwnerAnswer): string {
   if (code === 'left') return 'has left';
-  return code === 'keep' || code === 'lapse' ? `answer: ${ANSWERS[code]}` : ANSWERS[code];
+  return code === 'keep' || code === 'lapse' ? `answer: ${ANSWER_TEXTS[code]}` : ANSWER_TEXTS[code];
 }
 
-/** `@Carol: keep`, `no answer from @Carol yet`. Undefined without an owner. */
+/** `@Carol: keep`, `no answer from @Carol yet`. Undefined if the name has no owner. */
 export function ownerWithAnswerText(answer: OwnerAnswer | undefined): string | undefined {
   if (answer === undefined) return undefined;
   const { code, by } = answer;
   if (code === 'left') return `${mention(by)} has left`;
   return code === 'keep' || code === 'lapse'
-    ? `${mention(by)}: ${ANSWERS[code]}`
+    ? `${mention(by)}: ${ANSWER_TEXTS[code]}`
     : `no answer from ${mention(by)} yet`;
 }
 
@@ -53,13 +51,13 @@ export function ownerLeftMessage(
   userId: string,
   { names, total }: { readonly names: readonly string[]; readonly total: number },
 ): Message {
-  const need = `${count(total, 'name')} ${total === 1 ? 'needs' : 'need'} an owner`;
-  const left = total - Math.min(MAX_LISTED_NAMES, names.length);
-  const listed = joinFirst(names.map(formatDomainName), MAX_LISTED_NAMES, total);
-  const text = `${mention(userId)} has left, so ${need}`;
-  return message(`${text}: ${escapeText(listed)}`, [
-    { ...section(`:wave: *${text}*`, escapeText(listed)), accessory: assignButton(userId) },
-    left > 0 && context('To list all of them, use `/domain names owner:left`.'),
+  const needText = `${count(total, 'name')} ${total === 1 ? 'needs' : 'need'} an owner`;
+  const unlistedCount = total - Math.min(MAX_LISTED_NAMES, names.length);
+  const listedNames = joinFirst(names.map(formatDomainName), MAX_LISTED_NAMES, total);
+  const text = `${mention(userId)} has left, so ${needText}`;
+  return message(`${text}: ${escapeText(listedNames)}`, [
+    { ...section(`:wave: *${text}*`, escapeText(listedNames)), accessory: assignButton(userId) },
+    unlistedCount > 0 && context('To list all of them, use `/domain names owner:left`.'),
   ]);
 }
 

@@ -6,7 +6,7 @@ const MAX_NEW_OWNERS = 30;
 
 /**
  * Finds out why people can't become owners. Doesn't check current owners who haven't left.
- * @param newOwners of each name: a person, null for none, undefined for no change
+ * @param newOwners for each name: a user ID, null to remove the owner, undefined to keep it
  */
 export async function findNewOwnersIssue(
   { portfolio, directory }: SlackContext,
@@ -14,11 +14,11 @@ export async function findNewOwnersIssue(
 ): Promise<OwnersIssue | undefined> {
   const people = new Set(newOwners.flatMap((owner) => owner ?? []));
   if (people.size === 0) return undefined;
-  const owners = new Set((await portfolio.listOwners()).flatMap(({ id, hasLeft }) => (hasLeft ? [] : id)));
-  const added = [...people].filter((person) => !owners.has(person));
-  if (added.length > MAX_NEW_OWNERS) return { code: 'too_many_new', limit: MAX_NEW_OWNERS };
+  const ownerIds = new Set((await portfolio.listOwners()).flatMap(({ id, hasLeft }) => (hasLeft ? [] : id)));
+  const addedOwners = [...people].filter((person) => !ownerIds.has(person));
+  if (addedOwners.length > MAX_NEW_OWNERS) return { code: 'too_many_new', limit: MAX_NEW_OWNERS };
   const profiles = await Promise.all(
-    added.map(async (owner) => ({ owner, profile: await directory.lookUpProfile(owner) })),
+    addedOwners.map(async (owner) => ({ owner, profile: await directory.lookUpProfile(owner) })),
   );
   const nonMembers = profiles.filter(({ profile }) => profile?.isMember === false).map(({ owner }) => owner);
   if (nonMembers.length > 0) return { code: 'not_members', owners: nonMembers };

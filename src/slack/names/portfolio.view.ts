@@ -93,7 +93,7 @@ export function filterIssueText(
       return `Unknown filter ${code(issue.key)}.${suggestion === undefined ? ` Filters: ${FILTER_KEYS.map((key) => code(`${key}:`)).join(', ')}, ${code('expiring<60')}, \`unused\`, \`lame\`, \`undated\`, \`unlocked\`, \`unsigned\`, \`cert<30\`, and any other text.` : ` Did you mean ${code(`${suggestion}:`)}?`}`;
     }
     case 'no_value':
-      return `${code(`${issue.key}:`)} needs a value right after the colon, such as ${code(EXAMPLES[issue.key])}.`;
+      return `${code(`${issue.key}:`)} needs a value right after the colon, such as ${code(FILTER_EXAMPLES[issue.key])}.`;
     case 'not_days':
       return `${code(issue.word)} needs a number of days, such as ${code('expiring<60')} or ${code('expiring>30')}.`;
     case 'unknown_sort':
@@ -109,7 +109,7 @@ export function filterIssueText(
   }
 }
 
-const EXAMPLES: Readonly<Record<(typeof FILTER_KEYS)[number], string>> = {
+const FILTER_EXAMPLES: Readonly<Record<(typeof FILTER_KEYS)[number], string>> = {
   tag: 'tag:brand',
   owner: 'owner:@ada',
   zone: 'zone:rest',
@@ -132,7 +132,7 @@ export interface NamesPage extends Capability {
     readonly expires: { readonly day: string; readonly daysLeft: number } | undefined;
     readonly renewalPrice: Amount | undefined;
   })[];
-  /** A renewal for one year of all names that were found, except deleted ones. */
+  /** The cost of renewing all found names for one year, except deleted ones. */
   readonly renewal: { readonly sums: readonly Amount[]; readonly unknown: number };
   /** How many of the names that were found are deleted. */
   readonly deletedCount: number;
@@ -152,9 +152,9 @@ export function namesPage(page: NamesPage): Message {
   }
   const title = `${count(total, 'name')}${filterText}`;
   const range = `${offset + 1}–${offset + names.length} of ${total}`;
-  const sum =
+  const costSuffix =
     page.renewal.sums.length === 0 ? '' : `, about ${amountsText(page.renewal.sums, page.locale)} a year`;
-  return message(`${title}${sum}`, [
+  return message(`${title}${costSuffix}`, [
     section(`*${title}*${renewalText(page)}${names.length < total ? `\nShowing ${range}` : ''}`),
     ...lines(names.map((name) => nameLine(name, page.locale))),
     ...actions('names', [
@@ -195,19 +195,19 @@ function nameLine(
   ]).join(' · ');
 }
 
-function menuOrButtons(all: readonly Button[]): readonly (Button | Overflow)[] {
-  return fitsMenu(all) ? dropMissing([moreMenu('names_more', all)]) : all;
+function menuOrButtons(buttons: readonly Button[]): readonly (Button | Overflow)[] {
+  return fitsMenu(buttons) ? dropMissing([moreMenu('names_more', buttons)]) : buttons;
 }
 
 function renewalText({ renewal, deletedCount, total, locale }: NamesPage): string {
   const { sums, unknown } = renewal;
   const unpricedNote = unknown === 0 ? '' : `, not counting ${count(unknown, 'name')} without a price`;
-  const others = total - deletedCount === 1 ? 'the other one' : 'the others';
-  const renewed = total === 1 ? 'it' : deletedCount === 0 ? 'all of them' : others;
+  const otherNames = total - deletedCount === 1 ? 'the other one' : 'the others';
+  const subject = total === 1 ? 'it' : deletedCount === 0 ? 'all of them' : otherNames;
   const costTexts =
     sums.length === 0
       ? []
-      : [`Renewing ${renewed} for 1 year costs about ${amountsText(sums, locale)}${unpricedNote}.`];
+      : [`Renewing ${subject} for 1 year costs about ${amountsText(sums, locale)}${unpricedNote}.`];
   const deletedTexts =
     deletedCount === 0
       ? []
@@ -223,7 +223,7 @@ export function incompleteFormText(shownCount: number, total: number): string {
 export type OwnersIssue =
   | { readonly code: 'not_members'; readonly owners: readonly string[] }
   | { readonly code: 'too_many_new'; readonly limit: number }
-  /** Slack can't look up some of them. */
+  /** Slack couldn't look up some of the owners. */
   | { readonly code: 'unconfirmed' };
 
 const MAX_SHOWN_OWNERS = 5;

@@ -6,22 +6,20 @@ import { type PageRequest, pageActions, slicePage } from '../kit/pages.ts';
 import { parseQuery } from './names.ts';
 import { NAMES_PER_PAGE, postureMessage } from './posture.view.ts';
 
-/* Names with findings, worst first. */
-
 const ALL = 'all';
 
-/** @param of the text of the command: optionally `all`, then the filter */
+/** `text` is what the person entered after `posture`: an optional `all`, then the filter. */
 async function buildPosturePage(call: Interaction, { of: text, offset }: PageRequest): Promise<Message> {
   const [first, ...rest] = text.split(' ');
   const includesNotes = first === ALL;
   const filter = (includesNotes ? rest : dropMissing([first, ...rest])).join(' ').trim();
   const parsed = await parseQuery(call, filter);
-  if ('problem' in parsed) return parsed.problem;
-  const { names: assessed, counts } = summarizePosture(await parsed.loadAssessedNames(), call.context.now());
-  const listed = assessed.filter(
+  if ('issueMessage' in parsed) return parsed.issueMessage;
+  const { names, counts } = summarizePosture(await parsed.loadAssessedNames(), call.context.now());
+  const shownNames = names.filter(
     ({ status, findings }) => status !== 'fine' || (includesNotes && findings.length > 0),
   );
-  const page = slicePage(listed, offset, NAMES_PER_PAGE);
+  const page = slicePage(shownNames, offset, NAMES_PER_PAGE);
   return postureMessage({ filter, includesNotes, counts, page });
 }
 

@@ -28,8 +28,6 @@ import { type Page, pageControls } from '../kit/pages.ts';
 import { formatList } from './facts.view.ts';
 import { NO_NAMES } from './portfolio.view.ts';
 
-/* Findings about names, and what to do about them. */
-
 interface FindingText {
   readonly label: string;
   readonly problem: string;
@@ -117,20 +115,20 @@ export function findingText({ code: finding, about }: Pick<Finding, 'code' | 'ab
   return `${ICONS[getLevel(finding)]} ${FINDING_TEXTS[finding].problem}${hostsText(about)}`;
 }
 
-function hostsText(about: readonly string[] = []): string {
-  return about.length === 0 ? '' : `: ${formatList(about)}`;
+function hostsText(hosts: readonly string[] = []): string {
+  return hosts.length === 0 ? '' : `: ${formatList(hosts)}`;
 }
 
-/** Already in the first lines of a name's page. */
+/** The first lines of a name's page already show these. */
 const HEADLINE_FINDINGS: readonly FindingCode[] = ['expired', 'expires_soon', 'undated', 'incident'];
 
-/** Without notes, which the page shows elsewhere. An unchecked delegation isn't healthy, so it is listed. */
+/** Omits notes, which the page shows elsewhere. Includes an unchecked delegation, which may be broken. */
 export function findingLines({ findings, unseen }: Assessment): string[] {
-  const shown = findings.filter(
+  const shownFindings = findings.filter(
     ({ code: finding }) => getLevel(finding) !== 'note' && !HEADLINE_FINDINGS.includes(finding),
   );
   return [
-    ...shown.map(({ code: finding, about }) => {
+    ...shownFindings.map(({ code: finding, about }) => {
       const { problem, advice } = FINDING_TEXTS[finding];
       return `${ICONS[getLevel(finding)]} *${capitalize(problem)}*${hostsText(about)} · ${advice}`;
     }),
@@ -139,9 +137,9 @@ export function findingLines({ findings, unseen }: Assessment): string[] {
 }
 
 function uncheckedDelegationText({ since, about = [] }: UnseenPart): string {
-  const when = since === 0 ? 'yet' : `since ${moment(new Date(since))}`;
-  const silent = about.length === 0 ? '' : `. No response from ${formatList(about)}`;
-  return `:grey_question: *Delegation* hasn’t been fully checked ${when}${silent}`;
+  const sinceText = since === 0 ? 'yet' : `since ${moment(new Date(since))}`;
+  const noResponseText = about.length === 0 ? '' : `. No response from ${formatList(about)}`;
+  return `:grey_question: *Delegation* hasn’t been fully checked ${sinceText}${noResponseText}`;
 }
 
 export const NAMES_PER_PAGE = 20;
@@ -163,10 +161,10 @@ export function postureMessage({ filter, includesNotes, counts, page }: PostureL
       filter === '' ? NO_NAMES.watched : `No names match ${code(filter)}. \`/domain posture\` shows all.`,
     );
   const title = `${fine} of ${count(total, 'name')}${filterText} ${fine === 1 ? 'is' : 'are'} fine`;
-  const others = othersText(counts);
-  return message(dropMissing([title, others !== '' && others]).join(': '), [
-    section(`*${title}*`, others !== '' && others),
-    ...lines(page.items.map((each) => postureLine(each, includesNotes))),
+  const problemCounts = problemCountsText(counts);
+  return message(dropMissing([title, problemCounts !== '' && problemCounts]).join(': '), [
+    section(`*${title}*`, problemCounts !== '' && problemCounts),
+    ...lines(page.items.map((assessment) => postureLine(assessment, includesNotes))),
     ...pageControls('posture', page, NAMES_PER_PAGE, includesNotes ? `all ${filter}` : filter),
     context(
       includesNotes
@@ -177,7 +175,7 @@ export function postureMessage({ filter, includesNotes, counts, page }: PostureL
 }
 
 /** `1 at risk, 2 with warnings, 3 not fully checked`. */
-function othersText({ danger, warning, unchecked }: PostureSummary['counts']): string {
+function problemCountsText({ danger, warning, unchecked }: PostureSummary['counts']): string {
   return dropMissing([
     danger > 0 && `${danger} at risk`,
     warning > 0 && `${warning} with warnings`,
@@ -185,9 +183,9 @@ function othersText({ danger, warning, unchecked }: PostureSummary['counts']): s
   ]).join(', ');
 }
 
-/** Shows the worst finding with what to do, and the other findings without. */
+/** Gives advice only for the worst finding. */
 function postureLine({ name, findings, unseen }: NameAssessment, includesNotes: boolean): string {
-  const [worst, ...others] = findings.filter((each) => includesNotes || getLevel(each.code) !== 'note');
+  const [worst, ...others] = findings.filter((finding) => includesNotes || getLevel(finding.code) !== 'note');
   const parts = unseen.map(({ part }) => PART_LABELS[part]).join(', ');
   const title = `*${escapeText(formatDomainName(name))}*`;
   const level = worst && getLevel(worst.code);
@@ -195,14 +193,14 @@ function postureLine({ name, findings, unseen }: NameAssessment, includesNotes: 
   return dropMissing([
     `${icon} ${title}`,
     worst && `${FINDING_TEXTS[worst.code].problem}: ${FINDING_TEXTS[worst.code].advice}`,
-    others.length > 0 && `also ${others.map((each) => FINDING_TEXTS[each.code].problem).join(', ')}`,
+    others.length > 0 && `also ${others.map((finding) => FINDING_TEXTS[finding.code].problem).join(', ')}`,
     parts !== '' && `not checked: ${parts}`,
   ]).join(' · ');
 }
 
 /** For the Home tab; undefined if no name is watched. */
 export function postureSummaryText(counts: PostureSummary['counts']): string | undefined {
-  const others = othersText(counts);
-  if (others === '' && counts.fine === 0) return undefined;
-  return `*Posture*: ${dropMissing([`${counts.fine} fine`, others !== '' && others]).join(', ')}. \`/domain posture\``;
+  const problemCounts = problemCountsText(counts);
+  if (problemCounts === '' && counts.fine === 0) return undefined;
+  return `*Posture*: ${dropMissing([`${counts.fine} fine`, problemCounts !== '' && problemCounts]).join(', ')}. \`/domain posture\``;
 }

@@ -34,20 +34,20 @@ async function runRules(call: CommandCall): Promise<void> {
 
 const MAX_ORDERS_CHECKED = 50;
 
-/** The latest transfer lock that an order started (service API, Limits). */
+/** Orders start transfer locks (“Limits” in the service's API document). Finds the one that ends last. */
 async function findTransferLock(call: CommandCall, { ascii }: DomainName): Promise<TransferLock | undefined> {
-  // Only the day of a private order is shown here, and the registry publishes the lock anyway.
+  // Includes private orders: only their day is shown here, and the registry publishes the lock anyway.
   const query = { viewer: 'system', name: ascii, limit: MAX_ORDERS_CHECKED } as const;
   const orders = await call.context.orders.store.list(query);
-  const locks = orders.flatMap(({ task, account, closedAt, items }): TransferLock[] => {
+  const transferLocks = orders.flatMap(({ task, account, closedAt, items }): TransferLock[] => {
     const lock = findTask(task).findTransferLock(ascii);
     const item = items.find(({ name, state }) => name === ascii && state === 'SUCCEEDED');
-    const at = item?.answeredAt ?? closedAt;
-    if (lock === undefined || item === undefined || at === undefined || isDemoContext(account.context))
+    const endedAt = item?.answeredAt ?? closedAt;
+    if (lock === undefined || item === undefined || endedAt === undefined || isDemoContext(account.context))
       return [];
-    return [{ ...lock, until: new Date(at.getTime() + lock.days * DAY_MS) }];
+    return [{ ...lock, until: new Date(endedAt.getTime() + lock.days * DAY_MS) }];
   });
-  return locks.sort((a, b) => b.until.getTime() - a.until.getTime())[0];
+  return transferLocks.sort((a, b) => b.until.getTime() - a.until.getTime())[0];
 }
 
 async function loadDates(

@@ -40,7 +40,7 @@ export interface NameRules {
 export interface TransferLock {
   readonly until: Date;
   readonly days: number;
-  /** `registration`, `owner change`. */
+  /** What started the lock: `registration` or `owner change`. */
   readonly since: string;
 }
 
@@ -52,7 +52,7 @@ export interface NameDates {
   readonly deletionPhase?: DeletionPhase | undefined;
 }
 
-const SOURCES: Readonly<Record<ExpirySource, string>> = {
+const SOURCE_TEXTS: Readonly<Record<ExpirySource, string>> = {
   rdap: 'from the registry',
   whois: 'from WHOIS',
   order: 'estimated from the last order',
@@ -67,7 +67,7 @@ const DOMAIN_TASKS = Object.values(ORDER_TASKS).flatMap((task) =>
   task.zoneTask === undefined ? [] : [{ label: taskLabel(task), ...task.zoneTask }],
 );
 
-/** Tasks that zone profiles list, by the service's name. */
+/** Tasks that zone profiles list, keyed by the service's name for them. */
 const LISTED_TASKS: ReadonlyMap<string, { readonly label: string; readonly isChargeable: boolean }> = new Map(
   DOMAIN_TASKS.flatMap(({ profileKey, label, isAlwaysChargeable }) =>
     profileKey === undefined
@@ -98,7 +98,7 @@ export function rulesMessage(
     ),
     ...sectionFields(zoneFields(zone)),
     taskTable(zone, zoneName),
-    ...lifeBlocks(zone),
+    ...lifecycleBlocks(zone),
     ...registryBlocks(zone),
     zone.errorCodes.length > 0 &&
       section(
@@ -151,24 +151,24 @@ function nameBlocks(
       ...lockBlocks,
     ];
   }
-  const life = computeLifecycle(zone, dates, now, timeZone);
-  const isAssumed = isDeletionAssumed(life);
-  const expiry = `Expiry date: ${day(new Date(dates.expiryDay))} (${SOURCES[dates.source]}).`;
+  const lifecycle = computeLifecycle(zone, dates, now, timeZone);
+  const isAssumed = isDeletionAssumed(lifecycle);
+  const expiry = `Expiry date: ${day(new Date(dates.expiryDay))} (${SOURCE_TEXTS[dates.source]}).`;
   return [
     section(
       `*${escapeText(name)}*`,
-      phaseText(life.current.phase, isAssumed),
+      phaseText(lifecycle.current.phase, isAssumed),
       ...(isAssumed ? ['To be safe, the dates below assume it was deleted.'] : []),
       expiry,
-      ...deadlineLines(life),
+      ...deadlineLines(lifecycle),
     ),
     ...lockBlocks,
   ];
 }
 
-function deadlineLines(life: Lifecycle): string[] {
-  const remainingStages = life.stages.slice(life.stages.indexOf(life.current));
-  const assumedSuffix = life.isDeletionKnown ? '' : ' (assumed)';
+function deadlineLines(lifecycle: Lifecycle): string[] {
+  const remainingStages = lifecycle.stages.slice(lifecycle.stages.indexOf(lifecycle.current));
+  const assumedSuffix = lifecycle.isDeletionKnown ? '' : ' (assumed)';
   return remainingStages.flatMap(({ phase, from, lastSafeDay }) => {
     const lastDay = lastSafeDay === undefined ? undefined : day(new Date(lastSafeDay));
     switch (phase) {
@@ -177,12 +177,12 @@ function deadlineLines(life: Lifecycle): string[] {
           ? []
           : dropMissing([
               `Renew by ${lastDay}, the last day of its grace period. It renews automatically unless it’s deleted.`,
-              !life.isDeletionKnown && 'To be safe, the dates below assume it’s deleted on that day.',
+              !lifecycle.isDeletionKnown && 'To be safe, the dates below assume it’s deleted on that day.',
             ]);
       case 'redemption':
         return lastDay === undefined ? [] : [`Restore by ${lastDay}${assumedSuffix}.`];
       case 'released':
-        return from === undefined || phase === life.current.phase
+        return from === undefined || phase === lifecycle.current.phase
           ? []
           : [`Available to anyone from ${day(from)}${assumedSuffix}.`];
       default:
@@ -218,21 +218,21 @@ function zoneFields(zone: ZoneProfile): SectionField[] {
       transfer.lockDays &&
         `for ${count(transfer.lockDays, 'day')} after a registration or owner change; no other lock is documented`,
     ]),
-    optionalField('Required contact fields', [zone.requiredContactFields.map(contactField).join(', ')]),
+    optionalField('Required contact fields', [zone.requiredContactFields.map(contactFieldText).join(', ')]),
     optionalField('Premium names', [zone.premiumNames]),
   ];
 }
 
-const CONTACTS: Readonly<Record<string, string>> = {
+const CONTACT_LABELS: Readonly<Record<string, string>> = {
   ownerc: 'owner',
   adminc: 'admin',
   techc: 'tech',
 };
 
 /** Describes a contact field such as `ownerc/email` in words. */
-function contactField(path: string): string {
+function contactFieldText(path: string): string {
   const [contact = '', field = ''] = path.split('/');
-  return `${CONTACTS[contact] ?? contact} ${field}`;
+  return `${CONTACT_LABELS[contact] ?? contact} ${field}`;
 }
 
 function optionalField(label: string, parts: readonly (string | number | undefined)[]): SectionField {
@@ -241,16 +241,16 @@ function optionalField(label: string, parts: readonly (string | number | undefin
 }
 
 function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
-  const documented = Object.entries(zone.tasks ?? {});
+  const documentedTasks = Object.entries(zone.tasks ?? {});
   const rows =
-    documented.length === 0
+    documentedTasks.length === 0
       ? [...LISTED_TASKS.values()].map(({ label, isChargeable }) => [
           label,
           isChargeable ? 'probably, as in .rest' : 'not documented',
           'unknown',
           '',
         ])
-      : documented
+      : documentedTasks
           .filter(([, profile]) => profile.isAvailable)
           .map(([task, profile]) => [
             LISTED_TASKS.get(task)?.label ?? task,
@@ -268,7 +268,7 @@ function taskTable(zone: ZoneProfile, zoneName: string): AnyBlock {
   });
 }
 
-function lifeBlocks(zone: ZoneProfile): AnyBlock[] {
+function lifecycleBlocks(zone: ZoneProfile): AnyBlock[] {
   const { lifecycle } = zone;
   if (lifecycle === undefined) return [];
   return [

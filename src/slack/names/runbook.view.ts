@@ -155,7 +155,7 @@ const SUPERSEDED_KINDS: Readonly<Partial<Record<IncidentKind, readonly IncidentK
   hold: ['delegation_gone'],
 };
 
-/** Adds a period unless the text has one, such as “Registrar Inc.”. */
+/** Adds a period unless the text ends with one, such as “Registrar Inc.”. */
 function endSentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`;
 }
@@ -174,7 +174,7 @@ export function runbookLines(
     registrar === undefined
       ? `${service}’s support.`
       : endSentence(`${service}’s support or ${quote(registrar)}`);
-  const bullet = (step: string) => `• ${hasService ? step : step.replaceAll('the service', 'the registrar')}`;
+  const toLine = (step: string) => `• ${hasService ? step : step.replaceAll('the service', 'the registrar')}`;
   const steps = [
     ...runbooks.flatMap((runbook) => runbook.steps),
     ...(orders.length === 0 ? [] : isAtOtherRegistrar ? [AT_OTHER_REGISTRAR] : orders),
@@ -182,9 +182,9 @@ export function runbookLines(
   return [
     '*What to do*',
     `• Call ${support} *Raise the alarm* notifies the owner, the approvers and the admins.`,
-    ...steps.map(bullet),
+    ...steps.map(toLine),
     '*What not to do*',
-    ...[...new Set(runbooks.flatMap(({ warnings }) => warnings))].map(bullet),
+    ...[...new Set(runbooks.flatMap(({ warnings }) => warnings))].map(toLine),
     ...(runbooks.some(({ contacts }) => contacts !== undefined)
       ? [
           '*Who else to call*',

@@ -75,8 +75,8 @@ function formatRange({ min, max }: { readonly min: number; readonly max?: number
   return max === undefined ? `at least ${min}` : `${min} to ${max}`;
 }
 
-/** A task as the subject of a sentence. @param profileKey zone profiles have their own names for tasks */
+/** The task as the subject of a sentence. Zone profiles have their own keys for tasks. */
 function formatTaskSubject(profileKey: string): string {
-  const found = Object.values(ORDER_TASKS).find(({ zoneTask }) => zoneTask?.profileKey === profileKey);
-  return found?.zoneTask?.words ?? `“${profileKey}”`;
+  const task = Object.values(ORDER_TASKS).find(({ zoneTask }) => zoneTask?.profileKey === profileKey);
+  return task?.zoneTask?.words ?? `“${profileKey}”`;
 }

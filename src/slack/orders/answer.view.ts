@@ -19,18 +19,18 @@ import { noticeView, preformattedBlock } from '../kit/form.ts';
 
 /* The service's answer in its own words: a summary on the order, and the whole answer behind a button. */
 
-/** The path and value of a field. Nested fields look like `owner.user`. */
-type AnswerField = readonly [name: string, value: string];
+/** The path of a nested field looks like `owner.user`. */
+type AnswerField = readonly [path: string, value: string];
 
 export function listAnswerFields(data: unknown, path = ''): AnswerField[] {
   if (data === undefined || data === null || data === '') return [];
   if (Array.isArray(data)) {
-    if (data.every((each) => typeof each !== 'object' || each === null)) {
-      const texts = data.filter((each) => each !== null && each !== '').map(String);
+    if (data.every((element) => typeof element !== 'object' || element === null)) {
+      const texts = data.filter((element) => element !== null && element !== '').map(String);
       return texts.length === 0 ? [] : [[path, texts.join(', ')]];
     }
-    return data.flatMap((each, index) =>
-      listAnswerFields(each, data.length === 1 ? path : joinPath(path, index + 1)),
+    return data.flatMap((element, index) =>
+      listAnswerFields(element, data.length === 1 ? path : joinPath(path, index + 1)),
     );
   }
   if (typeof data !== 'object') return [[path, String(data)]];
@@ -41,8 +41,8 @@ function joinPath(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`;
 }
 
-/** Maximum number of facts on an order. *Full response* shows the others. */
-const MAX_LISTED_FACTS = 12;
+/** *Full response* shows all fields. */
+const MAX_LISTED_FIELDS = 12;
 
 export function formatFieldName(path: string): string {
   const words = path
@@ -58,85 +58,81 @@ export function isMoment(value: string): boolean {
   return ISO_MOMENT.test(value) && !Number.isNaN(Date.parse(value));
 }
 
-/** The first date in an answer whose field name contains `expir`. */
+/** The first date whose path contains `expir`. */
 export function findExpiry(data: unknown): Date | undefined {
   const [, value] =
-    listAnswerFields(data).find(([name, text]) => /expir/i.test(name) && isMoment(text)) ?? [];
+    listAnswerFields(data).find(([path, text]) => /expir/i.test(path) && isMoment(text)) ?? [];
   return value === undefined ? undefined : new Date(value);
 }
 
 function formatValue(value: string): string {
   if (!isMoment(value)) return quote(value, 300);
-  const at = new Date(value);
-  return value.length === 'YYYY-MM-DD'.length ? day(at) : moment(at);
+  const date = new Date(value);
+  return value.length === 'YYYY-MM-DD'.length ? day(date) : moment(date);
 }
 
-/** `User nora, 4`; empty if the answer doesn't say. */
-function aboutText({ object }: ItemResult): string {
-  const about = [object?.type, object?.value].filter((part) => part !== undefined && part !== '').join(' ');
+/** The object that an answer is about, such as `User nora, 4`. Empty if the answer names none. */
+function formatObject({ object }: ItemResult): string {
+  const name = [object?.type, object?.value].filter((part) => part !== undefined && part !== '').join(' ');
   const summary = object?.summary === undefined ? '' : count(object.summary, 'record');
-  return quote([about, summary].filter((part) => part !== '').join(', '));
+  return quote([name, summary].filter((part) => part !== '').join(', '));
 }
 
 export function otherObjectLines({ name, result }: OrderItem): string[] {
   const value = result?.object?.value ?? name;
-  return result === undefined || value === name || value === '' ? [] : [`For: ${aboutText(result)}`];
+  return result === undefined || value === name || value === '' ? [] : [`For: ${formatObject(result)}`];
 }
 
 function answerFieldLines(result: ItemResult): string[] {
   const { data, hasFullAnswer } = result;
-  const all = listAnswerFields(data);
-  // Dates come first.
-  const facts = [
-    ...all.filter(([, value]) => isMoment(value)),
-    ...all.filter(([, value]) => !isMoment(value)),
-  ];
-  const left = facts.length - MAX_LISTED_FACTS;
-  const about = aboutText(result);
+  const fields = listAnswerFields(data);
+  const datesFirst = fields.toSorted(([, a], [, b]) => Number(isMoment(b)) - Number(isMoment(a)));
+  const hiddenCount = fields.length - MAX_LISTED_FIELDS;
+  const objectText = formatObject(result);
   return dropMissing([
-    about !== '' && `For: ${about}`,
-    // Scalar values have no name.
-    ...facts
-      .slice(0, MAX_LISTED_FACTS)
-      .map(([name, value]) => `• ${name === '' ? '' : `${formatFieldName(name)}: `}${formatValue(value)}`),
-    left > 0 && `• and ${left} more`,
+    objectText !== '' && `For: ${objectText}`,
+    // The path is empty if the data is a single value.
+    ...datesFirst
+      .slice(0, MAX_LISTED_FIELDS)
+      .map(([path, value]) => `• ${path === '' ? '' : `${formatFieldName(path)}: `}${formatValue(value)}`),
+    hiddenCount > 0 && `• and ${hiddenCount} more`,
     data === undefined &&
       hasFullAnswer === true &&
-      about === '' &&
+      objectText === '' &&
       'The response has more than is shown here.',
   ]);
 }
 
-/** The answers without status and messages. Several answers have their names as headings. */
+/** The answers without status and messages. If there are several items, their names are headings. */
 export function answerSections({ items }: Order, formatName: (name: string) => string): string[] {
   return items.flatMap(({ name, result }) => {
-    const answer = result === undefined ? [] : answerFieldLines(result);
-    return answer.length === 0 || items.length === 1
-      ? answer
-      : [`*${escapeText(formatName(name))}*`, ...answer];
+    const fieldLines = result === undefined ? [] : answerFieldLines(result);
+    return fieldLines.length === 0 || items.length === 1
+      ? fieldLines
+      : [`*${escapeText(formatName(name))}*`, ...fieldLines];
   });
 }
 
-/** The kind of a status or message. Kinds other than SUCCESS are bold. */
+/** Formats the kind of a status or message. Kinds other than SUCCESS are bold. */
 export function formatKind(kind: string | undefined): string | undefined {
   if (kind === undefined || kind.trim() === '') return undefined;
   return kind.toUpperCase() === 'SUCCESS' ? quote(kind, 40) : `*${quote(kind, 40)}*`;
 }
 
-/** `*NOTICE* `MSG13003` The user is notified. (user kim, 4)`. */
+/** For example, “*NOTICE* `MSG13003` The user is notified. (user kim, 4)”. */
 export function messageLine({ status, code: messageCode, text, objects = [] }: ResultMessage): string {
-  const about = objects.map(({ type, value }) => quote(`${type} ${value}`.trim(), 200)).join(', ');
+  const objectsText = objects.map(({ type, value }) => quote(`${type} ${value}`.trim(), 200)).join(', ');
   return [
     formatKind(status),
     messageCode === undefined ? undefined : code(messageCode),
     text === undefined || text === '' ? undefined : quote(text, 500),
-    about === '' ? undefined : `(${about})`,
+    objectsText === '' ? undefined : `(${objectsText})`,
   ]
     .filter((part) => part !== undefined)
     .join(' ');
 }
 
-/** A button that opens the whole answer, if the order doesn't show all of it. */
+/** The button is shown if the order doesn't show the whole answer. */
 export function answerButtons({ id, items }: Order) {
   return items.some(({ result }) => result?.hasFullAnswer === true)
     ? [button('order_data', 'Full response', id)]
@@ -147,11 +143,11 @@ export function answerButtons({ id, items }: Order) {
 const MAX_VIEW_LENGTH = 12_000;
 
 export function answersText(order: Order, answers: readonly StoredAnswer[]): string {
-  const responses = answers.map(({ n, at, answer }) => {
-    const item = order.items.find((each) => each.n === n);
+  const namedAnswers = answers.map(({ n, at, answer }) => {
+    const item = order.items.find((candidate) => candidate.n === n);
     return { name: item?.name, ctid: item?.ctid, at: at.toISOString(), answer };
   });
-  return JSON.stringify(responses, null, 2);
+  return JSON.stringify(namedAnswers, null, 2);
 }
 
 export function fitsView(answers: readonly StoredAnswer[]): boolean {
@@ -162,7 +158,7 @@ export function answersView(order: Order, title: string, answers: readonly Store
   return noticeView('Service response', [
     section(escapeText(title)),
     ...answers.flatMap(({ n, at, answer }) => [
-      section(`*${escapeText(order.items.find((each) => each.n === n)?.name ?? '')}*, ${moment(at)}`),
+      section(`*${escapeText(order.items.find((item) => item.n === n)?.name ?? '')}*, ${moment(at)}`),
       preformattedBlock(JSON.stringify(answer, null, 2)),
     ]),
     context('As received, with the service’s field names. Secrets are masked.'),

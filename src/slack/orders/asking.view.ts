@@ -11,7 +11,7 @@ import { orderTitle, STATES } from './order.view.ts';
 import { refusalText } from './refusal.view.ts';
 import { requestIssueText } from './request-issue.view.ts';
 
-/* Immediate replies to a request: it was accepted, or why it wasn't. */
+/* Immediate replies to a request, which say that it was accepted or why it wasn't. */
 
 /**
  * Says why no order was created.
@@ -29,7 +29,7 @@ export function rejectionMessage(
     case 'unsupported':
       return textMessage(`Your account can’t do this. ${escapeText(requestIssueText(outcome.issue))}`);
     case 'invalid':
-      return textMessage(problemList(outcome.issues.map(issueText)));
+      return textMessage(formatIssues(outcome.issues.map(issueText)));
     case 'refused':
       return textMessage(refusalText(outcome.refusal));
     case 'needs_secret':
@@ -39,17 +39,18 @@ export function rejectionMessage(
   }
 }
 
-const MAX_SHOWN_PROBLEMS = 10;
+const MAX_SHOWN_ISSUES = 10;
 
-function problemList(problems: readonly string[]): string {
-  const [only, ...others] = problems;
+function formatIssues(issueTexts: readonly string[]): string {
+  const [only, ...others] = issueTexts;
   if (only !== undefined && others.length === 0) return `Nothing was requested. ${escapeText(only)}`;
-  const bullets = problems.slice(0, MAX_SHOWN_PROBLEMS).map((problem) => `• ${escapeText(problem)}`);
-  const left = problems.length - bullets.length;
-  return ['Nothing was requested.', ...bullets, ...(left > 0 ? [`• … and ${left} more.`] : [])].join('\n');
+  const bullets = issueTexts.slice(0, MAX_SHOWN_ISSUES).map((text) => `• ${escapeText(text)}`);
+  const hiddenCount = issueTexts.length - bullets.length;
+  if (hiddenCount > 0) bullets.push(`• … and ${hiddenCount} more.`);
+  return ['Nothing was requested.', ...bullets].join('\n');
 }
 
-/** Refuses a duplicate order, with a link to the open one. */
+/** Says that the request duplicates an open order. */
 function openAlreadyText(order: Order, canSeeOrder: boolean): string {
   return canSeeOrder
     ? `Nothing was requested. An order for this is already open: ${code(order.id)} *${escapeText(orderTitle(order))}*, requested by <@${order.requesterId}>. See it with \`/domain order ${order.id}\`.`
@@ -58,11 +59,11 @@ function openAlreadyText(order: Order, canSeeOrder: boolean): string {
 
 /**
  * Plain text, because field errors have no markup.
- * @param names in ASCII, from the form
+ * @param names the names in the form, in ASCII
  */
 export function openAlreadyFieldText(order: Order, names: readonly string[], canSeeOrder: boolean): string {
-  const shared = order.items.map(({ name }) => name).filter((name) => names.includes(name));
-  const [first = orderTitle(order), ...others] = shared.map(formatDomainName);
+  const sharedNames = order.items.map(({ name }) => name).filter((name) => names.includes(name));
+  const [first = orderTitle(order), ...others] = sharedNames.map(formatDomainName);
   const namesText = others.length === 0 ? first : `${first} and ${count(others.length, 'other name')}`;
   const remedy = `Nothing was requested. Remove ${others.length === 0 ? 'the name' : 'them'} and try again`;
   return canSeeOrder
@@ -71,10 +72,10 @@ export function openAlreadyFieldText(order: Order, names: readonly string[], can
 }
 
 export function unsupportedText(account: Account, { zoneTask }: OrderTask, issue: RequestIssue): string {
-  const name = code(formatAccountName(account));
+  const accountName = code(formatAccountName(account));
   return account.method === 'two_factor' && zoneTask !== undefined
-    ? `${name} uses two-factor sign-in, and the service doesn’t accept domain tasks that way. It works for users, redirects, SSL contacts and preregistrations. For domains, link an account with a password or a trusted application: \`/domain link\`. If you already have one, choose it with \`/domain use CONTEXT\`.`
-    : `${name} can’t do this. ${escapeText(requestIssueText(issue))}`;
+    ? `${accountName} uses two-factor sign-in, and the service doesn’t accept domain tasks that way. It works for users, redirects, SSL contacts and preregistrations. For domains, link an account with a password or a trusted application: \`/domain link\`. If you already have one, choose it with \`/domain use CONTEXT\`.`
+    : `${accountName} can’t do this. ${escapeText(requestIssueText(issue))}`;
 }
 
 /** Sent if the person would otherwise have to wait for the card. */
@@ -82,7 +83,7 @@ export function requestedMessage(order: Order): string {
   return `Requested: *${escapeText(orderTitle(order))}*, order ${code(order.id)}. Its card shows the status.`;
 }
 
-/** @param retryInMs time until the next attempt to post the card that was refused */
+/** @param retryInMs time until the next attempt to post the card */
 export function missingCardMessage(order: Order, retryInMs: number | undefined): Message {
   const { id } = order;
   const retry =

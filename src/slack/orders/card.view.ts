@@ -122,18 +122,18 @@ import { reopenReasonText, retryReasonText, summaryText } from './summary.view.t
 import { formatTaskNote } from './task-notes.view.ts';
 
 export interface CardBriefing extends Briefing {
-  /** Shown below the card: how to get it posted in the right channel. */
+  /** Shown below the card. Says how to get the next card in the right channel. */
   readonly hint?: string | undefined;
   readonly undo?: UndoOffer | undefined;
 }
 
-/** Until when the nameservers can be restored, and the old ones, if known. */
+/** The offer to restore the previous nameservers, and its deadline. */
 export interface UndoOffer {
   readonly until: Date;
   readonly previous: Exclude<PreviousNameServers, { readonly kind: 'same' }>;
 }
 
-/** The block id of the card's buttons, which is unique per order. */
+/** The block id of the card's buttons. */
 export function cardBlockId(orderId: string): string {
   return `order_${orderId}`;
 }
@@ -144,9 +144,8 @@ export function parseCardBlockId(blockId: string): string | undefined {
 }
 
 /**
- * The card of an order, sized for a phone. While pending: task, price, approvers, deadline, requester and reason, then
- * warnings (one per line), then buttons. Expected facts and explanations are behind *Details*. After the order has
- * ended: three lines. The thread has the history.
+ * The card of an order, sized for a phone. A pending order's card shows the request, the warnings and the buttons. An
+ * ended order's card has three lines. *Details* explains the rest, and the thread has the history.
  */
 export function orderCard(order: Order, briefing: CardBriefing): Message {
   const textOnlyHint = `Order ${code(order.id)}. ${buttonsHint(`/domain order ${order.id}`)}`;
@@ -156,12 +155,12 @@ export function orderCard(order: Order, briefing: CardBriefing): Message {
   return { ...pendingCard(order, briefing, false), textOnlyHint };
 }
 
-/** Whether the card shows everything that is sent. The rows of a plan are always on separate pages. */
+/** Whether the card shows everything that is sent. A bulk order's rows are always on the pages of *Details*. */
 function isCardComplete({ bulk }: Order, { statement }: Briefing, { blocks }: Message): boolean {
   return bulk === undefined && isStatementShown(blocks, statement);
 }
 
-/** @param isFullyShown whether the card shows everything that is sent; if not, it must be opened first */
+/** @param isFullyShown whether the card shows everything that is sent; if not, *Details* has the Approve button */
 function pendingCard(order: Order, briefing: CardBriefing, isFullyShown: boolean): Message {
   const { history } = briefing;
   const title = cardTitle(order, briefing);
@@ -197,7 +196,7 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
   const title = cardTitle(order, briefing);
   const head = header(`${stateIcon(order)} ${title}`);
   const isUnknown = order.state === 'UNKNOWN';
-  const openButtons = isUnknown ? resolveButtons(order) : pauseButtons(order);
+  const visibleButtons = isUnknown ? resolveButtons(order) : pauseButtons(order);
   const cardMenu = moreMenu('order_more', [
     reviewButton(order),
     ...stopButtons(order),
@@ -210,29 +209,29 @@ function closedCard(order: Order, briefing: CardBriefing): Message {
     stateLine(order, history),
     ...(isWaitingForChosenTime(order) ? timeLines(order, history) : []),
     isPaused(order) && order.expiresAt && `Resume by ${moment(order.expiresAt)}`,
-    ...(isUnknown ? [...resultLines(order), ...sentLines(order), NO_RESEND, ...hintLines(order)] : []),
+    ...(isUnknown ? [...singleResultLines(order), ...sentLines(order), NO_RESEND, ...hintLines(order)] : []),
     briefing.undo && undoOfferText(briefing.undo),
     order.bulk !== undefined && tallyText(order),
   ]);
   const maxLinesAbove = (footer: string) =>
     MAX_LINES.endedCard - countPhoneLines(head.text.text) - countPhoneLines(footer);
   const fullFooter = formatFooter(order, briefing, listRuleNames(briefing));
-  // If there is no room for the people and the new expiry, only the details name the rules.
+  // If there is no room for the first line, the footer leaves out the rules.
   const hasRoom = countPhoneLines(allLines[0] ?? '') <= maxLinesAbove(fullFooter);
   const footer = hasRoom ? fullFooter : formatFooter(order, briefing, []);
   const maxLines = maxLinesAbove(footer);
-  const texts = section(...(isFinal(order.state) ? fitLines(allLines, Math.max(maxLines, 1)) : allLines));
-  const hasButtonRow = openButtons.length > 0;
+  const body = section(...(isFinal(order.state) ? fitLines(allLines, Math.max(maxLines, 1)) : allLines));
+  const hasButtonRow = visibleButtons.length > 0;
   return message(`${escapeText(title)}: ${uncapitalize(formatShortState(order, history))}`, [
     head,
-    hasButtonRow ? texts : addMenu(texts, cardBlockId(order.id), cardMenu),
-    ...(hasButtonRow ? actions(cardBlockId(order.id), [...openButtons, cardMenu]) : []),
+    hasButtonRow ? body : addMenu(body, cardBlockId(order.id), cardMenu),
+    ...(hasButtonRow ? actions(cardBlockId(order.id), [...visibleButtons, cardMenu]) : []),
     context(footer),
     briefing.hint !== undefined && context(briefing.hint),
   ]);
 }
 
-/** `Renew cafe.rest for 2 years · about €36.00`, later `Renewed cafe.rest …`. Plain text. */
+/** Plain text, such as `Renew cafe.rest for 2 years · about €36.00`, and `Renewed cafe.rest …` when it is done. */
 export function cardTitle(
   order: Order,
   { cost, history }: { readonly cost: Briefing['cost']; readonly history: readonly HistoryEvent[] },
@@ -240,13 +239,15 @@ export function cardTitle(
   const { atRequest, atApproval } = findHistoricCosts(history);
   const { sums = [] } = cost ?? atApproval ?? atRequest ?? {};
   const price = sums.length === 0 ? '' : ` · about ${amountsText(sums)}`;
-  const demo = isDemoContext(order.account.context) ? 'DEMO · ' : '';
-  const charge = { yes: price, assumed: price, not_stated: ' · price unknown', no: '' }[findCharge(order)];
-  return `${demo}${orderTitle(order, cardTense(order))}${charge}`;
+  const demoPrefix = isDemoContext(order.account.context) ? 'DEMO · ' : '';
+  const chargeText = { yes: price, assumed: price, not_stated: ' · price unknown', no: '' }[
+    findCharge(order)
+  ];
+  return `${demoPrefix}${orderTitle(order, selectTense(order))}${chargeText}`;
 }
 
 /** Orders that were only accepted or partly carried out aren't shown as done. */
-function cardTense(order: Order): 'to do' | 'done' {
+function selectTense(order: Order): 'to do' | 'done' {
   return order.state === 'SUCCEEDED' && !isOnlyAccepted(order, order.state) ? 'done' : 'to do';
 }
 
@@ -254,35 +255,33 @@ function findCharge({ task, items }: Order): Charge {
   return findTask(task).findCharge(items.map(({ name }) => name));
 }
 
-/** Approvers and deadline. If several rules apply, one line for each. */
+/** The approvers and the deadline. If several rules apply, each has its own line. */
 function pendingLines(order: Order, { approvers, decision, history }: Briefing): string[] {
-  const until = order.expiresAt === undefined ? '' : `, until ${moment(order.expiresAt)}`;
+  const deadlineText = order.expiresAt === undefined ? '' : `, until ${moment(order.expiresAt)}`;
   const requirements =
     decision !== undefined && hasPolicyRule(decision.requirements.list) ? decision.requirements : undefined;
   const mentions = approvers.map(mentionApprover);
   const pendingTexts =
     requirements !== undefined && requirements.list.length > 1
-      ? [`Waiting for approval${until}`, ...requirementLines(requirements, history)]
+      ? [`Waiting for approval${deadlineText}`, ...requirementLines(requirements, history)]
       : [
-          `Waiting for ${mentions.length === 0 ? 'approval' : joinWithOr(mentions, MAX_SHOWN_APPROVERS)}${until}`,
+          `Waiting for ${mentions.length === 0 ? 'approval' : joinWithOr(mentions, MAX_SHOWN_APPROVERS)}${deadlineText}`,
         ];
   const [first = '', ...others] = pendingTexts;
-  const approvals = formatApprovals(order, history, decision);
+  const approvals = approvalTexts(order, history, decision);
   return [`${stateIcon(order)} ${[first, ...approvals].join(' · ')}`, ...others];
 }
 
-/** Approvers that the card names. *Details* names all of them. */
 const MAX_SHOWN_APPROVERS = 4;
 
-/** `@Alice: “client paid”`. *Details* has the whole reason. */
+/** For example, `@Alice: “client paid”`. *Details* has the whole reason. */
 function requestedLine({ requesterId, reason }: Order): string {
   return reason === undefined
     ? `Requested by ${mention(requesterId)}`
-    : `${mention(requesterId)}: “${cutToLines(quote(reason, 1_000), MAX_QUOTE_LINES)}”`;
+    : `${mention(requesterId)}: “${cutToLines(quote(reason, 1_000), MAX_QUOTE_PHONE_LINES)}”`;
 }
 
-/** Lines on a phone. */
-const MAX_QUOTE_LINES = 3;
+const MAX_QUOTE_PHONE_LINES = 3;
 
 function listRuleNames({ decision, history }: Briefing): readonly string[] {
   return collectRules(decision, history).flatMap((rule) => (rule.kind === 'rule' ? ruleNames([rule]) : []));
@@ -300,13 +299,13 @@ function formatFooter(order: Order, { statement }: Briefing, rules: readonly str
   return parts.filter((part) => part !== undefined).join(' · ');
 }
 
-/** `LIVE · alice/4`: system and account. */
+/** The system and the account, such as `LIVE · alice/4`. */
 export function systemText({ account }: Order): string {
   const system = isDemoContext(account.context) ? 'DEMO' : 'LIVE';
   return dropMissing([account.context !== undefined && system, formatShortAccount(account)]).join(' · ');
 }
 
-/** `alice/4`. Applications have no name. */
+/** For example, `alice/4`. Applications have no name. */
 function formatShortAccount({ login, context: number, ...account }: Order['account']): string {
   if (account.isTeamAccount === true) return 'the team’s account';
   const name = account.method === 'trusted_application' ? 'application' : escapeText(login);
@@ -341,7 +340,7 @@ function contentLines(order: Order, briefing: Briefing): string[] {
   ]);
 }
 
-/** Unusual facts about a scheduled order. */
+/** Warnings about the scheduled time. */
 function timeLines({ state }: Order, history: readonly HistoryEvent[]): string[] {
   const occursTwice = history.some((event) => event.kind === 'requested' && event.occursTwice === true);
   const reopening = history.findLast((event) => event.kind === 'reopened');
@@ -362,12 +361,12 @@ export const UNUSUAL_FACTS = [
 ] as const;
 export type UnusualFact = (typeof UNUSUAL_FACTS)[number];
 
-function unusualFields(
+function buildUnusualFacts(
   order: Order,
   briefing: Briefing,
 ): Readonly<Record<UnusualFact, readonly (string | undefined)[]>> {
   const { decision, history, cost, budgets, expiryChange } = briefing;
-  const isZoneUnknown = taskNotes(order).some((note) => note.code === 'zone_not_documented');
+  const isZoneUnknown = listTaskNotes(order).some((note) => note.code === 'zone_not_documented');
   return {
     price: priceLines(order, briefing),
     account: [accountLine(order)],
@@ -387,19 +386,19 @@ function unusualFields(
 }
 
 /**
- * Unusual facts that approvers should know, one per line. Used in every view of a pending order.
- * @param excludedFacts facts that the view shows in its own words
+ * Facts that approvers should know, one per line.
+ * @param excludedFacts facts that the view already shows
  */
 export function unusualLines(
   order: Order,
   briefing: Briefing,
   excludedFacts: ReadonlySet<UnusualFact> = new Set(),
 ): string[] {
-  const facts = unusualFields(order, briefing);
+  const facts = buildUnusualFacts(order, briefing);
   return UNUSUAL_FACTS.flatMap((fact) => (excludedFacts.has(fact) ? [] : dropMissing(facts[fact])));
 }
 
-/** Whether the order is pending only because of the budgets, while the rules haven't changed. */
+/** Whether the order is pending only because of the budgets. */
 function isWaitingForBudget({ decision, history }: Briefing): boolean {
   return (
     decision?.requirements.outcome === 'free' ||
@@ -422,11 +421,11 @@ export function accountLine(order: Order): string | undefined {
   return owner === order.requesterId ? undefined : `:warning: Uses ${mention(owner)}’s account`;
 }
 
-function taskNotes({ task, items }: Order) {
+function listTaskNotes({ task, items }: Order) {
   return findTask(task).listNotes(items.map(({ name }) => name));
 }
 
-/** `Renewed a week ago for about €36.00`: a recent payment would be lost or made again. */
+/** For example, `Renewed a week ago for about €36.00`. The task would waste or repeat a recent payment. */
 export function lastChangeLine({ lastChange, now }: DraftBriefing): string | undefined {
   const closedAt = lastChange?.order.closedAt;
   if (lastChange === undefined || closedAt === undefined) return undefined;
@@ -451,7 +450,7 @@ function daysAgo(days: number): string {
 
 /** Whether the name can be restored after the deletion, and at what price. */
 export function restorabilityLines(order: Order, { restoreCost }: DraftBriefing): string[] {
-  const note = taskNotes(order).find((each) => each.code === 'restorable_then_free');
+  const note = listTaskNotes(order).find(({ code }) => code === 'restorable_then_free');
   if (note?.code !== 'restorable_then_free') return [];
   const price =
     restoreCost === undefined || restoreCost.sums.length === 0
@@ -460,7 +459,7 @@ export function restorabilityLines(order: Order, { restoreCost }: DraftBriefing)
   return [`Can be restored for ${note.restorableDays} days, ${price}`];
 }
 
-/** Findings about the impact, worst first, and what has changed since the request. */
+/** The impact, worst first, and how it has changed since the request. */
 export function impactFindings({ impact }: Briefing): string[] {
   if (impact === 'none') return [];
   if (impact === 'unseen') return [':warning: Still checking what would stop working'];
@@ -468,7 +467,7 @@ export function impactFindings({ impact }: Briefing): string[] {
   return impactWarnings(latest, compareImpacts(atRequest, latest));
 }
 
-/** Explanations for *Details*: money, approvers, rules, account and documented notes. */
+/** The explanations in *Details*. */
 export function orderFields(order: Order, briefing: Briefing): SectionField[] {
   return [
     ...costFields(order, briefing),
@@ -495,7 +494,7 @@ function questionLines(history: readonly HistoryEvent[]): string[] {
   return lastQuestion === undefined
     ? []
     : [
-        `:speech_balloon: ${mention(lastQuestion.actor)} asks: “${cutToLines(quote(lastQuestion.question, 500), MAX_QUOTE_LINES)}”`,
+        `:speech_balloon: ${mention(lastQuestion.actor)} asks: “${cutToLines(quote(lastQuestion.question, 500), MAX_QUOTE_PHONE_LINES)}”`,
       ];
 }
 
@@ -509,22 +508,22 @@ export function impactBlocks({ impact }: Briefing): SectionBlock[] {
 }
 
 function formatSending(order: Order, { decision, statement }: Briefing): string {
-  const approval = (findNeededApprovals(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
-  const requests = order.items.length === 1 ? 'the request' : `${order.items.length} requests, one per name,`;
-  const time = findUpcomingTime(order);
+  const approvalText = (findNeededApprovals(order, decision) ?? 2) > 1 ? 'The last approval' : 'Approving';
+  const requestsText =
+    order.items.length === 1 ? 'the request' : `${order.items.length} requests, one per name,`;
+  const sendTime = findUpcomingTime(order);
   if (!findTask(order.task).sendsRequests)
-    return `${approval} puts the mandate in force. Nothing is sent until a name is due for renewal.`;
-  const waves =
+    return `${approvalText} puts the mandate in force. Nothing is sent until a name is due for renewal.`;
+  const wavesText =
     order.bulk && order.items.length > order.bulk.waveSize && `in waves of ${order.bulk.waveSize}`;
   const sendText =
-    time === undefined
-      ? `${approval} sends ${requests} ${waves || 'immediately'}`
-      : `${capitalize(requests)} will be sent ${dropMissing([moment(time), waves]).join(', ')}`;
+    sendTime === undefined
+      ? `${approvalText} sends ${requestsText} ${wavesText || 'immediately'}`
+      : `${capitalize(requestsText)} will be sent ${dropMissing([moment(sendTime), wavesText]).join(', ')}`;
   const interfaceText = isOverXml(statement) ? ', through the service’s XML interface' : '';
   return `${sendText}${interfaceText}. Everything that will be sent is shown here.`;
 }
 
-/** Price, period and system. Free tasks aren't mentioned. */
 export function costFields(order: Order, briefing: Briefing): SectionField[] {
   const charge = findCharge(order);
   return [
@@ -555,12 +554,12 @@ function budgetText({ state }: Order, briefing: Briefing): string | undefined {
 function approvalFields({ expiresAt }: Order, { approvers, decision, history }: Briefing): SectionField[] {
   const requirements =
     decision !== undefined && hasPolicyRule(decision.requirements.list) ? decision.requirements : undefined;
-  const silent = findSilentIds(decision?.requirements.list ?? []);
+  const silentApprovers = findSilentIds(decision?.requirements.list ?? []);
   return [
     ['Approve by', expiresAt && moment(expiresAt)],
     ['Required approvals', requirements && requirementLines(requirements, history).join('\n')],
     ['Approvers', requirements === undefined && approvers.length > 0 ? approverList(approvers) : undefined],
-    ['Approvers, not notified', silent.length > 0 ? approverList(silent) : undefined],
+    ['Approvers, not notified', silentApprovers.length > 0 ? approverList(silentApprovers) : undefined],
     ['Stand-ins', decision && (standInLines(decision).join('\n') || undefined)],
   ];
 }
@@ -576,12 +575,12 @@ const CHARGES: Readonly<Record<Charge, string | undefined>> = {
 /** Notes on the task in this zone, except those on the card. */
 function taskNoteLines(order: Order, { cost }: Briefing): string[] {
   const isPremiumNoted = cost !== undefined && hasPremiumNote(cost);
-  return taskNotes(order)
+  return listTaskNotes(order)
     .filter(({ code }) => code !== 'costs_money' && !(code === 'premium_names' && isPremiumNoted))
     .map((note) => `• ${escapeText(formatTaskNote(note))}`);
 }
 
-/** Leaves out that nothing was sent if a late answer shows that a request was sent. */
+/** The state without “nothing was sent” if a late answer shows that a request was sent. */
 function statusText(order: Order): string {
   const words = stateText(order);
   return order.items.some(isKnownToBeSent) ? words.replace(', nothing was sent', '') : words;
@@ -591,12 +590,12 @@ function isKnownToBeSent({ result }: OrderItem): boolean {
   return result?.lateOutcome !== undefined;
 }
 
-/** `Requested by @Alice, approved by @Bob · now expires 16 Dec 2028`. */
+/** For example, `Requested by @Alice, approved by @Bob · now expires 16 Dec 2028`. */
 function stateLine(order: Order, history: readonly HistoryEvent[]): string {
   const requestText = `requested by ${mention(order.requesterId)}`;
-  const peopleText = [requestText, ...formatApproved(order, history)].join(', ');
-  const state = `*${formatShortState(order, history)}*${formatOutcomeShare(order)}`;
-  return capitalize(stateParts(order, history, { requestText, peopleText, state }).join(' · '));
+  const peopleText = [requestText, ...approvedByTexts(order, history)].join(', ');
+  const shortState = `*${formatShortState(order, history)}*${formatOutcomeShare(order)}`;
+  return capitalize(stateParts(order, history, { requestText, peopleText, shortState }).join(' · '));
 }
 
 function stateParts(
@@ -605,14 +604,14 @@ function stateParts(
   {
     requestText,
     peopleText,
-    state,
-  }: { readonly requestText: string; readonly peopleText: string; readonly state: string },
+    shortState,
+  }: { readonly requestText: string; readonly peopleText: string; readonly shortState: string },
 ): string[] {
   switch (order.state) {
     case 'DENIED': {
       const denial = history.findLast((event) => event.kind === 'denied');
       return [
-        state,
+        shortState,
         denial === undefined
           ? requestText
           : `${requestText}, denied by ${mention(denial.actor)}${reasonSuffix(denial)}`,
@@ -620,24 +619,24 @@ function stateParts(
     }
     case 'SUCCEEDED': {
       const [item, ...others] = order.items;
-      const next = item === undefined || others.length > 0 ? [] : nextStepTexts(order, item);
-      if (order.task === 'mandate') return [state, peopleText];
-      return cardTense(order) === 'done'
-        ? [peopleText, ...newExpiryTexts(order).map((until) => `now expires ${until}`), ...next]
-        : [state, ...next, peopleText];
+      const nextSteps = item === undefined || others.length > 0 ? [] : nextStepTexts(order, item);
+      if (order.task === 'mandate') return [shortState, peopleText];
+      return selectTense(order) === 'done'
+        ? [peopleText, ...newExpiryTexts(order).map((expiry) => `now expires ${expiry}`), ...nextSteps]
+        : [shortState, ...nextSteps, peopleText];
     }
     case 'CANCELLED': {
       const stop = findStop(history);
-      return [state, stop === undefined ? requestText : `${requestText}, ${stoppedText(stop)}`];
+      return [shortState, stop === undefined ? requestText : `${requestText}, ${stoppedText(stop)}`];
     }
     case 'FAILED':
-      return [state, peopleText, ...failureLines(order)];
+      return [shortState, peopleText, ...failureLines(order)];
     default:
-      return [state, peopleText, ...formatWait(order, history)];
+      return [shortState, peopleText, ...retryTexts(order, history)];
   }
 }
 
-/** Stopped by a person, or by the policy at the scheduled time. */
+/** The policy can stop an order at the scheduled time. */
 function stoppedText(stop: HistoryEventOf<'stopped'>): string {
   return stop.actor === 'system'
     ? escapeExceptCode(summaryText(stop.summary))
@@ -645,7 +644,7 @@ function stoppedText(stop: HistoryEventOf<'stopped'>): string {
 }
 
 /** For orders with a single name. */
-function resultLines({ items }: Order): string[] {
+function singleResultLines({ items }: Order): string[] {
   const [item, ...others] = items;
   return item === undefined || others.length > 0 ? [] : resultText(item);
 }
@@ -661,13 +660,13 @@ function failureLines({ items }: Order): string[] {
 }
 
 function formatShortState(order: Order, history: readonly HistoryEvent[]): string {
-  const paused = pausedText(order);
-  if (paused !== undefined) return paused;
+  const pausedState = pausedText(order);
+  if (pausedState !== undefined) return pausedState;
   if (order.state === 'APPROVED' && findNextRetry(order) !== undefined) return 'Waiting to retry';
   if (isWaitingForChosenTime(order) && order.sendAfter !== undefined) return timeText(order.sendAfter);
   if (isMandateInForce(order)) return inForceText(order);
   if (order.state !== 'CANCELLED' || findStop(history) === undefined) return statusText(order);
-  // A request that was refused because the service was busy was still sent.
+  // Requests that the busy service refused were still sent.
   return order.items.some(({ attempts }) => attempts > 0)
     ? 'Stopped, nothing was carried out'
     : 'Stopped, nothing was sent';
@@ -679,7 +678,7 @@ function findStop(history: readonly HistoryEvent[]): HistoryEventOf<'stopped'> |
   return stop?.state === 'CANCELLED' ? stop : undefined;
 }
 
-function formatApproved(order: Order, history: readonly HistoryEvent[]): string[] {
+function approvedByTexts(order: Order, history: readonly HistoryEvent[]): string[] {
   const approvers = findLoggedApprovers(history);
   if (order.emergencyApprovedBy !== undefined) return [emergencyText(order, history)];
   if (approvers.length === 0) return [];
@@ -689,33 +688,34 @@ function formatApproved(order: Order, history: readonly HistoryEvent[]): string[
 }
 
 function findNextRetry(order: Order): Date | undefined {
-  const moments = findWaitingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
-  return moments.length === 0 ? undefined : new Date(Math.min(...moments));
+  const retryTimes = findWaitingItems(order).flatMap(({ notBefore }) => notBefore?.getTime() ?? []);
+  return retryTimes.length === 0 ? undefined : new Date(Math.min(...retryTimes));
 }
 
-/** `next attempt 10:05. The service is busy.` */
-function formatWait(order: Order, history: readonly HistoryEvent[]): string[] {
+/** For example, `next attempt 10:05. The service is busy.` */
+function retryTexts(order: Order, history: readonly HistoryEvent[]): string[] {
   const nextRetry = findNextRetry(order);
   if (nextRetry === undefined) return [];
   const reason = history.findLast((event) => event.kind === 'retry_scheduled')?.retryReason;
-  const next = `next attempt ${moment(nextRetry)}`;
-  return [reason === undefined ? next : `${next}. ${escapeExceptCode(retryReasonText(reason))}`];
+  const retryText = `next attempt ${moment(nextRetry)}`;
+  return [reason === undefined ? retryText : `${retryText}. ${escapeExceptCode(retryReasonText(reason))}`];
 }
 
-/** `1 of 2 approvals (@Bob)`, and the approvals that no longer count. */
-function formatApprovals(
+/** For example, `1 of 2 approvals (@Bob)`, and the approvals that no longer count. */
+function approvalTexts(
   order: Order,
   history: readonly HistoryEvent[],
   decision: PendingDecision | undefined,
 ): string[] {
   const needed = findNeededApprovals(order, decision);
-  const lapsed = findLapsedApprovals(history);
+  const lapsedApprovals = findLapsedApprovals(history);
   const validApprovers = findValidApprovers(history);
   const validNames = validApprovers.map((userId) => approverName(userId, history)).join(', ');
   const givenBy = validNames === '' ? '' : ` (${validNames})`;
-  const lapsedText = lapsed.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsed)}`;
+  const lapsedText = lapsedApprovals.userIds.length === 0 ? '' : ` · ${formatLapsed(lapsedApprovals)}`;
   // If several requirements need approvals, the card lists the requirements.
-  if (needed === undefined) return lapsed.userIds.length === 0 ? [] : [formatLapsed(lapsed)];
+  if (needed === undefined)
+    return lapsedApprovals.userIds.length === 0 ? [] : [formatLapsed(lapsedApprovals)];
   if (needed <= 1 && findLastProgress(history) === undefined) return [];
   return [`${validApprovers.length} of ${count(needed, 'approval')}${givenBy}${lapsedText}`];
 }
@@ -734,10 +734,10 @@ export function commentButton(order: Order) {
   return orderButton(order, 'order_approve_comment', 'Approve with a comment');
 }
 
-/** Says why the card is in a direct message, which others can't join. */
+/** Says why the card is in a direct message and how to get the next one in the conversation. */
 export function directMessageHint({ requesterId, channelId }: Order): string {
-  const next = isDirectMessage(channelId)
+  const remedy = isDirectMessage(channelId)
     ? 'Next time, use this conversation or a channel I’m in.'
     : 'To get the next card there, invite me with `/invite @Domain Steward`.';
-  return `I can’t post in the conversation where ${mention(requesterId)} requested this, so the card is here. I’ll notify the approvers. ${next}`;
+  return `I can’t post in the conversation where ${mention(requesterId)} requested this, so the card is here. I’ll notify the approvers. ${remedy}`;
 }

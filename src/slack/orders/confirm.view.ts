@@ -10,7 +10,7 @@ import { orderButton, orderTitle } from './order.view.ts';
 import { commonFields } from './statement.view.ts';
 import { formatTaskNote } from './task-notes.view.ts';
 
-/* The message that asks to confirm a draft: its effect and impact. */
+/* The message that asks the requester to confirm a draft. It shows the effect and the impact. */
 
 /** @param impact undefined if the task has no risk */
 export function confirmationMessage(
@@ -21,7 +21,7 @@ export function confirmationMessage(
   const title = `${isDemoContext(order.account.context) ? 'DEMO · ' : ''}${orderTitle(order)}?`;
   const { words, listNotes } = findTask(order.task);
   const restoreTexts = restorabilityLines(order, briefing);
-  // If there are findings, they say what will stop working.
+  // A known impact already says what will stop working.
   const hasImpact = impact !== undefined && impact !== 'unseen';
   const noteLines = listNotes(order.items.map((item) => item.name))
     .filter(

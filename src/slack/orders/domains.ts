@@ -33,9 +33,9 @@ export const NAMESERVERS: FieldDisplay = {
   placeholder: 'ns1.example.net\nns2.example.net',
   hint: 'One per line.',
 };
-const nameServers = field({ ...NAMESERVERS, isRequired: true }, namesSchema);
+const nameServersField = field({ ...NAMESERVERS, isRequired: true }, namesSchema);
 
-const NAME_FIELD = { name: field(NAME, textOrEmptySchema) };
+const NAME_FIELDS = { name: field(NAME, textOrEmptySchema) };
 const contactField = (label: string, display: Partial<FieldDisplay> = {}) =>
   textField(label, { kind: 'number', isRequired: true, ...display });
 
@@ -45,7 +45,7 @@ const REGISTRATION_FIELDS = {
   }),
   adminc: contactField('Admin contact'),
   techc: contactField('Tech contact'),
-  nameServers,
+  nameServers: nameServersField,
 };
 
 function reuseRegistration(last: FormValues): FormValues {
@@ -58,7 +58,7 @@ const AUTH_FIELD: SecretField = {
 };
 
 const CONFIRMED = 'true';
-const confirmOrder = choiceField(
+const confirmOrderField = choiceField(
   'Confirmation',
   { [CONFIRMED]: 'Send it as confirmed' },
   choicesSchema.transform((checked) => checked.includes(CONFIRMED)),
@@ -70,7 +70,7 @@ const confirmOrder = choiceField(
 
 const createForm = orderForm({
   task: 'create',
-  fields: z.object({ ...NAME_FIELD, ...REGISTRATION_FIELDS, confirmOrder }),
+  fields: z.object({ ...NAME_FIELDS, ...REGISTRATION_FIELDS, confirmOrder: confirmOrderField }),
   defaults: () => ({ confirmOrder: [CONFIRMED] }),
   reuseValues: reuseRegistration,
   reuseFromTasks: ['create', 'transfer'],
@@ -81,7 +81,7 @@ const createForm = orderForm({
 export const transferForm = orderForm({
   task: 'transfer',
   fields: z.object({
-    ...NAME_FIELD,
+    ...NAME_FIELDS,
     auth: textField('Auth code', {
       kind: 'secret',
       hint: 'You get it from the current registrar. I store it encrypted until the order ends, and never show it.',
@@ -124,7 +124,7 @@ export const renewForm = orderForm({
 
 const nameserversForm = orderForm({
   task: 'nameservers',
-  fields: z.object({ ...NAME_FIELD, nameServers }),
+  fields: z.object({ ...NAME_FIELDS, nameServers: nameServersField }),
   reuseValues: (last) => pick(last, 'nameServers'),
   presetKinds: ['nameservers'],
 });
@@ -138,7 +138,6 @@ interface DomainTask {
   readonly form: FormFeature;
 }
 
-/** Requests the order immediately if the command has one name; otherwise, opens the form. */
 function createSingleNameTask({ name: task, words, formNote }: OrderTask): DomainTask {
   const form = orderForm({
     task,
@@ -156,7 +155,7 @@ function createSingleNameTask({ name: task, words, formNote }: OrderTask): Domai
     async run(call) {
       const names = splitNames(call.words);
       const [name] = names;
-      // More than one name is probably a mistake, so the form shows what was understood.
+      // Several names are probably a mistake, so the form shows which one is used.
       if (names.length === 1) await requestFromCommand(call, task, { name });
       else
         await openFormFromCommand(call, form, name === undefined ? {} : { name }, {
@@ -173,23 +172,23 @@ function isNumber(word: string | undefined): word is string {
 }
 
 async function runRenew(call: CommandCall): Promise<void> {
-  // A comma in a number doesn't separate words: `1,5` is one period, which is refused.
+  // `1,5` stays one word, so that it is refused as a period.
   const words = call.words.flatMap((word) => (/^[+-]?\d+,\d+$/.test(word) ? [word] : splitNames([word])));
   // `2 years` is read as `2`.
   if (isNumber(words.at(-2)) && /^years?$/i.test(words.at(-1) ?? '')) words.pop();
-  const last = words.at(-1);
-  const hasPeriod = isNumber(last);
+  const lastWord = words.at(-1);
+  const hasPeriod = isNumber(lastWord);
   const names = hasPeriod ? words.slice(0, -1) : words;
-  const period = hasPeriod ? last : '1';
+  const period = hasPeriod ? lastWord : '1';
   if (names.length === 0) return openFormFromCommand(call, renewForm, { period });
-  if (!hasPeriod && names.length > 1 && last !== undefined && /^[\p{L}\d-]+$/u.test(last)) {
-    // If the account can't do the task, that is reported first, because no other input would help.
+  if (!hasPeriod && names.length > 1 && lastWord !== undefined && /^[\p{L}\d-]+$/u.test(lastWord)) {
+    // An account that can't do the task is reported first, because no other input would help.
     return call.respond((await checkAccount(call, 'renew')) ?? UNREADABLE_LAST_WORD);
   }
-  const years = hasPeriod ? undefined : names.find(isNumber);
-  if (years !== undefined) {
-    const line = `/domain renew ${[...names.filter((name) => name !== years), years].join(' ')}`;
-    return call.respond(yearsLastText(line));
+  const misplacedPeriod = hasPeriod ? undefined : names.find(isNumber);
+  if (misplacedPeriod !== undefined) {
+    const reordered = [...names.filter((name) => name !== misplacedPeriod), misplacedPeriod];
+    return call.respond(yearsLastText(`/domain renew ${reordered.join(' ')}`));
   }
   await requestFromCommand(call, 'renew', { names, period });
 }
@@ -199,7 +198,7 @@ function openFormForName(call: CommandCall, form: FormFeature): Promise<void> {
   return openFormFromCommand(call, form, { name }, { words: call.words, usedCount: 1 });
 }
 
-/** In a transfer, a word that isn't a name may be the auth code. */
+/** A word that isn't a name may be the auth code, so it isn't shown. */
 function openTransfer(call: CommandCall): Promise<void> {
   const [name = ''] = call.words;
   return parseDomainName(name).ok
@@ -214,15 +213,15 @@ async function runNameservers(call: CommandCall): Promise<void> {
   else await openFormFromCommand(call, nameserversForm, name === undefined ? {} : { name });
 }
 
-const restore = createSingleNameTask(findTask('restore'));
+const restoreTask = createSingleNameTask(findTask('restore'));
 
-export const restoreForm = restore.form;
+export const restoreForm = restoreTask.form;
 
 function createCommand(task: OrderTaskName, { usage, example, run }: Omit<Command, 'summary'>): Command {
   return { usage, summary: findTask(task).words.summary, example, run };
 }
 
-/** Tasks for several names, and tasks whose form is also opened elsewhere. */
+/** Tasks with other inputs than one name, or whose form is also opened elsewhere. */
 const CUSTOM_TASKS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
   create: {
     command: createCommand('create', {
@@ -248,7 +247,7 @@ const CUSTOM_TASKS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
     }),
     form: renewForm,
   },
-  restore,
+  restore: restoreTask,
   nameservers: {
     command: createCommand('nameservers', {
       usage: 'nameservers NAME NS…',
@@ -259,7 +258,7 @@ const CUSTOM_TASKS: Readonly<Partial<Record<OrderTaskName, DomainTask>>> = {
   },
 };
 
-/** All domain tasks. Those without their own form take one name. */
+/** Tasks that aren't in CUSTOM_TASKS take one name. */
 const TASKS: readonly DomainTask[] = Object.values(ORDER_TASKS)
   .filter(({ zoneTask }) => zoneTask !== undefined)
   .map((task) => {

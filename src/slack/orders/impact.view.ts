@@ -12,7 +12,7 @@ import {
   UNSEEN_REASONS,
 } from '../names/facts.view.ts';
 
-/* Texts about the impact, for requesters and approvers. Worst first. Missing data is reported as missing. */
+/* Texts about the impact, for requesters and approvers. The worst items come first. Missing data is listed too. */
 
 const ICONS: Readonly<Record<Severity, string>> = {
   stops: ':x:',
@@ -23,22 +23,23 @@ const ICONS: Readonly<Record<Severity, string>> = {
 
 const MAX_LINE_LENGTH = 400;
 
-/** The full text, or two lines on a phone. */
 interface Wording {
-  readonly list: (texts: readonly string[]) => string;
-  readonly facts: (facts: readonly FactName[]) => string;
+  readonly join: (texts: readonly string[]) => string;
+  readonly joinFacts: (facts: readonly FactName[]) => string;
   readonly maxNames: number;
 }
 
 const FULL: Wording = {
-  list: formatList,
-  facts: (facts) => facts.map((fact) => FACT_LABELS[fact]).join(', '),
+  join: formatList,
+  joinFacts: (facts) => facts.map((fact) => FACT_LABELS[fact]).join(', '),
   maxNames: 5,
 };
 
+/** At most about two lines on a phone. */
 const BRIEF: Wording = {
-  list: formatShortList,
-  facts: (facts) => joinFirst([...new Set(facts.map((fact) => BRIEF_LABELS[fact] ?? FACT_LABELS[fact]))], 2),
+  join: formatShortList,
+  joinFacts: (facts) =>
+    joinFirst([...new Set(facts.map((fact) => BRIEF_LABELS[fact] ?? FACT_LABELS[fact]))], 2),
   maxNames: 2,
 };
 
@@ -57,27 +58,27 @@ export function impactLines(impact: Impact | 'unseen'): string[] {
       ':grey_question: Couldn’t be checked. A website, mail or other names may depend on it.',
     ];
   }
-  const nothingFound = `${NOTHING_ON_IT}, and no other watched name depends on it. I only know about redirects set here or by a DNS alias.`;
+  const nothingFound = `${NO_WEBSITE_OR_MAIL}, and no other watched name depends on it. I only know about redirects set here or by a DNS alias.`;
   return [
     `*Impact* as of ${moment(impact.seenAt)}`,
-    ...noImpactLines(impact).map((line) => (line === NOTHING_ON_IT ? nothingFound : line)),
+    ...noImpactLines(impact).map((line) => (line === NO_WEBSITE_OR_MAIL ? nothingFound : line)),
     ...impact.items.map(itemLine),
   ];
 }
 
-const NOTHING_ON_IT = ':white_check_mark: No website or mail found';
+const NO_WEBSITE_OR_MAIL = ':white_check_mark: No website or mail found';
 
-/** Checks that found nothing. */
+/** Checks that found no problem. */
 function noImpactLines({ items, isInUse, areNewNameserversReady }: Impact): string[] {
   const areReady = areNewNameserversReady === 'yes' && !items.some(({ code }) => code === 'records_differ');
   return dropMissing([
     areReady && ':white_check_mark: The new nameservers answer for the name with the current DNS records',
-    isInUse === 'no' && NOTHING_ON_IT,
+    isInUse === 'no' && NO_WEBSITE_OR_MAIL,
   ]);
 }
 
 /**
- * Facts to know before a decision, one per line, worst first. Expected facts are behind *Details*.
+ * Unusual items, one per line. *Details* shows all items.
  * @param changes since the request
  */
 export function impactWarnings(impact: Impact | 'unseen', changes?: ImpactDifference): string[] {
@@ -87,24 +88,24 @@ export function impactWarnings(impact: Impact | 'unseen', changes?: ImpactDiffer
     if (appeared.includes(item)) return '*New:* ';
     return changed.some(({ after }) => after === item) ? '*Now:* ' : '';
   };
-  const line = (item: ImpactItem, label: string) =>
+  const formatLine = (item: ImpactItem, label: string) =>
     `${item.severity === 'stops' ? ':x:' : ':warning:'} ${label}${formatItem(item, BRIEF)}`;
   return dropMissing([
-    appeared.length + changed.length + gone.length > 0 && CHANGED,
-    ...impact.items.filter(isUnusual).map((item) => line(item, changeLabel(item))),
+    appeared.length + changed.length + gone.length > 0 && CHANGED_HEADING,
+    ...impact.items.filter(isUnusual).map((item) => formatLine(item, changeLabel(item))),
     ...gone.filter(isUnusual).map((item) => `:warning: *Gone:* ${formatItem(item, BRIEF)}`),
     ...noImpactLines(impact),
   ]);
 }
 
-const CHANGED = ':bell: *Changed since it was requested*';
+const CHANGED_HEADING = ':bell: *Changed since it was requested*';
 
-/** Anyone with the auth code can transfer a name that isn't locked. Other notes are usual. */
+/** Most notes are usual, but anyone with the auth code can transfer a name that has no transfer lock. */
 function isUnusual({ severity, code }: ImpactItem): boolean {
   return severity !== 'note' || code === 'no_transfer_lock';
 }
 
-/** One line for lists of orders. The card has the others. */
+/** One line for lists of orders. The card shows the other items. */
 export function worstImpactLine(impact: Impact | 'unseen'): string {
   if (impact === 'unseen') return ':grey_question: Still checking what would stop working';
   const [worst, ...others] = impact.items;
@@ -120,7 +121,7 @@ export function impactChangeLines({ appeared, gone, changed }: ImpactDifference)
     ...changed.map(({ after }) => `• Now: ${formatItem(after)}`),
     ...gone.map((item) => `• Gone: ${formatItem(item)}`),
   ];
-  return lines.length === 0 ? [] : [CHANGED, ...lines];
+  return lines.length === 0 ? [] : [CHANGED_HEADING, ...lines];
 }
 
 function itemLine(item: ImpactItem): string {
@@ -128,33 +129,33 @@ function itemLine(item: ImpactItem): string {
 }
 
 function formatItem(item: ImpactItem, wording = FULL): string {
-  const { list, facts, maxNames } = wording;
+  const { join, joinFacts, maxNames } = wording;
   switch (item.code) {
     case 'new_nameservers_not_authoritative':
-      return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer for this name: it will stop working`;
+      return `${join(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer for this name: it will stop working`;
     case 'new_nameservers_silent':
-      return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer at all`;
+      return `${join(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} answer at all`;
     case 'new_nameservers_without_address':
-      return `${list(item.hosts)} ${verb(item.hosts, 'has', 'have')} no IP address, so ${verb(item.hosts, 'it', 'they')} can’t be reached`;
+      return `${join(item.hosts)} ${verb(item.hosts, 'has', 'have')} no IP address, so ${verb(item.hosts, 'it', 'they')} can’t be reached`;
     case 'new_nameservers_unseen':
-      return `${list(item.hosts)} couldn’t be checked from here`;
+      return `${join(item.hosts)} couldn’t be checked from here`;
     case 'new_nameservers_unchecked':
       return 'The new nameservers weren’t checked for this name yet';
     case 'ds_does_not_fit':
-      return `${list(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} have its DNSSEC key, so DNSSEC would break`;
+      return `${join(item.hosts)} ${verb(item.hosts, 'doesn’t', 'don’t')} have its DNSSEC key, so DNSSEC would break`;
     case 'ds_unseen':
-      return `Couldn’t check whether ${list(item.hosts)} ${verb(item.hosts, 'has', 'have')} its DNSSEC key`;
+      return `Couldn’t check whether ${join(item.hosts)} ${verb(item.hosts, 'has', 'have')} its DNSSEC key`;
     case 'records_differ': {
-      const formatValues = (values: readonly string[]) => formatValue(item.fact, values, list);
-      const where = wording === FULL ? ` at ${list(item.hosts)}` : '';
+      const formatValues = (values: readonly string[]) => formatValue(item.fact, values, join);
+      const where = wording === FULL ? ` at ${join(item.hosts)}` : '';
       return `${FACT_LABELS[item.fact]} would change: ${formatValues(item.now)} → ${formatValues(item.onNewServer)}${where}`;
     }
     case 'records_unseen':
-      return `Couldn’t check at ${list([item.host])}: ${facts(item.facts)}`;
+      return `Couldn’t check at ${join([item.host])}: ${joinFacts(item.facts)}`;
     case 'mail':
-      return `${item.severity === 'stops' ? 'Mail will stop working' : 'Mail uses this name'} (${list(item.servers)})`;
+      return `${item.severity === 'stops' ? 'Mail will stop working' : 'Mail uses this name'} (${join(item.servers)})`;
     case 'website':
-      return `${item.severity === 'stops' ? 'The website will stop working' : 'A website uses this name'} (${list(item.addresses)})`;
+      return `${item.severity === 'stops' ? 'The website will stop working' : 'A website uses this name'} (${join(item.addresses)})`;
     case 'dependents':
       return dependentsText(item, maxNames);
     case 'dependents_unseen':
@@ -165,34 +166,35 @@ function formatItem(item: ImpactItem, wording = FULL): string {
       return 'No transfer lock: anyone with the auth code can transfer it away';
     case 'unseen': {
       const consequence = wording === FULL ? '. Something may depend on it' : '';
-      return `Couldn’t check: ${facts(item.facts)} (${UNSEEN_REASONS[item.reason]})${consequence}`;
+      return `Couldn’t check: ${joinFacts(item.facts)} (${UNSEEN_REASONS[item.reason]})${consequence}`;
     }
   }
 }
 
 /** How other names depend on this one, and what happens to them. */
-const DEPENDENTS: Readonly<Record<Dependency, readonly [one: string, several: string, stops: string]>> = {
-  nameservers: ['has nameservers under this name', 'have nameservers under this name', 'will stop working'],
-  mail: ['has mail servers under this name', 'have mail servers under this name', 'will lose mail'],
-  redirects: ['redirects to this name', 'redirect to this name', 'will break'],
-};
+const DEPENDENCY_TEXTS: Readonly<Record<Dependency, readonly [one: string, several: string, stops: string]>> =
+  {
+    nameservers: ['has nameservers under this name', 'have nameservers under this name', 'will stop working'],
+    mail: ['has mail servers under this name', 'have mail servers under this name', 'will lose mail'],
+    redirects: ['redirects to this name', 'redirect to this name', 'will break'],
+  };
 
-/** Everyone can read this, so it doesn't name the targets of private orders. */
+/** Everyone can read this, so redirects of private orders are only counted. */
 function dependentsText(item: DependentsItem, maxNames: number): string {
   const { count: total, privateCount: hiddenCount, severity } = item;
   const visibleItem = { ...item, count: total - hiddenCount };
-  const order = hiddenCount === 1 ? 'a private order' : 'private orders';
+  const orderText = hiddenCount === 1 ? 'a private order' : 'private orders';
   const effect = severity === 'stops' ? 'will break' : hiddenCount === 1 ? 'points to it' : 'point to it';
   return dropMissing([
-    visibleItem.count > 0 && `${dependentNames(visibleItem, maxNames)} ${dependency(visibleItem)}`,
-    hiddenCount > 0 && `${count(hiddenCount, 'redirect')} of ${order} ${effect}`,
+    visibleItem.count > 0 && `${dependentNames(visibleItem, maxNames)} ${formatDependency(visibleItem)}`,
+    hiddenCount > 0 && `${count(hiddenCount, 'redirect')} of ${orderText} ${effect}`,
   ]).join('; ');
 }
 
 type DependentsItem = Extract<ImpactItem, { code: 'dependents' }>;
 
-function dependency({ by: kind, count: total, severity }: DependentsItem): string {
-  const [one, several, effect] = DEPENDENTS[kind];
+function formatDependency({ by: kind, count: total, severity }: DependentsItem): string {
+  const [one, several, effect] = DEPENDENCY_TEXTS[kind];
   const description = total === 1 ? one : several;
   return severity === 'stops' ? `${effect}: ${total === 1 ? 'it' : 'they'} ${description}` : description;
 }

@@ -10,7 +10,7 @@ export interface FieldError {
   readonly text: string;
 }
 
-const PLAIN: Readonly<Record<PlainIssueCode, string>> = {
+const PLAIN_ISSUE_TEXTS: Readonly<Record<PlainIssueCode, string>> = {
   address_line_empty: 'Remove the empty lines.',
   country_code_malformed: 'Enter the two-letter country code, such as DE.',
   email_missing: 'Enter an email address, such as anna@example.com.',
@@ -64,7 +64,7 @@ export function issueText(issue: InputIssue): string {
     case 'interface_out_of_reach':
       return `${capitalize(CONSTRAINT_TEXTS[issue.constraint])} ${UNAVAILABLE_INTERFACES[issue.needs]}`;
     default:
-      return PLAIN[issue.code];
+      return PLAIN_ISSUE_TEXTS[issue.code];
   }
 }
 
@@ -79,7 +79,7 @@ function ordinal(position: number): string {
   return `${position}${SUFFIXES[ORDINALS.select(position)] ?? 'th'}`;
 }
 
-/** Names the extra words of a command by their position. */
+/** Refers to the unused words of a command only by their positions. */
 export function unusedWordsText(first: number, last: number): string {
   const wordsText =
     first === last

@@ -28,7 +28,7 @@ export function formatXmlReason(constraint: InterfaceConstraint['kind']): string
 
 /**
  * @param xmlReason why only XML is possible, such as ` because of a title`
- * @param xmlFeatures features of the form that only XML has, such as `Titles and backup targets`
+ * @param xmlFeatures features of the form that only XML supports, such as `Titles and backup targets`
  */
 export function interfaceNote(
   account: Account | undefined,
@@ -40,9 +40,9 @@ export function interfaceNote(
     return 'Uses the service’s XML interface, the only one that accepts two-factor accounts.';
   }
   if (xmlReason !== undefined) return `Uses the service’s XML interface${xmlReason}.`;
-  const json = 'Uses the service’s JSON interface';
-  if (xmlFeatures === undefined) return `${json}, which supports all of these fields.`;
+  const jsonText = 'Uses the service’s JSON interface';
+  if (xmlFeatures === undefined) return `${jsonText}, which supports all of these fields.`;
   return available.xml
-    ? `${json}. ${xmlFeatures} use XML automatically.`
-    : `${json}. ${xmlFeatures} need the XML interface, and its address isn’t set (SERVICE_XML_URL).`;
+    ? `${jsonText}. ${xmlFeatures} use XML automatically.`
+    : `${jsonText}. ${xmlFeatures} need the XML interface, and its address isn’t set (SERVICE_XML_URL).`;
 }

@@ -4,7 +4,7 @@ import type { LogDifference } from '../../orders/summary.ts';
 import { code, escapeText, type Message, textMessage } from '../kit/blocks.ts';
 import { orderTitle } from './order.view.ts';
 
-const DIFFERENCES: Readonly<Record<LogDifference, string>> = {
+const DIFFERENCE_TEXTS: Readonly<Record<LogDifference, string>> = {
   missing: 'the log doesn’t have what the database has',
   older: 'the database has an older status',
   sent: 'the database says it waits to be sent, but it was already sent',
@@ -14,6 +14,6 @@ const DIFFERENCES: Readonly<Record<LogDifference, string>> = {
 /** Tells an admin that the rows of an order differ from its log. */
 export function logDiffersNotice(order: Order, { difference = 'older' }: AnyOrderLogEntry): Message {
   return textMessage(
-    `:rotating_light: *${escapeText(orderTitle(order))}*: my database and the log disagree (${DIFFERENCES[difference]}), so I sent nothing more. Someone with write access to the database may have done this. Find out who has access, and what else changed. See it with ${code(`/domain order ${order.id}`)}.`,
+    `:rotating_light: *${escapeText(orderTitle(order))}*: my database and the log disagree (${DIFFERENCE_TEXTS[difference]}), so I sent nothing more. Someone with write access to the database may have done this. Find out who has access, and what else changed. See it with ${code(`/domain order ${order.id}`)}.`,
   );
 }

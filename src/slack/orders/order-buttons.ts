@@ -93,8 +93,8 @@ import { userForm } from './users.ts';
  */
 
 /**
- * A button that changes its order. If nothing changes, the answer says why. Otherwise, the card and the thread show
- * the change.
+ * The handler of a button that changes its order. The card and the thread show the change. If nothing changes, the
+ * answer says why.
  * @param formatReply builds the reply if the click was acknowledged before the outcome was known
  */
 export function createChangeAction(
@@ -125,7 +125,7 @@ function offerSignature(call: ActionCall, order: Order | undefined): Promise<voi
 }
 
 /** The new order must be confirmed and approved like any other. */
-async function undo(call: ActionCall): Promise<void> {
+async function requestUndo(call: ActionCall): Promise<void> {
   const outcome = await undoOrder(call.context.orders, {
     orderId: call.value,
     userId: call.person.id,
@@ -137,7 +137,7 @@ async function undo(call: ActionCall): Promise<void> {
   await (reply === undefined ? call.respondIfLate(UNDO_REQUESTED) : call.respond(reply));
 }
 
-async function confirm(call: ActionCall): Promise<void> {
+async function confirmDraft(call: ActionCall): Promise<void> {
   const { orders } = call.context;
   const order = await loadVisible(orders, toViewer(call), call.value);
   if (order?.state === 'DRAFT' && (await requiresTypedName(call, order))) {
@@ -148,7 +148,7 @@ async function confirm(call: ActionCall): Promise<void> {
   await call.respond(await confirmedMessage(call, await confirmOrder(orders, call.value, call.person.id)));
 }
 
-/** Nobody would notice a wrong name among many deletions. */
+/** A bulk deletion always needs the form, because nobody would notice a wrong name among many. */
 function isBulkDeletion(order: Order): boolean {
   return order.bulk !== undefined && findTask(order.task).risk === 'loses_name';
 }
@@ -189,12 +189,7 @@ const bulkConfirmSchema = z.object({
 
 /** The form's subject is the id of the draft. */
 const confirmForm: FormFeature<'confirm'> = {
-  form: {
-    name: 'confirm',
-    title: 'Confirm',
-    submit: 'Confirm',
-    fields: toFields(confirmSchema),
-  },
+  form: { name: 'confirm', title: 'Confirm', submit: 'Confirm', fields: toFields(confirmSchema) },
   async render(interaction, origin) {
     const order = await loadVisible(interaction.context.orders, toViewer(interaction), origin.subject ?? '');
     if (order === undefined) return {};
@@ -232,7 +227,7 @@ function findRetypeErrors(order: Order | undefined, values: FormValues): FieldEr
   };
 }
 
-async function retry(call: ActionCall): Promise<void> {
+async function requestRetry(call: ActionCall): Promise<void> {
   const outcome = await retryOrder(call.context.orders, call.value, call.person.id);
   if (outcome.kind === 'needs_secret') return retryWithSecret(call, outcome.order);
   if (outcome.kind === 'needs_plan') return retryRows(call, outcome.order, outcome.rows);
@@ -255,8 +250,8 @@ async function retryWithSecret(call: ActionCall, order: Order): Promise<void> {
 
 /** Plans the failed rows again. The plan must be confirmed and approved like one from a file. */
 async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[]): Promise<void> {
-  const task = BULK_TASKS.find((each) => each === order.task);
-  if (task === undefined) throw new Error(`order ${order.id} has rows, and ${order.task} takes none`);
+  const task = BULK_TASKS.find((bulkTask) => bulkTask === order.task);
+  if (task === undefined) throw new Error(`order ${order.id} has rows, but ${order.task} isn't a bulk task`);
   const origin = { channelId: order.channelId, threadTs: order.threadTs, retryOf: order.id };
   const plan = await savePlan(call, origin, {
     task,
@@ -268,7 +263,7 @@ async function retryRows(call: ActionCall, order: Order, rows: readonly BulkRow[
   if ('reply' in plan) await call.respond(plan.reply);
 }
 
-async function reveal(call: ActionCall): Promise<void> {
+async function openSecret(call: ActionCall): Promise<void> {
   const outcome = await revealSecret(call.context.orders, call.value, call.person.id);
   if (outcome.kind === 'refused') {
     const { err, refusal } = outcome;
@@ -311,7 +306,7 @@ async function renderOrderForm(
   };
 }
 
-/** Everything that an order sends, for the approval form. The rows of a file were opened before. */
+/** Everything that an order sends. The rows of a bulk order were shown before the form opened. */
 function statementBlocks({ context }: Interaction, order: Order): readonly KnownBlock[] {
   const statement = order.bulk === undefined ? context.buildStatement(order) : undefined;
   // For a deletion, the name is everything that is sent.
@@ -342,7 +337,7 @@ function createReasonForm<const Name extends string>(
       const { subject = '' } = origin;
       const outcome = await change(context.orders, subject, person.id, parsed.value.reason);
       if (outcome.ok) return { reply: undefined };
-      // The person sees the refusal, so submitting again can be accepted.
+      // The person has now seen the refusal, so their next submission may be accepted.
       await recordRefusalShown(context.orders, subject, person.id, outcome.refusal);
       return { errors: { reason: refusalText(outcome.refusal) } };
     },
@@ -381,12 +376,7 @@ const questionSchema = z.object({
 
 /** The form's subject is the id of the order. */
 const askForm: FormFeature<'ask_back'> = {
-  form: {
-    name: 'ask_back',
-    title: 'Ask a question',
-    submit: 'Ask',
-    fields: toFields(questionSchema),
-  },
+  form: { name: 'ask_back', title: 'Ask a question', submit: 'Ask', fields: toFields(questionSchema) },
   render: (interaction, origin) => renderOrderForm(interaction, origin),
   async submit(call): Promise<SubmissionResult> {
     const parsed = readForm(questionSchema, call.values);
@@ -422,13 +412,13 @@ const resolveForm: FormFeature<'settle'> = {
  */
 function createFormAction(
   form: FormFeature,
-  checkRefusal: (orders: OrdersContext, order: Order, userId: string) => Promise<Refusal | undefined>,
+  checkAllowed: (orders: OrdersContext, order: Order, userId: string) => Promise<Refusal | undefined>,
   buildSubject = ({ id }: Order) => id,
 ) {
   return async (call: ActionCall): Promise<void> => {
     const order = await loadVisible(call.context.orders, toViewer(call), call.value);
     if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
-    const refusal = await checkRefusal(call.context.orders, order, call.person.id);
+    const refusal = await checkAllowed(call.context.orders, order, call.person.id);
     if (refusal !== undefined) return call.respond(refusalText(refusal));
     await openForm(call, form, toFormOrigin(call, buildSubject(order)));
   };
@@ -443,32 +433,17 @@ export const orderButtons = {
   actions: [
     ...detailsActions,
     { id: 'order_approve', run: requireFullView(createChangeAction(approveOrder, approvedText)) },
-    {
-      id: 'order_approve_comment',
-      run: requireFullView(createFormAction(approveForm, checkCanApprove)),
-    },
-    {
-      id: 'order_break_glass',
-      run: requireFullView(createFormAction(breakGlassForm, checkCanBreakGlass)),
-    },
-    {
-      id: 'order_sign_off',
-      run: createChangeAction(signOff, signedOffText),
-    },
+    { id: 'order_approve_comment', run: requireFullView(createFormAction(approveForm, checkCanApprove)) },
+    { id: 'order_break_glass', run: requireFullView(createFormAction(breakGlassForm, checkCanBreakGlass)) },
+    { id: 'order_sign_off', run: createChangeAction(signOff, signedOffText) },
     { id: 'order_ask', run: createFormAction(askForm, checkCanAsk) },
     { id: 'order_deny', run: createFormAction(denyForm, checkCanDeny) },
-    {
-      id: 'order_cancel',
-      run: createChangeAction(cancelOrder, cancelledText),
-    },
-    {
-      id: 'order_stop',
-      run: createChangeAction(stopOrder, stoppedText),
-    },
-    { id: 'order_confirm', run: confirm },
-    { id: 'order_retry', run: retry },
-    { id: 'order_undo', run: undo },
-    { id: 'order_reveal', run: reveal },
+    { id: 'order_cancel', run: createChangeAction(cancelOrder, cancelledText) },
+    { id: 'order_stop', run: createChangeAction(stopOrder, stoppedText) },
+    { id: 'order_confirm', run: confirmDraft },
+    { id: 'order_retry', run: requestRetry },
+    { id: 'order_undo', run: requestUndo },
+    { id: 'order_reveal', run: openSecret },
     { id: 'order_data', run: showAnswers },
     { id: 'order_resolve_done', run: createResolveAction('done') },
     { id: 'order_resolve_failed', run: createResolveAction('failed') },

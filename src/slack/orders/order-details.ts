@@ -10,7 +10,7 @@ import { DETAILS_VIEW, orderDetailsView } from './order-details.view.ts';
 import { currentMessages } from './order-messages.ts';
 import { refusalText } from './refusal.view.ts';
 
-/* Shows everything that an order sends, with buttons to approve it. */
+/* *Details*: everything that an order sends, with buttons to approve it. */
 
 /** @param note why another click opened the details */
 async function showDetails(call: ActionCall, page: number, note?: string): Promise<void> {
@@ -37,7 +37,7 @@ async function showDetails(call: ActionCall, page: number, note?: string): Promi
   });
 }
 
-/** The file with the plan is posted right after the card. Slack waits 3 seconds. */
+/** The plan file is posted right after the card. Slack waits 3 seconds for an answer to the click. */
 const MAX_FILE_WAITS = 10;
 const FILE_WAIT_MS = 150;
 
@@ -59,7 +59,7 @@ async function hasSeenAllRows(call: ActionCall): Promise<boolean> {
   return false;
 }
 
-/** Approves or resumes the order. People who couldn't see everything are shown everything first. */
+/** Wraps an action so that people who haven't seen all rows are shown them instead. */
 export function requireFullView(run: Action['run']): Action['run'] {
   return async (call) => {
     if (await hasSeenAllRows(call)) return run(call);

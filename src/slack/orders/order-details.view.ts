@@ -34,12 +34,12 @@ import {
 import { statementPages } from './statement.view.ts';
 import { orderHistory, outcomeGroupLines } from './thread.view.ts';
 
-/* A modal with pages that shows everything an order sends, and explanations. */
+/* A modal with pages that show everything an order sends, with explanations. */
 
 /** `callback_id` of the modal. */
 export const DETAILS_VIEW = 'order_look';
 
-export interface DetailsInput {
+interface DetailsInput {
   readonly order: Order;
   readonly briefing: Briefing;
   readonly canDecide: boolean;
@@ -64,10 +64,9 @@ function warningBlocks(order: Order, briefing: Briefing): SectionBlock[] {
   ];
 }
 
-/** Length of the service's text in a row. */
 const MAX_RESPONSE_LENGTH = 80;
 
-/** For several names: prices while pending, outcomes later. The names of a file are in the file. */
+/** If there are several names, shows their prices or outcomes. A bulk order's names are in its file. */
 function nameBlocks(order: Order, { cost }: Briefing): SectionBlock[] {
   if (order.bulk !== undefined || order.items.length < 2) return [];
   const isPending = order.state === 'PENDING';
@@ -83,14 +82,14 @@ function nameBlocks(order: Order, { cost }: Briefing): SectionBlock[] {
 
 const MAX_SHOWN_NAMES = 5;
 
-/** The outcome: the service's whole answer if there is one name, and when requests were sent. */
+/** The outcome, with the service's whole answer if there is a single name. */
 function outcomeBlocks(order: Order): SectionBlock[] {
   const [item, ...others] = order.items;
-  const isOne = item !== undefined && others.length === 0;
+  const isSingle = item !== undefined && others.length === 0;
   const texts = [
     ...sentLines(order),
-    ...(isOne ? resultText(item) : []),
-    // The outcomes of a file's rows are in a file.
+    ...(isSingle ? resultText(item) : []),
+    // The outcome of each row of a bulk order is in the result file.
     ...(order.bulk === undefined
       ? answerSections(order, (name) => itemName(order, name))
       : outcomeGroupLines(order, MAX_SHOWN_NAMES)),
@@ -98,7 +97,7 @@ function outcomeBlocks(order: Order): SectionBlock[] {
   return texts.length === 0 ? [] : lines(['*Result*', ...texts]);
 }
 
-/** Explanations are on the first page; the history is on the last. */
+/** The explanations are on the first page, and the history is on the last. */
 export function orderDetailsView({
   order,
   briefing,

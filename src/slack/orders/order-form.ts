@@ -39,7 +39,7 @@ import { checkAccount, checkPolicy, requestFromForm } from './ordering.ts';
 
 const BOTH_INTERFACES: AvailableInterfaces = { json: true, xml: true };
 
-export interface OrderFormDeclaration {
+interface OrderFormOptions {
   readonly task: OrderTaskName;
   /**
    * The form fields, given the interfaces that the account supports; `reason` and `send_at` are added. They accept any
@@ -56,7 +56,7 @@ export interface OrderFormDeclaration {
   readonly toInput?: (entered: Readonly<Record<string, unknown>>) => unknown;
   /** Defaults for fields that the command doesn't set. */
   readonly defaults?: (account: Account | undefined) => FormValues;
-  /** Values to carry over from the person's last order of the task. */
+  /** Values to carry over from the person's last order for the task. */
   readonly reuseValues?: (last: FormValues, values: FormValues) => FormValues;
   readonly reuseFromTasks?: readonly OrderTaskName[];
   readonly secretField?: SecretField;
@@ -75,7 +75,7 @@ export interface SecretField {
 
 const MAX_SECRET_LENGTH = 1_000;
 
-/** Accepts one line, which may be empty. */
+/** Accepts a single line, which may be empty. */
 export function parseSecret(text: string): ParsedSecret {
   if (text === '') return { secret: undefined };
   if (text.length > MAX_SECRET_LENGTH)
@@ -136,7 +136,7 @@ function selectInterfaces(
 }
 
 export function orderForm<const Task extends OrderTaskName>(
-  options: OrderFormDeclaration & { readonly task: Task },
+  options: OrderFormOptions & { readonly task: Task },
 ): FormFeature<Task> {
   const { words } = findTask(options.task);
   const fields = buildFields(options, BOTH_INTERFACES, {});
@@ -146,16 +146,12 @@ export function orderForm<const Task extends OrderTaskName>(
       (await checkAccount(interaction, options.task)) ??
       (await checkPolicy(interaction, options.task, readTaskInput(options, values))),
     render: (interaction, origin, values) => render(options, interaction, origin, values),
-    findIssues: (values) => findIssues(options, values),
+    findIssues: (values) => findPrefillErrors(options, values),
     submit: (call) => submit(options, call),
   };
 }
 
-function buildFieldsSchema(
-  options: OrderFormDeclaration,
-  available: AvailableInterfaces,
-  values: FormValues,
-) {
+function buildFieldsSchema(options: OrderFormOptions, available: AvailableInterfaces, values: FormValues) {
   const { fields, interfaces } = options;
   const schema = typeof fields === 'function' ? fields(selectInterfaces(available, values)) : fields;
   return interfaces?.choiceHint === undefined || !available.json || !available.xml
@@ -164,7 +160,7 @@ function buildFieldsSchema(
 }
 
 function buildFields(
-  options: OrderFormDeclaration,
+  options: OrderFormOptions,
   available: AvailableInterfaces,
   values: FormValues,
 ): readonly Field[] {
@@ -177,14 +173,14 @@ function buildFields(
 
 /** The requester owns the name unless they choose another person. */
 function buildDefaultValues(
-  options: OrderFormDeclaration,
+  options: OrderFormOptions,
   { person }: Interaction,
   account: Account | undefined,
 ): FormValues {
   return { ...options.defaults?.(account), ...(options.hasOwnerFields && { owner: person.id }) };
 }
 
-function readTaskInput(options: OrderFormDeclaration, values: FormValues): unknown {
+function readTaskInput(options: OrderFormOptions, values: FormValues): unknown {
   const parsed = readForm(buildFieldsSchema(options, BOTH_INTERFACES, {}), values);
   const parsedValues = 'errors' in parsed ? {} : parsed.value;
   const input = Object.fromEntries(
@@ -196,7 +192,7 @@ function readTaskInput(options: OrderFormDeclaration, values: FormValues): unkno
 }
 
 function findAvailableInterfaces(
-  { task }: OrderFormDeclaration,
+  { task }: OrderFormOptions,
   { context }: Interaction,
   account: Account | undefined,
 ): AvailableInterfaces {
@@ -206,7 +202,7 @@ function findAvailableInterfaces(
 }
 
 async function render(
-  options: OrderFormDeclaration,
+  options: OrderFormOptions,
   interaction: Interaction,
   origin: FormOrigin,
   values: FormValues,
@@ -232,33 +228,33 @@ async function render(
   };
 }
 
-/** Issues of the fields that the command fills. The form asks for the others. */
-function findIssues(options: OrderFormDeclaration, values: FormValues): Record<string, string> {
-  const checked = findTask(options.task).check(readTaskInput(options, values));
-  if (checked.ok) return {};
+/** Errors in the fields that the command filled in. The other fields aren't filled in yet. */
+function findPrefillErrors(options: OrderFormOptions, values: FormValues): Record<string, string> {
+  const result = findTask(options.task).check(readTaskInput(options, values));
+  if (result.ok) return {};
   return errorsByField(
-    toFieldErrors(checked.issues).filter(({ field }) => splitLines(values[field]).length > 0),
+    toFieldErrors(result.issues).filter(({ field }) => splitLines(values[field]).length > 0),
   );
 }
 
-async function submit(options: OrderFormDeclaration, call: SubmissionCall): Promise<SubmissionResult> {
+async function submit(options: OrderFormOptions, call: SubmissionCall): Promise<SubmissionResult> {
   const account = await call.loadOrderAccount();
   const { accountId } = call.origin;
   if (account !== undefined && accountId !== undefined && account.id !== accountId) {
-    // Values that were entered for one account aren't sent with another.
+    // Values that were entered for one account must not be sent with another.
     const form = await render(options, call, call.origin, call.values);
     return { view: formView({ ...form, problems: [accountChangedText(account)] }) };
   }
   const refusal = await checkAccount(call, options.task, account);
   if (refusal !== undefined) return { reply: refusal };
   const fields = buildFields(options, findAvailableInterfaces(options, call, account), call.values);
-  // If a field is missing, it wasn't changed.
+  // A field that is missing still has its default value.
   const allValues = { ...buildDefaultValues(options, call, account), ...call.values };
   return submitValues(options, call, fields, pick(allValues, ...fields.map(({ name }) => name)));
 }
 
 async function submitValues(
-  options: OrderFormDeclaration,
+  options: OrderFormOptions,
   call: SubmissionCall,
   fields: readonly Field[],
   values: FormValues,
@@ -268,15 +264,15 @@ async function submitValues(
   if (errors.length > 0) {
     return { errors: errorsByField([...errors, ...findRemainingErrors(options, values, errors)]) };
   }
-  const extra = readForm(schedulableFormSchema, values);
-  if ('errors' in extra) return extra;
+  const extraFields = readForm(schedulableFormSchema, values);
+  if ('errors' in extraFields) return extraFields;
   const ownership = await readOwnership(options.hasOwnerFields === true, call, values);
   if ('errors' in ownership) return ownership;
   const outcome = await requestFromForm(call, call.origin, {
     task: options.task,
     input: readTaskInput(options, values),
-    reason: extra.value.reason,
-    sendAt: extra.value.send_at,
+    reason: extraFields.value.reason,
+    sendAt: extraFields.value.send_at,
     ...ownership,
     ...(secret === undefined ? {} : { secret }),
   });
@@ -284,12 +280,12 @@ async function submitValues(
   const timeErrors = findTimeErrors(outcome);
   if (timeErrors !== undefined) return timeErrors;
   const isRetry = call.origin.retryOf !== undefined && outcome.kind === 'accepted';
-  const message =
-    (await buildOutcomeReply(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined);
-  return { reply: message };
+  return {
+    reply: (await buildOutcomeReply(call, outcome)) ?? (isRetry ? retriedMessage(outcome.order) : undefined),
+  };
 }
 
-/** The fields of {@link ownershipSchema}, if the task has them. */
+/** Reads the fields of {@link ownershipSchema}, if the task has them. */
 export async function readOwnership(
   hasOwnerFields: boolean,
   { context }: Interaction,
@@ -305,27 +301,27 @@ export async function readOwnership(
     : { errors: { owner: ownersIssueText(issue) } };
 }
 
-/** Errors of fields that don't have one yet. */
+/** Errors in fields other than those with known errors. */
 function findRemainingErrors(
-  options: OrderFormDeclaration,
+  options: OrderFormOptions,
   values: FormValues,
-  reported: readonly FieldError[],
+  knownErrors: readonly FieldError[],
 ): readonly FieldError[] {
-  const checked = findTask(options.task).check(readTaskInput(options, values));
-  const fields = new Set(reported.map(({ field }) => field));
-  return checked.ok ? [] : toFieldErrors(checked.issues).filter(({ field }) => !fields.has(field));
+  const result = findTask(options.task).check(readTaskInput(options, values));
+  const fields = new Set(knownErrors.map(({ field }) => field));
+  return result.ok ? [] : toFieldErrors(result.issues).filter(({ field }) => !fields.has(field));
 }
 
 const MAX_ERRORS_PER_FIELD = 3;
 
-/** One text per field, with at most a few sentences. */
+/** Joins the errors of each field into one text, with at most a few sentences. */
 export function errorsByField(errors: readonly FieldError[]): Record<string, string> {
   const fields = [...new Set(errors.map(({ field }) => field))];
   return Object.fromEntries(
     fields.map((field) => {
-      const texts = errors.filter((each) => each.field === field).map(({ text }) => text);
-      const left = texts.length - MAX_ERRORS_PER_FIELD;
-      const ending = left > 0 ? [`… and ${left} more.`] : [];
+      const texts = errors.filter((error) => error.field === field).map(({ text }) => text);
+      const hiddenCount = texts.length - MAX_ERRORS_PER_FIELD;
+      const ending = hiddenCount > 0 ? [`… and ${hiddenCount} more.`] : [];
       return [field, [...texts.slice(0, MAX_ERRORS_PER_FIELD), ...ending].join(' ')];
     }),
   );
@@ -334,9 +330,9 @@ export function errorsByField(errors: readonly FieldError[]): Record<string, str
 /** Rejects values that the menu doesn't offer for the account's interface. */
 function findChoiceErrors(field: Field, values: FormValues): FieldError[] {
   if (field.kind !== 'choice') return [];
-  const chosen = values[field.name];
-  const isOffered = (field.options ?? []).some(({ value }) => value === chosen);
-  const isEmpty = chosen === undefined || chosen === '';
+  const chosenValue = values[field.name];
+  const isOffered = (field.options ?? []).some(({ value }) => value === chosenValue);
+  const isEmpty = chosenValue === undefined || chosenValue === '';
   if (isOffered || (isEmpty && field.optional === true)) return [];
   return [{ field: field.name, text: notOfferedText(field.options ?? []) }];
 }
@@ -356,22 +352,22 @@ function readSecretField(
 async function loadReusedValues(
   { context, person }: Interaction,
   account: Account | undefined,
-  options: OrderFormDeclaration,
+  options: OrderFormOptions,
   values: FormValues,
 ): Promise<FormValues> {
   const { reuseValues } = options;
   if (reuseValues === undefined || account === undefined) return {};
   const tasks = options.reuseFromTasks ?? [options.task];
-  const orders = await Promise.all(
+  const latestOrders = await Promise.all(
     tasks.map((task) => context.orders.store.findLatest(task, person.id, account.context)),
   );
-  const [latest] = orders
+  const [latest] = latestOrders
     .filter((order) => order !== undefined)
     .sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime());
   return latest === undefined ? {} : reuseValues(valuesFromInput(latest.input), values);
 }
 
-/** The input of an order as form values: lists as lines, nested fields as `parent_user`. */
+/** Converts the input of an order to form values. Lists become lines; nested fields become `parent_user`. */
 export function valuesFromInput(input: unknown): FormValues {
   if (typeof input !== 'object' || input === null) return {};
   const values: Record<string, string> = {};
@@ -379,8 +375,8 @@ export function valuesFromInput(input: unknown): FormValues {
     if (Array.isArray(value)) values[name] = value.map(String).join('\n');
     else if (typeof value === 'string' || typeof value === 'number') values[name] = String(value);
     else {
-      for (const [inner, text] of Object.entries(valuesFromInput(value))) {
-        if (typeof text === 'string') values[`${name}_${inner}`] = text;
+      for (const [innerName, text] of Object.entries(valuesFromInput(value))) {
+        if (typeof text === 'string') values[`${name}_${innerName}`] = text;
       }
     }
   }

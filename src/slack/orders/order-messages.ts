@@ -59,25 +59,25 @@ export function createOrderPlanner(context: SlackContext): NotificationPlanner {
   return async (claim, send) => {
     const repeatAt = findPauseEnd(claim.id, now());
     if (repeatAt !== undefined) return { repeatAt, isDeferred: true };
-    const found = await context.orders.store.loadWithHistory(claim.id, 'system');
-    if (found === undefined || !wasRequested(found.history)) return undefined;
-    if (waitsForDayMessage(found.order))
-      return { repeatAt: new Date(now().getTime() + DAY_WAIT_MS), isDeferred: true };
-    recordUpdate(found.order, now());
+    const loaded = await context.orders.store.loadWithHistory(claim.id, 'system');
+    if (loaded === undefined || !wasRequested(loaded.history)) return undefined;
+    if (waitsForDayMessage(loaded.order))
+      return { repeatAt: new Date(now().getTime() + DAY_MESSAGE_CHECK_MS), isDeferred: true };
+    recordUpdate(loaded.order, now());
     const posted = currentMessages(claim);
     const sendAndRecord: SendNotification = async (wanted) => {
-      const sent = await send(wanted);
-      if (sent.message !== undefined) posted.set(wanted.purpose, sent.message);
-      else if (sent.state === 'refused') posted.delete(wanted.purpose);
-      return sent;
+      const result = await send(wanted);
+      if (result.message !== undefined) posted.set(wanted.purpose, result.message);
+      else if (result.state === 'refused') posted.delete(wanted.purpose);
+      return result;
     };
-    await planOrder(context, { ...found, version: claim.version, posted, send: sendAndRecord });
+    await sendOrderMessages(context, { ...loaded, version: claim.version, posted, send: sendAndRecord });
     return undefined;
   };
 }
 
-/** How long cards wait for the message of the day, because they are posted in its thread. */
-const DAY_WAIT_MS = 5 * MINUTE_MS;
+/** How often mandate orders check for the daily message, in whose thread their cards are posted. */
+const DAY_MESSAGE_CHECK_MS = 5 * MINUTE_MS;
 
 export function currentMessages({ notifications }: ClaimedSubject): Map<string, PostedMessage> {
   return new Map(
@@ -87,15 +87,15 @@ export function currentMessages({ notifications }: ClaimedSubject): Map<string, 
   );
 }
 
-/** Pause between updates of a busy order's messages. Slack allows about one a second per channel. */
+/** Pause between updates of a bulk order's messages. Slack allows about one update per second and channel. */
 const BULK_UPDATE_INTERVAL_MS = 3_000;
 
 const lastUpdates = new Map<string, number>();
 
-/** When the order's messages may be updated again; undefined: now. Checked before thousands of items are read. */
+/** The end of the pause between updates, if it isn't over. Checked before thousands of items are loaded. */
 function findPauseEnd(orderId: string, now: Date): Date | undefined {
   const elapsedMs = now.getTime() - (lastUpdates.get(orderId) ?? Number.NEGATIVE_INFINITY);
-  // If the clock was set back, updates aren't delayed.
+  // The time is negative if the clock was set back.
   const leftMs = BULK_UPDATE_INTERVAL_MS - elapsedMs;
   return elapsedMs >= 0 && leftMs > 0 ? new Date(now.getTime() + leftMs) : undefined;
 }
@@ -106,8 +106,8 @@ function recordUpdate({ id, bulk, state }: Order, now: Date): void {
 }
 
 /**
- * Records a card whose posting wasn't recorded because of a lost reply or a crash, so that it can be updated. A copy
- * for approvers is recorded as the copy in its channel, so that no second one is posted there.
+ * Records a card that was posted but not recorded, because of a lost response or a crash. A copy for approvers is
+ * recorded as the copy in its channel, so that no second one is posted there.
  */
 export async function adoptCard(
   {
@@ -137,11 +137,11 @@ export async function adoptCard(
 
 const COPY_PREFIX = `${CARD_PURPOSE}:`;
 
-/** Sends all messages of an order. Replies come after the message that starts their thread. */
-async function planOrder(context: SlackContext, found: PlannedOrder): Promise<void> {
-  const { order, history, posted } = found;
+/** Replies come after the message that starts their thread. */
+async function sendOrderMessages(context: SlackContext, orderWithSend: PlannedOrder): Promise<void> {
+  const { order, history, posted } = orderWithSend;
   const briefing = await loadBriefing(context, order, history);
-  const planned = { ...found, send: await dropSilentMentions(context, found, briefing) };
+  const planned = { ...orderWithSend, send: await createQuietSend(context, orderWithSend, briefing) };
   const { send } = planned;
   const { approvers, otherAdmins, isForAdmins, approvalChannel } = await findAudience(
     context,
@@ -152,26 +152,26 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
   const cardFields = {
     version: String(planned.version),
     repostKey: buildRepostKey(order, briefing.budgets),
-    occurredAt: findLastChange(order, history),
+    occurredAt: findLastChangeTime(order, history),
     metadata: buildMetadata(order),
     message: () => orderCard(order, cardBriefing),
   } satisfies Partial<WantedNotification>;
   const copyPurposes = [...posted.keys()].filter((purpose) => purpose.startsWith(COPY_PREFIX));
-  const first = await send(planFirstCard(context, planned, cardBriefing, cardFields));
-  const cards = [first];
+  const firstCard = await send(planFirstCard(context, planned, cardBriefing, cardFields));
+  const cards = [firstCard];
   for (const purpose of copyPurposes) cards.push(await send({ ...cardFields, purpose, places: [] }));
-  const { message: card } = first;
+  const { message: card } = firstCard;
   if (card === undefined) return;
   if (cards.every(({ state }) => state !== 'pending'))
-    await recordExcess(context, order, briefing.budgets?.exceeded);
-  const pendingPost = { ...planned, card };
+    await recordShownOverruns(context, order, briefing.budgets?.exceeded);
+  const plannedCard = { ...planned, card };
   const isOverBudget = exceedsBudget(briefing);
-  await copyCard(context, pendingPost, { ...cardFields, approvalChannel, isOverBudget });
+  await copyCard(context, plannedCard, { ...cardFields, approvalChannel, isOverBudget });
   const plannedThread = { ...planned, thread: toThread(order, card), occurredAt: cardFields.occurredAt };
   await sendProgress(context, plannedThread);
-  // The replies name the people who were reached.
+  // Sent before the replies, which name the people who were reached.
   const notifiedByVersion = new Map([
-    ...(await remindPeople(context, pendingPost, { approvers, isForAdmins })),
+    ...(await remindPeople(context, plannedCard, { approvers, isForAdmins })),
     ...(await notifyEmergency(context, planned)),
   ]);
   const buildReply = (entry: OrderLogEntry) =>
@@ -182,11 +182,11 @@ async function planOrder(context: SlackContext, found: PlannedOrder): Promise<vo
       : orderReply(order, entry, approvers, briefing.now, notifiedByVersion.get(entry.version))) ??
     repricedReply(entry, history);
   if (await sendReplies(context, plannedThread, buildReply)) await sendFiles(context, plannedThread);
-  await notifyChangedStatement(context, plannedThread);
+  await notifyAdminsOfMismatches(context, plannedThread);
 }
 
 /** Wraps `send` so that silent approvers are named but not mentioned. */
-async function dropSilentMentions(
+async function createQuietSend(
   { directory, savedSettings }: SlackContext,
   { order, send }: PlannedOrder,
   { decision }: Briefing,
@@ -205,12 +205,12 @@ async function notifyEmergency(
   planned: PlannedOrder,
 ): Promise<ReadonlyMap<number, NotifiedPeople>> {
   const { order, history } = planned;
-  const entry = history.findLast((each) => each.kind === 'emergency_approved');
+  const entry = history.findLast((event) => event.kind === 'emergency_approved');
   if (entry === undefined) return new Map();
   const people = new Set([...emergencyRecipients(entry), ...(await context.adminsToNotify())]);
-  // The requester reads it in the thread.
+  // These two people don't need a message: one approved it, and the other reads it in the thread.
   for (const userId of [entry.actor, order.requesterId]) people.delete(userId);
-  const notified = await sendOnce(context, planned, people, {
+  const notified = await sendDirectMessages(context, planned, people, {
     topic: `${entry.version}:${entry.kind}`,
     occurredAt: entry.at,
     message: () => emergencyDirectMessage(order, entry),
@@ -218,11 +218,11 @@ async function notifyEmergency(
   return new Map([[entry.version, notified]]);
 }
 
-/** Notifies admins that an order wasn't sent because it differs from the request or lacks valid signatures. */
-async function notifyChangedStatement(context: SlackContext, planned: PlannedThread): Promise<void> {
+/** Notifies admins of an order that wasn't sent because it differs from the request, its signatures or the log. */
+async function notifyAdminsOfMismatches(context: SlackContext, planned: PlannedThread): Promise<void> {
   const { order, send, occurredAt, thread } = planned;
   const notifyAdmins = async (topic: string, message: () => Message) => {
-    const notified = await sendOnce(context, planned, new Set(await context.adminsToNotify()), {
+    const notified = await sendDirectMessages(context, planned, new Set(await context.adminsToNotify()), {
       topic,
       occurredAt,
       message,
@@ -247,7 +247,7 @@ async function notifyChangedStatement(context: SlackContext, planned: PlannedThr
     await notifyAdmins('contradicted', () => logDiffersNotice(order, contradiction));
 }
 
-async function sendOnce(
+async function sendDirectMessages(
   { directory }: SlackContext,
   { order, send }: PlannedOrder,
   people: ReadonlySet<string>,
@@ -272,7 +272,7 @@ async function sendOnce(
   return toNotifiedPeople(results);
 }
 
-/** Posted where the order was requested. If the bot can't post there, the requester gets it. */
+/** The card is posted where the order was requested. If the bot can't post there, the requester gets it. */
 function planFirstCard(
   { directory }: SlackContext,
   { order, posted }: PlannedOrder,
@@ -285,25 +285,25 @@ function planFirstCard(
     purpose: CARD_PURPOSE,
     places: [async () => ({ channelId, threadTs }), directMessagePlace(directory, requesterId)],
     message: (place) => {
-      // A replacement card doesn't need the hint about inviting the bot.
-      const isFirst = place > 0 && !posted.has(CARD_PURPOSE);
-      return orderCard(order, isFirst ? { ...briefing, hint: directMessageHint(order) } : briefing);
+      // The hint about inviting the bot is shown only on the first card.
+      const needsHint = place > 0 && !posted.has(CARD_PURPOSE);
+      return orderCard(order, needsHint ? { ...briefing, hint: directMessageHint(order) } : briefing);
     },
     mustArrive: true,
   };
 }
 
-/** Changes with the card's buttons and with the amount over budget that a click accepts. */
+/** Changes when the card's buttons change, or the amount over budget that a click accepts. */
 function buildRepostKey(order: Order, budgets: BudgetComparison | undefined): string {
   const { state } = order;
-  const excess = budgets?.exceeded.map(({ tag, period, currency, leftMinor, orderMinor }) =>
+  const overrunKeys = budgets?.exceeded.map(({ tag, period, currency, leftMinor, orderMinor }) =>
     [tag, period, currency, leftMinor, orderMinor].join(' '),
   );
   const phase = state === 'EXECUTING' ? 'APPROVED' : state;
-  return [isPaused(order) ? 'paused' : phase, ...(excess ?? [])].join(' · ');
+  return [isPaused(order) ? 'paused' : phase, ...(overrunKeys ?? [])].join(' · ');
 }
 
-/** If an order was requested on a message, the thread of that message is used, not the card's. */
+/** An order that was requested on a message uses that message's thread, not the card's. */
 function toThread({ channelId, threadTs }: Order, card: PostedMessage): Thread {
   return {
     channelId: card.channelId,
@@ -311,14 +311,14 @@ function toThread({ channelId, threadTs }: Order, card: PostedMessage): Thread {
   };
 }
 
-/** Stores the amount over budget that the cards show, so that later clicks accept it. */
-async function recordExcess(
+/** Stores the amounts over budget that the cards show, so that later clicks accept them. */
+async function recordShownOverruns(
   { orders }: SlackContext,
   order: Order,
-  excess: readonly BudgetOverrun[] | undefined,
+  overruns: readonly BudgetOverrun[] | undefined,
 ): Promise<void> {
-  if (excess !== undefined && !isDeepStrictEqual(excess, order.shownExcess))
-    await orders.store.recordShownExcess(order.id, excess);
+  if (overruns !== undefined && !isDeepStrictEqual(overruns, order.shownExcess))
+    await orders.store.recordShownExcess(order.id, overruns);
 }
 
 /** The people named in an order's messages, and the channel for a copy of the card. */
@@ -339,7 +339,7 @@ function exceedsBudget({ budgets }: Briefing): boolean {
   return budgets !== undefined && budgets.exceeded.length > 0;
 }
 
-function findLastChange({ createdAt }: Order, history: readonly OrderLogEntry[]): Date {
+function findLastChangeTime({ createdAt }: Order, history: readonly OrderLogEntry[]): Date {
   return history.at(-1)?.at ?? createdAt;
 }
 
@@ -384,20 +384,19 @@ function listFormerApprovers({ requirements }: Order, fallback: RequirementPeopl
   return findNotifiedIds(hasPolicyRule(requirements.list) ? requirements.list : [fallback]);
 }
 
-/** For some time, nameservers can be restored if the old ones are known. */
 async function findUndoOffer(
   { names }: SlackContext,
   order: Order,
   now: Date,
 ): Promise<UndoOffer | undefined> {
   const [item, ...others] = order.items;
-  const until = item && findUndoDeadline(order, item);
-  if (until === undefined || until <= now || others.length > 0) return undefined;
+  const deadline = item && findUndoDeadline(order, item);
+  if (deadline === undefined || deadline <= now || others.length > 0) return undefined;
   const previous = await names.impacts.loadFormerNameServers(order);
-  return previous.kind === 'same' ? undefined : { until, previous };
+  return previous.kind === 'same' ? undefined : { until: deadline, previous };
 }
 
-/** A draft that was never confirmed is reported only to its requester. Everything that was sent was confirmed. */
+/** A draft that was never confirmed has no card. */
 function wasRequested(history: readonly OrderLogEntry[]): boolean {
   return history.some(
     ({ state, kind }) =>

@@ -8,7 +8,7 @@ import type { SendNotification } from '../outbound/notify.ts';
 import type { MessageMetadata } from '../outbound/post-message.ts';
 import { missingCardMessage } from './asking.view.ts';
 
-/* Used by all messages about an order. */
+/* Code that all messages about an order share. */
 
 export const CARD_PURPOSE = 'card';
 
@@ -30,20 +30,17 @@ export interface PlannedThread extends PlannedOrder {
   readonly occurredAt: Date;
 }
 
-/** If the card is posted in this time, no other answer is needed. Slack gives up after 3 seconds. */
+/** If the card isn't posted in this time, the person gets another answer. Slack waits 3 seconds for it. */
 const CARD_TIMEOUT_MS = 1_700;
-/** The first interval between two checks for the card. */
-const CARD_POLL_MS = 100;
+/** Doubled after each check. */
+const FIRST_CARD_POLL_MS = 100;
 
-/**
- * Waits for the card of an order.
- * @returns the answer to send instead; undefined if the card was posted in time
- */
+/** @returns the answer to send instead; undefined if the card was posted in time */
 export async function waitForCard(interaction: Interaction, order: Order): Promise<Message | undefined> {
   interaction.acknowledge();
-  for (let waitMs = CARD_POLL_MS; ; waitMs *= 2) {
-    const claim = await interaction.context.notifications.read({ kind: 'order', id: order.id });
-    const card = claim?.notifications.find(({ purpose }) => purpose === CARD_PURPOSE);
+  for (let waitMs = FIRST_CARD_POLL_MS; ; waitMs *= 2) {
+    const subject = await interaction.context.notifications.read({ kind: 'order', id: order.id });
+    const card = subject?.notifications.find(({ purpose }) => purpose === CARD_PURPOSE);
     if (card?.message !== undefined) return undefined;
     const leftMs = interaction.arrivedAt + CARD_TIMEOUT_MS - performance.now();
     if (leftMs <= 0) {
@@ -72,10 +69,10 @@ const MAX_METADATA_NAMES = 6_000;
 
 function formatMetadataNames({ items }: Order): string {
   let remaining = MAX_METADATA_NAMES;
-  const fitting = items.filter(({ name }) => {
+  const fittingItems = items.filter(({ name }) => {
     remaining -= name.length + 1;
     return remaining >= 0;
   });
-  const names = fitting.map(({ name }) => name);
-  return [...names, ...(fitting.length < items.length ? ['…'] : [])].join(',');
+  const names = fittingItems.map(({ name }) => name);
+  return [...names, ...(fittingItems.length < items.length ? ['…'] : [])].join(',');
 }

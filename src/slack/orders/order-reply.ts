@@ -25,7 +25,7 @@ export async function buildOutcomeReply(
   return confirmationMessage(outcome.order, briefing, impact);
 }
 
-/** The error at the form's field if the order can't be sent at the chosen time. */
+/** The error for the form's time field, if the order can't be sent at the chosen time. */
 export function findTimeErrors(outcome: RetryOutcome): { readonly errors: FieldErrors } | undefined {
   const isTimeRefused =
     outcome.kind === 'refused' &&

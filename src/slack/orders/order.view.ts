@@ -56,7 +56,7 @@ const NEXT_STEPS: Readonly<
   no_public_record: () => 'both registrants are notified; the service doesn’t report when it’s done',
 };
 
-/** For each state: the icon, the words for lists, and the whole line. */
+/** `words` are for lists, and `line` is for cards and replies. */
 export const STATES: Readonly<
   Record<OrderState, { readonly icon: string; readonly words: string; readonly line: string }>
 > = {
@@ -80,7 +80,7 @@ export function stateIcon(order: Order): string {
   return isPaused(order) ? ':pause_button:' : STATES[order.state].icon;
 }
 
-/** The service has accepted the task, but its result isn't known yet. */
+/** Whether the service accepted the task, but hasn't confirmed its result. */
 export function isOnlyAccepted({ task, items }: Order, state: OrderState): boolean {
   if (state !== 'SUCCEEDED' || findTask(task).nextStep === undefined) return false;
   return items.some(({ result }) => result?.resolvedBy === undefined);
@@ -118,19 +118,18 @@ export function nextStepTexts(order: Order, item: OrderItem): string[] {
   return dropMissing([step, lock !== undefined && `no transfers until *${dayAfter(lock.days)}*`]);
 }
 
-/** The new expiry of a renewed name, according to the service. */
+/** The new expiry of a single renewed name, according to the service. */
 export function newExpiryTexts({ task, items }: Order): string[] {
   const [item, ...others] = items;
-  const until = task !== 'renew' || others.length > 0 ? undefined : findExpiry(item?.result?.data);
-  return until === undefined ? [] : [day(until)];
+  const expiry = task !== 'renew' || others.length > 0 ? undefined : findExpiry(item?.result?.data);
+  return expiry === undefined ? [] : [day(expiry)];
 }
 
-/** The name of an item as it is shown. IDNs are shown in both forms. */
+/** IDNs are shown in Unicode and in ASCII. */
 export function itemName(order: { readonly task: Order['task'] }, name: string): string {
   return findTask(order.task).zoneTask !== undefined ? formatDomainName(name) : name;
 }
 
-/** The short id of an order's plan or statement. */
 export function shortHash({ statementHash }: Order): string {
   return statementHash.slice(0, 8);
 }
@@ -147,7 +146,6 @@ export function orderTitle(order: Order, tense: 'to do' | 'done' = 'to do'): str
   return `${tense === 'done' ? pastTense : verb} ${subject}${period === undefined ? '' : ` for ${count(period, 'year')}`}`;
 }
 
-/** The XML interface has no field for a client transaction id. */
 export function usesXml({ task, account, input }: Order): boolean {
   return account.method === 'two_factor' || findTask(task).findConstraints(input).xml.length > 0;
 }
@@ -163,7 +161,6 @@ export function formatAccount(order: Order): string {
   return `${code(formatAccountName(order.account))} (${mention(getAccountOwner(order))})`;
 }
 
-/** The fields of an event that the card and the thread need. */
 export type HistoryEvent<Entry = OrderLogEntry> = Entry extends unknown
   ? Omit<Entry, 'at' | 'version'>
   : never;
@@ -177,23 +174,22 @@ export function needsMoreApprovals(event: HistoryEvent): boolean {
   return event.state === 'PENDING' || (event.kind === 'approved' && event.waiting !== undefined);
 }
 
-/** Approvals that no longer counted when they were last counted. */
-export interface LapsedApprovals {
+/** Approvals that were no longer valid at the last count. */
+interface LapsedApprovals {
   readonly userIds: readonly string[];
-  /** Slack didn't return the members of an approver group, so it isn't certain. */
+  /** True if Slack didn't return the members of an approver group. */
   readonly isUncertain: boolean;
 }
 
 export interface NotifiedPeople {
-  /** The message was delivered. */
   readonly reached: readonly string[];
-  /** The message is delayed, because it is night for them or Slack is busy. */
+  /** Their message waits, because it is night for them or Slack is busy. */
   readonly delayed: readonly string[];
 }
 
 export const NOBODY_NOTIFIED: NotifiedPeople = { reached: [], delayed: [] };
 
-/** `I messaged @Ada and @Bo.` */
+/** For example, `I messaged @Ada and @Bo.` */
 export function notifiedText({ reached, delayed }: NotifiedPeople): string {
   const formatNames = (people: readonly string[]) => joinWords(people.map(mention));
   const sentences = dropMissing([
@@ -208,7 +204,7 @@ export function findLapsedApprovals(history: readonly HistoryEvent[]): LapsedApp
   return { userIds: lapsed, isUncertain: unreadableGroups.length > 0 };
 }
 
-/** `@Carol’s approval no longer counts`. */
+/** For example, `@Carol’s approval no longer counts`. */
 export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string {
   const possessives = userIds.map((userId) => `${mention(userId)}’s`).join(' and ');
   const isOne = userIds.length === 1;
@@ -217,7 +213,7 @@ export function formatLapsed({ userIds, isUncertain }: LapsedApprovals): string 
     : `${possessives} ${isOne ? 'approval no longer counts' : 'approvals no longer count'}`;
 }
 
-/** The reason, after a colon, for the end of a clause. Empty without a reason. */
+/** A colon and the quoted reason. Empty if there is no reason. */
 export function reasonSuffix({ reason, seen }: EventReason): string {
   const text = reason ?? (seen && recordFindingText(seen)) ?? '';
   return text === '' ? '' : `: “${quote(text, 1_000)}”`;
@@ -234,12 +230,12 @@ export function approverList(approvers: readonly string[]): string {
   return approvers.length === 0 ? 'an approver' : joinFirst(approvers.map(mentionApprover), MAX_APPROVERS);
 }
 
-/** `@Bob or a member of @team`, to follow “1 approval from”. */
+/** For example, `@Bob or a member of @team`. Completes “1 approval from …”. */
 export function anyApproverText(approvers: readonly string[], needed: number): string {
   return approvers.length === 0 ? 'an approver' : mentionAnyApprover(approvers, needed, MAX_APPROVERS);
 }
 
-/** ` @Bob or a member of @team can approve it.` */
+/** For example, ` @Bob or a member of @team can approve it.` */
 export function canApproveText(approvers: readonly string[]): string {
   return approvers.length === 0 ? '' : ` ${capitalize(anyApproverText(approvers, 1))} can approve it.`;
 }
@@ -259,9 +255,9 @@ const ITEM_WORDS: Readonly<Record<OrderItem['state'], string>> = {
 
 /** ` for 2 of 3 names`, if the outcomes differ. */
 export function formatOutcomeShare({ state, items }: Order): string {
-  const matching = items.filter((item) => item.state === state).length;
-  return items.length > 1 && matching > 0 && matching < items.length
-    ? ` for ${matching} of ${count(items.length, 'name')}`
+  const matchingCount = items.filter((item) => item.state === state).length;
+  return items.length > 1 && matchingCount > 0 && matchingCount < items.length
+    ? ` for ${matchingCount} of ${count(items.length, 'name')}`
     : '';
 }
 
@@ -271,15 +267,15 @@ function isSummaryRedundant(state: OrderItem['state'], result: ItemResult, respo
   return state === 'SUCCEEDED' || (state === 'FAILED' && result.errorKind === 'refused' && response !== '');
 }
 
-/** An answer that arrived after the end of the order. */
+/** Describes an answer that arrived after the order had ended. */
 function formatLateAnswer(isConfirmed: boolean, lateOutcome: NonNullable<ItemResult['lateOutcome']>): string {
   if (isConfirmed) return 'The service confirmed it later.';
   if (lateOutcome === 'UNKNOWN') return 'That request got no response, so it may have been carried out.';
   return `The service said later that it ${lateOutcome === 'SUCCEEDED' ? 'was' : 'wasn’t'} carried out.`;
 }
 
-/** Maximum number of the service's messages that are shown. An answer may contain any number. */
-const MAX_MESSAGES = 5;
+/** An answer may contain any number of messages. */
+const MAX_SHOWN_MESSAGES = 5;
 
 function formatSummary({
   state,
@@ -292,7 +288,7 @@ function formatSummary({
     : `${escapeExceptCode(summaryText(summary))} Stopped by ${mention(stoppedBy)}.`;
 }
 
-/** The bot's own sentence if "done" isn't enough, then the service's text. */
+/** The bot's own sentence, unless it is redundant, and then the service's text. */
 export function resultText({ state, attempts, result }: OrderItem): string[] {
   if (result === undefined) return [];
   const answerText = dropMissing([
@@ -306,15 +302,16 @@ export function resultText({ state, attempts, result }: OrderItem): string[] {
     !isSummaryRedundant(state, result, response) && formatSummary({ state, attempts, result }),
     result.lateOutcome !== undefined && formatLateAnswer(result.lateOutcome === state, result.lateOutcome),
     response !== '' && `The service says: ${response}`,
-    ...messages.slice(0, MAX_MESSAGES).map((each) => `• ${messageLine(each)}`),
-    messages.length > MAX_MESSAGES && `• and ${count(messages.length - MAX_MESSAGES, 'message')} more`,
+    ...messages.slice(0, MAX_SHOWN_MESSAGES).map((message) => `• ${messageLine(message)}`),
+    messages.length > MAX_SHOWN_MESSAGES &&
+      `• and ${count(messages.length - MAX_SHOWN_MESSAGES, 'message')} more`,
   ]);
 }
 
-/** Length of the service's text if several results share a few lines. */
+/** Limits the service's text where each result gets one short line. */
 const MAX_RESPONSE_LENGTH = 80;
 
-/** One short line for one or more items, in the service's words or the bot's. */
+/** One short line, in the service's words or the bot's. */
 export function briefResult(item: OrderItem): string {
   const { code: statusCode, text } = item.result ?? {};
   const response = dropMissing([
@@ -326,7 +323,7 @@ export function briefResult(item: OrderItem): string {
     : response;
 }
 
-/** Screen readers also read the title of the order. The label starts with the visible text, for voice control. */
+/** The label tells screen readers which order it is. It starts with the visible text, for voice control. */
 export function orderButton(
   order: Order,
   actionId: string,
@@ -341,7 +338,7 @@ export function receiptButton(order: Order): Button {
   return orderButton(order, 'order_receipt', 'Receipt');
 }
 
-/** Opens everything that an order sends, with explanations. */
+/** The button opens *Details*. */
 export function reviewButton(order: Order, style?: 'primary'): Button {
   return orderButton(order, 'order_look', style === 'primary' ? 'Look at it' : 'Details', style);
 }
@@ -364,13 +361,13 @@ export function decisionButtons(order: Order, isFullyShown: boolean): Button[] {
   ];
 }
 
-/** The button to approve, next to Sign, for people whose approval needs no signature. */
+/** The Approve button next to Sign, for people whose approval needs no signature. */
 export function unsignedApproveButton(order: Order): Button | undefined {
   const isMixed = needsSignatures(order.requirements) && acceptsClicks(order.requirements);
   return isMixed ? orderButton(order, 'order_approve', 'Approve') : undefined;
 }
 
-/** Shown while something still has to be sent or retried. */
+/** Shown while requests are still to be sent or retried. */
 export function stopButtons(order: Order): Button[] {
   const isRunning = order.state === 'APPROVED' || order.state === 'EXECUTING';
   if (!isRunning || findWaitingItems(order).length === 0) return [];
@@ -378,8 +375,8 @@ export function stopButtons(order: Order): Button[] {
 }
 
 /**
- * Shown if something can be requested again.
- * @param now the current time; undefined: ignore the time
+ * Shown if failed items can be requested again.
+ * @param now if undefined, the time limit for retries is ignored
  */
 export function retryButtons(order: Order, now?: Date): Button[] {
   if (order.state !== 'FAILED' || hasRowSecrets(order) || findRetryableItems(order).length === 0) return [];
@@ -394,16 +391,15 @@ export function resolveButtons(order: Order): Button[] {
   ];
 }
 
-/** Unknown outcomes beyond this number aren't shown. */
 const MAX_SENT_LINES = 20;
 
 /** For each unknown outcome, when the request was sent and its ids at the service. */
 export function sentLines(order: Order): string[] {
   const isXml = usesXml(order);
-  const unknown = order.items.filter(({ state }) => state === 'UNKNOWN');
-  const left = unknown.length - MAX_SENT_LINES;
+  const unknownItems = order.items.filter(({ state }) => state === 'UNKNOWN');
+  const hiddenCount = unknownItems.length - MAX_SENT_LINES;
   return dropMissing([
-    ...unknown.slice(0, MAX_SENT_LINES).map(({ name, ctid, sentAt }) => {
+    ...unknownItems.slice(0, MAX_SENT_LINES).map(({ name, ctid, sentAt }) => {
       const transactionText = isXml
         ? 'no client transaction ID (XML)'
         : `client transaction ID ${code(ctid)}`;
@@ -411,7 +407,7 @@ export function sentLines(order: Order): string[] {
       const sentText = sentAt === undefined ? '' : `, sent ${moment(sentAt)}`;
       return `${prefix === '' ? capitalize(transactionText) : `${prefix}${transactionText}`}${sentText}`;
     }),
-    left > 0 && `The audit log has ${left} more.`,
+    hiddenCount > 0 && `The audit log has ${hiddenCount} more.`,
   ]);
 }
 
@@ -428,15 +424,15 @@ export function hintLines(order: Order): string[] {
     ];
   });
   if (hints.length === 0) return [];
-  const left = hints.length - MAX_HINTS;
+  const hiddenCount = hints.length - MAX_HINTS;
   return dropMissing([
     '*Public records (not proof)*',
     ...hints.slice(0, MAX_HINTS),
-    left > 0 && `The audit log has ${left} more.`,
+    hiddenCount > 0 && `The audit log has ${hiddenCount} more.`,
   ]);
 }
 
-/** Also says if public records show nothing about the outcome. */
+/** Like {@link hintLines}, but says so if there are no hints. */
 export function publicRecordLines(order: Order): string[] {
   const hints = hintLines(order);
   return hints.length > 0 ? hints : ['I found nothing conclusive in public records.'];
@@ -457,9 +453,9 @@ export function orderLine(order: Order): string {
 export function ownOrderLine(order: Order): string {
   const { state, expiresAt } = order;
   const deadlineText = state === 'PENDING' && expiresAt !== undefined ? ` · until ${moment(expiresAt)}` : '';
-  const time = findUpcomingTime(order);
+  const sendTime = findUpcomingTime(order);
   const separator = isWaitingForChosenTime(order) ? ' for' : ' · scheduled for';
-  const timeText = time === undefined ? '' : `${separator} ${moment(time)}`;
+  const timeText = sendTime === undefined ? '' : `${separator} ${moment(sendTime)}`;
   return `${stateIcon(order)} ${code(order.id)} *${escapeText(orderTitle(order))}*: ${shortStateText(order)}${timeText}${deadlineText}`;
 }
 

@@ -16,7 +16,7 @@ import { refusalText } from './refusal.view.ts';
 
 /* Requests orders. Refuses them if the account can't do the task or the policy refuses it. */
 
-export interface OrderInput {
+interface RequestedOrder {
   readonly task: OrderTaskName;
   readonly input: unknown;
   readonly secret?: Secret;
@@ -28,11 +28,10 @@ export interface OrderInput {
   readonly bulk?: BulkRequest;
 }
 
-/** Requests an order for the person of an interaction, with the person's current account. */
 export async function requestFromInteraction(
   interaction: Interaction,
   { channelId, threadTs }: FormOrigin,
-  { secret, sendAt, ...request }: OrderInput,
+  { secret, sendAt, ...request }: RequestedOrder,
 ): Promise<RequestOutcome> {
   return requestOrder(interaction.context.orders, {
     ...request,
@@ -43,7 +42,6 @@ export async function requestFromInteraction(
     deliveryId: interaction.deliveryId,
     account: await interaction.loadOrderAccount(),
     sendAt: await readSendTime(interaction, sendAt),
-    // Slack's ids of direct messages begin with a D.
     isPrivate: isDirectMessage(channelId),
   });
 }
@@ -52,11 +50,11 @@ async function readSendTime({ context, person }: Interaction, text: string | und
   return text === undefined ? undefined : { text, timeZone: await context.directory.findTimeZone(person.id) };
 }
 
-/** Requests the order of a form. It may retry an earlier order. */
+/** Requests the order of a form, which may be a retry of an earlier order. */
 export async function requestFromForm(
   interaction: Interaction,
   origin: FormOrigin,
-  request: OrderInput,
+  request: RequestedOrder,
 ): Promise<RetryOutcome> {
   if (origin.retryOf === undefined) return requestFromInteraction(interaction, origin, request);
   const { task: _, secret, sendAt, ...changes } = request;
@@ -86,7 +84,7 @@ export async function checkAccount(
 /**
  * Checks the policy as soon as the only name is known, before the person types an auth code. If there are several
  * names, some may be allowed, so the form opens and the policy is checked on submission.
- * @param input as entered; fields of the form may be missing
+ * @param input as entered, possibly with fields missing
  */
 export async function checkPolicy(
   interaction: Interaction,

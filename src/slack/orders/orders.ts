@@ -41,13 +41,16 @@ async function runOrders(call: CommandCall): Promise<void> {
 async function buildOrdersPage(interaction: Interaction, page: PageRequest): Promise<Message | string> {
   const { context, person } = interaction;
   const { filter, title, empty } = parseOrderFilter(page.of, person.id);
-  const found = await listVisible(context.orders, toViewer(interaction), { ...filter, limit: MAX_LISTED });
-  return found.length === 0
+  const orderList = await listVisible(context.orders, toViewer(interaction), {
+    ...filter,
+    limit: MAX_LISTED,
+  });
+  return orderList.length === 0
     ? empty
-    : ordersMessage(title, slicePage(sortScheduledFirst(found), page.offset, ORDERS_PER_PAGE), page.of);
+    : ordersMessage(title, slicePage(sortScheduledFirst(orderList), page.offset, ORDERS_PER_PAGE), page.of);
 }
 
-/** Nobody pages through more than this. */
+/** Nobody pages through more orders than this. */
 const MAX_LISTED = 1_000;
 
 function parseOrderFilter(
@@ -91,7 +94,7 @@ async function runOrder(call: CommandCall): Promise<void> {
   if (order === undefined) return call.respond(noSuchOrderText(id));
   const briefing = await loadBriefing(call.context, order);
   const card = orderCard(order, briefing);
-  // The bot finds cards by the id of their row, and this reply isn't a card.
+  // The bot recognizes cards by the block id of their buttons, and this reply isn't a card.
   const blocks = card.blocks.map((block) =>
     parseCardBlockId(block.block_id ?? '') === undefined
       ? block
@@ -101,7 +104,7 @@ async function runOrder(call: CommandCall): Promise<void> {
     message(card.text, [
       ...blocks,
       ...sectionFields(orderFields(order, briefing)),
-      // If there are thousands of rows, the answers are in the file in the thread.
+      // The answers to a bulk order are in the result file in the thread.
       ...(order.bulk === undefined ? lines(answerSections(order, (name) => itemName(order, name))) : []),
       ...actions(
         `data_${order.id}`,

@@ -1,48 +1,48 @@
 import type { StoredEvidence } from '../../orders/record-finding.ts';
 import { day, joinFirst } from '../kit/mrkdwn.ts';
 
-/* Describes the public records about a request. */
+/* Describes what the public registry records show about a request. */
 
 /** The caller must escape the text. */
-export function recordFindingText(finding: StoredEvidence): string {
-  const isOverHttp = 'overHttp' in finding && finding.overHttp === true;
-  return `${findingText(finding)}${isOverHttp ? ' The record came over plain HTTP.' : ''}`;
+export function recordFindingText(evidence: StoredEvidence): string {
+  const cameOverHttp = 'overHttp' in evidence && evidence.overHttp === true;
+  return `${evidenceText(evidence)}${cameOverHttp ? ' The record came over plain HTTP.' : ''}`;
 }
 
-function findingText(finding: StoredEvidence): string {
-  switch (finding.code) {
+function evidenceText(evidence: StoredEvidence): string {
+  switch (evidence.code) {
     case 'not_registered':
       return 'No registration of the name was found.';
     case 'registration_seen': {
-      const { registeredAt } = finding;
+      const { registeredAt } = evidence;
       const date = registeredAt === undefined ? '' : ` on ${formatDay(registeredAt)}`;
-      return `The registry shows a registration${date}, with ${nameServersText(finding)}.`;
+      return `The registry shows a registration${date}, with ${nameServersText(evidence)}.`;
     }
     case 'nameservers_seen':
-      return `The registry shows ${nameServersText(finding)}.`;
+      return `The registry shows ${nameServersText(evidence)}.`;
     case 'statuses_seen':
-      return `The registry shows the name with ${statusesText(finding)}.`;
+      return `The registry shows the name with ${statusesText(evidence)}.`;
     case 'registrar_seen': {
-      const { registrar, transferredAt } = finding;
+      const { registrar, transferredAt } = evidence;
       const registrarText = registrar === undefined ? 'no registrar' : `“${registrar}” as the registrar`;
       const transfer =
         transferredAt === undefined
           ? 'No transfer found since this was sent.'
           : `It shows a transfer on ${formatDay(transferredAt)}.`;
-      return `The registry shows ${registrarText}, with ${statusesText(finding)}. ${transfer}`;
+      return `The registry shows ${registrarText}, with ${statusesText(evidence)}. ${transfer}`;
     }
     case 'expiry_seen':
-      return `The registry shows the expiry date ${formatDay(finding.expiresAt)}. The previous date is unknown.`;
+      return `The registry shows the expiry date ${formatDay(evidence.expiresAt)}. The previous date is unknown.`;
     case 'expiry_unmoved':
-      return `No renewal found: the registry still shows the expiry date ${formatDay(finding.expiresAt)}.`;
+      return `No renewal found: the registry still shows the expiry date ${formatDay(evidence.expiresAt)}.`;
     case 'expiry_moved': {
-      const text = `The registry shows the expiry date ${formatDay(finding.expiresAt)}. Before this was sent, it was ${formatDay(finding.before)}.`;
-      return finding.otherCause === undefined ? text : `${text} ${OTHER_CAUSES[finding.otherCause]}`;
+      const text = `The registry shows the expiry date ${formatDay(evidence.expiresAt)}. Before this was sent, it was ${formatDay(evidence.before)}.`;
+      return evidence.otherCause === undefined ? text : `${text} ${OTHER_CAUSE_TEXTS[evidence.otherCause]}`;
     }
     case 'registered':
       return 'The registry shows that the name was registered when this was sent, with the requested nameservers.';
     case 'renewed':
-      return `The registry’s expiry date changed by the requested years, from ${formatDay(finding.before)} to ${formatDay(finding.expiresAt)}.`;
+      return `The registry’s expiry date changed by the requested years, from ${formatDay(evidence.before)} to ${formatDay(evidence.expiresAt)}.`;
     case 'nameservers_set':
       return 'The registry shows the requested nameservers. It showed others before this was sent, and no other order requested them.';
     case 'transferred':
@@ -54,24 +54,24 @@ function findingText(finding: StoredEvidence): string {
   }
 }
 
-const OTHER_CAUSES = {
+const OTHER_CAUSE_TEXTS = {
   expiry_passed: 'It changed after that day, when registries renew names automatically.',
   transfer: 'The registrar may have changed too, and a transfer also changes the date.',
 } as const;
 
-/** The day, in UTC, of a time from a registry. */
-function formatDay(moment: string): string {
-  return day(new Date(moment));
+/** Formats a registry's timestamp as a UTC date. */
+function formatDay(timestamp: string): string {
+  return day(new Date(timestamp));
 }
 
-function nameServersText(finding: {
+function nameServersText(evidence: {
   readonly nameServers: readonly string[];
   readonly areRequested: boolean;
 }): string {
-  if (finding.areRequested) return 'the requested nameservers';
-  return finding.nameServers.length === 0
+  if (evidence.areRequested) return 'the requested nameservers';
+  return evidence.nameServers.length === 0
     ? 'no nameservers'
-    : `other nameservers: ${joinFirst(finding.nameServers, MAX_LISTED_VALUES)}`;
+    : `other nameservers: ${joinFirst(evidence.nameServers, MAX_LISTED_VALUES)}`;
 }
 
 function statusesText({ statuses }: { readonly statuses: readonly string[] }): string {

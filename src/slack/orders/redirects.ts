@@ -19,7 +19,7 @@ const sourceField = textField('Source', {
   hint: 'The source of an existing redirect. Its source and type can’t be changed. I remove a leading http:// and send a path unchanged.',
   isRequired: true,
 });
-const TARGET: FieldDisplay = {
+const TARGET_DISPLAY: FieldDisplay = {
   label: 'Target',
   kind: 'text',
   placeholder: 'https://www.example.com/menu',
@@ -30,17 +30,17 @@ const TARGET: FieldDisplay = {
 /** The choice determines the interface, and with it the fields. */
 const CHOICE_DISPLAY = { dispatches: true, isRequired: true };
 
-/** All types and modes that each interface documents (service API, Redirect). */
-function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
-  const shared = z.object({
+/** Offers all types and modes in “Redirect” of the service's API documentation. */
+function buildFieldsSchema({ json, xml }: AvailableInterfaces): z.ZodObject {
+  const sharedSchema = z.object({
     source: sourceField,
     target: field(
       xml
         ? {
-            ...TARGET,
+            ...TARGET_DISPLAY,
             hint: 'A web address or a host name. An email redirect needs an email address.',
           }
-        : TARGET,
+        : TARGET_DISPLAY,
       unvalidatedTextSchema,
     ),
     type: choiceField(
@@ -63,14 +63,14 @@ function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
     ),
   });
   return xml
-    ? shared.extend({
+    ? sharedSchema.extend({
         title: textField('Title'),
         backup: textField('Backup target'),
       })
-    : shared;
+    : sharedSchema;
 }
 
-/** Title and backup belong to a single redirect, but targets are often reused. */
+/** Titles and backup targets belong to a single source, but targets are often reused. */
 function reuseRedirect(last: FormValues, values: FormValues): FormValues {
   const isSameSource = values['source'] === undefined || values['source'] === last['source'];
   return pick(last, ...(isSameSource ? ['source', 'title', 'backup'] : []), 'target', 'type', 'mode');
@@ -78,7 +78,7 @@ function reuseRedirect(last: FormValues, values: FormValues): FormValues {
 
 const redirectForm = orderForm({
   task: 'redirect',
-  fields: buildFields,
+  fields: buildFieldsSchema,
   interfaces: { xmlFeatures: 'Email redirects, frame and single mode, titles and backup targets' },
   defaults: (account) =>
     account?.method === 'two_factor' ? { type: 'domain' } : { type: 'DOMAIN', mode: 'HTTP' },
@@ -93,8 +93,8 @@ export const redirects = {
       example: '/domain redirect www.cafe.rest',
       time: 'taken',
       run: (call) => {
-        const [word] = call.words;
-        const values = word === undefined ? {} : { source: word };
+        const [source] = call.words;
+        const values = source === undefined ? {} : { source };
         return openFormFromCommand(call, redirectForm, values, { words: call.words, usedCount: 1 });
       },
     },

@@ -10,7 +10,7 @@ import { summaryText } from './summary.view.ts';
 
 /* Says why a request is refused, and what to do instead. */
 
-/** Follows “This can’t be”. */
+/** Completes “This can’t be …”. */
 const PARTICIPLES: Readonly<Record<OrderEvent['type'], string>> = {
   confirmed: 'confirmed',
   approved: 'approved',
@@ -57,7 +57,7 @@ const NEXT_STEPS: Readonly<Record<OrderState, string>> = {
   CANCELLED: 'Request it again if you still need it.',
 };
 
-/** Follows “the order”. */
+/** Completes “the order …”. */
 const STATE_PREDICATES: Readonly<Record<OrderState, string>> = {
   DRAFT: 'isn’t confirmed yet',
   PENDING: 'is waiting for approval',
@@ -86,7 +86,7 @@ const NOT_AN_APPROVER: Readonly<Record<ApproverRight, string>> = {
   end_mandate: 'Only its requester or an approver can end a mandate. Ask one of them.',
 };
 
-/** Comes before the names of the people who are allowed to, if a policy rule names them. */
+/** Followed by the approvers that a policy rule names. */
 const NOT_AN_APPROVER_BY_RULE: Readonly<Record<ApproverRight, string>> = {
   approve: 'You can’t approve this. The policy’s approvers are',
   ask: 'Only its approvers can ask a question here. The policy’s approvers are',
@@ -111,7 +111,7 @@ const NOT_AN_ADMIN = {
   sign_off: 'Only admins can sign this off.',
 };
 
-const PLAIN = {
+const PLAIN_REFUSAL_TEXTS = {
   signature_needed: 'The policy requires a signature. Click *Sign*.',
   not_signed: 'A required signature is missing or no longer valid, so nothing was sent. See its thread.',
   log_differs: 'The log contradicts this order, so nothing was sent. See its thread.',
@@ -169,7 +169,7 @@ const SCHEDULE_ISSUES: Readonly<Record<ScheduleIssue, string>> = {
   not_for_task: 'This can’t be scheduled. Request it without a time.',
 };
 
-/** With markup. */
+/** Returns mrkdwn. */
 export function refusalText(refusal: Refusal): string {
   switch (refusal.code) {
     case 'wrong_state':
@@ -229,6 +229,6 @@ export function refusalText(refusal: Refusal): string {
     case 'nothing_waits':
       return `Nothing is waiting to be sent: the order ${STATE_PREDICATES[refusal.state]}. See its thread.`;
     default:
-      return PLAIN[refusal.code];
+      return PLAIN_REFUSAL_TEXTS[refusal.code];
   }
 }

@@ -2,7 +2,7 @@ import type { PlainRequestIssue, RequestIssue } from '../../service/request-issu
 
 /* Says why a request can't be sent, and what to do. Plain text. */
 
-const PLAIN: Readonly<Record<PlainRequestIssue, string>> = {
+const PLAIN_ISSUE_TEXTS: Readonly<Record<PlainRequestIssue, string>> = {
   credential_with_control_characters:
     'The user name or password contains a control character. Enter both again.',
   credential_not_unicode: 'The user name or password contains an incomplete character. Enter both again.',
@@ -20,7 +20,7 @@ const PLAIN: Readonly<Record<PlainRequestIssue, string>> = {
     'This needs the XML interface, and its address isn’t set. Ask your operator to set SERVICE_XML_URL.',
 };
 
-const INTERFACES = { json: 'JSON', xml: 'XML' } as const;
+const INTERFACE_NAMES = { json: 'JSON', xml: 'XML' } as const;
 
 export function requestIssueText(issue: RequestIssue): string {
   switch (issue.code) {
@@ -29,9 +29,9 @@ export function requestIssueText(issue: RequestIssue): string {
         ? 'This can’t be sent. Check your input.'
         : `${issue.fields.join(', ')} can’t be sent. Check your input.`;
     case 'field_not_documented':
-      return `The ${INTERFACES[issue.interface]} interface has no field “${issue.field}”. Leave it out.`;
+      return `The ${INTERFACE_NAMES[issue.interface]} interface has no field “${issue.field}”. Leave it out.`;
     case 'value_not_documented':
-      return `The ${INTERFACES[issue.interface]} interface doesn’t document this value of “${issue.field}”. Use ${issue.documented.join(' or ')}.`;
+      return `The ${INTERFACE_NAMES[issue.interface]} interface doesn’t document this value of “${issue.field}”. Use ${issue.documented.join(' or ')}.`;
     case 'not_unicode':
       return `“${issue.field}” contains an incomplete character. Enter it again.`;
     case 'not_xml_character':
@@ -39,6 +39,6 @@ export function requestIssueText(issue: RequestIssue): string {
     case 'not_in_address':
       return `“${issue.text}” can’t be part of an address. Enter another one.`;
     default:
-      return PLAIN[issue.code];
+      return PLAIN_ISSUE_TEXTS[issue.code];
   }
 }

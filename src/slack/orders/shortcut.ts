@@ -16,8 +16,8 @@ import {
 import { renderForm } from '../open-form.ts';
 
 /*
- * Shortcuts: the forms of tasks for the names in a message, with the card in its thread, and the same forms without a
- * message.
+ * The message shortcut offers the forms of tasks for the names in a message, and the card is posted in its thread. The
+ * global shortcut offers the same forms without a message.
  */
 
 const menuSchema = z.object({
@@ -53,9 +53,9 @@ function buildMenu(
   const visibleFields = toFields(menuSchema).filter(({ name }) =>
     name === 'names' ? names.length > 0 : name !== 'channel' || origin.channelId === '',
   );
-  const fields = visibleFields.map((each) => ({
-    ...each,
-    ...(options[each.name] && { options: options[each.name] }),
+  const fields = visibleFields.map((menuField) => ({
+    ...menuField,
+    ...(options[menuField.name] && { options: options[menuField.name] }),
   }));
   return { name: 'task_menu', title: 'Domain task', submit: 'Next', fields };
 }
@@ -64,7 +64,7 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
   return {
     form: buildMenu(forms, [], { channelId: '-' }),
     async render(interaction, origin, values) {
-      const refusals = await Promise.all(forms.map((each) => each.checkAccess?.(interaction)));
+      const refusals = await Promise.all(forms.map((feature) => feature.checkAccess?.(interaction)));
       const allowedForms = forms.filter((_, index) => refusals[index] === undefined);
       return { form: buildMenu(allowedForms, splitLines(values['names']), origin) };
     },
@@ -88,15 +88,15 @@ export function createTaskMenu(forms: readonly FormFeature[]): FormFeature<'task
 }
 
 /**
- * The selected names, for the name field of a form.
- * @returns undefined if the field takes fewer names
+ * Fills the name field of a form with the selected names.
+ * @returns undefined if the field takes only one name
  */
 function toNameValues({ form }: FormFeature, names: readonly string[]): FormValues | undefined {
   const [name] = names;
   if (name === undefined) return {};
-  const fields = form.fields.map((field) => field.name);
-  if (fields.includes('names')) return { names: names.join('\n') };
-  const nameField = ['name', 'source'].find((each) => fields.includes(each));
+  const fieldNames = form.fields.map((field) => field.name);
+  if (fieldNames.includes('names')) return { names: names.join('\n') };
+  const nameField = ['name', 'source'].find((candidate) => fieldNames.includes(candidate));
   if (nameField === undefined) return {};
   return names.length > 1 ? undefined : { [nameField]: name };
 }

@@ -7,17 +7,16 @@ import { openFormFromCommand } from '../open-form.ts';
 import { noContactIdText } from './asking.view.ts';
 import { orderForm } from './order-form.ts';
 
-/** Only the JSON interface documents the names of a person (service API, SSL contact). */
-const PERSON = { fname: textField('First name'), lname: textField('Last name') };
+/** See “SSL contact” in the service's API documentation: XML has no fields for a person's name. */
+const PERSON_NAME_FIELDS = { fname: textField('First name'), lname: textField('Last name') };
 
-/** XML takes the address as one text. How lines are joined and where the id goes isn't documented. */
-function buildFields({ json }: AvailableInterfaces): z.ZodObject {
+function buildFieldsSchema({ json }: AvailableInterfaces): z.ZodObject {
   return z.object({
     id: textField('SSL contact ID', {
       hint: `Empty fields aren’t sent. The service’s documentation doesn’t say whether it then keeps the old values${json ? '' : ', or where the ID goes in XML. I send the ID first'}.`,
       isRequired: true,
     }),
-    ...(json ? PERSON : {}),
+    ...(json ? PERSON_NAME_FIELDS : {}),
     title: textField('Title'),
     organization: textField('Organization'),
     address: textField(
@@ -38,14 +37,14 @@ function buildFields({ json }: AvailableInterfaces): z.ZodObject {
   });
 }
 
-/** Reuses the last values only for the same contact, because another id is another person. */
+/** Another id is another person, so its values aren't reused. */
 function reuseContact(last: FormValues, values: FormValues): FormValues {
   return values['id'] === undefined || values['id'] === last['id'] ? last : {};
 }
 
 export const sslContactForm = orderForm({
   task: 'ssl-contact',
-  fields: buildFields,
+  fields: buildFieldsSchema,
   interfaces: {
     choiceHint: 'JSON is the default. XML has a single address field and no first or last name.',
   },

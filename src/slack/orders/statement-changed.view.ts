@@ -3,7 +3,7 @@ import type { StatementPart } from '../../orders/summary.ts';
 import { code, escapeText, type Message, textMessage } from '../kit/blocks.ts';
 import { orderTitle, wasSent } from './order.view.ts';
 
-const PARTS: Readonly<Record<StatementPart, string>> = {
+const PART_TEXTS: Readonly<Record<StatementPart, string>> = {
   account: 'the account',
   hash: 'the statement’s hash',
   input: 'the request',
@@ -27,7 +27,7 @@ export function statementChangedNotice(order: Order, parts: readonly StatementPa
   const changedText =
     parts.length === 0
       ? 'I can’t tell what changed.'
-      : `Changed: ${parts.map((part) => PARTS[part]).join(', ')}.`;
+      : `Changed: ${parts.map((part) => PART_TEXTS[part]).join(', ')}.`;
   const sentText = wasSent(order) ? 'sent nothing more' : 'sent nothing';
   const cause =
     parts.length === 1 && parts[0] === 'service'

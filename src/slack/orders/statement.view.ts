@@ -12,11 +12,11 @@ import { type AnyBlock, count, escapeText, moment, section, visibleText, wholeLi
 import { itemName } from './order.view.ts';
 
 /*
- * The statement of an order: every value exactly as it is sent, with its label. The content of an order is shown only
- * from here.
+ * The statement of an order: every value exactly as it is sent, with its label. All views show the content of an order
+ * with this code.
  */
 
-/** Labels of fields, by path. A field that isn't listed is shown with its name. */
+/** By path. A field that isn't listed is labeled with its path. */
 const LABELS: Readonly<Record<string, string>> = {
   name: 'Name',
   source: 'Source',
@@ -70,7 +70,7 @@ const LABELS: Readonly<Record<string, string>> = {
   notice: 'Renews',
 };
 
-/** Fields that contain the name of the item, which is shown above. */
+/** Fields that may contain the name of the item, which is shown above them. */
 const NAME_FIELDS: ReadonlySet<string> = new Set(['name', 'source', 'id', 'user']);
 
 /** A value and its path. Positions in a list aren't part of the path. */
@@ -78,7 +78,7 @@ type Leaf = readonly [path: string, value: string | number | boolean | { readonl
 
 function listLeaves(value: StatementValue, path = ''): Leaf[] {
   if (typeof value !== 'object') return [[path, value]];
-  if (isList(value)) return value.flatMap((each) => listLeaves(each, path));
+  if (isList(value)) return value.flatMap((element) => listLeaves(element, path));
   const { secret, ...others } = value;
   if (typeof secret === 'string' && Object.keys(others).length === 0) return [[path, { secret }]];
   return Object.entries(value).flatMap(([field, inner]) =>
@@ -90,8 +90,8 @@ function isList(value: readonly StatementValue[] | StatementObject): value is re
   return Array.isArray(value);
 }
 
-/** The values of a request. In XML, they are inside one element, which is named after the task. */
-function requestLeaves({ request }: StatementItem): Leaf[] {
+/** In XML, the values are inside an element that is named after the task. */
+function listRequestLeaves({ request }: StatementItem): Leaf[] {
   if (request.interface === 'none') return listLeaves(request.terms);
   if (request.interface === 'json') return request.body === undefined ? [] : listLeaves(request.body);
   return Object.entries(request.element).flatMap(([name, value]) =>
@@ -107,7 +107,7 @@ function revealInvisible(text: string): string {
   );
 }
 
-/** Text from outside as mrkdwn with every character visible, without emoji or quotes. */
+/** Escapes untrusted text so that every character is visible and nothing becomes an emoji or a quote. */
 function exactText(text: string): string {
   return escapeText(revealInvisible(text))
     .replace(/:(?=[\w'+-]+:)/g, ':\u2060')
@@ -129,7 +129,7 @@ export function listStatementFields(
   secretText = 'provided, stored encrypted',
 ): readonly StatementField[] {
   const valuesByPath = new Map<string, string[]>();
-  for (const [path, value] of requestLeaves(item)) {
+  for (const [path, value] of listRequestLeaves(item)) {
     if (NAME_FIELDS.has(path) && String(value) === item.name) continue;
     const text = typeof value === 'object' ? secretText : String(value);
     valuesByPath.set(path, [...(valuesByPath.get(path) ?? []), text]);
@@ -145,7 +145,7 @@ function itemFields(item: StatementItem): (readonly [string, string])[] {
   ]);
 }
 
-/** Texts for values, by path. */
+/** Formats values for people, by path. */
 const VALUE_FORMATS: Readonly<Record<string, (value: string) => string>> = {
   period: (years) => count(Number(years), 'year'),
   confirmOrder: (isConfirmed) => (isConfirmed === 'true' ? 'yes' : 'no'),
@@ -163,9 +163,9 @@ export function listReadableFields(item: StatementItem): readonly StatementField
 
 const UNREADABLE = 'This can’t be shown, because it no longer matches the request. It won’t be sent.';
 
-/** `Will be sent Sun 6 Dec, 02:00`. */
-export function timeText(at: Date): string {
-  return `Will be sent ${moment(at)}`;
+/** For example, `Will be sent Sun 6 Dec, 02:00`. */
+export function timeText(sendTime: Date): string {
+  return `Will be sent ${moment(sendTime)}`;
 }
 
 const formatSendTime = ({ notBefore }: Pick<Statement, 'notBefore'>) =>
@@ -178,25 +178,25 @@ function timeFields(statement: Pick<Statement, 'notBefore'>, order: Order): (rea
   return [[findUpcomingTime(order) === undefined ? 'Scheduled for' : 'Will be sent', time]];
 }
 
-/** The facts of a request. If there are several requests, the facts that they share. */
+/** The fields of the request. If there are several requests, only the fields that are the same in all of them. */
 export function commonFields(statement: Statement | undefined, order: Order): (readonly [string, string])[] {
   if (statement === undefined) return [['What will be sent', UNREADABLE]];
   const { task, items } = statement;
   const [first, ...others] = items.map(itemFields);
-  const shared = (first ?? []).filter(([label, value]) =>
-    others.every((facts) => facts.some((fact) => fact[0] === label && fact[1] === value)),
+  const sharedFields = (first ?? []).filter(([label, value]) =>
+    others.every((otherFields) => otherFields.some((other) => other[0] === label && other[1] === value)),
   );
-  const common = [...timeFields(statement, order), ...shared];
-  const isGenerated =
-    findTask(task).secretField === 'password' && !common.some(([label]) => label === LABELS['password']);
-  return isGenerated ? [...common, ['Password', 'generated by the service']] : common;
+  const fields = [...timeFields(statement, order), ...sharedFields];
+  const isPasswordGenerated =
+    findTask(task).secretField === 'password' && !fields.some(([label]) => label === LABELS['password']);
+  return isPasswordGenerated ? [...fields, ['Password', 'generated by the service']] : fields;
 }
 
 export function isOverXml(statement: Pick<Statement, 'items'> | undefined): boolean {
   return statement?.items.some(({ request }) => request.interface === 'xml') ?? false;
 }
 
-/** Names and shared facts for a list of orders, as mrkdwn. */
+/** The names and the common fields as a single line of mrkdwn. */
 export function briefText(statement: Statement, order: Order): string {
   const { items } = statement;
   const names = items.map((item) => exactText(itemName(statement, item.name))).join(', ');
@@ -224,7 +224,7 @@ function statementItemText(statement: Statement, item: StatementItem): string {
   return [
     `*${item.n}. ${exactText(itemName(statement, item.name))}*`,
     ...itemFields(item).map(([label, value]) => `*${label}*: ${value}`),
-    ...requestLeaves(item).flatMap(([, value]) =>
+    ...listRequestLeaves(item).flatMap(([, value]) =>
       typeof value === 'object' ? [exactText(value.secret)] : [],
     ),
     `${addressText(item)} · ${exactText(item.ctid)}`,
@@ -239,7 +239,7 @@ function addressText({ request }: StatementItem): string {
   return exactText([`${request.method} ${request.path}`, ...query].join(' '));
 }
 
-const METHODS: Readonly<Record<string, string>> = {
+const METHOD_TEXTS: Readonly<Record<string, string>> = {
   password: 'password',
   trusted_application: 'trusted application',
   two_factor: 'two-factor',
@@ -248,7 +248,7 @@ const METHODS: Readonly<Record<string, string>> = {
 function headText({ account, service, replyTo, ...statement }: Statement, order: Order): string {
   const { method, login, context, team } = account;
   return [
-    `*Account*: ${exactText(login)} (${METHODS[method] ?? exactText(method)})${team ? ', the team’s account' : ''}`,
+    `*Account*: ${exactText(login)} (${METHOD_TEXTS[method] ?? exactText(method)})${team ? ', the team’s account' : ''}`,
     `*Context*: ${context ?? 'the application’s own'}`,
     `*Service*: ${exactText(service)}, ${isOverXml(statement) ? 'XML' : 'JSON'} interface`,
     ...timeFields(statement, order).map(([label, value]) => `*${label}*: ${value}`),
@@ -256,7 +256,7 @@ function headText({ account, service, replyTo, ...statement }: Statement, order:
   ].join('\n');
 }
 
-/** One page of readable text, far below Slack's limit. */
+/** Readable on one page, and far below Slack's limit. */
 const PAGE_LENGTH = 12_000;
 
 /**

@@ -18,7 +18,7 @@ type PlainCode = Exclude<
   | 'statement_changed'
 >;
 
-const PLAIN: Readonly<Record<PlainCode, string>> = {
+const PLAIN_SUMMARY_TEXTS: Readonly<Record<PlainCode, string>> = {
   account_gone:
     'The account it used is no longer linked, so nothing was sent. Link it again with `/domain link` and request it again.',
   answered_done: 'The service confirmed that it was carried out.',
@@ -77,7 +77,7 @@ function formatRefusingRules(rules: Extract<PlainSummary, { code: 'policy_refuse
   return rules.map((rule) => (rule.kind === 'rule' ? `rule “${rule.name}”` : 'the settings')).join(', ');
 }
 
-/** The result of an item, or why it was stopped. The caller must escape it. */
+/** The result of an item, or why it was stopped. The caller must escape the text. */
 export function summaryText(summary: ItemSummary): string {
   switch (summary.code) {
     case 'mandate_held':
@@ -108,11 +108,11 @@ export function summaryText(summary: ItemSummary): string {
     case 'earlier_unanswered':
       return `An earlier request may have reached the service and got no response. After it: ${summaryText(summary.since)}`;
     case 'sending_lost': {
-      const lost = 'This was sent, but the bot’s database lost the record.';
-      return summary.since === undefined ? lost : `${lost} ${summaryText(summary.since)}`;
+      const lostText = 'This was sent, but the bot’s database lost the record.';
+      return summary.since === undefined ? lostText : `${lostText} ${summaryText(summary.since)}`;
     }
     default:
-      return PLAIN[summary.code];
+      return PLAIN_SUMMARY_TEXTS[summary.code];
   }
 }
 
@@ -126,7 +126,7 @@ const RETRY_REASONS: Readonly<Record<RetryReason, string>> = {
   token_used: 'The current one-time token is already used.',
 };
 
-/** Says why a scheduled order needs approval again. */
+/** Why a scheduled order needs approval again. */
 const REOPEN_REASONS: Readonly<Record<ReopenReason, string>> = {
   late: 'it couldn’t be sent in time',
   price: 'the price changed',

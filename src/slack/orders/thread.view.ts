@@ -133,7 +133,7 @@ export function orderReply(
   }
 }
 
-/** The reason “late” would only repeat that it wasn't sent at the scheduled time. */
+/** The reason “late” isn't shown, because the reply already says that the scheduled time has passed. */
 function isOnlyLate(reasons: readonly ReopenReason[]): boolean {
   return reasons.every((reason) => reason === 'late');
 }
@@ -179,7 +179,7 @@ const SYSTEM = 'system';
 function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   const owner = getAccountOwner(order);
   if (order.retryOf === undefined || owner === order.requesterId) return undefined;
-  const next =
+  const approvalText =
     event.state === 'APPROVED'
       ? 'It needs no approval.'
       : 'Someone else has to approve it, because neither of you can.';
@@ -187,36 +187,36 @@ function retriedReply(order: Order, event: HistoryEvent): Message | undefined {
   return buildReply(
     order,
     ':repeat:',
-    `${mention(order.requesterId)} retried the failed order ${code(order.retryOf)} with ${accountText} account ${code(formatAccountName(order.account))}. The new order is ${code(order.id)}. ${next}`,
+    `${mention(order.requesterId)} retried the failed order ${code(order.retryOf)} with ${accountText} account ${code(formatAccountName(order.account))}. The new order is ${code(order.id)}. ${approvalText}`,
     owner,
   );
 }
 
-/** Part of an order won't be sent. If that ends the order, the final reply reports it. */
+/** Says that the rest of an order won't be sent. If that ends the order, the final reply says it. */
 function stoppedReply(order: Order, event: HistoryEventOf<'stopped'>): Message | undefined {
-  if (ENDED_BY_ITEMS.has(event.state)) return undefined;
+  if (STATES_FROM_ITEMS.has(event.state)) return undefined;
   const { names } = event;
   const namesText = names.length < order.items.length ? ` Not sent: ${formatNames(order, names)}.` : '';
   const stopText = `stopped by ${mention(event.actor)}.`;
-  const createReply = (replyText: string) =>
+  const buildStopReply = (replyText: string) =>
     buildReply(order, STATES.CANCELLED.icon, replyText, order.requesterId);
   if (event.state === 'CANCELLED' && event.actor === SYSTEM)
-    return createReply(escapeExceptCode(summaryText(event.summary)));
+    return buildStopReply(escapeExceptCode(summaryText(event.summary)));
   if (event.state === 'CANCELLED')
-    return createReply(
+    return buildStopReply(
       order.items.some(({ attempts }) => attempts > 0)
         ? `${stopText} The service refused the earlier requests, so nothing was carried out.`
         : `${stopText} Nothing was sent.`,
     );
-  return createReply(
+  return buildStopReply(
     event.actor === SYSTEM
       ? `${escapeExceptCode(summaryText(event.summary))}${namesText}`
       : `${stopText}${namesText} Requests already sent continue.`,
   );
 }
 
-/** States that follow from the items. The final reply lists each result. */
-const ENDED_BY_ITEMS: ReadonlySet<Order['state']> = new Set(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
+/** States that result from the items' outcomes. The final reply lists the outcomes. */
+const STATES_FROM_ITEMS: ReadonlySet<Order['state']> = new Set(['SUCCEEDED', 'FAILED', 'UNKNOWN']);
 
 function formatNames(order: Order, names: readonly string[]): string {
   return truncateMarkup(names.map((name) => `*${escapeText(itemName(order, name))}*`).join(', '), 1_000);
@@ -262,13 +262,16 @@ function unknownImpactText({ isImpactUnknown }: HistoryEventOf<'approved'>): str
 }
 
 function approvedReply(order: Order, event: HistoryEventOf<'approved'>): Message {
-  const lapsed = findLapsedApprovals([event]);
+  const lapsedApprovals = findLapsedApprovals([event]);
   const progress = findLastProgress([event]);
   const givenCount = findValidApprovers([event]).length;
   const needed = progress?.requirements[0]?.needed ?? order.approvalsRequired;
   const missingCount = Math.max(needed - givenCount, 1);
-  const remedy = lapsed.isUncertain ? 'click *Approve* again in a minute' : 'only current approvers count';
-  const lapsedText = lapsed.userIds.length === 0 ? '' : ` ${formatLapsed(lapsed)}: ${remedy}.`;
+  const remedy = lapsedApprovals.isUncertain
+    ? 'click *Approve* again in a minute'
+    : 'only current approvers count';
+  const lapsedText =
+    lapsedApprovals.userIds.length === 0 ? '' : ` ${formatLapsed(lapsedApprovals)}: ${remedy}.`;
   const neededText =
     progress !== undefined && hasPolicyRule(progress.requirements)
       ? `Still needed: ${missingLines(progress).join('; ')}.`
@@ -300,7 +303,7 @@ function resolvedReply(
   );
 }
 
-/** The outcome may have been entered for only some of the names. */
+/** Names the items if the outcome was entered for only some of them. */
 function resolvedTitle(order: Order, { ctids }: HistoryEventOf<'resolved'>): string {
   const settledItems = order.items.filter(({ ctid }) => ctids.includes(ctid));
   const title = `*${escapeText(orderTitle(order))}*`;
@@ -312,7 +315,7 @@ function resolvedTitle(order: Order, { ctids }: HistoryEventOf<'resolved'>): str
   return `${names} (${escapeText(orderTitle(order))})`;
 }
 
-/** The registry shows the result of a task that was accepted. */
+/** Says that the registry shows the result of an accepted task. */
 function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'confirmed_by_registry'>): Message {
   const nameText = escapeText(itemName(order, name));
   return buildReply(
@@ -323,7 +326,7 @@ function registryConfirmedReply(order: Order, { name }: HistoryEventOf<'confirme
   );
 }
 
-/** The registry shows that a task wasn't carried out, although it was accepted long ago. */
+/** Says that the registry still doesn't show the result of an accepted task. */
 function overdueReply(order: Order, event: HistoryEventOf<'overdue'>): Message {
   const name = escapeText(itemName(order, event.name));
   const delayText = `${count(event.days, 'day')} after the service accepted the ${order.task}`;
@@ -349,13 +352,13 @@ function delegationReply(order: Order, event: HistoryEventOf<'delegation_seen'>)
   return textMessage(`${icon} ${mention(order.requesterId)}: ${replyText}`);
 }
 
-/** The service answered after the order or its item had ended. */
+/** Says that the service answered after the order or the item had ended. */
 function lateReply(
   order: Order,
   { n, agrees, outcome, resolvedBy }: HistoryEventOf<'answered_late'>,
   approvers: readonly string[],
 ): Message | undefined {
-  const item = order.items.find((each) => each.n === n);
+  const item = order.items.find((candidate) => candidate.n === n);
   if (item === undefined) return undefined;
   const prefix = order.items.length > 1 ? `*${escapeText(itemName(order, item.name))}* of ` : '';
   const title = `${prefix}*${escapeText(orderTitle(order))}*`;
@@ -384,7 +387,7 @@ function lateReply(
   ]);
 }
 
-/** A request had been sent, but the database has lost it. */
+/** Says that the database lost the record of a sent request. */
 function lostReply(
   order: Order,
   item: OrderItem,
@@ -414,11 +417,10 @@ function finishedReply(
   approvers: readonly string[],
   now: Date | undefined,
 ): Message | undefined {
-  // If the order was settled later, the reply about that says more.
-  if (event.state === 'UNKNOWN' && order.state !== 'UNKNOWN') return undefined;
-  // The reply about settling the order reports it.
-  if (event.endingEvent === 'resolved') return undefined;
-  // If there are several names, the lines below count the outcomes.
+  // The reply to the `resolved` event reports the outcome of a settled order.
+  const wasSettledLater = event.state === 'UNKNOWN' && order.state !== 'UNKNOWN';
+  if (wasSettledLater || event.endingEvent === 'resolved') return undefined;
+  // The lines below the heading count the outcomes.
   const isMixed = order.items.length > 1 && order.state === 'FAILED';
   const isPartial = order.items.some(({ state }) => state === 'SUCCEEDED');
   const heading = isMixed
@@ -427,10 +429,7 @@ function finishedReply(
   return outcomeReply(order, STATES[order.state].icon, formatOutcome(order), approvers, now, heading);
 }
 
-/**
- * `*Renewed cafe.rest for 2 years*, until 16 Dec 2028.`, `*Restore cafe.rest*: accepted by the service, not done
- * yet.`
- */
+/** For example, `*Renewed cafe.rest for 2 years*, until 16 Dec 2028.` */
 function formatOutcome(order: Order): string {
   const isDone = order.state === 'SUCCEEDED' && !isOnlyAccepted(order, order.state);
   const title = `*${escapeText(orderTitle(order, isDone ? 'done' : 'to do'))}*`;
@@ -456,13 +455,12 @@ function revealButton(order: Order) {
   );
 }
 
-/** Lines on a phone for each of the service's texts. The bot's own text isn't truncated. */
-const MAX_SERVICE_LINES = 2;
+/** For each of the service's texts. The bot's own text isn't truncated. */
+const MAX_SERVICE_PHONE_LINES = 2;
 
 /**
- * The outcome and what happens next, short enough to read at a glance. *Details* and the service's answer have
- * everything else.
- * @param heading replaces the lead in the message if later lines contain the outcome
+ * The outcome and what happens next, short enough to read at a glance. *Details* has the rest.
+ * @param heading replaces the lead in the blocks if later lines contain the outcome
  */
 function outcomeReply(
   order: Order,
@@ -476,7 +474,7 @@ function outcomeReply(
   const otherButtons = dropMissing([
     ...(order.state === 'UNKNOWN' ? resolveButtons(order) : []),
     ...retryButtons(order, now),
-    // The bytes of an answer that couldn't be read don't help here. *Details* has them.
+    // An answer that couldn't be read doesn't help here. *Details* has its bytes.
     ...(order.items.some(({ result }) => result?.summary.code === 'no_readable_answer')
       ? []
       : answerButtons(order)),
@@ -487,9 +485,9 @@ function outcomeReply(
     const buttons = [...(hasSecret ? [revealButton(order)] : []), ...otherButtons];
     return message(lead, [section(...replyLines), ...actions(blockId, buttons)]);
   }
-  // If the database has lost a request, that is an alarm.
+  // A lost request is an alarm, which may be longer.
   const fittedLines = fitLines(replyLines, order.items.some(isLost) ? MAX_LINES.alarm : MAX_LINES.reply);
-  // The button for a secret that was requested stays visible.
+  // The button for the secret must not be hidden in a menu.
   const firstLines = hasSecret ? fittedLines.slice(0, 1) : [];
   const otherLines = fittedLines.slice(firstLines.length);
   return message(lead, [
@@ -500,19 +498,19 @@ function outcomeReply(
   ]);
 }
 
-/** The database lost the record that it was sent. */
+/** Whether the database lost the record that the request was sent. */
 function isLost({ result }: OrderItem): boolean {
   return result?.summary.code === 'sending_lost';
 }
 
 const REGISTRANT_TASKS: ReadonlySet<Order['task']> = new Set(['create', 'transfer', 'owner-change']);
 
-/** Registrants in generic zones are verified (ICANN, Registrar Accreditation Agreement, Whois Accuracy Program). */
+/** Registrars must verify registrants in generic zones (ICANN, RAA, Whois Accuracy Program Specification). */
 function registrantNote({ task, items }: Order): string | false {
-  const mustConfirm = ({ name, state }: OrderItem) => state === 'SUCCEEDED' && isGenericZone(name);
+  const needsConfirmation = ({ name, state }: OrderItem) => state === 'SUCCEEDED' && isGenericZone(name);
   return (
     REGISTRANT_TASKS.has(task) &&
-    items.some(mustConfirm) &&
+    items.some(needsConfirmation) &&
     'The registrant may get a confirmation email. Many registries suspend a name that isn’t confirmed within 15 days.'
   );
 }
@@ -523,21 +521,22 @@ function summaryLines(order: Order, approvers: readonly string[]): string[] {
   if (item === undefined || others.length > 0) {
     const fileLines =
       order.bulk === undefined ? [] : [`${tallyText(order)}. The file has the result for each name.`];
-    const maxLines = order.items.some(isLost) ? MAX_LINES.alarm : MAX_SERVICE_LINES;
-    const groups = outcomeGroupLines(order, MAX_SHOWN_NAMES).map((line) => cutToLines(line, maxLines));
+    const maxLines = order.items.some(isLost) ? MAX_LINES.alarm : MAX_SERVICE_PHONE_LINES;
+    const groups = outcomeGroupLines(order, MAX_NAMES_PER_OUTCOME).map((line) => cutToLines(line, maxLines));
     return order.state === 'UNKNOWN'
       ? [settlementHint(order, approvers), ...groups]
       : dropMissing([registrantNote(order), ...groups, ...fileLines]);
   }
   const [first, ...more] = resultText(item);
   const isUnknown = order.state === 'UNKNOWN';
-  const detailLines = [...more, ...otherObjectLines(item)].map((line) => cutToLines(line, MAX_SERVICE_LINES));
+  const detailLines = [...more, ...otherObjectLines(item)].map((line) =>
+    cutToLines(line, MAX_SERVICE_PHONE_LINES),
+  );
   return dropMissing([
     ...nextStepTexts(order, item).map(capitalize),
     registrantNote(order),
-    // The bot's own sentence isn't truncated, because it says what to do. The card has all facts about an unknown
-    // outcome.
-    // The lead already says how it was settled.
+    // The bot's own sentence isn't truncated, because it says what to do. The lead already says how the order was
+    // settled.
     item.result?.summary.code !== 'settled' &&
       ((isUnknown && item.result && unknownOutcomeText(item.result.summary)) || first),
     ...(isLost(item) ? detailLines : []),
@@ -546,7 +545,7 @@ function summaryLines(order: Order, approvers: readonly string[]): string[] {
   ]);
 }
 
-/** Names the people who can settle an unknown outcome, and the id of the request at the service. */
+/** Names the approvers, who can settle an unknown outcome, and the request's id at the service. */
 function settlementHint(order: Order, approvers: readonly string[]): string {
   const [item, ...others] = order.items;
   const unknownCount = order.items.filter(({ state }) => state === 'UNKNOWN').length;
@@ -555,34 +554,33 @@ function settlementHint(order: Order, approvers: readonly string[]): string {
   return `${subject} won’t be sent again automatically. ${approverList(approvers)}: mark it as done or failed.`;
 }
 
-/** Maximum number of names with the same result in a reply. */
-const MAX_SHOWN_NAMES = 3;
+const MAX_NAMES_PER_OUTCOME = 3;
 
 function itemLine(order: Order, item: OrderItem): string {
   return `${ITEM_ICONS[item.state]} *${escapeText(itemName(order, item.name))}*: ${itemStateText(order, item).toLowerCase()} · ${briefResult(item)}`;
 }
 
 /**
- * Groups of equal outcomes, largest first.
- * @param maxNames per group
+ * One line per group of items with the same outcome, largest group first.
+ * @param maxNames the number of names to show per group
  */
 export function outcomeGroupLines(order: Order, maxNames: number): string[] {
-  // The service may repeat the name in its answer, while the reason is the same.
-  const reasonWithoutName = (item: OrderItem) => briefResult(item).replaceAll(item.name, '');
-  // For a file, the successful rows are only in the result file.
+  // The service may repeat the name in its answer, although the reason is the same.
+  const getReasonKey = (item: OrderItem) => briefResult(item).replaceAll(item.name, '');
+  // A bulk order's successful rows are only in the result file.
   const states = (['SUCCEEDED', 'UNKNOWN', 'FAILED'] as const).slice(order.bulk === undefined ? 0 : 1);
   return states.flatMap((state) => {
     const items = order.items.filter((item) => item.state === state);
-    return [...groupBy(items, reasonWithoutName).values()]
+    return [...groupBy(items, getReasonKey).values()]
       .sort((a, b) => b.length - a.length)
-      .flatMap((same) => {
-        const [first] = same;
+      .flatMap((group) => {
+        const [first] = group;
         const names = joinFirst(
-          same.map(({ name }) => escapeText(itemName(order, name))),
+          group.map(({ name }) => escapeText(itemName(order, name))),
           maxNames,
         );
         if (first === undefined) return [];
-        // Successes aren't explained next to failures.
+        // Next to failures, successes need no explanation.
         const isStateEnough =
           (state === 'SUCCEEDED' && order.state !== state) || first.result?.summary.code === 'settled';
         const reasonText = isStateEnough ? '' : ` · ${briefResult(first)}`;
@@ -634,7 +632,7 @@ const EVENT_WORDS: Readonly<Record<OrderLogEntry['kind'], string>> = {
   finished: 'ended:',
 };
 
-/** For requests that the database had lost. */
+/** For requests whose record the database had lost. */
 const LOST_EVENT_WORDS: Partial<Readonly<Record<OrderLogEntry['kind'], string>>> = {
   answered_late: 'result of a request that the database had lost',
   invalidated: 'stopped, because the database lost that it was sent',
@@ -646,39 +644,39 @@ function eventWords(entry: OrderLogEntry): string {
   return (wasLost ? LOST_EVENT_WORDS[entry.kind] : undefined) ?? EVENT_WORDS[entry.kind];
 }
 
-/** A longer history is truncated; the newest entries are kept. */
-const HISTORY_LENGTH = 5_000;
+/** The newest entries are kept. */
+const MAX_HISTORY_LENGTH = 5_000;
 
 /** Oldest first. */
 export function orderHistory(
   { task }: { readonly task: Order['task'] },
   history: readonly OrderLogEntry[],
 ): SectionBlock[] {
-  const all = history
+  const allLines = history
     .filter((entry) => !isAnnouncedInForce({ task, state: entry.state }, entry))
     .map((entry) => historyLine(task, entry));
-  let remaining = HISTORY_LENGTH;
-  const newest = all.reverse().filter((line) => {
+  let remaining = MAX_HISTORY_LENGTH;
+  const newestLines = allLines.reverse().filter((line) => {
     remaining -= line.length;
     return remaining >= 0;
   });
-  const left = all.length - newest.length;
+  const hiddenCount = allLines.length - newestLines.length;
   return lines([
     '*History*',
-    ...(left === 0 ? [] : [`${count(left, 'earlier event')} not shown`]),
-    ...newest.reverse(),
+    ...(hiddenCount === 0 ? [] : [`${count(hiddenCount, 'earlier event')} not shown`]),
+    ...newestLines.reverse(),
   ]);
 }
 
-/** The outcome in an entry of the history. Tasks that were only accepted aren't shown as done. */
+/** The outcome in a history entry. Tasks that were only accepted aren't shown as done. */
 function outcomeText(
   task: Order['task'],
   { kind, state, outcome, endingEvent }: AnyOrderLogEntry,
 ): string | undefined {
   if (kind === 'resolved') return undefined;
-  const end = outcome ?? (kind === 'finished' ? state : undefined);
+  const endState = outcome ?? (kind === 'finished' ? state : undefined);
   const isAccepted = findTask(task).nextStep !== undefined && endingEvent !== 'resolved';
-  return end === 'SUCCEEDED' && isAccepted ? 'accepted' : end && STATES[end].words;
+  return endState === 'SUCCEEDED' && isAccepted ? 'accepted' : endState && STATES[endState].words;
 }
 
 function historyLine(task: Order['task'], entry: OrderLogEntry): string {

@@ -11,7 +11,7 @@ import { sslContactForm } from './ssl-contacts.ts';
 const numberField = (label: string, display: Partial<FieldDisplay> = {}) =>
   textField(label, { kind: 'number', ...display });
 
-const USER = {
+const USER_FIELDS = {
   user: textField('User name', { isRequired: true }),
   context: numberField('Context', { isRequired: true }),
   defaultEmail: textField('Email', { kind: 'email', isRequired: true }),
@@ -27,40 +27,40 @@ const USER = {
 };
 
 /** JSON accepts more fields of the parent user than XML. */
-const JSON_PARENT = {
+const JSON_PARENT_FIELDS = {
   parent_defaultEmail: textField('Parent user’s email', { kind: 'email' }),
   parent_status: numberField('Parent user’s status'),
   parent_substatus: numberField('Parent user’s substatus'),
 };
 
-/** The service API documents only that it may be given, and that a notice about the user follows. */
-const MAIL_KEY = {
+/** The service's API documentation says only that it is optional and that the response then has a notice. */
+const MAIL_KEY_FIELDS = {
   user_mail_key: textField('Mail key', {
     hint: 'The service’s documentation doesn’t say what it does or where it goes in the request, so I send it last.',
   }),
 };
 
-function buildFields({ json, xml }: AvailableInterfaces): z.ZodObject {
-  return z.object({ ...USER, ...(json ? JSON_PARENT : {}), ...(xml ? MAIL_KEY : {}) });
+function buildFieldsSchema({ json, xml }: AvailableInterfaces): z.ZodObject {
+  return z.object({ ...USER_FIELDS, ...(json ? JSON_PARENT_FIELDS : {}), ...(xml ? MAIL_KEY_FIELDS : {}) });
 }
 
 const PARENT_PREFIX = /^parent_/;
 
 function toUserInput(values: Readonly<Record<string, unknown>>) {
   const entries = Object.entries(values);
-  const own = entries.filter(([name]) => !PARENT_PREFIX.test(name));
-  const parent = entries
+  const ownEntries = entries.filter(([name]) => !PARENT_PREFIX.test(name));
+  const parentEntries = entries
     .filter(([name]) => PARENT_PREFIX.test(name))
     .map(([name, value]) => [name.replace(PARENT_PREFIX, ''), value]);
   return Object.fromEntries([
-    ...own,
-    ...(parent.length === 0 ? [] : [['parent', Object.fromEntries(parent)]]),
+    ...ownEntries,
+    ...(parentEntries.length === 0 ? [] : [['parent', Object.fromEntries(parentEntries)]]),
   ]);
 }
 
 export const userForm = orderForm({
   task: 'user',
-  fields: buildFields,
+  fields: buildFieldsSchema,
   interfaces: {
     xmlFeatures: 'Users with a mail key',
     choiceHint:

@@ -1,17 +1,17 @@
 import { SlackApiError } from './web.ts';
 
-/** Caches the answers of one Slack method, keyed by argument. */
+/** Caches the results of one Slack method, keyed by argument. */
 export interface Cache<T> {
   /**
-   * Returns the cached answer or calls Slack. Concurrent callers share one call.
-   * @throws the call's error. Failures aren't cached.
+   * Returns the cached result or calls Slack. Concurrent callers share one call.
+   * @throws the call's error, which isn't cached
    */
   get(key: string): Promise<T>;
   forget(key: string): void;
 }
 
 interface Entry<T> {
-  readonly answer: Promise<T>;
+  readonly result: Promise<T>;
   readonly startedAt: number;
   isSettled: boolean;
 }
@@ -22,15 +22,15 @@ interface RateLimit {
   readonly error: SlackApiError;
 }
 
-/** When the cache has this many entries, it is cleared. */
+/** A cache with this many entries is cleared. */
 const MAX_ENTRIES = 5_000;
 
-/** Shorter rate limits are waited out, once per call: the person would need longer to click again. */
+/** A call waits out one shorter rate limit, because clicking again would take the person longer. */
 const MAX_WAIT_MS = 2_000;
 
 interface CacheOptions<T> {
   readonly load: (key: string) => Promise<T>;
-  /** Maximum age of an answer, measured from the start of its call. */
+  /** Maximum age of a result, measured from the start of its call. */
   readonly maxAgeMs: number;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
@@ -38,7 +38,6 @@ interface CacheOptions<T> {
   readonly sleep: (milliseconds: number) => Promise<unknown>;
 }
 
-/** Creates a cache that makes at most one call at a time per key. */
 export function createCache<T>(options: CacheOptions<T>): Cache<T> {
   const { maxAgeMs, now } = options;
   const entries = new Map<string, Entry<T>>();
@@ -47,11 +46,11 @@ export function createCache<T>(options: CacheOptions<T>): Cache<T> {
     get(key) {
       const cached = entries.get(key);
       if (cached !== undefined && (!cached.isSettled || now() - cached.startedAt < maxAgeMs))
-        return cached.answer;
+        return cached.result;
       if (entries.size >= MAX_ENTRIES) entries.clear();
-      const entry: Entry<T> = { answer: load(key), startedAt: now(), isSettled: false };
+      const entry: Entry<T> = { result: load(key), startedAt: now(), isSettled: false };
       entries.set(key, entry);
-      entry.answer.then(
+      entry.result.then(
         () => {
           entry.isSettled = true;
         },
@@ -59,7 +58,7 @@ export function createCache<T>(options: CacheOptions<T>): Cache<T> {
           if (entries.get(key) === entry) entries.delete(key);
         },
       );
-      return entry.answer;
+      return entry.result;
     },
 
     forget(key) {
@@ -68,7 +67,7 @@ export function createCache<T>(options: CacheOptions<T>): Cache<T> {
   };
 }
 
-/** Wraps `load`, which isn't called while Slack limits the method. */
+/** Wraps `load` so that it isn't called while Slack limits the method. */
 function createRateLimitedLoader<T>({ load, now, sleep }: CacheOptions<T>): (key: string) => Promise<T> {
   let limit: RateLimit | undefined;
   return async (key) => {

@@ -12,8 +12,8 @@ export interface Person {
   readonly isMember: boolean;
   readonly isAdmin: boolean;
   /**
-   * Slack has confirmed the person. While Slack doesn't answer, people are known only from signed requests, which is
-   * enough to request and read.
+   * Whether Slack has confirmed the person. During an outage, people are known only from signed requests,
+   * which is enough to request orders and read.
    */
   readonly isConfirmed: boolean;
 }
@@ -35,7 +35,7 @@ export interface SlackDirectory extends Directory {
   /** @throws {SlackApiError} if Slack doesn't return the members */
   loadGroupMembers(groupId: string): Promise<readonly string[]>;
   /**
-   * All user groups by id.
+   * @returns the names of all user groups, by id
    * @throws {SlackApiError} if Slack doesn't return them
    */
   loadGroupNames(): Promise<ReadonlyMap<string, string>>;
@@ -43,14 +43,17 @@ export interface SlackDirectory extends Directory {
   forgetPerson(userId: string): void;
   /** Must be called when Slack reports a change of the group's members. */
   forgetGroup(groupId: string): void;
-  /** For display; undefined on timeout. Has its own share of Slack's limit, so that decisions don't have to wait. */
+  /**
+   * Has its own share of Slack's rate limit, so that decisions don't have to wait.
+   * @returns undefined on timeout
+   */
   lookUpProfile(userId: string): Promise<Profile | undefined>;
   findName(userId: string): Promise<string | undefined>;
-  /** BCP 47 language tag, to format amounts. English if unknown. */
+  /** @returns a BCP 47 language tag to format amounts; English if unknown */
   findLocale(userId: string): Promise<string>;
   findTimeZone(userId: string): Promise<string | undefined>;
   /**
-   * Admins and owners of the bot's own workspace, at most 20.
+   * @returns at most 20 admins and owners of the bot's own workspace
    * @throws {SlackApiError} if Slack doesn't return them
    */
   loadWorkspaceAdmins(): Promise<readonly string[]>;
@@ -63,7 +66,7 @@ export interface HomeWorkspace {
   readonly orgId: string | undefined;
 }
 
-/** A person in Slack's answers and events. */
+/** A person in Slack's responses and events. */
 export const slackUserSchema = z.object({
   team_id: z.string().optional(),
   deleted: z.boolean().optional(),
@@ -79,23 +82,23 @@ export const slackUserSchema = z.object({
 });
 type SlackUser = z.infer<typeof slackUserSchema>;
 
-const userAnswerSchema = z.object({ user: slackUserSchema });
-const profileAnswerSchema = z.object({
+const userResponseSchema = z.object({ user: slackUserSchema });
+const profileResponseSchema = z.object({
   user: slackUserSchema.extend({
     real_name: z.string().optional(),
     locale: z.string().optional(),
     tz: z.string().optional(),
   }),
 });
-const groupAnswerSchema = okResponseSchema.extend({ users: z.array(z.string()) });
-const groupsAnswerSchema = okResponseSchema.extend({
+const groupResponseSchema = okResponseSchema.extend({ users: z.array(z.string()) });
+const groupsResponseSchema = okResponseSchema.extend({
   usergroups: z.array(z.object({ id: z.string(), name: z.string() })),
 });
-const usersAnswerSchema = okResponseSchema.extend({
+const usersResponseSchema = okResponseSchema.extend({
   members: z.array(slackUserSchema.extend({ id: z.string() })),
   response_metadata: z.object({ next_cursor: z.string().optional() }).optional(),
 });
-const conversationAnswerSchema = okResponseSchema.extend({ channel: z.object({ id: z.string() }) });
+const conversationResponseSchema = okResponseSchema.extend({ channel: z.object({ id: z.string() }) });
 
 const DEFAULT_LOCALE = 'en-GB';
 
@@ -103,30 +106,30 @@ const DEFAULT_LOCALE = 'en-GB';
 const PERSON_MAX_AGE_MS = MINUTE_MS;
 /** Long, because Slack reports changes, and displayed data may be slightly out of date. */
 const PROFILE_MAX_AGE_MS = HOUR_MS;
-/** Share of `users.info` for display. The rest is for decisions. */
-const LOOKUPS_PER_MINUTE = 40;
+/** The share of `users.info` for display. The rest is for decisions. */
+const PROFILE_LOOKUPS_PER_MINUTE = 40;
 const MAX_CONCURRENT_LOOKUPS = 4;
 /** On timeout, no name is shown. */
-const MAX_LOOKUP_MS = 2_000;
+const LOOKUP_TIMEOUT_MS = 2_000;
 const ADMINS_MAX_AGE_MS = DAY_MS;
 const MAX_ADMINS = 20;
 const USERS_PER_PAGE = 200;
 /** `usergroups.users.list` is in Tier 2: about 20 calls a minute. */
 const GROUP_MAX_AGE_MS = 10_000;
 
-const NO_SUCH_PERSON: ReadonlySet<string> = new Set(['user_not_found', 'user_not_visible']);
+const NO_SUCH_PERSON_CODES: ReadonlySet<string> = new Set(['user_not_found', 'user_not_visible']);
 
 /** Whether the person is a full member of the home workspace, or of its organization if that is allowed. */
 export function isFullMember(user: SlackUser, { teamId, orgId }: HomeWorkspace): boolean {
   const isOrgMember = orgId !== undefined && user.enterprise_user?.enterprise_id === orgId;
-  const excluded = [
+  const disqualifications = [
     user.deleted,
     user.is_restricted,
     user.is_ultra_restricted,
     user.is_stranger,
     user.is_bot,
   ];
-  return (isOrgMember || isHomeTeam(user.team_id, teamId)) && !excluded.includes(true);
+  return (isOrgMember || isHomeTeam(user.team_id, teamId)) && !disqualifications.includes(true);
 }
 
 /** Admins of other workspaces in the organization have no rights here. */
@@ -146,44 +149,48 @@ export interface DirectoryOptions {
   readonly now?: () => number;
   /** Default: a real timer. */
   readonly sleep?: (milliseconds: number) => Promise<unknown>;
-  readonly onUnreadableGroup?: (groupId: string, problem: SlackApiError) => void;
+  readonly onUnreadableGroup?: (groupId: string, error: SlackApiError) => void;
 }
 
-async function readPerson(web: SlackWeb, home: HomeWorkspace, userId: string): Promise<Person> {
-  const { user } = await web.call('users.info', { user: userId }, userAnswerSchema);
+async function fetchPerson(web: SlackWeb, home: HomeWorkspace, userId: string): Promise<Person> {
+  const { user } = await web.call('users.info', { user: userId }, userResponseSchema);
   const isMember = isFullMember(user, home);
   return { id: userId, isMember, isAdmin: isWorkspaceAdmin(user, home), isConfirmed: true };
 }
 
-async function readProfile(web: SlackWeb, home: HomeWorkspace, userId: string): Promise<Profile> {
-  const { user } = await web.call('users.info', { user: userId, include_locale: true }, profileAnswerSchema);
+async function fetchProfile(web: SlackWeb, home: HomeWorkspace, userId: string): Promise<Profile> {
+  const { user } = await web.call(
+    'users.info',
+    { user: userId, include_locale: true },
+    profileResponseSchema,
+  );
   const { real_name: name, locale, tz: timeZone } = user;
   return { isMember: isFullMember(user, home), name, locale, timeZone };
 }
 
-async function readAdmins(web: SlackWeb, home: HomeWorkspace): Promise<readonly string[]> {
-  const found: string[] = [];
+async function fetchAdmins(web: SlackWeb, home: HomeWorkspace): Promise<readonly string[]> {
+  const adminIds: string[] = [];
   let cursor: string | undefined;
   do {
     const page = { limit: USERS_PER_PAGE, ...(cursor === undefined ? {} : { cursor }) };
-    const { members, response_metadata } = await web.call('users.list', page, usersAnswerSchema);
-    found.push(...members.filter((user) => isWorkspaceAdmin(user, home)).map(({ id }) => id));
+    const { members, response_metadata } = await web.call('users.list', page, usersResponseSchema);
+    adminIds.push(...members.filter((user) => isWorkspaceAdmin(user, home)).map(({ id }) => id));
     cursor = response_metadata?.next_cursor || undefined;
-  } while (cursor !== undefined && found.length < MAX_ADMINS);
-  return found.slice(0, MAX_ADMINS);
+  } while (cursor !== undefined && adminIds.length < MAX_ADMINS);
+  return adminIds.slice(0, MAX_ADMINS);
 }
 
-async function readGroup(web: SlackWeb, groupId: string): Promise<readonly string[]> {
-  return (await web.call('usergroups.users.list', { usergroup: groupId }, groupAnswerSchema)).users;
+async function fetchGroupMembers(web: SlackWeb, groupId: string): Promise<readonly string[]> {
+  return (await web.call('usergroups.users.list', { usergroup: groupId }, groupResponseSchema)).users;
 }
 
-async function readGroupNames(web: SlackWeb): Promise<ReadonlyMap<string, string>> {
-  const { usergroups } = await web.call('usergroups.list', {}, groupsAnswerSchema);
+async function fetchGroupNames(web: SlackWeb): Promise<ReadonlyMap<string, string>> {
+  const { usergroups } = await web.call('usergroups.list', {}, groupsResponseSchema);
   return new Map(usergroups.map(({ id, name }) => [id, name]));
 }
 
 async function openDirectMessage(web: SlackWeb, userId: string): Promise<string> {
-  const { channel } = await web.call('conversations.open', { users: userId }, conversationAnswerSchema);
+  const { channel } = await web.call('conversations.open', { users: userId }, conversationResponseSchema);
   return channel.id;
 }
 
@@ -211,10 +218,10 @@ export function createDirectory(
   const caches = createCaches(web, home, { now, sleep });
   const { people, profiles, admins, groups } = caches;
   return {
-    loadPerson: (userId, homeTeamId) => readActor(caches, home, userId, homeTeamId),
-    findMembership: (userId) => readMembership(caches, userId),
+    loadPerson: (userId, homeTeamId) => loadPerson(caches, home, userId, homeTeamId),
+    findMembership: (userId) => findMembership(caches, userId),
     loadGroupMembers: groups.get,
-    loadGroupNames: () => readGroupNames(web),
+    loadGroupNames: () => fetchGroupNames(web),
     async listGroupMembers(groupId) {
       try {
         return await groups.get(groupId);
@@ -246,13 +253,13 @@ function createCaches(
   home: HomeWorkspace,
   clock: Required<Pick<DirectoryOptions, 'now' | 'sleep'>>,
 ) {
-  const profileCalls = createLimiter(LOOKUPS_PER_MINUTE, MINUTE_MS, clock.now);
+  const profileCalls = createLimiter(PROFILE_LOOKUPS_PER_MINUTE, MINUTE_MS, clock.now);
   const runInSlot = createConcurrencyLimiter(MAX_CONCURRENT_LOOKUPS);
   return {
     people: createCache<Person>({
       ...clock,
       maxAgeMs: PERSON_MAX_AGE_MS,
-      load: (userId) => readPerson(web, home, userId),
+      load: (userId) => fetchPerson(web, home, userId),
     }),
     profiles: createCache<Profile>({
       ...clock,
@@ -261,23 +268,23 @@ function createCaches(
         const seconds = profileCalls.take('users.info');
         if (seconds !== undefined)
           throw new SlackApiError('rate_limited', 'users.info', { retryAfterMs: seconds * 1_000 });
-        return runInSlot(() => readProfile(web, home, userId));
+        return runInSlot(() => fetchProfile(web, home, userId));
       },
     }),
     admins: createCache<readonly string[]>({
       ...clock,
       maxAgeMs: ADMINS_MAX_AGE_MS,
-      load: () => readAdmins(web, home),
+      load: () => fetchAdmins(web, home),
     }),
     groups: createCache<readonly string[]>({
       ...clock,
       maxAgeMs: GROUP_MAX_AGE_MS,
-      load: (groupId) => readGroup(web, groupId),
+      load: (groupId) => fetchGroupMembers(web, groupId),
     }),
   };
 }
 
-async function readActor(
+async function loadPerson(
   { people }: Caches,
   { teamId, orgId }: HomeWorkspace,
   userId: string,
@@ -295,7 +302,7 @@ async function readActor(
   }
 }
 
-async function readMembership({ people }: Caches, userId: string): Promise<Membership> {
+async function findMembership({ people }: Caches, userId: string): Promise<Membership> {
   try {
     return (await people.get(userId)).isMember ? 'member' : 'left';
   } catch (error) {
@@ -306,7 +313,10 @@ async function readMembership({ people }: Caches, userId: string): Promise<Membe
 
 async function lookUpProfile({ profiles }: Caches, userId: string): Promise<Profile | undefined> {
   try {
-    return await Promise.race([profiles.get(userId), setTimeout(MAX_LOOKUP_MS, undefined, { ref: false })]);
+    return await Promise.race([
+      profiles.get(userId),
+      setTimeout(LOOKUP_TIMEOUT_MS, undefined, { ref: false }),
+    ]);
   } catch (error) {
     if (!(error instanceof SlackApiError)) throw error;
     return isNoSuchPersonError(error) ? { isMember: false } : undefined;
@@ -314,5 +324,5 @@ async function lookUpProfile({ profiles }: Caches, userId: string): Promise<Prof
 }
 
 function isNoSuchPersonError({ kind, code }: SlackApiError): boolean {
-  return kind === 'refused' && code !== undefined && NO_SUCH_PERSON.has(code);
+  return kind === 'refused' && code !== undefined && NO_SUCH_PERSON_CODES.has(code);
 }

@@ -6,7 +6,7 @@ import { rateLimitError, retryWhenRateLimited, SlackApiError } from './web.ts';
 
 /**
  * Reads an attached file.
- * @throws {SlackApiError} if it can't be read
+ * @throws {SlackApiError} if the file can't be read
  */
 export type ReadFile = (url: string) => Promise<Uint8Array>;
 
@@ -16,14 +16,14 @@ const DOWNLOAD_TIMEOUT_MS = 20_000;
 
 const agent = new Agent();
 
-/** Whether the bot's token may be sent to the URL. Not even a signed delivery may leak it to another host. */
+/** Whether the bot's token may be sent to the URL. Not even a signed delivery may leak it elsewhere. */
 export function isSlackFileUrl(url: string, apiUrl: string | undefined): boolean {
   return isOnHost(FILE_HOSTS, url, apiUrl);
 }
 
 /**
- * Reads private file URLs with the bot's token. https://docs.slack.dev/reference/objects/file-object
- * @param maxBytes per file; longer files are `too_large`
+ * Reads private file URLs with the bot's token. See https://docs.slack.dev/reference/objects/file-object.
+ * @param maxBytes longer files cause a `too_large` error
  */
 export function createFileReader(token: Secret, apiUrl: string | undefined, maxBytes: number): ReadFile {
   return (url) => retryWhenRateLimited(() => readFile(url));
@@ -50,11 +50,11 @@ export function createFileReader(token: Secret, apiUrl: string | undefined, maxB
     if (status === 429) throw rateLimitError('file download', headers['retry-after']);
     if (status === 404 || status === 410)
       throw new SlackApiError('refused', 'file download', { code: 'file_deleted' });
-    if ((status >= 300 && status < 400) || status === 401 || status === 403) throw missingScopeError();
+    if ((status >= 300 && status < 400) || status === 401 || status === 403) throw createMissingScopeError();
     if (status !== 200) throw new SlackApiError('unreachable', 'file download', { code: `http_${status}` });
     if (body === undefined)
       throw new SlackApiError('unreachable', 'file download', { code: 'content_coding' });
-    if (isSignInPage(headers, body)) throw missingScopeError();
+    if (isSignInPage(headers, body)) throw createMissingScopeError();
     return body;
   }
 }
@@ -67,6 +67,6 @@ function isSignInPage(headers: HttpResponse['headers'], body: Buffer): boolean {
   );
 }
 
-function missingScopeError(): SlackApiError {
+function createMissingScopeError(): SlackApiError {
   return new SlackApiError('refused', 'file download', { code: 'missing_scope', needed: 'files:read' });
 }

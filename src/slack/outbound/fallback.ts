@@ -11,20 +11,25 @@ import {
 } from '../kit/blocks.ts';
 import { mayBeBlockError, SlackApiError } from './web.ts';
 
-/** The text of blocks, with their buttons, because a card without buttons would be useless. */
+/** Keeps the buttons, because a card without buttons would be useless. */
 function toTextWithButtons(blocks: readonly AnyBlock[]): AnyBlock[] {
-  const isButtons = ({ type }: AnyBlock) => type === 'actions';
-  return [...lines(blocksToText(blocks.filter((block) => !isButtons(block)))), ...blocks.filter(isButtons)];
+  const isButtonRow = ({ type }: AnyBlock) => type === 'actions';
+  return [
+    ...lines(blocksToText(blocks.filter((block) => !isButtonRow(block)))),
+    ...blocks.filter(isButtonRow),
+  ];
 }
 
-/** Replaces the blocks that Slack refused with text; undefined if Slack didn't say which. */
+/** @returns undefined if Slack didn't say which blocks it refuses */
 function replaceRefusedBlocks(blocks: readonly AnyBlock[], refusal: unknown): AnyBlock[] | undefined {
-  const refused = new Set(refusal instanceof SlackApiError ? refusal.refusedBlocks : []);
-  if (refused.size === 0) return undefined;
-  return blocks.flatMap((block, index) => (refused.has(index) ? lines(blocksToText([block])) : [block]));
+  const refusedIndexes = new Set(refusal instanceof SlackApiError ? refusal.refusedBlocks : []);
+  if (refusedIndexes.size === 0) return undefined;
+  return blocks.flatMap((block, index) =>
+    refusedIndexes.has(index) ? lines(blocksToText([block])) : [block],
+  );
 }
 
-/** Returns a plainer version of refused content; undefined if it would be the same. */
+/** Returns a plainer version of refused content; undefined if nothing would change. */
 type Fallback<Content> = (refusal: unknown) => Content | undefined;
 
 /** Fallbacks that keep the buttons. The first one changes only the refused blocks. */
@@ -37,9 +42,9 @@ function createBlockFallbacks(blocks: readonly AnyBlock[]): readonly Fallback<re
 }
 
 /**
- * Sends a message. If Slack refuses its blocks, tries these in order: refused blocks as text, no newer blocks, text
- * with buttons, text only.
- * @throws {SlackApiError} the first refusal, if Slack refuses all of them
+ * Sends a message. If Slack refuses its blocks, tries in this order: refused blocks as text, no newer blocks,
+ * text with buttons, text only.
+ * @throws {SlackApiError} the first refusal, if Slack refuses all versions
  */
 export function sendWithFallback<T>(message: Message, send: (message: Message) => Promise<T>): Promise<T> {
   const { text, blocks, textOnlyHint } = message;
@@ -58,13 +63,13 @@ export function sendWithFallback<T>(message: Message, send: (message: Message) =
   ]);
 }
 
-/** Within the limit for updates, which is far below the one for new messages. */
+/** Keeps to the limit for updates, which is far below the limit for new messages. */
 function appendHint(text: string, hint: string | undefined): string {
   if (hint === undefined) return truncateMarkup(text, LIMITS.messageText);
   return `${truncateMarkup(text, LIMITS.messageText - hint.length - 1)}\n${hint}`;
 }
 
-/** For a view that has only blocks. */
+/** Sends a view, which has only blocks, like {@link sendWithFallback}. */
 export function sendViewWithFallback<T>(
   blocks: readonly KnownBlock[],
   send: (blocks: readonly AnyBlock[]) => Promise<T>,

@@ -2,29 +2,28 @@ import type { FetchFunction } from '@slack/web-api';
 import { Agent } from 'undici';
 import { exchange } from '../../http/exchange.ts';
 
-/** More than any answer from Slack. */
-const MAX_ANSWER_BYTES = 10 * 1024 * 1024;
+/** More than any response from Slack. */
+const MAX_RESPONSE_BYTES = 10 * 1024 * 1024;
 
 const agent = new Agent();
 
 /**
- * A `fetch` that posts text and reads the whole answer. Node's own uses streams, which need much more CPU time per
- * message. Doesn't follow redirects; the status shows them. Uses a timer, because a timeout signal would outlive the
- * call and keep its objects in memory.
+ * Creates a `fetch` that posts text and reads the whole response. Node's own `fetch` uses streams, which need
+ * much more CPU time per message. Doesn't follow redirects.
  * @param timeoutMs for the whole exchange
- * @returns a function that throws {@link HttpExchangeError} if there is no complete answer
+ * @returns a function that throws {@link HttpExchangeError} if there is no complete response
  */
 export function createFetch(timeoutMs: number): FetchFunction {
   return async (url, { method, headers: requestHeaders = {}, body } = {}) => {
-    if (method !== 'POST' || typeof body !== 'string') throw new TypeError('only texts are posted');
+    if (method !== 'POST' || typeof body !== 'string') throw new TypeError('only text can be posted');
     const { origin, pathname, search } = new URL(url);
-    const answer = await exchange(
+    const response = await exchange(
       agent,
       { origin, path: `${pathname}${search}`, method, headers: Object.entries(requestHeaders).flat(), body },
-      { timeoutMs, maxBytes: MAX_ANSWER_BYTES },
+      { timeoutMs, maxBytes: MAX_RESPONSE_BYTES },
     );
-    const { status, headers, body: content = answer.rawBody } = answer;
-    const header = (name: string) => {
+    const { status, headers, body: content = response.rawBody } = response;
+    const getHeader = (name: string) => {
       const value = headers[name];
       return value === undefined ? null : [value].flat().join(', ');
     };
@@ -34,10 +33,10 @@ export function createFetch(timeoutMs: number): FetchFunction {
       statusText: '',
       url: String(url),
       headers: {
-        get: (name) => header(name.toLowerCase()),
+        get: (name) => getHeader(name.toLowerCase()),
         entries: () =>
           Object.keys(headers)
-            .map((name): [string, string] => [name, header(name) ?? ''])
+            .map((name): [string, string] => [name, getHeader(name) ?? ''])
             .values(),
       },
       arrayBuffer: async () => new Uint8Array(content).buffer,

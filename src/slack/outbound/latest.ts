@@ -1,21 +1,21 @@
 import type { Log } from '../../lib/log.ts';
 import { computeRetryDelay, isTransient, SlackApiError } from './web.ts';
 
-/** Queues Slack calls by key. Only the latest call for a key matters. */
+/** Queues Slack calls by key. A newer call for a key replaces older ones. */
 export interface UpdateQueue {
   /**
-   * Makes a call after the pending call for the same key. After a rate limit or outage, retries later, unless there is
-   * a newer call. Logs errors.
+   * Makes a call after the pending call for the same key. After a rate limit or outage, retries later, unless
+   * there is a newer call. Logs errors.
    * @param requestedAt sortable text; calls older than the latest for the key are dropped
    * @returns after the first attempt
    */
   run(key: string, call: () => Promise<void>, requestedAt?: string): Promise<void>;
 }
 
-/** More than 10 minutes with the delays of {@link computeRetryDelay}. */
+/** With the delays of {@link computeRetryDelay}, the last attempt is after more than 10 minutes. */
 const MAX_ATTEMPTS = 10;
 
-/** Above this number, the oldest keys are forgotten. */
+/** When requests for this many keys are known, all are dropped. */
 const MAX_KEYS = 1_000;
 
 /** @param activity for the log */

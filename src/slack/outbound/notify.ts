@@ -18,42 +18,37 @@ import type { SlackDirectory } from './directory.ts';
 import { type MessageMetadata, postMessage, updateMessage } from './post-message.ts';
 import { computeRetryDelay, isTokenError, isTransient, SlackApiError, type SlackWeb } from './web.ts';
 
-/*
- * The only sender of messages that aren't answers. A planner lists the messages of each subject. Messages that don't
- * show their current version are posted or updated, and recorded immediately.
- */
+// All messages that aren't responses to a person's action are sent here. A planner lists the messages of each
+// subject. Messages that don't show their current version are posted or updated, and recorded immediately.
 
 export interface WantedNotification {
   readonly purpose: string;
-  /**
-   * The version of the content. If it changes, the message is updated. A message whose version never changes is posted
-   * once.
-   */
+  /** The version of the content. If the version changes, the message is updated. */
   readonly version: string;
   /**
-   * The part of the version that people must see. If it changes and Slack no longer allows edits, the message is
-   * reposted. Undefined: every version.
+   * The part of the version that people must see. If it changes and Slack no longer allows edits, the message
+   * is reposted. Default: the whole version.
    */
   readonly repostKey?: string;
   /** When the reported event happened. */
   readonly occurredAt: Date;
   /**
-   * The message is posted in the first place that accepts it. Without places, it is only updated, and dropped if that
-   * fails.
+   * The message is posted in the first place that accepts it. Without places, it is only updated, and dropped
+   * if that fails.
    */
   readonly places: readonly (() => Promise<MessagePlace | undefined>)[];
   readonly message: (placeIndex: number) => Message | Promise<Message>;
   readonly metadata?: MessageMetadata;
   readonly post?: (place: MessagePlace) => Promise<PostedMessage>;
-  /** When the message may be posted. Called only until it is posted. */
+  /** Returns when the message may be posted. Called only until the message is posted. */
   readonly findDelayEnd?: () => Promise<Date | undefined>;
-  /** Retried until a place accepts it. */
+  /** Whether the message is retried until a place accepts it. */
   readonly mustArrive?: true;
-  /** Alerts admins if the first place refuses the message. */
+  /** Whether admins are alerted if a place refuses the message. */
   readonly alertsAdmins?: true;
 }
 
-/** The version of messages that are sent once. */
+/** The version of messages that are never updated. */
 export const ONCE = 'once';
 
 export function directMessagePlace(directory: SlackDirectory, userId: string) {
@@ -79,7 +74,7 @@ export interface PlanOutcome {
   readonly isDeferred?: true;
 }
 
-/** Sends the messages of a subject, each after those that it depends on. */
+/** Sends the messages of a subject, in the order of their dependencies. */
 export type NotificationPlanner = (
   claim: ClaimedSubject,
   send: SendNotification,
@@ -91,13 +86,12 @@ export interface NotifierDeps {
   readonly web: SlackWeb;
   readonly now: () => Date;
   readonly log: Log;
-  /** The lease on a subject, in ms, if it isn't renewed. */
   readonly leaseMs: number;
 }
 
-/** The lease of a process on a subject's messages. It is renewed while the process posts. */
+/** How long a process may send a subject's messages if it doesn't renew the lease. */
 export const NOTIFICATION_LEASE_MS = 12_000;
-const HEARTBEATS = 4;
+const RENEWALS_PER_LEASE = 4;
 
 /**
  * Brings the messages of a subject up to date. Idempotent. If a place fails, only that place is delayed.
@@ -105,7 +99,7 @@ const HEARTBEATS = 4;
  */
 export async function notify(context: NotifierDeps, subject: Subject, isClaimed = false): Promise<void> {
   const { notifications, now, leaseMs } = context;
-  // The process that holds the lease also posts this change, because it checks for newer versions.
+  // If another process holds the lease, it also posts this change, because it checks for newer versions.
   let claim = isClaimed
     ? await notifications.read(subject)
     : await notifications.claim(subject, now(), leaseMs);
@@ -119,7 +113,7 @@ export async function notify(context: NotifierDeps, subject: Subject, isClaimed 
     } catch (error) {
       const repeatAt = new Date(now().getTime() + computeRetryDelay(error, claim.attempts));
       context.log.warn(
-        { err: error, ...subjectField(subject), repeatAt },
+        { err: error, ...buildSubjectField(subject), repeatAt },
         'notifying people failed, will retry',
       );
       return notifications.postpone(subject, repeatAt);
@@ -139,7 +133,7 @@ interface Pass extends NotifierDeps {
 }
 
 function startPass(context: NotifierDeps, claim: ClaimedSubject): Pass {
-  const sentByPurpose = new Map(claim.notifications.map((each) => [each.purpose, each]));
+  const sentByPurpose = new Map(claim.notifications.map((sent) => [sent.purpose, sent]));
   return { ...context, claim, sentByPurpose, updated: [], repeatAt: undefined, isComplete: true };
 }
 
@@ -150,14 +144,14 @@ function toPassOutcome(pass: Pass, planned: PlanOutcome | undefined): PassOutcom
 }
 
 async function syncMessage(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
-  const posted = pass.sentByPurpose.get(wanted.purpose);
-  const postedMessage = posted?.message;
-  if (posted?.shows === storedVersion(wanted))
-    return posted.refused === undefined ? { state: 'current', message: postedMessage } : { state: 'refused' };
-  if (posted?.dueAt !== undefined && !hasPassed(posted.dueAt, pass.now()))
-    return reportPending(pass, posted.dueAt, postedMessage);
-  if (posted !== undefined && postedMessage !== undefined)
-    return updateNotification(pass, wanted, postedMessage, posted);
+  const sent = pass.sentByPurpose.get(wanted.purpose);
+  const postedMessage = sent?.message;
+  if (sent?.shows === formatStoredVersion(wanted))
+    return sent.refused === undefined ? { state: 'current', message: postedMessage } : { state: 'refused' };
+  if (sent?.dueAt !== undefined && !hasPassed(sent.dueAt, pass.now()))
+    return reportPending(pass, sent.dueAt, postedMessage);
+  if (sent !== undefined && postedMessage !== undefined)
+    return updateNotification(pass, wanted, postedMessage, sent);
   const delayEnd = await wanted.findDelayEnd?.();
   if (delayEnd === undefined) return postNotification(pass, wanted);
   scheduleRepeat(pass, delayEnd);
@@ -185,7 +179,7 @@ async function updateNotification(
     if (error.kind === 'rate_limited')
       return reportPending(pass, new Date(now().getTime() + computeRetryDelay(error, 0)), postedMessage);
     if (!cannotUpdate(error, occurredAt, now())) return postponeMessage(pass, purpose, error, postedMessage);
-    log.warn({ err: error, ...subjectField(claim), purpose }, 'a message can no longer be updated');
+    log.warn({ err: error, ...buildSubjectField(claim), purpose }, 'a message can no longer be updated');
     const isMessageGone = error.code !== undefined && GONE_CODES.has(error.code);
     if (isMessageGone || wanted.repostKey === undefined || parseRepostKey(shows) !== wanted.repostKey) {
       await notifications.retire(claim, purpose);
@@ -193,11 +187,10 @@ async function updateNotification(
       return postNotification(pass, wanted);
     }
   }
-  pass.updated.push({ purpose, shows: storedVersion(wanted), contentHash: shownHash });
+  pass.updated.push({ purpose, shows: formatStoredVersion(wanted), contentHash: shownHash });
   return { state: 'current', message: postedMessage };
 }
 
-/** Posts the message in the first place that accepts it. */
 async function postNotification(pass: Pass, wanted: WantedNotification): Promise<SentNotification> {
   const { claim, notifications, now, log } = pass;
   const { purpose, occurredAt, places } = wanted;
@@ -214,7 +207,10 @@ async function postNotification(pass: Pass, wanted: WantedNotification): Promise
     } catch (error) {
       if (!(error instanceof SlackApiError)) throw error;
       if (!cannotPost(error, occurredAt, now())) return postponeMessage(pass, purpose, error, undefined);
-      log.warn({ err: error, ...subjectField(claim), purpose, channelId }, 'a message can’t be posted here');
+      log.warn(
+        { err: error, ...buildSubjectField(claim), purpose, channelId },
+        'a message can’t be posted here',
+      );
       if (wanted.alertsAdmins && channelId !== undefined)
         await notifications.markSubjectRefused(
           { kind: 'channel', id: channelId },
@@ -228,7 +224,7 @@ async function postNotification(pass: Pass, wanted: WantedNotification): Promise
     return postponeMessage(pass, purpose, refusal ?? new Error('no place is known'), undefined);
   if (refusal !== undefined) {
     const code = refusal.code ?? refusal.kind;
-    await notifications.markMessageRefused(claim, { purpose, shows: storedVersion(wanted), code });
+    await notifications.markMessageRefused(claim, { purpose, shows: formatStoredVersion(wanted), code });
   }
   return { state: 'refused' };
 }
@@ -248,9 +244,9 @@ async function recordPosted(
   contentHash: string | undefined,
 ): Promise<PostedMessage> {
   const { purpose } = wanted;
-  const posted = { shows: storedVersion(wanted), contentHash, ...postedMessage };
-  if (!(await notifications.recordPosted(claim, { purpose, ...posted })))
-    await notifications.recordPosted(claim, { purpose: `${purpose}:${postedMessage.ts}`, ...posted });
+  const details = { shows: formatStoredVersion(wanted), contentHash, ...postedMessage };
+  if (!(await notifications.recordPosted(claim, { purpose, ...details })))
+    await notifications.recordPosted(claim, { purpose: `${purpose}:${postedMessage.ts}`, ...details });
   return postedMessage;
 }
 
@@ -262,24 +258,28 @@ async function postponeMessage(
 ): Promise<SentNotification> {
   const { claim, sentByPurpose, notifications, now, log } = pass;
   const attempts = sentByPurpose.get(purpose)?.attempts ?? 0;
-  const until = new Date(now().getTime() + computeRetryDelay(error, attempts));
+  const repeatAt = new Date(now().getTime() + computeRetryDelay(error, attempts));
   log.warn(
-    { err: error, ...subjectField(claim), purpose, repeatAt: until },
+    { err: error, ...buildSubjectField(claim), purpose, repeatAt },
     'notifying people failed, will retry',
   );
-  await notifications.postponeMessage(claim, purpose, until);
-  return reportPending(pass, until, postedMessage);
+  await notifications.postponeMessage(claim, purpose, repeatAt);
+  return reportPending(pass, repeatAt, postedMessage);
 }
 
-function reportPending(pass: Pass, until: Date, postedMessage: PostedMessage | undefined): SentNotification {
+function reportPending(
+  pass: Pass,
+  repeatAt: Date,
+  postedMessage: PostedMessage | undefined,
+): SentNotification {
   pass.isComplete = false;
-  scheduleRepeat(pass, until);
+  scheduleRepeat(pass, repeatAt);
   return { state: 'pending', message: postedMessage };
 }
 
-/** Repeats the pass at this time, or at an earlier one that is already scheduled. */
-function scheduleRepeat(pass: Pass, moment: Date | undefined): void {
-  if (moment !== undefined && (pass.repeatAt === undefined || moment < pass.repeatAt)) pass.repeatAt = moment;
+/** Keeps an earlier time that is already scheduled. */
+function scheduleRepeat(pass: Pass, time: Date | undefined): void {
+  if (time !== undefined && (pass.repeatAt === undefined || time < pass.repeatAt)) pass.repeatAt = time;
 }
 
 async function runWithLease<T>(context: NotifierDeps, subject: Subject, run: () => Promise<T>): Promise<T> {
@@ -288,8 +288,10 @@ async function runWithLease<T>(context: NotifierDeps, subject: Subject, run: () 
   const heartbeat = setInterval(() => {
     renewal = notifications
       .extendLease(subject, leaseMs)
-      .catch((err: unknown) => log.warn({ err, ...subjectField(subject) }, 'saving notifications failed'));
-  }, leaseMs / HEARTBEATS);
+      .catch((err: unknown) =>
+        log.warn({ err, ...buildSubjectField(subject) }, 'saving notifications failed'),
+      );
+  }, leaseMs / RENEWALS_PER_LEASE);
   try {
     return await run();
   } finally {
@@ -299,12 +301,12 @@ async function runWithLease<T>(context: NotifierDeps, subject: Subject, run: () 
   }
 }
 
-function subjectField(subject: Subject) {
+function buildSubjectField(subject: Subject) {
   return { subject: formatSubjectKey(subject) };
 }
 
 /** The first line of the stored version is the repost key. */
-function storedVersion({ repostKey, version }: WantedNotification): string {
+function formatStoredVersion({ repostKey, version }: WantedNotification): string {
   return repostKey === undefined ? version : `${repostKey}\n${version}`;
 }
 
@@ -330,9 +332,9 @@ const GONE_CODES: ReadonlySet<string> = new Set([
 /** Slack's codes for a message that can't be edited. */
 const CANNOT_EDIT_CODES: ReadonlySet<string> = new Set(['cant_update_message', 'edit_window_closed']);
 
-function cannotUpdate(error: SlackApiError, since: Date, now: Date): boolean {
+function cannotUpdate(error: SlackApiError, occurredAt: Date, now: Date): boolean {
   const { code = '' } = error;
-  return GONE_CODES.has(code) || CANNOT_EDIT_CODES.has(code) || cannotPost(error, since, now);
+  return GONE_CODES.has(code) || CANNOT_EDIT_CODES.has(code) || cannotPost(error, occurredAt, now);
 }
 
 /** Slack's codes for a channel or person that the bot can't post to. */
@@ -354,12 +356,12 @@ const CANNOT_POST_CODES: ReadonlySet<string> = new Set([
   'user_not_found',
 ]);
 
-/** After this time, an unknown refusal counts as permanent. */
+/** After this time, a refusal with an unknown code counts as permanent. */
 const MAX_BLOCKED_MS = MINUTE_MS;
 
-function cannotPost(error: SlackApiError, since: Date, now: Date): boolean {
+function cannotPost(error: SlackApiError, occurredAt: Date, now: Date): boolean {
   if (error.code === undefined || isTransient(error)) return false;
   if (CANNOT_POST_CODES.has(error.code)) return true;
   // If Slack refuses the token, it does so everywhere, so the message waits for a valid one.
-  return !isTokenError(error) && now.getTime() - since.getTime() > MAX_BLOCKED_MS;
+  return !isTokenError(error) && now.getTime() - occurredAt.getTime() > MAX_BLOCKED_MS;
 }

@@ -2,11 +2,11 @@ import { isInvalidTokenCode } from './web.ts';
 
 export interface OutageWatch {
   record(outcome: string): void;
-  /** When the outage began and its last outcome; undefined while Slack answers. */
+  /** Returns the start and last outcome of the current outage, if any. */
   current(): { readonly since: Date; readonly code: string } | undefined;
 }
 
-/** Outcomes without an answer. If the token is refused, the bot can't reach anyone either. */
+/** If Slack refuses the token, the bot can't reach anyone either. */
 function isOutage(outcome: string): boolean {
   return outcome === 'unreachable' || outcome === 'unreadable' || isInvalidTokenCode(outcome);
 }

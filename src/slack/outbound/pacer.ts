@@ -1,8 +1,8 @@
 import { MINUTE_MS } from '../../lib/duration.ts';
 
 /**
- * - `urgent`: a person acted or was asked.
- * - `background`: keeps messages up to date.
+ * - `urgent`: the call responds to a person or asks a person.
+ * - `background`: the call keeps a message up to date.
  */
 export type Urgency = 'urgent' | 'background';
 
@@ -24,21 +24,21 @@ interface Tier {
 }
 
 /**
- * Methods that keep messages up to date, with the minimum that Slack guarantees
- * (https://docs.slack.dev/apis/web-api/rate-limits). The callers of other methods handle limits themselves.
+ * Slack's guaranteed minimum for the methods that keep messages up to date
+ * (https://docs.slack.dev/apis/web-api/rate-limits). Callers of other methods handle limits themselves.
  */
 const TIERS: Readonly<Record<string, Tier>> = {
   'chat.postMessage': { calls: 1, perMs: 1_000, isPerChannel: true },
   'chat.update': { calls: 50, perMs: MINUTE_MS },
 };
 
-/** Share of a tier for background calls. The rest is for people. */
+/** The share of a tier that background calls may use. */
 const BACKGROUND_SHARE = 0.5;
 /** After a refusal, calls are spaced evenly for the period of their tier, but at least for this long. */
 const MIN_RECOVERY_MS = 10_000;
 /** Each consecutive refusal doubles the spacing of background calls, at most this many times. */
 const MAX_DOUBLINGS = 5;
-/** Above this number, the oldest channels are forgotten. */
+/** Above this number, the oldest states are dropped. */
 const MAX_STATES = 1_000;
 
 const NEVER = Number.NEGATIVE_INFINITY;
@@ -54,16 +54,16 @@ interface MethodState {
 /** @param clock in milliseconds */
 export function createPacer(clock: () => number = () => performance.now()): Pacer {
   const states = new Map<string, MethodState>();
-  let latest = NEVER;
+  let lastTime = NEVER;
   const readClock = () => {
     const now = clock();
-    // The clock was set back, so no stored time is valid.
-    if (now < latest) states.clear();
-    latest = now;
+    // If the clock was set back, no stored time is valid.
+    if (now < lastTime) states.clear();
+    lastTime = now;
     return now;
   };
 
-  function findState(method: string, channel: string | undefined): MethodState | undefined {
+  function getState(method: string, channel: string | undefined): MethodState | undefined {
     const tier = Object.hasOwn(TIERS, method) ? TIERS[method] : undefined;
     if (tier === undefined) return undefined;
     const key = tier.isPerChannel ? `${method} ${channel}` : method;
@@ -79,7 +79,7 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
   return {
     tryStart(method, channel, urgency) {
       const now = readClock();
-      const state = findState(method, channel);
+      const state = getState(method, channel);
       if (state === undefined) return 0;
       const waitMs = computeCallDelay(state, now, urgency);
       if (waitMs > 0) return waitMs;
@@ -88,7 +88,7 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
     },
     recordRefusal(method, channel, retryAfterMs) {
       const now = readClock();
-      const state = findState(method, channel);
+      const state = getState(method, channel);
       if (state === undefined) return;
       // Concurrent refusals count as one.
       if (now >= state.blockedUntil) state.refusals = now < state.recoveredAt ? state.refusals + 1 : 1;
@@ -97,13 +97,13 @@ export function createPacer(clock: () => number = () => performance.now()): Pace
     },
     hasCapacity(method) {
       const now = readClock();
-      const state = findState(method, undefined);
+      const state = getState(method, undefined);
       return state === undefined || computeCallDelay(state, now, 'background') <= 0;
     },
   };
 }
 
-/** The delay of a call. Urgent calls are delayed only after a refusal. */
+/** Urgent calls are delayed only after a refusal. */
 function computeCallDelay(state: MethodState, now: number, urgency: Urgency): number {
   const { tier, sentTimes, blockedUntil, recoveredAt, refusals } = state;
   if (now < blockedUntil) return blockedUntil - now;
@@ -113,6 +113,6 @@ function computeCallDelay(state: MethodState, now: number, urgency: Urgency): nu
     return (sentTimes.at(-1) ?? NEVER) + (perMs / calls) * factor - now;
   }
   if (urgency === 'urgent') return 0;
-  const share = Math.max(1, Math.floor(calls * BACKGROUND_SHARE));
-  return (sentTimes.at(-share) ?? NEVER) + perMs - now;
+  const backgroundCalls = Math.max(1, Math.floor(calls * BACKGROUND_SHARE));
+  return (sentTimes.at(-backgroundCalls) ?? NEVER) + perMs - now;
 }

@@ -6,8 +6,8 @@ import { SlackApiError } from './web.ts';
 const MENTION = /<(?:@([UW][A-Z0-9]+)|!subteam\^(S[A-Z0-9]+))(?:\|[^>]*)?>/g;
 
 /**
- * Replaces mentions of people with names, because field errors are plain text. Groups keep their ids, because not
- * everyone may see their names.
+ * Replaces mentions of people with names, because field errors are plain text. Mentions of groups are
+ * replaced with ids, because not everyone may see the groups' names.
  */
 export async function replaceMentions(directory: NamingDirectory, text: string): Promise<string> {
   const ids = new Set([...text.matchAll(MENTION)].flatMap(([, userId]) => userId ?? []));
@@ -17,14 +17,14 @@ export async function replaceMentions(directory: NamingDirectory, text: string):
   );
 }
 
-/** Names some people instead of mentioning them, so that Slack doesn't notify them. */
+/** Replaces mentions of some people with names, so that Slack doesn't notify them. */
 export function dropMentions(
   directory: NamingDirectory,
   wanted: WantedNotification,
   people: ReadonlySet<string>,
 ): WantedNotification {
   if (people.size === 0) return wanted;
-  return { ...wanted, message: async (place) => unmention(directory, await wanted.message(place), people) };
+  return { ...wanted, message: async (index) => unmention(directory, await wanted.message(index), people) };
 }
 
 async function unmention(
@@ -33,8 +33,8 @@ async function unmention(
   people: ReadonlySet<string>,
 ): Promise<Message> {
   const json = JSON.stringify(message);
-  const mentioned = [...people].filter((id) => json.includes(`<@${id}`));
-  const names = await findNames(directory, mentioned);
+  const mentionedIds = [...people].filter((id) => json.includes(`<@${id}`));
+  const names = await findNames(directory, mentionedIds);
   return JSON.parse(
     json.replace(MENTION, (mention, userId?: string) => {
       const name = userId === undefined ? undefined : names.get(userId);

@@ -13,7 +13,7 @@ export interface MessageMetadata {
 
 /**
  * Posts a message, or a plainer version if Slack refuses its blocks.
- * @returns where it was posted
+ * @returns where the message was posted
  * @throws {SlackApiError}
  */
 export async function postMessage(
@@ -45,7 +45,7 @@ const TRIAL_DAYS_AHEAD = 119;
 const scheduledResponseSchema = okResponseSchema.extend({ scheduled_message_id: z.string() });
 
 /**
- * Checks whether the bot may post in a channel without posting a visible message: schedules a message for a time months
+ * Checks whether the bot may post in a channel without posting a visible message: schedules a message months
  * ahead and deletes it. Reading the channel would need scopes that the bot doesn't request.
  * @throws {SlackApiError}
  */
@@ -62,7 +62,7 @@ export async function tryPosting(web: SlackWeb, channelId: string): Promise<void
 
 const permalinkResponseSchema = okResponseSchema.extend({ permalink: z.url() });
 
-/** The URL of a message; undefined if Slack doesn't return it. */
+/** @returns undefined if Slack doesn't return the message's URL */
 export async function loadPermalink(
   web: SlackWeb,
   { channelId, ts }: PostedMessage,

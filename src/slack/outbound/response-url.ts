@@ -1,12 +1,13 @@
-/** Hosts of Slack's response URLs, in the commercial and government clouds. */
-const SLACK_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
+/** In the commercial and government clouds. */
+const RESPONSE_URL_HOSTS: ReadonlySet<string> = new Set(['hooks.slack.com', 'hooks.slack-gov.com']);
 
 /**
- * Whether the bot may call a delivery's `response_url`. Not even a signed delivery may make it call other hosts.
+ * Whether the bot may call a delivery's `response_url`. Not even a signed delivery may make the bot call
+ * other hosts.
  * @param apiUrl `SLACK_API_URL`, whose server is also allowed
  */
 export function isSlackResponseUrl(url: string, apiUrl: string | undefined): boolean {
-  return isOnHost(SLACK_HOSTS, url, apiUrl);
+  return isOnHost(RESPONSE_URL_HOSTS, url, apiUrl);
 }
 
 /** Whether the URL uses HTTPS on one of the hosts, or is on the server of `SLACK_API_URL`. */

@@ -4,15 +4,11 @@ export interface BotScope {
   readonly consequence: string;
 }
 
-/** Must match `manifest.yml`. The local workspace grants no others, so that calls that need more fail in tests. */
+/** Must match `manifest.yml`. The local workspace grants only these, so that tests find missing scopes. */
 export const BOT_SCOPES: readonly BotScope[] = [
   { scope: 'chat:write', isOptional: false, consequence: 'nothing can be shown' },
   { scope: 'commands', isOptional: false, consequence: 'no commands work' },
-  {
-    scope: 'files:read',
-    isOptional: true,
-    consequence: 'the rows of /domain bulk must be pasted',
-  },
+  { scope: 'files:read', isOptional: true, consequence: 'the rows of /domain bulk must be pasted' },
   { scope: 'files:write', isOptional: false, consequence: 'no files can be sent' },
   { scope: 'im:write', isOptional: false, consequence: 'no direct messages can be sent' },
   { scope: 'usergroups:read', isOptional: true, consequence: 'approver groups don’t count' },

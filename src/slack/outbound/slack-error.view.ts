@@ -2,7 +2,7 @@ import { count } from '../kit/blocks.ts';
 import type { SlackApiError } from './web.ts';
 
 /** Slack's codes for unknown people or groups. */
-const UNKNOWN_ID: ReadonlySet<string> = new Set([
+const UNKNOWN_ID_CODES: ReadonlySet<string> = new Set([
   'no_such_subteam',
   'subteam_not_found',
   'user_not_found',
@@ -10,18 +10,15 @@ const UNKNOWN_ID: ReadonlySet<string> = new Set([
   'users_not_found',
 ]);
 
-/** Slack's error and what to do. Plain text, because it is also shown in form fields. */
+/** Says what went wrong and what to do. Plain text, because it is also shown in form fields. */
 export function formatSlackError(
-  problem: Pick<SlackApiError, 'kind' | 'code' | 'hasInvalidToken'> &
+  error: Pick<SlackApiError, 'kind' | 'code' | 'hasInvalidToken'> &
     Partial<Pick<SlackApiError, 'needed' | 'retryAfterMs'>>,
 ): { readonly cause: string; readonly remedy: string } {
-  const { kind, code = '', needed, retryAfterMs } = problem;
+  const { kind, code = '', needed, retryAfterMs } = error;
   if (kind === 'rate_limited') {
     const seconds = Math.ceil((retryAfterMs ?? 30_000) / 1_000);
-    return {
-      cause: 'Slack is rate-limiting me.',
-      remedy: `Try again in ${count(seconds, 'second')}.`,
-    };
+    return { cause: 'Slack is rate-limiting me.', remedy: `Try again in ${count(seconds, 'second')}.` };
   }
   if (kind === 'unreachable') {
     return { cause: 'Slack didn’t respond as expected.', remedy: 'Try again in a minute.' };
@@ -32,23 +29,23 @@ export function formatSlackError(
       remedy: 'Ask your operator to reinstall the app with its manifest, then try again.',
     };
   }
-  if (problem.hasInvalidToken) {
+  if (error.hasInvalidToken) {
     return { cause: `Slack no longer accepts my token (${code}).`, remedy: 'Tell your operator.' };
   }
   return { cause: `Slack refused this (${code}).`, remedy: 'If it keeps failing, tell your operator.' };
 }
 
 /** Says why a listed approver can't be looked up. Plain text. */
-export function approverErrorText(id: string, problem: SlackApiError): string {
-  if (UNKNOWN_ID.has(problem.code ?? '')) return `Slack doesn’t know ${id}. Copy the ID again.`;
-  const { cause, remedy } = formatSlackError(problem);
+export function approverErrorText(id: string, error: SlackApiError): string {
+  if (UNKNOWN_ID_CODES.has(error.code ?? '')) return `Slack doesn’t know ${id}. Copy the ID again.`;
+  const { cause, remedy } = formatSlackError(error);
   return `I can’t look up ${id}. ${cause} ${remedy}`;
 }
 
 const CHOOSE_ANOTHER = 'Choose another channel';
 
-/** Says why the bot can't post in a channel and what to do. Both texts are without a full stop. */
-function channelRefusal(code: string): { readonly cause: string; readonly remedy: string } | undefined {
+/** The texts have no period at the end. */
+function describeRefusal(code: string): { readonly cause: string; readonly remedy: string } | undefined {
   if (code === 'not_in_channel') {
     return { cause: 'I’m not in this channel', remedy: 'Invite me with /invite @Domain Steward' };
   }
@@ -67,9 +64,9 @@ function channelRefusal(code: string): { readonly cause: string; readonly remedy
     : undefined;
 }
 
-/** Says why the bot can't post reminders, by Slack's code, and what to do. */
+/** Says why the bot can't post reminders and what to do. */
 export function reminderChannelErrorText(code: string): string {
-  const refusal = channelRefusal(code);
+  const refusal = describeRefusal(code);
   if (refusal?.remedy === CHOOSE_ANOTHER)
     return `${refusal.cause}. ${CHOOSE_ANOTHER} with \`/domain settings\`.`;
   const { cause, remedy } =
@@ -80,18 +77,18 @@ export function reminderChannelErrorText(code: string): string {
 }
 
 /** Says why the bot can't post in the chosen channel. Plain text. */
-export function channelErrorText(problem: SlackApiError): string {
-  const code = problem.code ?? '';
-  const refusal = channelRefusal(code);
+export function channelErrorText(error: SlackApiError): string {
+  const code = error.code ?? '';
+  const refusal = describeRefusal(code);
   if (refusal !== undefined) {
     const saveAgain = code === 'not_in_channel' ? ', then save again' : '';
     return `I can’t post there: ${refusal.cause}. ${refusal.remedy}${saveAgain}.`;
   }
-  const { cause, remedy } = formatSlackError(problem);
-  return problem.kind === 'unreachable'
+  const { cause, remedy } = formatSlackError(error);
+  return error.kind === 'unreachable'
     ? `I couldn’t check whether I can post there. ${cause} ${remedy}`
     : `I can’t post there. ${cause} ${remedy}`;
 }
 
-/** Scheduled and then deleted, to check whether the bot may post. */
+/** Text of a message that is scheduled and deleted to check whether the bot may post. */
 export const TRIAL_TEXT = 'Domain Steward checked whether it can post here. You can delete this message.';

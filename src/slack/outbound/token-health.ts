@@ -4,17 +4,17 @@ import { isInvalidTokenCode } from './web.ts';
 
 export interface TokenHealth {
   recordOutcome(outcome: string): void;
-  /** @returns Slack's error code for the token; undefined if Slack accepts it */
+  /** @returns Slack's error code for the token; undefined if Slack accepts the token */
   check(): Promise<string | undefined>;
 }
 
-/** The longest duration of a check. After this, the outcome of the latest call counts. */
-const MAX_CHECK_MS = 1_000;
+/** After this time, the outcome of the latest call counts. */
+const CHECK_TIMEOUT_MS = 1_000;
 
-/** @param callSlack makes any call with the token, whose outcome is recorded like those of other calls */
+/** @param callSlack makes any call with the token, and records its outcome */
 export function createTokenHealth(callSlack: () => Promise<unknown>, log: Log): TokenHealth {
   let refusal: string | undefined;
-  /** The pending check, which concurrent callers share. */
+  /** Shared by concurrent callers. */
   let pendingCall: Promise<unknown> | undefined;
   return {
     recordOutcome(outcome) {
@@ -36,7 +36,7 @@ export function createTokenHealth(callSlack: () => Promise<unknown>, log: Log): 
         .finally(() => {
           pendingCall = undefined;
         });
-      await Promise.race([pendingCall, sleep(MAX_CHECK_MS, undefined, { ref: false })]);
+      await Promise.race([pendingCall, sleep(CHECK_TIMEOUT_MS, undefined, { ref: false })]);
       return refusal;
     },
   };

@@ -17,7 +17,7 @@ import {
 
 const uploadUrlResponseSchema = okResponseSchema.extend({ upload_url: z.url(), file_id: z.string() });
 const UPLOAD_TIMEOUT_MS = 120_000;
-const MAX_ANSWER_BYTES = 1_000_000;
+const MAX_RESPONSE_BYTES = 1_000_000;
 
 const agent = new Agent();
 
@@ -32,7 +32,7 @@ export interface Upload {
 }
 
 /**
- * https://docs.slack.dev/messaging/working-with-files#uploading_files
+ * See https://docs.slack.dev/messaging/working-with-files#uploading_files.
  * @throws {SlackApiError} if Slack refuses the file
  */
 export async function uploadFile(web: SlackWeb, upload: Upload): Promise<void> {
@@ -89,7 +89,7 @@ async function sendBytes(url: string, path: string, size: number): Promise<void>
       headers: ['content-type', 'application/octet-stream', 'content-length', String(size)],
       body: createReadStream(path),
     },
-    { timeoutMs: UPLOAD_TIMEOUT_MS, maxBytes: MAX_ANSWER_BYTES },
+    { timeoutMs: UPLOAD_TIMEOUT_MS, maxBytes: MAX_RESPONSE_BYTES },
   ).catch((cause: unknown) => {
     throw new SlackApiError('unreachable', 'file upload', { cause });
   });

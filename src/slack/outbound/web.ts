@@ -11,7 +11,7 @@ import { createPacer, type Pacer, type Urgency } from './pacer.ts';
  * A call to Slack that failed.
  * - `rate_limited`: retry after `retryAfterMs`.
  * - `refused`: `code` is Slack's error code.
- * - `unreachable`: there was no readable answer; the call may have succeeded.
+ * - `unreachable`: there was no readable response; the call may have succeeded.
  */
 export class SlackApiError extends Error {
   override readonly name = 'SlackApiError';
@@ -71,20 +71,20 @@ const TOKEN_ERROR_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether Slack will never accept this token for the call. All other refusals may be temporary. */
-export function isTokenError(problem: SlackApiError): boolean {
-  return problem.code !== undefined && TOKEN_ERROR_CODES.has(problem.code);
+export function isTokenError({ code }: SlackApiError): boolean {
+  return code !== undefined && TOKEN_ERROR_CODES.has(code);
 }
 
 /** The longest wait before a retry. Slack doesn't ask for more. */
 const MAX_WAIT_MS = 10 * MINUTE_MS;
 
-/** The delay that Slack asks for, limited; undefined if it doesn't ask for one. */
+/** Returns the delay that Slack asks for, if any, within limits. */
 export function findRetryAfter(error: unknown): number | undefined {
   if (!(error instanceof SlackApiError) || error.retryAfterMs === undefined) return undefined;
   return Math.min(Math.max(error.retryAfterMs, 1_000), MAX_WAIT_MS);
 }
 
-/** For a 429 from a URL that isn't an API method. */
+/** Creates the error for a 429 from a URL that isn't an API method. */
 export function rateLimitError(method: string, retryAfter: string | string[] | undefined): SlackApiError {
   return new SlackApiError('rate_limited', method, {
     retryAfterMs: parseRetryAfter(retryAfter, Date.now()) ?? 1_000,
@@ -123,11 +123,12 @@ export function isTransient({ kind, code }: SlackApiError): boolean {
   return kind !== 'refused' || (code !== undefined && SERVER_ERROR_CODES.has(code));
 }
 
-/** Slack's Web API. Every call has a timeout, and every answer is validated. Nothing is retried here. */
+/** Slack's Web API. Every call has a timeout, and every response is validated. Nothing is retried here. */
 export interface SlackWeb {
   /**
    * Leaves out undefined arguments.
-   * @throws {SlackApiError} `rate_limited` even without a call, if Slack would refuse it or other calls come first
+   * @throws {SlackApiError} `rate_limited` without calling Slack, if the call must wait for others or for
+   * Slack
    */
   call<T>(
     method: string,
@@ -156,12 +157,11 @@ const clientErrorSchema = z.object({
     .optional(),
 });
 
-// Slack's client exports its codes as a type-only enum, which can't be used with erasable syntax. Its texts are part of
-// the API.
-const RATE_LIMITED: `${ErrorCode.RateLimitedError}` = 'slack_webapi_rate_limited_error';
-const PLATFORM: `${ErrorCode.PlatformError}` = 'slack_webapi_platform_error';
+// Slack's client exports its codes only as an enum type, so their values are repeated here.
+const RATE_LIMITED_CODE: `${ErrorCode.RateLimitedError}` = 'slack_webapi_rate_limited_error';
+const PLATFORM_ERROR_CODE: `${ErrorCode.PlatformError}` = 'slack_webapi_platform_error';
 
-const SILENT: Logger = {
+const SILENT_LOGGER: Logger = {
   debug: () => undefined,
   info: () => undefined,
   warn: () => undefined,
@@ -171,21 +171,22 @@ const SILENT: Logger = {
   setName: () => undefined,
 };
 
-/** Used by all Slack clients. No hidden retries, which would last 30 minutes, and no queue behind a single 429. */
+/** Turns off the client's own retries, which would last 30 minutes, and its queue after a 429. */
 export function webClientOptions(apiUrl: string | undefined) {
   return {
     ...(apiUrl === undefined ? {} : { slackApiUrl: apiUrl }),
     fetch: requireJson(createFetch(TIMEOUT_MS)),
     retryConfig: { retries: 0 },
     // Callers report failures. Slack's client would log them to the console too.
-    logger: SILENT,
+    logger: SILENT_LOGGER,
     rejectRateLimitedCalls: true,
     allowAbsoluteUrls: false,
   };
 }
 
 /**
- * Fails if the body isn't JSON. Slack's client would treat such a body, for example a proxy's page, as an error code.
+ * Fails if the body isn't JSON. Slack's client would treat such a body, for example a proxy's page, as an
+ * error code.
  */
 function requireJson(fetch: FetchFunction): FetchFunction {
   return async (url, init) => {
@@ -201,7 +202,9 @@ function requireJson(fetch: FetchFunction): FetchFunction {
   };
 }
 
-/** @param onOutcome called with the method and the outcome: `ok`, `unreadable`, or one of {@link toOutcome} */
+/**
+ * @param onOutcome called with the method and the outcome: `ok`, `unreadable`, or one of {@link toOutcome}
+ */
 export function createSlackWeb(
   token: Secret,
   apiUrl: string | undefined,
@@ -218,11 +221,11 @@ export function createSlackWeb(
       try {
         result = await client.apiCall(method, { ...args });
       } catch (cause) {
-        const problem = toSlackApiError(method, cause);
-        if (problem.kind === 'rate_limited')
-          pacer.recordRefusal(method, channel, findRetryAfter(problem) ?? DEFAULT_RETRY_AFTER_MS);
-        onOutcome(method, toOutcome(problem));
-        throw problem;
+        const error = toSlackApiError(method, cause);
+        if (error.kind === 'rate_limited')
+          pacer.recordRefusal(method, channel, findRetryAfter(error) ?? DEFAULT_RETRY_AFTER_MS);
+        onOutcome(method, toOutcome(error));
+        throw error;
       }
       const parsed = schema.safeParse(result);
       onOutcome(method, parsed.success ? 'ok' : 'unreadable');
@@ -234,8 +237,8 @@ export function createSlackWeb(
 }
 
 /**
- * Maps a failure to one of a few words, because unknown codes from Slack would create an unlimited number of metric
- * labels.
+ * Maps an error to one of a few words, because unknown codes from Slack would create an unlimited number of
+ * metric labels.
  */
 function toOutcome({ kind, code }: SlackApiError): string {
   return code !== undefined && CODES_UNRELATED_TO_BLOCKS.has(code) ? code : kind;
@@ -245,11 +248,11 @@ export function toSlackApiError(method: string, cause: unknown): SlackApiError {
   const parsed = clientErrorSchema.safeParse(cause);
   if (!parsed.success) return new SlackApiError('unreachable', method, { cause });
   const { code, retryAfter, data } = parsed.data;
-  if (code === RATE_LIMITED) {
+  if (code === RATE_LIMITED_CODE) {
     const retryAfterMs = retryAfter === undefined ? DEFAULT_RETRY_AFTER_MS : retryAfter * 1_000;
     return new SlackApiError('rate_limited', method, { retryAfterMs, cause });
   }
-  if (code === PLATFORM && data !== undefined) {
+  if (code === PLATFORM_ERROR_CODE && data !== undefined) {
     return data.error === 'ratelimited' || data.error === 'rate_limited'
       ? new SlackApiError('rate_limited', method, { retryAfterMs: DEFAULT_RETRY_AFTER_MS, cause })
       : new SlackApiError('refused', method, {
@@ -262,11 +265,11 @@ export function toSlackApiError(method: string, cause: unknown): SlackApiError {
   return new SlackApiError('unreachable', method, { cause });
 }
 
-/** Slack says where an error is: `… [json-pointer:/blocks/3/text]`. */
+/** Slack's messages say where an error is: `… [json-pointer:/blocks/3/text]`. */
 function parseRefusedBlocks(messages: readonly string[]): readonly number[] {
   return messages.flatMap((message) => {
-    const found = /\[json-pointer:(?:\/view)?\/blocks\/(\d+)/.exec(message);
-    return found === null ? [] : Number(found[1]);
+    const match = /\[json-pointer:(?:\/view)?\/blocks\/(\d+)/.exec(message);
+    return match === null ? [] : Number(match[1]);
   });
 }
 
@@ -338,8 +341,9 @@ const CODES_UNRELATED_TO_BLOCKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether the blocks of a call may be the reason for a refusal. Workspaces may not support newer blocks, and Slack's
- * codes for that aren't fully documented. So every refusal counts, unless its code clearly means something else.
+ * Whether the blocks of a call may be the reason for a refusal. Workspaces may not support newer blocks, and
+ * Slack's codes for that aren't fully documented. So every refusal counts, unless its code clearly means
+ * something else.
  */
 export function mayBeBlockError(error: unknown): boolean {
   return (

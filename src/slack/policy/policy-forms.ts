@@ -42,9 +42,9 @@ import { formIssueText, policyIssueSentence, policyIssueText } from './policy-is
 import { PEOPLE_FIELDS, ruleSentence } from './policy-rule.view.ts';
 import { buildPolicyMessage, editDraft, getPageOffset, loadDraftRules } from './policy-shown.ts';
 
-/* Forms for the policy: a rule, a YAML file, and a starting policy. They change only the draft. */
+/* Forms for the policy: a rule, a YAML file, and a starting point. They change only the draft. */
 
-/** The parser for YAML policies checks these fields. */
+/** Doesn't validate values, because `parseRules` does it as for YAML files. */
 const ruleSchema = z.object({
   rule_name: textField('Rule name', { placeholder: 'Transfers of the brand', isRequired: true }),
   tasks: choiceField(
@@ -114,16 +114,16 @@ const ruleSchema = z.object({
   ),
 });
 
-const FIELDS = toFields(ruleSchema);
-const FORM: Form<'policy_rule'> = {
+const RULE_FIELDS = toFields(ruleSchema);
+const RULE_FORM: Form<'policy_rule'> = {
   name: 'policy_rule',
   title: 'Policy rule',
   submit: 'Save to draft',
-  fields: removeGroupMenus(FIELDS),
+  fields: removeGroupMenus(RULE_FIELDS),
 };
 
 /** Used if Slack refuses the pickers. */
-export const plainRuleForm: Form = { ...FORM, fields: replacePickers(FIELDS) };
+export const plainRuleForm: Form = { ...RULE_FORM, fields: replacePickers(RULE_FIELDS) };
 
 function toRuleText(input: z.output<typeof ruleSchema>) {
   const { by_groups, approver_groups, silent_groups, escalate_groups, ...texts } = input;
@@ -157,24 +157,24 @@ function collectErrors(issues: readonly PolicyIssue[]): FieldErrors {
 /** Parses the rule of a form together with the other rules of the draft. */
 function readRule(
   input: z.output<typeof ruleSchema>,
-  others: readonly PolicyRule[],
+  otherRules: readonly PolicyRule[],
   currency: string,
 ): { readonly rule: PolicyRule } | { readonly errors: FieldErrors } {
-  const texts = [...others.map((rule) => ruleToText(rule, currency)), toRuleText(input)];
+  const texts = [...otherRules.map((rule) => ruleToText(rule, currency)), toRuleText(input)];
   const parsed = parseRules(texts, { tasks: [...ORDER_TASK_NAMES], currency });
   const rule = parsed.ok ? parsed.rules.at(-1) : undefined;
   if (rule !== undefined) return { rule };
   const issues = parsed.ok ? [] : parsed.issues;
-  const own = issues.filter(({ path }) => path.length === 0 || path[0] === others.length);
-  if (own.length > 0) return { errors: collectErrors(own) };
-  const [other] = issues;
+  const ownIssues = issues.filter(({ path }) => path.length === 0 || path[0] === otherRules.length);
+  if (ownIssues.length > 0) return { errors: collectErrors(ownIssues) };
+  const [otherIssue] = issues;
   return {
-    errors: { rule_name: other === undefined ? DRAFT.unreadable : policyIssueSentence(other) },
+    errors: { rule_name: otherIssue === undefined ? DRAFT.unreadable : policyIssueSentence(otherIssue) },
   };
 }
 
 export const ruleForm = createListForm({
-  form: FORM,
+  form: RULE_FORM,
   createSchema: () => ruleSchema,
   customizeFields: (fields, values, { context }) => addGroupOptions(context, fields, values),
   find: async (interaction: Interaction, subject: string) =>
@@ -184,9 +184,9 @@ export const ruleForm = createListForm({
       ? { break_glass: 'false', signed: 'false' }
       : toRuleValues(existing, context.currency),
   async intro(existing, { context, person }) {
-    const sentence = existing && ruleSentence(existing, await context.directory.findLocale(person.id));
+    const currentSentence = existing && ruleSentence(existing, await context.directory.findLocale(person.id));
     return [
-      ...(sentence === undefined ? [] : [section(sentence)]),
+      ...(currentSentence === undefined ? [] : [section(currentSentence)]),
       contextBlock(DRAFT.ruleIntro(context.currency)),
     ];
   },
@@ -195,14 +195,14 @@ export const ruleForm = createListForm({
   async save(call: SubmissionCall, input, existing): Promise<SubmissionResult> {
     let index = 0;
     const errors = await editDraft<FieldErrors>(call, (rules) => {
-      const found = rules.find(
+      const match = rules.find(
         (rule) => existing !== undefined && getRuleSubject(rule) === getRuleSubject(existing),
       );
-      if (existing !== undefined && found === undefined) return { problem: { rule_name: DRAFT.ruleGone } };
-      const others = rules.filter((rule) => rule !== found);
-      const parsed = readRule(input, others, call.context.currency);
+      if (existing !== undefined && match === undefined) return { problem: { rule_name: DRAFT.ruleGone } };
+      const otherRules = rules.filter((rule) => rule !== match);
+      const parsed = readRule(input, otherRules, call.context.currency);
       if ('errors' in parsed) return { problem: parsed.errors };
-      index = found === undefined ? rules.length : rules.indexOf(found);
+      index = match === undefined ? rules.length : rules.indexOf(match);
       return { rules: [...rules.slice(0, index), parsed.rule, ...rules.slice(index + 1)] };
     });
     return errors === undefined
@@ -292,14 +292,14 @@ export const yamlForm: FormFeature<'policy_import'> = {
   },
 };
 
-const toGroupsField = (role: string) => `${role}_groups`;
+const toGroupsName = (role: string) => `${role}_groups`;
 
 const createRolesSchema = (roles: readonly Role[]) =>
   z.object(
     Object.fromEntries(
       roles.flatMap((role) => [
         [role, field({ label: ROLE_LABELS[role], kind: 'people' }, itemsSchema)],
-        [toGroupsField(role), field({ label: `${ROLE_LABELS[role]} (groups)`, kind: 'groups' }, itemsSchema)],
+        [toGroupsName(role), field({ label: `${ROLE_LABELS[role]} (groups)`, kind: 'groups' }, itemsSchema)],
       ]),
     ),
   );
@@ -318,46 +318,46 @@ function findStartingPoint({ subject }: FormOrigin): StartingPoint {
 
 /** Reads the people and groups of each role. Returns errors for roles that have none. */
 function readRoles(roles: readonly Role[], values: FormValues) {
-  const read = readForm(createRolesSchema(roles), values);
-  if ('errors' in read) return read;
+  const parsed = readForm(createRolesSchema(roles), values);
+  if ('errors' in parsed) return parsed;
   const people = Object.fromEntries(
-    roles.map((role) => [role, [role, toGroupsField(role)].flatMap((name) => read.value[name] ?? [])]),
+    roles.map((role) => [role, [role, toGroupsName(role)].flatMap((name) => parsed.value[name] ?? [])]),
   );
-  const missing = roles.filter((role) => people[role]?.length === 0);
-  return missing.length === 0
+  const emptyRoles = roles.filter((role) => people[role]?.length === 0);
+  return emptyRoles.length === 0
     ? { people }
-    : { errors: joinErrors(missing.map((role) => [role, DRAFT.nobodyHasRole])) };
+    : { errors: joinErrors(emptyRoles.map((role) => [role, DRAFT.nobodyHasRole])) };
 }
 
 export const startForm: FormFeature<'policy_start'> = {
   form: START_FORM,
 
   async render(call, origin, values) {
-    const start = findStartingPoint(origin);
+    const startingPoint = findStartingPoint(origin);
     const [{ revision, rules }, fields] = await Promise.all([
       loadDraftRules(call),
-      addGroupOptions(call.context, toFields(createRolesSchema(start.roles)), values),
+      addGroupOptions(call.context, toFields(createRolesSchema(startingPoint.roles)), values),
     ]);
     return {
       form: { ...START_FORM, fields },
-      origin: { ...origin, subject: `${start.name} ${revision}` },
-      intro: startIntro(start, rules.length > 0),
+      origin: { ...origin, subject: `${startingPoint.name} ${revision}` },
+      intro: startIntro(startingPoint, rules.length > 0),
     };
   },
 
   async submit(call) {
-    const start = findStartingPoint(call.origin);
-    const roles = readRoles(start.roles, call.values);
+    const startingPoint = findStartingPoint(call.origin);
+    const roles = readRoles(startingPoint.roles, call.values);
     if ('errors' in roles) return roles;
-    const rules = fillStartingPoint(start, roles.people, {
+    const rules = fillStartingPoint(startingPoint, roles.people, {
       canSign: call.context.orders.signing.trust !== undefined,
     });
     const parsed = parseRules(rules, { tasks: [...ORDER_TASK_NAMES], currency: call.context.currency });
-    const [firstRole = 'managers'] = start.roles;
+    const [firstRole = 'managers'] = startingPoint.roles;
     if (parsed.ok) return replaceDraft(call, parsed.rules, firstRole);
     const errors: Record<string, string> = {};
     for (const issue of parsed.issues) {
-      const rule = start.rules[Number(issue.path[0])];
+      const rule = startingPoint.rules[Number(issue.path[0])];
       const [role = firstRole] = rule?.approvers ?? [];
       errors[role] = policyIssueText(issue);
     }

@@ -7,12 +7,13 @@ import { capitalize } from '../kit/mrkdwn.ts';
 interface IssueParts {
   readonly given: string;
   readonly field: string;
+  /** The first suggestion, such as an example or a limit. */
   readonly first: string;
-  /** All valid alternatives, as a list. */
+  /** All suggestions, separated by commas. */
   readonly all: string;
 }
 
-const SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: IssueParts) => string>> = {
+const ISSUE_SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: IssueParts) => string>> = {
   not_a_list_of_rules: () => 'A policy is a list of rules. Start each rule with “- rule_name:”.',
   too_many_rules: ({ given, first }) => `There are ${given} rules. Use at most ${first}.`,
   not_a_rule: () => 'This isn’t a rule. Start it with “- rule_name:” and add its fields below.',
@@ -57,10 +58,10 @@ const SENTENCES: Readonly<Record<PolicyIssueCode | YamlIssueCode, (parts: IssueP
   not_yaml: () => 'The YAML can’t be read from here on. Check the indentation, quotes and brackets.',
 };
 
-/** Without the rule and field, for places that already show them. */
+/** Omits the rule and field, for places that already show them. */
 export function policyIssueText(issue: PolicyIssue | YamlIssue): string {
   const suggestions = 'suggestions' in issue ? issue.suggestions : [];
-  return SENTENCES[issue.code]({
+  return ISSUE_SENTENCES[issue.code]({
     given: issue.given ?? '',
     field: ('field' in issue ? issue.field : undefined) ?? '',
     first: suggestions[0] ?? '',

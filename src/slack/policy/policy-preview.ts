@@ -30,17 +30,15 @@ import {
   replayCells,
 } from './policy-preview.view.ts';
 
-/* Tests an unpublished policy with a request or with past orders. */
-
 const DEFAULT_DAYS = 90;
 const MAX_DAYS = 365;
-/** Maximum number of orders held in memory per replay. If there are more, the newest are used. */
+/** A replay holds its orders in memory. If there are more, it uses only the newest. */
 const MAX_PAST_ORDERS = 20_000;
 
 type ParsedRequest = { readonly order: FactOrder<OrderTaskName> } | { readonly problem: string };
 
 /** The id or mention of a person. */
-const PERSON = /^(?:<@)?([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>?$/;
+const PERSON_PATTERN = /^(?:<@)?([UW][A-Z0-9]{2,})(?:\|[^<>]*)?>?$/;
 
 /** Parses the text after `policy test`. */
 function parseRequest(words: readonly string[], requesterId: string): ParsedRequest {
@@ -50,7 +48,7 @@ function parseRequest(words: readonly string[], requesterId: string): ParsedRequ
     return { problem: POLICY_TEST.unknownTask(first, findNearest(first.toLowerCase(), ORDER_TASK_NAMES)) };
   }
   const byIndex = rest.findIndex((word) => word.toLowerCase() === 'by');
-  const [, person] = byIndex === -1 ? [] : (PERSON.exec(rest[byIndex + 1] ?? '') ?? []);
+  const [, person] = byIndex === -1 ? [] : (PERSON_PATTERN.exec(rest[byIndex + 1] ?? '') ?? []);
   if (byIndex !== -1 && (person === undefined || rest.length > byIndex + 2)) {
     return { problem: POLICY_TEST.unknownPerson(rest.slice(byIndex + 1).join(' ')) };
   }
@@ -60,10 +58,10 @@ function parseRequest(words: readonly string[], requesterId: string): ParsedRequ
 }
 
 function parseNames(task: OrderTaskName, words: readonly string[], requesterId: string): ParsedRequest {
-  const last = words.at(-1);
-  const hasPeriod = task === 'renew' && last !== undefined && /^\d{1,2}$/.test(last);
+  const lastWord = words.at(-1);
+  const hasPeriod = task === 'renew' && lastWord !== undefined && /^\d{1,2}$/.test(lastWord);
   const nameWords = hasPeriod ? words.slice(0, -1) : task === 'renew' ? words : words.slice(0, 1);
-  const input = task === 'renew' ? { period: hasPeriod ? Number(last) : 1 } : {};
+  const input = task === 'renew' ? { period: hasPeriod ? Number(lastWord) : 1 } : {};
   // The text doesn't name an account.
   const request = { task, input, requesterId, usesTeamAccount: false };
   const { zoneTask, nameField, findNames } = findTask(task);
@@ -83,9 +81,9 @@ function parseNames(task: OrderTaskName, words: readonly string[], requesterId: 
   return { order: toFactOrder({ ...request, names: [...new Set(names)] }) };
 }
 
-/** Returns the policy in force with other rules. */
-function replaceRules(inForce: EffectivePolicy, published: Policy, rules: Policy['rules']): EffectivePolicy {
-  return { ...inForce, isCharterMissing: false, version: published.version + 1, rules };
+/** The policy that would be in force if the rules were published. */
+function replaceRules(current: EffectivePolicy, published: Policy, rules: Policy['rules']): EffectivePolicy {
+  return { ...current, isCharterMissing: false, version: published.version + 1, rules };
 }
 
 /** `policy test LINE` */
@@ -93,7 +91,7 @@ export async function runPolicyTest(call: CommandCall, words: readonly string[])
   const { context, person } = call;
   const parsed = parseRequest(words, person.id);
   if ('problem' in parsed) return call.respond(parsed.problem);
-  const [settings, inForce, published, draft, account] = await Promise.all([
+  const [settings, current, published, draft, account] = await Promise.all([
     context.savedSettings(),
     context.orders.policy.current(),
     context.policies.current(),
@@ -101,18 +99,16 @@ export async function runPolicyTest(call: CommandCall, words: readonly string[])
     context.accounts.findDefault(parsed.order.requester),
   ]);
   const order = { ...parsed.order, usesTeamAccount: account !== undefined && isTeamAccount(account) };
-  const policy = draft === undefined ? inForce : replaceRules(inForce, published, draft.rules);
+  const policy = draft === undefined ? current : replaceRules(current, published, draft.rules);
   const [facts, cost] = await Promise.all([
     loadRuleFacts(context.orders, policy.rules, order),
     context.orders.priceOrder(order),
   ]);
   const { task, names, requester } = order;
+  const isDraft = draft !== undefined;
   await call.respond(
     policyTestMessage(
-      {
-        ...{ task, names, requester, isDraft: draft !== undefined, version: policy.version, cost },
-        notice: charterNotice(policy),
-      },
+      { task, names, requester, isDraft, version: policy.version, cost, notice: charterNotice(policy) },
       evaluateWithEnvironment(policy, settings, order, facts),
     ),
   );
@@ -150,21 +146,21 @@ async function replayOrders(
 ): Promise<ReplayView> {
   const to = context.now();
   const from = new Date(to.getTime() - days * DAY_MS);
-  const [settings, published, inForce] = await Promise.all([
+  const [settings, published, current] = await Promise.all([
     context.savedSettings(),
     context.policies.current(),
     context.orders.policy.current(),
   ]);
-  const draft = replaceRules(inForce, published, rules);
+  const draft = replaceRules(current, published, rules);
   const { directory, ruleFacts } = context.orders;
-  const groups = new Map<string, ReturnType<typeof directory.listGroupMembers>>();
+  const membersByGroup = new Map<string, ReturnType<typeof directory.listGroupMembers>>();
   const listGroupMembers = (groupId: string) => {
-    const members = groups.get(groupId) ?? directory.listGroupMembers(groupId);
-    groups.set(groupId, members);
+    const members = membersByGroup.get(groupId) ?? directory.listGroupMembers(groupId);
+    membersByGroup.set(groupId, members);
     return members;
   };
   const pastOrders: PastOrder<FactOrder<OrderTaskName>>[] = [];
-  const rowsById = new Map<string, Omit<ReplayRow, 'changed'>>();
+  const rowsById = new Map<string, Pick<ReplayRow, 'title' | 'requester' | 'requestedAt'>>();
   let isTruncated = false;
   for await (const logged of context.events.read(from, new Date(to.getTime() + 1))) {
     if ('event' in logged || logged.entry.kind !== 'requested') continue;
@@ -177,8 +173,8 @@ async function replayOrders(
     pastOrders.push({ orderId: id, order: request, facts, requirements: order.requirements });
     rowsById.set(id, { title: orderTitle(order), requester: requesterId, requestedAt: order.createdAt });
     if (pastOrders.length > MAX_PAST_ORDERS) {
-      const dropped = pastOrders.shift();
-      if (dropped !== undefined) rowsById.delete(dropped.orderId);
+      const droppedOrder = pastOrders.shift();
+      if (droppedOrder !== undefined) rowsById.delete(droppedOrder.orderId);
       isTruncated = true;
     }
   }
@@ -186,9 +182,9 @@ async function replayOrders(
     ({ order, facts }) => evaluateWithEnvironment(draft, settings, order, facts).requirements,
     pastOrders,
   );
-  const changed = result.changed.flatMap((each): ReplayRow[] => {
-    const row = rowsById.get(each.orderId);
-    return row === undefined ? [] : [{ changed: each, ...row }];
+  const changed = result.changed.flatMap((changedOrder): ReplayRow[] => {
+    const row = rowsById.get(changedOrder.orderId);
+    return row === undefined ? [] : [{ changed: changedOrder, ...row }];
   });
   return { days, replay: result, changed: changed.reverse(), isTruncated, notice: charterNotice(draft) };
 }

@@ -32,8 +32,6 @@ import { formatCost } from '../money/price.view.ts';
 import { itemName } from '../orders/order.view.ts';
 import { neededText, referenceText, taskNoun } from './policy-rule.view.ts';
 
-/* Shows the requirements of a policy for one request or for past orders. */
-
 export interface TestedRequest {
   readonly task: OrderTaskName;
   readonly names: readonly string[];
@@ -47,15 +45,15 @@ export interface TestedRequest {
   readonly notice?: string | undefined;
 }
 
-const SHOWN_NAMES = 5;
-const SHOWN_UNKNOWNS = 2;
+const MAX_SHOWN_NAMES = 5;
+const MAX_SHOWN_UNKNOWNS = 2;
 /** Skipped rules that are shown for a request about a single name. */
 const MAX_SKIPPED_RULES = 40;
 /** Skipped rules that are shown per name for a request about several names. */
 const MAX_SKIPPED_RULES_PER_NAME = 3;
-const SHOWN_ORDERS = 12;
+const MAX_SHOWN_ORDERS = 12;
 
-const MISMATCHES: Readonly<Record<Condition, string>> = {
+const MISMATCH_TEXTS: Readonly<Record<Condition, string>> = {
   tasks: 'doesn’t apply to this task',
   by: 'doesn’t apply to this requester',
   over: 'applies only to larger amounts',
@@ -63,14 +61,14 @@ const MISMATCHES: Readonly<Record<Condition, string>> = {
 };
 
 function requirementsText({ outcome, list, refusedBy }: Requirements, isPlural: boolean): string {
-  const need = isPlural ? 'need' : 'needs';
+  const verb = isPlural ? 'need' : 'needs';
   switch (outcome) {
     case 'free':
-      return `${need} *no approval*`;
+      return `${verb} *no approval*`;
     case 'refuse':
       return `${isPlural ? 'are' : 'is'} *refused* by ${refusedBy.map(referenceText).join(' and ')}`;
     case 'approve':
-      return `${need} ${list.map(({ needed, approvers }) => `*${neededText(needed, approvers)}*`).join(' and ')}`;
+      return `${verb} ${list.map(({ needed, approvers }) => `*${neededText(needed, approvers)}*`).join(' and ')}`;
   }
 }
 
@@ -86,7 +84,7 @@ function unknownText(unknown: UnknownFact): string {
 }
 
 const unknownsText = (unknowns: readonly UnknownFact[]) =>
-  joinFirst(unknowns.map(unknownText), SHOWN_UNKNOWNS);
+  joinFirst(unknowns.map(unknownText), MAX_SHOWN_UNKNOWNS);
 
 function decidingRuleText({ rule, unknowns }: DecidingRule): string {
   const assumption =
@@ -95,32 +93,32 @@ function decidingRuleText({ rule, unknowns }: DecidingRule): string {
 }
 
 function skippedRuleText({ rule, reason, unknowns }: SkippedRule): string {
-  const why =
+  const reasonText =
     reason === 'unknown'
       ? `doesn’t apply, because I don’t know ${unknownsText(unknowns)}`
-      : MISMATCHES[reason];
-  return `• ${capitalize(referenceText(rule))}, ${why}.`;
+      : MISMATCH_TEXTS[reason];
+  return `• ${capitalize(referenceText(rule))}, ${reasonText}.`;
 }
 
 /**
  * The rule that decides comes first, so that it is never left out.
- * @param addedRule needs approval even if no rule of the policy does
+ * @param addedRule a rule outside the policy that requires approval even if no policy rule does
  */
 function nameLines(
   { name, decidedBy, skipped }: NameEvaluation,
   isOnly: boolean,
   addedRule: RuleReference | undefined,
 ): string[] {
-  const shown = skipped.slice(0, isOnly ? MAX_SKIPPED_RULES : MAX_SKIPPED_RULES_PER_NAME);
-  const left = skipped.length - shown.length;
+  const shownRules = skipped.slice(0, isOnly ? MAX_SKIPPED_RULES : MAX_SKIPPED_RULES_PER_NAME);
+  const left = skipped.length - shownRules.length;
   return dropMissing([
     !isOnly && `*${escapeText(formatDomainName(name))}*`,
-    ...decidedBy.map((each) =>
+    ...decidedBy.map((entry) =>
       decidingRuleText(
-        each.rule.kind === 'rest' && addedRule !== undefined ? { ...each, rule: addedRule } : each,
+        entry.rule.kind === 'rest' && addedRule !== undefined ? { ...entry, rule: addedRule } : entry,
       ),
     ),
-    ...shown.map(skippedRuleText),
+    ...shownRules.map(skippedRuleText),
     left !== 0 && `• … and ${count(left, 'more rule')} that ${left === 1 ? 'doesn’t' : 'don’t'} apply.`,
   ]);
 }
@@ -142,7 +140,7 @@ export function policyTestMessage(
     : tested.version === 0
       ? 'Under the settings, because there are no rules yet'
       : `Under version ${tested.version}, which is in force`;
-  const shown = names.slice(0, SHOWN_NAMES);
+  const shownNames = names.slice(0, MAX_SHOWN_NAMES);
   const addedRule = requirements.list.find(
     ({ rule }) => rule.kind === 'environment' || rule.kind === 'team_account',
   )?.rule;
@@ -152,8 +150,8 @@ export function policyTestMessage(
       `:mag: ${source}:\n*${requestTitle(tested)}* requested by ${mention(tested.requester)} ${requirementsText(requirements, true)}.`,
     ),
     ...sectionFields([['Price', tested.cost && formatCost(tested.cost, undefined)]]),
-    ...lines(shown.flatMap((name) => nameLines(name, names.length === 1, addedRule))),
-    names.length > shown.length && context(`${count(names.length - shown.length, 'more name')}.`),
+    ...lines(shownNames.flatMap((name) => nameLines(name, names.length === 1, addedRule))),
+    names.length > shownNames.length && context(`${count(names.length - shownNames.length, 'more name')}.`),
     unknowns.length > 0 &&
       context(`I couldn’t find out ${unknownsText(unknowns)}, so I assumed the stricter case.`),
     requirements.list.some(({ rule }) => rule.kind === 'team_account') &&
@@ -170,7 +168,7 @@ export interface ReplayRow {
   readonly requestedAt: Date;
 }
 
-const CHANGES: Readonly<Record<ReplayChange, string>> = {
+const CHANGE_TEXTS: Readonly<Record<ReplayChange, string>> = {
   stricter: 'stricter',
   looser: 'looser',
   other: 'other approvers',
@@ -197,20 +195,20 @@ export function policyReplayMessage({ days, replay, changed, isTruncated, notice
     total === 0
       ? 'There were no orders in this period.'
       : `${count(total, 'order')}: ${unchanged} unchanged, ${parts.join(', ')}.`;
-  const shown = changed.slice(0, SHOWN_ORDERS);
+  const shownRows = changed.slice(0, MAX_SHOWN_ORDERS);
   return message('Past orders under the draft', [
     notice !== undefined && section(notice),
     section(
       `:rewind: *Orders from the last ${count(days, 'day')} under the draft*, compared with their original requirements\n${summary}`,
     ),
     ...lines(
-      shown.map(
+      shownRows.map(
         ({ changed: { orderId, before, after, change }, title, requester }) =>
-          `• ${code(orderId)} *${escapeText(title)}*, requested by ${mention(requester)}: ${CHANGES[change]}. It ${requirementsText(before, false)}. Under the draft, it ${requirementsText(after, false)}.`,
+          `• ${code(orderId)} *${escapeText(title)}*, requested by ${mention(requester)}: ${CHANGE_TEXTS[change]}. It ${requirementsText(before, false)}. Under the draft, it ${requirementsText(after, false)}.`,
       ),
     ),
-    changed.length > shown.length &&
-      context(`The file has ${count(changed.length - shown.length, 'more order')}.`),
+    changed.length > shownRows.length &&
+      context(`The file has ${count(changed.length - shownRows.length, 'more order')}.`),
     context(
       `I used each order’s price at the time, and today’s groups, tags and settings.${isTruncated ? ' There are too many orders, so I compared only the newest.' : ''}`,
     ),
@@ -219,7 +217,7 @@ export function policyReplayMessage({ days, replay, changed, isTruncated, notice
 
 /** Whether there are orders that the message doesn't show. */
 export function needsFile(changed: readonly ReplayRow[]): boolean {
-  return changed.length > SHOWN_ORDERS;
+  return changed.length > MAX_SHOWN_ORDERS;
 }
 
 export const REPLAY_COLUMNS = [
@@ -254,11 +252,11 @@ function requirementsCell({ outcome, list }: Requirements): string {
 const EXAMPLE = 'such as `/domain policy test renew cafe.rest 2 by @anna`';
 
 export const POLICY_TEST = {
-  unknownTask: (input: string, near: string | undefined) => {
-    const meant = near === undefined ? '' : ` Did you mean ${code(near)}?`;
+  unknownTask: (input: string, nearestTask: string | undefined) => {
+    const suggestionText = nearestTask === undefined ? '' : ` Did you mean ${code(nearestTask)}?`;
     return input === ''
       ? `Enter a request to test, ${EXAMPLE}.`
-      : `${code(input)} isn’t a task.${meant} Enter a request ${EXAMPLE}.`;
+      : `${code(input)} isn’t a task.${suggestionText} Enter a request ${EXAMPLE}.`;
   },
   unknownPerson: (input: string) =>
     `${code(input)} isn’t a person. End the request with ${code('by')} and a mention or member ID, ${EXAMPLE}.`,

@@ -37,13 +37,13 @@ const SELECTORS = {
 
 const MAX_ITEMS = 8;
 
-/** A plural noun. An unknown task is shown with its name. */
+/** Returns a plural noun, or the name of an unknown task. */
 export function taskNoun(task: string): string {
-  const known = ORDER_TASK_NAMES.find((name) => name === task);
-  return known === undefined ? code(task) : findTask(known).words.plural;
+  const knownTask = ORDER_TASK_NAMES.find((name) => name === task);
+  return knownTask === undefined ? code(task) : findTask(knownTask).words.plural;
 }
 
-function joinFirstWords(parts: readonly string[]): string {
+function joinFirstParts(parts: readonly string[]): string {
   const left = parts.length - MAX_ITEMS;
   return joinWords(left > 1 ? [...parts.slice(0, MAX_ITEMS), `${left} more`] : parts);
 }
@@ -61,7 +61,7 @@ function namePartText(part: NamePart): string {
   }
 }
 
-const UNITS = [
+const DURATION_UNITS = [
   ['day', DAY_MS],
   ['hour', HOUR_MS],
   ['minute', MINUTE_MS],
@@ -70,12 +70,15 @@ const UNITS = [
 
 /** In the largest unit that needs no fraction: `2 days`, `36 hours`. */
 function durationText(ms: number): string {
-  const [noun, unitMs] = UNITS.find(([, each]) => ms >= each && ms % each === 0) ?? ['second', 1_000];
+  const [noun, unitMs] = DURATION_UNITS.find(([, size]) => ms >= size && ms % size === 0) ?? [
+    'second',
+    1_000,
+  ];
   return count(Math.ceil(ms / unitMs), noun);
 }
 
 const peopleText = (people: readonly PersonPart[]) =>
-  joinFirstWords(people.map(({ id }) => mentionApprover(id)));
+  joinFirstParts(people.map(({ id }) => mentionApprover(id)));
 
 /** `approval from @cfo or a member of @finance`, `2 approvals from members of @finance`. */
 export function neededText(needed: number, approvers: readonly string[]): string {
@@ -116,11 +119,11 @@ function optionsText(rule: RuleDescription): string {
  * @param locale for amounts
  */
 export function ruleSentence(rule: PolicyRule, locale: string): string {
-  const described = describeRule(rule);
-  const { tasks, names, by, over } = described;
+  const description = describeRule(rule);
+  const { tasks, names, by, over } = description;
   const taskTexts = tasks.map((part) => (part.kind === 'task' ? taskNoun(part.task) : SELECTORS[part.kind]));
   return [
-    `*${capitalize(joinFirstWords(taskTexts))}* ${tasks.every(({ kind }) => kind === 'task') ? 'of' : 'for'} ${joinFirstWords(names.map(namePartText))}`,
+    `*${capitalize(joinFirstParts(taskTexts))}* ${tasks.every(({ kind }) => kind === 'task') ? 'of' : 'for'} ${joinFirstParts(names.map(namePartText))}`,
     over === undefined ? '' : ` over *${formatAmount(over, locale)}*`,
     by.length === 0
       ? ''
@@ -129,7 +132,7 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
           2,
           MAX_ITEMS,
         )}*`,
-    ` ${decisionText(described)}${optionsText(described)}.`,
+    ` ${decisionText(description)}${optionsText(description)}.`,
   ].join('');
 }
 
@@ -137,10 +140,10 @@ export function ruleSentence(rule: PolicyRule, locale: string): string {
 export function implicitSentences(settings: PolicySettings): string[] {
   const { approvalTasks, approvalsRequired } = settings;
   const { approvers } = mergeApprovers(settings.approvers, settings.silentApprovers);
-  const listed = joinFirstWords(approvalTasks.map(taskNoun));
+  const taskList = joinFirstParts(approvalTasks.map(taskNoun));
   return dropMissing([
     approvalTasks.length > 0 &&
-      `*${capitalize(listed)}* of every name need *${neededText(approvalsRequired, approvers)}*.`,
+      `*${capitalize(taskList)}* of every name need *${neededText(approvalsRequired, approvers)}*.`,
     '*Everything else* needs *no approval*.',
   ]);
 }
@@ -162,7 +165,7 @@ export function referenceText(reference: RuleReference): string {
   }
 }
 
-const FIELD_WORDS: Readonly<Partial<Record<string, string>>> = {
+const FIELD_LABELS: Readonly<Partial<Record<string, string>>> = {
   rule_name: 'name',
   tasks: 'tasks',
   names: 'names',
@@ -180,7 +183,7 @@ const FIELD_WORDS: Readonly<Partial<Record<string, string>>> = {
   break_glass: 'break glass',
 } satisfies Record<RuleField, string>;
 
-/** Fields whose values are ids. */
+/** Fields whose values are IDs of people or groups. */
 export const PEOPLE_FIELDS: ReadonlySet<string> = new Set<RuleField>([
   'by',
   'approvers',
@@ -190,14 +193,14 @@ export const PEOPLE_FIELDS: ReadonlySet<string> = new Set<RuleField>([
 
 function valuesText(field: string, values: readonly string[]): string {
   if (values.length === 0) return 'empty';
-  return joinFirstWords(
+  return joinFirstParts(
     values.map((value) => (PEOPLE_FIELDS.has(field) ? mentionApprover(value) : code(value))),
   );
 }
 
 export function ruleChangeLine(change: LoggedChange, rules: readonly PolicyRule[], locale: string): string {
   const name = `“${quote(change.rule, 80)}”`;
-  const rule = rules.find((each) => each.name === change.rule);
+  const rule = rules.find((candidate) => candidate.name === change.rule);
   const sentence = rule === undefined ? '' : `: ${ruleSentence(rule, locale)}`;
   switch (change.kind) {
     case 'added':
@@ -210,7 +213,7 @@ export function ruleChangeLine(change: LoggedChange, rules: readonly PolicyRule[
       return `• Changed ${name}: ${change.fields
         .map(
           ({ field, before, after }) =>
-            `${FIELD_WORDS[field] ?? code(field)} from ${valuesText(field, before)} to ${valuesText(field, after)}`,
+            `${FIELD_LABELS[field] ?? code(field)} from ${valuesText(field, before)} to ${valuesText(field, after)}`,
         )
         .join('; ')}`;
   }

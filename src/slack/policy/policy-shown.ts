@@ -6,8 +6,6 @@ import { type Interaction, isAdmin } from '../feature.ts';
 import type { Message } from '../kit/blocks.ts';
 import { policyMessage, RULES_ON_PAGE } from './policy.view.ts';
 
-/* Shows the policy and changes its draft. */
-
 export interface PolicyPageOptions {
   readonly offset?: number;
   /** The outcome of the reader's last action, which is shown first. */
@@ -26,11 +24,9 @@ export async function buildPolicyMessage(
     context.directory.findLocale(person.id),
   ]);
   const reader = { userId: person.id, isAdmin: isAdmin(context, person), locale };
-  return policyMessage({
-    ...{ published, draft, reader, offset, note },
-    settings: toPolicySettings(settings, inForce),
-    notice: charterNotice(inForce),
-  });
+  const policySettings = toPolicySettings(settings, inForce);
+  const notice = charterNotice(inForce);
+  return policyMessage({ published, draft, settings: policySettings, reader, notice, offset, note });
 }
 
 /**

@@ -46,7 +46,7 @@ async function runPolicy(call: CommandCall): Promise<void> {
 /** Opens the form of a rule. If Slack refuses the pickers, the form has text fields. */
 async function openRule(call: ActionCall, name: string | undefined): Promise<void> {
   const { rules } = await loadDraftRules(call);
-  const rule = rules.find((each) => each.name === name);
+  const rule = rules.find((candidate) => candidate.name === name);
   if (name !== undefined && rule === undefined) {
     return call.respond(await buildPolicyMessage(call, { note: NOTES.noRule }), { replace: true });
   }
@@ -68,45 +68,45 @@ async function openRule(call: ActionCall, name: string | undefined): Promise<voi
 async function moveUp(call: ActionCall): Promise<void> {
   const { position, name } = parseRuleValue(call.value);
   const problem = await editDraft(call, (rules) => {
-    const moved = moveRuleUp(rules, position, name);
-    return moved === undefined ? { problem: NOTES.noRule } : { rules: moved };
+    const reorderedRules = moveRuleUp(rules, position, name);
+    return reorderedRules === undefined ? { problem: NOTES.noRule } : { rules: reorderedRules };
   });
-  await showUpdated(call, getPageOffset(position - 2), problem);
+  await showUpdatedPolicy(call, getPageOffset(position - 2), problem);
 }
 
 async function removeRuleFromDraft(call: ActionCall): Promise<void> {
   const { position, name } = parseRuleValue(call.value);
   const problem = await editDraft(call, (rules) => {
-    const kept = removeRule(rules, name);
-    return kept === undefined ? { problem: NOTES.noRule } : { rules: kept };
+    const remainingRules = removeRule(rules, name);
+    return remainingRules === undefined ? { problem: NOTES.noRule } : { rules: remainingRules };
   });
-  await showUpdated(call, getPageOffset(position - 1), problem);
+  await showUpdatedPolicy(call, getPageOffset(position - 1), problem);
 }
 
-async function showUpdated(call: ActionCall, offset: number, note?: string): Promise<void> {
-  const shown = await buildPolicyMessage(call, { offset, ...(note === undefined ? {} : { note }) });
-  await call.respond(shown, { replace: true });
+async function showUpdatedPolicy(call: ActionCall, offset: number, note?: string): Promise<void> {
+  const updatedMessage = await buildPolicyMessage(call, { offset, ...(note === undefined ? {} : { note }) });
+  await call.respond(updatedMessage, { replace: true });
 }
 
-async function discard(call: ActionCall): Promise<void> {
+async function discardDraft(call: ActionCall): Promise<void> {
   const { context, person } = call;
   const wasDiscarded = await context.policies.discardDraft(call.value, person.id, context.now());
   if (wasDiscarded) context.log.info({ by: person.id }, 'draft of the policy discarded');
-  await showUpdated(call, 0, wasDiscarded ? NOTES.discarded : NOTES.stale);
+  await showUpdatedPolicy(call, 0, wasDiscarded ? NOTES.discarded : NOTES.stale);
 }
 
-async function publish(call: ActionCall): Promise<void> {
+async function publishDraft(call: ActionCall): Promise<void> {
   const { context, person } = call;
   const outcome = await context.policies.publish(call.value, person.id, context.now());
   switch (outcome.kind) {
     case 'stale':
-      return showUpdated(call, 0, NOTES.stale);
+      return showUpdatedPolicy(call, 0, NOTES.stale);
     case 'no_difference':
-      return showUpdated(call, 0, NOTES.noDifference);
+      return showUpdatedPolicy(call, 0, NOTES.noDifference);
     case 'cannot_sign':
-      return showUpdated(call, 0, NOTES.cannotSign);
+      return showUpdatedPolicy(call, 0, NOTES.cannotSign);
     case 'already_published':
-      return showUpdated(call, 0, alreadyPublishedNote(outcome.by, person.id));
+      return showUpdatedPolicy(call, 0, alreadyPublishedNote(outcome.by, person.id));
     case 'published':
       call.acknowledge();
       context.log.info({ by: person.id, revision: call.value }, 'policy published');
@@ -121,7 +121,7 @@ async function publish(call: ActionCall): Promise<void> {
   }
 }
 
-async function download(call: ActionCall): Promise<void> {
+async function downloadPolicy(call: ActionCall): Promise<void> {
   const { policies, currency } = call.context;
   const [current, draft] = await Promise.all([policies.current(), policies.findDraft()]);
   const isDraft = call.value !== 'current' && draft !== undefined;
@@ -136,7 +136,7 @@ async function download(call: ActionCall): Promise<void> {
 }
 
 async function openStartForm(call: ActionCall): Promise<void> {
-  const name = STARTING_POINTS.find((each) => each === call.value);
+  const name = STARTING_POINTS.find((startingPoint) => startingPoint === call.value);
   if (name !== undefined) await openForm(call, startForm, toFormOrigin(call, name));
 }
 
@@ -155,11 +155,11 @@ export const policy = {
     { id: 'policy_edit', run: (call) => openRule(call, parseRuleValue(call.value).name) },
     { id: 'policy_up', run: moveUp },
     { id: 'policy_remove', run: removeRuleFromDraft },
-    ...pageActions('policy', (call: ActionCall, { offset }) => showUpdated(call, offset)),
-    { id: 'policy_discard', run: discard },
-    { id: 'policy_publish', run: publish },
+    ...pageActions('policy', (call: ActionCall, { offset }) => showUpdatedPolicy(call, offset)),
+    { id: 'policy_discard', run: discardDraft },
+    { id: 'policy_publish', run: publishDraft },
     { id: 'policy_confirm', run: (call) => confirmProposal(call, ['policy']) },
-    { id: 'policy_download', run: download },
+    { id: 'policy_download', run: downloadPolicy },
     createOpenAction('policy_upload', yamlForm),
     { id: 'policy_start', run: openStartForm },
   ],

@@ -35,8 +35,6 @@ import { confirmersText } from '../proposals/admin-proposal.view.ts';
 import { type ProposalView, proposalActions } from '../proposals/proposal.view.ts';
 import { implicitSentences, ruleChangeLine, ruleSentence } from './policy-rule.view.ts';
 
-/* Texts about the policy: the version in force, the draft with its buttons, and publishing. */
-
 /** Each rule needs two blocks. */
 export const RULES_ON_PAGE = 10;
 /* Maximum lengths of the sentence for a rule, and of the list without buttons, within Slack's limits. */
@@ -61,13 +59,12 @@ function formatRuleValue(position: number, name: string): string {
   return `${position} ${name}`;
 }
 
-/** Parses a value from {@link formatRuleValue}. */
 export function parseRuleValue(value: string): { readonly position: number; readonly name: string } {
   const [, position = '0', name = value] = /^(\d+) (.*)$/s.exec(value) ?? [];
   return { position: Number(position), name };
 }
 
-const START_LABELS: Readonly<Record<StartingPointName, string>> = {
+const STARTING_POINT_LABELS: Readonly<Record<StartingPointName, string>> = {
   small_team: 'Small team',
   agency: 'Agency',
   company: 'Company',
@@ -79,7 +76,7 @@ export function policyMessage(view: PolicyView): Message {
   const { published, draft, settings, reader } = view;
   const rulesInForce = published?.rules ?? [];
   const hasRuleButtons = reader.isAdmin && draft === undefined;
-  const implicit = [
+  const implicitLines = [
     '_For everything else, the settings decide:_',
     ...implicitSentences(settings).map((sentence) => `• ${sentence}`),
   ];
@@ -87,7 +84,7 @@ export function policyMessage(view: PolicyView): Message {
     view.note !== undefined && section(view.note),
     section(`*Who approves what*\n${inForceText(published, view.notice)}`),
     ...(hasRuleButtons ? ruleRows(rulesInForce, view) : numberedRules(rulesInForce, reader.locale)),
-    ...lines(implicit),
+    ...lines(implicitLines),
     ...(reader.isAdmin && draft !== undefined ? draftBlocks(draft, view) : []),
     ...(reader.isAdmin ? adminButtons(view) : readerButtons(view)),
     context(
@@ -193,13 +190,13 @@ function confirmButton(revision: string): Button {
   return button('policy_confirm', 'Confirm', revision, { style: 'primary' });
 }
 
-/** Choosing a starting policy opens its form. */
+/** Choosing a starting point opens its form. */
 function startMenu(): AnyBlock {
   return menu(
     'policy_starts',
     'policy_start',
     'Start from a template…',
-    STARTING_POINTS.map((name) => ({ text: START_LABELS[name], value: name })),
+    STARTING_POINTS.map((name) => ({ text: STARTING_POINT_LABELS[name], value: name })),
   );
 }
 
@@ -217,12 +214,12 @@ function differenceLines(
   after: readonly PolicyRule[],
   locale: string,
 ): AnyBlock[] {
-  const all = toLoggedChanges(before, after).map((change) =>
+  const changeLines = toLoggedChanges(before, after).map((change) =>
     truncateMarkup(ruleChangeLine(change, after, locale), MAX_SENTENCE_LENGTH),
   );
-  const shown = all.slice(0, RULES_ON_PAGE * 2);
-  const left = all.length - shown.length;
-  return lines([...shown, ...(left === 0 ? [] : [`… and ${count(left, 'more change')}.`])]);
+  const shownLines = changeLines.slice(0, RULES_ON_PAGE * 2);
+  const left = changeLines.length - shownLines.length;
+  return lines([...shownLines, ...(left === 0 ? [] : [`… and ${count(left, 'more change')}.`])]);
 }
 
 export function policyProposalView(proposal: ProposalOf<'policy'>): ProposalView {
@@ -284,8 +281,8 @@ export const NOTES = {
     ':information_source: Nothing was done, because a rule requires signed approvals and signing isn’t set up. Ask the operator to set SIGNING_ROOTS, and PUBLIC_URL to an address with `https` (or `localhost`). `/domain key` shows the passkeys.',
 } as const;
 
-export function alreadyPublishedNote(by: string, reader: string): string {
-  return `:information_source: ${by === reader ? 'You' : mention(by)} already published this draft. Another admin has to click Confirm.`;
+export function alreadyPublishedNote(publisherId: string, readerId: string): string {
+  return `:information_source: ${publisherId === readerId ? 'You' : mention(publisherId)} already published this draft. Another admin has to click Confirm.`;
 }
 
 /** @param position from 1 */
@@ -313,12 +310,12 @@ export const DRAFT = {
   tooLong: 'The current policy is too long for the field below. Attach a file to replace it.',
 } as const;
 
-/** Describes a starting policy, above the form for its roles. */
+/** Describes a starting point, above the form for its roles. */
 export function startIntro({ name, rules }: StartingPoint, replacesRules: boolean): KnownBlock[] {
-  const replaced = replacesRules ? ' This replaces the draft’s current rules.' : '';
+  const replacementNote = replacesRules ? ' This replaces the draft’s current rules.' : '';
   return [
     section(
-      `*${START_LABELS[name]}*: ${rules.length} rules. Choose the people for each role. You can change the rules later.${replaced}`,
+      `*${STARTING_POINT_LABELS[name]}*: ${rules.length} rules. Choose the people for each role. You can change the rules later.${replacementNote}`,
     ),
     ...rules.map((rule) => context(`• ${rule.rule_name}`)),
   ];

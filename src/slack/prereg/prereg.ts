@@ -53,43 +53,43 @@ import {
 /* Preregistrations. People search with their own account, and only they see the result. */
 
 const PAGE_SIZE = 20;
-/** Maximum number of rows in a Slack table. */
-const MAX_LIMIT = 100;
+/** Slack's limit on the rows of a table. */
+const MAX_ROWS = 100;
 /** Searches only read, so their timeout is shorter than that of orders. */
-const SEARCH_MS = 20_000;
+const SEARCH_TIMEOUT_MS = 20_000;
 /** Views must open within 3 seconds of the click. */
 const OPEN_MS = 2_300;
 
 const BOTH_INTERFACES: AvailableInterfaces = { json: true, xml: true };
 
-/** Fields of a record that only XML returns, if requested. The names are those in XML. */
+/** Fields of a record that only XML returns, and only if requested. */
 const XML_KEYS = ['ownerc', 'zonec'] as const;
 
-/** Keys for sorting: the single values that a record has by default. None of them is documented. */
-const ORDER_KEYS = [
+/** The default fields of a record that have single values. The API documentation names no sort keys. */
+const SORT_KEYS = [
   ...['name', 'created', 'updated', 'status', 'phase', 'period', 'order_reference'],
   ...['recommended', 'confirmed'],
 ];
 
 const keyNameSchema = z.string().regex(/^[A-Za-z][\w.]{0,59}$/);
-const filterValue = z.string().min(1).max(253);
+const filterValueSchema = z.string().min(1).max(253);
 
-/** The value of a paging button: the same search with another offset. It only reads. */
+/** The search in the value of a paging button. The value isn't protected, because a search changes nothing. */
 const querySchema = z.object({
-  filters: z.partialRecord(z.enum(PREREG_FILTERS), filterValue),
+  filters: z.partialRecord(z.enum(PREREG_FILTERS), filterValueSchema),
   operator: z.enum(['EQUAL', 'like']).optional(),
   order: keyNameSchema.optional(),
   children: z.boolean(),
   keys: z.array(keyNameSchema).max(20),
   offset: z.int().nonnegative(),
-  limit: z.int().positive().max(MAX_LIMIT),
+  limit: z.int().positive().max(MAX_ROWS),
 });
 
 const toFieldConstraint = (field: string, constraint: SearchConstraint) => ({ field, constraint });
 
 /** The features of a search that only one interface documents. */
 function listConstraints({ operator, order, keys }: PreregQuery) {
-  const otherKey = keys.find((key) => !PREREG_KEYS.some((each) => each === key));
+  const otherKey = keys.find((key) => !PREREG_KEYS.some((knownKey) => knownKey === key));
   return {
     json: operator === 'EQUAL' ? [toFieldConstraint('operator', { code: 'equal' })] : [],
     xml: [
@@ -119,7 +119,7 @@ function parseTld(text: string): string | undefined {
   return labels.includes(undefined) ? undefined : labels.join('.');
 }
 
-/** A time or day. If it has a UTC offset, it is sent as entered. */
+/** Accepts a date or a time. A time with a UTC offset is sent as entered. */
 function parseTime(text: string): string | undefined {
   if (TIME_WITH_OFFSET.test(text)) return text;
   const [, day, time, seconds = ':00'] = LOCAL_TIME.exec(text) ?? [];
@@ -128,14 +128,14 @@ function parseTime(text: string): string | undefined {
 }
 
 /**
- * The value of a filter as it is sent.
- * @param issue the error if {@link parse} returns undefined
+ * Converts a filter to the value that is sent.
+ * @param errorText shown if {@link parse} returns undefined
  */
-function filterSchema(parse: (text: string) => string | undefined, issue: string) {
+function createFilterSchema(parse: (text: string) => string | undefined, errorText: string) {
   return z.string().transform((text, context) => {
     const value = parse(text);
     if (value !== undefined) return value;
-    context.addIssue(issue);
+    context.addIssue(errorText);
     return z.NEVER;
   });
 }
@@ -148,8 +148,8 @@ function selectInterface(query: PreregQuery, available: AvailableInterfaces): In
 
 type ParsedQuery = { readonly query: PreregQuery } | { readonly errors: FieldErrors };
 
-/** Errors if neither interface supports the whole search. */
-function constraintErrors(query: PreregQuery, available: AvailableInterfaces): FieldErrors {
+/** Finds errors if neither interface supports the whole search. */
+function findConstraintErrors(query: PreregQuery, available: AvailableInterfaces): FieldErrors {
   const errors: Record<string, string> = {};
   const constraints = listConstraints(query);
   const [xml] = constraints.xml;
@@ -158,11 +158,11 @@ function constraintErrors(query: PreregQuery, available: AvailableInterfaces): F
   } else if (xml !== undefined && !available.xml) {
     errors[xml.field] = XML_UNAVAILABLE;
   }
-  const via = selectInterface(query, available);
+  const usedInterface = selectInterface(query, available);
   for (const key of PREREG_FILTERS) {
     const value = query.filters[key] ?? '';
-    if (via === 'json' && WILDCARD.test(value)) errors[key] = NO_WILDCARDS;
-    if (via === 'xml' && TIME_WITH_OFFSET.test(value)) errors[key] = NO_OFFSET;
+    if (usedInterface === 'json' && WILDCARD.test(value)) errors[key] = NO_WILDCARDS;
+    if (usedInterface === 'xml' && TIME_WITH_OFFSET.test(value)) errors[key] = NO_OFFSET;
   }
   return errors;
 }
@@ -196,7 +196,7 @@ async function runSearch(
   call: Interaction,
   { accountId, client }: SearchAccount,
   { filters, order, children, keys, offset, limit }: PreregQuery,
-  via: Interface,
+  usedInterface: Interface,
 ): Promise<Preregistrations> {
   const input = {
     view: { children, offset, limit },
@@ -204,33 +204,33 @@ async function runSearch(
       const value = filters[key];
       return value === undefined
         ? []
-        : // An ID with leading zeros is sent as text.
-          [{ key, value: key === 'id' && isCount(value) && !/^0\d/.test(value) ? Number(value) : value }];
+        : // An ID with leading zeros is sent as a string.
+          [{ key, value: key === 'id' && isDigits(value) && !/^0\d/.test(value) ? Number(value) : value }];
     }),
     ...(order === undefined ? {} : { order: { key: order, mode: 'asc' as const } }),
   };
-  // XML documents no field for a client transaction ID.
-  const ctid = via === 'json' ? randomUUID() : undefined;
+  // XML has no documented field for a client transaction ID.
+  const ctid = usedInterface === 'json' ? randomUUID() : undefined;
   const { output } = await client.run(preregSearch, input, {
     ctid,
     keys,
-    interface: via,
-    timeoutMs: SEARCH_MS,
+    interface: usedInterface,
+    timeoutMs: SEARCH_TIMEOUT_MS,
   });
   await call.context.accounts.recordAccepted(accountId);
   return output;
 }
 
-function isCount(text: string): boolean {
+function isDigits(text: string): boolean {
   return /^\d{1,15}$/.test(text);
 }
 
-async function search(call: Interaction, query: PreregQuery): Promise<Message> {
+async function buildReply(call: Interaction, query: PreregQuery): Promise<Message> {
   const account = await loadSearchAccount(call);
   if (account === undefined) return NOT_LINKED;
-  const via = selectInterface(query, account.available);
+  const usedInterface = selectInterface(query, account.available);
   try {
-    return preregPage(query, await runSearch(call, account, query, via), via);
+    return preregPage(query, await runSearch(call, account, query, usedInterface), usedInterface);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     call.context.log.info({ err: error }, 'a search for preregistrations failed');
@@ -244,7 +244,7 @@ async function runPrereg(call: CommandCall): Promise<void> {
   const account = await loadSearchAccount(call);
   if (account === undefined) return call.respond(NOT_LINKED);
   const parsed = more.length > 0 ? undefined : parseQuery(text, account.available);
-  if (parsed !== undefined && 'query' in parsed) return call.respond(await search(call, parsed.query));
+  if (parsed !== undefined && 'query' in parsed) return call.respond(await buildReply(call, parsed.query));
   if (parsed !== undefined && Object.values(parsed.errors).includes(NO_WILDCARDS)) {
     return call.respond(noWildcardsText(account.available.xml));
   }
@@ -254,7 +254,7 @@ async function runPrereg(call: CommandCall): Promise<void> {
 async function turnPage(call: ActionCall): Promise<void> {
   const query = parseButtonValue(call.value);
   if (query === undefined) return call.respond(LIST_EXPIRED);
-  await call.respond(await search(call, query), { replace: true });
+  await call.respond(await buildReply(call, query), { replace: true });
 }
 
 function parseButtonValue(value: string): PreregQuery | undefined {
@@ -265,23 +265,23 @@ function parseButtonValue(value: string): PreregQuery | undefined {
   }
 }
 
-/** Shows the full records of a name. They are looked up again, because a button contains no content. */
+/** Shows the full records of a name. They are looked up again, because the button contains only the name. */
 async function openRecord(call: ActionCall): Promise<void> {
   const name = call.value;
   const account = await loadSearchAccount(call);
   if (account === undefined) return call.respond(NOT_LINKED);
   const [label = ''] = name.split('.');
-  const via: Interface = account.available.json ? 'json' : 'xml';
+  const usedInterface: Interface = account.available.json ? 'json' : 'xml';
   const query: PreregQuery = {
     filters: { sld: label },
     children: true,
-    keys: [...PREREG_KEYS, ...(via === 'xml' ? XML_KEYS : [])],
+    keys: [...PREREG_KEYS, ...(usedInterface === 'xml' ? XML_KEYS : [])],
     offset: 0,
-    limit: MAX_LIMIT,
+    limit: MAX_ROWS,
   };
   let records: readonly Preregistration[];
   try {
-    records = (await runSearch(call, account, query, via)).records.filter(
+    records = (await runSearch(call, account, query, usedInterface)).records.filter(
       (record) => record['name'] === name,
     );
   } catch (error) {
@@ -297,15 +297,15 @@ async function openRecord(call: ActionCall): Promise<void> {
 const timeField = (label: string) =>
   field(
     { label, kind: 'text', placeholder: '2027-03-01 00:00:00' },
-    filterSchema(
+    createFilterSchema(
       parseTime,
       'Enter a date, or a time such as 2027-03-01 12:00:00. With JSON, you can add a UTC offset.',
     ).optional(),
   );
 
-const tldSchema = filterSchema(parseTld, 'Enter only the TLD, such as rest.');
+const tldSchema = createFilterSchema(parseTld, 'Enter only the TLD, such as rest.');
 
-/** The fields of a search, with the options of an interface (service API, Preregistration search). */
+/** See “Preregistration search” in the service's API documentation. */
 const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
   z.object({
     sld: field(
@@ -315,7 +315,7 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
         placeholder: 'cafe',
         hint: 'Without the TLD. Leave empty to find all names.',
       },
-      filterSchema(
+      createFilterSchema(
         parseLabel,
         'Enter the name without its TLD, such as cafe. Use letters, digits and hyphens.',
       ).optional(),
@@ -355,8 +355,8 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
     ),
     order: choiceField(
       'Sort by',
-      Object.fromEntries(ORDER_KEYS.map((key) => [key, fieldLabel(key)])),
-      z.enum(ORDER_KEYS).optional().catch(undefined),
+      Object.fromEntries(SORT_KEYS.map((key) => [key, fieldLabel(key)])),
+      z.enum(SORT_KEYS).optional().catch(undefined),
       { dispatches: true },
     ),
     order_mode: choiceField('Direction', { asc: 'Ascending' }, unvalidatedTextSchema, {
@@ -366,13 +366,13 @@ const buildSearchSchema = ({ json, xml }: AvailableInterfaces) =>
       kind: 'checkboxes',
     }),
     limit: field(
-      { label: 'Records per page', kind: 'number', hint: `1 to ${MAX_LIMIT}. The default is ${PAGE_SIZE}.` },
+      { label: 'Records per page', kind: 'number', hint: `1 to ${MAX_ROWS}. The default is ${PAGE_SIZE}.` },
       z
         .string()
         .default(String(PAGE_SIZE))
         .refine(
-          (text) => isCount(text) && Number(text) >= 1 && Number(text) <= MAX_LIMIT,
-          `Enter a whole number from 1 to ${MAX_LIMIT}, the most a message can show.`,
+          (text) => isDigits(text) && Number(text) >= 1 && Number(text) <= MAX_ROWS,
+          `Enter a whole number from 1 to ${MAX_ROWS}, the most a message can show.`,
         )
         .transform(Number),
     ),
@@ -407,12 +407,12 @@ const XML_FIELDS: ReadonlySet<string> = new Set(['order', 'order_mode', 'key']);
 const buildFields = (available: AvailableInterfaces) =>
   toFields(buildSearchSchema(available)).filter(({ name }) => available.xml || !XML_FIELDS.has(name));
 
-/** The search without its invalid fields, and their errors. */
+/** Reads the search without its invalid fields. */
 function readValidFields(values: FormValues): { readonly query: PreregQuery; readonly errors: FieldErrors } {
   const parsed = readForm(searchSchema, values);
   if ('errors' in parsed) {
-    const valid = Object.entries(values).filter(([name]) => parsed.errors[name] === undefined);
-    return { ...readValidFields(Object.fromEntries(valid)), errors: parsed.errors };
+    const validEntries = Object.entries(values).filter(([name]) => parsed.errors[name] === undefined);
+    return { ...readValidFields(Object.fromEntries(validEntries)), errors: parsed.errors };
   }
   const { operator, order, limit, children, keys, key, ...filters } = parsed.value;
   const query: PreregQuery = {
@@ -422,7 +422,7 @@ function readValidFields(values: FormValues): { readonly query: PreregQuery; rea
     operator,
     order,
     children: children?.includes('true') === true,
-    keys: [...new Set([...keys, ...key])].filter((each) => keyNameSchema.safeParse(each).success),
+    keys: [...new Set([...keys, ...key])].filter((name) => keyNameSchema.safeParse(name).success),
     offset: 0,
     limit,
   };
@@ -431,7 +431,7 @@ function readValidFields(values: FormValues): { readonly query: PreregQuery; rea
 
 function readQuery(values: FormValues, available: AvailableInterfaces): ParsedQuery {
   const { query, errors } = readValidFields(values);
-  const allErrors = { ...errors, ...constraintErrors(query, available) };
+  const allErrors = { ...errors, ...findConstraintErrors(query, available) };
   return Object.keys(allErrors).length > 0 ? { errors: allErrors } : { query };
 }
 
@@ -462,7 +462,7 @@ const preregForm: FormFeature<'prereg'> = {
   async submit(call) {
     const available = (await loadSearchAccount(call))?.available ?? BOTH_INTERFACES;
     const parsed = readQuery({ ...INCLUDE_SUB_USERS, ...call.values }, available);
-    return 'errors' in parsed ? parsed : { reply: await search(call, parsed.query) };
+    return 'errors' in parsed ? parsed : { reply: await buildReply(call, parsed.query) };
   },
 };
 

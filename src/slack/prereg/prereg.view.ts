@@ -31,14 +31,11 @@ import { requestIssueText } from '../orders/request-issue.view.ts';
 
 /* Results of a preregistration search: a table, and full records. */
 
-/** Optional data of a record (service API, Preregistration search). */
+/** Data that is returned on request. See “Preregistration search” in the service's API documentation. */
 export const PREREG_KEYS = ['tmch_mark', 'extension', 'nsentry'] as const;
 
-export type PreregFilter = (typeof PREREG_FILTERS)[number];
-
-/** A search, and the offset of its page. */
 export interface PreregQuery {
-  readonly filters: Readonly<Partial<Record<PreregFilter, string | undefined>>>;
+  readonly filters: Readonly<Partial<Record<(typeof PREREG_FILTERS)[number], string | undefined>>>;
   readonly operator?: 'EQUAL' | 'like' | undefined;
   /** The key for sorting. Only ascending order is documented. */
   readonly order?: string | undefined;
@@ -77,7 +74,7 @@ export function fieldLabel(field: string): string {
   return LABELS[field] ?? field;
 }
 
-/** The columns that the service returns by default, in reading order. */
+/** The data that the service returns by default, in reading order. */
 const DEFAULT_COLUMNS = [
   ...['name', 'status', 'phase', 'period', 'owner', 'created', 'updated', 'updater', 'order_reference'],
   ...['adminc', 'techc', 'nserver', 'confirmation', 'phase_period', 'recommended', 'confirmed'],
@@ -86,8 +83,8 @@ const DEFAULT_COLUMNS = [
 /** Slack's limit on the columns of a table. */
 const MAX_COLUMNS = 20;
 
-/** How the service writes booleans. */
-const FLAGS: ReadonlyMap<string, string> = new Map([
+/** The service writes booleans in different ways. */
+const BOOLEAN_TEXTS: ReadonlyMap<string, string> = new Map([
   ['true', 'yes'],
   ['1', 'yes'],
   ['false', 'no'],
@@ -123,19 +120,19 @@ function formatCell(record: Preregistration, column: string): string {
       return stateCell(formatData(value));
     case 'recommended':
     case 'confirmed':
-      return FLAGS.get(formatData(value)) ?? formatData(value);
+      return BOOLEAN_TEXTS.get(formatData(value)) ?? formatData(value);
     default:
       return formatData(value);
   }
 }
 
-/** `tmch_mark` and `tmchMark`, because the interfaces spell names differently. */
+/** For example, `tmch_mark` and `tmchMark`, because the interfaces spell names differently. */
 function listSpellings(name: string): readonly string[] {
   return [name, name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())];
 }
 
-/** Objects in a record. Members that columns and phases don't show are shown separately. */
-const OBJECTS = [
+/** Objects in a record. Members that no column or phase shows are listed separately. */
+const OBJECT_FIELDS = [
   { label: 'Nameservers', name: 'nameServers', shownMembers: NAMESERVER_MEMBER },
   ...(['ownerc', 'adminc', 'techc', 'zonec'] as const).map((name) => ({
     label: LABELS[name] ?? name,
@@ -152,15 +149,17 @@ const OBJECTS = [
 const LOCAL_MOMENT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::\d\d)?$/;
 
 /**
- * A time from the service as the plain text of a cell, not in the reader's time zone. Other text is unchanged. The time
- * zone of times in XML isn't documented, so none is shown.
+ * Formats a time from the service, in UTC because plain text can't show the reader's time zone. The time zone of times
+ * in XML isn't documented, so none is shown. Other text is returned unchanged.
  */
 function momentCell(text: string): string {
   const [, localDay, clock] = LOCAL_MOMENT.exec(text) ?? [];
   if (localDay !== undefined && isMoment(localDay)) return `${day(new Date(localDay))}, ${clock}`;
   if (!isMoment(text)) return text;
-  const at = new Date(text);
-  return text.length === 'YYYY-MM-DD'.length ? day(at) : `${day(at)}, ${at.toISOString().slice(11, 16)} UTC`;
+  const date = new Date(text);
+  return text.length === 'YYYY-MM-DD'.length
+    ? day(date)
+    : `${day(date)}, ${date.toISOString().slice(11, 16)} UTC`;
 }
 
 /** `ON_HOLD` becomes `on hold`. The values aren't documented. */
@@ -168,9 +167,9 @@ function stateCell(text: string): string {
   return /^[A-Z][A-Z\d]*(?:_[A-Z\d]+)*$/.test(text) ? text.toLowerCase().replaceAll('_', ' ') : text;
 }
 
-/** Values whose name matches. A value that isn't in an object has no name. */
+/** Finds values by their paths. A value that isn't in an object has an empty path. */
 function findValues(data: unknown, pattern: RegExp): string[] {
-  return listAnswerFields(data).flatMap(([name, value]) => (pattern.test(name) ? [value] : []));
+  return listAnswerFields(data).flatMap(([path, value]) => (pattern.test(path) ? [value] : []));
 }
 
 function findConfigValue({ preregConfig }: Preregistration, name: string): string | undefined {
@@ -192,13 +191,13 @@ function formatSpan(record: Preregistration, phase: Phase): string {
 }
 
 /** One page of results, with buttons for paging and for full records. */
-export function preregPage(query: PreregQuery, page: Preregistrations, via: Interface): Message {
+export function preregPage(query: PreregQuery, page: Preregistrations, usedInterface: Interface): Message {
   const { records, summary } = page;
   const description = `preregistrations${formatQuery(query)}`;
   const buttons = actions('prereg', pageButtons(query, page));
   if (records.length === 0) {
     const text = `No ${query.offset === 0 ? '' : 'more '}${escapeText(description)}.`;
-    return message(text, [section(text), context(describeFilter(query, via)), ...buttons]);
+    return message(text, [section(text), context(describeFilter(query, usedInterface)), ...buttons]);
   }
   const range = `${query.offset + 1}–${query.offset + records.length}${summary === undefined ? '' : ` of ${summary}`}`;
   const title = `${capitalize(description)}: ${range}`;
@@ -215,8 +214,8 @@ export function preregPage(query: PreregQuery, page: Preregistrations, via: Inte
       context(
         `Columns that don’t fit: ${escapeText(omitted.map(fieldLabel).join(', '))}. Open a record to see them, or show fewer records per page.`,
       ),
-    context(describeFilter(query, via)),
-    ...openMenu(records),
+    context(describeFilter(query, usedInterface)),
+    ...recordMenu(records),
     ...buttons,
   ]);
 }
@@ -227,21 +226,21 @@ function selectColumns(
   keys: readonly string[],
 ): { readonly columns: readonly string[]; readonly omitted: readonly string[] } {
   const [name, ...others] = DEFAULT_COLUMNS;
-  const requested = [...new Set([name, ...keys, ...others])].filter(
+  const wantedColumns = [...new Set([name, ...keys, ...others])].filter(
     (column) => keys.includes(column) || records.some((record) => formatCell(record, column) !== ''),
   );
-  let room = LIMITS.tableText - 200;
+  let remainingLength = LIMITS.tableText - 200;
   const columns: string[] = [];
-  for (const column of requested) {
+  for (const column of wantedColumns) {
     const length = records.reduce((sum, record) => sum + formatCell(record, column).length + 1, 0);
-    if (columns.length > 0 && (length > room || columns.length >= MAX_COLUMNS)) continue;
-    room -= length;
+    if (columns.length > 0 && (length > remainingLength || columns.length >= MAX_COLUMNS)) continue;
+    remainingLength -= length;
     columns.push(column);
   }
-  return { columns, omitted: requested.filter((column) => !columns.includes(column)) };
+  return { columns, omitted: wantedColumns.filter((column) => !columns.includes(column)) };
 }
 
-/** Other search criteria, for use within a sentence. */
+/** For search criteria other than the name, within a sentence. */
 const FILTER_TEXTS: Readonly<Record<string, string>> = {
   'prereg_config.confirmation_start': 'confirmation start',
   'prereg_config.confirmation_end': 'confirmation end',
@@ -266,29 +265,30 @@ function formatQuery({ filters: { sld, tld, subtld, ...others } }: PreregQuery):
   return `${name}${filterTexts.length === 0 ? '' : ` with ${filterTexts.join(', ')}`}`;
 }
 
-function describeFilter({ filters }: PreregQuery, via: Interface): string {
-  const source = `Searched through the service’s ${via === 'json' ? 'JSON' : 'XML'} interface`;
+function describeFilter({ filters }: PreregQuery, usedInterface: Interface): string {
+  const source = `Searched through the service’s ${usedInterface === 'json' ? 'JSON' : 'XML'} interface`;
   if (Object.keys(filters).length === 0) return `${source}, without a filter.`;
-  return via === 'json'
+  return usedInterface === 'json'
     ? `${source} for exact matches (EQUAL).`
     : `${source} with “like”. The documentation doesn’t say how “like” compares values or which wildcards it supports.${Object.keys(filters).length > 1 ? ' Its examples have only one filter. I sent several and assume that all of them must match.' : ''}`;
 }
 
 function pageButtons(query: PreregQuery, { records, summary }: Preregistrations) {
   const { offset, limit } = query;
-  const valueAt = (newOffset: number) =>
+  const buildValue = (newOffset: number) =>
     JSON.stringify({ ...query, offset: newOffset } satisfies PreregQuery);
-  const next = offset + records.length;
-  const hasMore = summary === undefined ? records.length === limit : records.length > 0 && next < summary;
-  const previous = Math.max(0, offset - limit);
+  const nextOffset = offset + records.length;
+  const hasMore =
+    summary === undefined ? records.length === limit : records.length > 0 && nextOffset < summary;
+  const previousOffset = Math.max(0, offset - limit);
   return dropMissing([
-    offset > 0 && button('prereg_previous', 'Previous', valueAt(previous)),
-    hasMore && button('prereg_next', 'Next', valueAt(next)),
+    offset > 0 && button('prereg_previous', 'Previous', buildValue(previousOffset)),
+    hasMore && button('prereg_next', 'Next', buildValue(nextOffset)),
   ]);
 }
 
 /** A button if there is one record, or a menu if there are several. Records are looked up by name. */
-function openMenu(records: readonly Preregistration[]): AnyBlock[] {
+function recordMenu(records: readonly Preregistration[]): AnyBlock[] {
   const names = [...new Set(records.map(({ name }) => formatData(name)))].filter(
     (name) => name !== '' && name.length <= LIMITS.optionValue,
   );
@@ -309,24 +309,27 @@ function openMenu(records: readonly Preregistration[]): AnyBlock[] {
   ];
 }
 
-/** Maximum number of full records in a view. Few names have more. */
-const MAX_RECORDS = 8;
+/** Few names have more records. */
+const MAX_SHOWN_RECORDS = 8;
 
 export function preregRecords(
   name: string,
   records: readonly Preregistration[],
   now: Date,
 ): readonly KnownBlock[] {
-  const shown = records.slice(0, MAX_RECORDS);
+  const shownRecords = records.slice(0, MAX_SHOWN_RECORDS);
   return [
     section(
       `*${escapeText(formatDomainName(name))}*${records.length > 1 ? `: ${count(records.length, 'record')}` : ''}`,
     ),
-    ...shown.flatMap((record, index) => [...(index === 0 ? [] : [divider]), ...recordBlocks(record, now)]),
-    ...(records.length > shown.length
+    ...shownRecords.flatMap((record, index) => [
+      ...(index === 0 ? [] : [divider]),
+      ...recordBlocks(record, now),
+    ]),
+    ...(records.length > shownRecords.length
       ? [
           context(
-            `${count(records.length - shown.length, 'more record')} not shown. Ask the domain service for the rest.`,
+            `${count(records.length - shownRecords.length, 'more record')} not shown. Ask the domain service for the rest.`,
           ),
         ]
       : []),
@@ -345,7 +348,7 @@ function recordBlocks(record: Preregistration, now: Date) {
   const otherFields = Object.fromEntries(Object.entries(record).filter(([key]) => !shownKeys.has(key)));
   const pairs = [
     ...columns.map((column) => [LABELS[column] ?? column, formatCell(record, column)] as const),
-    ...OBJECTS.flatMap(({ label, name, shownMembers }) =>
+    ...OBJECT_FIELDS.flatMap(({ label, name, shownMembers }) =>
       listAnswerFields(record[name])
         .filter(([member]) => !shownMembers.test(member))
         .map(([member, value]) => [member === '' ? label : `${label}: ${member}`, value] as const),
@@ -358,24 +361,24 @@ function recordBlocks(record: Preregistration, now: Date) {
   ]);
 }
 
-/** `Confirmation: from … until … (ends in 3 days)`. */
+/** For example, `Confirmation: from … until … (ends in 3 days)`. */
 function phaseLine(label: string, record: Preregistration, phase: Phase, now: Date): string | undefined {
   const span = findPhase(record, phase);
   if (span === undefined) return undefined;
   const { start, end } = span;
-  const formatTime = (at: string | undefined) =>
-    at === undefined ? 'an unknown time' : quote(momentCell(at));
+  const formatTime = (time: string | undefined) =>
+    time === undefined ? 'an unknown time' : quote(momentCell(time));
   return `*${label}*: from ${formatTime(start)} until ${formatTime(end)}${formatEnd(end, now)}`;
 }
 
-/** Number of days until the end. Hours aren't shown, because the time zone of times in XML isn't documented. */
+/** The number of days until the end. Hours aren't shown, because the time zone in XML isn't documented. */
 function formatEnd(end: string | undefined, now: Date): string {
-  const at =
+  const endMs =
     end === undefined
       ? Number.NaN
       : Date.parse(/[zZ]|[+-]\d\d:?\d\d$/.test(end) ? end : `${end.replace(' ', 'T')}Z`);
-  if (Number.isNaN(at)) return '';
-  const days = Math.floor((at - now.getTime()) / DAY_MS);
+  if (Number.isNaN(endMs)) return '';
+  const days = Math.floor((endMs - now.getTime()) / DAY_MS);
   if (days < 0) return ' (ended)';
   return days === 0 ? ' (ends within a day)' : ` (ends in ${count(days, 'day')})`;
 }
@@ -384,7 +387,7 @@ function hasValue(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '';
 }
 
-/** Undocumented data: the values with their names. */
+/** Formats undocumented data as values with their names. */
 function formatData(value: unknown): string {
   if (!hasValue(value)) return '';
   if (typeof value !== 'object') return String(value);
@@ -400,14 +403,14 @@ export function searchErrorMessage(error: ServiceError): Message {
 function failureText(error: ServiceError): string {
   const answer = [error.code, error.text].filter((part) => part !== undefined && part !== '').join(' ');
   const transaction = error.stid === undefined ? '' : ` (server transaction ${code(error.stid)})`;
-  const quoted = answer === '' ? transaction : ` It says: ${quote(answer, 500)}${transaction}`;
+  const quotedAnswer = answer === '' ? transaction : ` It says: ${quote(answer, 500)}${transaction}`;
   switch (error.kind) {
     case 'auth':
-      return `The service refused your linked account. Link it again with \`/domain link\`, then search again.${quoted}`;
+      return `The service refused your linked account. Link it again with \`/domain link\`, then search again.${quotedAnswer}`;
     case 'refused':
-      return `The service refused this search.${quoted}`;
+      return `The service refused this search.${quotedAnswer}`;
     case 'busy':
-      return `The service is busy. Wait a minute, then search again.${quoted}`;
+      return `The service is busy. Wait a minute, then search again.${quotedAnswer}`;
     case 'token_used':
       return `The current one-time token is already used. Search again in ${count(Math.ceil((error.retryAfterMs ?? 0) / 1_000), 'second')}.`;
     case 'unsupported':
@@ -418,7 +421,7 @@ function failureText(error: ServiceError): string {
     case 'invalid_response':
       return answer === ''
         ? `The service’s response couldn’t be read. Nothing changed. Search again in a few minutes.${error.ctid === undefined ? '' : ` Client transaction ID ${code(error.ctid)}.`}`
-        : `The service gave no clear answer. Nothing changed. Search again in a few minutes.${quoted}`;
+        : `The service gave no clear answer. Nothing changed. Search again in a few minutes.${quotedAnswer}`;
   }
 }
 
@@ -450,7 +453,6 @@ export const NO_WILDCARDS =
 export const NO_OFFSET =
   'This search uses XML, which documents no UTC offset. Enter the time as 2027-03-01 12:00:00.';
 
-/** For a name that was entered after the command. */
 export function noWildcardsText(hasXml: boolean): string {
   const advice = hasXml
     ? 'Enter the full name, or open the form with `/domain prereg` and choose “like”.'

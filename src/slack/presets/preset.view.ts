@@ -18,7 +18,7 @@ export const PRESETS_PER_PAGE = 15;
 
 /** @param canEdit whether the reader can change presets */
 export function presetList(page: Page<Preset>, canEdit: boolean): Message {
-  const add = button('preset_add', 'Add a preset…', 'new', { style: 'primary' });
+  const addButton = button('preset_add', 'Add a preset…', 'new', { style: 'primary' });
   const text =
     page.total === 0
       ? 'There are no presets yet. A preset is a named set of contacts or nameservers that you can choose in forms.'
@@ -30,7 +30,7 @@ export function presetList(page: Page<Preset>, canEdit: boolean): Message {
       ...(canEdit ? actions(`preset_${preset.id}`, presetButtons(preset)) : []),
     ]),
     ...pageControls('presets', page, PRESETS_PER_PAGE),
-    ...(canEdit ? actions('presets', [add]) : [context('Approvers and admins can change presets.')]),
+    ...(canEdit ? actions('presets', [addButton]) : [context('Approvers and admins can change presets.')]),
   ]);
 }
 
@@ -51,7 +51,6 @@ function presetButtons({ id, name }: Preset) {
   ];
 }
 
-/** Plain text. */
 export function presetIssueText(issue: PresetIssue): string {
   switch (issue) {
     case 'no_name':

@@ -77,7 +77,7 @@ async function canEditPresets({ context, person }: Interaction): Promise<boolean
   return isApproverInSettings(context.orders, person.id);
 }
 
-const findKind = (values: FormValues): PresetKind | undefined =>
+const parseKind = (values: FormValues): PresetKind | undefined =>
   PRESET_KINDS.find((kind) => kind === values['kind']);
 
 const presetForm: FormFeature<'preset'> = {
@@ -85,7 +85,7 @@ const presetForm: FormFeature<'preset'> = {
     (await canEditPresets(interaction)) ? undefined : textMessage(CANNOT_EDIT_PRESETS),
   ...createListForm({
     form: { name: 'preset', title: 'Preset', submit: 'Save' },
-    createSchema: (existing, values) => createPresetSchema(findKind(values) ?? existing?.kind ?? 'contacts'),
+    createSchema: (existing, values) => createPresetSchema(parseKind(values) ?? existing?.kind ?? 'contacts'),
     find: findPreset,
     values: (existing) =>
       existing === undefined
@@ -106,9 +106,9 @@ async function savePreset(
   existing: Preset | undefined,
 ): Promise<SubmissionResult> {
   const { values, context, person } = call;
-  // The approvers may have changed since the form was opened.
+  // The person may have lost the right since the form was opened.
   if (!(await canEditPresets(call))) return { errors: { preset_name: CANNOT_EDIT_PRESETS } };
-  const kind = findKind(values) ?? 'contacts';
+  const kind = parseKind(values) ?? 'contacts';
   const content: Readonly<Record<string, unknown>> = input;
   const fields = Object.fromEntries(
     PRESET_FIELDS[kind].map((name) => [name, [content[name] ?? []].flat().join('\n')]),
@@ -163,9 +163,9 @@ async function fillFromPreset(call: ActionCall): Promise<void> {
   if (view === undefined || feature === undefined || preset === undefined) return;
   const values = { ...view.values, ...preset.fields, preset: preset.id };
   await updateInClickOrder(call, view.id, async () => {
-    const filled = formView(await renderForm(feature, call, view.origin, values));
-    const cleared = filled.blocks.filter(({ block_id: id }) => id === undefined || !(id in preset.fields));
-    return [{ ...filled, blocks: cleared }, filled];
+    const filledView = formView(await renderForm(feature, call, view.origin, values));
+    const otherBlocks = filledView.blocks.filter(({ block_id: id = '' }) => !(id in preset.fields));
+    return [{ ...filledView, blocks: otherBlocks }, filledView];
   });
 }
 

@@ -74,8 +74,8 @@ export function adminProposalView(proposal: AdminProposal): ProposalView {
   return {
     question(reader) {
       const subject = proposal.kind === 'settings' ? 'A settings change needs' : 'A price change needs';
-      const shown = message(`${subject} your confirmation`, proposalBlocks(proposal, reader));
-      return { ...shown, textOnlyHint: buttonsHint('/domain settings') };
+      const content = message(`${subject} your confirmation`, proposalBlocks(proposal, reader));
+      return { ...content, textOnlyHint: buttonsHint('/domain settings') };
     },
     outcome({ locale }) {
       const [title, text] = formatOutcome(proposal);

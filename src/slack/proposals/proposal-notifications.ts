@@ -13,18 +13,17 @@ import { buildProposalView } from './views.ts';
 export interface Audience {
   /** The question is posted in the first channel that accepts it. */
   readonly channels: readonly MessagePlace[];
-  /** Each of them gets the question if no channel accepts it. */
+  /** Each person gets the question if no channel accepts it. */
   readonly people: readonly string[];
 }
 
-/** The outbox treats a due time that is too far ahead as now, because it comes from a wrong clock. */
+/** If a plan is due further ahead, the outbox assumes a wrong clock and runs the plan immediately. */
 const MAX_PLAN_AHEAD_MS = HOUR_MS;
 /** Maximum number of direct messages if no channel accepts the question. */
 const MAX_PEOPLE = 20;
-/** Prefix of a purpose. The reader's ID follows. */
-const PREFIX = 'to:';
-/** Used as the reader of a question in a channel. */
-const CHANNEL = 'channel';
+const READER_PURPOSE_PREFIX = 'to:';
+/** Stands for everyone in the channel of a question, in place of a reader's ID. */
+const CHANNEL_READER = 'channel';
 
 export function createProposalPlanner(context: SlackContext): NotificationPlanner {
   const { directory, now, proposals } = context;
@@ -46,10 +45,10 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
       buildDefaultRequirement(settings, []),
       ...progress.map(({ requirement }) => requirement),
     ];
-    const silent = new Set(await findSilentPeople(directory, requirements));
-    silent.delete(proposer);
+    const silentPeople = new Set(await findSilentPeople(directory, requirements));
+    silentPeople.delete(proposer);
     const send: typeof sendWithMentions = (notification) =>
-      sendWithMentions(dropMentions(directory, notification, silent));
+      sendWithMentions(dropMentions(directory, notification, silentPeople));
     const version = isOpen ? `waits ${confirmations.length}` : 'ended';
     const announce = async () => {
       if (view.announcement === undefined || reminderChannel === undefined) return;
@@ -64,32 +63,32 @@ export function createProposalPlanner(context: SlackContext): NotificationPlanne
       });
     };
     const sendTo = (reader: string) => {
-      const userId = reader === CHANNEL ? '' : reader;
+      const userId = reader === CHANNEL_READER ? '' : reader;
       const places =
-        reader === CHANNEL
+        reader === CHANNEL_READER
           ? audience.channels.map((channel) => async () => channel)
           : [directMessagePlace(directory, reader)];
       const message = async () => {
-        const locale = reader === CHANNEL ? 'en-US' : await directory.findLocale(userId);
+        const locale = reader === CHANNEL_READER ? 'en-US' : await directory.findLocale(userId);
         const proposalReader = { userId, locale, progress };
         return isOpen ? view.question(proposalReader) : view.outcome(proposalReader);
       };
-      return send({ purpose: `${PREFIX}${reader}`, version, occurredAt, places, message });
+      return send({ purpose: `${READER_PURPOSE_PREFIX}${reader}`, version, occurredAt, places, message });
     };
     if (!isOpen) {
-      const notifiedReaders = notifications.flatMap((each) =>
-        each.message === undefined || !each.purpose.startsWith(PREFIX)
+      const notifiedReaders = notifications.flatMap((notification) =>
+        notification.message === undefined || !notification.purpose.startsWith(READER_PURPOSE_PREFIX)
           ? []
-          : each.purpose.slice(PREFIX.length),
+          : notification.purpose.slice(READER_PURPOSE_PREFIX.length),
       );
       await announce();
-      // In a channel, the proposer sees the outcome there. An expired proposal was ended by no one.
-      const needsDirectMessage = endedBy !== proposer && !notifiedReaders.includes(CHANNEL);
+      // The proposer knows the outcome if they ended the proposal or see the outcome in the channel.
+      const needsDirectMessage = endedBy !== proposer && !notifiedReaders.includes(CHANNEL_READER);
       for (const reader of new Set([...notifiedReaders, ...(needsDirectMessage ? [proposer] : [])]))
         await sendTo(reader);
       return undefined;
     }
-    const { state, message } = await sendTo(CHANNEL);
+    const { state, message } = await sendTo(CHANNEL_READER);
     if (state === 'refused') for (const userId of audience.people) await sendTo(userId);
     if (message?.channelId !== reminderChannel) await announce();
     return (
@@ -105,7 +104,7 @@ export async function loadAudience(context: SlackContext, proposal: Proposal): P
   return { channels: [], people: await listOtherAdmins(context, proposer) };
 }
 
-/** They are asked where the change was proposed, or else in the approval channel. */
+/** The people are asked where the change was proposed, or else in the approval channel. */
 async function loadConfirmers(
   { proposals, savedSettings, directory }: SlackContext,
   proposal: Proposal,

@@ -3,8 +3,6 @@ import type { RequirementProgress } from '../../approvals/progress.ts';
 import type { Proposal } from '../../approvals/proposals/proposal.ts';
 import { actions, type Message } from '../kit/blocks.ts';
 
-/* Used for every kind of proposal. */
-
 export interface ProposalReader {
   /** Empty in a channel. */
   readonly userId: string;

@@ -12,7 +12,7 @@ import { buildProposalMessage, proposalRefusalText } from './views.ts';
 
 /* The buttons of proposals. A button contains the id or the subject, and a click reloads everything. */
 
-type Kinds = readonly [ProposalKind, ...ProposalKind[]];
+type ProposalKinds = readonly [ProposalKind, ...ProposalKind[]];
 
 /**
  * Proposes a change of settings or prices.
@@ -36,14 +36,14 @@ export async function proposeToAdmins(
 }
 
 /** Confirms a proposal and shows the result. Everyone else is notified by the outbox. */
-export async function confirmProposal(call: ActionCall, kinds: Kinds): Promise<void> {
+export async function confirmProposal(call: ActionCall, kinds: ProposalKinds): Promise<void> {
   const { context, person, value } = call;
-  const problem = await findProblem(context, await context.proposals.find(kinds, value));
+  const problem = await findApproverProblem(context, await context.proposals.find(kinds, value));
   if (problem !== undefined) return call.respond(NOT_CONFIRMED.impossible(problem));
   const consent = { userId: person.id, shownHash: parseShownHash(call.blockId) };
   const outcome = await context.proposals.confirm(kinds, value, consent);
   context.notifyDue();
-  if (!outcome.ok) return refuse(call, kinds, outcome.refusal);
+  if (!outcome.ok) return showRefusal(call, kinds, outcome.refusal);
   call.acknowledge();
   const { proposal, isComplete } = outcome;
   context.log.info({ ...toLogFields(proposal, person.id), isComplete }, 'a proposal was confirmed');
@@ -54,11 +54,11 @@ export async function confirmProposal(call: ActionCall, kinds: Kinds): Promise<v
     if (after?.tags.includes(GUARDED_TAG)) await context.names.requestLookup(name);
 }
 
-export async function withdrawProposal(call: ActionCall, kinds: Kinds): Promise<void> {
+export async function withdrawProposal(call: ActionCall, kinds: ProposalKinds): Promise<void> {
   const { context, person } = call;
   const outcome = await context.proposals.withdraw(kinds, call.value, person.id);
   context.notifyDue();
-  if (!outcome.ok) return refuse(call, kinds, outcome.refusal);
+  if (!outcome.ok) return showRefusal(call, kinds, outcome.refusal);
   call.acknowledge();
   context.log.info(toLogFields(outcome.proposal, person.id), 'a proposal was withdrawn');
   await call.respond(await buildProposalMessage(context, outcome.proposal, person.id), { replace: true });
@@ -71,7 +71,7 @@ function toLogFields({ id, kind, proposer: askedBy, payload }: Proposal, by: str
 /**
  * Says why the person can't confirm, or where to sign. If the proposal has changed since it was shown, shows it again.
  */
-async function refuse(call: ActionCall, [kind]: Kinds, refusal: ProposalRefusal): Promise<void> {
+async function showRefusal(call: ActionCall, [kind]: ProposalKinds, refusal: ProposalRefusal): Promise<void> {
   if (refusal.code === 'needs_signature') return offerLink(call, 'facts', refusal.proposal.id);
   if (refusal.code === 'needs_charter') {
     const purpose = refusal.proposal.kind === 'policy' ? 'policy' : 'settings';
@@ -82,14 +82,14 @@ async function refuse(call: ActionCall, [kind]: Kinds, refusal: ProposalRefusal)
     await call.respond(await buildProposalMessage(call.context, refusal.current, call.person.id));
 }
 
-/** Says why a proposal can't take effect: its settings would leave nobody who can approve. */
-async function findProblem(
+/** Says why proposed settings can't take effect: they would leave too few people who can approve. */
+async function findApproverProblem(
   context: SlackContext,
   proposal: Proposal | undefined,
 ): Promise<string | undefined> {
   if (proposal?.kind !== 'settings' || !proposal.payload.some(({ name }) => APPROVER_SETTINGS.has(name)))
     return undefined;
-  const next = applyChanges(await context.savedSettings(), proposal.payload);
-  const [error] = Object.values(await findApproverErrors(context, next));
+  const nextSettings = applyChanges(await context.savedSettings(), proposal.payload);
+  const [error] = Object.values(await findApproverErrors(context, nextSettings));
   return error;
 }

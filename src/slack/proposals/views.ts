@@ -55,7 +55,7 @@ export async function buildProposalMessage(
   return isOpen ? view.question(reader) : view.outcome(reader);
 }
 
-const OWN_PROPOSAL: Readonly<Record<ProposalKind, string>> = {
+const OWN_PROPOSAL_TEXTS: Readonly<Record<ProposalKind, string>> = {
   settings: NOT_CONFIRMED.ownToAdmin('/domain settings'),
   prices: NOT_CONFIRMED.ownToAdmin('/domain settings'),
   policy: NOT_CONFIRMED.ownToAdmin('/domain policy'),
@@ -72,7 +72,7 @@ export function proposalRefusalText(kind: ProposalKind, refusal: ProposalRefusal
       if (kind === 'policy') return NOT_PUBLISHED;
       return refusal.current === undefined ? NOT_CONFIRMED.nothingLeft : NOT_CONFIRMED.changed;
     case 'own':
-      return OWN_PROPOSAL[kind];
+      return OWN_PROPOSAL_TEXTS[kind];
     case 'not_an_admin':
       return NOT_CONFIRMED.notAnAdmin;
     case 'needs_signature':
@@ -88,15 +88,14 @@ export function proposalRefusalText(kind: ProposalKind, refusal: ProposalRefusal
   }
 }
 
-/** Loads the impact of letting a name lapse, and the cost. */
 export async function loadLapseDetails(
   context: SlackContext,
   name: string,
-  lookup: Promise<Impact>,
+  impactLookup: Promise<Impact>,
 ): Promise<LapseDetails> {
   const [steps, impact] = await Promise.all([
     context.expiry.find(name).then((domain) => loadNameWaitingCosts(context, domain)),
-    lookup.catch((err: unknown) => {
+    impactLookup.catch((err: unknown) => {
       context.log.error({ err, name }, 'checking the impact on a name failed');
       return 'unseen' as const;
     }),

@@ -17,20 +17,19 @@ export function unwrapMarkup(text: string): string {
   return text.replace(MARKUP, ' $1 ').trim();
 }
 
-/** Items are separated by spaces, commas or semicolons. */
 export function splitItems(text: string): string[] {
   return unwrapMarkup(text)
     .split(/[\s,;]+/)
     .filter((item) => item !== '');
 }
 
-/** Items that were selected or entered. */
+/** Accepts items that were selected in a picker or entered as text. */
 export const itemsSchema = z
   .array(z.string())
   .default([])
   .transform((lines) => lines.flatMap(splitItems));
 
-/** Splits ids into a value for the people picker and a value for the group menu. */
+/** Splits ids into the values of a people picker and its group menu. */
 export function splitPeople(peopleField: string, groupsField: string, ids: readonly string[]): FormValues {
   return { [peopleField]: ids.filter((id) => !isGroup(id)), [groupsField]: ids.filter(isGroup) };
 }
@@ -44,12 +43,12 @@ export function replacePickers(fields: readonly Field[]): Field[] {
   );
 }
 
-/** Used if there are no groups, because Slack rejects menus without options. */
+/** Slack rejects menus without options, so they are left out if there are no groups. */
 export function removeGroupMenus(fields: readonly Field[]): Field[] {
   return fields.filter(({ kind }) => kind !== 'groups');
 }
 
-/** Leaves enough time to open the view, for which Slack allows 3 seconds. */
+/** Leaves enough time to open the view within Slack's 3 seconds. */
 const GROUPS_TIMEOUT_MS = 1_000;
 
 /** Adds options to the group menus. Selected groups come first. */
@@ -58,20 +57,20 @@ export async function addGroupOptions(
   fields: readonly Field[],
   values: FormValues,
 ): Promise<Field[]> {
-  const selected = fields
+  const selectedIds = fields
     .filter(({ kind }) => kind === 'groups')
     .flatMap(({ name }) => splitLines(values[name]));
-  const options = await loadGroupOptions(context, [...new Set(selected)]);
+  const options = await loadGroupOptions(context, [...new Set(selectedIds)]);
   return options.length === 0
     ? removeGroupMenus(fields)
     : fields.map((field) => (field.kind === 'groups' ? { ...field, options } : field));
 }
 
 /**
- * The selected groups, then the others sorted by name. If Slack doesn't answer in time, only the selected groups, with
- * their ids.
+ * Lists the selected groups, and then the others by name. If Slack doesn't answer in time, only the selected groups are
+ * listed, by id.
  */
-async function loadGroupOptions({ directory, log }: SlackContext, selected: readonly string[]) {
+async function loadGroupOptions({ directory, log }: SlackContext, selectedIds: readonly string[]) {
   const names = await Promise.race([
     directory.loadGroupNames().catch((err: unknown) => {
       if (!(err instanceof SlackApiError)) throw err;
@@ -80,7 +79,7 @@ async function loadGroupOptions({ directory, log }: SlackContext, selected: read
     }),
     sleep(GROUPS_TIMEOUT_MS, undefined, { ref: false }),
   ]);
-  const others = [...(names?.keys() ?? [])].filter((id) => !selected.includes(id));
+  const others = [...(names?.keys() ?? [])].filter((id) => !selectedIds.includes(id));
   const toOption = (id: string) => ({ value: id, text: names?.get(id) ?? id });
-  return [...selected.map(toOption), ...others.map(toOption).sort((a, b) => a.text.localeCompare(b.text))];
+  return [...selectedIds.map(toOption), ...others.map(toOption).sort((a, b) => a.text.localeCompare(b.text))];
 }

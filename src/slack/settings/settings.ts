@@ -76,12 +76,9 @@ import {
 
 /* The team's settings, for admins. */
 
-/** The group menus for settings about people. */
-const GROUPS: Partial<Record<SettingName, { readonly name: string; readonly display: FieldDisplay }>> = {
-  approvers: {
-    name: 'approver_groups',
-    display: { label: 'Approver groups', kind: 'groups' },
-  },
+/** The group menus that follow people pickers. */
+const GROUP_MENUS: Partial<Record<SettingName, { readonly name: string; readonly display: FieldDisplay }>> = {
+  approvers: { name: 'approver_groups', display: { label: 'Approver groups', kind: 'groups' } },
   silent_approvers: {
     name: 'silent_approver_groups',
     display: { label: 'Silent approver groups', kind: 'groups' },
@@ -110,7 +107,7 @@ function createSettingSchema(name: SettingName, { kind }: FieldDisplay): z.ZodTy
 const settingsSchema = z.object(
   Object.fromEntries(
     SETTING_NAMES.flatMap((name): [string, z.ZodType<string | undefined>][] => {
-      const [display, groups] = [SETTING_FIELDS[name], GROUPS[name]];
+      const [display, groups] = [SETTING_FIELDS[name], GROUP_MENUS[name]];
       const schema = createSettingSchema(name, display);
       const isRequired = schema.parse(undefined) === undefined;
       return [
@@ -139,7 +136,7 @@ const form: Form<'settings'> = {
   fields: removeGroupMenus(FIELDS),
 };
 
-/** Used if Slack refuses the pickers. */
+/** Used if Slack rejects the pickers. */
 const plainForm: Form = {
   ...form,
   fields: replacePickers(FIELDS).map(
@@ -150,7 +147,7 @@ const plainForm: Form = {
   ),
 };
 
-/** If a list has the same items as before, keeps their order. */
+/** Keeps the previous order of a list that still has the same items. */
 function keepOrder<Item extends string>(chosen: readonly Item[], before: readonly Item[]): readonly Item[] {
   const isSameSet = new Set([...chosen, ...before]).size === before.length && chosen.length === before.length;
   return isSameSet ? before : chosen;
@@ -160,12 +157,12 @@ function readSettings(
   values: FormValues,
   current: TeamSettings,
 ): { readonly settings: TeamSettings } | { readonly errors: FieldErrors } {
-  const read = readForm(settingsSchema, values);
-  if ('errors' in read) return read;
+  const parsed = readForm(settingsSchema, values);
+  if ('errors' in parsed) return parsed;
   const before = formatSettings(current);
   const enteredSettings = Object.fromEntries(
     SETTING_NAMES.map((name) => {
-      const texts = [read.value[name] ?? before[name], read.value[GROUPS[name]?.name ?? '']];
+      const texts = [parsed.value[name] ?? before[name], parsed.value[GROUP_MENUS[name]?.name ?? '']];
       return [name, texts.filter((text) => text !== undefined && text !== '').join(',')];
     }),
   );
@@ -187,7 +184,7 @@ function readSettings(
   };
 }
 
-/** Checks a new channel by posting there what it is used for. */
+/** Checks a new channel by posting its purpose there. */
 async function checkChannel(
   { web }: SlackContext,
   name: ChannelSetting,
@@ -209,48 +206,50 @@ async function saveSettings(call: SubmissionCall): Promise<SubmissionResult> {
   if (call.origin.subject !== undefined && call.origin.subject !== fingerprint(formatSettings(current))) {
     return { errors: { approvers: SETTINGS.formOutdated } };
   }
-  const read = readSettings(call.values, current);
-  if ('errors' in read) return read;
+  const parsed = readSettings(call.values, current);
+  if ('errors' in parsed) return parsed;
   const before = formatSettings(current);
-  const after = formatSettings(read.settings);
+  const after = formatSettings(parsed.settings);
   const changes = SETTING_NAMES.filter((name) => before[name] !== after[name]).map((name) => ({
     name,
     before: before[name],
     after: after[name],
   }));
-  const changed = new Set(changes.map(({ name }) => name));
+  const changedNames = new Set(changes.map(({ name }) => name));
   if (changes.length === 0) return { reply: textMessage(SETTINGS.unchanged) };
   if (changes.some(({ name }) => APPROVER_SETTINGS.has(name))) {
-    const errors = await findApproverErrors(context, read.settings);
+    const errors = await findApproverErrors(context, parsed.settings);
     if (Object.keys(errors).length > 0) return { errors };
   }
-  if (changed.has('approval_escalate_to')) {
-    const people = await lookUpPeople(context, read.settings.approvalEscalateTo);
+  if (changedNames.has('approval_escalate_to')) {
+    const people = await lookUpPeople(context, parsed.settings.approvalEscalateTo);
     if (typeof people === 'string') return { errors: { approval_escalate_to: people } };
   }
   for (const name of CHANNEL_SETTINGS) {
-    if (!changed.has(name) || after[name] === '') continue;
+    if (!changedNames.has(name) || after[name] === '') continue;
     const errors = await checkChannel(context, name, after[name], person.id);
     if (Object.keys(errors).length > 0) return { errors };
   }
   // If passkeys are used, protected settings take effect when they are signed.
-  const weakened =
+  const weakenedNames =
     context.orders.signing.trust === undefined
-      ? findWeakenedSettings(current, read.settings)
-      : new Set(PROTECTED_SETTINGS.filter((name) => changed.has(name)));
-  const immediate = changes.filter(({ name }) => !weakened.has(name));
-  const unconfirmed = changes.filter(({ name }) => weakened.has(name));
-  const addsApprovers = weakened.has('approvers') || weakened.has('silent_approvers');
-  if (addsApprovers && changed.has('approvals_required')) {
+      ? findWeakenedSettings(current, parsed.settings)
+      : new Set(PROTECTED_SETTINGS.filter((name) => changedNames.has(name)));
+  const immediateChanges = changes.filter(({ name }) => !weakenedNames.has(name));
+  const unconfirmedChanges = changes.filter(({ name }) => weakenedNames.has(name));
+  const addsApprovers = weakenedNames.has('approvers') || weakenedNames.has('silent_approvers');
+  if (addsApprovers && changedNames.has('approvals_required')) {
     // The current approvers must be enough until the new ones are confirmed.
-    const [error] = Object.values(await findApproverErrors(context, applyChanges(current, immediate)));
+    const [error] = Object.values(await findApproverErrors(context, applyChanges(current, immediateChanges)));
     if (error !== undefined)
       return { errors: { approvals_required: `${error} ${SETTINGS.confirmApproversFirst}` } };
   }
-  if (immediate.length > 0) await saveImmediately(call, immediate);
+  if (immediateChanges.length > 0) await saveImmediately(call, immediateChanges);
   const proposalLines =
-    unconfirmed.length === 0 ? [] : await proposeToAdmins(call, { kind: 'settings', payload: unconfirmed });
-  const savedLines = immediate.length === 0 ? [] : [SETTINGS.saved, ...settingLines(immediate)];
+    unconfirmedChanges.length === 0
+      ? []
+      : await proposeToAdmins(call, { kind: 'settings', payload: unconfirmedChanges });
+  const savedLines = immediateChanges.length === 0 ? [] : [SETTINGS.saved, ...settingLines(immediateChanges)];
   return { reply: textMessage([...savedLines, ...proposalLines].join('\n')) };
 }
 
@@ -261,39 +260,39 @@ async function saveImmediately(
   await context.settingsStore.save(changes, person.id, context.now());
   context.log.info({ by: person.id, changes }, 'settings changed');
   if (changes.some(({ name }) => CARD_SETTINGS.has(name))) await context.refreshPendingCards();
-  // Starts the schedule of reminders.
+  // Starts the reminder schedule.
   if (changes.some(({ name }) => name === 'reminder_channel'))
     await openDigest({ settings: context.savedSettings, reminders: context.reminders, now: context.now });
 }
 
-/** Sends reminders to the channel where the button was clicked. */
-async function sendRemindersHere(call: ActionCall): Promise<void> {
+/** Makes the channel where the button was clicked the reminder channel. */
+async function setReminderChannel(call: ActionCall): Promise<void> {
   const { context, channelId = '', person } = call;
   const { reminderChannel } = await context.savedSettings();
   if (reminderChannel !== undefined) return call.respond(reminderChannelText(reminderChannel, false));
   if (!/^[CG]/.test(channelId)) return call.respond(SETTINGS.noChannelHere);
-  const [problem] = Object.values(await checkChannel(context, 'reminder_channel', channelId, person.id));
-  if (problem !== undefined) return call.respond(problem);
+  const [error] = Object.values(await checkChannel(context, 'reminder_channel', channelId, person.id));
+  if (error !== undefined) return call.respond(error);
   await saveImmediately(call, [{ name: 'reminder_channel', before: '', after: channelId }]);
   await call.respond(reminderChannelText(channelId, true));
 }
 
-/** Number of pending changes that fit in the form, in addition to its fields. */
-const PENDING_SHOWN = 3;
+/** More wouldn't fit in the form with its fields. */
+const MAX_SHOWN_PROPOSALS = 3;
 
 const settingsForm: FormFeature<'settings'> = {
   form,
 
   async render(call, origin, values) {
     const { context, person } = call;
-    const [current, pending, locale, policy] = await Promise.all([
+    const [current, proposals, locale, policy] = await Promise.all([
       context.savedSettings(),
       context.proposals.list(['settings', 'prices']),
       context.directory.findLocale(person.id),
       context.orders.policy.current(),
     ]);
     const notice = charterNotice(policy);
-    const shownValues = {
+    const allValues = {
       ...formatSettings(current),
       ...splitPeople('approvers', 'approver_groups', current.approvers),
       ...splitPeople('silent_approvers', 'silent_approver_groups', current.silentApprovers),
@@ -302,17 +301,18 @@ const settingsForm: FormFeature<'settings'> = {
       ...values,
     };
     return {
-      form: { ...form, fields: await addGroupOptions(context, FIELDS, shownValues) },
+      form: { ...form, fields: await addGroupOptions(context, FIELDS, allValues) },
       origin: { ...origin, subject: origin.subject ?? fingerprint(formatSettings(current)) },
-      values: shownValues,
+      values: allValues,
       intro: dropMissing([
         notice !== undefined && section(notice),
         section(`Approvers now: ${current.approvers.map(mentionApprover).join(', ')}`),
         contextBlock(SETTINGS.intro),
-        ...pending
-          .slice(0, PENDING_SHOWN)
+        ...proposals
+          .slice(0, MAX_SHOWN_PROPOSALS)
           .flatMap((proposal) => proposalBlocks(proposal, { userId: person.id, locale })),
-        pending.length > PENDING_SHOWN && contextBlock(moreChangesText(pending.length - PENDING_SHOWN)),
+        proposals.length > MAX_SHOWN_PROPOSALS &&
+          contextBlock(moreChangesText(proposals.length - MAX_SHOWN_PROPOSALS)),
         ...webhookBlocks(context.webhooks.endpoints.map(({ host }) => host)),
         ...checkBlocks(),
       ]),
@@ -330,7 +330,7 @@ async function openSettings(call: Interaction): Promise<void> {
     if (!(error instanceof SlackApiError) || error.code !== 'invalid_arguments') throw error;
     call.context.log.warn(
       { err: error },
-      'Slack refused the settings’ pickers, opening a form with text fields',
+      'Slack rejected the pickers of the settings form; opening it with text fields',
     );
     const current = await call.context.savedSettings();
     const { approvers, silent_approvers, approval_escalate_to } = formatSettings(current);
@@ -341,7 +341,7 @@ async function openSettings(call: Interaction): Promise<void> {
 }
 
 /** Confirms or discards a pending change, and then updates the open form. */
-function createHandler(decide: (call: ActionCall) => Promise<void>) {
+function createProposalHandler(decide: (call: ActionCall) => Promise<void>) {
   return async (call: ActionCall): Promise<void> => {
     await decide(call);
     if (call.view?.form !== form.name) return;
@@ -393,9 +393,15 @@ export const settings = {
   forms: [settingsForm],
   actions: [
     { id: 'home_settings', run: openSettings },
-    { id: 'settings_confirm', run: createHandler((call) => confirmProposal(call, ['settings', 'prices'])) },
-    { id: 'settings_dismiss', run: createHandler((call) => withdrawProposal(call, ['settings', 'prices'])) },
-    { id: 'reminders_here', run: sendRemindersHere },
+    {
+      id: 'settings_confirm',
+      run: createProposalHandler((call) => confirmProposal(call, ['settings', 'prices'])),
+    },
+    {
+      id: 'settings_dismiss',
+      run: createProposalHandler((call) => withdrawProposal(call, ['settings', 'prices'])),
+    },
+    { id: 'reminders_here', run: setReminderChannel },
     { id: 'webhook_test', run: testWebhooks },
     { id: 'settings_check', run: checkSettings },
   ],

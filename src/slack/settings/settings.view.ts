@@ -103,11 +103,11 @@ export const SETTING_FIELDS: Readonly<Record<SettingName, FieldDisplay>> = {
   reminder_timezone: { label: 'Time zone', kind: 'text', placeholder: 'Europe/Berlin' },
 };
 
-const DISPLAYS: ReadonlyMap<string, FieldDisplay> = new Map(Object.entries(SETTING_FIELDS));
+const FIELD_DISPLAYS: ReadonlyMap<string, FieldDisplay> = new Map(Object.entries(SETTING_FIELDS));
 
 function formatValue(name: string, value: string): string {
   if (value === '') return 'empty';
-  switch (DISPLAYS.get(name)?.kind) {
+  switch (FIELD_DISPLAYS.get(name)?.kind) {
     case 'people':
       return value.split(',').map(mentionApprover).join(', ');
     case 'channel':
@@ -117,12 +117,12 @@ function formatValue(name: string, value: string): string {
   }
 }
 
-/** The old and new values, with warnings about risky changes. */
+/** The old and new values, and then warnings about risky changes. */
 export function settingLines(changes: readonly SettingChange[]): string[] {
   return [
     ...changes.map(
       ({ name, before, after }) =>
-        `• ${DISPLAYS.get(name)?.label ?? code(name)}: ${formatValue(name, before)} → ${formatValue(name, after)}`,
+        `• ${FIELD_DISPLAYS.get(name)?.label ?? code(name)}: ${formatValue(name, before)} → ${formatValue(name, after)}`,
     ),
     ...changes.filter(({ name }) => name === 'approval_tasks').flatMap(buildTaskWarnings),
   ];
@@ -143,11 +143,11 @@ const TASK_DANGERS: readonly {
 /** Warns about tasks that no longer need approval. */
 function buildTaskWarnings({ before, after }: SettingChange): string[] {
   const [tasksBefore, tasksAfter] = [new Set(before.split(',')), new Set(after.split(','))];
-  const exempted: readonly OrderTaskName[] = ORDER_TASK_NAMES.filter(
+  const exemptedTasks: readonly OrderTaskName[] = ORDER_TASK_NAMES.filter(
     (task) => tasksBefore.has(task) && !tasksAfter.has(task),
   );
   return TASK_DANGERS.flatMap(({ matches, danger }) => {
-    const tasks = exempted.filter((task) => matches(findTask(task)));
+    const tasks = exemptedTasks.filter((task) => matches(findTask(task)));
     return tasks.length === 0
       ? []
       : [`:warning: ${tasks.join(', ')}: ${danger} and no longer needs approval.`];
@@ -165,7 +165,7 @@ export function tooFewApproversText(people: number, needed: number): string {
   return `There ${people === 1 ? 'is' : 'are'} ${count(people, 'approver')}: an order that needs ${needed} could never be approved.`;
 }
 
-/** Posted in a chosen channel, which also checks that the bot may post there. */
+/** Posted in a newly chosen channel. This also checks that the bot may post there. */
 const CHANNEL_PURPOSES: Readonly<Record<ChannelSetting, string>> = {
   approval_channel: ':ballot_box_with_check: Pending orders will now be shown here',
   alert_channel: ':rotating_light: Alarms about names will now be posted here',
@@ -189,7 +189,7 @@ export const SETTINGS = {
     'Nothing was saved, because someone changed the settings in the meantime. Close the form and open it again.',
   unchanged: 'Nothing changed.',
   saved: ':white_check_mark: I saved these settings. They override environment variables.',
-  /** For settings that require more approvals than there are approvers now. */
+  /** For settings that require more approvals than there are confirmed approvers. */
   confirmApproversFirst:
     'Another admin has to confirm the new approvers first. Save only them now, and raise this number after the confirmation.',
 } as const;
@@ -218,7 +218,7 @@ export function checkBlocks(): (ActionsBlock | ContextBlock)[] {
 }
 
 const CHECK_TITLE = 'Settings checked';
-const OUTCOMES: Readonly<Record<Finding['outcome'], string>> = {
+const OUTCOME_ICONS: Readonly<Record<Finding['outcome'], string>> = {
   wrong: ':x:',
   warning: ':warning:',
   ok: ':white_check_mark:',
@@ -226,11 +226,12 @@ const OUTCOMES: Readonly<Record<Finding['outcome'], string>> = {
 
 /** @param summary undefined while the check is running */
 export function checkView(findings: readonly Finding[], summary: string | undefined): ModalView {
-  const withOutcome = (wanted: Finding['outcome']) => findings.filter(({ outcome }) => outcome === wanted);
-  const texts = [...withOutcome('wrong'), ...withOutcome('warning'), ...withOutcome('ok')].map(
-    ({ subject, outcome, found: text, action }) =>
-      `${OUTCOMES[outcome]} *${escapeText(subject)}*: ${escapeText([text, ...dropMissing([action])].join(' '))}`,
-  );
+  const texts = (['wrong', 'warning', 'ok'] as const)
+    .flatMap((wanted) => findings.filter(({ outcome }) => outcome === wanted))
+    .map(
+      ({ subject, outcome, found: text, action }) =>
+        `${OUTCOME_ICONS[outcome]} *${escapeText(subject)}*: ${escapeText([text, ...dropMissing([action])].join(' '))}`,
+    );
   return noticeView(CHECK_TITLE, [
     section(summary ?? 'I’m checking every setting. This may take a minute. The results appear here.'),
     ...lines(texts),

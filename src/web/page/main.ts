@@ -7,7 +7,7 @@ import {
   WebAuthnError,
 } from '@simplewebauthn/browser';
 
-/** The script of the signing pages: asks for the passkey and sends the signature. */
+/* The script of the signing pages. */
 
 interface PageData {
   readonly action: 'get' | 'create';
@@ -15,25 +15,25 @@ interface PageData {
   readonly texts: Readonly<Record<'waiting' | 'failed' | 'noWebAuthn' | 'noResponse' | 'duplicate', string>>;
 }
 
-interface Result {
+interface ServerAnswer {
   readonly done: boolean;
   readonly title: string;
   readonly text: string;
 }
 
-const find = <Kind extends HTMLElement>(id: string, kind: new () => Kind): Kind | undefined => {
+const findElement = <Type extends HTMLElement>(id: string, type: new () => Type): Type | undefined => {
   const element = document.getElementById(id);
-  return element instanceof kind ? element : undefined;
+  return element instanceof type ? element : undefined;
 };
 
 showLocalTimes();
-filterRows();
-const data = find('data', HTMLScriptElement);
+enableRowFilter();
+const data = findElement('data', HTMLScriptElement);
 if (data !== undefined) startCeremony(JSON.parse(data.text));
 
 function startCeremony({ action, options, texts }: PageData): void {
-  const button = find('act', HTMLButtonElement);
-  const status = find('status', HTMLParagraphElement);
+  const button = findElement('act', HTMLButtonElement);
+  const status = findElement('status', HTMLParagraphElement);
   if (button === undefined || status === undefined) return;
   const showStatus = (text: string, isProblem: boolean): void => {
     status.textContent = text;
@@ -48,17 +48,17 @@ function startCeremony({ action, options, texts }: PageData): void {
     button.disabled = true;
     showStatus(texts.waiting, false);
     const body = await askAuthenticator(action, options).catch((error: unknown) => {
-      const isAdded =
+      const isDuplicate =
         error instanceof WebAuthnError && error.code === 'ERROR_AUTHENTICATOR_PREVIOUSLY_REGISTERED';
-      showStatus(isAdded ? texts.duplicate : texts.failed, true);
+      showStatus(isDuplicate ? texts.duplicate : texts.failed, true);
     });
     if (body === undefined) {
       button.disabled = false;
       return;
     }
-    const answer = await send(body).catch(() => undefined);
+    const answer = await postResponse(body).catch(() => undefined);
     if (answer?.done === true) {
-      show(answer);
+      showResult(answer);
       return;
     }
     button.disabled = answer === undefined;
@@ -71,13 +71,13 @@ async function askAuthenticator(
   optionsJSON: PageData['options'],
 ): Promise<object> {
   if (action === 'get') return startAuthentication({ optionsJSON });
-  const label = find('label', HTMLInputElement)?.value.trim() ?? '';
+  const label = findElement('label', HTMLInputElement)?.value.trim() ?? '';
   const { id, rawId, type, response } = await startRegistration({ optionsJSON });
   const { clientDataJSON, attestationObject } = response;
   return { label, registration: { id, rawId, type, response: { clientDataJSON, attestationObject } } };
 }
 
-async function send(body: object): Promise<Result> {
+async function postResponse(body: object): Promise<ServerAnswer> {
   const response = await fetch(location.href, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -86,13 +86,13 @@ async function send(body: object): Promise<Result> {
   return response.json();
 }
 
-function show({ title, text }: Result): void {
+function showResult({ title, text }: ServerAnswer): void {
   const heading = document.createElement('h1');
   heading.textContent = title;
   heading.tabIndex = -1;
-  const sentence = document.createElement('p');
-  sentence.textContent = text;
-  document.querySelector('main')?.replaceChildren(heading, sentence);
+  const paragraph = document.createElement('p');
+  paragraph.textContent = text;
+  document.querySelector('main')?.replaceChildren(heading, paragraph);
   document.title = title;
   heading.focus();
 }
@@ -107,17 +107,17 @@ function showLocalTimes(): void {
   }
 }
 
-function filterRows(): void {
-  const filter = find('filter', HTMLInputElement);
+function enableRowFilter(): void {
+  const filter = findElement('filter', HTMLInputElement);
   const rows = [...document.querySelectorAll<HTMLElement>('#rows > li')];
   const count = document.getElementById('count');
   filter?.addEventListener('input', () => {
     const query = filter.value.trim().toLowerCase();
-    let shown = 0;
+    let shownCount = 0;
     for (const row of rows) {
       row.hidden = !(row.textContent ?? '').toLowerCase().includes(query);
-      if (!row.hidden) shown += 1;
+      if (!row.hidden) shownCount += 1;
     }
-    if (count !== null) count.textContent = `${shown} of ${rows.length}`;
+    if (count !== null) count.textContent = `${shownCount} of ${rows.length}`;
   });
 }

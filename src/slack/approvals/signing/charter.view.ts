@@ -3,9 +3,7 @@ import type { TeamEventOf } from '../../../ledger/events.ts';
 import type { EffectivePolicy } from '../../../policy/policy.ts';
 import { lines, type Message, message, section } from '../../kit/blocks.ts';
 
-/* Says why no signed policy is in force, and what to do. */
-
-const PROBLEMS: Readonly<Record<CharterProblem, string>> = {
+const PROBLEM_TEXTS: Readonly<Record<CharterProblem, string>> = {
   not_signed:
     'The signature on the policy and settings isn’t valid: its passkey was revoked as compromised, belongs to a host other than PUBLIC_URL, or isn’t an admin’s.',
   rows_differ:
@@ -17,10 +15,10 @@ const PROBLEMS: Readonly<Record<CharterProblem, string>> = {
 const UNTIL_SIGNED =
   'Until an admin signs again, every order must meet both the last signed version and the environment variables, and needs at least one signed approval.';
 
-/** For `policy`, `settings` and `key`. Undefined if a charter is valid or keys aren't used. */
+/** Shown by `policy`, `settings` and `key`. Undefined if a charter is valid or passkeys aren't used. */
 export function charterNotice({ isCharterMissing, charterProblem }: EffectivePolicy): string | undefined {
   if (charterProblem !== undefined)
-    return `⚠ *There’s no valid signed policy.* ${PROBLEMS[charterProblem.problem]} ${UNTIL_SIGNED} Sign it with \`/domain key\`.`;
+    return `⚠ *There’s no valid signed policy.* ${PROBLEM_TEXTS[charterProblem.problem]} ${UNTIL_SIGNED} Sign it with \`/domain key\`.`;
   return isCharterMissing
     ? '⚠ The policy and settings aren’t signed yet. Until an admin signs them with `/domain key`, only the settings from environment variables apply, and all required approvals must be signed.'
     : undefined;
@@ -34,7 +32,7 @@ export function charterStatusMessage({ status }: TeamEventOf<'charter_status'>):
   }
   const title = '🚨 There’s no valid signed policy';
   const texts = [
-    PROBLEMS[status],
+    PROBLEM_TEXTS[status],
     UNTIL_SIGNED,
     status === 'events_missing'
       ? 'Copy the database before you repair anything.'

@@ -14,8 +14,6 @@ import {
 } from '../../kit/blocks.ts';
 import { pageControls, slicePage } from '../../kit/pages.ts';
 
-/* `/domain key`: passkeys, their validity and their chain of trust. */
-
 export interface KeyEntry extends AddedKey {
   readonly validity: 'yes' | InvalidReason;
   readonly vouchedBy: readonly string[];
@@ -42,7 +40,7 @@ const INVALID_REASONS: Readonly<Record<InvalidReason, string>> = {
   events_missing: 'not valid: passkey events are missing from the log',
 };
 
-const KEYS_SHOWN = 20;
+const KEYS_PER_PAGE = 20;
 
 function statusText({ validity, vouchedBy }: KeyEntry): string {
   if (validity !== 'yes') return INVALID_REASONS[validity];
@@ -64,7 +62,7 @@ export function keysMessage({ keys, offset, hasRoots, canSignCharter, notice }: 
   // Keys that need the reader's action come first, then other keys with a button.
   const rank = ({ canVouch, canRevoke }: KeyEntry) => (canVouch ? 0 : canRevoke ? 1 : 2);
   const sorted = keys.toSorted((a, b) => rank(a) - rank(b));
-  const page = slicePage(sorted, offset, KEYS_SHOWN);
+  const page = slicePage(sorted, offset, KEYS_PER_PAGE);
   const keysWithButtons = page.items.filter((key) => rank(key) < 2);
   return message(lead, [
     section(`*${lead}*`),
@@ -76,7 +74,7 @@ export function keysMessage({ keys, offset, hasRoots, canSignCharter, notice }: 
       ]),
     ]),
     ...lines(page.items.slice(keysWithButtons.length).map(keyText)),
-    ...pageControls('keys', page, KEYS_SHOWN),
+    ...pageControls('keys', page, KEYS_PER_PAGE),
     notice !== undefined && section(notice),
     ...actions('keys', [
       button('key_add', 'Add a passkey', 'add', { style: 'primary' }),

@@ -1,8 +1,6 @@
 import type { LinkPurpose } from '../../../approvals/signing/ports.ts';
 import { context, joinWords, type Message, mention, message, section } from '../../kit/blocks.ts';
 
-/* Replies to buttons that need a signature. */
-
 const LEADS: Readonly<Record<LinkPurpose, string>> = {
   order: 'Check what will be sent and sign it here:',
   resume: 'It was paused, so it needs a new signature. Check it and sign it here:',
@@ -28,7 +26,6 @@ export function signingLinkMessage(links: readonly (readonly [LinkPurpose, strin
   ]);
 }
 
-/** Passkeys need HTTPS or localhost. */
 export const NO_SIGNING_ADDRESS =
   'Passkeys work only over `https` or at `localhost`. Your operator has to set PUBLIC_URL to such an address.';
 

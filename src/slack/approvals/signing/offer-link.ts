@@ -2,17 +2,15 @@ import type { LinkPurpose } from '../../../approvals/signing/ports.ts';
 import type { Interaction } from '../../feature.ts';
 import { NO_SIGNING_ADDRESS, noKeyText, signingLinkMessage } from './link.view.ts';
 
-/* Answers a click with a personal link for signing. */
-
 /** @param subject id of the order, key, draft or change; empty for adding a key and for the current charter */
 export async function offerLink(
   { context, person, respond }: Interaction,
   purpose: LinkPurpose,
   subject: string,
-  ...others: readonly LinkPurpose[]
+  ...otherPurposes: readonly LinkPurpose[]
 ): Promise<void> {
   const links: (readonly [LinkPurpose, string])[] = [];
-  for (const linkPurpose of [purpose, ...others]) {
+  for (const linkPurpose of [purpose, ...otherPurposes]) {
     const address = await context.signingLinks.open(linkPurpose, person.id, subject);
     if (address === undefined) return respond(NO_SIGNING_ADDRESS);
     links.push([linkPurpose, address]);

@@ -12,7 +12,7 @@ import { listReadableFields } from '../../orders/statement.view.ts';
 import { replaceMentions } from '../../outbound/plain-names.ts';
 import { buildSigningFacts, toPlainText } from './page-texts.view.ts';
 
-/* Texts of the signing pages. They are the same as on the cards. */
+/* Texts of the signing pages, which match those of the cards. */
 
 export function createPageTexts(context: SlackContext) {
   const { directory, currency } = context;
@@ -32,19 +32,19 @@ export function createPageTexts(context: SlackContext) {
     nameOf: async (id: string) => toBrowserText(`<@${id}>`),
     fileOf: (rules: readonly PolicyRule[]) => formatPolicyYaml(rules, currency),
     async orderFacts(order: Order) {
-      const shown = buildSigningFacts(order, await loadBriefing(context, order));
-      const values = await Promise.all(
-        shown.facts.map(async ({ label, value }) => ({
+      const signingFacts = buildSigningFacts(order, await loadBriefing(context, order));
+      const facts = await Promise.all(
+        signingFacts.facts.map(async ({ label, value }) => ({
           label,
           lines: await toBrowserTexts(value.split('\n')),
         })),
       );
       return {
-        account: await toBrowserText(shown.account),
-        facts: values,
-        unusual: await toBrowserTexts(shown.unusual.flatMap((text) => text.split('\n'))),
-        changes: await toBrowserTexts(shown.changes),
-        coverage: shown.coverage.map(toPlainText),
+        account: await toBrowserText(signingFacts.account),
+        facts,
+        unusual: await toBrowserTexts(signingFacts.unusual.flatMap((text) => text.split('\n'))),
+        changes: await toBrowserTexts(signingFacts.changes),
+        coverage: signingFacts.coverage.map(toPlainText),
       };
     },
   };

@@ -38,7 +38,7 @@ export function changesSinceRequest(history: readonly HistoryEvent[], isStricter
   ];
 }
 
-/** Plain text for a browser. Removes references to channels, which only Slack can show. */
+/** Converts mrkdwn to plain text for a browser. Removes references to channels, which only Slack can show. */
 export function toPlainText(mrkdwn: string): string {
   return removeMarkup(mrkdwn)
     .replace(/ \(<#[^<>]*>\)/g, '')

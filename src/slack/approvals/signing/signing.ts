@@ -49,7 +49,7 @@ async function buildKeysPage(interaction: Interaction, offset: number): Promise<
 }
 
 /** Refuses people who may not approve. The page checks this again. */
-async function sign(call: ActionCall): Promise<void> {
+async function offerOrderLink(call: ActionCall): Promise<void> {
   const { context, person, value } = call;
   const order = await loadVisible(context.orders, toViewer(call), value);
   if (order === undefined) return call.respond(refusalText({ code: 'no_such_order' }));
@@ -61,7 +61,7 @@ async function sign(call: ActionCall): Promise<void> {
   return offerLink(call, 'order', order.id);
 }
 
-async function addKey(call: ActionCall): Promise<void> {
+async function offerAddKeyLink(call: ActionCall): Promise<void> {
   const { log } = await call.context.orders.signing.loadKeys();
   return isAtKeyLimit(log, call.person.id)
     ? call.respond(tooManyKeysText(MAX_KEYS))
@@ -78,8 +78,8 @@ export const signing = {
     },
   ],
   actions: [
-    { id: 'order_sign', run: sign },
-    { id: 'key_add', run: addKey },
+    { id: 'order_sign', run: offerOrderLink },
+    { id: 'key_add', run: offerAddKeyLink },
     { id: 'key_vouch', run: (call) => offerLink(call, 'vouch', call.value) },
     {
       id: 'key_revoke',
